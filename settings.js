@@ -7,18 +7,20 @@
  */
 import { SettingsInvalid } from './src/errors.js'
 import {
-  brokerList, databaseUrl, dynamodbEndpoint, envOf, exchangeList, exchangeUrls, FIELD, flagOf, httpUrl, integer, keysSource, listOf,
-  matching, nodeUrls, number, oneOf, oneOfKnown, originList, present, proxyList, readableFile, serverUrl, serverUrls, table, tierList, trueOrFalse,
-  withoutSecrets, writableFile, writerFlags
+  brokerList, databaseUrl, dynamodbEndpoint, envOf, exchangeList, exchangeUrls, FIELD, flagOf, httpUrl, integer, keysSource,
+  listWhere, matching, nodeUrls, number, oneOf, oneOfKnown, oneWhere, originList, present, proxyList, readableFile, serverUrl, serverUrls,
+  table, tierList, trueOrFalse, withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
+import { ALL_SYSTEMS, isSystem, SYSTEM_NAMES } from './src/systems/list.js'
 
 export { SettingsInvalid, envOf, flagOf }
 
 const MIB = 1024 * 1024
 const MAX_MS = 2 ** 41 - 1
-const ALL = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'servers', 'doctor', 'feed', 'experiment']
+const ALL = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'servers', 'doctor', 'feed', 'bench',
+  'experiment']
 /** `library`: the options of openFeed and openReader */
-const CLIENTS = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'feed', 'doctor', 'library']
+const CLIENTS = ['start', 'demo', 'writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'feed', 'doctor', 'bench', 'library']
 const FEED_NAME = matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -', /^[a-z0-9][a-z0-9._-]{0,63}$/)
 const APPENDS = ['writer', 'gateway', 'library']
 const PLAN = 'plan'
@@ -72,27 +74,29 @@ export const SETTINGS = Object.freeze([
     row('cacheDir', 'Directory for downloaded server programs; without it, .freshet in this checkout',
       { default: null, check: matching('a directory', /\S/) })
   ]),
-  ...group('Feed', ['start', 'writer', 'top'], [
-    row('feed', 'Feed name',
-      { default: 'latest', defaults: { top: null }, check: FEED_NAME })
+  ...group('Feed', ['start', 'writer'], [
+    row('feed', 'Feed name', { default: 'latest', check: FEED_NAME })
   ]),
-  ...group('Feed', ['start', ...APPENDS], [
-    row('layout', 'Storage layout of a partition', { uses: ['start', ...APPENDS, PLAN], default: 'ids', check: oneOfKnown('layouts') }),
+  ...group('Feed', ['feed'], [
+    row('watch', 'show: print rate, lag and newest items once a second', { default: false, check: present })
+  ]),
+  ...group('Feed', ['start', ...APPENDS, 'feed'], [
+    row('layout', 'Storage layout of a partition; writers of an existing feed take what is stored',
+      { uses: ['start', ...APPENDS, 'feed', 'bench', PLAN], default: 'ids', check: oneOfKnown('layouts') }),
     row('sortedSetContainsActualValue', 'true = layout values, false = layout ids; --layout overrides it',
       { env: 'SORTED_SET_CONTAINS_ACTUAL_VALUE', default: null, check: trueOrFalse })
   ]),
   ...group('Feed', APPENDS, [
-    row('partitions', 'Number of partitions', { default: 1, check: integer(1, 1024) }),
+    row('partitions', 'Number of partitions', { uses: [...APPENDS, 'feed'], default: 1, check: integer(1, 1024) }),
     row('late', 'Which version of an id counts (layout ids): the newest, or the one written last; fixed when the feed is created',
-      { default: 'newest', check: oneOf('newest', 'overwrite') }),
+      { uses: [...APPENDS, 'feed'], default: 'newest', check: oneOf('newest', 'overwrite') }),
     row('compress', 'Compression of batches (layout segments): fewer bytes, more CPU time in writers and views',
       { default: 'none', check: oneOf('none', 'brotli') }),
     row('maxFutureMs', 'Maximum time that an item may be ahead of the clock; others are refused',
       { unit: 'ms', default: 60_000, check: integer(0, MAX_MS) })
   ]),
-  ...group('Feed', ['start', ...APPENDS, 'feed'], [
-    row('windowMs', 'Maximum age of live items; 0 = no limit',
-      { uses: ['start', ...APPENDS, 'feed', PLAN], unit: 'ms', default: 60_000, check: integer(0, MAX_MS) }),
+  ...group('Feed', ['start', ...APPENDS, 'feed', PLAN], [
+    row('windowMs', 'Maximum age of live items; 0 = no limit', { unit: 'ms', default: 60_000, check: integer(0, MAX_MS) }),
     row('maxItems', 'Maximum number of ids (layout ids) or versions (other layouts) per partition; 0 = no limit',
       { default: 1_000_000, check: integer(0, 1e9) })
   ]),
@@ -144,7 +148,7 @@ export const SETTINGS = Object.freeze([
       { default: 'block', defaults: { gateway: 'refuse' }, check: oneOf('block', 'refuse', 'drop') }),
     row('drainMs', 'Maximum time to flush when a feed is closed', { unit: 'ms', default: 10_000, check: integer(0, 600_000) })
   ]),
-  ...group('Write path', ['writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'library', 'feed'], [
+  ...group('Write path', ['writer', 'reader', 'gateway', 'consumers', 'dead-letters', 'library', 'feed', 'bench'], [
     row('deadlineMs', 'Reply timeout; the connection is then closed', { unit: 'ms', default: 1_000, check: integer(10, 600_000) })
   ]),
   ...group('Write path', ['gateway'], [
@@ -154,14 +158,16 @@ export const SETTINGS = Object.freeze([
       { default: 1_000, check: integer(0, 1_000_000) })
   ]),
   ...group('Systems', ['dead-letters'], [
-    row('system', 'System whose dead letters are shown', { default: 'sales', check: oneOf('auctions', 'orders', 'prices', 'sales') })
+    row('system', 'System whose dead letters are shown: one of ours, or the path of a module of your own',
+      { default: 'sales', check: oneWhere(`${SYSTEM_NAMES.join(', ')}, or a path`, (text) => isSystem(text) && text !== ALL_SYSTEMS) })
+  ]),
+  ...group('Systems', ['gateway', 'reader', 'consumers'], [
+    row('systems', 'Systems to serve, separated by commas; all = those of Freshet; with a / or .js at the end: the path of a module of ' +
+      'your own, from the working folder; without it, all',
+    { default: null, check: listWhere(`all, some of ${SYSTEM_NAMES.join(', ')}, or paths, separated by commas`, isSystem) })
   ]),
   ...group('Systems', ['consumers'], [
-    row('systems', 'Systems to serve, separated by commas; without it, all',
-      { default: null, check: listOf('auctions', 'orders', 'prices', 'sales') })
-  ]),
-  ...group('Systems', ['consumers'], [
-    row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries reach consumers through a topic; without it, directly',
+    row('kafkaBrokers', 'Kafka brokers, host:port, separated by commas: entries are also written to the topic freshet.SYSTEM',
       { default: null, check: brokerList })
   ]),
   ...group('Systems', ['gateway', 'consumers'], [
@@ -258,9 +264,8 @@ export const SETTINGS = Object.freeze([
     row('mode', 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
       'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
   ]),
-  ...group('Exchanges', ['reader', 'consumers'], [
-    row('exchanges', 'Sources of prices; local = the three exchanges of npm start exchanges; a reader asks them only while the servers ' +
-      'are away', { default: ['local'], defaults: { reader: null }, check: exchangeList }),
+  ...group('Exchanges', ['consumers'], [
+    row('exchanges', 'Sources of prices; local = the three exchanges of npm start exchanges', { default: ['local'], check: exchangeList }),
     row('exchangeUrls', 'URLs of exchanges, where they are not the usual ones', { default: null, check: exchangeUrls })
   ]),
   ...group('Exchanges', ['exchanges'], [
@@ -283,12 +288,6 @@ export const SETTINGS = Object.freeze([
     row('maxViewItems', 'Maximum number of live items held in memory per feed; the newest are kept',
       { default: 2_000_000, check: integer(1, 1e9) }),
     row('maxViewBytes', 'Maximum memory for these items per feed', { unit: 'bytes', default: 1024 * MIB, check: integer(MIB, 2 ** 40) })
-  ]),
-  ...group('Top', ['top'], [
-    row('url', 'URL of the reader', { default: 'http://127.0.0.1:8080', check: httpUrl }),
-    row('token', 'Token, if the reader requires one; in the environment other users of the machine do not see it',
-      { default: null, check: matching('a token, without spaces', /^[\x21-\x7e]+$/), secret: true }),
-    row('once', 'Print the figures once as text and exit', { default: false, check: present })
   ]),
   ...group('Experiment', ['experiment'], [
     row('quick', 'Run one short round as a check; its figures are not a result', { default: false, check: present }),
@@ -316,8 +315,8 @@ export const SETTINGS = Object.freeze([
     row('nodeType', 'Type of node, such as cache.r7g.large: shows its arithmetic; with --redis-url, that of the servers',
       { default: null, check: matching('a type of node such as cache.r7g.large', /^(cache\.)?[a-z0-9]+\.[a-z0-9]+$/) })
   ]),
-  ...group('Operating', ['start', 'writer', PLAN], [
-    row('json', 'Print the summary (plan: the plan) as one line of JSON, as to a file or pipe, at a terminal too',
+  ...group('Operating', ['start', 'writer', 'feed', PLAN], [
+    row('json', 'Print the summary (plan: the plan; feed: each result) as a line of JSON, as to a file or pipe, at a terminal too',
       { default: false, check: present })
   ]),
   ...group('Operating', ['writer', 'consumers'], [
@@ -333,7 +332,14 @@ export const SETTINGS = Object.freeze([
   ])
 ])
 
-export const help = table.help.bind(null, SETTINGS)
+/** What --help explains of commands with many flags. */
+const OFTEN = Object.freeze([
+  'redisUrl', 'databaseUrl', 'feed', 'layout', 'partitions', 'windowMs', 'maxItems', 'rate', 'ids', 'writers', 'items', 'duration',
+  'source', 'file', 'format', 'itemsField', 'idField', 'tsField', 'valueField', 'replay', 'port', 'gatewayPort', 'host', 'tokens',
+  'systems', 'gatewayUrl', 'exchanges', 'quick', 'a', 'b', 'json'
+])
+
+export const help = table.help.bind(null, SETTINGS, OFTEN)
 export const resolve = table.resolve.bind(null, SETTINGS)
 export const resolveOptions = table.resolveOptions.bind(null, SETTINGS)
 export const optionsOf = table.optionsOf.bind(null, SETTINGS)

@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url'
 import { flagsOf as flagsOfAll } from '../settings.js'
 import { expectFreePort } from '../src/http/index.js'
 import { aborted, listenForStop, visible } from '../src/runtime/index.js'
-import { addressesOf, withTarget } from '../src/store/index.js'
+import { withTarget } from '../src/embedded/index.js'
+import { addressesOf } from '../src/store/index.js'
 import { createBackOff, MOST } from './back-off.js'
 
 const FRESHET = fileURLToPath(new URL('./freshet.js', import.meta.url))
@@ -75,10 +76,10 @@ export async function runChildren (settings, env, startAll) {
 const hostOf = (/** @type {string} */ url) => new URL(url).host
 
 /**
- * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {any} settings @param {import('../src/embedded/index.js').Target} target
  * @param {{ signal: AbortSignal, fail: (reason: string) => void }} lifecycle `fail`: a child ended for good
  */
-function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }) {
+export function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }) {
   // URLs may contain a password; arguments of a process are visible to all users
   /** @type {Record<string, string | undefined>} */
   const env = {
@@ -103,7 +104,7 @@ function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }
     print,
 
     /**
-     * @param {string} command @param {string[]} flags @param {(message: any) => string} upLine printed when it is up
+     * @param {string} command @param {string[]} flags @param {(message: any) => string | null} upLine printed when it is up
      * @param {Record<string, string>} [secrets] more of its environment
      * @returns {Child}
      */
@@ -125,7 +126,8 @@ function createChildren (settings, { primaryUrl, replicaUrls }, { signal, fail }
       function onUp (message) {
         again = withPort(again, message.url)
         if (signal.aborted) return
-        print(command, restart ? 'is up again' : upLine(message))
+        const line = restart ? 'is up again' : upLine(message)
+        if (line !== null) print(command, line)
         if (restart) restart.backAt = Date.now()
         restart = null
         isUp = true

@@ -6,8 +6,9 @@ import { SettingsInvalid, help, resolve } from '../settings.js'
 import { admissionKey, readSystem } from '../src/admission/index.js'
 import { createDeadLetters } from '../src/consumers/index.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
-import { openServer, withTarget } from '../src/store/index.js'
-import { isLetterNeeded } from '../src/systems/orders/index.js'
+import { withTarget } from '../src/embedded/index.js'
+import { openServer } from '../src/store/index.js'
+import { loadSystems } from '../src/systems/list.js'
 
 const ACTIONS = ['list', 'replay', 'discard']
 const PAGE = 1000
@@ -24,7 +25,7 @@ Lists dead letters of a system, puts one back into the outbox, or deletes one.`
 export async function main ({ argv, env }) {
   const known = { command: 'dead-letters', layouts: [], acks: [], positionals: 2 }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   /** @type {any} */
@@ -51,12 +52,13 @@ export async function main ({ argv, env }) {
  * @param {import('../src/store/index.js').Connection} primary @param {{ keyPrefix: string, system: string }} settings
  * @param {string} action @param {string} id
  */
-async function * act (primary, { keyPrefix, system }, action, id) {
+async function * act (primary, { keyPrefix, system: wanted }, action, id) {
+  const [{ name: system, isLetterNeeded: isNeeded }] = await loadSystems([wanted])
   const stored = await readSystem(primary, { keyPrefix, system })
   if (stored === null) return
   const { partitions } = stored
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
-  const letters = createDeadLetters({ connectionOf: () => primary, keyOf, partitions, isNeeded: isLetterNeeded })
+  const letters = createDeadLetters({ connectionOf: () => primary, keyOf, partitions, isNeeded })
   if (action === 'list') {
     for (let after = /** @type {string | null} */ (null); ;) {
       const page = await letters.list({ after, limit: PAGE })

@@ -1,6 +1,5 @@
 /**
- * `npm start demo -- auctions | sales | prices | orders`: servers, a gateway, consumers, a reader with the page, and a crowd; Ctrl-C stops
- * all. A process file.
+ * `npm start demo -- SYSTEM`: servers, a gateway, consumers, a reader with the page, and a crowd; Ctrl-C stops all. A process file.
  */
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -11,28 +10,20 @@ import { help, resolve, SettingsInvalid } from '../settings.js'
 import { expectFreePort, holdPort } from '../src/http/index.js'
 import { aborted } from '../src/runtime/index.js'
 import { unknownName } from '../src/settings/index.js'
+import { loadSystems, SYSTEM_NAMES as SYSTEMS } from '../src/systems/list.js'
 import { DRAIN_MS, flagsOf, runChildren } from './children.js'
-import { runAuctions } from './crowd-auctions.js'
-import { runOrders } from './crowd-orders.js'
-import { runPrices } from './crowd-prices.js'
-import { runSales } from './crowd-sales.js'
 
-/** lines about the children, and the crowd */
-const DEMOS = Object.freeze({
-  auctions: { commands: 'PUT auctions and POST bids here', tasks: 'auctions are closed when they end', run: runAuctions },
-  sales: { commands: 'PUT sales and POST claims here', tasks: 'holds expire, sales open and close in time', run: runSales },
-  prices: { commands: 'PUT assets here', tasks: 'prices are refreshed', run: runPrices },
-  orders: { commands: 'POST orders here', tasks: 'orders are driven to their end', run: runOrders }
-})
-const SYSTEMS = Object.keys(DEMOS)
 const HOST = '127.0.0.1'
 const PORTS_TRIED = 20
-const USAGE = `Usage: npm start demo -- auctions|sales|prices|orders [flags]
+/** of some demos only */
+const OWN_SETTINGS = ['mode', 'replicas']
+/** @param {import('../src/systems/inside.js').System[]} systems */
+const usageOf = (systems) => `Usage: npm start demo -- ${SYSTEMS.join('|')} [flags]
 
-Runs embedded servers, a gateway, consumers, a reader with a page, and a crowd, until Ctrl-C: 40 people bid on a few auctions,
-2,000 people want the 100 units of a sale that is repeated every minute, the prices of 1,000 assets are kept fresh from three local
-exchanges, or 100 customers place orders, which any number of replicas drive to their payment. Faults of exchanges and of the payment
+Runs embedded servers, a gateway, consumers, a reader with a page, and a crowd, until Ctrl-C. Faults of exchanges and of the payment
 provider can be switched on the page. A process that is killed is started again.
+
+${systems.map(({ name, demo }) => `  ${name.padEnd(10)}${demo.about}`).join('\n')}
 
 Examples:
   npm start demo -- auctions
@@ -48,7 +39,7 @@ Examples:
 export async function main ({ argv, env }) {
   const known = { command: 'demo', layouts: [], acks: [], positionals: 1 }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, usageOf(await loadSystems()), argv) + '\n')
     return 0
   }
   /** @type {any} */
@@ -59,52 +50,47 @@ export async function main ({ argv, env }) {
       ? `no system given; expected one of ${SYSTEMS.join(', ')}, as in npm start demo -- ${SYSTEMS[0]}`
       : unknownName(system, SYSTEMS, `the demos are ${SYSTEMS.join(', ')}`)])
   }
-  if (system !== 'sales' && given.origins.mode !== 'default') {
-    throw new SettingsInvalid([`mode: ${given.mode}; the demo ${system} has no modes; remove it, or start the demo sales`])
-  }
-  if (system !== 'orders' && given.origins.replicas !== 'default') {
-    throw new SettingsInvalid([`replicas: ${given.replicas}; expected only for the demo orders`])
+  const [{ demo }] = await loadSystems([system])
+  const faults = OWN_SETTINGS.filter((name) => !demo.settings?.includes(name) && given.origins[name] !== 'default')
+  if (faults.length > 0) {
+    throw new SettingsInvalid(faults.map((name) => `${name}: ${given[name]}; expected none, since the demo ${system} does not use it`))
   }
   const [port, gatewayPort] = await freePorts([given.port, given.gatewayPort])
-  const settings = { ...given, system, port, gatewayPort }
+  const settings = { ...given, system, demo, port, gatewayPort }
   return runChildren(settings, env, (children, signal) => startAll(settings, children, signal))
 }
 
 /** @param {any} settings @param {import('./children.js').Children} children @param {AbortSignal} signal */
 async function startAll (settings, { start, print }, signal) {
-  const { system, port, gatewayPort, crowd, mode, replicas } = settings
-  const { commands, tasks, run } = DEMOS[/** @type {keyof DEMOS} */ (system)]
+  const { system, demo: { commands, tasks, beside, crowd: loadCrowd }, port, gatewayPort, crowd, mode, replicas } = settings
   const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://${HOST}:${one}`)
   const common = flagsOf(settings, ['keyPrefix'])
   // the other parts must not get these ports
   const held = await hold([port, gatewayPort])
-  /** @type {string[]} */
-  let sources = []
-  let payments = { secrets: {}, ofConsumers: /** @type {string[]} */ ([]) }
+  let own = { secrets: {}, ofConsumers: /** @type {string[]} */ ([]) }
   try {
-    if (system === 'prices') sources = await startExchanges(start)
-    if (system === 'orders') payments = await startPayments(start, gatewayUrl)
+    if (beside) own = await BESIDE[/** @type {keyof BESIDE} */ (beside)](start, gatewayUrl)
   } finally {
     await release(held)
   }
   if (signal.aborted) return
   const children = [
     start('gateway', [...common, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
-      '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`, payments.secrets),
-    ...Array.from({ length: system === 'orders' ? replicas : 1 }, () =>
-      start('consumers', [...common, '--systems', system, ...sources, ...payments.ofConsumers], () => tasks)),
-    start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl, ...sources],
-      ({ url }) => `${url}/${system}   open this page`)
+      '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`, own.secrets),
+    ...Array.from({ length: replicas }, () => start('consumers', [...common, '--systems', system, ...own.ofConsumers], () => tasks)),
+    start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) => `${url}/${system}   open this page`)
   ]
   await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])
   if (signal.aborted) return
-  run({ gatewayUrl, readerUrl, mode, isActive: crowd === 'yes', signal, print: (line) => print('crowd', line) })
+  const { runCrowd } = await loadCrowd()
+  runCrowd({ gatewayUrl, readerUrl, mode, isActive: crowd === 'yes', signal, print: (/** @type {string} */ line) => print('crowd', line) })
 }
 
-/** @param {import('./children.js').Children['start']} start @returns {Promise<string[]>} flags of reader and consumers */
+/** @param {import('./children.js').Children['start']} start */
 async function startExchanges (start) {
   const { urls = {} } = await start('exchanges', ['--port', String(await freeRow())], () => 'sources of prices').up
-  return ['--exchanges', 'local', '--exchange-urls', Object.entries(urls).map((pair) => pair.join('=')).join()]
+  const flags = ['--exchanges', 'local', '--exchange-urls', Object.entries(urls).map((pair) => pair.join('=')).join()]
+  return { secrets: {}, ofConsumers: flags }
 }
 
 /** @param {import('./children.js').Children['start']} start @param {string} gatewayUrl */
@@ -118,6 +104,9 @@ async function startPayments (start, gatewayUrl) {
   const { url = '' } = await start('payments', flags, (message) => `${message.url}   takes payments`, secrets).up
   return { secrets, ofConsumers: ['--payment-url', url] }
 }
+
+/** what runs beside a demo, by command */
+const BESIDE = Object.freeze({ exchanges: startExchanges, payments: startPayments })
 
 /** @returns {Promise<number>} the first of three free ports in a row: exchanges that start again need the same */
 async function freeRow () {

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { help, printable, resolve } from '../settings.js'
 import { visibleLines } from '../src/runtime/index.js'
+import { loadSystems } from '../src/systems/list.js'
 import { databaseFindings } from './doctor/database.js'
 import { embeddedFindings } from './doctor/embedded.js'
-import { historyStoreFindings } from './doctor/history-store.js'
 import { table } from './doctor/rows.js'
 import { serverFindings } from './doctor/server.js'
 
@@ -27,7 +27,7 @@ const DEADLINE_MS = 5_000
 export async function main ({ argv, env }) {
   const known = { command: 'doctor', layouts: ['ids'], acks: ['primary'] }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   const settings = resolve(argv, env, known)
@@ -36,10 +36,11 @@ export async function main ({ argv, env }) {
     ? await serverFindings(settings, printable(settings).redisUrl, DEADLINE_MS)
     : await embeddedFindings(settings, env)
   const database = await databaseFindings(settings, DEADLINE_MS)
-  const store = await historyStoreFindings(settings, DEADLINE_MS)
-  const problems = [...program.problems, ...servers.problems, ...database.problems, ...store.problems]
+  const own = await Promise.all((await loadSystems()).flatMap(({ findings }) => findings?.(settings, DEADLINE_MS) ?? []))
+  const all = [program, servers, database, ...own]
+  const problems = all.flatMap((one) => one.problems)
   const { notes = [] } = servers
-  process.stdout.write(visibleLines(table([...program.rows, ...servers.rows, ...database.rows, ...store.rows])))
+  process.stdout.write(visibleLines(table(all.flatMap(({ rows }) => /** @type {import('./doctor/rows.js').Row[]} */ (rows)))))
   process.stdout.write(visibleLines(listed('Problems', problems) + listed('Warnings', notes)))
   if (problems.length === 0) process.stdout.write(`\nNo problems${notes.length ? ' besides the warnings' : ''} found.\n`)
   return problems.length ? 1 : 0

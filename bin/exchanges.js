@@ -24,7 +24,7 @@ Examples:
 export async function main ({ argv, env }) {
   const known = { command: 'exchanges', layouts: [], acks: [] }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   /** @type {any} */

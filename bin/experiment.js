@@ -27,7 +27,7 @@ anything else in that time.`
 export async function main ({ argv, env }) {
   const known = { command: 'experiment', layouts: layoutNames(), acks: ackNames(), positionals: 64 }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   /** @type {any} */

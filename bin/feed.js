@@ -1,29 +1,41 @@
 /**
- * `npm start feed -- list | show NAME | set NAME --window-ms 60000 | drop NAME`: shows, changes and removes feeds. A process file;
- * results go to standard output, one JSON line each.
+ * `npm start feed -- list | show NAME | create NAME | set NAME | drop NAME`: shows, creates, changes and removes feeds. A process file;
+ * results go to standard output: one JSON line each, or a table at a terminal.
  */
+import { createInterface } from 'node:readline'
 import { SettingsInvalid, help, resolve } from '../settings.js'
-import { checkFeedName, dropFeed, extendFeed, listDefinitions, partitionKey, readDefinition, setRetention } from '../src/feeds/index.js'
-import { layoutOf } from '../src/layouts/index.js'
-import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
-import { openPrimaries, withTarget } from '../src/store/index.js'
+import {
+  changeRetention, checkFeedName, createFeed, definitionOf, dropFeed, findDefinition, listDefinitions, partitionKey, readDefinition
+} from '../src/feeds/index.js'
+import { layoutNames } from '../src/layouts/index.js'
+import { createLog, listenForStop, visible, visibleJson } from '../src/runtime/index.js'
+import { withTarget } from '../src/embedded/index.js'
+import { openPrimaries } from '../src/store/index.js'
+import { columns } from './columns.js'
+import { watchFeed } from './feed-watch.js'
 
-const ACTIONS = ['list', 'show', 'set', 'drop']
+const ACTIONS = ['list', 'show', 'create', 'set', 'drop']
+const RETENTION = ['windowMs', 'maxItems']
+const FIXED = ['layout', 'partitions', 'late']
 const USAGE = `Usage: npm start feed -- list
-       npm start feed -- show NAME
+       npm start feed -- show NAME [--watch]
+       npm start feed -- create NAME --window-ms 3600000 --layout segments
        npm start feed -- set NAME --window-ms 60000 --max-items 100000
        npm start feed -- drop NAME
 
-Lists feeds, shows a feed, changes its retention, or deletes the feed with all its items.`
+Lists feeds, shows a feed, creates one before its first item, changes its retention, or deletes the feed with all its items.
+At a terminal, drop asks first. With --watch, show prints rate, lag and newest items once a second, until Ctrl-C.`
+
+/** @typedef {import('../src/feeds/index.js').Definition} Definition */
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} process
  * @returns {Promise<number>} exit status
  */
 export async function main ({ argv, env }) {
-  const known = { command: 'feed', layouts: [], acks: [], positionals: 2 }
+  const known = { command: 'feed', layouts: layoutNames(), acks: [], positionals: 2 }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   /** @type {any} */
@@ -32,31 +44,47 @@ export async function main ({ argv, env }) {
   const log = createLog({ level: settings.logLevel, role: 'feed' })
   const stopping = listenForStop()
   try {
-    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, async ({ primaryUrl }) => {
+    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, async ({ primaryUrl, replicaUrls }) => {
+      if (settings.watch) {
+        const { keyPrefix, deadlineMs } = settings
+        await watchFeed(request.feed, { primaryUrl, replicaUrls, keyPrefix, deadlineMs, log, signal: stopping.signal }, print)
+        return 0
+      }
       const primaries = await openPrimaries(primaryUrl, { name: `freshet-feed-${process.pid}`, deadlineMs: settings.deadlineMs })
-      const results = await act(primaries, settings.keyPrefix, request).finally(() => primaries.close())
-      for (const result of results) process.stdout.write(visibleJson(result) + '\n')
-      return 0
+      try {
+        if (request.action === 'drop' && !await isConfirmed(primaries.router, settings.keyPrefix, request.feed, stopping.signal)) return 1
+        const results = await act(primaries, settings, request)
+        process.stdout.write(process.stdout.isTTY && !settings.json ? textOf(request, results) : results.map(lineOf).join(''))
+        return 0
+      } finally {
+        await primaries.close()
+      }
     })
   } finally {
     stopping.done()
   }
 }
 
+/** @param {object} result */
+function print (result) { process.stdout.write(lineOf(result)) }
+
 /**
- * @param {import('../src/store/index.js').Primaries} primaries @param {string} prefix
+ * @param {import('../src/store/index.js').Primaries} primaries @param {any} settings
  * @param {ReturnType<typeof wanted>} request
+ * @returns {Promise<any[]>}
  */
-async function act (primaries, prefix, { action, feed, changes }) {
+async function act (primaries, settings, { action, feed, changes }) {
+  const prefix = settings.keyPrefix
   const primary = primaries.router
   if (action === 'list') return listDefinitions(primary, prefix)
   if (action === 'show') return [shown(primaries, prefix, await readDefinition(primary, prefix, feed))]
   if (action === 'drop') return [{ event: 'dropped', feed, keys: await dropFeed(primary, prefix, feed, primaries.connections) }]
-  const before = await readDefinition(primary, prefix, feed)
-  checkBounded({ ...before, ...changes })
-  const after = await setRetention(primary, prefix, feed, changes)
-  await extendFeed(primary, prefix, before, after)
-  return [after]
+  if (action === 'set') return [await changeRetention(primaries, prefix, feed, changes)]
+  const { definition } = await createFeed(primary, prefix, definitionOf({ ...settings, feed }, await findDefinition(primary, prefix, feed)))
+  const stored = /** @type {Record<string, any>} */ (definition)
+  const others = Object.keys(changes).filter((name) => stored[name] !== settings[name])
+  if (others.length === 0) return [definition]
+  throw new SettingsInvalid(others.map((name) => `${name}: feed ${feed} exists already, with ${name} ${stored[name]}; change it with set`))
 }
 
 /**
@@ -76,30 +104,53 @@ function shown (primaries, prefix, definition) {
 }
 
 /**
- * Refuses a retention that writers would refuse.
- * @param {import('../src/feeds/index.js').Definition} wanted @throws {SettingsInvalid}
+ * A person at a terminal types the name of the feed.
+ * @param {import('../src/store/index.js').Router} primary @param {string} prefix @param {string} feed @param {AbortSignal} signal
+ * @returns {Promise<boolean>}
  */
-function checkBounded ({ feed, layout, windowMs, maxItems }) {
-  if (windowMs > 0 || maxItems > 0 || layoutOf(layout).describe().versions === 'one') return
-  throw new SettingsInvalid([
-    `windowMs: 0 and maxItems: 0 of feed ${feed} with layout ${layout}; expected one of them above 0: this layout keeps every version`
-  ])
+async function isConfirmed (primary, prefix, feed, signal) {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return true
+  await readDefinition(primary, prefix, feed)
+  process.stderr.write(`This deletes feed ${feed} and all its items. Type its name to confirm: `)
+  // without terminal: true, Ctrl-C stays a signal
+  const lines = createInterface({ input: process.stdin, terminal: false })
+  const close = () => lines.close()
+  signal.addEventListener('abort', close, { once: true })
+  const answer = await new Promise((resolve) => lines.once('line', resolve).once('close', () => resolve('')))
+  signal.removeEventListener('abort', close)
+  close()
+  if (answer.trim() === feed) return true
+  process.stderr.write('nothing was dropped\n')
+  return false
+}
+
+const lineOf = (/** @type {unknown} */ result) => visibleJson(result) + '\n'
+
+/** @param {ReturnType<typeof wanted>} request @param {any[]} results @returns {string} as a person reads it */
+function textOf ({ action, feed }, results) {
+  if (action === 'drop') return `dropped feed ${feed}: ${results[0].keys} keys\n`
+  if (results.length === 0) return 'there are no feeds\n'
+  const limit = (/** @type {number} */ n) => n === 0 ? 'none' : n.toLocaleString('en')
+  const rows = results.map((/** @type {Definition} */ { feed: name, layout, partitions, windowMs, maxItems, late, createdAt }) =>
+    [name, layout, String(partitions), limit(windowMs), limit(maxItems), late ?? '-', createdAt].map(visible))
+  return columns([['feed', 'layout', 'partitions', 'window ms', 'max items', 'late', 'created'], ...rows])
 }
 
 /** @param {any} settings */
-function wanted ({ positionals: [action, feed], origins, windowMs, maxItems }) {
-  const changes = {
-    ...(origins.windowMs.startsWith('--') && { windowMs }),
-    ...(origins.maxItems.startsWith('--') && { maxItems })
-  }
+function wanted ({ positionals: [action, feed], origins, ...settings }) {
+  const given = (/** @type {string[]} */ names) => names.filter((name) => origins[name].startsWith('--'))
+  const changes = Object.fromEntries(given(RETENTION).map((name) => [name, settings[name]]))
   const faults = []
   if (!ACTIONS.includes(action)) {
     faults.push(`${action === undefined ? 'the action is missing' : `unknown action ${action}`}; expected ${ACTIONS.join(' | ')}`)
   }
   if (action === 'list' && feed !== undefined) faults.push(`list accepts no feed name (${feed})`)
-  else if (['show', 'set', 'drop'].includes(action) && feed === undefined) faults.push(`${action} needs a feed name`)
+  else if (action !== 'list' && ACTIONS.includes(action) && feed === undefined) faults.push(`${action} needs a feed name`)
   else if (action === 'set' && Object.keys(changes).length === 0) faults.push('set needs --window-ms or --max-items')
-  if (action !== 'set' && Object.keys(changes).length > 0) faults.push('--window-ms and --max-items are for set only')
+  const only = (/** @type {string[]} */ actions, /** @type {string[]} */ names) => actions.includes(action)
+    ? []
+    : given(names).map((name) => `${origins[name]} is only for ${actions.join(' and ')}`)
+  faults.push(...only(['create', 'set'], RETENTION), ...only(['create'], FIXED), ...only(['show'], ['watch']))
   if (faults.length) throw new SettingsInvalid(faults)
   if (feed !== undefined) checkFeedName(feed)
   return { action, feed, changes }

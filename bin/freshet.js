@@ -9,7 +9,7 @@ import { npmAdvice } from './npm-flags.js'
 
 const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} */ ({
   start: { file: './start.js', meaning: 'run servers, one writer, one reader and one gateway until Ctrl-C' },
-  demo: { file: './demo.js', meaning: 'run a system with a page and a crowd until Ctrl-C: auctions | sales | prices' },
+  demo: { file: './demo.js', meaning: 'run a system with a page and a crowd until Ctrl-C: auctions | sales | prices | orders' },
   writer: { file: '../writers/feed.js', meaning: 'write items to a feed: synthetic, from a file or from standard input' },
   reader: { file: '../readers/server.js', meaning: 'serve feeds over HTTP' },
   gateway: { file: '../writers/gateway.js', meaning: 'write items to feeds over HTTP' },
@@ -20,8 +20,8 @@ const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} *
   orders: { file: './orders.js', meaning: 'rebuild the views of orders from their events: rebuild' },
   servers: { file: './servers.js', meaning: 'run the embedded servers in the foreground' },
   doctor: { file: './doctor.js', meaning: 'show versions, capabilities and permissions' },
-  feed: { file: './feed.js', meaning: 'manage feeds: list | show NAME | set NAME | drop NAME' },
-  top: { file: './top.js', meaning: 'show the figures of a feed in the terminal' },
+  feed: { file: './feed.js', meaning: 'manage feeds: list | show NAME | create NAME | set NAME | drop NAME' },
+  bench: { file: './bench.js', meaning: 'measure servers and this machine for 20 s, in one line' },
   plan: { file: './plan.js', meaning: 'say which servers a feed needs, what is left of them, and what they cost' },
   experiment: { file: './experiment.js', meaning: 'compare settings: list | NUMBER | ad-hoc --a .. --b ..' }
 })
@@ -62,7 +62,7 @@ function version () {
 
 function usage () {
   return `Freshet keeps the newest items of a fast feed and serves them.\n\n${commands()}\n\n` +
-    'Flags follow --, as in: npm start writer -- --rate 50000. Each command has --help.\n'
+    'Flags follow --, as in: npm start writer -- --rate 50000. Each command has --help, and --help all.\n'
 }
 
 function commands () {

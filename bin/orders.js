@@ -2,8 +2,8 @@
 import { help, resolve, SettingsInvalid } from '../settings.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
 import { migrate, openDatabase } from '../src/sql/index.js'
-import { ownDatabase } from '../src/store/index.js'
-import { rebuildViews } from '../src/systems/orders/index.js'
+import { ownDatabase } from '../src/embedded/index.js'
+import orders, { rebuildViews } from '../src/systems/orders/index.js'
 
 const ACTION = 'rebuild'
 /** of a statement; those of a rebuild touch many rows */
@@ -21,7 +21,7 @@ not as their events say.`
 export async function main ({ argv, env }) {
   const known = { command: 'orders', layouts: [], acks: [], positionals: 1 }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   /** @type {any} */
@@ -40,7 +40,7 @@ export async function main ({ argv, env }) {
   })
   let saidMs = performance.now()
   try {
-    await migrate(database)
+    await migrate(database, [orders.migrations ?? []].flat())
     const done = await rebuildViews(database, {
       onProgress (partition, aggregates, isDone) {
         if (!isDone && performance.now() - saidMs < SAY_EVERY_MS) return

@@ -6,12 +6,12 @@ import { liveText } from './plan/live.js'
 import { lackOf, planFor } from './plan/model.js'
 import { NODES, PRICES } from './plan/nodes.js'
 import { errorsOfFit } from './plan/published.js'
-import { arithmetic, planText, pricesAreOld, priceText } from './plan/text.js'
+import { arithmetic, planText, pricesAreOld, priceText, publishedText } from './plan/text.js'
 
 const USAGE = `Usage: npx freshet plan [flags]
 
-Says for each type of ElastiCache node how many shards a feed needs, how busy they are, and what they cost, the cheapest first. With
---redis-url it says how much is left of servers that run, and what to change first.
+Says for each type of ElastiCache node how many shards a feed needs, how busy they are, and what they cost, the cheapest first.
+20 % of each limit stay free. With --redis-url it says how much is left of servers that run, and what to change first.
 
 Examples:
   npx freshet plan --items-per-second 300000 --layout segments --replicas 2 --readers 4 --requests-per-second 20000
@@ -26,7 +26,7 @@ Examples:
 export async function main ({ argv, env }) {
   const known = { command: 'plan', layouts: Object.keys(LAYOUTS), acks: [] }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   /** @type {any} */
@@ -43,12 +43,12 @@ export async function main ({ argv, env }) {
   if (options.length === 0) {
     const { name, of, use, limit } = lackOf(nodes, load)
     const [needed, there] = [use, limit].map((n) => n.toLocaleString('en', { maximumSignificantDigits: 3 }))
-    throw new SettingsInvalid([`no node fits, even with 90 shards: ${name} of ${of}, ${needed} needed and ${there} there; use ` +
-      'layout segments, fewer replicas or readers, a shorter --window-ms, or split the feed'])
+    throw new SettingsInvalid([`no node has 20 % free, even with 90 shards: ${name} of ${of}, ${needed} needed and ${there} there; use ` +
+      'layout segments, fewer replicas or readers, a shorter --window-ms, a smaller --max-items, or split the feed'])
   }
   process.stdout.write(settings.json
     ? JSON.stringify({ load: loadOf(load), prices: { ...PRICES, areOld: pricesAreOld(now) }, options, published: errorsOfFit() }) + '\n'
-    : settings.nodeType === null ? planText(load, options, now) : arithmetic(load, options[0]) + priceText(now))
+    : settings.nodeType === null ? planText(load, options, now) : arithmetic(load, options[0]) + publishedText() + priceText(now))
   return 0
 }
 
@@ -62,5 +62,5 @@ function nodesOf (type) {
 }
 
 /** @param {import('./plan/model.js').Load} settings */
-const loadOf = ({ itemsPerSecond, valueBytes, layout, replicas, readers, requestsPerSecond, windowMs, ids }) =>
-  ({ itemsPerSecond, valueBytes, layout, replicas, readers, requestsPerSecond, windowMs, ids })
+const loadOf = ({ itemsPerSecond, valueBytes, layout, replicas, readers, requestsPerSecond, windowMs, maxItems, ids }) =>
+  ({ itemsPerSecond, valueBytes, layout, replicas, readers, requestsPerSecond, windowMs, maxItems, ids })

@@ -1,8 +1,7 @@
 /** `npm start servers`: the embedded servers in the foreground. */
 import { help, resolve } from '../settings.js'
 import { aborted, listenForStop } from '../src/runtime/index.js'
-import { useEmbeddedServers } from '../src/store/embedded/index.js'
-import { ROOT } from '../src/store/index.js'
+import { ROOT, useEmbeddedServers } from '../src/embedded/index.js'
 
 const USAGE = `Usage: npm start servers -- [flags]
 
@@ -23,7 +22,7 @@ const report = (line) => process.stderr.write(`freshet servers: ${line}\n`)
 export async function main ({ argv, env }) {
   const known = { command: 'servers', layouts: ['ids'], acks: ['primary'] }
   if (argv.includes('--help')) {
-    print(await help(known, USAGE))
+    print(await help(known, USAGE, argv))
     return 0
   }
   const settings = resolve(argv, env, known)

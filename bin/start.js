@@ -19,6 +19,13 @@ const WRITER_SETTINGS = [...TLS_AND_ACCESS, 'feed', 'layout', 'windowMs', 'maxIt
 const READER_SETTINGS = [...TLS_AND_ACCESS, 'corsOrigin', 'rateLimit', 'trustedProxies', 'port', 'keyPrefix']
 const GATEWAY_SETTINGS = [...TLS_AND_ACCESS, 'corsOrigin', 'rateLimit', 'trustedProxies', 'layout', 'windowMs', 'maxItems', 'keyPrefix']
 
+/** What an existing feed keeps as it is stored, unless it is asked for. */
+const OF_NEW_FEED = ['layout', 'windowMs', 'maxItems']
+
+/** @param {any} settings @param {string[]} names */
+const flagsFor = (settings, names) =>
+  flagsOf(settings, names.filter((name) => !OF_NEW_FEED.includes(name) || settings.origins[name] !== 'default'))
+
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} process
  * @returns {Promise<number>} exit status
@@ -26,7 +33,7 @@ const GATEWAY_SETTINGS = [...TLS_AND_ACCESS, 'corsOrigin', 'rateLimit', 'trusted
 export async function main ({ argv, env }) {
   const known = { command: 'start', layouts: layoutNames(), acks: [] }
   if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE) + '\n')
+    process.stdout.write(await help(known, USAGE, argv) + '\n')
     return 0
   }
   /** @type {any} */
@@ -37,18 +44,23 @@ export async function main ({ argv, env }) {
 /**
  * @param {any} settings @param {import('./children.js').Children} children @param {AbortSignal} signal
  */
-async function startAll (settings, { start }, signal) {
+async function startAll (settings, { start, print }, signal) {
   const drain = ['--drain-ms', String(DRAIN_MS)]
   // processes with a port first: if it is in use, nothing is written
   const serving = [
-    start('reader', flagsOf(settings, READER_SETTINGS), ({ url }) => `${url}   open this page; Ctrl-C stops everything`),
-    start('gateway', [...flagsOf(settings, GATEWAY_SETTINGS), '--port', String(settings.gatewayPort), ...drain],
-      ({ url }) => `${url}   POST items here`)
+    start('reader', flagsOf(settings, READER_SETTINGS), () => null),
+    start('gateway', [...flagsFor(settings, GATEWAY_SETTINGS), '--port', String(settings.gatewayPort), ...drain], () => null)
   ]
-  await Promise.race([aborted(signal), Promise.all(serving.map(({ up }) => up))])
+  const ups = await Promise.race([aborted(signal), Promise.all(serving.map(({ up }) => up))])
   if (signal.aborted) return
   // FRESHET_HOST is for reader and gateway; metrics of the writer stay on this machine
   const here = process.env.FRESHET_OPEN === 'true' ? [] : ['--host', '127.0.0.1']
-  start('writer', [...flagsOf(settings, WRITER_SETTINGS), ...drain, ...here, ...(settings.json ? ['--json'] : [])], ({ engine }) =>
-    `${settings.rate.toLocaleString('en')} items/s into feed ${settings.feed}, layout ${settings.layout}, on ${engine}`)
+  // the feed of a writer that is up is stored, so that what the lines invite to works at once
+  const flags = [...flagsFor(settings, WRITER_SETTINGS), ...drain, ...here, ...(settings.json ? ['--json'] : [])]
+  start('writer', flags, ({ engine, layout }) => {
+    const [reader, gateway] = /** @type {{ url: string }[]} */ (ups)
+    print('reader', `${reader.url}   open this page; Ctrl-C stops everything`)
+    print('gateway', `${gateway.url}   POST items here`)
+    return `${settings.rate.toLocaleString('en')} items/s into feed ${settings.feed}, layout ${layout}, on ${engine}`
+  })
 }

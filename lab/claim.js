@@ -5,7 +5,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { FreshetError } from './errors.js'
-import { becomeTheOne, ownSocketPath } from '../src/store/embedded/index.js'
+import { becomeTheOne, ownSocketPath } from '../src/embedded/index.js'
 
 /**
  * @param {string} folder of the lab in this checkout

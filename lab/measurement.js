@@ -12,7 +12,7 @@
  */
 import { join } from 'node:path'
 import { FreshetError } from './errors.js'
-import { ROOT } from '../src/store/index.js'
+import { ROOT } from '../src/embedded/index.js'
 import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../src/synthetic.js'
 import { invariantsOf } from './check.js'
 import { startLoad, withoutSettings } from './child.js'

@@ -9,8 +9,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { defaultCacheDir } from '../src/store/embedded/index.js'
-import { ROOT } from '../src/store/index.js'
+import { defaultCacheDir, ROOT } from '../src/embedded/index.js'
 import { FreshetError } from './errors.js'
 
 const HERE = fileURLToPath(new URL('peers/', import.meta.url))

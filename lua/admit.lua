@@ -1,12 +1,17 @@
 -- Decides up to 256 commands of one partition, in order, and stores what the accepted ones do.
 -- Atomic, because the decision, the new state, the events and the outbox must not come apart, nor another command come in between.
--- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..n+5m+3] of each target: state: hash, events: stream, members: hash, holds: sorted set, waiting: sorted set
--- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule and key, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target
+-- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..] of each target: state: hash, events: stream, and if its rule keeps them, members: hash, holds: sorted set, waiting: sorted set
+-- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule, key and number of keys that only its rule has, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target
 -- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full
 -- COST O(n log N)
 -- MODE writes
 local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
--- each makes the functions of its rule, when a command needs them
+-- Each makes the functions of its rule, when a command needs them. A rule is a function of state, args, now in ms and a reader; it returns a code, details (names and values in turn) and, if it accepts, a change:
+--   events   fields and values in turn, the sequence number first; an event with the number 0 goes to the outbox only
+--   tasks { name, due ms }, members { field, value }, units { user, more }, holds { claim, until ms }, waiting { user, place }: absent lists are empty, no second value removes; the earliest hold is a task `expire`
+--   ends     the key expires
+--   keeps    events of the key, about; without it, all; 0: its events are in the outbox only
+--   reopens  a rejection that was final no longer is: the generation grows
 local rules = {}
 -- @include rules/max
 -- @include rules/bounded
@@ -14,30 +19,15 @@ local rules = {}
 -- @include rules/once
 -- @include rules/step
 
-local function generationNow ()
-  local known = redis.call('HMGET', generation, 'replid', 'lineage', 'n', 'now', 'finished')
-  return known[2] and known[2] .. '.' .. known[3] or '', known[1], tonumber(known[4] or '0'), known[2], known[5]
-end
-local current, owner, last, lineage, finished = generationNow()
-if owner ~= replicationId then return { current } end
-local time = redis.call('TIME')
-local now = math.max(last, time[1] * 1000 + math.floor(time[2] / 1000))
-local nowText = string.format('%.0f', now)
--- entries that a consumer still needs are kept
-local finishedMs = finished and tonumber((string.match(finished, '^%d+'))) or now
-local since = string.format('%.0f', math.min(finishedMs, now - expiry))
-local function isFull () return redis.call('XLEN', outbox) > tonumber(most) end
-if finished and most ~= '0' and isFull() and finishedMs < now - expiry then
-  -- consumers may have finished what nothing was added after
-  redis.call('XTRIM', outbox, 'MINID', since)
-  if isFull() then return { current, nowText, 'backlog' } end
-end
+-- @include partition
+if isBehind and isFull() then return { current, nowText, 'backlog' } end
 -- a server that accepts no writes refuses the whole call here
 redis.call('HSET', generation, 'now', nowText)
 
 local n = #ARGV - 5
 local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
-local named, targets, made = cjson.decode(targetTexts), {}, {}
+local named, targets, made, firstKeys = cjson.decode(targetTexts), {}, {}, { n + 4 }
+for i, one in ipairs(named) do firstKeys[i + 1] = firstKeys[i] + 2 + one[3] end
 
 local function readerOf (members, holds, waiting)
   local reader = {}
@@ -55,13 +45,13 @@ end
 -- its state is read once a call; a rule changes a table in front of it, which is dropped unless the command is accepted
 local function targetOf (number)
   if targets[number] then return targets[number] end
-  local at, fields = n + 5 * number - 1, {}
-  local state, events, members, holds, waiting = unpack(KEYS, at, at + 4)
+  local first, last, fields = firstKeys[number], firstKeys[number + 1] - 1, {}
+  local state, events, members, holds, waiting = unpack(KEYS, first, last)
   local flat = redis.call('HGETALL', state)
   for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
-  local reader, rule, key = readerOf(members, holds, waiting), named[number][1], named[number][2]
+  local reader, rule, key = members and readerOf(members, holds, waiting), named[number][1], named[number][2]
   made[rule] = made[rule] or rules[rule]()
-  targets[number] = { rule = rule, key = key, at = at, state = state, events = events, members = members, holds = holds, waiting = waiting,
+  targets[number] = { rule = rule, key = key, first = first, last = last, state = state, events = events, members = members, holds = holds, waiting = waiting,
     fields = fields, front = { __index = fields }, reader = reader }
   return targets[number]
 end
@@ -99,7 +89,7 @@ local function store (target, changed, change, request)
   end
   if change.holds then schedule(task .. 'expire', redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2]) end
   if change.ends then
-    for i = 0, 4 do redis.call('PEXPIRE', KEYS[target.at + i], keep) end
+    for i = target.first, target.last do redis.call('PEXPIRE', KEYS[i], keep) end
   end
   if change.reopens then redis.call('HINCRBY', generation, 'n', 1) end
   for field, value in pairs(changed) do target.fields[field] = value end

@@ -2,7 +2,7 @@
 -- Atomic, because another writer may store a newer version between the comparison and the write.
 -- KEYS [1] ids: sorted set, [2] deletions: string, exists while an id may have a tombstone, [3..n+2] item keys, of the same slot
 -- ARGV [1] n: integer, 1 to 996, [2] expiry in ms: integer, 0 = none, [3] expiry of tombstones in ms: integer, [4] whether the user may run MSETEX and MSET: 1 or 0, [5] whether the batch has deletions: 1 or 0, [6..n+5] records (8 bytes of order, lowest bit: a deletion, then the value), then PX and the expiry if there is one, then score and id n times
--- RETURNS integer, versions dropped because a newer one was there
+-- RETURNS array of integers: versions dropped because a newer one was there, bytes of their values
 -- COST O(n log N); in Lua O(n) only when some version is not newer, an id is new while there are tombstones, or the server lacks MSETEX
 -- MODE writes
 local ids, deletions, n, ttl, tombstone, msetex, deletes = KEYS[1], KEYS[2], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1', ARGV[5] == '1'
@@ -27,7 +27,7 @@ if changed == n and not deletes and (redis.call('ZCARD', ids) == size or redis.c
   else
     for i = 1, n do set(i) end
   end
-  return 0
+  return {0, 0}
 end
 local members, scores, newest = {}, {}, {}
 for i = 1, n do
@@ -36,7 +36,7 @@ for i = 1, n do
   if not newest[member] or score >= scores[newest[member]] then newest[member] = i end
 end
 local stored, hasTombstones = redis.call('ZMSCORE', ids, unpack(members)), redis.call('PTTL', deletions) ~= -2
-local before, late, deleted = {}, 0, false
+local before, late, bytes, deleted = {}, 0, 0, false
 for i = 1, n do
   local member, score, last = members[i], scores[i], newest[members[i]]
   if not before[member] then
@@ -48,7 +48,7 @@ for i = 1, n do
     end
   end
   if score < before[member] then
-    late = late + 1
+    late, bytes = late + 1, bytes + #ARGV[5 + i] - 8
   else
     before[member] = score
     if i == last and string.byte(ARGV[5 + i], 8) % 2 == 1 then
@@ -61,4 +61,4 @@ for i = 1, n do
   end
 end
 if deleted and redis.call('PTTL', deletions) < tonumber(tombstone) then redis.call('SET', deletions, 1, 'PX', tombstone) end
-return late
+return {late, bytes}

@@ -10,17 +10,13 @@ import { createFigures } from '../src/figures/index.js'
 import { createReplies } from '../src/replies/index.js'
 import { createLimit, createReplyRoom, createServer, describeRoutes, healthRoutes } from '../src/http/index.js'
 import { createPush } from '../src/push/index.js'
-import { auctionRoutes } from './routes/auctions.js'
 import { countRoutes } from './routes/count.js'
 import { feedRoutes } from './routes/feeds.js'
 import { figuresRoutes } from './routes/figures.js'
 import { itemRoutes } from './routes/items.js'
 import { liveRoutes } from './routes/live.js'
-import { orderRoutes } from './routes/orders.js'
 import { pageRoutes } from './routes/page.js'
-import { priceRoutes } from './routes/prices.js'
-import { saleRoutes } from './routes/sales.js'
-import { userRoutes } from './routes/users.js'
+import { systemRoutes } from './routes/systems.js'
 import { markUnconfirmed } from './unconfirmed.js'
 
 /** each waits for a server at most, or for its client */
@@ -31,7 +27,7 @@ const MAX_REQUESTS = 10_000
  *   maxStaleMs: number, security?: import('../src/http/index.js').Security | null, clock?: () => number, elapsed?: () => number,
  *   loopUse?: (nowMs: number) => number, maxRequests?: number, maxReplyBytes?: number, maxUnconfirmedMs?: number | null,
  *   caps?: import('../src/push/index.js').Caps,
- *   deployment?: import('../src/store/index.js').Deployment, systems?: ReturnType<typeof import('./systems.js').openSystems>,
+ *   deployment?: import('../src/store/index.js').Deployment, systems?: import('./systems.js').Systems,
  *   database?: import('./database.js').ReaderDatabase,
  *   gatewayUrl?: string | null, keyPrefix?: string, restarts?: () => object[] | null }} options `clock`: ms since 1970; `elapsed`:
  *   monotonic, ms; `caps`: of push streams, without them there is no /live; `deployment`,
@@ -47,23 +43,22 @@ export function createReaderApp ({
   const room = createReplyRoom(registry, maxReplyBytes)
   const replies = createReplies({ registry, room, maxStaleMs, clock, elapsed, loopUse, revisionOf: queries.revision })
   app.addHook('onSend', room.onSend)
-  describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.', security })
+  const tags = systems?.all.map(({ definition }) => definition.name)
+  describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.', tags, security })
   const isRefusing = deployment ? markUnconfirmed(app, { deployment, maxUnconfirmedMs }) : () => false
   app.register(healthRoutes, { status: () => isRefusing() ? { ...queries.status(), ready: false } : queries.status(), registry })
-  app.register(pageRoutes, { gatewayUrl, restarts })
+  const pages = Object.fromEntries(systems?.all.map(({ definition: { name, page } }) => [name, page]) ?? [])
+  app.register(pageRoutes, { gatewayUrl, restarts, pages })
   if (caps && queries.watch) {
     const push = createPush({ queries: /** @type {any} */ (queries), now: clock, registry, caps, log: /** @type {any} */ (app.log) })
     access?.listen(push.revoke)
     // streams end before the server waits for its connections
     app.addHook('preClose', () => push.close())
     app.register(liveRoutes, { push, access })
-    if (systems) {
-      app.register(auctionRoutes, { systems, push, access })
-      app.register(saleRoutes, { systems, push, access })
-      app.register(orderRoutes, { systems, push, access })
-      app.register(priceRoutes, { systems, push, access })
+    if (systems && database) {
+      app.addHook('preClose', async () => systems.end())
+      for (const system of systems.all) app.register(systemRoutes, { system, push, database, access })
     }
-    if (database) app.register(userRoutes, { database })
   }
   const figures = deployment && createFigures({ queries, deployment, keyPrefix, now: clock, elapsed, log: app.log })
   app.addHook('onClose', async () => figures?.close())

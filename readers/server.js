@@ -7,10 +7,8 @@ import { openReader } from '../src/index.js'
 import { insideOfReader } from '../src/inside.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, lastFromParent, runProcess, tellParent } from '../src/runtime/index.js'
-import {
-  createAdmissionMetrics, createPriceReplyMetrics, createReaderRegistry, createStoreMetrics, startEmbedded
-} from '../src/metrics/index.js'
-import { createSources, exchangesOf, openPriceStore } from '../src/systems/prices/index.js'
+import { createReaderRegistry, startEmbedded } from '../src/metrics/index.js'
+import { loadSystems } from '../src/systems/list.js'
 import { createReaderApp } from './app.js'
 import { createReaderDatabase } from './database.js'
 import { openSystems } from './systems.js'
@@ -42,7 +40,7 @@ export const main = (from) => runProcess(from, {
 
 /**
  * A reader in this process until the signal is aborted.
- * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {any} settings @param {import('../src/embedded/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  * @param {(message: Record<string, unknown>) => unknown} [up] is called with its `url` once it listens
  * @param {() => { restarts: object[] } | null} [heard] of the processes that `npm start` runs
@@ -57,28 +55,10 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
   const { queries, deployment } = insideOfReader(reader)
   const database = createReaderDatabase({ ...settings, log })
   const registry = createReaderRegistry(deployment, queries.figures)
-  const storeMetrics = createStoreMetrics(registry)
   const embedded = startEmbedded(registry, settings.cloudwatchService)
-  const sources = settings.exchanges && createSources({ exchanges: exchangesOf(settings) })
-  const systems = openSystems({
-    deployment,
-    primaryUrl,
-    keyPrefix: settings.keyPrefix,
-    database,
-    prices: {
-      requestMs: settings.requestMs,
-      isShared: () => security.access === null,
-      store: () => openPriceStore(settings, {
-        report: (line) => log.info(line),
-        signal,
-        onFailure: (error) => log.error({ code: error.code, reason: error.message }, 'the history store ended'),
-        metrics: storeMetrics
-      }),
-      sources,
-      admissionMetrics: createAdmissionMetrics(registry),
-      metrics: createPriceReplyMetrics(registry)
-    },
-    log
+  const isShared = () => security.access === null
+  const systems = openSystems(await loadSystems(settings.systems), {
+    deployment, primaryUrl, registry, signal, log, settings, database, isShared
   })
   /** @type {import('fastify').FastifyInstance | null} */
   let app = null
@@ -114,7 +94,6 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
     await embedded.close()
     security.close()
     await systems.close()
-    sources?.close()
     await database.close()
     await reader.close()
   }

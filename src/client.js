@@ -56,6 +56,10 @@ const MAX_WAIT_MS = 10_000
 /** a reader may ask for at most this delay */
 const MAX_RETRY_AFTER_MS = 3_600_000
 const SILENT_MS = 30_000
+/** heartbeats come every 10 s; a connection silent for longer when a page wakes is taken for dead */
+const SILENT_AWAKE_MS = 15_000
+/** a page was frozen, or its machine slept or was offline: timers and connections may be dead */
+const WAKE_EVENTS = ['visibilitychange', 'pageshow', 'online']
 /** readers send events of at most 512 KiB, or one item */
 const MAX_EVENT_CHARS = 32 * 1024 * 1024
 const MAX_REFUSAL_CHARS = 64 * 1024
@@ -215,7 +219,7 @@ async function * run ({ urls, from, signal, onRetry, ...how }, over) {
       reader = nextOf(readers, reader, nowMs + waitMs)
       const untilMs = Math.max(nowMs + waitMs, reader.notBeforeMs)
       onRetry(lost, Math.round(untilMs - nowMs))
-      await pause(untilMs - nowMs, ended)
+      await pause(untilMs - nowMs, reader.notBeforeMs - nowMs, ended)
     }
   } finally {
     over.abort()
@@ -243,14 +247,23 @@ async function * eventsOf (url, { path, position, encoding, authToken, silentMs 
   const connection = new AbortController()
   const close = () => connection.abort()
   ended.addEventListener('abort', close)
-  let isSilent = false
+  /** when the data that is awaited was asked for; of the wall clock: others may stand still while a machine sleeps */
+  let askedMs = NaN
+  let silence = 0
+  /** @param {number} ms */
+  function giveUp (ms) {
+    silence = ms
+    close()
+  }
+  onWake(() => { if (Date.now() - askedMs > Math.min(silentMs, SILENT_AWAKE_MS)) giveUp(Date.now() - askedMs) }, connection.signal)
   /** @template T @param {Promise<T>} coming @returns {Promise<T>} */
   async function withTimeout (coming) {
-    const timer = setTimeout(() => {
-      isSilent = true
-      close()
-    }, silentMs)
-    return coming.finally(() => clearTimeout(timer))
+    askedMs = Date.now()
+    const timer = setTimeout(giveUp, silentMs, silentMs)
+    return coming.finally(() => {
+      clearTimeout(timer)
+      askedMs = NaN
+    })
   }
   try {
     const response = await withTimeout(fetch(url + path, {
@@ -279,7 +292,7 @@ async function * eventsOf (url, { path, position, encoding, authToken, silentMs 
     }
     throw new Error('the stream ended')
   } catch (error) {
-    yield { lost: error instanceof FollowError ? error : lossOf(url, isSilent ? new Error(`no data for ${silentMs} ms`) : error) }
+    yield { lost: error instanceof FollowError ? error : lossOf(url, silence > 0 ? new Error(`no data for ${silence} ms`) : error) }
   } finally {
     ended.removeEventListener('abort', close)
     close()
@@ -384,13 +397,33 @@ function lossOf (url, error) {
   return new Error(`${url}: ${cause.message || cause.code || error.message}`, { cause })
 }
 
-/** @param {number} ms @param {AbortSignal} ended */
-const pause = (ms, ended) => new Promise((/** @type {(value?: unknown) => void} */ resolve) => {
-  const timer = setTimeout(over, ms)
+/**
+ * Calls back when a page is shown again or is online again; in Node never.
+ * @param {() => void} listener @param {AbortSignal} until
+ */
+function onWake (listener, until) {
+  const page = /** @type {any} */ (globalThis)
+  const ifShown = () => { if (page.document?.visibilityState !== 'hidden') listener() }
+  for (const name of WAKE_EVENTS) page.addEventListener?.(name, ifShown, { signal: until })
+}
+
+/**
+ * @param {number} ms @param {number} leastMs a page that wakes up waits only this long @param {AbortSignal} ended
+ * @returns {Promise<void>}
+ */
+const pause = (ms, leastMs, ended) => new Promise((resolve) => {
+  const begunMs = performance.now()
+  const isOver = new AbortController()
+  let timer = setTimeout(over, ms)
   function over () {
     clearTimeout(timer)
     ended.removeEventListener('abort', over)
+    isOver.abort()
     resolve()
   }
   ended.addEventListener('abort', over)
+  onWake(() => {
+    clearTimeout(timer)
+    timer = setTimeout(over, begunMs + leastMs - performance.now())
+  }, isOver.signal)
 })

@@ -48,7 +48,7 @@ export const ERRORS = define('core', {
   FEED_NAME_INVALID: { status: 400, exitStatus: 2, meaning: 'the feed name does not match the required pattern' },
   FEED_UNKNOWN: { status: 404, meaning: 'no feed with this name exists' },
   FEED_LAYOUT_UNKNOWN: { exitStatus: 2, meaning: 'this version does not support the layout' },
-  FEED_DEFINITION_DIFFERS: { exitStatus: 2, meaning: 'the settings differ from the stored definition of the feed' },
+  FEED_DEFINITION_DIFFERS: { status: 409, exitStatus: 2, meaning: 'the settings differ from the stored definition of the feed' },
   FEED_IN_USE: { retryable: true, meaning: 'the feed is being written and cannot be dropped' },
   ITEM_ID_INVALID: { status: 400, meaning: 'the id is not 1-128 bytes of UTF-8 without control characters' },
   ITEM_TS_INVALID: {

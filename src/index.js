@@ -44,8 +44,8 @@ export { FreshetError, SettingsInvalid } from './errors.js'
 /** @typedef {import('./reading.js').SubscribeOptions} SubscribeOptions */
 
 /**
- * Opens a feed for writing and reading, whose values are stored as JSON. The first opening creates its definition; later ones must
- * agree with it.
+ * Opens a feed for writing and reading, whose values are stored as JSON. The first accepted item creates the feed. Later openings get
+ * it as it is stored, and must agree in what they set.
  * @template [T=any] type of the values; what is read is not checked against it
  * @overload
  * @param {string} name of the feed: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -
@@ -55,8 +55,8 @@ export { FreshetError, SettingsInvalid } from './errors.js'
  *   KEY_HOLDS_OTHER, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED, CLUSTER_UNSUPPORTED, SENTINEL_UNSUPPORTED
  */
 /**
- * Opens a feed for writing and reading, whose values are bytes. The first opening creates its definition; later ones must
- * agree with it.
+ * Opens a feed for writing and reading, whose values are bytes. The first accepted item creates the feed. Later openings get it as it
+ * is stored, and must agree in what they set.
  * @overload
  * @param {string} name of the feed: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -
  * @param {import('./options.js').FeedOptions} options
@@ -66,10 +66,10 @@ export { FreshetError, SettingsInvalid } from './errors.js'
  */
 /**
  * @param {string} name @param {any} options
- * @param {{ isLazy?: boolean }} [by] `isLazy`: of writers of input: the first accepted item creates the feed
+ * @param {{ isLazy?: boolean }} [by] `isLazy` false: of synthetic load: the opening creates the feed, before there are items
  * @returns {Promise<Feed<any>>}
  */
-export async function openFeed (name, options, { isLazy = false } = {}) {
+export async function openFeed (name, options, { isLazy = true } = {}) {
   const inside = await openWritableFeed(checkFeedName(name), { ...checkedOptions(options ?? {}, 'openFeed'), isLazy })
   return keepInside(new OpenedFeed(inside), inside)
 }

@@ -77,8 +77,10 @@ const SILENT = Object.freeze({ info () {}, warn () {}, error () {} })
 export const ENCODINGS = Object.freeze(['bytes', 'json'])
 /** Options outside the settings. */
 const OWN = { openFeed: ['log', 'clock', 'onFlush', 'onBehind', 'onRefused', 'encoding'], openReader: ['log'] }
-/** Options that may differ from the stored definition. */
-const RETENTION = ['windowMs', 'maxItems']
+/** Options of a new feed. Of an existing one, those that are not given are as they are stored. */
+const OF_NEW_FEED = ['layout', 'partitions', 'late', 'windowMs', 'maxItems']
+/** gives a layout, too */
+const OTHER_LAYOUT = 'sortedSetContainsActualValue'
 let opened = 0
 
 /**
@@ -99,7 +101,8 @@ export function checkedOptions (options, opener) {
     log: SILENT,
     ...own,
     ...resolved,
-    asked: Object.fromEntries(RETENTION.filter((name) => isGiven(options[name])).map((name) => [name, resolved[name]]))
+    asked: Object.fromEntries(OF_NEW_FEED.filter((name) => isGiven(options[name]) || (name === 'layout' && isGiven(options[OTHER_LAYOUT])))
+      .map((name) => [name, resolved[name]]))
   }
 }
 

@@ -13,7 +13,7 @@ const IDS = 500
 
 /**
  * @param {import('tap').Test} t
- * @param {{ redisUrl: string, layout: string, partitions?: number, ack?: string, log?: import('pino').Logger }} options
+ * @param {{ redisUrl: string, layout: any, partitions?: number, ack?: any, log?: import('pino').Logger }} options
  */
 export async function startRun (t, { redisUrl, layout, partitions = 6, ack = 'replica', log = silentLog }) {
   const name = `run-${layout}`

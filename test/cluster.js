@@ -1,5 +1,5 @@
 /** Clusters for tests: formed by the code of the embedded servers, on free ports, gone with their test. */
-import { clusterArgs, formCluster } from '../src/store/embedded/form-cluster.js'
+import { clusterArgs, formCluster } from '../src/embedded/form-cluster.js'
 import { connectFor, eventually, freePort, startServer } from './servers.js'
 
 /** @typedef {Awaited<ReturnType<typeof startCluster>>} Cluster */
@@ -33,7 +33,8 @@ export async function startNode (t, { engine, primaries }) {
   const node = await start(t, { engine })
   const [admin, own] = await Promise.all([connectFor(t, primaries[0].url), connectFor(t, node.url)])
   await admin.send('CLUSTER', 'MEET', '127.0.0.1', node.port, node.busPort)
-  await eventually(async () => String(await own.send('CLUSTER', 'NODES')).split('master').length > primaries.length + 1)
+  await eventually(async () => String(await own.send('CLUSTER', 'NODES')).split('master').length > primaries.length + 1 &&
+    /cluster_state:ok/.test(await own.send('CLUSTER', 'INFO')))
   return node
 }
 

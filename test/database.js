@@ -10,8 +10,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { crashPostgres } from '../lab/servers/postgres.js'
-import { createPostgres } from '../src/store/embedded/postgres/database.js'
+import { createPostgres } from '../src/embedded/postgres/database.js'
 import { migrate, openDatabase } from '../src/sql/index.js'
+import { loadSystems } from '../src/systems/list.js'
 import { CACHE_DIR } from './commands.js'
 import { silentLog } from './servers.js'
 
@@ -48,7 +49,7 @@ export async function startMigratedDatabase (t, options) {
 /** @param {string} url */
 async function migrateAt (url) {
   const database = openDatabase({ url, name: 'test', max: 1, deadlineMs: DEADLINE_MS, log: silentLog })
-  await migrate(database)
+  await migrate(database, (await loadSystems()).flatMap(({ migrations }) => migrations ?? []))
   await database.close()
 }
 

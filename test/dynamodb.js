@@ -1,5 +1,5 @@
 /** The embedded DynamoDB for tests: one per test file. */
-import { createDynamodb } from '../src/store/embedded/dynamodb/server.js'
+import { createDynamodb } from '../src/embedded/dynamodb/server.js'
 import { CACHE_DIR } from './commands.js'
 
 export const CREDENTIALS = Object.freeze({ accessKeyId: 'test', secretAccessKey: 'test' })

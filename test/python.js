@@ -3,9 +3,8 @@ import { execFile } from 'node:child_process'
 import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { defaultCacheDir } from '../src/store/embedded/index.js'
-import { findPip } from '../src/store/embedded/pinned.js'
-import { ROOT } from '../src/store/index.js'
+import { defaultCacheDir, ROOT } from '../src/embedded/index.js'
+import { findPip } from '../src/embedded/pinned.js'
 
 const INSTALL_DEADLINE_MS = 180_000
 const QUIET = Object.freeze(['--quiet', '--no-input', '--disable-pip-version-check'])

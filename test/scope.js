@@ -6,7 +6,7 @@
  *     night   npm run night       soaks, many repetitions, runs of the lab as whole processes
  */
 import t from 'tap'
-import { newest } from '../src/store/embedded/engine.js'
+import { newest } from '../src/embedded/engine.js'
 import { testEngines } from './servers.js'
 
 const scope = process.env.FRESHET_TEST_SCOPE || 'quick'
@@ -19,7 +19,7 @@ export const scoped = (whole, quick) => isWhole ? whole : quick
 /** @template T @param {T} night @param {T} otherwise @returns {T} */
 export const nightly = (night, otherwise) => isNight ? night : otherwise
 
-/** @returns {Promise<import('../src/store/embedded/engine.js').Engine[]>} all engines, or the newest */
+/** @returns {Promise<import('../src/embedded/engine.js').Engine[]>} all engines, or the newest */
 export const scopedEngines = async () => {
   const engines = await testEngines()
   return isWhole ? engines : engines.filter((engine) => engine === newest(engines))

@@ -2,7 +2,7 @@
  * Real servers for tests. Every server has its own free port on 127.0.0.1 and its own temp folder, keeps nothing on
  * disk unless asked to, and is gone when the test that started it ends. No other server is ever touched.
  *
- * @typedef {import('../src/store/embedded/engine.js').Engine} Engine
+ * @typedef {import('../src/embedded/engine.js').Engine} Engine
  * @typedef {Awaited<ReturnType<typeof startServer>>} Server
  */
 import { spawn } from 'node:child_process'
@@ -16,9 +16,9 @@ import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { openFeedWriter } from '../src/pipeline/feed-writer.js'
 import { openConnection } from '../src/store/connection.js'
-import { enginesFound } from '../src/store/embedded/engine.js'
-import { freePort, isPortTaken, PORTS_TRIED } from '../src/store/embedded/free-port.js'
-import { createGuard } from '../src/store/embedded/guard.js'
+import { enginesFound } from '../src/embedded/engine.js'
+import { freePort, isPortTaken, PORTS_TRIED } from '../src/embedded/free-port.js'
+import { createGuard } from '../src/embedded/guard.js'
 
 export { freePort }
 

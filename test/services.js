@@ -9,7 +9,7 @@ import { serve as serveReader } from '../readers/server.js'
 import { resolve } from '../settings.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { ackNames } from '../src/pipeline/index.js'
-import { withTarget } from '../src/store/index.js'
+import { withTarget } from '../src/embedded/index.js'
 import { serve as serveConsumers } from '../writers/consumers.js'
 import { serve as serveGateway } from '../writers/gateway.js'
 import { askAt, CACHE_DIR, sendTo } from './commands.js'
@@ -21,7 +21,7 @@ const PATIENT = Object.freeze({ FRESHET_CACHE_DIR: CACHE_DIR, FRESHET_DEADLINE_M
 /**
  * @typedef {{ redisUrl: string, keyPrefix?: string, flags?: string[], env?: Record<string, string> }} Options `flags` as on the command
  *   line; `env` as the environment of the command
- * @typedef {(settings: any, target: import('../src/store/index.js').Target, log: import('pino').Logger, signal: AbortSignal,
+ * @typedef {(settings: any, target: import('../src/embedded/index.js').Target, log: import('pino').Logger, signal: AbortSignal,
  *   up: (message: any) => unknown) => Promise<number>} Serve
  */
 
@@ -75,9 +75,9 @@ function deferred () {
   return made
 }
 
-/** A reader on a free port, up. @param {import('tap').Test} t @param {Options} options */
-export async function startReader (t, options) {
-  const service = startService(t, { command: 'reader' }, serveReader, options, ['--port', '0'])
+/** A reader that is up. @param {import('tap').Test} t @param {Options & { port?: number }} options `port`: 0 = a free one */
+export async function startReader (t, { port = 0, ...options }) {
+  const service = startService(t, { command: 'reader' }, serveReader, options, ['--port', String(port)])
   const { url } = await service.up
   return { service, url, ...askAt(url) }
 }

@@ -6,7 +6,7 @@
  * @typedef {import('./servers.js').Server} Server
  */
 import root from 'tap'
-import { newest } from '../src/store/embedded/engine.js'
+import { newest } from '../src/embedded/engine.js'
 import { scopedEngines } from './scope.js'
 import { engineName, startDeployment, testEngines } from './servers.js'
 

@@ -1,11 +1,11 @@
 /**
  * The values of the synthetic source: positions of buses on closed lines, with the number of the item at the end.
  *
- *     {"line":"M14","lat":52.53180,"lon":13.41963,"speedKmh":31,"notice":"No stop at Central Station","n":42}
- *     ------------------ one of 4,096 rows ------------------  ----------- constant ------------   number
+ *     {"line":"M14","lat":52.53180,"lon":13.41963,"speedKmh":31,"notice":"Detour by Mill Road ..  ","n":42}
+ *     ------------------------------------ one of 4,096 rows -----------------------------------   number
  *
- * The positions of all lines are rendered once, as bytes. An item costs one copy of a row, and an increment of the number in
- * place; nothing is allocated.
+ * The positions and notices of all lines are rendered once, as bytes; a longer value has spaces at the end of its notice. An item costs one
+ * copy of a row, and an increment of the number in place; nothing is allocated.
  */
 import { makeValue } from '../src/synthetic.js'
 
@@ -15,7 +15,9 @@ const STEPS = 256
 /** steps between consecutive buses of a line; no divisor of STEPS */
 const APART = 37
 const CENTRE = { lat: 52.52, lon: 13.405 }
-const NOTICE = 'No stop at Central Station until 6 pm, use Zoo. '
+/** of the lines in turn, so short that values of 128 bytes hold them */
+const NOTICES = ['No stop at Zoo until 6 pm', 'Lift at Town Hall is broken', 'Every 5 minutes today', 'On time',
+  'Detour by Mill Road until Sunday']
 const BEFORE_NOTICE = ',"notice":"'
 const ZERO = 48
 const NINE = 57
@@ -27,6 +29,8 @@ const TAIL_BYTES = tailOf(Number.MAX_SAFE_INTEGER).length
 
 /** Shorter values are those of src/synthetic.js. */
 export const BUS_BYTES = (rowOf(0, 52, 13, 30) + BEFORE_NOTICE).length + TAIL_BYTES
+
+const NOTICE_BYTES = Math.max(...NOTICES.map(({ length }) => length))
 
 /** @param {number} line @param {number} lat @param {number} lon @param {number} speedKmh two digits @returns {string} of constant length */
 function rowOf (line, lat, lon, speedKmh) {
@@ -46,10 +50,13 @@ function rowsOf (line) {
   })
 }
 
-/** @returns {Buffer[]} the row of line l at step s is at index s * LINES + l */
-function renderRows () {
-  const lines = Array.from({ length: LINES }, (_, line) => rowsOf(line))
-  return Array.from({ length: STEPS }, (_, step) => lines.map((rows) => Buffer.from(rows[step]))).flat()
+/** @param {number} noticeBytes @returns {Buffer[]} the row of line l at step s is at index s * LINES + l */
+function renderRows (noticeBytes) {
+  const lines = Array.from({ length: LINES }, (_, line) => {
+    const notice = BEFORE_NOTICE + NOTICES[line % NOTICES.length].slice(0, noticeBytes).padEnd(noticeBytes)
+    return rowsOf(line).map((row) => Buffer.from(row + notice))
+  })
+  return Array.from({ length: STEPS }, (_, step) => lines.map((rows) => rows[step])).flat()
 }
 
 /**
@@ -61,10 +68,9 @@ function renderRows () {
  */
 export function makeBuses (bytes, { index, buses, isMoving }) {
   if (bytes < BUS_BYTES) return makeValue(bytes, index, isMoving ? Infinity : buses)
-  const rows = renderRows()
-  const head = rows[0] + BEFORE_NOTICE
-  const value = Buffer.alloc(bytes, head)
-  if (bytes > head.length) value.fill(NOTICE, head.length)
+  const rows = renderRows(Math.min(bytes - BUS_BYTES, NOTICE_BYTES))
+  const value = Buffer.alloc(bytes, ' ')
+  value.set(rows[0])
   const start = Buffer.from(value.subarray(bytes - TAIL_BYTES))
   const last = bytes - 2
   let first = last

@@ -9,15 +9,11 @@ import { Registry } from 'prom-client'
 import { help, printable, resolve } from '../settings.js'
 import { publicReason } from '../src/errors.js'
 import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
-import {
-  createAdmissionMetrics, createConsumerMetrics, createOrderMetrics, createPriceMetrics, startEmbedded
-} from '../src/metrics/index.js'
+import { createAdmissionMetrics, createConsumerMetrics, startEmbedded } from '../src/metrics/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { migrate } from '../src/sql/index.js'
-import { SYSTEM as ORDERS } from '../src/systems/orders/index.js'
-import { SYSTEM as SALES } from '../src/systems/sales/index.js'
+import { loadSystems } from '../src/systems/list.js'
 import { openSystem } from './consumers/system.js'
-import { DUTIES, SYSTEMS } from './consumers/systems.js'
 import { untilUp } from './consumers/until-up.js'
 import { useDatabase } from './database.js'
 
@@ -37,37 +33,35 @@ Examples:
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
- * @param {typeof DUTIES} [dutiesOf] each system
+ * @param {typeof loadSystems} [load]
  * @returns {Promise<number>} exit status
  */
-export const main = (from, dutiesOf = DUTIES) => runProcess(from, {
+export const main = (from, load = loadSystems) => runProcess(from, {
   table: { help, printable, resolve },
   known: { command: 'consumers', layouts: [], acks: [] },
   usage: USAGE,
   stopping: 'stopping: partitions are given back'
-}, (settings, target, log, signal) => serve(settings, target, log, signal, { dutiesOf }))
+}, (settings, target, log, signal) => serve(settings, target, log, signal, { load }))
 
 /**
  * Consumers in this process until the signal is aborted.
- * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {any} settings @param {import('../src/embedded/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
- * @param {{ up?: (message: Record<string, unknown>) => unknown, dutiesOf?: typeof DUTIES, leaseMs?: number }} [options] `up` is called once
- *   all systems are open; `leaseMs` of a partition
+ * @param {{ up?: (message: Record<string, unknown>) => unknown, load?: typeof loadSystems, leaseMs?: number }} [options] `up` is called
+ *   once all systems are open; `leaseMs` of a partition
  * @returns {Promise<number>} exit status
  */
-export async function serve (settings, { primaryUrl }, log, signal, { up = tellParent, dutiesOf = DUTIES, leaseMs } = {}) {
+export async function serve (settings, { primaryUrl }, log, signal, { up = tellParent, load = loadSystems, leaseMs } = {}) {
   const id = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`
   const registry = new Registry()
-  /** @type {string[]} */
-  const names = settings.systems ?? SYSTEMS
+  const definitions = await load(settings.systems)
   /** @type {Map<string, import('./consumers/system.js').OpenSystem>} */
   const systems = new Map()
   const admissionMetrics = createAdmissionMetrics(registry)
   const consumerMetrics = createConsumerMetrics(registry, () => [...systems].map(([name, { figures }]) => [name, figures]))
-  const ownMetrics = { prices: createPriceMetrics(registry), orders: createOrderMetrics(registry) }
   const ending = new AbortController()
   const fail = (/** @type {Error} */ error) => ending.abort(error)
-  const needsDatabase = settings.databaseUrl !== null || [ORDERS, SALES].some((name) => names.includes(name))
+  const needsDatabase = settings.databaseUrl !== null || definitions.some((one) => one.needsDatabase)
   const used = needsDatabase
     ? await useDatabase(settings, {
       name: id, max: CONNECTIONS, deadlineMs: DATABASE_DEADLINE_MS, log, signal, fail
@@ -75,21 +69,25 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
     : null
   /** what keeps a system from being opened, by its name @type {Map<string, Error & { code?: string }>} */
   const waiting = new Map()
-  const status = () => ({ ready: systems.size === names.length, reasons: [...new Set([...waiting.values()].map(publicReason))], nodes: [] })
+  const reasons = () => [...new Set([...waiting.values()].map(publicReason))]
+  const status = () => ({ ready: systems.size === definitions.length, reasons: reasons(), nodes: [] })
   const server = settings.metricsPort === null ? null : await serveMetrics(settings, { registry, status, log })
   try {
-    const migrated = used ? migrateWhenUp(used.database, { log, signal, fail }) : Promise.resolve()
+    const migrated = used ? migrateWhenUp(used.database, { definitions, log, signal, fail }) : Promise.resolve()
     await Promise.race([migrated, sleep(DATABASE_WITHIN_MS, undefined, { ref: false })])
     const stop = AbortSignal.any([signal, ending.signal])
-    const parts = { id, primaryUrl, database: used?.database ?? null, migrated, dutiesOf, leaseMs, ownMetrics, log, signal: stop, fail }
-    /** @param {string} name */
-    async function open (name) {
+    const parts = { id, primaryUrl, database: used?.database ?? null, migrated, leaseMs, log, signal: stop, fail }
+    /** @param {import('../src/systems/inside.js').System} definition */
+    async function open (definition) {
+      const { name } = definition
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
-      systems.set(name, await openSystem(name, settings, { ...parts, metrics, onWait: (error) => waiting.set(name, error) }))
+      const ownMetrics = definition.metrics?.consumers?.(registry)
+      const onWait = (/** @type {Error} */ error) => waiting.set(name, error)
+      systems.set(name, await openSystem(definition, settings, { ...parts, metrics, ownMetrics, onWait }))
       waiting.delete(name)
     }
-    await Promise.all(names.map((name) => open(name).catch(fail)))
-    if (!stop.aborted) up({ event: 'up', systems: names })
+    await Promise.all(definitions.map((one) => open(one).catch(fail)))
+    if (!stop.aborted) up({ event: 'up', systems: definitions.map(({ name }) => name) })
     await aborted(stop)
     if (!signal.aborted) throw ending.signal.reason
     return 0
@@ -102,12 +100,14 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
 /**
  * Migrates the database once it answers. What does not need it goes on in the meantime.
  * @param {import('../src/sql/index.js').Database} database
- * @param {{ log: import('pino').Logger, signal: AbortSignal, fail: (error: Error) => void }} parts `fail`: DATABASE_DIFFERS
+ * @param {{ definitions: import('../src/systems/inside.js').System[], log: import('pino').Logger, signal: AbortSignal,
+ *   fail: (error: Error) => void }} parts `fail`: DATABASE_DIFFERS
  * @returns {Promise<void>} when it was migrated; never, if it failed or was stopped
  */
-async function migrateWhenUp (database, { log, signal, fail }) {
+async function migrateWhenUp (database, { definitions, log, signal, fail }) {
+  const folders = definitions.flatMap(({ migrations }) => migrations ?? [])
   try {
-    const names = await untilUp(() => migrate(database), { signal, log, words: 'no rows are written until the database answers' })
+    const names = await untilUp(() => migrate(database, folders), { signal, log, words: 'no rows are written until the database answers' })
     if (names.length > 0) log.info({ migrations: names }, 'the database was migrated')
   } catch (error) {
     // nothing may be written into it

@@ -15,18 +15,18 @@ const WORKER = new URL('./worker.js', import.meta.url)
 
 /**
  * @param {{ settings: any, redisUrl: string, log: import('pino').Logger, signal: AbortSignal,
- *   onProgress: (index: number, account: Tally['account']) => void, onMeasuring: () => void }} parts
- *   `onMeasuring`: the warm-up of all writers is over
+ *   onProgress: (index: number, account: Tally['account']) => void, onOpened: (layout: string) => void, onMeasuring: () => void }} parts
+ *   `onOpened`: each has opened the feed, which is stored in this layout; `onMeasuring`: the warm-up of all writers is over
  * @returns {Promise<{ tallies: Tally[], error: Error | null }>}
  * @throws {Error} when a writer could not start
  */
-export async function runWriters ({ settings, redisUrl, log, signal, onProgress, onMeasuring }) {
+export async function runWriters ({ settings, redisUrl, log, signal, onProgress, onOpened, onMeasuring }) {
   const ending = new AbortController()
   const stop = () => ending.abort(signal.reason)
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
   const onStartFailed = () => ending.abort('a writer could not start')
-  const members = Array.from({ length: settings.writers }, (_, index) => followWriter(index, { log, onProgress, onStartFailed }))
+  const members = Array.from({ length: settings.writers }, (_, index) => followWriter(index, { log, onProgress, onOpened, onStartFailed }))
   await runCrew({
     file: WORKER,
     size: members.length,
@@ -48,10 +48,10 @@ export async function runWriters ({ settings, redisUrl, log, signal, onProgress,
 /**
  * The account of one writer, from its messages.
  * @param {number} index
- * @param {Pick<Parameters<typeof runWriters>[0], 'log' | 'onProgress'> & { onStartFailed: () => void }} parts `onStartFailed`:
+ * @param {Pick<Parameters<typeof runWriters>[0], 'log' | 'onProgress' | 'onOpened'> & { onStartFailed: () => void }} parts `onStartFailed`:
  *   it failed before it had opened the feed
  */
-function followWriter (index, { log, onProgress, onStartFailed }) {
+function followWriter (index, { log, onProgress, onOpened, onStartFailed }) {
   let tally = emptyTally()
   let hasOpened = false
   let measuringSince = 0
@@ -67,9 +67,11 @@ function followWriter (index, { log, onProgress, onStartFailed }) {
 
   return {
     /** @param {any} message */
-    receive ({ event, account }) {
-      if (event === 'opened') hasOpened = true
-      else if (event === 'measuring') {
+    receive ({ event, account, layout }) {
+      if (event === 'opened') {
+        hasOpened = true
+        onOpened(layout)
+      } else if (event === 'measuring') {
         measuringSince = Date.now()
         tally.account = account
         tally.since = addAccounts([account])

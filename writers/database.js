@@ -1,6 +1,6 @@
 /** The database of a process that writes: the one of the settings, or the embedded one. */
 import { openDatabase } from '../src/sql/index.js'
-import { ownDatabase } from '../src/store/index.js'
+import { ownDatabase } from '../src/embedded/index.js'
 
 /**
  * @param {{ databaseUrl: string | null, cacheDir: string | null }} settings

@@ -18,8 +18,8 @@ const USAGE = `Usage: npm start writer -- [flags]
 Writes items to a feed until --items, --duration, the end of its input, or Ctrl-C. At the end it prints a summary.
 
 Examples:
-  npm start writer -- --rate 50000 --duration 10
-  npm start writer -- --rate 0 --items 1000000 --layout segments --writers 2
+  npm start writer -- --feed load --rate 50000 --duration 10
+  npm start writer -- --feed load-segments --rate 0 --items 1000000 --layout segments --writers 2
   npm start writer -- --source stdin --format csv --id-field vehicle --ts-field time < positions.csv
   npm start writer -- --source stdin --replay 10 < recorded.ndjson
   npm start writer -- --redis-url redis://127.0.0.1:6379 --feed ticks --window-ms 3600000`
@@ -37,7 +37,7 @@ export const main = (from) => runProcess(from, {
 
 /**
  * A writer in this process, or several as child processes, until the source ends or the signal is aborted.
- * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {any} settings @param {import('../src/embedded/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  * @param {import('./records.js').Streams & { stdout: { write: (text: string) => unknown, isTTY?: boolean } }} [streams]
  * @returns {Promise<number>} exit status
@@ -61,12 +61,18 @@ export async function write (settings, { primaryUrl, replicaUrls }, log, signal,
     }
     let before = await nodes.figures()
     let afterWarmUp = Promise.resolve()
-    tellParent({ event: 'up', engine: before[0]?.engine })
+    let layout = /** @type {string | null} */ (null)
+    const onOpened = (/** @type {string} */ stored) => {
+      // the first of several writers
+      if (layout !== null) return
+      layout = stored
+      tellParent({ event: 'up', engine: before[0]?.engine, layout })
+    }
     const onMeasuring = () => {
       tellParent({ event: 'measuring' })
       if (settings.warmUp > 0) afterWarmUp = nodes.figures().then((figures) => { before = figures })
     }
-    const common = { settings, redisUrl: primaryUrl, log, signal, onMeasuring }
+    const common = { settings, redisUrl: primaryUrl, log, signal, onOpened, onMeasuring }
     const { tallies, error } = settings.writers === 1
       ? await runHere({ ...common, options: optionsOf(settings), metrics: metrics?.metrics, progress, streams })
       : await runWriters({ ...common, onProgress: progress.update })
@@ -74,7 +80,8 @@ export async function write (settings, { primaryUrl, replicaUrls }, log, signal,
     // with several writers, runWriters has logged it
     if (error && settings.writers === 1) log.error({ code: /** @type {any} */ (error).code }, error.message)
     await afterWarmUp
-    const summary = summaryOf({ settings, tallies, before, after: await nodes.figures() })
+    const stored = { ...settings, layout: layout ?? settings.layout }
+    const summary = summaryOf({ settings: stored, tallies, before, after: await nodes.figures() })
     await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => account.items) })
     const isText = streams.stdout.isTTY && !settings.json
     streams.stdout.write(isText ? summaryText(summary, { color: !process.env.NO_COLOR }) : visibleJson(summary) + '\n')
@@ -87,9 +94,17 @@ export async function write (settings, { primaryUrl, replicaUrls }, log, signal,
 }
 
 /**
- * @param {Omit<Parameters<typeof writeFeed>[0], 'index'> & { progress: ReturnType<typeof createProgress> }} parts
+ * @param {Omit<Parameters<typeof writeFeed>[0], 'index' | 'onOpened'> &
+ *   { progress: ReturnType<typeof createProgress>, onOpened: (layout: string) => void }} parts
  */
-async function runHere ({ progress, ...parts }) {
-  const { error, ...tally } = await writeFeed({ ...parts, index: 0, onOpened: (writer) => progress.update(0, writer.pipeline.account) })
+async function runHere ({ progress, onOpened, ...parts }) {
+  const { error, ...tally } = await writeFeed({
+    ...parts,
+    index: 0,
+    onOpened ({ pipeline, definition }) {
+      progress.update(0, pipeline.account)
+      onOpened(definition.layout)
+    }
+  })
   return { tallies: [tally], error }
 }

@@ -9,7 +9,8 @@ import { layoutNames } from '../src/layouts/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { createWriterMetrics, startEmbedded } from '../src/metrics/index.js'
 import { ackNames } from '../src/pipeline/index.js'
-import { SERVERS_FAILED } from '../src/store/index.js'
+import { SERVERS_FAILED } from '../src/embedded/index.js'
+import { loadSystems } from '../src/systems/list.js'
 import { createGatewayApp } from './gateway/app.js'
 import { createFeedLimit } from './gateway/feed-limit.js'
 import { createFeeds } from './gateway/feeds.js'
@@ -17,10 +18,6 @@ import { openingOptions } from './gateway/opening.js'
 import { watchPrimary } from './gateway/primary.js'
 import { stopGateway } from './gateway/stop.js'
 import { openSystems } from './gateway/systems.js'
-
-/** Not for other callers: items create the feed. */
-const openBy = /** @type {(name: string, options: import('../src/index.js').FeedOptions, by: { isLazy: boolean }) =>
- *   Promise<import('../src/index.js').Feed>} */ (openFeed)
 
 const USAGE = `Usage: npm start gateway -- [flags]
 
@@ -44,7 +41,7 @@ export const main = (from) => runProcess(from, {
 
 /**
  * A gateway in this process until the signal is aborted.
- * @param {any} settings @param {import('../src/store/index.js').Target} target
+ * @param {any} settings @param {import('../src/embedded/index.js').Target} target
  * @param {import('pino').Logger} log @param {AbortSignal} signal
  * @param {(message: Record<string, unknown>) => unknown} [up] is called with its `url` once it listens
  * @returns {Promise<number>} exit status
@@ -55,14 +52,14 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
   const metrics = createWriterMetrics({ figures: primary.figures })
   const feeds = createFeeds({
     // ingest.js applies whenFull to whole requests, before they are appended
-    open: async (name, stored) => insideOfFeed(await openBy(name, {
+    open: async (name, stored) => insideOfFeed(await openFeed(name, {
       ...openingOptions(optionsOf(settings), stored),
       redisUrl: primaryUrl,
       whenFull: 'block',
       log,
       onFlush: (seconds) => metrics.flush(name, seconds),
       onBehind: (behindMs) => metrics.behind(name, behindMs)
-    }, { isLazy: true })),
+    })),
     definition: primary.definition,
     admit: createFeedLimit({ maxFeeds: settings.maxFeeds, count: primary.feedCount }).admit,
     onOpen: ({ name, writer }) => metrics.follow(name, writer),
@@ -70,18 +67,15 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
     log
   })
   const embedded = startEmbedded(metrics.registry, settings.cloudwatchService)
-  const systems = openSystems(settings, { primaryUrl, registry: metrics.registry, log, signal })
+  const systems = openSystems(settings, await loadSystems(settings.systems), { primaryUrl, registry: metrics.registry, log, signal })
   try {
     await primary.opened()
     await systems.check()
     const app = createGatewayApp({
-      status: () => statusOf(primary, feeds),
+      status: () => statusOf(primary, feeds, systems.reasons()),
       feeds,
-      auctions: systems.auctions,
-      sales: systems.sales,
-      prices: systems.prices,
-      orders: systems.orders,
-      letters: systems.letters,
+      systems: systems.all,
+      putFeed: (feed, asked) => primary.putFeed({ feed, asked, defaults: settings }),
       settings,
       security,
       stopping: signal,
@@ -104,9 +98,9 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
 
 /**
  * For /readyz.
- * @param {{ reasons: () => string[] }} primary @param {{ reasons: () => string[] }} feeds
+ * @param {{ reasons: () => string[] }} primary @param {{ reasons: () => string[] }} feeds @param {string[]} ofSystems
  */
-function statusOf (primary, feeds) {
-  const reasons = [...primary.reasons(), ...feeds.reasons()]
+function statusOf (primary, feeds, ofSystems) {
+  const reasons = [...primary.reasons(), ...feeds.reasons(), ...ofSystems]
   return { ready: reasons.length === 0, reasons, nodes: [] }
 }

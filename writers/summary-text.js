@@ -32,14 +32,18 @@ export function summaryText (summary, { color }) {
 }
 
 /** @param {Summary} summary @returns {Line[]} */
-function countsOf ({ items, refused, refusedBy, dropped, failed, retried, bytes, batches, seconds, itemsPerSecond }) {
-  const reasons = Object.entries(refusedBy).sort(([, a], [, b]) => b - a).map(([reason, n]) => `${reason} ${numberText(n)}`).join(', ')
+function countsOf (summary) {
+  const { offered, items, refused, dropped, failed, retried, bytes, batches, seconds, itemsPerSecond, offeredPerSecond } = summary
+  const { late = 0, ...others } = summary.refusedBy
+  const reasons = Object.entries(others).sort(([, a], [, b]) => b - a).map(([reason, n]) => `${reason} ${numberText(n)}`).join(', ')
   /** @type {(Line | false)[]} */
   const lines = [
-    { label: 'acknowledged', cells: [`${numberText(items)} items`, `${numberText(itemsPerSecond)} items/s`] },
+    offered > items && { label: 'offered', cells: [`${numberText(offered)} items`, `${numberText(offeredPerSecond)} items/s`] },
+    { label: 'kept', cells: [`${numberText(items)} items`, `${numberText(itemsPerSecond)} items/s`] },
     { label: 'values', cells: [`${numberText(bytes / MIB, 1)} MiB`, `${numberText(seconds > 0 ? bytes / MIB / seconds : 0, 1)} MiB/s`] },
-    { label: 'batches', cells: [numberText(batches), `${numberText(batches > 0 ? items / batches : 0)} items each`] },
-    refused > 0 && { label: 'refused', cells: [`${numberText(refused)} items`, reasons], color: 'yellow' },
+    { label: 'batches', cells: [numberText(batches), `${numberText(batches > 0 ? (items + late) / batches : 0)} items each`] },
+    late > 0 && { label: 'late', cells: [`${numberText(late)} items`, 'a newer version of their id was stored'], color: 'yellow' },
+    refused > late && { label: 'refused', cells: [`${numberText(refused - late)} items`, reasons], color: 'yellow' },
     dropped > 0 && { label: 'dropped', cells: [`${numberText(dropped)} items`, 'at the in-flight limit'], color: 'yellow' },
     failed > 0 && { label: 'failed', cells: [`${numberText(failed)} items`, 'not acknowledged; may or may not be stored'], color: 'red' },
     retried > 0 && { label: 'retried', cells: [`${numberText(retried)} items`, 'sent again after a lost connection'] }

@@ -1,7 +1,7 @@
 /**
  * The JSON summary of a writer, and its exit status.
  */
-import { addAccounts, perItem, refusedOf, summaryLine } from '../src/pipeline/index.js'
+import { addAccounts, decidedOf, perItem, refusedOf, summaryLine } from '../src/pipeline/index.js'
 
 /** @typedef {import('../src/store/index.js').NodeFigures} NodeFigures */
 /** @typedef {import('../src/pipeline/index.js').Tally} Tally */
@@ -11,7 +11,7 @@ import { addAccounts, perItem, refusedOf, summaryLine } from '../src/pipeline/in
  */
 export function summaryOf ({ settings, tallies, before, after }) {
   const summary = summaryLine({ role: 'writer', settings, engine: (before[0] ?? after[0])?.engine ?? null, tallies })
-  return { ...summary, nodes: nodesOf(before, after, summary.items) }
+  return { ...summary, nodes: nodesOf(before, after, decidedOf({ items: summary.items, refused: summary.refusedBy })) }
 }
 
 /** @param {NodeFigures[]} before @param {NodeFigures[]} after @param {number} items */

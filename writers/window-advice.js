@@ -3,7 +3,12 @@
  * @param {import('../src/inside.js').WritableFeed} feed
  * @returns {string}
  */
-export function windowAdvice ({ name, definition: { windowMs }, writer }) {
-  const change = writer.isStored ? `npx freshet feed set ${name} --window-ms N` : '--window-ms N'
-  return `the window is ${windowMs} ms; to change it: ${change} (0 = no age limit)`
-}
+export const windowAdvice = (feed) =>
+  adviceOf(feed, feed.writer.isStored ? `npx freshet feed set ${feed.name} --window-ms N` : '--window-ms N')
+
+/** The same for clients of a gateway. @param {import('../src/inside.js').WritableFeed} feed @returns {string} */
+export const windowAdviceOverHttp = (feed) =>
+  adviceOf(feed, `PUT /v1/feeds/${feed.name} {"windowMs":N}, where tokens are required with the scope admin`)
+
+/** @param {import('../src/inside.js').WritableFeed} feed @param {string} change */
+const adviceOf = ({ definition: { windowMs } }, change) => `the window is ${windowMs} ms; to change it: ${change} (0 = no age limit)`

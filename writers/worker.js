@@ -34,7 +34,7 @@ async function work (settings, redisUrl, index) {
       metrics: metrics?.metrics,
       async onOpened (writer) {
         progress = setInterval(() => tellParent({ event: 'progress', account: writer.pipeline.account }), PROGRESS_MS)
-        tellParent({ event: 'opened' })
+        tellParent({ event: 'opened', layout: writer.definition.layout })
         await Promise.race([go, aborted(stopping.signal)])
       },
       onMeasuring: (account) => { tellParent({ event: 'measuring', account }) }

@@ -5,13 +5,15 @@ import { aborted, createClock } from '../src/runtime/index.js'
 import { openFeed } from '../src/index.js'
 import { insideOfFeed } from '../src/inside.js'
 import { createMeasurement } from '../src/pipeline/index.js'
-import { SERVERS_FAILED } from '../src/store/index.js'
+import { SERVERS_FAILED } from '../src/embedded/index.js'
 import { createRecordSource } from './records.js'
 import { runSynthetic } from './synthetic.js'
 
 /** @typedef {import('../src/pipeline/index.js').Tally} Tally */
 
-/** Not for other callers: items create the feed. */
+const OF_NEW_FEED = ['layout', 'partitions', 'late', 'windowMs', 'maxItems']
+
+/** Not for other callers: of a made-up load, the opening creates the feed. */
 const openBy = /** @type {(name: string, options: import('../src/index.js').FeedOptions, by: { isLazy: boolean }) =>
  *   Promise<import('../src/index.js').Feed>} */ (openFeed)
 
@@ -32,8 +34,8 @@ export async function writeFeed ({
   const records = ['stdin', 'file'].includes(settings.source) ? createRecordSource({ settings, log, streams }) : null
   const feed = insideOfFeed(await openBy(settings.feed, {
     ...options,
-    // defaults are not passed on: an existing feed with another retention is then no reason to warn
-    ...Object.fromEntries(['windowMs', 'maxItems'].filter((name) => settings.origins[name] === 'default').map((name) => [name, undefined])),
+    // defaults are not passed on: an existing feed is written as it is stored
+    ...Object.fromEntries(OF_NEW_FEED.filter((name) => settings.origins[name] === 'default').map((name) => [name, undefined])),
     redisUrl,
     clock,
     log,

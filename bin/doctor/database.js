@@ -1,8 +1,7 @@
 /** The database of sales and bids. */
 import { pino } from 'pino'
-import { defaultCacheDir, hasPostgres, POSTGRES_VERSION } from '../../src/store/embedded/index.js'
+import { defaultCacheDir, hasPostgres, POSTGRES_VERSION, ROOT, runningDatabase } from '../../src/embedded/index.js'
 import { addressOf, openDatabase } from '../../src/sql/index.js'
-import { ROOT, runningDatabase } from '../../src/store/index.js'
 
 /** the problems list says what it would log */
 const SILENT = pino({ level: 'silent' })

@@ -1,8 +1,7 @@
 /** The server program that embedded servers would use, and the embedded servers that run. */
 import {
-  defaultCacheDir, findPip, installAdvice, installedEngines, lookAtEmbeddedServers, namedEngine, newest, PINNED_VERSION
-} from '../../src/store/embedded/index.js'
-import { ROOT } from '../../src/store/index.js'
+  defaultCacheDir, findPip, installAdvice, installedEngines, lookAtEmbeddedServers, namedEngine, newest, PINNED_VERSION, ROOT
+} from '../../src/embedded/index.js'
 import { labelled } from './rows.js'
 
 /** @typedef {Record<string, string | undefined>} Env */
@@ -41,7 +40,7 @@ const engineOf = ({ servers: { engine } }) => `${engine.name} ${engine.version}`
 /**
  * The choice of chooseEngine, without a download.
  * @param {string | null} named @param {Env} env
- * @param {import('../../src/store/embedded/index.js').Engine[]} installed @param {string[] | null} pip
+ * @param {import('../../src/embedded/index.js').Engine[]} installed @param {string[] | null} pip
  * @returns {Promise<{ text: string, problem?: string }>}
  */
 async function choiceOf (named, env, installed, pip) {
@@ -64,7 +63,7 @@ async function choiceOf (named, env, installed, pip) {
   return { text: 'none', problem: `There is no server program, and no pip to download one. ${await installAdvice()}.` }
 }
 
-/** @param {import('../../src/store/embedded/index.js').Engine} engine */
+/** @param {import('../../src/embedded/index.js').Engine} engine */
 const engineCells = ({ name, version, hasMsetex, program, origin }) => [
   `${name} ${version}`, `MSETEX ${hasMsetex ? 'yes' : 'no'}`, program + (origin === 'pinned' ? ' (the pinned copy)' : '')
 ]

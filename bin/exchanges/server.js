@@ -10,7 +10,7 @@
  */
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { isLocalRequest, REFUSED } from '../../src/store/embedded/index.js'
+import { isLocalRequest, REFUSED } from '../../src/embedded/index.js'
 import { createCalls } from './calls.js'
 import { NO_FAULTS, readFaults } from './faults.js'
 import { reply } from './reply.js'

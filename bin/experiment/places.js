@@ -1,6 +1,6 @@
 /** Folders and programs of the lab. */
 import { join } from 'node:path'
-import { ROOT } from '../../src/store/index.js'
+import { ROOT } from '../../src/embedded/index.js'
 
 export const EXPERIMENTS = join(ROOT, 'experiments')
 export const CHARTS = join(ROOT, 'charts')

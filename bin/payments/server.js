@@ -13,7 +13,7 @@
 import cors from '@fastify/cors'
 import fastify from 'fastify'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isLocalRequest, REFUSED } from '../../src/store/embedded/index.js'
+import { isLocalRequest, REFUSED } from '../../src/embedded/index.js'
 import { createCallbacks } from './callbacks.js'
 import { FAULTS, NO_FAULTS } from './faults.js'
 

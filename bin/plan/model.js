@@ -7,7 +7,7 @@
  *
  * @typedef {import('./nodes.js').Node} Node
  * @typedef {{ itemsPerSecond: number, valueBytes: number, layout: string, replicas: number, readers: number, requestsPerSecond: number,
- *   windowMs: number, ids: number | null }} Load `ids`: distinct ones; null = as many as items in the window
+ *   windowMs: number, maxItems: number, ids: number | null }} Load `ids`: distinct ones; null = each item has a new id
  * @typedef {{ name: string, of: string, use: number, limit: number, headroom: number }} Resource `use`, `limit`: in the unit of the name;
  *   `headroom`: share of the limit that is free
  * @typedef {{ node: Node, shards: number, resources: Resource[], headroom: number, tightest: string, usdPerHour: number,
@@ -22,6 +22,8 @@ const MOST_NETWORK = 0.8
 /** the parameter reserved-memory-percent of ElastiCache is 25 */
 const MOST_MEMORY = 0.75
 const MOST_SHARDS = 90
+/** share of each limit that stays free */
+const HEADROOM = 0.2
 const GIB = 2 ** 30
 const GRAVITON3 = 'AWS announced up to 28 % more throughput for these nodes, August 2023'
 
@@ -35,16 +37,23 @@ const FAMILIES = Object.freeze({
   m5: { like: 'r5.large', factor: 1, why: 'estimated from r5: the same processor' }
 })
 
-/** What does not depend on the type of the node. @param {Load} load */
-export function demandOf ({ itemsPerSecond, valueBytes, layout, replicas, readers, windowMs, ids }) {
+/** What does not depend on the type of the node. @param {Load} load @param {number} shards of one partition each: `maxItems` bounds it */
+export function demandOf ({ itemsPerSecond, valueBytes, layout, replicas, readers, windowMs, maxItems, ids }, shards) {
   const cost = LAYOUTS[layout]
-  const inWindow = itemsPerSecond * windowMs / 1000
-  const versions = KEEPS_VERSIONS.includes(layout) ? inWindow : Math.min(inWindow, ids ?? Infinity)
+  const keepsVersions = KEEPS_VERSIONS.includes(layout)
+  const inWindow = windowMs === 0 ? Infinity : itemsPerSecond * windowMs / 1000
+  const live = keepsVersions ? inWindow : Math.min(inWindow, ids ?? Infinity)
+  const kept = Math.min(live / shards, maxItems || Infinity)
   const gbit = (/** @type {number} */ bytes) => itemsPerSecond * (valueBytes + bytes) * 8 / 1e9
   return {
     cost,
-    versions,
-    memoryGiB: versions * (valueBytes + cost.memoryBytes) / GIB,
+    keepsVersions,
+    /** within the window, of all shards */
+    live,
+    /** of one shard */
+    kept,
+    /** of one shard */
+    memoryGiB: kept * (valueBytes + cost.memoryBytes) / GIB,
     sentGbit: gbit(cost.sentBytes),
     replicatedGbit: gbit(cost.replicatedBytes),
     /** of the replica that has the most */
@@ -54,7 +63,7 @@ export function demandOf ({ itemsPerSecond, valueBytes, layout, replicas, reader
 
 /** @param {Node} node @param {Load} load @param {number} shards @returns {Resource[]} of one shard */
 export function resourcesOf (node, load, shards) {
-  const { cost, memoryGiB, sentGbit, replicatedGbit, readersOfReplica } = demandOf(load)
+  const { cost, memoryGiB, sentGbit, replicatedGbit, readersOfReplica } = demandOf(load, shards)
   const { like, factor } = FAMILIES[node.family]
   const { primary, replica } = fitOf(like)
   const items = load.itemsPerSecond / shards
@@ -74,7 +83,7 @@ export function resourcesOf (node, load, shards) {
     ...(hasReplicas
       ? [resource('Gbit/s out', 'replica', replicatedGbit * readersOfReplica / shards, MOST_NETWORK * node.networkGbit)]
       : []),
-    resource('GiB', 'each node', memoryGiB / shards, MOST_MEMORY * node.memoryGiB)
+    resource('GiB', 'each node', memoryGiB, MOST_MEMORY * node.memoryGiB)
   ]
 }
 
@@ -82,14 +91,14 @@ const tightestOf = (/** @type {Resource[]} */ resources) =>
   resources.reduce((least, one) => one.headroom < least.headroom ? one : least)
 
 /**
- * With as few shards as are enough.
+ * With as few shards as leave 20 % of each limit free.
  * @param {Node} node @param {Load} load @returns {Option | null} null: not with 90 shards, the most of a cluster
  */
 function optionOf (node, load) {
   for (let shards = 1; shards <= MOST_SHARDS; shards++) {
     const resources = resourcesOf(node, load, shards)
     const tightest = tightestOf(resources)
-    if (tightest.headroom < 0) continue
+    if (tightest.headroom < HEADROOM) continue
     const usdPerHour = shards * (1 + load.replicas) * node.usdPerHour
     return {
       node,

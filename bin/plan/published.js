@@ -2,10 +2,12 @@
  * What the published way (one SETEX per item and one ZADD per 1,000, 128-byte values) cost on ElastiCache: percent of the whole node of 2
  * vCPU, of which 50 is one core.
  *
- * Source: README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021).
+ * Source: the README at STUDY (2021).
  *
  * @typedef {{ node: string, writers: number, itemsPerSecond: number, primary: number, replica: number }} Published
  */
+
+export const STUDY = 'https://github.com/luciopaiva/redis-nodejs-test/tree/HEAD/experiments/sorted-set-of-byte-arrays'
 
 /** @type {readonly Published[]} */
 export const PUBLISHED = Object.freeze([

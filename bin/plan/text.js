@@ -1,8 +1,9 @@
 /** The plan as text: a table of nodes, and the arithmetic of one of them. */
+import { columns } from '../columns.js'
 import { demandOf } from './model.js'
 import { MEASURED, REQUESTS_PER_READER } from './layouts.js'
 import { PRICES, SOURCES } from './nodes.js'
-import { errorsOfFit, fitOf } from './published.js'
+import { errorsOfFit, fitOf, STUDY } from './published.js'
 
 const ROWS = 12
 const YEAR_MS = 365.25 * 86_400_000
@@ -11,19 +12,15 @@ const count = (/** @type {number} */ n) => Math.round(n).toLocaleString('en')
 const short = (/** @type {number} */ n) => n.toLocaleString('en', { maximumSignificantDigits: 3 })
 const percent = (/** @type {number} */ share) => `${Math.round(100 * share)} %`
 
-/** @param {string[][]} rows the first is the head @returns {string} columns, numbers on the right */
-function columns (rows) {
-  const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)))
-  const isText = (/** @type {number} */ i) => !/^[\d.,]+( %)?$/.test(rows[1]?.[i] ?? '')
-  return rows.map((row) => row.map((cell, i) => isText(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i])).join('  ').trimEnd() + '\n')
-    .join('')
-}
-
 /** @param {import('./model.js').Load} load */
 function loadText (load) {
-  const { versions } = demandOf(load)
+  const { live, kept, keepsVersions } = demandOf(load, 1)
+  const what = keepsVersions ? 'versions' : 'ids'
+  const window = load.windowMs === 0 ? 'no window' : `${count(live)} ${what} in ${short(load.windowMs / 1000)} s (--window-ms)`
   return `${count(load.itemsPerSecond)} items/s of ${count(load.valueBytes)} bytes, layout ${load.layout}, ${load.replicas} replicas, ` +
-    `${load.readers} readers; ${count(versions)} ${load.ids !== null && versions === load.ids ? 'ids' : 'versions'} are kept\n\n`
+    `${load.readers} readers\n` +
+    `Kept: ${window}${kept < live ? `, of which each shard keeps at most the newest ${count(load.maxItems)} (--max-items)` : ''}\n` +
+    (keepsVersions || load.ids !== null ? '' : 'Each item is taken for a new id; --ids N plans for N ids that are updated\n') + '\n'
 }
 
 /** @param {import('./model.js').Option} option */
@@ -37,9 +34,9 @@ const rowOf = ({ node, shards, resources, headroom, tightest, usdPerHour, usdPer
 }
 const HEAD = ['node', 'shards', 'cores of primary', 'of replica', 'Gbit/s', 'GiB', 'headroom', 'tightest', 'USD/h', 'USD per million items']
 
-/** How each figure of an option came about. @param {import('./model.js').Load} load @param {import('./model.js').Option} option */
+/** How each figure of an option is computed. @param {import('./model.js').Load} load @param {import('./model.js').Option} option */
 export function arithmetic (load, { node, shards, resources, usdPerHour, usdPerMillionItems, estimate }) {
-  const { cost, versions, memoryGiB, sentGbit } = demandOf(load)
+  const { cost, kept, memoryGiB, sentGbit } = demandOf(load, shards)
   const like = ['r5', 'm5'].includes(node.family) ? 'r5.large' : 'r6g.large'
   const { primary } = fitOf(like)
   const lines = [
@@ -49,7 +46,7 @@ export function arithmetic (load, { node, shards, resources, usdPerHour, usdPerM
       (load.valueBytes === MEASURED.valueBytes ? '' : `; measured with values of ${MEASURED.valueBytes} bytes, larger ones cost more`),
     `  network    ${count(load.itemsPerSecond)} x (${load.valueBytes} + ${cost.sentBytes}) bytes x 8 = ${short(sentGbit)} Gbit/s to the ` +
       `primaries; baseline of this node ${node.networkGbit}`,
-    `  memory     ${count(versions)} x (${load.valueBytes} + ${cost.memoryBytes}) bytes = ${short(memoryGiB)} GiB; the node has ` +
+    `  memory     ${count(kept)} x (${load.valueBytes} + ${cost.memoryBytes}) bytes = ${short(memoryGiB)} GiB; the node has ` +
       `${node.memoryGiB}, of which 25 % are reserved`,
     ...resources.map(({ name, of, use, limit, headroom }) =>
       `  ${`${name}, ${of}`.padEnd(24)} ${short(use)} of ${short(limit)}, ${percent(headroom)} free`),
@@ -77,17 +74,22 @@ export const priceText = (now) =>
   `\nPrices: ${PRICES.what}, ${PRICES.date} (${PRICES.source}).` +
   `${pricesAreOld(now) ? ' They are older than a year: look them up again.' : ''}\nNetwork: ${SOURCES.network}\n`
 
+/** What the published way is, and how far the line is from its rows. @returns {string} */
+export function publishedText () {
+  const errors = errorsOfFit().filter(({ writers }) => writers === 8)
+  return `\nThe published way is one SETEX per item and one ZADD per 1,000 items, as measured on ElastiCache in 2021:\n${STUDY}\n` +
+    `Its rows with 8 writers, which the line through those of 4 writers does not meet: ${errors.map(rowText).join('; ')}.\n`
+}
+
 /** @param {ReturnType<typeof errorsOfFit>[number]} row */
-const publishedText = ({ node, itemsPerSecond, primary, planned, error }) =>
+const rowText = ({ node, itemsPerSecond, primary, planned, error }) =>
   `${node} ${count(itemsPerSecond)}/s ${primary} %, planned ${short(planned)} % (${error > 0 ? '+' : ''}${percent(error)})`
 
 /** @param {import('./model.js').Load} load @param {import('./model.js').Option[]} options the cheapest first @param {Date} now */
 export function planText (load, options, now) {
-  const errors = errorsOfFit().filter(({ writers }) => writers === 8)
   return loadText(load) + columns([HEAD, ...options.slice(0, ROWS).map(rowOf)]) +
     (options.length > ROWS ? `${options.length - ROWS} dearer ones are left out; --node-type shows one of them\n` : '') +
     '\n' + arithmetic(load, options[0]) + readersText(load) +
     (options[0].shards > 1 ? '\nFreshet does not write to a cluster yet: one feed and one server for each shard.\n' : '') +
-    `\nRows of the published study with 8 writers, which the line does not meet: ${errors.map(publishedText).join('; ')}.\n` +
-    priceText(now)
+    publishedText() + priceText(now)
 }

@@ -10,6 +10,7 @@ export default {
     'queue-flow': technique('queue-flow'),
     'queue-timer': technique('queue-timer'),
     'queue-kafka': technique('queue-kafka'),
+    'queue-kafka-db': technique('queue-kafka-db'),
     'queue+token': technique('queue+token'),
     noop: technique('noop')
   },
@@ -17,13 +18,16 @@ export default {
     'queue-flow': 'free slots',
     'queue-timer': 'timer, 1/10 time',
     'queue-kafka': 'Kafka in front',
+    'queue-kafka-db': 'Kafka, then the database',
     'queue+token': 'free slots, token',
     noop: 'no server'
   },
   levels: {
     'nobody gives up': { contention: { driver: 'sale', users: 2000 }, x: 0 },
     '10 % give up': {
-      contention: { driver: 'sale', users: 2000, giveUp: 0.1, holdMs: 1000 }, x: 10, without: ['queue-timer', 'queue-kafka']
+      contention: { driver: 'sale', users: 2000, giveUp: 0.1, holdMs: 1000 },
+      x: 10,
+      without: ['queue-timer', 'queue-kafka', 'queue-kafka-db']
     }
   },
   fixed: { rate: 0, maxItems: 1_000_000 },
@@ -35,11 +39,13 @@ export default {
   differs: [
     'the timer runs in a tenth of the published time: 10 people every 0.3 s, asked about every 0.1 s, time-out after 6 s',
     'with Kafka nobody is admitted and holds a unit: the place in the topic decides, so nobody can give up while admitted',
+    'Kafka, then the database: its consumer claims one after the other, each in a transaction of PostgreSQL',
     'no server: decides at once whether a unit is left, and nobody queues'
   ],
   expected: [
     { arm: 'queue-timer', against: 'queue-flow', direction: 'more' },
     { arm: 'queue-kafka', against: 'queue-flow', direction: 'more' },
+    { arm: 'queue-kafka-db', against: 'queue-kafka', direction: 'more' },
     { arm: 'queue+token', against: 'queue-flow', direction: 'same' },
     { arm: 'noop', against: 'queue-flow', direction: 'less' }
   ],

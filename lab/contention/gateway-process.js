@@ -2,11 +2,12 @@
  * A gateway of the lab: the HTTP of a gateway (server, bodies, fields, replies), and a technique that decides. All arms have the same HTTP,
  * also the one that decides nothing.
  */
+import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import {
-  createBodyRoom, createServer, idField, moneyField, optional, readCommand, readRequestId, takeBodies
+  createBodyRoom, createServer, idField, optional, readCommand, readRequestId, takeBodies
 } from '../../src/http/index.js'
-import { createAuctions } from '../../src/systems/auctions/index.js'
+import { createAuctions, moneyField } from '../../src/systems/auctions/index.js'
 import { openTechnique } from './techniques.js'
 
 const BODIES_BYTES = 64 * 1024 * 1024
@@ -24,7 +25,8 @@ process.once('message', async (/** @type {any} */ { technique: name, redisUrl, k
   takeBodies(app, { types: ['application/json'], maxBytes: MAX_BODY_BYTES, room: createBodyRoom(BODIES_BYTES) })
   app.post('/v1/auctions/:id/bids', async (request, reply) => {
     const bid = /** @type {any} */ (readCommand(request, BID))
-    const { status, body, isReplay } = await auctions.bid(/** @type {any} */ (request.params).id, bid, readRequestId(request))
+    const { id } = /** @type {any} */ (request.params)
+    const { status, body, isReplay } = await auctions.bid(id, bid, readRequestId(request) ?? randomUUID())
     if (isReplay) reply.header('idempotent-replayed', 'true')
     return reply.code(status).send(body)
   })

@@ -12,7 +12,7 @@
  * @typedef {{ seq: number, price: number, leader: string }} Final the stored state
  * @typedef {{ terms: Terms, bids: Bid[], events: Event[], final: Final }} History
  */
-import { createOracle } from '../../src/admission/index.js'
+import { createOracle } from '../rules/oracle.js'
 
 const MOST_SHOWN = 3
 /** between two readings of the time of day */

@@ -7,7 +7,8 @@
  *     stale-cache  rejects from what it remembers, also those whose bid was accepted and whose reply was lost
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import { createOracle, fieldsOf } from '../../src/admission/index.js'
+import { fieldsOf } from '../../src/admission/index.js'
+import { createOracle } from '../rules/oracle.js'
 
 export const MUTANTS = Object.freeze(['get-set', 'float', 'no-close', 'stale-cache'])
 const CENTS = 100

@@ -10,8 +10,9 @@
  * decided: `conflict`.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fieldsOf, prepare, RULES } from '../../src/admission/index.js'
+import { fieldsOf, prepare } from '../../src/admission/index.js'
 import { openConnection } from '../../src/store/index.js'
+import { RULES } from '../rules/index.js'
 
 const POOL = 50
 const RETRIES = 10

@@ -1,4 +1,5 @@
 /** Sales on our own engine: a script call per claim, batches, the rejection cache, tokens, the waiting room. */
+import { randomUUID } from 'node:crypto'
 import { admissionKey, fieldsOf } from '../../src/admission/index.js'
 import { runTasks, taskCommands } from '../../src/schedule/index.js'
 import { openConnection } from '../../src/store/index.js'
@@ -57,7 +58,7 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
     async create (sale, stock) {
       const holdMs = mode === 'direct' ? 0 : hold
       const terms = { stock, perUser: 1, mode, openAt: null, closeAt: null, holdMs, admitConcurrency: SLOTS }
-      await sales.create(sale, terms, null)
+      await sales.create(sale, terms, randomUUID())
     },
     claim: (sale, userId, ticket, requestId) => sales.claim(sale, { userId, quantity: null }, ticket, requestId),
     issue: (sale, userId, requestId) => sales.issue(sale, { userId }, requestId),

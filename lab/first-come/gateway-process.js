@@ -3,7 +3,8 @@
  * also the one that decides nothing.
  */
 import { Registry } from 'prom-client'
-import { createBodyRoom, createServer, idField, readCommand, readRequestId, readTicket, takeBodies } from '../../src/http/index.js'
+import { createBodyRoom, createServer, idField, readCommand, readRequestId, takeBodies } from '../../src/http/index.js'
+import { readTicket } from '../../src/systems/sales/index.js'
 import { openTechnique } from './techniques.js'
 
 const BODIES_BYTES = 64 * 1024 * 1024
@@ -25,14 +26,14 @@ process.once('message', async (/** @type {any} */ { technique: name, ...place })
     return reply.code(status).send(body)
   })
   const { claim, issue, join, look, place: placeOf } = technique
-  post('claims', (request, user) => claim(request.params.id, user, readTicket(request), String(readRequestId(request))))
+  post('claims', (request, user) => claim(request.params.id, user, readTicket(request.headers), String(readRequestId(request))))
   if (issue) post('tokens', (request, user) => issue(request.params.id, user, String(readRequestId(request))))
   if (join) post('queue', (request, user) => join(request.params.id, user, String(readRequestId(request))))
   if (look) app.get('/v1/sales/:id', async (request) => look(/** @type {any} */ (request.params).id))
   if (placeOf) {
     app.get('/v1/sales/:id/queue/:user', async (request) => {
       const { id, user } = /** @type {any} */ (request.params)
-      const { body } = await placeOf(id, user, String(readTicket(request)), Number(/** @type {any} */ (request.query).waitMs))
+      const { body } = await placeOf(id, user, String(readTicket(request.headers)), Number(/** @type {any} */ (request.query).waitMs))
       return body
     })
   }

@@ -1,34 +1,44 @@
 /**
- * A queue with Kafka in front of the sale, the transport of the published study on a real broker: joining writes a message, a consumer
- * claims in the order of the topic, and people wait for the outcome. What decides is our engine, so the topic is what differs.
+ * A queue with Kafka in front of the sale, on a real broker: joining writes a message, a consumer claims in the order of the topic, and
+ * people wait for the outcome.
+ *
+ *     queue-kafka      our engine decides, so the topic is what differs
+ *     queue-kafka-db   the published design: the consumer takes one message after the other and writes the database
  */
 import { randomUUID } from 'node:crypto'
+import { openDatabaseArm } from './database.js'
 import { openEngineArm } from './engine.js'
 
-export const KAFKA_ARMS = Object.freeze(['queue-kafka'])
-const DECIDED_BY = 'batched+cache'
+/** what decides, by arm */
+export const KAFKA_ARMS = Object.freeze(/** @type {Record<string, string>} */ ({
+  'queue-kafka': 'batched+cache', 'queue-kafka-db': 'db-lock'
+}))
 const TOPIC = 'lab-sales'
 const FETCH_MS = 10
-const ALL_REPLICAS = -1
+/** a broker that has just started has no coordinator, and the topic no leader */
+const UNTIL_READY = Object.freeze({ retries: 50, retryDelay: 100 })
 
 /**
- * @param {{ redisUrl: string, keyPrefix: string, holdMs: number, broker: string }} place `broker`: its address
+ * @param {string} technique one of KAFKA_ARMS
+ * @param {{ redisUrl: string, databaseUrl: string | null, keyPrefix: string, pool: number, delayMs: number, holdMs: number,
+ *   sharesPool: boolean, broker: string }} place `broker`: its address
  * @returns {Promise<import('./techniques.js').Technique>}
  */
-export async function openKafkaArm ({ broker, ...place }) {
-  const engine = await openEngineArm(DECIDED_BY, place)
-  const { Kafka, logLevel, Partitioners } = await import('kafkajs')
-  const kafka = new Kafka({ clientId: 'lab', brokers: [broker], logLevel: logLevel.NOTHING })
-  const admin = kafka.admin()
-  await admin.connect()
-  await admin.createTopics({ waitForLeaders: true, topics: [{ topic: TOPIC, numPartitions: 1 }] })
-  await admin.disconnect()
-  const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner })
-  const consumer = kafka.consumer({ groupId: randomUUID(), maxWaitTimeInMs: FETCH_MS })
-  await Promise.all([producer.connect(), consumer.connect()])
+export async function openKafkaArm (technique, { broker, ...place }) {
+  const isPublished = technique === 'queue-kafka-db'
+  const sale = isPublished
+    ? await openDatabaseArm(KAFKA_ARMS[technique], { ...place, url: String(place.databaseUrl) })
+    : await openEngineArm(KAFKA_ARMS[technique], place)
+  const { Admin, Consumer, Producer, ProduceAcks, stringDeserializers, stringSerializers } = await import('@platformatic/kafka')
+  const at = { clientId: 'lab', bootstrapBrokers: [broker], ...UNTIL_READY }
+  const admin = new Admin(at)
+  await admin.createTopics({ topics: [TOPIC], partitions: 1, replicas: 1 })
+  await admin.close()
+  const producer = new Producer({ ...at, acks: ProduceAcks.ALL, serializers: stringSerializers })
+  const consumer = new Consumer({ ...at, groupId: randomUUID(), maxWaitTime: FETCH_MS, deserializers: stringDeserializers })
   /** @type {Map<string, PromiseWithResolvers<import('./techniques.js').Reply>>} by sale and user */
   const outcomes = new Map()
-  /** @type {import('kafkajs').Message[]} */
+  /** @type {{ topic: string, partition: number, key: string, value: string }[]} */
   let unsent = []
   /** @type {Promise<unknown> | null} */
   let sending = null
@@ -44,10 +54,10 @@ export async function openKafkaArm ({ broker, ...place }) {
   async function flush () {
     const messages = unsent
     unsent = []
-    await producer.send({ topic: TOPIC, acks: ALL_REPLICAS, messages })
+    await producer.send({ messages })
   }
 
-  /** @param {import('kafkajs').Message} message */
+  /** @param {typeof unsent[0]} message */
   async function send (message) {
     unsent.push(message)
     await sending?.catch(() => {})
@@ -56,34 +66,41 @@ export async function openKafkaArm ({ broker, ...place }) {
     return sending
   }
 
-  /** @param {import('kafkajs').KafkaMessage} message */
+  /** @param {{ key: string, value: string }} message */
   async function decide ({ key, value }) {
-    const [sale, user] = String(key).split(' ')
-    const told = engine.claim(sale, user, null, String(value)).then(({ body }) => ({ status: 'sold', seq: body.seq }),
-      ({ code }) => ({ status: code.replace('SALE_', '').toLowerCase() }))
-    outcomeOf(String(key)).resolve({ status: 200, body: await told })
+    const [name, user] = key.split(' ')
+    const { code, seq } = await sale.claim(name, user, null, value).then(({ body }) => body, (error) => error)
+    const body = code === undefined ? { status: 'sold', seq } : { status: code.replace('SALE_', '').toLowerCase() }
+    outcomeOf(key).resolve({ status: 200, body })
   }
 
-  await consumer.subscribe({ topic: TOPIC, fromBeginning: true })
-  const joined = new Promise((resolve) => { consumer.on(consumer.events.GROUP_JOIN, resolve) })
-  await consumer.run({ eachBatch: async ({ batch }) => { await Promise.all(batch.messages.map(decide)) } })
-  await joined
+  const stream = await consumer.consume({ topics: [TOPIC], mode: 'earliest', autocommit: true })
+  async function read () {
+    for await (const message of stream) {
+      const decided = decide(message)
+      if (isPublished) await decided
+    }
+  }
+  const reading = read()
 
   return {
-    create: engine.create,
-    claim: engine.claim,
+    create: sale.create,
+    claim: sale.claim,
 
-    async join (sale, user, requestId) {
-      await send({ key: `${sale} ${user}`, value: requestId })
+    async join (name, user, requestId) {
+      await send({ topic: TOPIC, partition: 0, key: `${name} ${user}`, value: requestId })
       return { status: 200, body: { status: 'waiting', ticket: user } }
     },
 
-    place: (sale, user) => outcomeOf(`${sale} ${user}`).promise,
-    stored: engine.stored,
+    place: (name, user) => outcomeOf(`${name} ${user}`).promise,
+    stored: sale.stored,
+    figures: sale.figures,
 
     async close () {
-      await Promise.all([consumer.disconnect(), producer.disconnect()])
-      await engine.close()
+      await consumer.close(true)
+      await reading
+      await producer.close()
+      await sale.close()
     }
   }
 }

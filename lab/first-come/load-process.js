@@ -1,7 +1,6 @@
 /** The load of one measurement of sales, as a process that its parent controls. */
 import { fileURLToPath } from 'node:url'
-import { defaultCacheDir } from '../../src/store/embedded/index.js'
-import { ROOT } from '../../src/store/index.js'
+import { defaultCacheDir, ROOT } from '../../src/embedded/index.js'
 import { startBroker } from '../kafka/broker.js'
 import { requestSummary, serveLoad } from '../serve-load.js'
 import { startPostgres } from '../servers/postgres.js'
@@ -22,8 +21,8 @@ const HOLD_MS = 60_000
 /** @param {import('../contention/plan.js').Contention} load @param {import('../serve-load.js').How} how */
 async function runSales (load, { redisUrl, keyPrefix, warmUpSeconds, seconds: duration, signal, onMeasuring, onMeasured }) {
   const { technique, users, stock = STOCK, pool = POOL, delayMs = 0, giveUp = 0, holdMs = HOLD_MS, neighbour } = load
-  const database = DATABASE_ARMS.includes(technique) ? await startPostgres() : null
-  const broker = KAFKA_ARMS.includes(technique) ? await startBroker({ cacheDir: defaultCacheDir(ROOT) }) : null
+  const database = DATABASE_ARMS.includes(KAFKA_ARMS[technique] ?? technique) ? await startPostgres() : null
+  const broker = technique in KAFKA_ARMS ? await startBroker({ cacheDir: defaultCacheDir(ROOT) }) : null
   const [databaseUrl, sharesPool] = [database?.url ?? null, neighbour === 'shared']
   const place = { redisUrl, databaseUrl, broker: broker?.address ?? null, keyPrefix, pool, delayMs, holdMs, sharesPool }
   const gateway = await startProcess(GATEWAY, { technique, ...place })

@@ -21,15 +21,15 @@ import { openRedisArm, REDIS_ARMS } from './redis.js'
 import { openTimerArm, TIMER_ARMS } from './timer.js'
 
 export const TECHNIQUES = Object.freeze(['noop', ...DATABASE_ARMS, ...REDIS_ARMS, ...Object.keys(ENGINE_ARMS), ...TIMER_ARMS,
-  ...KAFKA_ARMS, ...MUTANTS])
+  ...Object.keys(KAFKA_ARMS), ...MUTANTS])
 
 /** Built as in the published study, with its faults. @param {string} technique */
-export const isAsPublished = (technique) => technique === 'db-lock' || TIMER_ARMS.includes(technique)
+export const isAsPublished = (technique) => ['db-lock', 'queue-kafka-db', ...TIMER_ARMS].includes(technique)
 
 /** What people do with it. @param {string} technique @returns {'direct' | 'token' | 'queue' | 'queue with token' | 'polled queue'} */
 export function modeOf (technique) {
   if (TIMER_ARMS.includes(technique)) return 'polled queue'
-  if (KAFKA_ARMS.includes(technique)) return 'queue'
+  if (technique in KAFKA_ARMS) return 'queue'
   if (ENGINE_ARMS[technique]?.givesToken) return 'queue with token'
   return ENGINE_ARMS[technique]?.mode ?? 'direct'
 }
@@ -45,6 +45,6 @@ export async function openTechnique (technique, place) {
   if (DATABASE_ARMS.includes(technique)) return openDatabaseArm(technique, { ...place, url: String(place.databaseUrl) })
   if (REDIS_ARMS.includes(technique)) return openRedisArm(technique, place)
   if (TIMER_ARMS.includes(technique)) return openTimerArm(place)
-  if (KAFKA_ARMS.includes(technique)) return openKafkaArm({ ...place, broker: String(place.broker) })
+  if (technique in KAFKA_ARMS) return openKafkaArm(technique, { ...place, broker: String(place.broker) })
   return openEngineArm(technique, place)
 }

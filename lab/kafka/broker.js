@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { createGuard } from '../../src/store/embedded/index.js'
+import { createGuard } from '../../src/embedded/index.js'
 import { FreshetError } from '../errors.js'
 import { isFetched, pinnedKafka } from './pinned.js'
 

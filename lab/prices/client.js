@@ -24,7 +24,7 @@ export function createClient (urls) {
   let heard = []
 
   /** @param {any} body @returns {Value} */
-  function valueOf ({ asset, price, updatedAt, version, status, sources }) {
+  function valueOf ({ asset, price, updatedAt, seq: version, status, sources }) {
     const id = `${asset} ${version} ${updatedAt} ${price} ${status}`
     const known = values.get(id)
     if (known) return known

@@ -1,7 +1,7 @@
 /** The processes of a measurement: three exchanges, gateways, and for the product a process of consumers. */
 import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
-import { ROOT } from '../../src/store/index.js'
+import { ROOT } from '../../src/embedded/index.js'
 import { FreshetError } from '../errors.js'
 import { startProcess } from '../serving/process.js'
 import { PARTITIONS } from './product.js'

@@ -20,7 +20,7 @@ export function openMemoryArm (technique, { sources, tiers: text, now = Date.now
 
   /** @param {string} asset @returns {import('./techniques.js').Price} as after a failure that is taken for a value */
   const wrong = (asset) => ({
-    asset, price: technique === 'null-cached' ? null : '0', updatedAt: now(), tier: tierOf(asset), version: now(), sources: []
+    asset, price: technique === 'null-cached' ? null : '0', updatedAt: now(), tier: tierOf(asset), seq: now(), sources: []
   })
 
   return {
@@ -28,7 +28,7 @@ export function openMemoryArm (technique, { sources, tiers: text, now = Date.now
 
     async price (asset) {
       if (technique === 'noop') {
-        return { status: 200, level: 'local', body: `{"asset":"${asset}","price":"1","updatedAt":0,"version":0,"sources":[]}` }
+        return { status: 200, level: 'local', body: `{"asset":"${asset}","price":"1","updatedAt":0,"seq":0,"sources":[]}` }
       }
       const known = kept.get(asset)
       if (known && (technique === 'no-hard-expiry' || now() - known.price.updatedAt < tiers[tierOf(asset)].softMs)) {

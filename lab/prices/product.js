@@ -6,12 +6,13 @@
  */
 import { admissionKey, createAdmission, createKeyView, fieldsOf } from '../../src/admission/index.js'
 import { createRoutes, openConnection } from '../../src/store/index.js'
-import { createDemand, createEncoder, createPriceQueries, createPrices, STATUSES, SYSTEM } from '../../src/systems/prices/index.js'
+import { createDemand, createEncoder, createPriceQueries, createPrices, createReading, STATUSES } from '../../src/systems/prices/index.js'
 import { eachOf, ruleTiers, tierOf } from './assets.js'
 import { silent } from '../contention/silent.js'
 
 export const PRODUCT_ARMS = Object.freeze(['scheduled', 'scheduled+push'])
 export const PARTITIONS = 16
+const SYSTEM = 'prices'
 const DEADLINE_MS = 20_000
 const REQUEST_MS = 600_000
 const MAX_KEYS = 20_000
@@ -40,13 +41,14 @@ export async function openProductArm (technique, { redisUrl, keyPrefix, tiers, i
   const parts = { connectionOf, keyOf, partitionOf, partitions: PARTITIONS }
   const view = technique === 'scheduled' ? serverView(stateOf, partitionOf) : memoryView({ ...parts, redisUrl })
   const demand = createDemand({ submit })
-  const queries = createPriceQueries({ view, submit, demand, store: null, direct: null, now: Date.now, ...parts })
+  const reading = createReading({ view, unknown: ['ASSET_UNKNOWN', ''], ...parts })
+  const queries = createPriceQueries({ view, reading, submit, demand, store: null, now: Date.now })
   const encoder = createEncoder({ isShared: () => false })
   const prices = createPrices({ submit, stateOf, tiers: ruleTiers(tiers) })
 
   return {
     async begin (assets) {
-      if (isFirst) await eachOf(assets, (asset) => prices.set(asset, { tier: tierOf(asset), pinned: true }, null))
+      if (isFirst) await eachOf(assets, (asset) => prices.set(asset, { tier: tierOf(asset), pinned: true }, ''))
       await eachOf(assets, async (asset) => {
         while (!(await stateOf(asset)).price) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
       })

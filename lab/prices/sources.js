@@ -48,7 +48,7 @@ export function createPlainSources ({ urls, isSequential = false }) {
 }
 
 /**
- * One price from the exchanges, by the same aggregation as in the product. Its version is the time: there is no other.
+ * One price from the exchanges, by the same aggregation as in the product. Its number is the time: there is no other.
  * @param {Sources} sources @param {string} asset @param {() => number} [now] ms since 1970
  * @returns {Promise<import('./techniques.js').Price | null>} null: too few of them agree
  */
@@ -56,7 +56,7 @@ export async function fetchPrice (sources, asset, now = Date.now) {
   const updatedAt = now()
   const found = aggregate(await sources.ticks(asset), { nowMs: now(), last: null, candidate: null })
   if ('failure' in found) return null
-  return { asset, price: found.price, updatedAt, tier: tierOf(asset), version: updatedAt, sources: found.sources }
+  return { asset, price: found.price, updatedAt, tier: tierOf(asset), seq: updatedAt, sources: found.sources }
 }
 
 /**

@@ -3,7 +3,7 @@
  *
  * @typedef {'local' | 'server' | 'stale' | 'origin' | 'none'} Level where a price was found
  * @typedef {{ status: number, level: Level, body: string | Buffer, headers?: Record<string, string> }} Reply
- * @typedef {{ asset: string, price: string | null, updatedAt: number, tier: string, version: number, sources: object[] }} Price
+ * @typedef {{ asset: string, price: string | null, updatedAt: number, tier: string, seq: number, sources: object[] }} Price
  * @typedef {{ redisUrl: string, keyPrefix: string, urls: Record<string, string>, tiers: string, isUncached: boolean, fills: boolean,
  *   isFirst: boolean }} Place `urls` of the exchanges; `isUncached`: nothing is kept, each request fetches; `fills`: all arms fill their
  *   cache before the load; `isFirst` of several gateways

@@ -37,6 +37,7 @@ const HEADS = [['', 'arm'], ['', 'median [95 %]'], ['', 'x baseline [95 %]'], ['
 export function tableOf (analysis, result, plan) {
   const lines = [
     ...(result.settings.quick ? ['not a result: a quick run is one short round that only shows that everything works', ''] : []),
+    ...(plan.name === 'ad-hoc' ? [plan.title, ''] : []),
     ...limitsOf(accountOf(result.samples)).map((limit) => `not everything was accepted: ${limit}`),
     ...verdict(analysis, plan),
     '',

@@ -2,14 +2,14 @@
  * Finds the engine of an arm: among the programs of --engine, then PATH, then the pinned copy. An arm names an engine with as
  * much of its version as matters ('valkey', 'redis 7', 'redis 6.2'), or a program. There is no fallback.
  *
- * @typedef {import('../../src/store/embedded/index.js').Engine} Engine
+ * @typedef {import('../../src/embedded/index.js').Engine} Engine
  * @typedef {{ env: Record<string, string | undefined>, cacheDir: string, report?: (line: string) => void, signal?: AbortSignal,
  *   others?: string[] }} Place `others`: programs on PATH, or paths; names of engines among them are ignored
  */
 import { FreshetError } from '../errors.js'
 import {
   chooseEngine, compareVersions, enginesFound, installedEngines, namedEngine, newest, PINNED_VERSION
-} from '../../src/store/embedded/index.js'
+} from '../../src/embedded/index.js'
 
 /** The name of an engine, and what its version begins with. */
 const ENGINE = /^(valkey|redis)(?: (\d+(?:\.\d+){0,2}))?$/

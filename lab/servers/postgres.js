@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '../../src/sql/index.js'
-import { createPostgres, defaultCacheDir, startCluster } from '../../src/store/embedded/index.js'
-import { ROOT } from '../../src/store/index.js'
+import { createPostgres, defaultCacheDir, ROOT, startCluster } from '../../src/embedded/index.js'
 import { silent } from '../contention/silent.js'
 
 const DEADLINE_MS = 20_000

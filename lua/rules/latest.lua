@@ -2,6 +2,16 @@
 -- STATE status (open), base (tier as set), tier, pinned (0, 1), tiers (refresh, soft and hard ms of hot, medium, cold), phase, price, ts, asOf, sources, soft, hard, due, failedAt, retryAt, failures, reason, candidate, failedSources, heat, heatAt, wantedUntil, seq, version
 -- ARGS set base pinned tiers phase; tier base pinned; price startedAt price sources asOf; fail startedAt reason candidate sources; want; force; asked requests
 -- CODES created, unchanged, unknown, accepted, stale, known, failing, in_progress, too_soon
+--
+--   set      creates an asset, or changes it; empty = as it is, or cold and not pinned
+--   tier     as set, of an asset that exists
+--   price    of a refresh that began then, by the clock of the server; asOf: time of the price by its sources, from which its age and its expiries count
+--   fail     of a refresh that found no price; the next attempt backs off
+--   want     makes the next refresh due now: once until it ends, or for a second, and only while there is no unexpired price
+--   force    as want, also while there is one, a second after the last refresh at the earliest
+--   asked    requests since the last time: demand moves an asset to a higher tier
+--
+-- The next refresh is a scheduled task, `refresh`. It carries no command: the owner of the partition asks the sources, then sends `price` or `fail`, which schedule the next one. `phase` (0 to 999) is a function of the asset; with the sequence number it makes the jitter.
 function rules.latest ()
   local n, names = tonumber, { 'hot', 'medium', 'cold' }
   local rank = { hot = 1, medium = 2, cold = 3 }

@@ -2,6 +2,12 @@
 -- STATE start, increment, openAt, closeAt, lastCloseAt, softCloseMs, reserve, buyNow, currency, status (open, closed), price, leader, max, bids, seq, version
 -- ARGS create start increment openAt closeAt softCloseMs softCloseMaxMs reserve buyNow currency; bid user amount max (empty = none); buy user; close; due
 -- CODES created, unchanged, has_bids, invalid_times, unknown, not_open, closed, ended, accepted, too_low, self_outbid, max_raised, no_buy_now, bought, not_due
+--
+--   bid      max: up to it, later bids of others are answered by a higher price (proxy)
+--   buy      at the price of buyNow
+--   due      as close, if closeAt has passed: a scheduled task, since a soft close may have moved it
+--
+-- A bid near the end moves closeAt (soft close). The maximum of the leader stays in the state: no event has it.
 function rules.max ()
   local n = tonumber
   local function text (number) return string.format('%.0f', number) end

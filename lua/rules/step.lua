@@ -2,6 +2,21 @@
 -- STATE status (placed, held, capturing, captured, confirmed, cancelling, cancelled), customer, total, lines, address, deadline, correlation, placedAt, reason, parked, wasHeld, authorization, seq, version
 -- ARGS place customer total lines address deadlineMs correlation; held; capture_requested authorization; captured; confirmed; declined reason; cancel_requested; deadline; cancelled; check; checked; park reason; resume
 -- CODES created, exists, other_body, unknown, accepted, illegal, late, not_due
+--
+--   placed ── held ──▶ capturing ──▶ captured ──▶ confirmed
+--      │        │          │
+--      └────────┴──────────┴──▶ cancelling ──▶ cancelled
+--
+--   held               every line is held
+--   capture_requested  from here on only a definite refusal of the payment cancels the order
+--   declined           no stock, or payment refused
+--   cancel_requested   the customer wants it
+--   deadline           a scheduled task
+--   cancelled          everything is undone
+--   check              news of the payment: the owner looks again, at a parked or cancelled order; checked: it did
+--   park               the owner gives up, until `resume`
+--
+-- The owner of the partition drives an order, woken by its scheduled task `run`, which is due from `place` to the last step; so another owner continues where a killed one was. A step that comes late or twice is rejected, and the decision says where the order is.
 function rules.step ()
   local n = tonumber
   local function text (number) return string.format('%.0f', number) end

@@ -1,7 +1,8 @@
 /** The list of open auctions, as links; and how titles and times are shown. */
 import { at, make, put } from './elements.js'
 
-export const titleOf = (/** @type {string} */ id) => id.replace(/-\w+$/, '').replace(/-/g, ' ').replace(/^./, (first) => first.toUpperCase())
+/** Without the end that makes an id of the demo unique, which has a digit. @param {string} id */
+export const titleOf = (id) => id.replace(/-(?=\w*\d)\w+$/, '').replace(/-/g, ' ').replace(/^./, (first) => first.toUpperCase())
 
 /** @param {number} ms */
 export function timeText (ms) {

@@ -1,17 +1,20 @@
-/** Follows a feed with EventSource. Where the reader requires a token, use /client.js: EventSource cannot send one. */
+/** Follows a feed: the newest items in a table. */
+import { follow } from '/client.js'
+
 const SHOWN = 20
 const RETRY_MS = 3000
 const feed = new URLSearchParams(location.search).get('feed') ?? 'latest'
 const path = `/v1/feeds/${encodeURIComponent(feed)}`
 /** @type {(id: string) => any} */
 const at = (id) => document.getElementById(id)
-/** by id, the newest last @type {Map<string, { id: string, ts: number, value: string, deleted?: true }>} */
+/** by id, the newest last @type {Map<string, { id: string, ts: number, value: string | Uint8Array }>} */
 const items = new Map()
 let windowMs = 0
+let aheadMs = 0
 
-/** @param {{ data: string }} event */
-function take ({ data }) {
-  for (const item of JSON.parse(data).items) {
+/** @param {import('../../src/client.js').LiveItem<'utf8'>[]} changed */
+function take (changed) {
+  for (const item of changed) {
     items.delete(item.id)
     if (!item.deleted) items.set(item.id, item)
   }
@@ -21,13 +24,16 @@ function take ({ data }) {
 
 function show () {
   // there is no event for an item that leaves the window
-  for (const { id, ts } of items.values()) if (windowMs > 0 && ts < Date.now() - windowMs) items.delete(id)
+  for (const { id, ts } of items.values()) if (windowMs > 0 && ts < Date.now() - aheadMs - windowMs) items.delete(id)
   at('items').replaceChildren(...[...items.values()].reverse().map(({ id, ts, value }) => {
     const row = document.createElement('tr')
-    for (const text of [id, new Date(ts).toLocaleTimeString('en-GB'), value]) row.insertCell().textContent = text
+    for (const text of [id, new Date(ts).toLocaleTimeString('en-GB'), textOf(value)]) row.insertCell().textContent = text
     return row
   }))
 }
+
+/** @param {string | Uint8Array} value bytes if it is not UTF-8 */
+const textOf = (value) => typeof value === 'string' ? value : `${value.length} bytes`
 
 /** @param {'live' | 'gone'} state @param {string} text */
 function showState (state, text) {
@@ -35,25 +41,36 @@ function showState (state, text) {
   at('state').textContent = text
 }
 
-async function follow () {
-  const response = await fetch(path).catch(() => null)
-  windowMs = response?.ok ? (await response.json()).windowMs : 0
-  const source = new EventSource(`${path}/live?limit=${SHOWN}&maxRate=2&encoding=utf8`)
-  source.onopen = () => showState('live', 'connected')
-  source.onerror = () => {
-    // EventSource reconnects after a lost connection, but not after an error reply
-    if (source.readyState !== EventSource.CLOSED) return showState('gone', 'connection lost, reconnecting')
-    showState('gone', 'refused, retrying in 3 s: does the feed exist, and does the reader require a token?')
-    setTimeout(follow, RETRY_MS)
-  }
-  source.addEventListener('snapshot', (event) => {
-    items.clear()
-    take(event)
+/** The retention of the feed, and by how much the clock of this machine differs from the reader's. */
+async function learn () {
+  const response = await fetch(path)
+  if (!response.ok) return
+  aheadMs = Date.now() - Date.parse(String(response.headers.get('date')))
+  windowMs = (await response.json()).windowMs
+}
+
+/** @returns {Promise<never>} */
+async function run () {
+  const options = Object.freeze({
+    limit: SHOWN, maxRate: 2, encoding: /** @type {const} */ ('utf8'), onRetry: () => showState('gone', 'connection lost, reconnecting')
   })
-  source.addEventListener('items', take)
-  source.addEventListener('reset', ({ data }) => showState('live', `restarted: ${JSON.parse(data).reason}`))
+  for (;;) {
+    try {
+      for await (const { event, items: changed, reason } of follow(location.origin, feed, options)) {
+        if (event === 'snapshot') {
+          items.clear()
+          await learn()
+        }
+        showState('live', event === 'reset' ? `restarted: ${reason}` : 'connected')
+        if (changed) take(changed)
+      }
+    } catch (error) {
+      showState('gone', `refused, retrying in 3 s: ${error.message}`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+  }
 }
 
 at('feed').textContent = feed
-follow()
+run()
 setInterval(show, 1000)

@@ -184,7 +184,7 @@ function showFeeds (names) {
   }
   select.disabled = all.length === 0
   at('all').hidden = all.length < 2
-  put(at('all'), `All feeds (${all.length})`)
+  put(at('all'), `All feeds (${names.length})`)
   if (feed !== null) {
     select.value = feed
     return

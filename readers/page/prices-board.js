@@ -1,7 +1,7 @@
 /** The rows of the board: one for each asset that is shown. */
 import { make, put } from './elements.js'
 import { addPoint, changeOf, lineOf } from './prices-points.js'
-import { UNKNOWN, ageText } from './text.js'
+import { UNKNOWN, ageText, changeText } from './text.js'
 
 /**
  * @typedef {{ exchange: string, ok: boolean, reason?: string }} Source
@@ -127,6 +127,3 @@ function write ({ row, price, tier, status, sources }) {
 const priceText = (price) => price >= 100
   ? price.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
   : price.toLocaleString('en', { minimumSignificantDigits: MANY_DIGITS, maximumSignificantDigits: MANY_DIGITS })
-
-/** @param {number} percent @returns {string} with a sign */
-const changeText = (percent) => `${percent > 0 ? '▲ +' : percent < 0 ? '▼ −' : ''}${Math.abs(percent).toFixed(2)} %`

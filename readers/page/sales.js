@@ -2,7 +2,7 @@
  * The current sale: its stock, its queue, who got one, and a form to take part. `#id` shows that sale; otherwise the page goes on to
  * the next one when it opens. Times are those of the server; the clock of the visitor only counts between two of them.
  */
-import { timeText } from './auctions-list.js'
+import { timeText, titleOf } from './auctions-list.js'
 import { at, make, put } from './elements.js'
 import { say, takePart } from './sales-person.js'
 import { duration, number, timeOfDay } from './text.js'
@@ -79,8 +79,8 @@ function show () {
   at('sale').hidden = false
   const { id: saleId, stock, available, held, sold, mode, status, openAt, queued, waiting = 0 } = sale
   const isQueue = mode === 'queue'
-  put(at('title'), `${number(stock)} units ${MODES[mode]}${openAt ? ` at ${timeOfDay(openAt)}` : ''}: ${STATUS_WORDS[status] ?? status}` +
-    timeOf(saleId))
+  put(at('title'), `${titleOf(saleId)}, ${number(stock)} units ${MODES[mode]}${openAt ? ` at ${timeOfDay(openAt)}` : ''}: ` +
+    (STATUS_WORDS[status] ?? status) + timeOf(saleId))
   for (const [id, n] of Object.entries({ left: available, stock, sold, held, available, queued, waiting })) put(at(id), number(n))
   for (const [id, n] of Object.entries({ sold, held, available })) at(`bar-${id}`).style.flexGrow = String(n)
   put(at('held-name'), isQueue ? 'Admitted, deciding' : 'Held')

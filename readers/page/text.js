@@ -47,3 +47,9 @@ export function preview (value, chars) {
   const shown = [...value.subarray(0, chars / 3)].map((byte) => byte.toString(16).padStart(2, '0')).join(' ')
   return shown + (value.length * 3 > chars ? ' …' : '')
 }
+
+/** @param {number} percent @returns {string} with a sign, unless it is 0.00 */
+export const changeText = (percent) => {
+  const text = Math.abs(percent).toFixed(2)
+  return `${text === '0.00' ? '' : percent > 0 ? '▲ +' : '▼ −'}${text} %`
+}

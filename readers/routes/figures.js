@@ -1,4 +1,4 @@
-/** Current and recent figures of a feed and its nodes (src/figures), for the page and `top`. */
+/** Current and recent figures of a feed and its nodes (src/figures), for the page. */
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { EVERY_MS } from '../../src/figures/index.js'
 import { JSON_TYPE, SingleFlight } from '../../src/replies/index.js'

@@ -3,8 +3,8 @@ import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { feedRoute, integer, many, number, oneOf, querySchema, readQuery, text } from '../../src/http/index.js'
 import { ENCODINGS, ITEM_SCHEMA } from '../../src/replies/index.js'
 import { ID_SCHEMA, idBytes } from '../../src/item/index.js'
-import { retryAfter, TICK_MS } from '../../src/push/index.js'
-import { headOf, RETRY_MS } from './stream-head.js'
+import { TICK_MS } from '../../src/push/index.js'
+import { openStream } from './stream-head.js'
 
 const MAX_IDS = 1000
 const MAX_SNAPSHOT = 10_000
@@ -74,12 +74,7 @@ export async function liveRoutes (app, { push, access }) {
     }, {
       token: grant?.id ?? null,
       isPermitted: () => !access || !grant || access.stillPermits(grant, 'read', feed),
-      open () {
-        reply.hijack()
-        reply.raw.writeHead(200, headOf(reply))
-        reply.raw.write(retryAfter(RETRY_MS * (0.5 + Math.random())))
-        return reply.raw
-      }
+      open: () => openStream(reply)
     })
   })
 }

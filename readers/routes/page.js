@@ -19,20 +19,12 @@ const { resolve } = createRequire(import.meta.url)
 const ADDRESSES = Object.freeze({
   'index.html': '/',
   'example.html': '/example',
-  'auctions.html': '/auctions',
-  'sales.html': '/sales',
-  'prices.html': '/prices',
-  'orders.html': '/orders',
   'icon.svg': '/icon.svg'
 })
 /** Addresses for people, with summaries. @type {Readonly<Record<string, string>>} */
 const PAGES = Object.freeze({
   '/': 'The page',
-  '/example': 'A feed, followed by a short script',
-  '/auctions': 'Open auctions',
-  '/sales': 'The current sale',
-  '/prices': 'Prices and their sources',
-  '/orders': 'Orders on their way'
+  '/example': 'A feed, followed by a short script'
 })
 const ELSEWHERE = Object.freeze({
   '/client.js': CLIENT,
@@ -51,10 +43,6 @@ const contentPolicy = (connect) => [
   "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", `connect-src ${connect}`,
   "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"
 ].join('; ')
-/** the pages that send commands, to the gateway that they name */
-const COMMAND_PAGES = ['/auctions', '/sales']
-/** pages that switch faults of exchanges, or of a payment provider */
-const FAULT_PAGES = ['/prices', '/orders']
 const THIS_MACHINE = 'http://127.0.0.1:* http://localhost:*'
 const GATEWAY = '<meta name="gateway" content="">'
 
@@ -68,36 +56,42 @@ const HEADERS = Object.freeze({
 /** no data: the page asks for a token */
 const PUBLIC = /** @type {any} */ ({ access: 'public' })
 
-/** @returns {Promise<[url: string, path: string][]>} */
-async function filesServed () {
+/** @param {Record<string, unknown>} pages by name of a system @returns {Promise<[url: string, path: string][]>} */
+async function filesServed (pages) {
+  const addressOf = (/** @type {string} */ name) => {
+    const base = name.replace(/\.html$/, '')
+    return ADDRESSES[name] ?? (base !== name && base in pages ? `/${base}` : `/page/${name}`)
+  }
   const names = (await readdir(FOLDER)).filter((name) => extname(name) in TYPES)
   return [
-    ...names.map((name) => /** @type {[string, string]} */ ([ADDRESSES[name] ?? `/page/${name}`, join(FOLDER, name)])),
+    ...names.map((name) => /** @type {[string, string]} */ ([addressOf(name), join(FOLDER, name)])),
     ...Object.entries(ELSEWHERE)
   ]
 }
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ gatewayUrl?: string | null, restarts?: () => object[] | null }} options `gatewayUrl`: where the pages of auctions and sales
- *   send commands; null = they have no form; `restarts`: processes that `npm start` started again; null = this reader is not one of them
+ * @param {{ gatewayUrl?: string | null, restarts?: () => object[] | null,
+ *   pages?: Record<string, import('../../src/systems/inside.js').System['page']> }} options `gatewayUrl`: where pages send commands; null =
+ *   they have no form; `restarts`: processes that `npm start` started again; null = this reader is not one of them; `pages` of systems
  */
-export async function pageRoutes (app, { gatewayUrl = null, restarts = () => null }) {
+export async function pageRoutes (app, { gatewayUrl = null, restarts = () => null, pages = {} }) {
   app.get('/page/restarts.json', { schema: /** @type {any} */ ({ hide: true }), config: PUBLIC }, async (_request, reply) => {
     reply.header('cache-control', 'no-store')
     return restarts() ?? reply.code(204).send()
   })
-  for (const [url, path] of await filesServed()) {
-    const isWithGateway = COMMAND_PAGES.includes(url) && gatewayUrl !== null
+  for (const [url, path] of await filesServed(pages)) {
+    const page = pages[url.slice(1)]
+    const isWithGateway = page?.isOfCommands && gatewayUrl !== null
     const file = await readFile(path)
     const content = isWithGateway ? Buffer.from(String(file).replace(GATEWAY, GATEWAY.replace('""', `"${gatewayUrl}"`))) : file
-    const connect = ["'self'", ...(isWithGateway ? [gatewayUrl] : []), ...(FAULT_PAGES.includes(url) ? [THIS_MACHINE] : [])]
+    const connect = ["'self'", ...(isWithGateway ? [gatewayUrl] : []), ...(page?.hasFaults ? [THIS_MACHINE] : [])]
     const headers = { ...HEADERS, 'content-security-policy': contentPolicy(connect.join(' ')) }
     /** @type {Promise<Buffer | null> | undefined} null: not smaller */
     let compressing
     const tag = tagOf([content])
     const type = TYPES[extname(path)]
-    const summary = PAGES[url]
+    const summary = PAGES[url] ?? page?.summary
     const schema = summary ? processRoute({ summary, type: 'text/html' }) : /** @type {any} */ ({ hide: true })
     app.get(url, { schema, config: PUBLIC }, async (request, reply) => {
       reply.headers(headers).header('etag', tag)

@@ -1,17 +1,24 @@
 /** The head of a response that is a stream of server-sent events. */
+import { retryAfter } from '../../src/push/index.js'
 
 /** average delay after which clients reconnect */
-export const RETRY_MS = 1000
+const RETRY_MS = 1000
 
 const HEAD = Object.freeze({
   'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store',
+  // a proxy that compresses would hold events back
+  'cache-control': 'no-store, no-transform',
   // else nginx buffers the stream
   'x-accel-buffering': 'no'
 })
 
 /**
- * With what hooks have set, such as CORS.
- * @param {import('fastify').FastifyReply} reply @returns {import('node:http').OutgoingHttpHeaders}
+ * Takes a response over for a stream, with the headers that hooks have set, such as CORS.
+ * @param {import('fastify').FastifyReply} reply @returns {import('node:http').ServerResponse} its head is sent
  */
-export const headOf = (reply) => Object.assign(/** @type {any} */ (reply.getHeaders()), HEAD)
+export function openStream (reply) {
+  reply.hijack()
+  reply.raw.writeHead(200, Object.assign(/** @type {any} */ (reply.getHeaders()), HEAD))
+  reply.raw.write(retryAfter(RETRY_MS * (0.5 + Math.random())))
+  return reply.raw
+}

@@ -3,10 +3,12 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import t from 'tap'
-import { admit as admitPrepared, admissionKey, createOracle, decisionOf, fieldsOf, prepare } from '../../src/admission/index.js'
+import { createOracle } from '../../lab/rules/oracle.js'
+import { admit as admitPrepared, admissionKey, decisionOf, fieldsOf, prepare } from '../../src/admission/index.js'
+import { CERTAIN } from '../../src/admission/rules/index.js'
 import { foldLatest } from '../../src/admission/rules/latest.js'
 import { foldStep } from '../../src/admission/rules/step.js'
-import { newest } from '../../src/store/embedded/engine.js'
+import { newest } from '../../src/embedded/engine.js'
 import { isWhole, nightly, scoped, scopedEngines } from '../../test/scope.js'
 import { connectFor, engineName, startServer } from '../../test/servers.js'
 import { createCommands, KEYS } from './random-commands.js'
@@ -112,6 +114,27 @@ function misfolded ({ states, events }) {
   return SERVED.find((field) => folded[field] !== state[field]) ?? null
 }
 
+/**
+ * What the rejection cache would answer.
+ * @param {ReturnType<typeof createOracle>} oracle @param {import('../../src/admission/index.js').Command} command
+ */
+function certainOf ({ states }, { rule, key, args }) {
+  const before = states.get(key)
+  return { before, certain: before && CERTAIN[rule]?.(before, args) }
+}
+
+/**
+ * A rejection that is certain is one, with the same details if the reason is the same.
+ * @param {import('tap').Test} t
+ * @param {{ certain: import('../../src/admission/rules/index.js').Rejection, before: any, after: any,
+ *   decision: import('../../src/admission/index.js').Decision }} found
+ */
+function isRejected (t, { certain, before, after, decision: { code, details, isReplay } }) {
+  if (isReplay) return
+  if (before.version !== after.version) t.fail(`${certain.code} is not certain: ${code}`)
+  if (code === certain.code) t.same(details, fieldsOf(certain.details))
+}
+
 const engines = await scopedEngines()
 for (const engine of engines) {
   const isNewest = engine === newest(engines)
@@ -133,7 +156,12 @@ for (const engine of engines) {
       for (let call = upTo(12); call >= 0; call--) {
         const commands = Array.from({ length: 1 + upTo(7) }, () => next(Date.now()))
         const { decisions, now, generation } = await admit(connection, key, terms, commands)
-        const expected = oracle.admit(commands, now, generation.split('.')[0])
+        const expected = commands.map((command) => {
+          const { certain, before } = certainOf(oracle, command)
+          const [decision] = oracle.admit([command], now, generation.split('.')[0])
+          if (certain) isRejected(t, { certain, before, decision, after: oracle.states.get(command.key) })
+          return decision
+        })
         for (const { code, isReplay } of decisions) {
           const name = isReplay ? 'replay' : code
           codes[name] = (codes[name] ?? 0) + 1

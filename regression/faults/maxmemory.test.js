@@ -1,6 +1,6 @@
 /** A server that has no memory left, gets some, and has none left again. */
 import t from 'tap'
-import { newest } from '../../src/store/embedded/engine.js'
+import { newest } from '../../src/embedded/engine.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { connectFor, engineName, eventually, startServer } from '../../test/servers.js'
 import { expectWhole, say, startRun } from '../../test/faults/ledger/run.js'

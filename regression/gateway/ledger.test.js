@@ -1,7 +1,7 @@
 /** Items answered with 200 are stored, whatever fails behind a gateway; a client that retries after 503 gets every item stored. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { newest } from '../../src/store/embedded/engine.js'
+import { newest } from '../../src/embedded/engine.js'
 import { say } from '../../test/faults/ledger/run.js'
 import { startProxy } from '../../test/proxy.js'
 import { connectFor, eventually, inSync, startServer, testEngines } from '../../test/servers.js'

@@ -1,7 +1,7 @@
 /** Readers and gateways do what their OpenAPI documents say, for data that a property-based tester makes up. */
 import t from 'tap'
 import { startMigratedDatabase } from '../../test/database.js'
-import { newest } from '../../src/store/embedded/engine.js'
+import { newest } from '../../src/embedded/engine.js'
 import { nightly } from '../../test/scope.js'
 import { startDeployment, testEngines } from '../../test/servers.js'
 import { startGateway, startReader } from '../../test/services.js'

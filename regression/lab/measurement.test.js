@@ -11,7 +11,7 @@ import { openOwnServers } from '../../lab/servers/own.js'
 import { pidOf, pidsOf, until } from '../../test/embedded/checkout.js'
 import { engineName } from '../../test/servers.js'
 import { descendantsOf, stillThere } from '../../test/lab/lab-checkout.js'
-import { newest } from '../../src/store/embedded/engine.js'
+import { newest } from '../../src/embedded/engine.js'
 import { nightly, nightTest, scopedEngines } from '../../test/scope.js'
 
 const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))

@@ -3,7 +3,7 @@
  * said, and is no result of the experiment.
  */
 import { join } from 'node:path'
-import { newest } from '../../src/store/embedded/engine.js'
+import { newest } from '../../src/embedded/engine.js'
 import { engineName } from '../../test/servers.js'
 import { filesIn, labCheckout, lookWithLab, pathsIn, readJson, runLab, tinyPlan } from '../../test/lab/lab-checkout.js'
 import { nightTest, scopedEngines } from '../../test/scope.js'

@@ -1,4 +1,4 @@
-/** The example page in a real browser: items change, the reader restarts, a feed is created later. */
+/** The example page in a real browser: items change, the reader restarts, a feed is created later, the clock is ahead. */
 import t from 'tap'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
 import { runCommand } from '../../test/commands.js'
@@ -25,8 +25,9 @@ t.test('the example at /example', needsBrowser, async (t) => {
     }
   }
   const browser = await startBrowser(t)
-  const watch = async (/** @type {string} */ feed) => {
+  const watch = async (/** @type {string} */ feed, aheadMs = 0) => {
     const { page, faults, origins } = await openPage(t, browser)
+    await page.addInitScript(`const now = Date.now; Date.now = () => now() + ${aheadMs}`)
     await page.goto(`http://127.0.0.1:${port}/example?feed=${feed}`)
     return {
       page,
@@ -56,7 +57,7 @@ t.test('the example at /example', needsBrowser, async (t) => {
   await eventually(async () => (await rows())[0] === 'id-away while the reader was down')
   t.equal(await state(), 'connected')
 
-  const later = await watch('later')
+  const later = await watch('later', 70_000)
   await eventually(async () => /^refused/.test(String(await later.state())))
   const putLater = await open('later', 3000)
   await eventually(async () => {

@@ -1,7 +1,7 @@
 /** A waiting room with many people, at night 100,000: joining, positions, memory, and the end that all of them learn. */
 import t from 'tap'
 import { admissionKey, admit, decisionOf, prepare } from '../../src/admission/index.js'
-import { newest } from '../../src/store/embedded/engine.js'
+import { newest } from '../../src/embedded/engine.js'
 import { createWaitingRoom } from '../../src/waiting-room/index.js'
 import { nightly } from '../../test/scope.js'
 import { connectFor, engineName, eventually, silentLog, startServer, testEngines } from '../../test/servers.js'

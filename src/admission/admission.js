@@ -8,6 +8,7 @@ import { admit } from './admit.js'
 import { createBatcher } from './batcher.js'
 import { prepare } from './commands.js'
 import { admissionKey } from './keys.js'
+import { fieldsOf } from './outbox.js'
 import { agreeOnSystem, newSecret, restoreSystem } from './system.js'
 
 /** @typedef {ReturnType<typeof createAdmission>} Admission */
@@ -28,12 +29,14 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
  * @param {(partition: number) => ReturnType<typeof import('./durability.js').createConfirm>} [options.confirmOf] what confirms the
  *   decisions of a partition
+ * @param {import('./own-rules.js').OwnRules} [options.own] rules of a user
+ * @param {number} [options.maxWaiting] commands of a partition
  * @param {import('./system.js').KeepSecret} [options.keepSecret] keeps the secret of the system outside of the servers
  * @param {Parameters<typeof createBatcher>[0]['metrics']} options.metrics
  */
 export function createAdmission ({
   route, keyPrefix, system, partitions, requestMs, keepMs, maxOutbox, isRead, deadlineMs, batches = true, rejections = NEVER,
-  confirmOf = () => async () => {}, keepSecret = async (secret) => secret, metrics
+  confirmOf = () => async () => {}, keepSecret = async (secret) => secret, own, maxWaiting, metrics
 }) {
   const place = { keyPrefix, system }
   /** @type {Promise<import('./system.js').System> | null} */
@@ -60,8 +63,9 @@ export function createAdmission ({
           await agree(connection)
           isAgreed = true
         }
-        const terms = { replicationId, requestMs, keepMs, maxOutbox, isRead }
-        const admitted = await admit(connection, keyOf(partition), terms, commands).catch((error) => {
+        const terms = { replicationId, requestMs, keepMs, maxOutbox, isRead, own }
+        const calling = admit(connection, keyOf(partition), terms, commands)
+        const admitted = await (own ? own.watch(calling) : calling).catch((error) => {
           // it is no longer the primary, or is unusable
           if (error.outcome === 'over') connection.close(error.message)
           throw error
@@ -70,7 +74,9 @@ export function createAdmission ({
         return admitted
       },
       answer: (command) => rejections.answer(command, partition),
+      decode: own?.decisionOf,
       deadlineMs,
+      maxWaiting,
       metrics,
       ...(batches ? {} : { maxCommands: 1, maxCalls: Infinity })
     })
@@ -83,6 +89,19 @@ export function createAdmission ({
     partitions,
     keyOf,
     partitionOf: partitionOfKey,
+
+    /** From the primary; empty if there is none. @param {string} key @returns {Promise<import('./rules/index.js').Fields>} */
+    async stateOf (key) {
+      const partition = partitionOfKey(key)
+      return fieldsOf(await route(partition).connection.send('HGETALL', keyOf(partition)(`state:${key}`)))
+    },
+
+    /** What the rule remembers, from the primary. @param {string} key @param {string} field @returns {Promise<string | null>} */
+    async memberOf (key, field) {
+      const partition = partitionOfKey(key)
+      const member = await route(partition).connection.send('HGET', keyOf(partition)(`members:${key}`), field)
+      return member === null ? null : String(member)
+    },
 
     /** @returns {Promise<import('./system.js').System>} @throws {import('../errors.js').FreshetError} SYSTEM_DIFFERS */
     agreed: () => agreed ?? agree(route(0).connection),

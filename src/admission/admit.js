@@ -1,18 +1,25 @@
 /**
- * One call of lua/admit.lua: up to 256 commands of a partition, one reply each, which decisionOf reads.
+ * One call of lua/admit.lua, or of lua/decide.lua with rules of a user: up to 256 commands of a partition, one reply each, which decisionOf
+ * reads.
  *
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('./commands.js').Prepared} Prepared
- * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, isRead?: boolean }} Terms `replicationId`
+ * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, isRead?: boolean,
+ *   own?: import('./own-rules.js').OwnRules }} Terms `replicationId`
  *   of the primary; `requestMs`: how long a request is known; `keepMs`: how long an ended key is kept; `maxOutbox`: entries that may wait
- *   for consumers; `isRead`: the outbox is kept until consumers have read it, also before there are any
+ *   for consumers; `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a user
  * @typedef {{ generation: string, now: number, replies: Buffer[] }} Admitted `generation`: `<lineage>.<n>`; `now`: ms since 1970
  */
 import { randomBytes } from 'node:crypto'
 import { FreshetError } from './errors.js'
 import { MAX_COMMANDS } from './commands.js'
+import { KEPT } from './rules/index.js'
 
 const LINEAGE_BYTES = 6
+/** of the same commands: a lineage begins, rules are stored, the outbox is trimmed */
+const MAX_CALLS = 4
+/** what every rule has of a key */
+const PARTS = Object.freeze(['state', 'events'])
 
 /**
  * @param {Connection} connection to the primary of the partition
@@ -20,48 +27,51 @@ const LINEAGE_BYTES = 6
  * @param {Terms} options
  * @param {Prepared[]} commands at most 256
  * @returns {Promise<Admitted>}
- * @throws {FreshetError} LINEAGE_DIFFERS, ADMISSION_BACKLOG, and as Connection.send
+ * @throws {FreshetError} LINEAGE_DIFFERS, ADMISSION_BACKLOG, RULE_DIFFERS, and as Connection.send
  */
 export async function admit (connection, key, options, commands) {
   if (commands.length > MAX_COMMANDS) throw new RangeError(`${commands.length} commands; expected at most ${MAX_COMMANDS}`)
+  const { own } = options
   const { keys, args } = encodeCall(key, options, commands)
-  let [generation, now, ...replies] = await connection.runScript('admit', keys, args)
-  if (now === undefined) {
+  for (let i = 0; i < MAX_CALLS; i++) {
+    const [generation, now, ...replies] = await connection.runScript(own?.script ?? 'admit', keys, args)
+    const first = String(replies[0])
     // the first call on this primary
-    await beginLineage(connection, key, options, String(generation))
-    ;[generation, now, ...replies] = await connection.runScript('admit', keys, args)
-    if (now === undefined) throw new FreshetError('LINEAGE_DIFFERS', 'other processes see another primary of this partition; try again')
+    if (now === undefined) await beginLineage(connection, key, options, String(generation))
+    else if (first === 'rules') await own?.agreeIn(connection, key)
+    else if (first !== 'backlog') return { generation: String(generation), now: Number(now), replies }
+    else {
+      throw new FreshetError('ADMISSION_BACKLOG', `more than ${options.maxOutbox} entries of this partition wait for consumers; try again`)
+    }
   }
-  if (String(replies[0]) === 'backlog') {
-    throw new FreshetError('ADMISSION_BACKLOG', `more than ${options.maxOutbox} entries of this partition wait for consumers; try again`)
-  }
-  return { generation: String(generation), now: Number(now), replies }
+  throw new FreshetError('LINEAGE_DIFFERS', 'other processes see another primary of this partition; try again')
 }
 
 /**
  * Commands of the same key share a target, so its keys are sent once.
  * @param {(part: string) => string} key @param {Terms} options @param {Prepared[]} commands
  */
-function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0 }, commands) {
+function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, own }, commands) {
   /** @type {Map<string, number>} numbers, from 1, by rule and key */
   const numbers = new Map()
-  /** @type {[string, string][]} */
+  /** @type {[rule: string, key: string, parts: number][]} */
   const targets = []
+  const partsOf = (/** @type {string} */ rule) => own ? [] : KEPT[rule] ?? []
   const requests = key('request:')
   const keys = [key('outbox'), key('tasks'), key('generation')]
   const args = [replicationId, String(requestMs), String(keepMs), String(maxOutbox), '']
-  for (const { rule, key: name, request, encoded } of commands) {
+  for (const { rule, key: name, request, encoded, isTask } of commands) {
     const target = `${rule} ${name}`
     let number = numbers.get(target)
     if (number === undefined) {
-      number = targets.push([rule, name])
+      number = targets.push([rule, name, partsOf(rule).length])
       numbers.set(target, number)
     }
     keys.push(requests + request)
-    args.push(`${encoded},${number}]`)
+    args.push(`${encoded}${isTask && own ? -number : number}]`)
   }
   args[4] = JSON.stringify(targets)
-  for (const [, name] of targets) for (const part of ['state', 'events', 'members', 'holds', 'waiting']) keys.push(key(`${part}:${name}`))
+  for (const [rule, name] of targets) for (const part of [...PARTS, ...partsOf(rule)]) keys.push(key(`${part}:${name}`))
   return { keys, args }
 }
 

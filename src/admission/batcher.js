@@ -8,7 +8,8 @@
  *
  * @typedef {import('./admit.js').Admitted} Admitted
  * @typedef {import('./commands.js').Prepared} Command
- * @typedef {import('./commands.js').Decision & { generation: string, now: number }} Answer
+ * @typedef {import('./commands.js').Decision & { generation: string, now: number, accepted?: boolean }} Answer `accepted`: of rules of
+ *   users
  * @typedef {{ command: Command, sinceMs: number, resolve: (reply: { admitted: Admitted, i: number } | Answer) => void,
  *   reject: (error: Error) => void }} Waiting
  */
@@ -23,6 +24,7 @@ const MAX_WAITING = 10_000
  * @param {object} parts
  * @param {(commands: Command[]) => Promise<Admitted>} parts.send one call
  * @param {(command: Command) => Answer | null} [parts.answer] without the server, as late as possible: when the command would be sent
+ * @param {(reply: string) => import('./commands.js').Decision} [parts.decode] a reply of the call
  * @param {number} parts.deadlineMs of a command, until it is sent
  * @param {{ sent: (commands: number) => void, waited: (ms: number) => void, dropped: (why: 'full' | 'late') => void }} parts.metrics
  * @param {number} [parts.maxCommands] of a call
@@ -30,20 +32,35 @@ const MAX_WAITING = 10_000
  * @param {number} [parts.maxWaiting]
  */
 export function createBatcher ({
-  send, answer = () => null, deadlineMs, metrics, maxCommands = MAX_COMMANDS, maxCalls = 1, maxWaiting = MAX_WAITING
+  send, answer = () => null, decode = decisionOf, deadlineMs, metrics, maxCommands = MAX_COMMANDS, maxCalls = 1, maxWaiting = MAX_WAITING
 }) {
   /** @type {Waiting[]} the oldest first */
   const queue = []
   let calls = 0
+  /** @type {NodeJS.Timeout | null} */
+  let timer = null
 
-  /** @returns {Waiting[]} those of the next call */
-  function take () {
+  function dropLate () {
     const nowMs = performance.now()
     const late = queue.findIndex(({ sinceMs }) => sinceMs + deadlineMs > nowMs)
     for (const { reject } of queue.splice(0, late < 0 ? queue.length : late)) {
       metrics.dropped('late')
       reject(new FreshetError('ADMISSION_LATE', `not sent within ${deadlineMs} ms, because the servers are slow; try again`))
     }
+  }
+
+  /** A call may take longer than the deadline of those that wait for its end. */
+  function watch () {
+    timer ??= setTimeout(() => {
+      timer = null
+      dropLate()
+      if (queue.length > 0) watch()
+    }, deadlineMs).unref()
+  }
+
+  /** @returns {Waiting[]} those of the next call */
+  function take () {
+    dropLate()
     const batch = []
     let taken = 0
     while (batch.length < maxCommands && taken < queue.length) {
@@ -102,10 +119,11 @@ export function createBatcher ({
       const reply = await new Promise((/** @type {Waiting['resolve']} */ resolve, reject) => {
         queue.push({ command, sinceMs, resolve, reject })
         run()
+        if (queue.length > 0) watch()
       })
       if ('code' in reply) return reply
       const { admitted, i } = reply
-      return { ...decisionOf(String(admitted.replies[i])), generation: admitted.generation, now: admitted.now }
+      return { ...decode(String(admitted.replies[i])), generation: admitted.generation, now: admitted.now }
     }
   }
 }

@@ -7,9 +7,10 @@
  * @property {string} scope who asks: the user, or empty; the same request id of another user is another request
  * @property {string} requestId empty: the decision is not stored, because the command is harmless when it is sent again
  * @property {string[]} args of the rule; numbers as texts of whole numbers
+ * @property {boolean} [isTask] a scheduled task of a rule of a user, which is decided only while it is due
  *
- * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string }} Prepared `request`: digest of what makes a
- *   request the same, or empty; `encoded`: its arguments, as a JSON array without its end
+ * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string, isTask?: boolean }} Prepared `request`: digest
+ *   of what makes a request the same, or empty; `encoded`: its arguments, as a JSON array that lacks its last element
  *
  * @typedef {object} Decision
  * @property {string} code of the rule; `other_body`: the request id was accepted with other arguments; `failed`: the script could not
@@ -26,12 +27,13 @@ const SEPARATOR = '\0'
 const LINE = '\n'
 
 /** @param {Command} command @returns {Prepared} */
-export const prepare = ({ rule, key, scope, requestId, args }) => ({
+export const prepare = ({ rule, key, scope, requestId, args, isTask }) => ({
   rule,
   key,
   args,
+  isTask,
   request: requestId && hash('sha256', rule + SEPARATOR + key + SEPARATOR + scope + SEPARATOR + requestId, 'base64url'),
-  encoded: JSON.stringify(args).slice(0, -1)
+  encoded: args.length === 0 ? '[' : `${JSON.stringify(args).slice(0, -1)},`
 })
 
 /** @param {string} reply lines @returns {Decision} */

@@ -44,7 +44,7 @@ export function createConfirm ({ route, key, marker, durability, waitMs }) {
   let n = 0
 
   /** @returns {Promise<string>} the lineage of which all decisions are confirmed */
-  async function round () {
+  const round = async () => {
     const { connection, replicationId } = route()
     const [, reply, [owner, lineage]] = await connection.sendAll([
       ['SET', key(marker), ++n, 'PX', EXPIRE_MS], wait(waitMs), ['HMGET', key('generation'), 'replid', 'lineage']

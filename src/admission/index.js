@@ -10,7 +10,10 @@
  * @typedef {import('./key-view.js').Known} Known
  * @typedef {import('./mask.js').Mask} Mask
  * @typedef {import('./outbox.js').Entry} Entry
+ * @typedef {import('./own-rules.js').OwnRule} OwnRule
+ * @typedef {import('./own-rules.js').OwnRules} OwnRules
  * @typedef {import('./rules/index.js').Fields} Fields
+ * @typedef {import('./rules/index.js').Ruleset} Ruleset
  * @typedef {import('./system.js').KeepSecret} KeepSecret
  * @typedef {import('./system.js').System} System
  */
@@ -18,14 +21,17 @@ export { createAdmission } from './admission.js'
 export { admit } from './admit.js'
 export { createBatcher } from './batcher.js'
 export { decisionOf, prepare } from './commands.js'
+export { openConfirms } from './confirms.js'
 export { createConfirm, expectDurability } from './durability.js'
 export { createKeyView } from './key-view.js'
 export { idWith } from './ids.js'
 export { admissionKey, systemKey } from './keys.js'
 export { maskWith } from './mask.js'
-export { createOracle } from './oracle.js'
-export { entryOf, fieldsOf, followOutboxes, isAtOrAfter } from './outbox.js'
+export { createOwnRules } from './own-rules.js'
+export { memoryOf } from './own-memory.js'
+export { eventOf, generationOf, OWN_NAMES, readState, stateOf } from './own-state.js'
+export { entryOf, eventsOf, fieldsOf, followOutboxes, isAtOrAfter } from './outbox.js'
 export { createRejections } from './rejections.js'
 export { decisionOfRequest } from './request.js'
-export { RULES } from './rules/index.js'
+export { createStopper, REPLY_MS } from './stop-script.js'
 export { readSystem } from './system.js'

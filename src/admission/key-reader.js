@@ -9,32 +9,33 @@
  *   oldest of them first
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fieldsOf, isAtOrAfter } from './outbox.js'
+import { eventsOf, fieldsOf, isAtOrAfter } from './outbox.js'
 
 const READ_AGAIN_MS = 5
 const MAX_READS = 40
 
 /**
  * @param {{ connectionOf: (partition: number, isPrimary: boolean) => import('../store/index.js').Connection,
- *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, tail: number }} parts `tail`: events
+ *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, tail: number,
+ *   exists: string }} parts `tail`: events; `exists`: a field that each state has
  */
-export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail }) {
+export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail, exists }) {
   /** @param {string} key @param {number} partition @param {boolean} isPrimary */
   async function readOnce (key, partition, isPrimary) {
     const part = keyOf(partition)
     const keys = [`state:${key}`, `events:${key}`, 'outbox', 'generation'].map(part)
     const [state, events, ends, [lineage, n]] = await connectionOf(partition, isPrimary).runScript('read-key', keys, [tail])
-    const fields = fieldsOf(state.map(String))
+    const fields = fieldsOf(state)
     return {
       end: ends.length > 0 ? String(ends[0][0]) : '0-0',
-      known: fields.status === undefined
+      known: fields[exists] === undefined
         ? null
         : {
             key,
             partition,
             generation: `${lineage}.${n}`,
             fields,
-            events: events.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String))).reverse()
+            events: eventsOf(events).reverse()
           }
     }
   }

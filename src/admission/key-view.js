@@ -11,7 +11,7 @@
  */
 import { createKeyReader } from './key-reader.js'
 import { followOutboxes } from './outbox.js'
-import { FOLDS } from './rules/index.js'
+import { OURS } from './rules/index.js'
 
 const MAX_KEYS = 10_000
 /** events read, and kept, of each key */
@@ -29,17 +29,18 @@ const TAIL = 64
  * @param {(entry: import('./outbox.js').Entry) => void} [options.onEntry]
  * @param {import('pino').Logger} options.log
  * @param {number} [options.maxKeys]
+ * @param {import('./rules/index.js').Ruleset} [options.rules] of the system
  * @param {number} [options.tail] events read of each key; up to twice as many are kept
  */
 export function createKeyView ({
-  open, connectionOf, keyOf, partitionOf, partitions, sinceMs, onEntry = () => {}, log, maxKeys = MAX_KEYS, tail = TAIL
+  open, connectionOf, keyOf, partitionOf, partitions, sinceMs, onEntry = () => {}, log, rules = OURS, maxKeys = MAX_KEYS, tail = TAIL
 }) {
   /** the least recently used first @type {Map<string, Kept>} */
   const kept = new Map()
   /** keys that are being read, with the events since @type {Map<string, { reading: Promise<Known | null>, since: Entry[] }>} */
   const opening = new Map()
   let resets = 0
-  const reader = createKeyReader({ connectionOf, keyOf, partitionOf, tail })
+  const reader = createKeyReader({ connectionOf, keyOf, partitionOf, tail, exists: rules.names.exists })
 
   const follower = followOutboxes({
     open,
@@ -68,9 +69,9 @@ export function createKeyView ({
   /** @param {Kept} one @param {Entry} entry */
   function apply (one, { rule, fields: event }) {
     const seq = Number(event.seq)
-    const known = Number(one.fields.seq)
+    const known = Number(one.fields[rules.names.seq])
     if (seq !== 0 && seq <= known) return
-    if ((seq !== 0 && seq > known + 1) || !FOLDS[rule]?.(one.fields, event)) return forget(one)
+    if ((seq !== 0 && seq > known + 1) || !rules.folds[rule]?.(one.fields, event)) return forget(one)
     if (seq !== 0) one.events.push(event)
     if (one.events.length > 2 * tail) one.events.splice(0, tail)
     for (const listener of one.listeners) listener()
@@ -98,6 +99,9 @@ export function createKeyView ({
 
   return {
     follower,
+
+    /** Sequence number of the last event. @param {Known} known */
+    seqOf: ({ fields }) => Number(fields[rules.names.seq]),
 
     /** What is in memory. @param {string} key @returns {Known | undefined} */
     peek: (key) => kept.get(key),

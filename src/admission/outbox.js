@@ -149,12 +149,15 @@ export function entryOf (id, [, rule, , key, ...flat]) {
   return { id, rule, key, seq: Number(fields.seq), fields }
 }
 
-/** @param {string[]} flat names and values in turn @returns {Fields} */
+/** Such as a reply to HGETALL. @param {readonly unknown[]} flat names and values in turn @returns {Fields} */
 export function fieldsOf (flat) {
   const fields = /** @type {Fields} */ ({})
-  for (let i = 0; i < flat.length; i += 2) fields[flat[i]] = flat[i + 1]
+  for (let i = 0; i < flat.length; i += 2) fields[String(flat[i])] = String(flat[i + 1])
   return fields
 }
+
+/** @param {readonly any[]} entries a reply to XRANGE or XREVRANGE @returns {Fields[]} */
+export const eventsOf = (entries) => entries.map(([, flat]) => fieldsOf(flat))
 
 /** Whether an id of a stream is at or after another. @param {string} id @param {string} other */
 export function isAtOrAfter (id, other) {

@@ -1,12 +1,12 @@
 /**
  * The rejection cache: answers commands that would certainly be rejected, without the server. It follows the outboxes of the primary,
- * as a reader follows those of a replica, and asks the rule itself (rules/) about the state in memory.
+ * as a reader follows those of a replica, and asks the rule's certain rejections (rules/) about the state in memory.
  *
  * It is used only while it is current, for a key that it knows, in the generation that the server last named, and for a request that
  * was not accepted before: whose reply was lost must hear that it was accepted.
  */
 import { createAccepted } from './accepted.js'
-import { CERTAIN } from './rules/index.js'
+import { OURS } from './rules/index.js'
 import { createKeyView } from './key-view.js'
 import { prepare } from './commands.js'
 import { fieldsOf } from './outbox.js'
@@ -24,9 +24,10 @@ const holderOf = (/** @type {string} */ rule, /** @type {string} */ key, /** @ty
  *   metrics: { answered: () => void, asked: (why: 'behind' | 'unknown' | 'open') => void } }} options as createKeyView; `requestMs`:
  *   lifetime of requests; `metrics.asked`: why the server is asked
  */
-export function createRejections ({ requestMs, metrics, onEntry = () => {}, ...options }) {
+export function createRejections ({ requestMs, metrics, onEntry = () => {}, rules = OURS, ...options }) {
+  const { certain, names } = rules
   const accepted = createAccepted({ requestMs })
-  const view = createKeyView({ ...options, sinceMs: requestMs, onEntry: note })
+  const view = createKeyView({ ...options, rules, sinceMs: requestMs, onEntry: note })
   /** @param {import('./outbox.js').Entry} entry */
   function note (entry) {
     const { rule, key, fields } = entry
@@ -42,11 +43,12 @@ export function createRejections ({ requestMs, metrics, onEntry = () => {}, ...o
      * @param {import('./commands.js').Prepared} command @param {number} partition
      * @returns {import('./batcher.js').Answer | null} null: the server must be asked
      */
-    answer ({ rule, key, args, request }, partition) {
+    answer ({ rule, key, args, request, isTask }, partition) {
+      if (isTask) return null
       const known = view.peek(key)
-      if (!known || !CERTAIN[rule]) {
+      if (!known || !certain[rule]) {
         metrics.asked('unknown')
-        if (CERTAIN[rule]) view.get(key).catch(() => {})
+        if (certain[rule]) view.get(key).catch(() => {})
         return null
       }
       const { generation } = known
@@ -55,13 +57,14 @@ export function createRejections ({ requestMs, metrics, onEntry = () => {}, ...o
         metrics.asked('behind')
         return null
       }
-      const outcome = CERTAIN[rule](known.fields, args)
-      if (outcome === null || accepted.mayHave(request) || (rule === 'bounded' && accepted.mayHave(holderOf(rule, key, args[1])))) {
+      const outcome = certain[rule](known.fields, args)
+      const isKnown = request !== '' && accepted.mayHave(request)
+      if (outcome === null || isKnown || (rule === 'bounded' && accepted.mayHave(holderOf(rule, key, args[1])))) {
         metrics.asked('open')
         return null
       }
       metrics.answered()
-      const [seq, version] = [Number(known.fields.seq), Number(known.fields.version)]
+      const [seq, version] = [Number(known.fields[names.seq]), Number(known.fields[names.version])]
       return { code: outcome.code, details: fieldsOf(outcome.details), seq, version, isReplay: false, generation, now: Date.now() }
     },
 

@@ -1,12 +1,12 @@
 /**
- * One consumer of one partition whose effect is elsewhere, such as in DynamoDB. No transaction joins effect and cursor: a batch is written
- * again after a crash, or by a former owner that has not noticed, so writing must be idempotent and older entries must not replace newer
- * ones. The cursor is fenced: a former owner cannot move it.
+ * One consumer of one partition whose effect is elsewhere, such as in DynamoDB or Kafka. No transaction joins effect and cursor: a batch is
+ * written again after a crash, or by a former owner that has not noticed, so writing must be idempotent and older entries must not replace
+ * newer ones. The cursor is fenced: a former owner cannot move it.
  *
  * @typedef {object} BatchEffect
  * @property {string} name
- * @property {(entries: import('./partition.js').Entry[]) => Promise<void>} write idempotent; repeated after a retryable error; any other
- *   one means that an entry of the batch is rejected for good
+ * @property {(entries: import('./partition.js').Entry[], partition: number) => Promise<void>} write idempotent; repeated after a retryable
+ *   error; any other one means that an entry of the batch is rejected for good
  */
 import { followPartition } from './partition.js'
 
@@ -17,6 +17,6 @@ import { followPartition } from './partition.js'
 export const consumeBatches = ({ effect, ...place }) => followPartition(effect.name, place, {
   async write (entries, begin) {
     await begin()
-    await effect.write(entries)
+    await effect.write(entries, place.owned.partition)
   }
 })

@@ -48,7 +48,7 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded =
       for (let partition = from.partition; partition < partitions && items.length <= limit; partition++) {
         const start = partition === from.partition && from.stream !== '-' ? `(${from.stream}` : '-'
         const entries = await connectionOf(partition).send('XRANGE', keyOf(partition)('dead'), start, '+', 'COUNT', limit + 1)
-        for (const [id, flat] of entries) items.push(letterOf(partition, String(id), flat.map(String)))
+        for (const [id, flat] of entries) items.push(letterOf(partition, String(id), flat))
       }
       const page = items.slice(0, limit)
       return { items: page, next: items.length > limit ? /** @type {Letter} */ (page.at(-1)).id : null }
@@ -67,8 +67,8 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded =
       const [connection, key] = [connectionOf(partition), keyOf(partition)]
       const [entry] = await connection.send('XRANGE', key('dead'), stream, stream)
       if (entry === undefined) throw gone(id)
-      const letter = letterOf(partition, stream, entry[1].map(String))
-      const state = fieldsOf((await connection.send('HGETALL', key(`state:${letter.key}`))).map(String))
+      const letter = letterOf(partition, stream, entry[1])
+      const state = fieldsOf(await connection.send('HGETALL', key(`state:${letter.key}`)))
       if (isNeeded(letter, state)) throw new FreshetError('LETTER_NEEDED', `${letter.key} is parked until its letter ${id} is replayed`)
       if (Number(await connection.send('XDEL', key('dead'), stream)) !== 1) throw gone(id)
     },
@@ -81,7 +81,7 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded =
 /** @param {string} id */
 const gone = (id) => new FreshetError('LETTER_UNKNOWN', `there is no dead letter ${id}; it may have been replayed or discarded`)
 
-/** @param {number} partition @param {string} id @param {string[]} flat @returns {Letter} */
+/** @param {number} partition @param {string} id @param {unknown[]} flat @returns {Letter} */
 function letterOf (partition, id, flat) {
   const { consumer, key, entry, reason, attempts, fields } = fieldsOf(flat)
   return {

@@ -11,13 +11,14 @@
  * @typedef {import('./consume.js').SqlClient} SqlClient
  * @typedef {import('./consume.js').Database} Database
  * @typedef {import('./consume-batches.js').BatchEffect} BatchEffect
- * @typedef {import('./transport.js').Transport} Transport
  * @typedef {import('./dead-letters.js').DeadLetters} DeadLetters
+ * @typedef {Parameters<DeadLetters['bury']>[1]} NewLetter
  */
 export { consume } from './consume.js'
 export { consumeBatches } from './consume-batches.js'
 export { createDeadLetters } from './dead-letters.js'
-export { createKafkaTransport, topicOf } from './kafka/transport.js'
+export { createKafkaEffect, topicOf } from './kafka.js'
 export { lagOf } from './lag.js'
 export { createOutboxReader } from './outbox-reader.js'
+export { followPartition } from './partition.js'
 export { createOwnership, LEASE_MS } from './ownership.js'

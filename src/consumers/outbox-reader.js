@@ -1,9 +1,12 @@
 /**
  * Reads the outboxes of the partitions that a process owns, all of them with one blocking call, on a connection of its own.
  *
- * A partition is read again when what was read has been taken, so at most one batch of each waits in memory.
+ * A partition is read again when what was read has been taken, so at most one batch of each waits in memory. From `follow` on `take` gets
+ * every entry after the position, in order and without gaps, one batch at a time. After `leave` a `take` that runs goes on, and no other
+ * begins. While the server is down nothing is rejected: it is asked again.
  *
- * @typedef {import('./transport.js').Take} Take
+ * @typedef {(entries: import('../admission/index.js').Entry[]) => Promise<void>} Take
+ * @typedef {ReturnType<typeof createOutboxReader>} OutboxReader
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { entryOf } from '../admission/index.js'
@@ -17,7 +20,6 @@ const AGAIN_MS = 250
  * @param {{ connection: () => import('../store/index.js').Connection, keyOf: (partition: number) => (part: string) => string,
  *   pauseMs?: number, log: import('pino').Logger }} parts `connection`: for this only, because it blocks; `pauseMs`: after a batch that was
  *   not full, so that more entries are taken together
- * @returns {import('./transport.js').Transport}
  */
 export function createOutboxReader ({ connection, keyOf, pauseMs = 0, log }) {
   /** @type {Map<number, { position: string, take: Take, isBusy: boolean }>} by partition */
@@ -62,6 +64,7 @@ export function createOutboxReader ({ connection, keyOf, pauseMs = 0, log }) {
     /** @param {number} partition */
     leave (partition) { followed.delete(partition) },
 
+    /** Leaves all partitions. */
     async close () {
       stop.abort()
       await running

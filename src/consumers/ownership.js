@@ -20,8 +20,8 @@ const TRIES_PER_LEASE = 12
 /** @param {AbortController} stop @param {number} atMs */
 const stopAt = (stop, atMs) => setTimeout(() => stop.abort(), atMs - performance.now())
 
-/** Other partitions go on meanwhile. @param {Lease} lease @param {Promise<void>} leaving */
-const leave = (lease, leaving) => { lease.leaving = leaving.catch(() => {}) }
+/** Other partitions go on meanwhile. @param {Lease} lease @param {Promise<unknown>} leaving */
+const leave = (lease, leaving) => { lease.leaving = leaving.then(() => {}, () => {}) }
 
 /** @typedef {ReturnType<typeof createOwnership>} Ownership */
 
@@ -95,10 +95,7 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
   }
 
   /** @param {number} partition @param {Lease} lease */
-  async function giveBack (partition, lease) {
-    await drop(partition, lease, 'given back')
-    await askLease(partition, lease.token, 0)
-  }
+  const giveBack = (partition, lease) => drop(partition, lease, 'given back').then(() => askLease(partition, lease.token, 0))
 
   /** @param {boolean} isDue whether leases are renewed */
   async function settle (isDue) {
@@ -129,6 +126,9 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
   let looking = look()
 
   return {
+    /** Resolves when the first partitions were taken, or the primary could not be asked. */
+    joined: looking,
+
     /** Partitions that this process owns. */
     get owned () { return [...leases.keys()] },
 

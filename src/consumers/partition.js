@@ -12,20 +12,26 @@
  * @property {() => import('../store/index.js').Connection} connection to the primary
  * @property {(part: string) => string} key of the partition
  * @property {(letter: { consumer: string, entry: Entry, reason: string, attempts: number }) => Promise<void>} bury dead-letters.js
- * @property {import('./transport.js').Transport} reader
+ * @property {Pick<import('./outbox-reader.js').OutboxReader, 'follow' | 'leave'>} reader
  * @property {{ finished: (entries: number) => void, failed: (error: Error, attempt: number) => void }} metrics
  * @typedef {object} Steps
  * @property {(entries: Entry[], begin: () => Promise<void>) => Promise<void>} write tried again while its error is retryable; calls `begin`
  *   before the effect, as late as it can
  * @property {(entries: Entry[]) => Promise<void>} [after] the write
+ * @property {number} [attempts] at an entry that is taken alone
+ * @property {boolean} [isAwaited] the partition is given back only after the running `write` has ended
  * @property {(entry: Entry) => Promise<boolean>} [rejected] true if that settled it, so it is no dead letter
  */
 import { createAttempt, lost, mayBlame } from './attempts.js'
 import { FreshetError } from './errors.js'
 import { retry } from './retry.js'
 
-/** Attempts at an entry that is taken alone. */
+/** Attempts at an entry that is taken alone, unless its consumer has others. */
 const ATTEMPTS = 3
+/** The position before all entries. */
+const BEGINNING = '0-0'
+/** The keys of the script that stores a cursor. */
+const CURSORS = Object.freeze(['owner', 'cursors', 'generation'])
 
 /**
  * @param {string} consumer its name
@@ -34,19 +40,24 @@ const ATTEMPTS = 3
  * @returns {Promise<void>} when the partition is given back @throws {FreshetError} LEASE_LOST
  */
 export async function followPartition (consumer, place, steps) {
-  const { owned: { partition, signal }, connection, key, reader, metrics } = place
-  const position = await retry(() => positionOf(connection(), key, consumer), { signal, onFailure: metrics.failed })
+  const { owned: { partition, token, signal }, connection, key, reader, metrics } = place
+  const position = await retry(() => positionOf(connection(), key, { token, consumer }), { signal, onFailure: metrics.failed })
   // the lease may have ended before the reply came; no abort follows then
   if (signal.aborted) return
   const taker = createTaker(consumer, place, steps)
+  let taking = Promise.resolve()
 
   await new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => taker.close().finally(() => resolve(null)), { once: true })
+    signal.addEventListener('abort', () => taker.close().finally(() => steps.isAwaited ? taking : null).finally(() => resolve(null)),
+      { once: true })
     // after a batch that failed nothing more is taken: the next owner begins at the cursor
-    reader.follow(partition, position, (entries) => taker.take(entries).catch((error) => {
-      reader.leave(partition)
-      if (!signal.aborted) reject(error)
-    }))
+    reader.follow(partition, position, (entries) => {
+      taking = taker.take(entries).catch((error) => {
+        reader.leave(partition)
+        if (!signal.aborted) reject(error)
+      })
+      return taking
+    })
   })
   reader.leave(partition)
 }
@@ -92,7 +103,7 @@ function createTaker (consumer, { owned, connection, key, bury, metrics }, steps
 
   /** @param {Entry[]} entries that are finished */
   async function advance (entries) {
-    const isStored = await insist(() => connection().runScript('advance', ['owner', 'cursors', 'generation'].map(key),
+    const isStored = await insist(() => connection().runScript('advance', CURSORS.map(key),
       [token, consumer, /** @type {Entry} */ (entries.at(-1)).id]))
     if (Number(isStored) !== 1) throw lost(owned)
     metrics.finished(entries.length)
@@ -100,7 +111,7 @@ function createTaker (consumer, { owned, connection, key, bury, metrics }, steps
 
   /** @param {Entry} entry */
   async function takeAlone (entry) {
-    const failure = await attempt([entry], ATTEMPTS)
+    const failure = await attempt([entry], steps.attempts ?? ATTEMPTS)
     if (failure) {
       const { error, attempts, isWritten } = failure
       const isSettled = !isWritten && await insist(async () => await steps.rejected?.(entry) ?? false, mayBlame).catch(() => false)
@@ -123,14 +134,17 @@ function createTaker (consumer, { owned, connection, key, bury, metrics }, steps
 }
 
 /**
- * Where a consumer begins. What a cursor names is never trimmed, unless somebody else trims the outbox.
- * @param {import('../store/index.js').Connection} connection @param {(part: string) => string} key @param {string} consumer
+ * Where a consumer begins. What is after a cursor is never trimmed, unless somebody else trims the outbox; so one that begins has a cursor,
+ * too, before its first entry is finished.
+ * @param {import('../store/index.js').Connection} connection @param {(part: string) => string} key
+ * @param {{ token: number, consumer: string }} who
  * @returns {Promise<string>} @throws {FreshetError} OUTBOX_TRIMMED
  */
-async function positionOf (connection, key, consumer) {
+async function positionOf (connection, key, { token, consumer }) {
   const stored = await connection.send('HGET', key('cursors'), consumer)
-  if (stored === null) return '0-0'
-  const cursor = String(stored)
+  if (stored === null) await connection.runScript('advance', CURSORS.map(key), [token, consumer, BEGINNING])
+  const cursor = String(stored ?? BEGINNING)
+  if (cursor === BEGINNING) return cursor
   const found = await connection.send('XRANGE', key('outbox'), cursor, cursor)
   if (found.length === 1) return cursor
   throw new FreshetError('OUTBOX_TRIMMED', `${key('outbox')} was trimmed past ${cursor}, the cursor of ${consumer}, so entries may be ` +

@@ -11,7 +11,8 @@
  * @typedef {import('../store/index.js').Router} Connection to the primary, or to all of them
  */
 import { FreshetError } from '../errors.js'
-import { definitionKey, namesKey, partitionKey, partitionPattern, writersKey } from './keys.js'
+import { layoutOf } from '../layouts/index.js'
+import { definitionKey, formatFor, namesKey, partitionKey, partitionPattern, writersKey } from './keys.js'
 
 const MAX_NAME_CHARS = 64
 const NAME = new RegExp(`^[a-z0-9][a-z0-9._-]{0,${MAX_NAME_CHARS - 1}}$`)
@@ -41,35 +42,49 @@ export function checkFeedName (feed) {
 }
 
 /**
+ * The definition of a feed to be created.
+ * @param {{ feed: string, layout: string, partitions: number, windowMs: number, maxItems: number, late: 'newest' | 'overwrite' }} wanted
+ * @param {Definition | null} [stored] keeps its format
+ * @returns {Omit<Definition, 'createdAt'>}
+ * @throws {FreshetError} FEED_LAYOUT_UNKNOWN
+ */
+export function definitionOf ({ feed, layout, partitions, windowMs, maxItems, late }, stored = null) {
+  const { format: first, describe } = layoutOf(layout)
+  const format = stored?.format === first ? first : formatFor({ format: first }, partitions)
+  // what a layout does not let a feed choose is stored nowhere, and differs from what is stored
+  const hasLate = describe().late === 'by feed' || late === 'overwrite'
+  return { feed, layout, partitions, windowMs, maxItems, format, ...(hasLate ? { late } : {}) }
+}
+
+/**
  * Creates the definition, or checks it against the stored one.
  * @param {Connection} primary
  * @param {string} prefix
  * @param {Omit<Definition, 'createdAt'> & { createdAt?: string }} wanted `createdAt`: default now
- * @returns {Promise<Definition>} the stored one; its retention may differ from `wanted`
+ * @returns {Promise<{ definition: Definition, isNew: boolean }>} the stored one; its retention may differ from `wanted`
  * @throws {FreshetError} FEED_DEFINITION_DIFFERS
  */
-export async function agree (primary, prefix, wanted) {
+export async function createFeed (primary, prefix, wanted) {
   const key = definitionKey(prefix, checkFeedName(wanted.feed))
-  const isNew = await primary.send('GET', key) === null
+  const isMissing = await primary.send('GET', key) === null
   // the name first: a definition without its name would never be listed
   await primary.send('SADD', namesKey(prefix), wanted.feed)
-  if (isNew) await primary.send('SET', key, JSON.stringify({ createdAt: new Date().toISOString(), ...wanted }), 'NX')
-  return expectAgreed(await readDefinition(primary, prefix, wanted.feed), wanted)
+  const isNew = isMissing &&
+    await primary.send('SET', key, JSON.stringify({ createdAt: new Date().toISOString(), ...wanted }), 'NX') !== null
+  return { definition: expectAgreed(await readDefinition(primary, prefix, wanted.feed), wanted), isNew }
 }
 
+/** As createFeed. @type {(...args: Parameters<typeof createFeed>) => Promise<Definition>} */
+export const agree = async (...args) => (await createFeed(...args)).definition
+
 /**
- * The stored definition, checked against `wanted`; nothing is created.
- * @param {Connection} primary @param {string} prefix @param {Omit<Definition, 'createdAt'>} wanted
+ * @param {Connection} node @param {string} prefix @param {string} feed
  * @returns {Promise<Definition | null>} null = none is stored
- * @throws {FreshetError} FEED_DEFINITION_DIFFERS
  */
-export async function findAgreed (primary, prefix, wanted) {
-  const stored = await readDefinition(primary, prefix, wanted.feed).catch((error) => {
-    if (error.code !== 'FEED_UNKNOWN') throw error
-    return null
-  })
-  return stored && expectAgreed(stored, wanted)
-}
+export const findDefinition = (node, prefix, feed) => readDefinition(node, prefix, feed).catch((error) => {
+  if (error.code !== 'FEED_UNKNOWN') throw error
+  return null
+})
 
 /** @param {Definition} stored @param {Fixed} wanted @returns {boolean} whether both store items in the same way */
 export const isAgreed = (stored, wanted) => FIXED.every((name) => fixed(stored, name) === fixed(wanted, name))
@@ -89,7 +104,7 @@ export function expectAgreed (stored, wanted) {
   const value = fixed(stored, name)
   throw new FreshetError('FEED_DEFINITION_DIFFERS',
     `feed ${wanted.feed} is stored with ${name} ${value}, not ${fixed(wanted, name)}; ` +
-      `${name === 'format' ? 'use the version that wrote it,' : `write with ${name} ${value} (--${name}),`} or into another feed, ` +
+      `${name === 'format' ? 'use the version that wrote it,' : `write with ${name} ${value},`} or into another feed, ` +
       'or drop it first',
     { stored: value, wanted: fixed(wanted, name) })
 }

@@ -5,9 +5,11 @@
  * @typedef {import('./heartbeats.js').Heartbeat} Heartbeat
  */
 export {
-  agree, checkFeedName, dropFeed, expectAgreed, FEED_SCHEMA, findAgreed, isAgreed, isFeedName, isWider, listDefinitions, readDefinition,
+  agree, checkFeedName, createFeed, definitionOf, dropFeed, expectAgreed, FEED_SCHEMA, findDefinition,
+  isAgreed, isFeedName, isWider, listDefinitions, readDefinition,
   setRetention
 } from './definitions.js'
-export { expiryMs, extendFeed } from './extend.js'
+export { changeRetention, putFeed } from './changes.js'
+export { expiryMs } from './extend.js'
 export { HEARTBEAT_KEPT_MS, HEARTBEATS_EXPIRE_MS, heartbeatText, readHeartbeats } from './heartbeats.js'
 export { definitionKey, formatFor, isSpread, namesKey, onlyKey, partitionKey, writersKey } from './keys.js'

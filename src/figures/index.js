@@ -1,5 +1,5 @@
 /**
- * Figures of feeds for the live page and `top`: write rate, live items and node load, now and over the last ten minutes. They
+ * Figures of feeds for the live page and `feed show --watch`: write rate, live items and node load, now and over the last ten minutes. They
  * are sampled once a second, so the load on the servers does not grow with the number of watchers. An answer never waits long
  * for servers: values that miss the deadline are null.
  *

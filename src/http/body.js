@@ -1,6 +1,6 @@
 /**
  * Request bodies as bytes: nothing is parsed here, because routes store parts of the body as they were sent. Refused:
- * other media types, compressed bodies, bytes that are not UTF-8, bodies above the limit. What the headers show is
+ * other media types, other compression than gzip, bytes that are not UTF-8, bodies above the limit. What the headers show is
  * refused before the body is read.
  *
  * text/plain and forms are refused too. That protects a process without tokens from pages of other origins: for the
@@ -14,12 +14,15 @@ import { isUtf8 } from 'node:buffer'
 import { FreshetError } from './errors.js'
 import { collectBody, tooLarge } from './body-bytes.js'
 import { whenClosed } from './closed.js'
+import { unpackBody } from './gzip-body.js'
+
+const GZIP = Object.freeze(['gzip', 'x-gzip'])
 
 /**
  * Before the routes; for those of `app` alone.
  * @param {import('fastify').FastifyInstance} app
  * @param {{ types: readonly string[], maxBytes: number, room: import('./body-bytes.js').BodyRoom }} bounds `types`: media types;
- *   `maxBytes`: of one body
+ *   `maxBytes`: of one body, compressed or not
  */
 export function takeBodies (app, { types, maxBytes, room }) {
   app.decorateRequest('freeBody', null)
@@ -37,7 +40,18 @@ export function takeBodies (app, { types, maxBytes, room }) {
       // an error passed to `done` would make fastify close the connection, which resets clients that are still sending
       const end = (/** @type {Error | null} */ error, /** @type {Buffer} */ bytes) => done(null, error ? { error } : { type, bytes })
       const held = /** @type {Request} */ (request)
-      held.freeBody = collectBody(payload, { announced, maxBytes, room }, end)
+      const free = collectBody(payload, { announced, maxBytes, room }, (error, bytes) => {
+        if (error || !GZIP.includes(codingOf(request.headers))) return end(error, bytes)
+        const freeUnpacked = unpackBody(bytes, { maxBytes, room }, (error, unpacked) => {
+          free()
+          end(error, unpacked)
+        })
+        held.freeBody = () => {
+          free()
+          freeUnpacked()
+        }
+      })
+      held.freeBody = free
     })
   }
   app.addHook('preValidation', (request, _reply, done) => {
@@ -54,16 +68,20 @@ export function takeBodies (app, { types, maxBytes, room }) {
  * @returns {FreshetError | null}
  */
 function refusalOf (headers, types, maxBytes) {
-  const { 'content-type': type, 'content-length': length, 'content-encoding': encoding, 'transfer-encoding': transfer } = headers
+  const { 'content-type': type, 'content-length': length, 'transfer-encoding': transfer } = headers
   const hasBody = transfer !== undefined || (length !== undefined && Number(length) > 0)
   if (type === undefined ? hasBody : !types.includes(essenceOf(type))) {
     return new FreshetError('MEDIA_TYPE_UNSUPPORTED', `${type ?? 'no content type'}; expected Content-Type: ${types.join(' or ')}`)
   }
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return new FreshetError('MEDIA_TYPE_UNSUPPORTED', `Content-Encoding: ${encoding}; expected an uncompressed body`)
+  const coding = codingOf(headers)
+  if (coding !== 'identity' && !GZIP.includes(coding)) {
+    return new FreshetError('MEDIA_TYPE_UNSUPPORTED', `Content-Encoding: ${coding}; expected gzip, or an uncompressed body`)
   }
   return Number(length) > maxBytes ? tooLarge(maxBytes, `a body of ${Number(length).toLocaleString('en')} bytes`) : null
 }
+
+/** @param {import('node:http').IncomingHttpHeaders} headers */
+const codingOf = ({ 'content-encoding': coding = 'identity' }) => coding.trim().toLowerCase()
 
 /** @param {string} type Content-Type @returns {string} without its parameters */
 const essenceOf = (type) => (type.includes(';') ? type.slice(0, type.indexOf(';')) : type).trim().toLowerCase()

@@ -2,47 +2,40 @@
  * The body of a command: a JSON object with fields of a table, as query-string.js reads a query. Malformed bodies and unknown fields
  * are 400, values that a field does not take 422; all faults are reported at once.
  *
- * @typedef {{ expects: string, read: (value: unknown) => any, schema: Record<string, unknown>, isOptional: boolean }} BodyField `read`
- *   returns null for a value that it does not take
+ * @typedef {{ expects: string | ((value: unknown) => string), read: (value: unknown) => any, schema: Record<string, unknown>,
+ *   isOptional: boolean }} BodyField `read` returns null for a value that it does not take
  */
 import { bodyOf } from './body.js'
 import { FreshetError } from './errors.js'
-import { EXPECTED_MONEY, minorUnits } from './money.js'
 
 const ID = /^[A-Za-z0-9_.:-]{1,64}$/
 const EXPECTED_ID = '1-64 of A-Z a-z 0-9 _ . : -'
-const CURRENCY = /^[A-Z]{3}$/
-/** whether an address exists is not checked */
-const EMAIL = /^[^\s@]+@[^\s@]+$/
+/** not only blanks, which are those of ASCII: every other character may be a name */
+const TEXT = /^[^\0]*[^\0-\x20][^\0]*$/
 const MAX_SHOWN_CHARS = 64
 const MAX_TIME = 2 ** 41 - 1
-const MAX_TICKET_CHARS = 1024
+/** milliseconds of 1970 to 1973, which are seconds of any year: of items they are refused, too */
+const SECONDS = Object.freeze({ from: 1e7, to: 1e11 })
 
 export const ID_TEXT = Object.freeze({ type: 'string', pattern: ID.source })
-const MONEY = Object.freeze({
-  anyOf: [{ type: 'string', pattern: '^\\d{1,14}(\\.\\d{1,2})?$' }, { type: 'number', multipleOf: 0.01, minimum: 0.01 }]
-})
 
-/** @type {(read: BodyField['read'], expects: string, schema: object) => (description: string) => BodyField} */
+/** @type {(read: BodyField['read'], expects: BodyField['expects'], schema: object) => (description: string) => BodyField} */
 export const field = (read, expects, schema) => (description) => ({ read, expects, schema: { ...schema, description }, isOptional: false })
 
 /** @param {unknown} value @param {number} low @param {number} high */
 const whole = (value, low, high) => Number.isInteger(value) && Number(value) >= low && Number(value) <= high ? value : null
 
 export const idField = field((value) => typeof value === 'string' && ID.test(value) ? value : null, EXPECTED_ID, ID_TEXT)
-export const moneyField = field(minorUnits, EXPECTED_MONEY, MONEY)
-export const timeField = field((value) => whole(value, 0, MAX_TIME), 'milliseconds since 1970, an integer',
-  { type: 'integer', minimum: 0, maximum: MAX_TIME })
-export const currencyField = field((value) => typeof value === 'string' && CURRENCY.test(value) ? value : null, 'letters such as EUR',
-  { type: 'string', pattern: CURRENCY.source })
+export const timeField = field((value) => areSeconds(value) ? null : whole(value, 0, MAX_TIME),
+  (value) => `milliseconds since 1970, an integer${areSeconds(value) ? '; this looks like seconds: multiply by 1000' : ''}`,
+  { type: 'integer', anyOf: [{ minimum: 0, exclusiveMaximum: SECONDS.from }, { minimum: SECONDS.to, maximum: MAX_TIME }] })
+/** @param {unknown} value */
+const areSeconds = (value) => Number(value) >= SECONDS.from && Number(value) < SECONDS.to
 /** @param {number} most characters */
 export const textField = (most) => field((value) => typeof value === 'string' && isText(value, most) ? value : null,
-  `a text of 1 to ${most} characters`, { type: 'string', minLength: 1, maxLength: most })
+  `a text of 1 to ${most} characters`, { type: 'string', minLength: 1, maxLength: most, pattern: TEXT.source })
 /** @param {string} value @param {number} most characters. A database takes neither character 0 nor half a surrogate pair */
-const isText = (value, most) =>
-  value.trim() !== '' && value.length <= most && !value.includes('\0') && /** @type {any} */ (value).isWellFormed()
-export const emailField = field((value) => typeof value === 'string' && isText(value, 254) && EMAIL.test(value) ? value : null,
-  'an email address', { type: 'string', maxLength: 254 })
+export const isText = (value, most) => TEXT.test(value) && value.length <= most && /** @type {any} */ (value).isWellFormed()
 /** @param {number} low @param {number} high */
 export const wholeField = (low, high) => field((value) => whole(value, low, high), `an integer from ${low} to ${high}`,
   { type: 'integer', minimum: low, maximum: high })
@@ -82,7 +75,7 @@ export function readCommand (request, fields) {
     if (value === undefined && isOptional) return [name, null]
     const taken = value === undefined ? null : read(value)
     const received = value === undefined ? 'nothing' : shown(JSON.stringify(value))
-    if (taken === null) faults.push({ field: name, received, expected: expects })
+    if (taken === null) faults.push({ field: name, received, expected: typeof expects === 'function' ? expects(value) : expects })
     return [name, taken]
   }))
   if (faults.length === 0) return values
@@ -121,15 +114,4 @@ export function readId (given, name) {
 export function readRequestId ({ headers: { 'idempotency-key': given } }) {
   if (given === undefined) return null
   return readId(String(given), 'Idempotency-Key')
-}
-
-/**
- * The header Freshet-Ticket.
- * @param {import('fastify').FastifyRequest} request
- * @returns {string | null} a ticket or a token; null if there is none @throws {FreshetError} REQUEST_INVALID
- */
-export function readTicket ({ headers: { 'freshet-ticket': ticket } }) {
-  if (ticket === undefined) return null
-  if (typeof ticket === 'string' && ticket.length <= MAX_TICKET_CHARS) return ticket
-  throw new FreshetError('REQUEST_INVALID', `Freshet-Ticket: longer than ${MAX_TICKET_CHARS} characters; expected a ticket or a token`)
 }

@@ -8,18 +8,21 @@
  * @typedef {import('./security/index.js').Access} Access
  * @typedef {import('./security/index.js').Grant} Grant
  * @typedef {import('./security/index.js').Security} Security
+ * @typedef {import('./system-routes.js').CommandRow} CommandRow
+ * @typedef {import('./system-routes.js').Given} Given
+ * @typedef {import('./system-routes.js').QueryRow} QueryRow
+ * @typedef {import('./system-routes.js').Reply} Reply
  */
 export { createBodyRoom } from './body-bytes.js'
 export { bodyOf, takeBodies } from './body.js'
 export { whenClosed } from './closed.js'
 export {
-  bodySchema, choiceField, currencyField, emailField, field, flagField, ID_TEXT, idField, invalidFields, millisField, moneyField, optional,
-  readCommand, readId, readRequestId, readTicket, textField, timeField, wholeField
+  bodySchema, choiceField, field, flagField, ID_TEXT, idField, invalidFields, isText, millisField, optional, readCommand, readId,
+  readRequestId, textField, timeField, wholeField
 } from './command-body.js'
 export { healthRoutes } from './health.js'
 export { createLimit } from './limits.js'
 export { expectFreePort, holdPort, listen } from './listen.js'
-export { minorUnits, moneyText } from './money.js'
 export { describeRoutes } from './openapi.js'
 export { problemOf, problemText } from './problem.js'
 export { integer, many, NO_FIELDS, number, oneOf, querySchema, readQuery, required, text } from './query-string.js'
@@ -27,4 +30,5 @@ export { clientGone } from './reply-queue.js'
 export { createReplyRoom } from './reply-room.js'
 export { commandRoute, feedRoute, processRoute } from './route-schemas.js'
 export { createServer } from './server.js'
+export { commandRoutes, givenOfQuery, queryRoutes, querySchemaOf } from './system-routes.js'
 export { openSecurity, readableFeeds } from './security/index.js'

@@ -19,8 +19,10 @@ const OF_CONTENT = ['content-encoding', 'etag', 'age', 'cache-status', 'freshet-
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 const MAX_DETAIL_CHARS = 1000
 const LOG_EVERY_MS = 1000
+const STREAM_TYPE = 'text/event-stream'
 /** of Retry-After: 1, 2 or 3 s */
 const SPREAD_S = 3
+const BUSY = Object.freeze([503, 429])
 const SEE_LOG = 'the log of this process has the cause, under the requestId'
 
 /** The server refuses this process. That is not the caller's fault and may be fixed at any time, so the caller may retry. */
@@ -45,14 +47,14 @@ function knownProblem ({ code, message, name: _name, retryable, exitStatus: _exi
   const facts = /** @type {Record<string, unknown>} */ (rest)
   if (FIXABLE.includes(code)) {
     const why = facts.publicWhy ? ` (${facts.publicWhy})` : ''
-    const detail = `the servers of this feed are unusable now${why}; ${SEE_LOG}: try again`
+    const detail = `the servers are unusable now${why}; ${SEE_LOG}: try again`
     return { status: 503, code: 'NOT_READY', title: HTTP_ERRORS.NOT_READY.meaning, detail, retryable: true, facts: {} }
   }
   if (status !== null) {
     const { publicWhy = message, ...shown } = facts
     return { status, code, title, detail: String(publicWhy), retryable, facts: shown }
   }
-  const detail = retryable ? String(facts.publicWhy ?? 'the servers of this feed are unavailable now; try again') : SEE_LOG
+  const detail = retryable ? String(facts.publicWhy ?? 'the servers are unavailable now; try again') : SEE_LOG
   return { status: retryable ? 503 : 500, code, title, detail, retryable, facts: {} }
 }
 
@@ -84,6 +86,10 @@ export function createErrorHandler (log) {
     for (const name of OF_CONTENT) reply.removeHeader(name)
     const retryAfterS = retryAfterOf(problem)
     if (retryAfterS !== null) reply.header('retry-after', String(retryAfterS))
+    if (BUSY.includes(problem.status) && isEventSource(request)) {
+      return reply.code(200).header('content-type', STREAM_TYPE).header('cache-control', 'no-store, no-transform')
+        .send(`: ${problem.code}\nretry: ${Number(retryAfterS) * 1000}\n\n`)
+    }
     if (problem.status === 405) reply.header('allow', /** @type {string[]} */ (problem.facts.allow).join(', '))
     if (problem.status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'Bearer')
     reply.code(problem.status).header('content-type', PROBLEM_TYPE).header('cache-control', 'no-store')
@@ -91,9 +97,16 @@ export function createErrorHandler (log) {
   }
 }
 
+/**
+ * Whether a request is of an `EventSource`, which browsers send with these two headers. After an error status it never reconnects;
+ * after a stream that ends it does.
+ * @param {import('fastify').FastifyRequest} request
+ */
+const isEventSource = ({ headers: { accept, 'cache-control': caching } }) => accept === STREAM_TYPE && caching === 'no-cache'
+
 /** Those that are refused together do not come back together. @param {Problem} problem @returns {number | null} seconds */
 function retryAfterOf ({ status, facts: { retryAfterMs } }) {
-  const isBusy = status === 503 || status === 429
+  const isBusy = BUSY.includes(status)
   if (!isBusy && retryAfterMs === undefined) return null
   const leastS = Math.max(1, Math.ceil(Number(retryAfterMs ?? 0) / 1000))
   return isBusy ? leastS + Math.floor(Math.random() * SPREAD_S) : leastS

@@ -78,6 +78,16 @@ export function problemsOf (codes, facts = {}) {
   return Object.fromEntries(statuses.map((status) => [status, problem(status, codes.filter((code) => statusOf(code) === status), facts)]))
 }
 
+/**
+ * The responses of a route that may have further errors; a status may have some already.
+ * @param {Record<number, any>} responses by status @param {readonly string[]} codes
+ */
+export function addProblems (responses, codes) {
+  const listed = [...new Set(codes.map(statusOf))].flatMap((status) =>
+    responses?.[status]?.content['application/problem+json'].schema.properties.code.enum ?? [])
+  return { ...responses, ...problemsOf([...codes, ...listed]) }
+}
+
 /** of content that is confirmed by a server */
 const FRESHNESS = Object.freeze({
   'Freshet-As-Of': {

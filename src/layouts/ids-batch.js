@@ -131,7 +131,12 @@ export function createIdsBatch (options) {
       return { bytes: join(items, { head: Buffer.concat(head), rest: [...between, members.written(), ...tail] }), replies }
     },
     missedMark: mark.missed,
-    dropped: (reply) => late === 'newest' ? Number(Array.isArray(reply) ? reply[0] : reply) : 0,
+    dropped (reply) {
+      if (late === 'overwrite') return { late: 0 }
+      // in a transaction with a mark it is the first of several replies
+      const [dropped, lateBytes = 0] = [reply].flat(2)
+      return { late: Number(dropped), lateBytes: Number(lateBytes) }
+    },
     reset () {
       count = 0
       end = -1

@@ -48,7 +48,7 @@ const layout = {
 
   async append (connection, batch) {
     const reply = await sendMarked(connection, batch)
-    return { late: batch.dropped?.(reply) ?? 0 }
+    return batch.dropped?.(reply) ?? { late: 0 }
   },
 
   async latest (connection, key, { limit, after, sinceMs, retention, nowMs }) {

@@ -12,6 +12,9 @@
  * @typedef {import('../store/index.js').Router} Connection
  * @typedef {(part: string) => string} Key
  *
+ * @typedef {{ late: number, lateBytes?: number }} Stored `late`: versions dropped because a newer one was there; `lateBytes`: of their
+ *   values, default 0
+ *
  * @typedef {object} Batch items of one partition, encoded for the wire; reusable after `reset`
  * @property {number} count
  * @property {number} bytes held
@@ -21,7 +24,7 @@
  * @property {() => { bytes: Buffer, replies: number }} encoded what to send now; closes the batch until `reset`
  * @property {() => { bytes: Buffer, replies: number } | null} [missedMark] of layouts that mark late batches: what else to send when
  *   the batch is stored (late-marks.js)
- * @property {(reply: any) => number} [dropped] versions dropped because a newer one was there, by the last reply
+ * @property {(reply: any) => Stored} [dropped] by the last reply
  * @property {() => void} reset
  *
  * @typedef {object} Guarantees
@@ -55,7 +58,7 @@
  *   origin?: import('./log-origin.js').Origin, compress?: 'none' | 'brotli' }) => Batch} createBatch `ttlMs`: 0 = keys do not
  *   expire; `late`: for layouts that keep one version; `clock`: ms since 1970, for layouts that store the time of the append;
  *   `maxItems` and `origin`: for log layouts; `compress`: for layouts whose entries are batches
- * @property {(connection: import('../store/index.js').Connection, batch: Batch) => Promise<{ late: number }>} append `late`: older versions dropped
+ * @property {(connection: import('../store/index.js').Connection, batch: Batch) => Promise<Stored>} append
  * @property {(connection: Connection, key: Key, query: { limit: number, after: Place | null, sinceMs: number | null,
  *   retention: Retention, nowMs: number, scan?: unknown }) => Promise<{ items: Item[], next: Place | null, scan?: unknown }>}
  *   latest newest first; a page may have fewer than `limit` items, even none, although `next` is set. `scan`: returned by the

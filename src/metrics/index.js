@@ -3,10 +3,8 @@
  * scrape, so a metric costs nothing per item. docs/metrics.md lists all metrics.
  *
  * @typedef {import('./admission.js').AdmissionMetrics} AdmissionMetrics
+ * @typedef {import('./consumers.js').Figures} ConsumerFigures
  * @typedef {import('./consumers.js').ConsumerMetrics} ConsumerMetrics
- * @typedef {import('./orders.js').OrderMetrics} OrderMetrics
- * @typedef {import('./prices.js').PriceMetrics} PriceMetrics
- * @typedef {import('./price-replies.js').PriceReplyMetrics} PriceReplyMetrics
  */
 import { Registry } from 'prom-client'
 import { registerFeeds } from './feeds.js'
@@ -74,6 +72,3 @@ export { counter, gauge, one } from './scrape.js'
 
 export { createAdmissionMetrics } from './admission.js'
 export { createConsumerMetrics } from './consumers.js'
-export { createPriceReplyMetrics } from './price-replies.js'
-export { createOrderMetrics } from './orders.js'
-export { createPriceMetrics, createStoreMetrics } from './prices.js'

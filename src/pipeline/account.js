@@ -35,6 +35,9 @@ export function countRefused ({ refused }, code, n = 1) {
 /** @param {Account} account */
 export const refusedOf = ({ refused }) => Object.values(refused).reduce((sum, n) => sum + n, 0)
 
+/** Items that the servers decided on: stored, or late. @param {Pick<Account, 'items' | 'refused'>} account */
+export const decidedOf = ({ items, refused }) => items + (refused.late ?? 0)
+
 /** @param {Account[]} accounts @returns {Account} their sum */
 export function addAccounts (accounts) {
   const total = newAccount()

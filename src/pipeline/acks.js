@@ -15,7 +15,7 @@
  *
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('../layouts/index.js').Batch} Batch
- * @typedef {{ late: number }} Answer
+ * @typedef {import('../layouts/index.js').Stored} Answer
  *
  * @typedef {object} AckContext of one stripe, kept over its sessions
  * @property {(connection: Connection, batch: Batch) => Promise<Answer>} append

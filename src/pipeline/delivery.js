@@ -56,12 +56,12 @@ export function createDelivery (parts) {
 
   const updateFull = () => { held.isFull = windows.some((window) => window.full) }
 
-  /** @param {OpenBatch} one @param {{ late: number }} answer */
-  function onAcknowledged (one, { late }) {
+  /** @param {OpenBatch} one @param {import('./acks.js').Answer} answer */
+  function onAcknowledged (one, answer) {
     const { sentMs } = one
     inFlight--
     live.delete(one)
-    countAcknowledged(account, one, late)
+    countAcknowledged(account, one, answer)
     lastAcknowledgedMs = clock()
     held.bytes -= one.heldBytes
     batches.recycle(one)
@@ -126,10 +126,10 @@ export function createDelivery (parts) {
   }
 }
 
-/** @param {import('./account.js').Account} account @param {OpenBatch} one @param {number} late items refused as late */
-function countAcknowledged (account, { batch, valueBytes }, late) {
+/** @param {import('./account.js').Account} account @param {OpenBatch} one @param {import('./acks.js').Answer} answer */
+function countAcknowledged (account, { batch, valueBytes }, { late, lateBytes = 0 }) {
   account.batches++
   account.items += batch.count - late
-  account.bytes += valueBytes
+  account.bytes += valueBytes - lateBytes
   if (late) countRefused(account, 'late', late)
 }

@@ -6,7 +6,7 @@
  * that stores nothing leaves no feed, whose retention the next run would have to accept.
  */
 import { randomUUID } from 'node:crypto'
-import { agree, expiryMs, findAgreed, formatFor, partitionKey, readDefinition } from '../feeds/index.js'
+import { agree, definitionOf, expectAgreed, expiryMs, findDefinition, partitionKey } from '../feeds/index.js'
 import { ERRORS, publicReason } from '../errors.js'
 import { createOrigin, layoutOf } from '../layouts/index.js'
 import { createPrimaries, readScript } from '../store/index.js'
@@ -29,8 +29,9 @@ const WAIT_SHARE = 0.5
  *   maxItems: number, maxFutureMs: number, late: 'newest' | 'overwrite', compress?: 'none' | 'brotli', name: string, deadlineMs: number,
  *   batchItems: number, batchBytes: number, batchMs: number, inFlightBytes: number, whenFull: 'block' | 'refuse' | 'drop',
  *   ack: string | import('./acks.js').Ack, clock: () => number, log: import('pino').Logger }
- *   & import('./hooks.js').Hooks & { asked?: Partial<Retention>, isLazy?: boolean }} FeedWriterOptions
- *   `asked`: retention that the caller set explicitly; `isLazy`: the first accepted item creates the feed
+ *   & import('./hooks.js').Hooks & { asked?: Record<string, any>, isLazy?: boolean }} FeedWriterOptions
+ *   `asked`: what the caller set explicitly, of layout, partitions, late and retention; without it, everything but retention; `isLazy`:
+ *   the first accepted item creates the feed
  */
 
 /**
@@ -38,35 +39,16 @@ const WAIT_SHARE = 0.5
  * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN
  */
 export async function openFeedWriter (options) {
-  const { redisUrl, keyPrefix, partitions, maxFutureMs, late, name, deadlineMs, log } = options
-  const layout = layoutOf(options.layout)
-  const asked = ackOf(options.ack)
-  const ack = { ...asked, stripes: stripesOf(asked, partitions) }
-  const buckets = Array.from({ length: ack.stripes * partitions }, (_, bucket) => bucket)
+  const { redisUrl, keyPrefix, maxFutureMs, name, deadlineMs, log } = options
   // unique: process ids repeat between containers, and a feed that is opened again is another writer
   const writerName = `${name}-${randomUUID()}`
   const primaries = createPrimaries(redisUrl, { name: `${name}:control`, deadlineMs, prepare: expectPrimary })
   const confirmation = createConfirmation(log)
-  /** @type {import('./stripes.js').Stripes | undefined} */
-  let links
-  const closeLinks = () => Promise.all([primaries.close(), links?.close()])
-
-  async function open () {
-    await primaries.opened
-    const wanted = await wantedOf(primaries.router, options, layout)
-    const key = (/** @type {number} */ partition) => partitionKey(keyPrefix, wanted, partition)
-    const stripes = createStripes({
-      redisUrl, name, deadlineMs, keys: buckets.map((bucket) => key(bucket % partitions)('')), layout, late, log
-    })
-    links = stripes
-    await stripes.opened
-    const opened = await openDefinition(primaries.router, { options, wanted, key, layout, name: writerName, serverMs: stripes.serverMs })
-    return { wanted, key, stripes, ...opened }
-  }
-  const { wanted, key, stripes, definition, isStored, origin } = await open().catch(async (error) => {
-    await closeLinks()
+  const opened = await openStripes(options, { primaries, writerName }).catch(async (error) => {
+    await primaries.close()
     throw error
   })
+  const { layout, settled, wanted, ack, key, buckets, stripes, definition, isStored, origin } = opened
 
   const hooks = guardedHooks(options, log)
   const pipeline = createPipeline({
@@ -74,14 +56,14 @@ export async function openFeedWriter (options) {
     send: createSend({
       ack,
       layout,
-      markerKeys: buckets.map((bucket) => key(bucket % partitions)(`marker:${writerName}:${bucket}`)),
+      markerKeys: buckets.map((key, bucket) => key(`marker:${writerName}:${bucket}`)),
       deadlineMs,
       confirmation,
       onUnconfirmed: (bucket) => confirmation.missing(bucket, pipeline.account)
     }),
     createBatch: (partition, retention) => layout.createBatch({
       key: key(partition),
-      late,
+      late: settled.late,
       ttlMs: expiryMs(retention, maxFutureMs),
       clock: options.clock,
       maxItems: retention.maxItems,
@@ -90,7 +72,7 @@ export async function openFeedWriter (options) {
       dialect: { msetex: stripes.msetex, sha: (script) => readScript(script).sha }
     }),
     retention: definition,
-    ...pipelineSettings(options),
+    ...pipelineSettings(settled),
     ...hooks,
     onBegin: () => maintenance.waiting(),
     onFlush (seconds) {
@@ -126,7 +108,7 @@ export async function openFeedWriter (options) {
       await pipeline.close({ drainMs })
       await maintenance.close()
       agreement.end()
-      await closeLinks()
+      await Promise.all([primaries.close(), stripes.close()])
     }
   }
 }
@@ -152,34 +134,65 @@ function createSend ({ ack, layout, markerKeys, deadlineMs, confirmation, onUnco
 }
 
 /**
- * The definition of a feed that is not stored yet. A stored one keeps its format.
- * @param {import('../store/index.js').Router} primary @param {FeedWriterOptions} options @param {import('../layouts/index.js').Layout} layout
+ * Connections for batches, which are encoded by the stored definition, or by that of a new feed.
+ * @param {FeedWriterOptions} options @param {{ primaries: import('../store/index.js').Primaries, writerName: string }} parts
  */
-async function wantedOf (primary, { keyPrefix, feed, partitions, windowMs, maxItems, late }, layout) {
-  const stored = await readDefinition(primary, keyPrefix, feed).catch((error) => {
-    if (error.code !== 'FEED_UNKNOWN') throw error
-    return null
-  })
-  const format = stored?.format === layout.format ? layout.format : formatFor(layout, partitions)
-  const isByFeed = layout.describe().late === 'by feed'
-  return { feed, layout: layout.name, partitions, windowMs, maxItems, format, ...(isByFeed ? { late } : {}) }
+async function openStripes (options, { primaries, writerName }) {
+  const { redisUrl, keyPrefix, feed, name, deadlineMs, log } = options
+  await primaries.opened
+  const before = await findDefinition(primaries.router, keyPrefix, feed)
+  const settled = settledBy(before, options)
+  const layout = layoutOf(settled.layout)
+  const wanted = definitionOf(settled, before)
+  const { partitions, late } = settled
+  const asked = ackOf(options.ack)
+  const ack = { ...asked, stripes: stripesOf(asked, partitions) }
+  const keys = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, wanted, partition))
+  const key = (/** @type {number} */ partition) => keys[partition]
+  const buckets = Array.from({ length: ack.stripes * partitions }, (_, bucket) => keys[bucket % partitions])
+  const stripes = createStripes({ redisUrl, name, deadlineMs, keys: buckets.map((one) => one('')), layout, late, log })
+  try {
+    await stripes.opened
+    const { serverMs } = stripes
+    const opened = await openDefinition(primaries.router, {
+      before, options, wanted, key: key(0), layout, name: writerName, serverMs
+    })
+    return { layout, settled, wanted, ack, key, buckets, stripes, ...opened }
+  } catch (error) {
+    await stripes.close()
+    throw error
+  }
 }
 
 /**
  * Reads the definition, and creates the origin of the entries of a log.
  * @param {import('../store/index.js').Router} primary
- * @param {{ options: FeedWriterOptions, wanted: Awaited<ReturnType<typeof wantedOf>>, key: (partition: number) => (part: string) => string,
- *   layout: import('../layouts/index.js').Layout, name: string, serverMs: () => number }} parts
+ * @param {{ before: import('../feeds/index.js').Definition | null, options: FeedWriterOptions,
+ *   wanted: Omit<import('../feeds/index.js').Definition, 'createdAt'>, key: (part: string) => string,
+ *   layout: import('../layouts/index.js').Layout, name: string, serverMs: () => number }} parts `before`: as it was stored at the start;
+ *   `key`: of partition 0
  */
-async function openDefinition (primary, { options, wanted, key, layout, name, serverMs }) {
+async function openDefinition (primary, { before, options, wanted, key, layout, name, serverMs }) {
   const { keyPrefix, maxFutureMs, log } = options
-  const stored = await (options.isLazy ? findAgreed : agree)(primary, keyPrefix, wanted)
+  const stored = options.isLazy ? before && expectAgreed(before, wanted) : await agree(primary, keyPrefix, wanted)
   const definition = stored ?? { ...wanted, createdAt: new Date().toISOString() }
   if (stored) warnOfRetention(stored, options.asked, log)
   if (!layout.log) return { definition, isStored: stored !== null, origin: undefined }
   const nowMs = serverMs()
-  const epoch = stored ? await nextEpoch(primary, key(0)('epoch'), { ttlMs: expiryMs(stored, maxFutureMs), nowMs }) : firstEpoch(nowMs)
+  const epoch = stored ? await nextEpoch(primary, key('epoch'), { ttlMs: expiryMs(stored, maxFutureMs), nowMs }) : firstEpoch(nowMs)
   return { definition, isStored: stored !== null, origin: createOrigin({ name, epoch, serverMs }) }
+}
+
+/**
+ * Of an existing feed, what the caller did not ask for is as it is stored.
+ * @param {import('../feeds/index.js').Definition | null} stored @param {FeedWriterOptions} options
+ * @returns {FeedWriterOptions}
+ */
+function settledBy (stored, options) {
+  const { asked } = options
+  if (stored === null || asked === undefined) return options
+  const { layout, partitions, late = 'newest' } = stored
+  return { ...options, ...Object.fromEntries(Object.entries({ layout, partitions, late }).filter(([name]) => !(name in asked))) }
 }
 
 /** @param {FeedWriterOptions} options */
@@ -212,7 +225,7 @@ function statusOf ({ pipeline, stripes, primaries, maintenance, confirmation }) 
 
 /**
  * The first writer sets the retention, so the stored one may differ from what was asked for.
- * @param {import('../feeds/index.js').Definition} definition @param {Partial<Retention> | undefined} asked
+ * @param {import('../feeds/index.js').Definition} definition @param {FeedWriterOptions['asked']} asked
  * @param {import('pino').Logger} log
  */
 function warnOfRetention (definition, asked, log) {

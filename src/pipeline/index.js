@@ -5,7 +5,7 @@
  * @typedef {import('./feed-writer.js').FeedWriter} FeedWriter
  * @typedef {import('./summary.js').Tally} Tally
  */
-export { addAccounts, countRefused, newAccount, refusedOf } from './account.js'
+export { addAccounts, countRefused, decidedOf, newAccount, refusedOf } from './account.js'
 export { ackNames } from './acks.js'
 export { openFeedWriter } from './feed-writer.js'
 export { createMeasurement } from './measurement.js'

@@ -18,7 +18,8 @@ import { createWaiters } from './waiters.js'
 
 /**
  * @typedef {object} PipelineOptions
- * @property {(bucket: number, connection: import('../store/index.js').Connection, batches: Batch[]) => Promise<{ late: number }[]>} send
+ * @property {(bucket: number, connection: import('../store/index.js').Connection, batches: Batch[]) =>
+ *   Promise<import('./acks.js').Answer[]>} send
  * @property {{ stripes: number, grouped: boolean }} ack `stripes`: of each partition
  * @property {number} partitions
  * @property {(partition: number, retention: Retention) => Batch} createBatch

@@ -7,7 +7,7 @@ import { createWindow } from './window.js'
 
 /**
  * @param {Pick<import('./pipeline.js').PipelineOptions, 'ack' | 'send' | 'clock' | 'onBehind'> & { buckets: number,
- *   account: import('./account.js').Account, onAcknowledged: (batch: OpenBatch, answer: { late: number }) => void,
+ *   account: import('./account.js').Account, onAcknowledged: (batch: OpenBatch, answer: import('./acks.js').Answer) => void,
  *   onFull: () => void, onRefused: (error: Error) => void }} parts
  */
 export function createStripeWindows ({ ack, buckets, send, clock, onBehind = () => {}, account, onAcknowledged, onFull, onRefused }) {

@@ -30,7 +30,8 @@ export function createStripes ({ redisUrl, name, deadlineMs, keys, layout, late,
 
   const isBlocked = () => (started?.pipeline.lostInRow ?? 0) >= BLOCKED_AFTER
   const blocked = () => `the same batch ended ${started?.pipeline.lostInRow} connections in a row (${lastReason}): it may exceed a ` +
-    'limit of the server, such as proto-max-bulk-len or client-query-buffer-limit; raise it, or lower --batch-bytes and --batch-items'
+    'limit of the server, such as proto-max-bulk-len or client-query-buffer-limit; raise it, ' +
+    'or lower batchBytes and batchItems (--batch-bytes, --batch-items)'
 
   /** @param {Connection} connection */
   async function probe (connection) {

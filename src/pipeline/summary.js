@@ -10,7 +10,7 @@
  * @typedef {{ p50: number, p95: number, p99: number, max: number }} Percentiles ms
  */
 import { createRequire } from 'node:module'
-import { accountSince, addAccounts, newAccount, refusedOf } from './account.js'
+import { accountSince, addAccounts, decidedOf, newAccount, refusedOf } from './account.js'
 
 const TENTHS = 10
 const DAY_IN_TENTHS = 24 * 3600 * 1000 * TENTHS
@@ -71,6 +71,7 @@ function percentilesOf (encoded) {
  */
 export function summaryLine ({ role, settings, engine, tallies }) {
   const { account, seconds, cpuMicros, loopUse, behindMs, flushMs } = addTallies(tallies)
+  const rateOf = (/** @type {number} */ items) => seconds > 0 ? Math.round(items / seconds) : 0
   return {
     event: 'summary',
     role,
@@ -86,12 +87,13 @@ export function summaryLine ({ role, settings, engine, tallies }) {
     retried: account.retried,
     bytes: account.bytes,
     seconds: Math.round(seconds * 1000) / 1000,
-    itemsPerSecond: seconds > 0 ? Math.round(account.items / seconds) : 0,
+    itemsPerSecond: rateOf(account.items),
+    offeredPerSecond: rateOf(account.offered),
     batches: account.batches,
     behindMs,
     flushMs,
     refusedBy: account.refused,
-    writerCpuMicrosPerItem: perItem(cpuMicros, account.items),
+    writerCpuMicrosPerItem: perItem(cpuMicros, decidedOf(account)),
     loopUse: Math.round(loopUse * 100) / 100
   }
 }

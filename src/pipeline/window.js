@@ -22,9 +22,9 @@ const BUSY_BATCHES = 4
 
 /**
  * @template B
- * @param {{ send: (connection: Connection, batches: B[]) => Promise<{ late: number }[]>, grouped?: boolean,
+ * @param {{ send: (connection: Connection, batches: B[]) => Promise<import('./acks.js').Answer[]>, grouped?: boolean,
  *   onSent: (batch: B, again: boolean) => void,
- *   onAcknowledged: (batch: B, answer: { late: number }) => void,
+ *   onAcknowledged: (batch: B, answer: import('./acks.js').Answer) => void,
  *   onFull: () => void, onRefused: (error: Error) => void }} parts
  *   `onRefused`: the server will always refuse the head; nothing more is sent
  */
@@ -53,7 +53,7 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
     }
   }
 
-  /** @param {{ late: number }[]} answers */
+  /** @param {import('./acks.js').Answer[]} answers */
   function acknowledge (answers) {
     full = false
     lostInRow = 0

@@ -3,7 +3,7 @@
  */
 import { listenForStop } from './lifecycle.js'
 import { createLog } from './logging.js'
-import { withTarget } from '../store/index.js'
+import { withTarget } from '../embedded/index.js'
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
@@ -14,13 +14,13 @@ import { withTarget } from '../store/index.js'
  * @param {string} command.usage first lines of the help
  * @param {string} command.stopping log message of a stop request
  * @param {(settings: any) => Promise<void>} [command.check] rejects settings that cannot work, before servers are started
- * @param {(settings: any, target: import('../store/index.js').Target, log: import('pino').Logger,
+ * @param {(settings: any, target: import('../embedded/index.js').Target, log: import('pino').Logger,
  *   signal: AbortSignal) => Promise<number>} run
  * @returns {Promise<number>} exit status
  */
 export async function runProcess ({ argv, env }, { table, known, usage, stopping: words, check = async () => {} }, run) {
   if (argv.includes('--help')) {
-    process.stdout.write(await table.help(known, usage) + '\n')
+    process.stdout.write(await table.help(known, usage, argv) + '\n')
     return 0
   }
   /** @type {any} */

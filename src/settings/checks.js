@@ -66,12 +66,21 @@ export const oneOfKnown = (of) => ({
 /** @param {string} why the wrong part, without secrets @returns {Error} */
 export const wrong = (why) => Object.assign(new RangeError(), { why })
 
-/** @type {(...words: string[]) => Check} */
-export const listOf = (...words) => ({
-  expects: `some of ${words.join(', ')}, separated by commas`,
+/** @type {(expects: string, isOne: (text: string) => boolean) => Check} */
+export const oneWhere = (expects, isOne) => ({
+  expects,
+  read (text) {
+    if (!isOne(text)) throw new RangeError()
+    return text
+  }
+})
+
+/** @type {(expects: string, isOne: (text: string) => boolean) => Check} separated by commas */
+export const listWhere = (expects, isOne) => ({
+  expects,
   read (text) {
     const given = text.split(',').map((one) => one.trim())
-    if (!given.every((one) => words.includes(one))) throw new RangeError()
+    if (!given.every(isOne)) throw new RangeError()
     return given
   }
 })

@@ -11,17 +11,21 @@ import { defaultOf, envOf, flagOf } from './rows.js'
 const MAX_COLUMNS = 100
 const INDENT = '  '
 const GAP = '  '
+/** of a command with more, only those that are used often are explained */
+const MANY = 24
 /** the text of a longer flag begins on the next line */
 const MAX_FLAG_CHARS = 20
 
 /**
- * @param {Row[]} rows @param {Known} known
+ * @param {Row[]} all @param {Known} known
  * @param {string} usage first lines of the help
- * @param {number} [columns] of the terminal
+ * @param {{ often: readonly string[] | null, columns?: number }} how `often`: names of the rows that are explained where there are
+ *   many; null = all rows; `columns` of the terminal
  * @returns {string}
  */
-export function helpOf (rows, known, usage, columns = process.stdout.columns ?? MAX_COLUMNS) {
+export function helpOf (all, known, usage, { often, columns = process.stdout.columns ?? MAX_COLUMNS }) {
   const width = Math.min(columns, MAX_COLUMNS)
+  const rows = often === null || all.length <= MANY ? all : all.filter(({ name }) => often.includes(name))
   const groups = [...new Set(rows.map(({ group }) => group))]
   const flags = rows.map(({ name }) => `--${flagOf(name)}`)
   const flagChars = Math.max(...flags.map((flag) => flag.length).filter((chars) => chars <= MAX_FLAG_CHARS))
@@ -32,7 +36,19 @@ export function helpOf (rows, known, usage, columns = process.stdout.columns ?? 
     return start + wrapped(textOf(row, known), width - indent.length).join(`\n${indent}`)
   }
   const parts = groups.map((group) => [`${group}:`, ...rows.filter((row) => row.group === group).map(lineOf)].join('\n'))
-  return [usage, ...parts, wrapped(variablesOf(rows), width).join('\n')].join('\n\n')
+  const others = namesOf(all.filter((row) => !rows.includes(row)), width)
+  return [usage, ...parts, ...others, wrapped(variablesOf(all), width).join('\n')].join('\n\n')
+}
+
+/** @param {Row[]} rows that are not explained @param {number} width */
+function namesOf (rows, width) {
+  if (rows.length === 0) return []
+  const groups = [...new Set(rows.map(({ group }) => group))]
+  const lines = groups.map((group) => {
+    const flags = rows.filter((row) => row.group === group).map(({ name }) => `--${flagOf(name)}`)
+    return INDENT + wrapped(`${group}: ${flags.join(' ')}`, width - 2 * INDENT.length).join(`\n${INDENT}${INDENT}`)
+  })
+  return [['Further flags, which --help all explains:', ...lines].join('\n')]
 }
 
 /** @param {Row} row @param {Known} known */

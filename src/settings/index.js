@@ -10,7 +10,8 @@ export {
   brokerList, databaseUrl, dynamodbEndpoint, httpUrl, keysSource, nodeUrls, originList, proxyList, serverUrl, serverUrls
 } from './addresses.js'
 export {
-  FIELD, grouped, integer, listOf, matching, number, oneOf, oneOfKnown, present, readableFile, trueOrFalse, writableFile, writerFlags
+  FIELD, grouped, integer, listWhere, matching, number, oneOf, oneOfKnown, oneWhere, present, readableFile, trueOrFalse, writableFile,
+  writerFlags
 } from './checks.js'
 export { keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'
 export { helpOf } from './help.js'

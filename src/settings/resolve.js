@@ -17,11 +17,14 @@ const rowsOf = (table, command) => table.filter((row) => row.uses.includes(comma
 
 /**
  * @param {readonly Row[]} table
+ * @param {readonly string[]} often names of rows that are explained also where a command has many
  * @param {Known} known
  * @param {string} usage first lines of the help
+ * @param {string[]} argv --help, or --help all
  * @returns {Promise<string>} what --help prints
  */
-export const help = async (table, known, usage) => helpOf(rowsOf(table, known.command), known, usage)
+export const help = async (table, often, known, usage, argv) =>
+  helpOf(rowsOf(table, known.command), known, usage, { often: argv[argv.indexOf('--help') + 1] === 'all' ? null : often })
 
 /**
  * The settings of a command, from its flags, the environment and the defaults.
@@ -100,9 +103,13 @@ export function resolveOptions (table, options, rest, opener, found = []) {
   if (values.redisUrl === null && origins.redisUrl === 'default') {
     faults.push('redisUrl is missing; expected the URL of the primary, such as redis://127.0.0.1:6379')
   }
-  if (faults.length) throw new SettingsInvalid(faults)
+  if (faults.length) throw new SettingsInvalid(faults.map((fault) => byName(table, fault)))
   return Object.freeze(values)
 }
+
+/** Names options as callers write them: rules speak of flags. @param {readonly Row[]} table @param {string} fault */
+const byName = (table, fault) =>
+  fault.replace(/--([a-z][a-z-]*)/g, (flag, word) => table.find(({ name }) => flagOf(name) === word)?.name ?? flag)
 
 /**
  * Checks settings that stand in a file, such as the plan of an experiment.

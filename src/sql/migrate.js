@@ -1,4 +1,7 @@
-/** Migrations: files of SQL that are run once each, in the order of their names, and never changed. */
+/**
+ * Migrations: files of SQL that are run once each, in the order of their names, and never changed. Each system has a folder of them; their
+ * names begin with it, as in `orders-001-sagas.sql`.
+ */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { FreshetError } from './errors.js'
@@ -7,16 +10,24 @@ const FOLDER = new URL('migrations/', import.meta.url)
 /** of the lock that concurrent processes take, any number */
 const LOCK = 7_319_402
 
-/**
- * @param {import('./database.js').Database} database @param {URL} [folder] of the files
- * @returns {Promise<string[]>} names of those that were run @throws {FreshetError} DATABASE_DIFFERS, DATABASE_DOWN
- */
-export async function migrate (database, folder = FOLDER) {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
-  const files = await Promise.all(names.map(async (name) => {
+/** @param {string} name @returns {string} the system */
+const ownerOf = (name) => name.replace(/-\d+-.*$/, '')
+
+/** @param {URL} folder */
+async function filesIn (folder) {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql'))
+  return Promise.all(names.map(async (name) => {
     const text = await readFile(new URL(name, folder), 'utf8')
     return { name, text, hash: createHash('sha256').update(text).digest('hex') }
   }))
+}
+
+/**
+ * @param {import('./database.js').Database} database @param {readonly URL[]} [folders] of systems
+ * @returns {Promise<string[]>} names of those that were run @throws {FreshetError} DATABASE_DIFFERS, DATABASE_DOWN
+ */
+export async function migrate (database, folders = []) {
+  const files = (await Promise.all([FOLDER, ...folders].map(filesIn))).flat().sort((a, b) => a.name < b.name ? -1 : 1)
   return database.transaction(async (client) => {
     await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
     await client.query('CREATE TABLE IF NOT EXISTS freshet_migrations (name text PRIMARY KEY, hash text NOT NULL, ' +
@@ -35,7 +46,8 @@ export async function migrate (database, folder = FOLDER) {
 /** @param {string} name @param {string} hash @param {{ name: string, hash: string }[]} files */
 function expectSame (name, hash, files) {
   const file = files.find((one) => one.name === name)
-  if (file?.hash === hash) return
+  // the tables of other systems are none of this process
+  if (file ? file.hash === hash : !files.some((one) => ownerOf(one.name) === ownerOf(name))) return
   const how = file ? 'has with another text' : 'does not have'
   throw new FreshetError('DATABASE_DIFFERS', `the database has the migration ${name}, which this version ${how}; use the one that made it`)
 }

@@ -90,6 +90,7 @@ const ROWS = [
   { roles: [...WRITER, ...READER], words: (key) => ['HMGET', key, 'f'], why: 'the generation of a partition of commands' },
 
   { roles: [...WRITER, ...ADMIN], words: (key) => ['SET', key, 'v'], why: 'definitions; items, leases and markers of a writer' },
+  { roles: [...WRITER, ...ADMIN], words: (key) => ['SADD', key, 'v'], why: 'names of feeds' },
   { roles: [...WRITER, ...ADMIN], words: (key) => ['PEXPIRE', key, '1'], why: 'expiry of stored keys' },
   { roles: [...WRITER, ...ADMIN], words: (key) => ['UNLINK', key], why: 'items that left the window; dropping a feed' },
   { roles: [...WRITER, ...ADMIN], words: () => ['MULTI'], why: 'a batch is stored as a whole; the doctor tests permissions inside MULTI' },
@@ -118,7 +119,6 @@ const ROWS = [
   { roles: WRITER, words: () => ['EVALSHA', SHA, '0'], why: 'trimming; comparing versions' },
   { roles: WRITER, words: () => ['EVAL', 'return 1', '0'], why: 'the same, after the server lost its scripts' },
   { roles: WRITER, words: () => ['SCRIPT', 'LOAD', 'return 1'], why: 'comparing versions (layout ids)' },
-  { roles: WRITER, words: (key) => ['SADD', key, 'v'], why: 'names of feeds' },
   { roles: WRITER, words: (key) => ['HINCRBY', key, 'f', '1'], why: 'units that a user has claimed' },
   { roles: WRITER, words: (key) => ['HVALS', key], why: 'cursors of consumers, the lowest of which bounds trimming' },
   { roles: WRITER, words: (key) => ['XDEL', key, '1-0'], why: 'a dead letter that was replayed or discarded' },
@@ -142,6 +142,12 @@ const ROWS = [
     words: () => ['WAIT', '1', '1'],
     why: 'acknowledgement by a replica (ack: replica)',
     without: '--ack replica does not work'
+  },
+  {
+    roles: WRITER,
+    words: () => ['SCRIPT', 'KILL'],
+    why: 'stopping a rule that never ends (systems of users)',
+    without: 'a rule that never ends blocks its server until an operator sends SCRIPT KILL'
   },
   { roles: WRITER, words: () => ['CLIENT', 'ID'], why: 'the id of a connection, so that the next one can close it' },
   {

@@ -29,7 +29,8 @@ import { bareHost, tlsOptions } from './tls.js'
  *   with all replies, rejects with the first error
  * @property {(encoded: { bytes: Buffer, replies: number }) => Promise<any>} sendEncoded encoded commands and how many replies
  *   they cause; resolves with the last reply, rejects with the first error
- * @property {(scriptName: string, keys: (string | Buffer)[], args: Word[]) => Promise<any>} runScript a file in lua/
+ * @property {(script: string | import('./scripts.js').Script, keys: (string | Buffer)[], args: Word[]) => Promise<any>} runScript a
+ *   file in lua/, or a script of scriptWith
  * @property {Promise<string>} closed resolves with the reason
  * @property {number} answered requests that got a reply, errors included
  * @property {boolean} refused whether it was closed because its user lacks a permission
@@ -143,8 +144,8 @@ function createConnection ({ address, url, wire, session, isChecked, onForbidden
       wire.send(bytes, takerOf(replies, nonces.check(done)))
       if (bytes.length > LARGE_BYTES) nonces.send()
     }, meaningOf(null)),
-    async runScript (scriptName, keys, args) {
-      const script = readScript(scriptName)
+    async runScript (named, keys, args) {
+      const script = typeof named === 'string' ? readScript(named) : named
       const suffix = script.mode === 'read' ? '_RO' : ''
       try {
         return await connection.send('EVALSHA' + suffix, script.sha, keys.length, ...keys, ...args)

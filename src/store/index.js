@@ -15,8 +15,8 @@
  * @typedef {import('./primaries.js').Primaries} Primaries
  * @typedef {import('./replies.js').Outcome} Outcome
  * @typedef {import('./router.js').Router} Router
+ * @typedef {import('./scripts.js').Script} Script
  * @typedef {import('./servers.js').Readable} Readable
- * @typedef {import('./target.js').Target} Target
  */
 export { runSessions } from './back-off.js'
 export { commandName, rowsOf } from './commands.js'
@@ -25,14 +25,13 @@ export { createDeployment } from './deployment.js'
 export { createPrimaries } from './primaries.js'
 export { createReads, createServers, shardOf } from './servers.js'
 export { addressesOf, slotMapOf } from './slot-map.js'
-export { spreadTag } from './slots.js'
+export { SLOTS, spreadTag } from './slots.js'
 export { createLink } from './link.js'
 export { watchNodes } from './node-watch.js'
 export { capabilities, expectStillPrimary, figuresIn, nodeFigures, readInfo, replicaUrls } from './nodes.js'
 export { openPrimaries, openServer } from './open-server.js'
 export { probeServer, refusedRows } from './probe.js'
 export { openPublishedClient } from './published-client.js'
-export { readScript } from './scripts.js'
-export { ownDatabase, ownDynamodb, ROOT, runningDatabase, runningDynamodb, SERVERS_FAILED, withTarget } from './target.js'
+export { readScript, scriptWith } from './scripts.js'
 export { bareHost } from './tls.js'
 export { createRoutes } from './topology.js'

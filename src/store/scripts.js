@@ -34,14 +34,23 @@ export function readScript (name, folder = FOLDER) {
   const file = new URL(`${name}.lua`, folder)
   const known = cache.get(file.href)
   if (known) return known
-  const body = withIncludes(readFileSync(file, 'utf8'))
-  const headers = Object.fromEntries([...body.matchAll(/^-- ([A-Z]+) +(.*)$/gm)].map(([, part, text]) => [part, text]))
-  if (headers.MODE !== 'read' && headers.MODE !== 'writes') throw new Error(`${file.pathname}: header MODE must be read or writes`)
-  /** @type {Script} */
-  const script = { name, body, sha: createHash('sha1').update(body).digest('hex'), mode: headers.MODE, headers }
+  const script = scriptOf(name, withIncludes(readFileSync(file, 'utf8')), file.pathname)
   cache.set(file.href, script)
   return script
 }
+
+/** @param {string} name @param {string} body @param {string} origin for messages @returns {Script} */
+function scriptOf (name, body, origin) {
+  const headers = Object.fromEntries([...body.matchAll(/^-- ([A-Z]+) +(.*)$/gm)].map(([, part, text]) => [part, text]))
+  if (headers.MODE !== 'read' && headers.MODE !== 'writes') throw new Error(`${origin}: header MODE must be read or writes`)
+  return { name, body, sha: createHash('sha1').update(body).digest('hex'), mode: headers.MODE, headers }
+}
+
+/**
+ * A script with a part of it replaced.
+ * @param {string} name @param {string} part that it has @param {string} other in its place @returns {Script}
+ */
+export const scriptWith = (name, part, other) => scriptOf(name, readScript(name).body.replace(part, () => other), name)
 
 /** @param {string} text @returns {string} */
 const withIncludes = (text) => text.replace(INCLUDE, (_, part) =>

@@ -141,7 +141,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
      */
     async watch (feed) {
       if (mode === 'none') {
-        throw new FreshetError('VIEW_NEEDED', 'push needs views, and --views none disables them; start the reader with --views auto')
+        throw new FreshetError('VIEW_NEEDED', 'push needs views, and the setting views: none disables them; use views: auto (--views auto)')
       }
       registry.want(await queries.definition(feed))
       return { view: () => registry.held.get(feed)?.view ?? null, release: () => registry.unwant(feed) }

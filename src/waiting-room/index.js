@@ -4,7 +4,7 @@
  *     watch(key, user) --+
  *     watch(key, user) --+-- one read of all users of a key, when its events say that somebody moved, and each second
  *
- * The room itself is part of the rule (src/admission/rules/bounded/index.js): joining, admission and leaving are decided there, in order of
+ * The room itself is part of the rule (lua/rules/bounded.lua): joining, admission and leaving are decided there, in order of
  * sequence numbers, so nothing here decides anything.
  *
  * @typedef {{ status: 'waiting' | 'admitted' | 'claimed' | 'sold_out' | 'expired' | 'left' | 'unknown', claim: string | null,

@@ -1,11 +1,11 @@
 /** The header of each rule, its body and its twin in JavaScript agree. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { createOracle } from '../../src/admission/index.js'
-import { RULES } from '../../src/admission/rules/index.js'
+import { RULES } from '../../lab/rules/index.js'
+import { createOracle } from '../../lab/rules/oracle.js'
 
 const LUA = new URL('../../lua/rules/', import.meta.url)
-const JAVASCRIPT = new URL('../../src/admission/rules/', import.meta.url)
+const JAVASCRIPT = new URL('../../lab/rules/', import.meta.url)
 const PARTS = ['STATE', 'ARGS', 'CODES']
 
 const names = readdirSync(LUA).filter((file) => file.endsWith('.lua')).map((file) => file.replace('.lua', '')).sort()

@@ -1,10 +1,11 @@
 /** What each place may import of ours, besides its own files. docs/architecture.md has the same table. */
 export const ARROWS = /** @type {Record<string, string[]>} */ ({
-  'src/runtime': ['src/errors.js', 'src/store'],
+  'src/runtime': ['src/errors.js', 'src/embedded'],
   'src/settings': ['src/errors.js'],
   'src/item': ['src/errors.js'],
   'src/layouts': ['src/errors.js', 'src/item'],
   'src/store': ['src/errors.js'],
+  'src/embedded': ['src/errors.js', 'src/store'],
   'src/feeds': ['src/errors.js', 'src/item', 'src/layouts', 'src/store'],
   'src/admission': ['src/errors.js', 'src/item', 'src/store'],
   'src/consumers': ['src/errors.js', 'src/admission', 'src/store'],
@@ -17,7 +18,10 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/http': ['src/errors.js', 'src/metrics', 'src/settings'],
   'src/replies': ['src/errors.js', 'src/item', 'src/http'],
   'src/push': ['src/errors.js', 'src/item', 'src/layouts', 'src/view', 'src/http', 'src/replies', 'src/metrics'],
-  'src/systems': ['src/errors.js', 'src/admission', 'src/consumers', 'src/waiting-room', 'src/store', 'src/http', 'src/push'],
+  'src/systems': [
+    'src/errors.js', 'src/settings', 'src/item', 'src/admission', 'src/consumers', 'src/schedule', 'src/waiting-room', 'src/sql', 'src/store',
+    'src/embedded', 'src/metrics', 'src/http', 'src/replies', 'src/push'
+  ],
   'src/figures': ['src/errors.js', 'src/runtime', 'src/item', 'src/feeds'],
   src: ['lua', 'settings.js'],
   bin: ['settings.js', 'src', 'lab', 'writers', 'readers', 'charts'],
@@ -27,5 +31,5 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   charts: [],
   experiments: [],
   infra: [],
-  'settings.js': ['src/errors.js', 'src/settings']
+  'settings.js': ['src/errors.js', 'src/settings', 'src/systems']
 })

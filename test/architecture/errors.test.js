@@ -9,15 +9,12 @@ import '../../readers/errors.js'
 import '../../writers/gateway/errors.js'
 import '../../lab/errors.js'
 import '../../src/admission/errors.js'
-import '../../src/systems/auctions/errors.js'
 import '../../src/consumers/errors.js'
 import '../../src/sql/errors.js'
-import '../../src/systems/sales/errors.js'
-import '../../src/systems/prices/errors.js'
-import '../../src/systems/prices/store/errors.js'
-import '../../src/systems/orders/errors.js'
+import { loadSystems } from '../../src/systems/list.js'
 import { sourceFiles, withoutComments } from './source.js'
 
+await loadSystems()
 const page = await readFile(new URL('../../docs/errors.md', import.meta.url), 'utf8')
 const sections = Object.fromEntries(page.split('\n## ').slice(1).map((section) => [section.split('\n', 1)[0].toLowerCase(), section]))
 

@@ -2,7 +2,8 @@
 import t from 'tap'
 import { basename, dirname, join, normalize } from 'node:path'
 import { ARROWS } from './arrows.js'
-import { folders, importsOf, sourceFiles } from './source.js'
+import { SYSTEM_NAMES } from '../../src/systems/list.js'
+import { folders, importsOf, sourceFiles, withoutComments } from './source.js'
 
 const isOurs = (/** @type {string} */ name) =>
   name === 'settings.js' || /^(src|lab|bin|writers|readers|experiments|charts|infra)\//.test(name)
@@ -38,9 +39,23 @@ t.test('every folder of src has its arrows', async (t) => {
 
 t.test('folders of src are entered by their index', async (t) => {
   const place = (/** @type {string} */ file) => /^src\/[^/]+(?=\/)/.exec(file)?.[0]
-  const isFace = (/** @type {string} */ file) => file.endsWith('/index.js')
+  // src/systems/index.js is that of users
+  const isFace = (/** @type {string} */ file) => file.endsWith('/index.js') || /^src\/systems\/(list|inside)\.js$/.test(file)
   const wrong = [...edges, ...typeEdges].filter(({ from, to }) => place(to) !== undefined && place(from) !== place(to) && !isFace(to))
   t.same(wrong, [])
+})
+
+t.test('a system imports no other system, and only the list knows them all', async (t) => {
+  const systemOf = (/** @type {string} */ file) => /^src\/systems\/([^/]+)\//.exec(file)?.[1]
+  const wrong = [...edges, ...typeEdges].filter(({ from, to }) =>
+    isIn(from, 'src') && systemOf(to) !== undefined && systemOf(from) !== systemOf(to) && from !== 'src/systems/list.js')
+  t.same(wrong, [])
+})
+
+t.test('no process and no part of the engine knows a system by its name', async (t) => {
+  const isGeneric = (/** @type {string} */ file) => /^(src|readers|writers)\//.test(file) && !/^(src\/systems|readers\/page)\//.test(file)
+  const named = new RegExp(`(['"\`])(${SYSTEM_NAMES.join('|')})\\1|systems/(${SYSTEM_NAMES.join('|')})/`)
+  t.same(sources.filter(({ file, text }) => isGeneric(file) && named.test(withoutComments(text))).map(({ file }) => file), [])
 })
 
 t.test('settings.js is imported by process files, and by the options of the library', async (t) => {

@@ -22,10 +22,10 @@ t.test('a writer at a terminal ends with a summary that a person reads', { skip:
   const { status, screen } = await run(t, writer).ended()
   t.equal(status, 0, screen)
   t.match(screen, /\nfeed latest, layout ids, (valkey|redis) [\d.]+, 1 writer, \d+\.\d s\n/)
-  t.match(screen, /\n {2}acknowledged +3,000 items {3}[\d,]+ items\/s\n {2}values +0\.4 MiB {3}[\d.]+ MiB\/s\n {2}batches +\d+ {3}\d+ items each\n/)
+  t.match(screen, /\n {2}kept +3,000 items {3}[\d,]+ items\/s\n {2}values +0\.4 MiB {3}[\d.]+ MiB\/s\n {2}batches +\d+ {3}\d+ items each\n/)
   t.match(screen, /\n +p50 +p95 +p99 +max\n {2}sent late by( +[\d.,]+ ms){4}\n {2}acknowledged in( +[\d.,]+ ms){4}\n/)
   t.match(screen, /\n {2}CPU of writers +[\d.,]+ µs\/item {3}event loop \d+ % busy\n {2}CPU of primary +[\d.,]+ µs\/item\n/)
-  t.notMatch(screen, /refused|dropped|failed|retried|\{"event"/)
+  t.notMatch(screen, /offered|refused|dropped|failed|retried|\{"event"/)
   t.match(screen, /settings.*"rate":2000/)
   t.notMatch(screen, /settings.*batchMs/, 'settings that were not given are not shown')
 
@@ -52,7 +52,19 @@ wholeTest('npm start at a terminal prints the same summary, once', { skip: noTer
   all.kill('SIGINT')
   const { status, screen } = await all.ended()
   t.equal(status, 0, screen)
-  t.equal(screen.match(/acknowledged +[\d,]+ items/g)?.length, 1, screen)
+  t.equal(screen.match(/kept +[\d,]+ items/g)?.length, 1, screen)
+})
+
+t.test('feeds are a table, and drop asks for the name', { skip: noTerminal, buffered: true }, async (t) => {
+  const feed = (/** @type {string[]} */ ...words) => run(t, ['feed', ...words, '--redis-url', url, '--key-prefix', 'table:'])
+  const { screen } = await feed('create', 'rides', '--window-ms', '3600000').ended()
+  t.match(screen, /\nfeed +layout +partitions +window ms +max items +late +created\nrides +ids +1 +3,600,000 +1,000,000 +newest +20/)
+  for (const [answer, status, said] of /** @type {const} */ ([['ride', 1, /nothing was dropped/], ['rides', 0, /dropped feed rides: 1 keys/]])) {
+    const drop = feed('drop', 'rides')
+    await drop.until(/deletes feed rides and all its items/)
+    drop.press(answer + '\n')
+    t.match(await drop.ended(), { status, screen: said })
+  }
 })
 
 t.test('nothing that a server says acts on the terminal', { skip: noTerminal, buffered: true }, async (t) => {

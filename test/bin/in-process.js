@@ -15,8 +15,8 @@ let last = /** @type {Promise<unknown>} */ (Promise.resolve())
 
 /**
  * @param {string[]} args command and flags
- * @param {{ env?: Record<string, string | undefined>, cwd?: string }} [options] `env` beside PATH and the cache of engines; `cwd` is a
- *   checkout, ours if not given
+ * @param {{ env?: Record<string, string | undefined>, cwd?: string, more?: object }} [options] `env` beside PATH and the cache of
+ *   engines; `cwd` is a checkout, ours if not given; `more` of what `main` takes in tests
  * @returns {Promise<Ended>}
  */
 export function endOfMain (args, options = {}) {
@@ -26,7 +26,7 @@ export function endOfMain (args, options = {}) {
 }
 
 /** @param {string[]} args @param {Parameters<typeof endOfMain>[1]} options @returns {Promise<Ended>} */
-async function run ([command, ...argv], { env = {}, cwd = ROOT } = {}) {
+async function run ([command, ...argv], { env = {}, cwd = ROOT, more } = {}) {
   const { main } = await import(join(cwd, `bin/${command}.js`))
   const text = { stdout: '', stderr: '' }
   const restore = capture(text)
@@ -36,7 +36,7 @@ async function run ([command, ...argv], { env = {}, cwd = ROOT } = {}) {
   // a command tells its parent what it does, and the parent of this process is the test runner
   process.connected = false
   try {
-    const code = await main({ argv, env: { PATH: process.env.PATH, FRESHET_CACHE_DIR: CACHE_DIR, ...env } })
+    const code = await main({ argv, env: { PATH: process.env.PATH, FRESHET_CACHE_DIR: CACHE_DIR, ...env }, ...more })
     return { code, ...text }
   } catch (error) {
     if (error.exitStatus === undefined) throw error

@@ -1,9 +1,12 @@
 /**
  * npm consumes flags before `--`: they arrive as variables, and their values as words.
  */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { npmAdvice } from '../../bin/npm-flags.js'
 import { SettingsInvalid, resolve } from '../../settings.js'
+import { ROOT } from '../architecture/source.js'
 
 const KNOWN = { command: 'writer', layouts: ['ids'], acks: ['primary'] }
 
@@ -19,7 +22,8 @@ const TYPED = [
   ['npm start writer --writers 4 --rate 50000', 'writer', ['4', '50000'], { npm_config_rate: 'true', npm_config_writers: 'true' },
     'npm start writer -- --rate 50000 --writers 4'],
   ['npm start reader --open', 'reader', [], { npm_config_open: 'true' }, 'npm start reader -- --open'],
-  ['npm start top --token=a-secret', 'top', [], { npm_config_token: 'a-secret' }, 'npm start top -- --token <value>'],
+  ['npm start payments --payment-secret=a-secret', 'payments', [], { npm_config_payment_secret: 'a-secret' },
+    'npm start payments -- --payment-secret <value>'],
   ['npm run experiment 007 --rounds 3 --quick', 'experiment', ['007', '3'], { npm_config_rounds: 'true', npm_config_quick: 'true' },
     'npm run experiment -- 007 --quick --rounds 3'],
   ['npm run experiment 007 --rounds many', 'experiment', ['007', 'many'], { npm_config_rounds: 'true' },
@@ -56,4 +60,11 @@ t.test('other faults have no corrected line', async (t) => {
 
 t.test('other errors get no advice', async (t) => {
   t.equal(npmAdvice(undefined, ['--rate', 'x']), '')
+})
+
+t.test('npm install changes no file of a checkout: the command is executable', async (t) => {
+  const { stdout } = await promisify(execFile)('git', ['ls-files', '--stage', 'bin/freshet.js'], { cwd: ROOT })
+    // a package has no repository
+    .catch(() => ({ stdout: '100755' }))
+  t.match(stdout, /^100755/)
 })

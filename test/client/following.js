@@ -18,6 +18,8 @@ export function startFollowing (t, readers, feed, options = {}) {
   const events = []
   /** newest by id @type {Map<string, any>} */
   const items = new Map()
+  /** when the first version of an id came, by performance.now() @type {Map<string, number>} */
+  const firstMs = new Map()
   /** @type {{ error: any, waitMs: number }[]} */
   const retries = []
   const wentBack = /** @type {string[]} */ ([])
@@ -30,6 +32,7 @@ export function startFollowing (t, readers, feed, options = {}) {
         const known = items.get(item.id)
         if (known?.ts > item.ts) wentBack.push(`${item.id}: ${item.ts} after ${known.ts}`)
         items.set(item.id, item)
+        if (!known) firstMs.set(item.id, performance.now())
       }
     }
   })()
@@ -39,7 +42,7 @@ export function startFollowing (t, readers, feed, options = {}) {
     await following
   }
   t.teardown(() => stop().catch(() => {}))
-  return { events, items, retries, wentBack, following, stop, names: () => events.map(({ event }) => event) }
+  return { events, items, firstMs, retries, wentBack, following, stop, names: () => events.map(({ event }) => event) }
 }
 
 /**

@@ -42,7 +42,14 @@ function createSystem () {
     /** @param {string} asset @param {number} seq @param {Record<string, string | number>} [fields] */
     append (asset, seq, fields = {}) {
       const event = {
-        type: 'price', price: `${seq}.5`, at: Date.now() - 100_000 + seq, sources: '[]', soft: SOON, hard: SOON, tier: 'hot', ...fields
+        type: 'price',
+        price: `${seq}.5`,
+        at: Date.now() - 200_000 + 1000 * seq,
+        sources: '[]',
+        soft: SOON,
+        hard: SOON,
+        tier: 'hot',
+        ...fields
       }
       return connection.send('XADD', key('outbox'), '*', 'rule', 'latest', 'key', asset, 'ts', 1, 'request', 'q', 'seq', seq,
         ...Object.entries(event).flat())
@@ -80,7 +87,7 @@ function createSystem () {
 }
 
 /** @param {string} asset @returns {Promise<number[]>} */
-const versions = async (asset) => (await checker.history(asset, 0, Date.now(), 1000)).map(({ version }) => version)
+const versions = async (asset) => (await checker.history(asset, 0, Date.now(), 1000)).map(({ seq }) => seq)
 const upTo = (/** @type {number} */ n) => Array.from({ length: n }, (_, i) => i + 1)
 
 t.test('every price is stored once, though DynamoDB throttles, fails, is slow and leaves rows unprocessed', async (t) => {
@@ -95,7 +102,7 @@ t.test('every price is stored once, though DynamoDB throttles, fails, is slow an
   const { end } = await system.run(t, await system.take())
   await eventually(async () => await system.cursor() === await system.last())
   proxy.fail(() => null)
-  await eventually(async () => (await checker.latest(['btc-usd'])).get('btc-usd')?.version === 100)
+  await eventually(async () => (await checker.latest(['btc-usd'])).get('btc-usd')?.seq === 100)
   await end()
   t.same(await versions('btc-usd'), upTo(100))
   t.same(await system.letters(), [], 'none of them is a dead letter')
@@ -107,7 +114,7 @@ t.test('while DynamoDB is down the outbox waits', async (t) => {
   const { end } = await system.run(t, await system.take(), hasty.write)
   for (let seq = 1; seq <= 5; seq++) await system.append('down-usd', seq)
   await eventually(async () => system.failures >= 3)
-  t.equal(await system.cursor(), 'null')
+  t.equal(await system.cursor(), '0-0')
   await end()
   proxy.fail(() => null)
   const again = await system.run(t, await system.take())
@@ -144,13 +151,13 @@ t.test('an owner that was suspended while another one took over cannot move the 
   const { end } = await system.run(t, await system.take())
   await eventually(async () => await system.cursor() === await system.last())
   const cursor = await system.cursor()
-  await eventually(async () => (await checker.latest(['fenced-usd'])).get('fenced-usd')?.version === 2)
+  await eventually(async () => (await checker.latest(['fenced-usd'])).get('fenced-usd')?.seq === 2)
   resume()
   await t.rejects(late.done, { code: 'LEASE_LOST' })
   await end()
   t.equal(await system.cursor(), cursor)
   t.same(await versions('fenced-usd'), [1, 2])
-  t.equal((await checker.latest(['fenced-usd'])).get('fenced-usd')?.version, 2)
+  t.equal((await checker.latest(['fenced-usd'])).get('fenced-usd')?.seq, 2)
 })
 
 t.test('the next owner begins where a killed one stopped, and writes its last batch again without effect', async (t) => {
@@ -161,7 +168,7 @@ t.test('the next owner begins where a killed one stopped, and writes its last ba
     await new Promise(() => {})
   })
   await eventually(async () => (await versions('killed-usd')).length === 1)
-  t.equal(await system.cursor(), 'null', 'it did not get to move the cursor')
+  t.equal(await system.cursor(), '0-0', 'it did not get to move the cursor')
   await system.append('killed-usd', 2)
   const { end } = await system.run(t, await system.take())
   await eventually(async () => await system.cursor() === await system.last())

@@ -72,16 +72,20 @@ async function openArm (t, server, layoutName, msetex) {
       key,
       latest,
 
-      /** @param {Item[]} items @param {{ times?: number }} [sent] how often each batch is sent @returns {Promise<{ late: number }>} */
+      /** @param {Item[]} items @param {{ times?: number }} [sent] how often each batch is sent */
       async append (items, { times = 1 } = {}) {
         const batch = batchOf()
-        let late = 0
+        let [late, lateBytes] = [0, 0]
         for (let from = 0; from < items.length; from += batch.maxItems) {
           batch.reset()
           for (const one of items.slice(from, from + batch.maxItems)) addTo(batch, one)
-          for (let time = 0; time < times; time++) late += (await layout.append(connection, batch)).late
+          for (let time = 0; time < times; time++) {
+            const stored = await layout.append(connection, batch)
+            late += stored.late
+            lateBytes += stored.lateBytes ?? 0
+          }
         }
-        return { late }
+        return { late, lateBytes }
       },
 
       /**

@@ -1,4 +1,4 @@
-/** The examples of README, docs/writing.md and docs/library.md print what they show. */
+/** The examples of README, docs/writing.md, docs/library.md and docs/own-systems.md print what they show. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -62,11 +62,14 @@ t.test('a sale and a claim', async (t) => {
 t.test('programs with the library, in JavaScript and in TypeScript', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'freshet-examples-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
-  for (const [page, name] of [['README.md', 'short'], ['docs/library.md', 'library'], ['docs/library.md', 'typed']]) {
+  const programs = [['README.md', 'short'], ['docs/library.md', 'library'], ['docs/library.md', 'typed'], ['docs/own-systems.md', 'own']]
+  for (const [page, name] of programs) {
     await control.send('FLUSHALL')
     const [code, printed] = await exampleOf(page, name)
     const program = ts.transpile(code, { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext })
-      .replace('\'freshet-feed\'', `'${pathToFileURL(join(ROOT, 'src/index.js'))}'`).replace('redis://127.0.0.1:6379', primary.url)
+      .replace('\'freshet-feed\'', `'${pathToFileURL(join(ROOT, 'src/index.js'))}'`)
+      .replace('\'freshet-feed/systems\'', `'${pathToFileURL(join(ROOT, 'src/systems/index.js'))}'`)
+      .replace('redis://127.0.0.1:6379', primary.url)
     await writeFile(join(folder, 'program.mjs'), program)
     t.same(await run(process.execPath, ['program.mjs'], { cwd: folder }), { stdout: printed, stderr: '' }, `${page}: ${name}`)
   }

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { openConnection } from '../../src/store/connection.js'
-import { useEmbeddedServers } from '../../src/store/embedded/client.js'
+import { useEmbeddedServers } from '../../src/embedded/client.js'
 
 const COMMAND = fileURLToPath(new URL('command.js', import.meta.url))
 const REAL_ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -54,8 +54,8 @@ export async function infoOf (url) {
 /** @param {string} url @returns {Promise<number>} */
 export const pidOf = async (url) => Number((await infoOf(url)).process_id)
 
-/** @param {{ primaryUrl: string, replicaUrls: string[] }} servers @returns {Promise<number[]>} the primary's first */
-export const pidsOf = ({ primaryUrl, replicaUrls }) => Promise.all([primaryUrl, ...replicaUrls].map(pidOf))
+/** @param {{ primaries: string[], replicas: string[] }} servers @returns {Promise<number[]>} primaries first */
+export const pidsOf = ({ primaries, replicas }) => Promise.all([...primaries, ...replicas].map(pidOf))
 
 /** @param {number} pid @returns {Promise<boolean>} false for zombies */
 export async function isRunning (pid) {

@@ -1,6 +1,6 @@
 /** A minimal command: uses the servers until a signal, then checks that they are alive, and releases them. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { useEmbeddedServers } from '../../src/store/embedded/client.js'
+import { useEmbeddedServers } from '../../src/embedded/client.js'
 import { infoOf } from './checkout.js'
 
 const [root, cacheDir] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { lookAtEmbeddedServers, useEmbeddedDynamodb } from '../../src/store/embedded/client.js'
+import { lookAtEmbeddedServers, useEmbeddedDynamodb } from '../../src/embedded/client.js'
 import { allGone, cacheDir, leftIn, makeCheckout, until, useServers } from './checkout.js'
 import { foreignHeaders, statusOf } from './foreign.js'
 

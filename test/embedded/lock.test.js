@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { becomeTheOne, connectToTheOne, ownSocketPath } from '../../src/store/embedded/lock.js'
+import { becomeTheOne, connectToTheOne, ownSocketPath } from '../../src/embedded/lock.js'
 import { makeCheckout } from './checkout.js'
 
 /** Listens and tries to become the supervisor. @param {import('tap').Test} t @param {string} folder */

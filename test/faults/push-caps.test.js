@@ -106,5 +106,15 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--max-streams', '0'] })
     const client = await openLive(t, reader.url, '/v1/feeds/full/live')
     await areTold(t, [client], /0 streams/)
+
+    // after an error status a browser's EventSource would never try again
+    let text = ''
+    const source = await openLive(t, reader.url, '/v1/feeds/full/live', {
+      headers: { accept: 'text/event-stream', 'cache-control': 'no-cache' }, onBytes: (bytes) => { text += bytes }
+    })
+    await source.ended
+    t.match(text, /^: OVERLOADED\nretry: [123]000\n\n$/)
+    t.same([source.status, source.headers['content-type'], source.headers['cache-control']],
+      [200, 'text/event-stream', 'no-store, no-transform'])
   })
 })

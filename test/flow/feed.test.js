@@ -90,7 +90,8 @@ t.test('a running writer logs a line a second and serves its figures to Promethe
   await t.test('standard output is only the summary, with these fields', async (t) => {
     t.equal(stdout, JSON.stringify(summary) + '\n')
     t.same(Object.keys(summary).filter((name) => name in SUMMARY), Object.keys(SUMMARY))
-    t.same(Object.keys(summary).filter((name) => !(name in SUMMARY)), ['flushMs', 'refusedBy', 'writerCpuMicrosPerItem', 'loopUse'])
+    t.same(Object.keys(summary).filter((name) => !(name in SUMMARY)),
+      ['offeredPerSecond', 'flushMs', 'refusedBy', 'writerCpuMicrosPerItem', 'loopUse'])
     t.match(summary, SUMMARY)
     t.ok(Object.values(summary.behindMs).every((ms) => ms >= 0))
     t.ok(percentilesInOrder(summary.flushMs) && summary.flushMs.max > 0)
@@ -103,6 +104,8 @@ t.test('a second feed with other partitions is independent, and a writer that di
   const items = await reader.allItems('parts', 'limit=70&encoding=json')
   t.same(items.map(({ value }) => Number(value.n)), Array.from({ length: 1000 }, (_, i) => 1000 - i),
     'the partitions are merged into one order')
+  const same = await write(t, ['--feed', 'parts', '--items', '1000', '--rate', '0', '--ids', '1000', '--writers', '2'])
+  t.match(same, { code: 0, summary: { items: 2000, layout: 'ids' } }, 'one that asks for nothing writes as it is stored')
   const other = await write(t, ['--feed', 'parts', '--partitions', '2', '--items', '1'])
   t.equal(other.code, 2)
   t.match(other.stderr, /partitions 4, not 2/)

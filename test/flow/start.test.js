@@ -8,7 +8,7 @@ import { allGone, leftIn, pidOf, pidsOf } from '../embedded/checkout.js'
 import { eventually } from '../servers.js'
 import { main as runReaderCommand } from '../../readers/server.js'
 import { main as runGatewayCommand } from '../../writers/gateway.js'
-import { lookAtEmbeddedServers } from '../../src/store/embedded/client.js'
+import { lookAtEmbeddedServers } from '../../src/embedded/client.js'
 import { nightTest, wholeTest } from '../scope.js'
 
 /** Everything running, with the ids of all its processes. @param {import('tap').Test} t @param {string} root */
@@ -29,6 +29,7 @@ t.test('start runs servers, a reader, a gateway and a writer; Ctrl-C flushes and
   const { command, pids, get, ask, post } = await startAll(t, root)
   t.ok(new Set(pids).size >= 8, 'three servers, their supervisor and guard, writer, reader, gateway')
 
+  t.match(await ask('/v1/feeds/latest/items?limit=2'), { status: 200 }, 'the feed is there when the lines are')
   t.match(await get('/'), { status: 200, body: /<html/i })
   t.match(await ask('/readyz'), { status: 200 })
   const items = await eventually(async () => {

@@ -57,7 +57,7 @@ t.test('bad lines are refused and counted, the first of each code are shown, goo
   t.equal(stdout.trim().split('\n').length, 1)
   t.match(stderr, /^line 4: INPUT_INVALID: not JSON: /m)
   t.match(stderr, /^line 5: INPUT_INVALID: not a JSON object$/m)
-  t.match(stderr, /^line 6: ITEM_ID_INVALID: id field id is missing$/m)
+  t.match(stderr, /^line 6: ITEM_ID_INVALID: id field id is missing; --id-field names it, one of ts$/m)
   t.match(stderr, /^line 7: ITEM_TS_INVALID: time field ts: 1700000000 looks like seconds; multiply by 1000$/m)
   t.match(stderr, /^line 8: ITEM_TS_INVALID: time field ts: "soon"; expected milliseconds since 1970 below 2\^41, or ISO 8601$/m)
   t.match(stderr, /^line 9: INPUT_INVALID: /m)

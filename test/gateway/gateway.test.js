@@ -1,4 +1,5 @@
 /** The gateway and a reader on real servers: what is sent in is what comes out. */
+import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { eventually } from '../servers.js'
 import { isProblem, MAX_BODY_BYTES, startBoth } from './requests.js'
@@ -106,7 +107,8 @@ t.test('what is sent in is what comes out', async (t) => {
       [...Array(15).fill('{}'), '{"id":"a","value":1}', ...Array(20).fill('{"id":"b","ts":5,"value":1}')]), 400, 'REQUEST_INVALID')
     t.equal(mixed.faultCount, 35, 'items that the feed refuses are counted beyond those listed')
     isProblem(t, await post('/v1/feeds/strict/items', '[{"id":"a","value":1},'), 400, 'REQUEST_INVALID')
-    isProblem(t, await post('/v1/feeds/strict/items', { id: 'a', value: 1 }), 400, 'REQUEST_INVALID')
+    t.match(isProblem(t, await post('/v1/feeds/strict/items', { id: 'a', valeu: 1 }), 400, 'REQUEST_INVALID').faults,
+      [{ index: 0, reason: /^unknown field "valeu"/ }])
     isProblem(t, await post('/v1/feeds/strict/items', Buffer.from([...Buffer.from('[{"id":"a","value":"'), 0xff, ...Buffer.from('"}]')])),
       400, 'REQUEST_INVALID')
     isProblem(t, await post('/v1/feeds/strict/items?encoding=utf8', []), 400, 'REQUEST_INVALID')
@@ -119,14 +121,14 @@ t.test('what is sent in is what comes out', async (t) => {
     t.match((await send('GET', '/metrics')).body, /^freshet_refused_total\{feed="strict",reason="too_old"\} 41$/m)
   })
 
-  await t.test('other types, compressed bodies, none, and too large ones are refused', async (t) => {
+  await t.test('other types, other compression, no body, and too large ones are refused', async (t) => {
     const path = '/v1/feeds/typed/items'
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml']) {
       t.match(isProblem(t, await post(path, '[]', { 'content-type': type }), 415, 'MEDIA_TYPE_UNSUPPORTED').detail,
         'expected Content-Type: application/json or application/x-ndjson')
     }
     isProblem(t, await post(path, '[]', { 'content-type': 'nonsense' }), 415, 'MEDIA_TYPE_UNSUPPORTED')
-    for (const encoding of ['gzip', 'br', 'identity, gzip']) {
+    for (const encoding of ['deflate', 'br', 'identity, gzip']) {
       isProblem(t, await post(path, '[]', { 'content-encoding': encoding }), 415, 'MEDIA_TYPE_UNSUPPORTED')
     }
     t.equal((await post(path, '[]', { 'content-encoding': 'identity' })).status, 200)
@@ -147,6 +149,31 @@ t.test('what is sent in is what comes out', async (t) => {
       t.match(await (await unannounced(bytes)).json(), { accepted: 1 }, `${bytes} bytes that were not announced`)
     }
     await becomes(t, async () => (await reader.ask(`${path}/a?encoding=json`)).json.value?.length, MAX_BODY_BYTES - 23)
+  })
+
+  await t.test('a single item, and bodies in gzip, whose bytes are bounded as those of others', async (t) => {
+    const path = '/v1/feeds/packed/items'
+    const gzip = { 'content-encoding': 'gzip' }
+    t.match(await post(path, { id: 'single', value: 1 }), { status: 200, json: { accepted: 1 } })
+    t.match(await post(path, gzipSync('[{"id":"array","value":1}]'), gzip), { status: 200, json: { accepted: 1 } })
+    const halves = Buffer.concat(['{"id":"line-1","value":1}\n', '{"id":"line-2","value":1}'].map((half) => gzipSync(half)))
+    t.match(await send('POST', path, halves, { 'content-type': 'application/x-ndjson', 'content-encoding': 'GZIP' }),
+      { status: 200, json: { accepted: 2 } })
+    await becomes(t, async () => (await idsOf('packed')).sort(), ['array', 'line-1', 'line-2', 'single'])
+
+    const fits = `[{"id":"a","value":"${'x'.repeat(MAX_BODY_BYTES - 23)}"}]`
+    t.match(await post(path, gzipSync(fits), gzip), { status: 200, json: { accepted: 1 } })
+    t.match(isProblem(t, await post(path, gzipSync(fits + ' '), gzip), 413, 'PAYLOAD_TOO_LARGE').detail, /^a body of more than 1,048,576/)
+    const bomb = Buffer.concat(Array(500).fill(gzipSync(Buffer.alloc(MAX_BODY_BYTES))))
+    t.ok(bomb.length < MAX_BODY_BYTES)
+    const before = process.cpuUsage()
+    await Promise.all([1, 2, 3, 4].map(async () => isProblem(t, await post(path, bomb, gzip), 413, 'PAYLOAD_TOO_LARGE')))
+    const { user } = process.cpuUsage(before)
+    t.ok(user < 1e6, `${user} us of processor time, where all of them would take seconds`)
+    for (const broken of [Buffer.from('[]'), gzipSync('[]').subarray(0, -9), Buffer.from([0x1f, 0x8b, 8, 0])]) {
+      t.match(isProblem(t, await post(path, broken, gzip), 400, 'REQUEST_INVALID').detail, 'the body is not gzip')
+    }
+    isProblem(t, await post(path, gzipSync(Buffer.from([0x22, 0xff, 0x22])), gzip), 400, 'REQUEST_INVALID')
   })
 
   await t.test('1,000 items per request from 50 concurrent clients are all stored', async (t) => {

@@ -14,12 +14,12 @@ t.test('health, metrics and OpenAPI of the gateway', async (t) => {
   const { gateway: { send } } = await startBoth(t)
   t.match(await send('GET', '/livez'), { status: 200 })
   t.match(await send('GET', '/readyz'), { status: 200, json: { ready: true, reasons: [] } })
-  const hint = await send('GET', '/')
-  t.match(isProblem(t, hint, 404, 'NOT_FOUND').detail, '/docs lists them')
+  t.match(await send('GET', '/'), { status: 200, body: /^This is a gateway of Freshet[^]*\/docs lists all routes/ })
+  t.match(isProblem(t, await send('GET', '/v1'), 404, 'NOT_FOUND').detail, '/docs lists them')
   const { json } = await send('GET', '/docs/json')
   t.same(Object.keys(json.paths).sort(), ['/livez', '/metrics', '/readyz', '/v1/assets/{asset}',
     ...['', '/bids', '/buy-now', '/close'].map((rest) => `/v1/auctions/{id}${rest}`),
-    '/v1/customers', '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}', '/v1/orders', '/v1/orders/{id}/cancel',
+    '/v1/customers', '/v1/feeds/{feed}', '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}', '/v1/orders', '/v1/orders/{id}/cancel',
     '/v1/payments/callbacks', '/v1/prices/{asset}/refresh',
     '/v1/products', ...['', '/release', '/replenish', '/reserve'].map((rest) => `/v1/products/{sku}${rest}`),
     ...['', '/claims', '/claims/{claim}', '/claims/{claim}/confirm', '/close', '/pause', '/queue', '/queue/{userId}', '/restock', '/resume',
@@ -61,6 +61,8 @@ t.test('bodies of requests without a valid token are not read', async (t) => {
   const { json: { paths } } = await send('GET', '/docs/json', undefined, bearer(TOKEN))
   t.match(paths['/v1/feeds/{feed}/items'].post, { security: [{ bearer: [] }], responses: { 401: Object, 403: Object } })
   t.equal(paths['/livez'].get.responses[401], undefined)
+  const { 401: refused } = paths['/v1/sales/{id}/claims'].post.responses
+  t.same(refused.content['application/problem+json'].schema.properties.code.enum, ['UNAUTHORIZED', 'TICKET_MISSING', 'TICKET_INVALID'])
   const path = '/v1/feeds/secret/items'
   for (const headers of [{}, bearer('wrong-token'), { authorization: `Basic ${TOKEN}` }]) {
     for (const [body, type] of /** @type {[any, string][]} */ ([[[{ id: 'a', value: 1 }], 'application/json'],

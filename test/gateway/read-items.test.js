@@ -174,17 +174,18 @@ t.test('base64 round-trips', (t) => holds(t, fc.property(fc.uint8Array({ maxLeng
   return value.equals(bytes)
 })))
 
-t.test('a body that is not an array is refused with what it is', async (t) => {
+t.test('a body is an array or one item, else it is refused with what it is', async (t) => {
   for (const [text, message] of /** @type {[string, RegExp][]} */ ([
     ['', /^the body is not JSON \(/],
     ['[{"id":"a","value":1}', /^the body is not JSON \(/],
     ['[{"id":"a","value":1},]', /^the body is not JSON \(/],
     ['{"id":"a","value":1}\n{"id":"b","value":1}',
-      /not JSON .*; expected an array of items, or application\/x-ndjson with one item per line/],
-    ['{"id":"a","value":1}', /^the body is an object; expected an array of items/],
+      /not JSON .*; expected an array of items, one item, or application\/x-ndjson with one item per line/],
     ['null', /^the body is null/],
     ['"[]"', /^the body is a string/]
   ])) t.throws(() => read(text), { code: 'REQUEST_INVALID', message }, text)
+  t.same(read(' {"id":"a","value":1} ').items.map(({ value }) => String(value)), ['1'])
+  t.match(factsOf('{"items":[]}'), { faultCount: 1, faults: [{ index: 0, reason: /^unknown field "items"/ }] })
 })
 
 t.test('a value that is nested more than 64 deep is refused with its place', async (t) => {
@@ -202,7 +203,7 @@ t.test('a value that is nested more than 64 deep is refused with its place', asy
     faults: [{ line: 2, code: 'REQUEST_INVALID', reason: /^nested more than 64 deep at byte 82; expected at most 64 arrays/ }, { line: 3 }]
   })
   t.throws(() => read(nested(500_000)), { code: 'REQUEST_INVALID', message: /^the body is nested more than 64 deep at byte 65, in item 0/ })
-  t.throws(() => read('{"a":'.repeat(200_000)), { code: 'REQUEST_INVALID', message: /^the body is nested more than 64 deep at byte 320;/ })
+  t.throws(() => read('{"a":'.repeat(200_000)), { code: 'REQUEST_INVALID', message: /^the body is nested more than 64 deep at byte 325, in item 0;/ })
 })
 
 t.test('reading a body takes little memory, whatever its values are', async (t) => {

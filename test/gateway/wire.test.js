@@ -38,7 +38,7 @@ t.test('requests written on a socket', async (t) => {
     /** @type {[string, number, Record<string, string | number>][]} */
     const refused = [['PAYLOAD_TOO_LARGE', 413, { 'Content-Type': 'application/json', 'Content-Length': large }],
       ['MEDIA_TYPE_UNSUPPORTED', 415, { 'Content-Type': 'text/csv', 'Content-Length': large }],
-      ['MEDIA_TYPE_UNSUPPORTED', 415, { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip', 'Content-Length': large }],
+      ['MEDIA_TYPE_UNSUPPORTED', 415, { 'Content-Type': 'application/json', 'Content-Encoding': 'br', 'Content-Length': large }],
       ['MEDIA_TYPE_UNSUPPORTED', 415, { 'Content-Length': large }],
       ['FEED_NAME_INVALID', 400, { 'Content-Type': 'application/json', 'Content-Length': 2 }],
       ['NOT_FOUND', 404, { 'Content-Type': 'application/json', 'Content-Length': large }]]

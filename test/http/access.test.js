@@ -14,9 +14,11 @@ const DOCS = {
   'GET /docs/yaml': 'any',
   'GET /docs/static/*': 'any',
   'GET /docs/static/index.html': 'any',
-  'GET /docs/static/swagger-initializer.js': 'any'
+  'GET /docs/static/swagger-initializer.js': 'any',
+  'GET /docs/static/theme/docs.css': 'any',
+  'GET /docs/static/theme/dark.js': 'any'
 }
-const PAGE = ['/', '/example', '/auctions', '/sales', '/prices', '/orders', '/client.js', '/icon.svg', '/uplot.js', '/uplot.css',
+const PAGE = ['/', '/example', '/client.js', '/icon.svg', '/uplot.js', '/uplot.css',
   '/page/page.js', '/page/page.css']
 /** What each route needs; HEAD as GET. @type {Record<string, Record<string, string>>} */
 const NEEDS = {
@@ -32,7 +34,7 @@ const NEEDS = {
     'GET /v1/feeds/:feed/items/:id': 'read',
     'GET /v1/feeds/:feed/live': 'read'
   },
-  gateway: { ...HEALTH, ...DOCS, 'POST /v1/feeds/:feed/items': 'write', 'DELETE /v1/feeds/:feed/items/:id': 'write' }
+  gateway: { ...HEALTH, ...DOCS, 'GET /': 'public', 'POST /v1/feeds/:feed/items': 'write', 'DELETE /v1/feeds/:feed/items/:id': 'write' }
 }
 
 /** @param {{ method: string, url: string }} route */

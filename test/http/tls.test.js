@@ -8,9 +8,8 @@ import { resolve } from '../../settings.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { ackNames } from '../../src/pipeline/index.js'
 import { serveMetrics } from '../../writers/metrics-server.js'
-import { endOfMain } from '../bin/in-process.js'
 import { createAuthority } from '../certificates.js'
-import { endOf, runCommand } from '../commands.js'
+import { runCommand } from '../commands.js'
 import { eventually, freePort, startServer, testEngines } from '../servers.js'
 import { startGateway, startReader } from '../services.js'
 import { bearer, folderFor, tokenFileFor } from './guarded.js'
@@ -53,7 +52,7 @@ async function startMetrics (t) {
   return { text, url: String(url) }
 }
 
-t.test('reader, gateway, metrics of a writer and top use HTTPS', async (t) => {
+t.test('reader, gateway and metrics of a writer use HTTPS', async (t) => {
   const reader = await startReader(t, { redisUrl, flags: ['--read-from', 'primary', ...flags] })
   const gateway = await startGateway(t, { redisUrl, flags })
   const writer = await startMetrics(t)
@@ -66,18 +65,6 @@ t.test('reader, gateway, metrics of a writer and top use HTTPS', async (t) => {
   t.match(await ask(`${url}/v1/feeds`), { status: 401, name: 'first' })
   t.match(await ask(metricsUrl), { status: 401 })
   t.match(await ask(metricsUrl, { headers }), { status: 200, body: /freshet_items_total/ })
-
-  await t.test('top checks the certificate, and sends its token', async (t) => {
-    const top = ['top', '--once', '--url', url]
-    const env = { NODE_EXTRA_CA_CERTS: authority.ca, FRESHET_TOKEN: TOKEN }
-    t.match(await endOf(t, [...top, '--feed', 'secure'], { env }), { code: 0, stdout: /^secure {2}layout ids/ })
-    t.match(await endOfMain(top, { env: { FRESHET_TOKEN: TOKEN } }), { code: 1, stderr: /no reader at https:\S+ \(\w*CERT\w*|UNABLE_TO/ })
-    const plain = await startReader(t, { redisUrl, flags: ['--read-from', 'primary', '--tokens', tokens] })
-    const [topOfPlain, given] = [['top', '--once', '--url', plain.url], { env: { FRESHET_TOKEN: 'another-token' } }]
-    t.match(await endOfMain(topOfPlain),
-      { code: 1, stderr: /^freshet top: the reader at \S+ requires a token: set FRESHET_TOKEN, or --token\n$/ })
-    t.match(await endOfMain(topOfPlain, given), { code: 1, stderr: /does not accept this token/ })
-  })
 
   await t.test('files that do not fit together change nothing; the next pair is used without a restart', async (t) => {
     await copyFile(second.cert, cert)

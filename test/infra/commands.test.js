@@ -5,6 +5,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
 import { flagOf, resolve, SETTINGS } from '../../settings.js'
+import { TIERS } from '../../infra/aws/src/config.js'
+import { loadSystems, SYSTEM_NAMES } from '../../src/systems/list.js'
 import { ROOT } from '../architecture/source.js'
 
 const BASE = `${ROOT}/infra/kubernetes/base/`
@@ -29,6 +31,15 @@ t.test('every command, with the variables beside it', async (t) => {
     }
   }
   t.same(found.sort(), ['consumers', 'gateway', 'gateway', 'reader', 'reader', 'writer', 'writer'])
+})
+
+t.test('systems of the tiers are those of the list, with the database that they need', async (t) => {
+  for (const [name, { services, database }] of Object.entries(TIERS)) {
+    const { systems } = services.consumers
+    t.same(systems.filter((one) => !SYSTEM_NAMES.includes(one)), [], name)
+    const needed = (await loadSystems(systems)).some(({ needsDatabase }) => needsDatabase)
+    t.ok(database !== null || !needed, name)
+  }
 })
 
 t.test('flags of the CDK app', async (t) => {

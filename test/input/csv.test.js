@@ -62,6 +62,8 @@ t.test('a header with missing or duplicate names is INPUT_INVALID', async (t) =>
     ['\n\n"id,ts\na,1\n', /line 3: unclosed quote/],
     ['x'.repeat(100) + '\na\n', /line 1: longer than 64 bytes/],
     [Buffer.from([0x69, 0xff, 0x0a]), /line 1: not valid UTF-8/],
+    ['id;ts;note\na;1;b\n', /header: one column, "id;ts;note"; expected commas between fields, not ";"\. .*delimiter=';'/],
+    ['id\tts\na\t1\n', /expected commas between fields, not "\\t"/],
     ['', /header: none/]
   ]) {
     const { entries, error } = await readEveryWay(t, document, { ...options, maxRecordBytes: 64 })

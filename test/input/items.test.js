@@ -22,7 +22,7 @@ t.test('an id is a string, or a number or boolean converted to one', async (t) =
 })
 
 t.test('objects, missing values and unsafe integers are no ids', async (t) => {
-  t.same(readText('{"ts":1}'), { code: 'ITEM_ID_INVALID', reason: 'id field id is missing' })
+  t.same(readText('{"ts":1}'), { code: 'ITEM_ID_INVALID', reason: 'id field id is missing; --id-field names it, one of ts' })
   for (const [id, shown] of [['null', 'null'], ['{}', 'an object'], ['[1]', 'an array'], ['9007199254740993', '9007199254740992'],
     ['1e999', 'Infinity']]) {
     t.equal(readText(`{"id":${id},"ts":1}`).reason,
@@ -53,7 +53,8 @@ t.test('a value is the bytes of a string, or the JSON text of any other value', 
 })
 
 t.test('a missing, malformed or too deeply nested value is refused', async (t) => {
-  t.same(readText('{"id":"a","ts":1}', { valueField: 'v' }), { code: 'ITEM_VALUE_INVALID', reason: 'value field v is missing' })
+  t.same(readText('{"id":"a","ts":1}', { valueField: 'v' }),
+    { code: 'ITEM_VALUE_INVALID', reason: 'value field v is missing; --value-field names it, one of id, ts' })
   t.match(readText('{"id":"a","ts":1,"v":"x\\ud800"}', { valueField: 'v' }).reason, /^value field v is "x\\ud800"; expected well-formed text/)
   t.match(readText(`{"id":"a","ts":1,"v":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, { valueField: 'v' }).reason,
     /^value field v is an array; .*less nesting/)
@@ -63,13 +64,13 @@ t.test('a dotted path is a key of that name, else nested keys', async (t) => {
   const paths = { idField: 'p.id', tsField: 'p.q.ts', valueField: 'p.q' }
   t.same(readText('{"p":{"id":"a","q":{"ts":5}}}', paths), { id: 'a', ts: 5, value: Buffer.from('{"ts":5}') })
   t.same(readText('{"p.id":"b","p.q.ts":6,"p":{"id":"a","q":{"ts":5}},"p.q":"v"}', paths), { id: 'b', ts: 6, value: Buffer.from('v') })
-  t.equal(readText('{"p":"text"}', paths).reason, 'id field p.id is missing')
-  t.equal(readText('{"p":null}', paths).reason, 'id field p.id is missing')
+  t.match(readText('{"p":"text"}', paths).reason, 'id field p.id is missing')
+  t.match(readText('{"p":null}', paths).reason, 'id field p.id is missing')
 })
 
 t.test('only own properties are fields', async (t) => {
   for (const idField of ['constructor.name', '__proto__.x', 'toString', 'list.length', 'text.length']) {
-    t.equal(readText('{"ts":1,"list":[1],"text":"x"}', { idField }).reason, `id field ${idField} is missing`)
+    t.match(readText('{"ts":1,"list":[1],"text":"x"}', { idField }).reason, `id field ${idField} is missing; `)
   }
   t.equal(readText('{"__proto__":{"id":"a"},"ts":1}', { idField: '__proto__.id' }).id, 'a')
 })

@@ -15,6 +15,12 @@ t.test('the verdict comes first, in words and with its interval; page and chart 
   t.match(good.drawing.axis, /\(lower is better\)$/)
 })
 
+t.test('of a comparison of two settings, the table begins with them', async (t) => {
+  const title = 'A: --layout ids / B: --layout values --batch-ms 20'
+  const { table } = reportsOf(resultOf({ costs: COSTS, plan: planOf({ name: 'ad-hoc', title }) }))
+  t.match(table.split('\n').slice(0, 3), [title, '', /^`values` costs /])
+})
+
 t.test('published ratios and figures stand beside ours, with the direction and the interval', async (t) => {
   t.match(good.table, /^values +1\.\d\d \[1\.\d\d-1\.\d\d\] +0\.5\d x \[0\.5\d-0\.\d\d\] +0\.605 x +yes/m)
   t.match(good.table, /same direction as published: 1 of 1/)

@@ -2,11 +2,21 @@
  * The stored definition of a feed, and later openings with other options.
  */
 import t from 'tap'
-import { openFeed } from '../../src/index.js'
+import { openFeed, openReader } from '../../src/index.js'
 import { engineName, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
 const nothing = () => {}
+
+/** @param {string} url */
+async function nothingStored (url) {
+  const reader = await openReader({ redisUrl: url, readFrom: 'primary' })
+  try {
+    return (await reader.feeds()).length === 0
+  } finally {
+    await reader.close()
+  }
+}
 
 const [engine] = await scopedEngines()
 t.test(engineName(engine), async (t) => {
@@ -24,7 +34,20 @@ t.test(engineName(engine), async (t) => {
     return feed
   }
   const stored = { layout: 'segments', partitions: 2, windowMs: 60_000, maxItems: 1000 }
-  t.match((await open(t, stored)).definition, stored)
+  await (await open(t, stored)).close()
+  t.equal(await nothingStored(redisUrl), true, 'a feed that was opened and closed without an item leaves nothing')
+  const first = await open(t, stored)
+  first.append({ id: 'first', value: '1' })
+  await first.flush()
+  t.match(first.definition, stored)
+
+  t.test('what is not asked for is taken as it is stored', async (t) => {
+    const feed = await open(t)
+    t.match(feed.definition, stored)
+    feed.append({ id: 'adopted', value: '2' })
+    await feed.flush()
+    t.equal(String((await feed.get('adopted'))?.value), '2')
+  })
 
   t.test('the error of another layout or number of partitions has both values, as options', async (t) => {
     for (const [name, value] of /** @type {const} */ ([['layout', 'ids'], ['partitions', 3]])) {
@@ -32,8 +55,8 @@ t.test(engineName(engine), async (t) => {
         code: 'FEED_DEFINITION_DIFFERS',
         stored: stored[name],
         wanted: value,
-        message: new RegExp(`one is stored with ${name} ${stored[name]}, not ${value}; write with ${name} ${stored[name]} ` +
-          `\\(--${name}\\), or into another feed, or drop it first`)
+        message: new RegExp(`one is stored with ${name} ${stored[name]}, not ${value}; write with ${name} ${stored[name]}, ` +
+          'or into another feed, or drop it first')
       })
     }
   })

@@ -42,13 +42,15 @@ async function withDependencies (name, found = new Set()) {
   return found
 }
 
-t.test('the library loads ioredis and its dependencies, no other package', async (t) => {
-  const { packages, files } = await loadedBy('src/index.js')
-  const allowed = [...await withDependencies('ioredis'), ...IF_PRESENT]
-  t.ok(packages.includes('ioredis'))
-  t.ok(files > 50, `${files} files of ours`)
-  t.same(packages.filter((name) => !allowed.includes(name)), [])
-})
+for (const entry of ['src/index.js', 'src/systems/index.js']) {
+  t.test(`${entry} loads ioredis and its dependencies, no other package`, async (t) => {
+    const { packages, files } = await loadedBy(entry)
+    const allowed = [...await withDependencies('ioredis'), ...IF_PRESENT]
+    t.ok(packages.includes('ioredis'))
+    t.ok(files > 50, `${files} files of ours`)
+    t.same(packages.filter((name) => !allowed.includes(name)), [])
+  })
+}
 
 t.test('the client loads nothing', async (t) => {
   t.same(await loadedBy('src/client.js'), { packages: [], files: 1 })

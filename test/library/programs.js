@@ -120,6 +120,49 @@ import { openFeed, type Feed } from 'freshet-feed'
 export const open = (): Promise<Feed> => openFeed('positions', { redisUrl: 'redis://h' })
 `
 
+const SYSTEMS = `
+import {
+  checkRule, openSystem, FreshetError, type Checked, type Command, type Decision, type Entry, type Event, type OpenedSystem, type Rule,
+  type Stored, type System, type SystemAccount, type Worker
+} from 'freshet-feed/systems'
+const redisUrl = 'redis://h'
+const rule: Rule = { lua: new URL('./seat.lua', 'file:///'), version: 2, keepEvents: 10,
+  certain: (state, [op]) => op === 'hold' && state.sold ? 'sold' : null,
+  fold: (state, event) => ({ ...state, holder: String(event.holder) }) }
+const definition: System = { name: 'seats', rules: { seat: rule, hall: { lua: 'return function () end' } } }
+const seats: OpenedSystem = await openSystem(definition, { redisUrl, partitions: 4, durability: 'replica' })
+const command: Command = { rule: 'seat', key: 'A-12', args: ['hold', 'ann'], requestId: 'r-1' }
+const decision: Decision = await seats.submit(command)
+const holder: string | undefined = decision.details.holder
+const { accepted, seq, version, isReplay }: { accepted: boolean, seq: number, version: number, isReplay: boolean } = decision
+const stored: Stored | null = await seats.get('A-12')
+const name: string | undefined = stored?.state.holder
+for await (const event of seats.follow('A-12', { after: 0, signal: AbortSignal.timeout(1) })) { const one: Event = event; one.ts.toFixed() }
+const worker: Worker = await seats.consume('receipts', async (entries, { partition, token, signal }) => {
+  for (const entry of entries) { const one: Entry = entry; one.key.trim(); (partition + token).toFixed(); signal.throwIfAborted() }
+}, { attempts: 5 })
+await worker.close(); await seats.runTasks(); await seats.close()
+const account: Readonly<SystemAccount> = seats.account
+const ready: boolean = seats.status().ready
+const checked: Checked = await checkRule(rule, { redisUrl, commands: (random) => ['hold', random() < 0.5 ? 1 : 2], runs: 10, seed: 1 })
+const error = new FreshetError('RULE_FAILED', 'x')
+// @ts-expect-error: no text
+await seats.submit({ rule: 'seat', key: 'a', args: [7] })
+// @ts-expect-error: no such durability
+await openSystem(definition, { redisUrl, durability: 'db' })
+// @ts-expect-error: no such option
+await openSystem(definition, { redisUrl, partition: 4 })
+// @ts-expect-error: no such part
+const wrong: System = { name: 'seats', rules: {}, routes: {} }
+// @ts-expect-error: counters are read only
+account.accepted = 0
+// @ts-expect-error: what is inside
+seats.admission
+export { holder, accepted, seq, version, isReplay, name, ready, checked, error, wrong }
+`
+
 /** By file; those of the library need types of Node, those of the client need none. */
-export const LIBRARY_PROGRAMS = { 'program.mts': LIBRARY, 'program-json.mts': JSON_VALUES, 'program-commonjs.cts': COMMON_JS }
+export const LIBRARY_PROGRAMS = {
+  'program.mts': LIBRARY, 'program-json.mts': JSON_VALUES, 'program-commonjs.cts': COMMON_JS, 'program-systems.mts': SYSTEMS
+}
 export const CLIENT_PROGRAMS = { 'program-following.mts': FOLLOWING }

@@ -46,11 +46,11 @@ function declarationOf (name) {
   return declarations[name]
 }
 
-/** @returns {(name: string) => string} of any file that the two entries of the package need: all of them take seconds */
+/** @returns {(name: string) => string} of any file that the entries of the package need: all of them take seconds */
 function emitter () {
   const { options } = ts.convertCompilerOptionsFromJson(
     JSON.parse(ts.sys.readFile(join(ROOT, 'jsconfig.json')) ?? '').compilerOptions, ROOT)
-  const program = ts.createProgram([join(ROOT, 'src/index.js'), join(ROOT, 'src/client.js')],
+  const program = ts.createProgram(['index', 'client', 'systems/index'].map((name) => join(ROOT, `src/${name}.js`)),
     { ...options, composite: false, declaration: true, noCheck: true, rootDir: ROOT, outDir: join(ROOT, 'types') })
   return (name) => {
     let text = ''
@@ -101,6 +101,15 @@ for (const resolution of /** @type {const} */ (['nodenext', 'bundler'])) {
   })
 }
 
+t.test('exports name declarations first, and files that are published', async (t) => {
+  const { exports, files } = description
+  for (const [path, target] of Object.entries(exports).filter(([, one]) => typeof one === 'object')) {
+    t.same(Object.keys(target), ['types', 'default'], path)
+    t.ok(files.includes(target.types.slice(2)), target.types)
+    t.ok(files.some((/** @type {string} */ name) => target.default.startsWith(`./${name}/`)), target.default)
+  }
+})
+
 t.test('the client compiles without types of Node', async (t) => {
   const program = programOf(Object.keys(CLIENT_PROGRAMS), { ...MODULES.nodenext, skipLibCheck: true, lib: [...LIBS, 'lib.dom.d.ts'] })
   t.same(errorsOf(program), [])
@@ -115,7 +124,7 @@ t.test('the types that are published are those that the entries need, and have n
     needed.add(name)
     for (const [, to] of declarationOf(name).matchAll(/(?:from |import\()["'](\.[^"']+)\.js["']/g)) visit(join(dirname(name), `${to}.d.ts`))
   }
-  for (const { types } of [description.exports['.'], description.exports['./client']]) visit(join(types))
+  for (const { types } of [description.exports['.'], description.exports['./client'], description.exports['./systems']]) visit(join(types))
   t.same([...needed].sort(), published.toSorted())
   for (const name of published) {
     if (name.endsWith('/errors.d.ts')) continue

@@ -4,11 +4,9 @@ import { createReaderApp } from '../../readers/app.js'
 import { openFeed } from '../../src/index.js'
 import { insideOfFeed } from '../../src/inside.js'
 import { createServer, healthRoutes } from '../../src/http/index.js'
-import {
-  createAdmissionMetrics, createConsumerMetrics, createOrderMetrics, createPriceMetrics, createPriceReplyMetrics, createReaderRegistry,
-  createStoreMetrics, createWriterMetrics
-} from '../../src/metrics/index.js'
+import { createAdmissionMetrics, createConsumerMetrics, createReaderRegistry, createWriterMetrics } from '../../src/metrics/index.js'
 import { createDeployment } from '../../src/store/deployment.js'
+import { loadSystems } from '../../src/systems/list.js'
 import { createQueries } from '../../src/view/queries.js'
 import { createViews } from '../../src/view/views.js'
 import { createGatewayApp } from '../../writers/gateway/app.js'
@@ -45,7 +43,8 @@ export async function createReaderMetrics (t, { redisUrl, deadlineMs = 2000 }) {
   })
   t.teardown(() => views.close())
   const registry = createReaderRegistry(deployment, views.figures)
-  for (const create of [createAdmissionMetrics, createPriceReplyMetrics, createStoreMetrics]) create(registry)
+  createAdmissionMetrics(registry)
+  for (const { metrics } of await loadSystems()) metrics?.reader?.(registry)
   const app = createReaderApp({ queries: views, registry, maxStaleMs: 10_000, caps: { maxStreams: 10, maxStreamsPerToken: 1 } })
   t.teardown(() => app.close())
   await app.ready()
@@ -80,7 +79,7 @@ export async function createGatewayMetrics (t, { redisUrl, deadlineMs = 2000 }) 
     log: silentLog
   })
   const { signal } = new AbortController()
-  const systems = openSystems(settings, { primaryUrl: redisUrl, registry: metrics.registry, log: silentLog, signal })
+  const systems = openSystems(settings, await loadSystems(), { primaryUrl: redisUrl, registry: metrics.registry, log: silentLog, signal })
   const app = createGatewayApp({
     feeds, status: metrics.status, settings, stopping: new AbortController().signal, registry: metrics.registry
   })
@@ -118,8 +117,7 @@ async function createConsumersRegistry (t) {
   const registry = new Registry()
   createAdmissionMetrics(registry)
   createConsumerMetrics(registry, () => [])
-  createPriceMetrics(registry)
-  createOrderMetrics(registry)
+  for (const { metrics } of await loadSystems()) metrics?.consumers?.(registry)
   const app = createServer({ registry, security: null })
   app.register(healthRoutes, { status: () => ({ ready: true, reasons: [], nodes: [] }), registry })
   t.teardown(() => app.close())

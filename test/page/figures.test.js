@@ -167,6 +167,8 @@ wholeTest('the page', needsBrowser, async (t) => {
     await page.goBack()
     await eventually(async () => (await feeds()).length === 60)
     t.match(page.url(), /\?all$/)
+    await page.goto(page.url().replace('?all', '?feed=nofeed'))
+    await shows('all', /^All feeds \(60\)$/)
     t.same(withoutRefusals(faults), [])
   })
 

@@ -128,6 +128,11 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     })
   }
 
+  await t.test('no cache keeps a stream, and no proxy compresses it', async (t) => {
+    const { headers } = await openLive(t, reader.url, '/v1/feeds/odd/live')
+    t.equal(headers['cache-control'], 'no-store, no-transform')
+  })
+
   await t.test('errors before the stream', async (t) => {
     const refusal = async (/** @type {string} */ path) => {
       const response = await fetch(`${reader.url}/v1/feeds/${path}`)

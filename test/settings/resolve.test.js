@@ -4,7 +4,7 @@ import { SETTINGS, SettingsInvalid, flagOf, resolve, optionsOf, resolveOptions }
 const WRITER = { command: 'writer', layouts: ['ids', 'values'], acks: ['primary'] }
 const READER = { ...WRITER, command: 'reader' }
 const COMMANDS = ['start', 'demo', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'consumers', 'dead-letters', 'exchanges',
-  'experiment', 'orders', 'payments', 'plan', 'top', 'library']
+  'experiment', 'orders', 'payments', 'plan', 'library']
 
 /**
  * @param {string[]} argv
@@ -97,15 +97,14 @@ for (const [name, texts] of REFUSED) {
   })
 }
 
-t.test('url accepts only the address of a reader, without a password', async (t) => {
+t.test('gatewayUrl accepts only the address of a gateway, without a password', async (t) => {
   for (const text of ['', 'reader', '127.0.0.1:8080', 'redis://host', 'http://', 'http://user:password@host', 'http://host?a=b',
     'http://host#a']) {
-    const { faults } = faultsOf([`--url=${text}`], {}, { ...WRITER, command: 'top' })
+    const { faults } = faultsOf([`--gateway-url=${text}`], {}, READER)
     t.equal(faults.length, 1, text)
-    t.match(faults[0], /^url: .* \(--url\); expected http:\/\/host\[:port\], or https/)
+    t.match(faults[0], /^gatewayUrl: .* \(--gateway-url\); expected http:\/\/host\[:port\], or https/)
   }
-  t.match(resolve(['--url', 'https://host/behind/a/proxy'], {}, { ...WRITER, command: 'top' }),
-    { url: 'https://host/behind/a/proxy', feed: null, once: false })
+  t.equal(resolve(['--gateway-url', 'https://host/behind/a/proxy'], {}, READER).gatewayUrl, 'https://host/behind/a/proxy')
 })
 
 t.test('an origin has a scheme and a host, and no path', async (t) => {
@@ -147,7 +146,7 @@ t.test('a command does not take the flags of another', async (t) => {
 })
 
 t.test('an unknown variable is a fault for every command', async (t) => {
-  for (const command of ['writer', 'reader', 'top']) {
+  for (const command of ['writer', 'reader', 'feed']) {
     t.same(faultsOf([], { FRESHET_XYZ: '5' }, { ...WRITER, command }).faults,
       ['FRESHET_XYZ (environment) is unknown; docs/settings.md lists the variables'])
   }
@@ -203,7 +202,7 @@ t.test('replicas from the environment need a primary too, except for commands th
     t.match(faultsOf([], env, { ...WRITER, command }).faults, [/^replicaUrl: \(FRESHET_REPLICA_URL\); expected only with --redis-url/])
   }
   t.ok(resolve([], { ...env, FRESHET_REDIS_URL: 'redis://p:1' }, READER))
-  for (const command of ['top', 'servers', 'experiment']) t.ok(resolve([], env, { ...WRITER, command }))
+  for (const command of ['servers', 'experiment']) t.ok(resolve([], env, { ...WRITER, command }))
 })
 
 for (const [title, argv, known, fault] of TOGETHER) {
@@ -246,6 +245,8 @@ t.test('options of the library go through the same table', async (t) => {
       /^batchItems: 0 \(option\); expected an integer from 1/, /^redisUrl is missing/]
   })
   t.throws(() => resolveOptions({ redisUrl, layout: 'values', windowMs: 0, maxItems: 0 }, rest), { message: /keeps every version/ })
+  t.throws(() => resolveOptions({ redisUrl, compress: 'brotli' }, rest),
+    { message: 'compress: brotli (option); expected only with layout segments, which stores batches' }, 'options are named, not flags')
 })
 
 t.test('the options of openFeed are taken from the settings of a writer, without unset ones', async (t) => {

@@ -88,7 +88,7 @@ t.test('--a and --b have no variable; they and a rate belong to ad-hoc', async (
 })
 
 t.test('the help of experiments writes every flag with two dashes, in one column', async (t) => {
-  const text = await help(EXPERIMENT, 'Usage: x')
+  const text = await help(EXPERIMENT, 'Usage: x', ['--help', 'all'])
   t.match(text, /^ {2}--a {2,}Ad-hoc: settings of the baseline/m)
   t.match(text, /^ {2}--b {2,}Ad-hoc: settings to compare/m)
   t.notMatch(text, /^ *-[a-z]/m)

@@ -1,5 +1,5 @@
 /** The database: errors, deadlines, the pool, migrations, on a real PostgreSQL. */
-import { mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -18,6 +18,7 @@ process.env.PATH = closed
 const server = await startDatabase(t)
 process.env.PATH = PATH
 const DEADLINE_MS = 1000
+const AUCTIONS = new URL('../../src/systems/auctions/migrations/', import.meta.url)
 
 /** @param {import('tap').Test} t @param {{ url?: string, max?: number }} [options] */
 function open (t, { url = server.url, max = 2 } = {}) {
@@ -127,15 +128,19 @@ t.test('the wait for a connection is bounded, and counted', async (t) => {
   t.match(database.figures(), { total: 1, idle: 1, waiting: 0 })
 })
 
-t.test('migrations run once, also when two processes begin at once; a changed one is refused', async (t) => {
+t.test('migrations of each system run once, also when two processes begin at once; one that differs is refused', async (t) => {
   const [one, other] = [open(t), open(t)]
-  const done = await Promise.all([migrate(one), migrate(other)])
-  t.same(done.flat(), ['001-orders-and-bids.sql', '002-sagas.sql', '003-open-products.sql', '004-system-secrets.sql'])
-  t.same(await migrate(one), [])
+  const done = await Promise.all([migrate(one, [AUCTIONS]), migrate(other, [AUCTIONS])])
+  t.same(done.flat(), ['auctions-001-bids.sql', 'engine-001-systems.sql'])
+  t.same(await migrate(one, [AUCTIONS]), [])
+  t.same(await migrate(one), [], 'a process that does not serve a system does not need its files')
   const folder = await mkdtemp(join(tmpdir(), 'freshet-migrations-'))
   t.teardown(() => rm(folder, { recursive: true }))
-  await writeFile(join(folder, '001-orders-and-bids.sql'), 'SELECT 1')
-  await t.rejects(migrate(one, pathToFileURL(`${folder}/`)), { code: 'DATABASE_DIFFERS', exitStatus: 2, message: /001-orders-and-bids/ })
+  const differs = { code: 'DATABASE_DIFFERS', exitStatus: 2, message: /auctions-001-bids/ }
+  await writeFile(join(folder, 'auctions-001-bids.sql'), 'SELECT 1')
+  await t.rejects(migrate(one, [pathToFileURL(`${folder}/`)]), differs)
+  await rename(join(folder, 'auctions-001-bids.sql'), join(folder, 'auctions-000-before.sql'))
+  await t.rejects(migrate(one, [pathToFileURL(`${folder}/`)]), differs, 'a later version has made tables of this system')
 })
 
 t.test('the embedded one gives other users of the machine nothing, and who has its password no more than its database', async (t) => {

@@ -4,6 +4,7 @@ import t from 'tap'
 import { LAB_COMMANDS, LAB_PREFIX, LAB_USER } from '../../lab/servers/commands.js'
 import { openReader } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
+import { openSystem } from '../../src/systems/index.js'
 import { COMMANDS, ROLES, USERS, commandName, permissions, permissionsFor, rowsOf } from '../../src/store/commands.js'
 import { endOfMain } from '../bin/in-process.js'
 import { endOf } from '../commands.js'
@@ -69,6 +70,16 @@ for (const engine of engines) {
       await send('POST', 'sales/q/pause')
       t.equal(await service.stop(), 0)
     }
+
+    /** A rule of a user that never ends. */
+    async function stopRule () {
+      await control.send('CONFIG', 'SET', 'busy-reply-threshold', 100)
+      const system = await openSystem({ name: 'never', rules: { ends: { lua: 'return function () while true do end end' } } },
+        { redisUrl: urlOf('writer') })
+      await t.rejects(system.submit({ rule: 'ends', key: 'a', args: [] }), { code: 'RULE_FAILED', isStopped: true })
+      await system.close()
+    }
+
     const known = (/** @type {import('../../src/store/commands.js').CommandRow} */ { isWithMsetex }) => engine.hasMsetex || !isWithMsetex
 
     /** @param {string} role @param {string[]} words */
@@ -178,6 +189,11 @@ for (const engine of engines) {
       t.equal((await gateway.remove('/v1/feeds/posted/items/a')).status, 200)
       await eventually(async () => (await seen()).includes('EXISTS'))
       const asJson = { 'content-type': 'application/json' }
+      const put = (/** @type {object} */ fields) => gateway.send('PUT', '/v1/feeds/put', JSON.stringify(fields), asJson)
+      t.match(await put({}), { status: 201, json: { windowMs: 60_000 } })
+      t.match(await put({ windowMs: 3_600_000 }), { status: 503, json: { code: 'NOT_READY', detail: /the user may not run SCAN/i } })
+      t.match(await put({ windowMs: 60_000 }), { status: 200, json: { windowMs: 60_000 } }, 'nothing was changed')
+      t.match(await put({ windowMs: 1000 }), { status: 200, json: { windowMs: 1000 } }, 'the gateway is as before')
       const terms = { startPrice: 1, minIncrement: 1, closeAt: Date.now() + 600_000, currency: 'EUR' }
       t.equal((await gateway.send('PUT', '/v1/auctions/a', JSON.stringify(terms), asJson)).status, 201)
       await control.send('SCRIPT', 'FLUSH')
@@ -190,6 +206,7 @@ for (const engine of engines) {
       // a writer removes its heartbeat when it closes
       await cut.close({ drainMs: 1000 })
       await eventually(async () => (await seen()).includes('HDEL'))
+      await stopRule()
       t.same(await seen(), expected('writer'))
       t.equal(await gateway.service.stop(), 0)
     })
@@ -198,6 +215,8 @@ for (const engine of engines) {
       const deep = await openWriterFor(t, { redisUrl: primary.url, feed: 'deep', layout: 'segments' })
       for (let i = 0; i < 25_000; i++) deep.pipeline.append(Buffer.from(`id-${i}`), now, Buffer.from('v'))
       await deep.close({ drainMs: 10_000 })
+      // the gateway above was refused a longer window
+      await control.send('ACL', 'LOG', 'RESET')
       await forget()
       const served = await startReader(t, { redisUrl: urlOf('reader') })
       await eventually(async () => (await served.get('/v1/auctions/a')).json.bids === 1)
@@ -266,6 +285,7 @@ for (const engine of engines) {
         return ended.stdout
       }
       t.match(await run('doctor'), /admin +has all permissions$/m)
+      t.match(await run('feed', 'create', 'created'), /"created"/)
       t.match(await run('feed', 'list'), /"large"/)
       await run('feed', 'show', 'large')
       await run('feed', 'set', 'large', '--window-ms', '120000')

@@ -8,7 +8,6 @@ import t from 'tap'
 import { main as deadLetters } from '../../bin/dead-letters.js'
 import { main as feed } from '../../bin/feed.js'
 import { main as plan } from '../../bin/plan.js'
-import { main as top } from '../../bin/top.js'
 import { openReader } from '../../src/index.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, freePort, startServer } from '../servers.js'
@@ -44,7 +43,6 @@ for (const engine of await scopedEngines()) {
     const url = await startSentinel(t, engine)
     await connectFor(t, url, { isChecked: false })
     await expectRefusal(t, url, 'SENTINEL_UNSUPPORTED')
-    await t.rejects(top({ argv: ['--once', '--url', url.replace('redis', 'http')], env: {} }), { message: /speaks no HTTP/ })
   })
 
   t.test(`${engineName(engine)}, a node of a cluster that has all slots`, async (t) => {

@@ -1,157 +1,211 @@
 /**
  * One system in a process of consumers: leases, scheduled tasks, and rows in the database.
  *
- *     partition taken -> tasks when they are due, or when an entry wakes them
- *                     -> entries of its outbox -> rows, or another store, then the cursor
+ *     partition taken -> tasks when they are due, or when an entry triggers them
+ *                     -> entries of its outbox -> rows, another store, Kafka: each with a cursor of its own
  *                     -> another primary? -> what was lost is restored
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { admissionKey, createAdmission } from '../../src/admission/index.js'
+import { admissionKey, createAdmission, openConfirms } from '../../src/admission/index.js'
 import {
-  consume, consumeBatches, createDeadLetters, createKafkaTransport, createOutboxReader, createOwnership, lagOf
+  consume, consumeBatches, createDeadLetters, createKafkaEffect, createOutboxReader, createOwnership, lagOf
 } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
 import { createRoutes } from '../../src/store/index.js'
-import { sagaIdOf, SYSTEM as ORDERS } from '../../src/systems/orders/index.js'
+import { durabilityOf, hasReplicas } from '../confirms.js'
+import { eachSecond } from '../each-second.js'
+import { followTriggers } from './triggers.js'
 import { untilUp } from './until-up.js'
-import { followWakes } from './wakes.js'
 
 const LOOK_EVERY_MS = 250
 /** attempts, which follow one another after up to 5 s */
 const LOG_EVERY = 10
 
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
-/** @typedef {Parameters<import('../../src/consumers/index.js').DeadLetters['bury']>[1] & { correlationId?: string }} Letter */
+/** @typedef {import('../../src/systems/inside.js').System} System */
+/** @typedef {import('../../src/systems/inside.js').ConsumerParts} ConsumerParts */
 
 /**
- * @param {string} system @param {any} settings
- * @param {{ id: string, primaryUrl: string, database: import('../../src/sql/index.js').Database | null,
- *   migrated: Promise<void>,
- *   dutiesOf: typeof import('./systems.js').DUTIES, leaseMs?: number,
- *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
- *   ownMetrics: import('./systems.js').OwnMetrics, log: import('pino').Logger, signal: AbortSignal,
- *   fail: (error: Error) => void, onWait: (error: Error & { code?: string }) => void }} parts `id`: of this process; `database`: null = no
- *   rows are written; `migrated`: when it can take them; `dutiesOf` each system; `onWait`: why it cannot be opened yet
+ * @param {System} definition @param {any} settings
+ * @param {Pick<ConsumerParts, 'id' | 'database' | 'log' | 'signal' | 'fail'> & { primaryUrl: string, migrated: Promise<void>,
+ *   leaseMs?: number, metrics: import('../../src/metrics/index.js').AdmissionMetrics &
+ *   import('../../src/metrics/index.js').ConsumerMetrics, ownMetrics: any, onWait: (error: Error & { code?: string }) => void }} parts
+ *   `migrated`: when the database can take rows; `ownMetrics` of the system; `onWait`: why it cannot be opened yet
  * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be used
  */
-export async function openSystem (system, settings, parts) {
-  const { id, primaryUrl, database, migrated, dutiesOf, leaseMs, metrics, log, signal, onWait } = parts
+export async function openSystem (definition, settings, parts) {
+  const { id, primaryUrl, database, migrated, leaseMs, metrics, ownMetrics, log, signal, onWait } = parts
+  const { name: system } = definition
   const { keyPrefix, deadlineMs, systemPartitions: partitions, kafkaBrokers } = settings
+  const kafka = kafkaBrokers?.length > 0 ? await createKafkaEffect({ brokers: kafkaBrokers, system, partitions }) : null
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
-  const admission = openAdmission(system, settings, { route: routes.route, database, metrics })
+  const admission = openAdmission(definition, settings, { route: routes.route, database, metrics })
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
-  const { bury, noteFailure } = createNotes({ system, letters, metrics, log })
+  const { bury, noteFailure } = createNotes({ definition, letters, metrics, log })
   await routes.opened.catch(() => {})
   const words = `${system} waits until it can be opened`
-  const duties = await untilUp(openDuties, { signal, log, words, onWait }).catch(async (error) => {
-    await routes.close()
+  const { openConfirm, close: closeOwn } = openOwn(definition, settings, { ...parts, admission, connectionOf })
+  const handlers = await untilUp(openHandlers, { signal, log, words, onWait }).catch(async (error) => {
+    await Promise.all([routes.close(), closeOwn()])
     throw error
   })
-  const effect = (database && duties.rows) ?? duties.batches ?? null
-  const outbox = effect && createRoutes({ primaryUrl, name: `${id}:${system}:outbox`, deadlineMs })
+  const rows = database && handlers.rows
+  /** @typedef {Omit<Parameters<typeof consumeBatches>[0], 'effect'>} Place */
+  const effects = [
+    ...rows ? [openEffect(rows.name, (place) => writeRows(place, database, rows), handlers.pauseMs)] : [],
+    ...[rows ? null : handlers.batches, kafka].flatMap((effect) =>
+      effect ? [openEffect(effect.name, (place) => consumeBatches({ ...place, effect }))] : [])
+  ]
 
-  async function openDuties () {
+  /**
+   * An effect reads the outboxes at its own pace.
+   * @param {string} name @param {(place: Place) => Promise<void>} run @param {number} [pauseMs]
+   */
+  function openEffect (name, run, pauseMs) {
+    const outbox = createRoutes({ primaryUrl, name: `${id}:${system}:outbox:${name}`, deadlineMs })
+    const reader = createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, pauseMs, log })
+    return { name, run, reader, close: () => reader.close().then(outbox.close) }
+  }
+
+  async function openHandlers () {
     routes.route(0)
     await admission.agreed()
-    return dutiesOf[system]({ ...parts, settings, admission, connectionOf, bury, owned: () => ownership.owned })
+    const { fail } = parts
+    const owned = () => ownership.owned
+    return definition.consumers({
+      id, admission, connectionOf, database, metrics: ownMetrics, counters: metrics, bury, openConfirm, owned, settings, signal, fail, log
+    })
   }
+
   /** by partition @type {Map<number, () => void>} */
   const wakers = new Map()
-  const waking = duties.wakes
-    ? followWakes({ primaryUrl, name: `${id}:${system}:wakes`, deadlineMs, keyOf, partitions, wakes: duties.wakes, wakers, log })
+  const { triggers } = handlers
+  const waking = triggers
+    ? followTriggers({ primaryUrl, name: `${id}:${system}:triggers`, deadlineMs, keyOf, partitions, triggers, wakers, log })
     : null
-  const direct = outbox && createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, pauseMs: duties.pauseMs, log })
-  const reader = direct && kafkaBrokers?.length > 0
-    ? await createKafkaTransport({ brokers: kafkaBrokers, system, partitions, outbox: direct, log })
-    : direct
 
   /** @param {import('../../src/consumers/index.js').Owned} owned */
   async function work (owned) {
     const { partition, signal } = owned
     const connection = () => connectionOf(partition)
     const key = keyOf(partition)
-    const running = [
-      runTasks({ connection, key, run: duties.run, signal, onWake: (wake) => wakers.set(partition, wake) })
-        .finally(() => wakers.delete(partition))
-    ]
-    if (reader) {
-      const place = {
-        owned,
-        connection,
-        key,
-        reader,
-        metrics: { ...metrics, failed: noteFailure.bind(null, partition) },
-        bury: bury.bind(null, partition)
-      }
-      if (database && duties.rows) running.push(writeRows(place, database, duties.rows))
-      else if (duties.batches) running.push(consumeBatches({ ...place, effect: duties.batches }))
+    const running = [aborted(signal)]
+    if (handlers.run) {
+      running.push(runTasks({ connection, key, run: handlers.run, signal, onWake: (wake) => wakers.set(partition, wake) })
+        .finally(() => wakers.delete(partition)))
     }
-    if (duties.onPrimary) {
-      running.push(onEachPrimary(owned, { idOf: () => routes.route(partition).replicationId, run: duties.onPrimary, log }))
+    const place = {
+      owned,
+      connection,
+      key,
+      metrics: { ...metrics, failed: noteFailure.bind(null, partition) },
+      bury: bury.bind(null, partition)
+    }
+    for (const { run, reader } of effects) running.push(run({ ...place, reader }))
+    if (handlers.onPrimary) {
+      running.push(onEachPrimary(owned, { idOf: () => routes.route(partition).replicationId, run: handlers.onPrimary, log }))
     }
     await Promise.all(running)
   }
 
   /**
-   * @param {Omit<Parameters<typeof consume>[0], 'system' | 'effect' | 'database'>} place
-   * @param {import('../../src/sql/index.js').Database} rows @param {import('../../src/consumers/index.js').SqlEffect} effect
+   * @param {Place} place
+   * @param {import('../../src/sql/index.js').Database} database @param {import('../../src/consumers/index.js').SqlEffect} effect
    */
-  async function writeRows (place, rows, effect) {
+  async function writeRows (place, database, effect) {
     await Promise.race([migrated, aborted(place.owned.signal)])
-    if (!place.owned.signal.aborted) await consume({ ...place, system, effect, database: rows })
+    if (!place.owned.signal.aborted) await consume({ ...place, system, effect, database })
   }
 
   const leastToken = database ? (/** @type {number} */ partition) => tokenIn(database, system, partition) : undefined
   const ownership = createOwnership({ id, partitions, connectionOf, keyOf, log, work, leastToken, leaseMs })
 
   return {
-    figures: {
-      owned: () => ownership.owned,
-      lagMs: async () => effect === null
-        ? 0
-        : Math.max(0, ...await Promise.all(ownership.owned.map((partition) =>
-          lagOf(connectionOf(partition), keyOf(partition), effect.name)))),
-      deadLetters: async () => (await Promise.all(ownership.owned.map(letters.count))).reduce((sum, n) => sum + n, 0)
-    },
+    figures: figuresOf({
+      ownership, effects: [...effects.map(({ name }) => name), ...handlers.effects ?? []], letters, connectionOf, keyOf
+    }),
 
     async close () {
       await ownership.close()
-      await Promise.all([reader?.close(), waking?.close(), duties.close?.()])
-      await Promise.all([routes.close(), outbox?.close()])
+      await Promise.all([...effects.map((effect) => effect.close()), waking?.close(), handlers.close?.(), closeOwn()])
+      await Promise.all([routes.close(), kafka?.close()])
     }
   }
 }
 
 /**
- * @param {string} system @param {any} settings
- * @param {Pick<Parameters<typeof createAdmission>[0], 'route' | 'metrics'> & Pick<Parameters<typeof openSystem>[2], 'database'>} parts
+ * @param {System} definition @param {any} settings
+ * @param {Pick<Parameters<typeof createAdmission>[0], 'route' | 'metrics'> & Pick<ConsumerParts, 'database'>} parts
  */
-function openAdmission (system, settings, { database, ...parts }) {
+function openAdmission ({ name: system, keepsSecret, keepsUnread: isRead }, settings, { database, ...parts }) {
   const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, batches } = settings
-  const isOfOrders = system === ORDERS
-  const keeping = isOfOrders && database
+  const keeping = keepsSecret && database
     ? { keepSecret: (/** @type {string} */ secret) => keepSecret(database, system, secret) }
     : {}
   const options = { keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, batches: batches !== 'no' }
-  return createAdmission({ ...options, isRead: isOfOrders, ...keeping, ...parts })
+  return createAdmission({ ...options, isRead, ...keeping, ...parts })
+}
+
+/**
+ * @param {{ ownership: { owned: number[] }, effects: string[], letters: import('../../src/consumers/index.js').DeadLetters,
+ *   keyOf: (partition: number) => (part: string) => string } & Pick<ConsumerParts, 'connectionOf'>} parts `effects`: their names
+ * @returns {import('../../src/metrics/index.js').ConsumerFigures}
+ */
+const figuresOf = ({ ownership, effects, letters, connectionOf, keyOf }) => ({
+  owned: () => ownership.owned,
+  lagMs: async () => Math.max(0, ...await Promise.all(ownership.owned.flatMap((partition) =>
+    effects.map((name) => lagOf(connectionOf(partition), keyOf(partition), name))))),
+  deadLetters: async () => (await Promise.all(ownership.owned.map(letters.count))).reduce((sum, n) => sum + n, 0)
+})
+
+/**
+ * What some systems need besides: confirms of what they decide, and a secret that outlives the servers.
+ * @param {System} definition @param {any} settings
+ * @param {Pick<ConsumerParts, 'id' | 'admission' | 'connectionOf' | 'log'> & { primaryUrl: string }} parts
+ */
+function openOwn (definition, { durability, deadlineMs, ackWithinMs: waitMs }, { id, admission, connectionOf, primaryUrl, log }) {
+  const { name: system, keepsSecret } = definition
+  const { keyOf, partitions, refresh } = admission
+  const stopKeeping = keepsSecret
+    ? eachSecond(refresh, ({ code, message }) =>
+      log.warn({ system, code, reason: message }, 'the secret cannot be compared with the one that the database keeps'))
+    : () => {}
+  /** @type {ReturnType<typeof openConfirms>} */
+  let confirms = null
+  return {
+    /** Confirms of each partition, as gateways do it. @type {ConsumerParts['openConfirm']} */
+    async openConfirm () {
+      const wanted = durabilityOf(definition, durability, await hasReplicas(connectionOf(0)))
+      const opened = confirms ??= openConfirms({
+        primaryUrl, name: `${id}:${system}:confirm`, keyOf, durability: wanted, deadlineMs, waitMs
+      })
+      if (!opened) return async () => {}
+      const all = Array.from({ length: partitions }, (_, partition) => opened.of(partition))
+      return (partition) => all[partition]()
+    },
+
+    async close () {
+      stopKeeping()
+      await confirms?.close()
+    }
+  }
 }
 
 /**
  * What fails, and what fails for good.
- * @param {{ system: string, letters: import('../../src/consumers/index.js').DeadLetters,
+ * @param {{ definition: System, letters: import('../../src/consumers/index.js').DeadLetters,
  *   metrics: Pick<import('../../src/metrics/index.js').ConsumerMetrics, 'buried' | 'failed'>, log: import('pino').Logger }} parts
  */
-const createNotes = ({ system, letters, metrics, log }) => ({
-  /** @param {number} partition @param {Letter} letter */
+const createNotes = ({ definition: { name: system, logged }, letters, metrics, log }) => ({
+  /** @type {ConsumerParts['bury']} */
   bury (partition, letter) {
     metrics.buried()
     const { consumer, entry: { id, key }, reason, correlationId } = letter
-    const sagaId = system === ORDERS ? sagaIdOf(key) : undefined
-    log.error({ system, consumer, key, sagaId, correlationId, entry: id, reason }, 'dead letter')
+    log.error({ system, consumer, key, ...logged?.(key), correlationId, entry: id, reason }, 'dead letter')
     return letters.bury(partition, letter)
   },
 

@@ -2,14 +2,11 @@
  * The fastify app of the gateway: items over HTTP into feeds. It never listens; ../gateway.js does.
  */
 import { FreshetError } from './errors.js'
-import { createBodyRoom, createLimit, createServer, describeRoutes, healthRoutes } from '../../src/http/index.js'
+import { commandRoutes, createBodyRoom, createLimit, createServer, describeRoutes, healthRoutes } from '../../src/http/index.js'
 import { createIngest } from './ingest.js'
-import { auctionRoutes } from './routes/auctions.js'
 import { deadLetterRoutes } from './routes/dead-letters.js'
+import { feedRoutes } from './routes/feeds.js'
 import { itemRoutes } from './routes/items.js'
-import { orderRoutes } from './routes/orders.js'
-import { priceRoutes } from './routes/prices.js'
-import { saleRoutes } from './routes/sales.js'
 
 /** more than a response may take, so that a waiting connection is not closed as stalled */
 const STALL_SPARE_MS = 25_000
@@ -19,30 +16,39 @@ const BODIES_BYTES = 64 * 1024 * 1024
 
 const MAX_REQUESTS = 1000
 
+const ROOT = /** @type {any} */ ({ config: { access: 'public' }, schema: { hide: true } })
+const ABOUT = `This is a gateway of Freshet. It accepts items and commands, for example
+
+    curl THIS_ADDRESS/v1/feeds/positions/items -H 'Content-Type: application/json' -d '{"id":"bus-7","value":{"stop":12}}'
+
+/docs lists all routes. A reader, at another address, has the pages and serves what is stored.
+`
+
 const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stopping'], nodes: [] })
 
 /**
- * @param {{ feeds: import('./feeds.js').Feeds, auctions?: import('../../src/systems/auctions/index.js').Auctions,
- *   sales?: import('../../src/systems/sales/index.js').Sales, prices?: import('../../src/systems/prices/index.js').Prices,
- *   orders?: import('../../src/systems/orders/index.js').Orders,
- *   letters?: Record<string, () => Promise<import('../../src/consumers/index.js').DeadLetters>>,
+ * @param {{ feeds: import('./feeds.js').Feeds, putFeed?: import('./routes/feeds.js').Put, systems?: import('./systems.js').Systems['all'],
  *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, stopping: AbortSignal,
- *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number, paymentSecret?: string | null },
+ *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number },
  *   security?: import('../../src/http/index.js').Security | null, registry: import('prom-client').Registry,
  *   logger?: import('fastify').FastifyBaseLogger, clock?: () => number,
  *   maxRequests?: number, maxBodiesBytes?: number }} options `stopping`: new requests are refused
  * @returns {import('fastify').FastifyInstance}
  */
 export function createGatewayApp ({
-  feeds, auctions, sales, prices, orders, letters, status, stopping, settings, security = null, registry, logger, clock = Date.now,
-  maxRequests = MAX_REQUESTS, maxBodiesBytes
+  feeds, putFeed, systems = [], status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS,
+  maxBodiesBytes
 }) {
   const app = createServer({ registry, logger, security })
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))
   const limit = createLimit(registry, maxRequests)
   const room = createBodyRoom(maxBodiesBytes ?? 2 * settings.inFlightBytes + BODIES_BYTES)
   const bodies = { maxBytes: Number(app.initialConfig.bodyLimit), room }
-  describeRoutes(app, { title: 'Freshet gateway', description: 'Items into fast feeds.', security })
+  const tags = systems.map(({ definition }) => definition.name)
+  describeRoutes(app, { title: 'Freshet gateway', description: 'Items into fast feeds.', tags, security })
+  app.register(async (about) => {
+    about.get('/', ROOT, (_request, reply) => reply.type('text/plain; charset=utf-8').send(ABOUT))
+  })
   app.register(healthRoutes, { status: () => stopping.aborted ? STOPPING : status(), registry })
   /** @param {import('fastify').FastifyInstance} commands routes that change something */
   function guard (commands) {
@@ -60,18 +66,18 @@ export function createGatewayApp ({
     guard(items)
     items.register(itemRoutes, { feeds, bodies, clock, ingest: createIngest({ ...settings, feeds, log: app.log }) })
   })
-  /** @param {(commands: import('fastify').FastifyInstance) => void} register */
-  const guarded = (register) => app.register(async (commands) => {
-    guard(commands)
-    register(commands)
-  })
-  if (auctions) guarded((commands) => commands.register(auctionRoutes, { auctions, room }))
-  if (sales) guarded((commands) => commands.register(saleRoutes, { sales, room }))
-  if (prices) guarded((commands) => commands.register(priceRoutes, { prices, room }))
-  if (orders) {
-    const paymentSecret = settings.paymentSecret ?? null
-    guarded((commands) => commands.register(orderRoutes, { orders, room, paymentSecret, clock }))
+  if (putFeed) {
+    app.register(async (routes) => {
+      guard(routes)
+      routes.register(feedRoutes, { put: putFeed, room })
+    })
   }
-  if (letters) guarded((commands) => commands.register(deadLetterRoutes, { letters }))
+  for (const { definition: { name, commands }, own, letters } of systems) {
+    app.register(async (routes) => {
+      guard(routes)
+      routes.register(commandRoutes, { name, commands, own: own.commands, room })
+      routes.register(deadLetterRoutes, { name, open: letters })
+    })
+  }
   return app
 }

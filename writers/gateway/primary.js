@@ -5,10 +5,10 @@
  * When the primary refuses a command (ACL), the connection is closed, and that command must succeed before the primary
  * counts as reachable again. Otherwise a primary that accepts the login but refuses every command would seem ready.
  */
-import { namesKey, readDefinition } from '../../src/feeds/index.js'
+import { namesKey, putFeed, readDefinition } from '../../src/feeds/index.js'
 import { publicReason } from '../../src/errors.js'
 import { expectPrimary } from '../../src/pipeline/index.js'
-import { createPrimaries, watchNodes } from '../../src/store/index.js'
+import { createPrimaries, openPrimaries, watchNodes } from '../../src/store/index.js'
 
 /** without traffic, only this check notices that the primary is silent or was demoted */
 const CHECK_MS = 1000
@@ -50,6 +50,23 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
 
     /** The stored definition of a feed. @param {string} feed @throws {import('../../src/errors.js').FreshetError} FEED_UNKNOWN, SERVER_LOST */
     definition: async (feed) => readDefinition(primaries.router, keyPrefix, feed),
+
+    /**
+     * Creates a feed, or changes its retention.
+     * @param {Parameters<typeof putFeed>[2]} wanted
+     * @throws {import('../../src/errors.js').FreshetError} FEED_DEFINITION_DIFFERS, SETTINGS_INVALID, SERVER_REFUSED (a permission),
+     *   SERVER_LOST
+     */
+    async putFeed (wanted) {
+      // on the control connection, a command that the user may not run would make the primary unusable
+      const own = await openPrimaries(primaryUrl, { name: `${name}:put`, deadlineMs })
+      try {
+        await Promise.all(own.connections.map(expectPrimary))
+        return await putFeed(own, keyPrefix, wanted)
+      } finally {
+        await own.close()
+      }
+    },
 
     /** The number of stored feeds. @returns {Promise<number>} @throws {import('../../src/errors.js').FreshetError} SERVER_LOST */
     feedCount: async () => primaries.router.send('SCARD', namesKey(keyPrefix)),

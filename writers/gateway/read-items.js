@@ -2,7 +2,7 @@
  * A body -> its items, or their faults. The whole body is read before anything is appended, and read again to append: items in
  * memory would take many times the bytes of the body.
  *
- *     [{"id":"a","ts":1,"value":{"price":1.10}}]        application/json
+ *     [{"id":"a","ts":1,"value":{"price":1.10}}]        application/json; one item may stand without the brackets
  *     {"id":"a","ts":1,"value":{"price":1.10}}          application/x-ndjson, application/jsonl: one a line
  *
  * The bytes of a value are cut out of the body (raw-json.js), so that the text is stored as it was sent.
@@ -33,7 +33,7 @@ const SPACE = 0x20
 const TAB = 0x09
 const OBJECT = 0x7b
 const ARRAY = 0x5b
-const EXPECTED_BODY = 'expected an array of items, or application/x-ndjson with one item per line'
+const EXPECTED_BODY = 'expected an array of items, one item, or application/x-ndjson with one item per line'
 const EXPECTED_LINE = 'expected one item, all of it in one line'
 const EXPECTED_DEPTH = `expected at most ${MAX_DEPTH} arrays and objects within each other in a value`
 const MAX_SHOWN_CHARS = 64
@@ -43,7 +43,7 @@ const MAX_SHOWN_CHARS = 64
  * @param {Reading} reading
  * @param {Take} take called with each item that has no fault; its value is a view of the body
  * @returns {import('./faults.js').Faults} the items are all of the body when `count` is 0
- * @throws {FreshetError} REQUEST_INVALID a body of application/json is not an array
+ * @throws {FreshetError} REQUEST_INVALID a body of application/json is neither an array nor an object
  */
 export function readItems ({ type, bytes }, reading, take) {
   const isMarked = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
@@ -57,11 +57,12 @@ function readArray (bytes, reading, take) {
   let index = -1
   try {
     const begin = skipSpace(bytes, 0)
-    const end = bytes[begin] === ARRAY
-      ? eachElement(bytes, begin, (_bytes, at) => readItem(bytes, at, { index: ++index }, reading, take, faults))
-      : endOfValue(bytes, begin)
+    const readOne = (/** @type {unknown} */ _bytes, /** @type {number} */ at) =>
+      readItem(bytes, at, { index: ++index }, reading, take, faults)
+    const first = bytes[begin]
+    const end = first === ARRAY ? eachElement(bytes, begin, readOne) : first === OBJECT ? readOne(bytes, begin) : endOfValue(bytes, begin)
     expectEnd(bytes, end)
-    if (bytes[begin] === ARRAY) return faults
+    if (first === ARRAY || first === OBJECT) return faults
     throw new FreshetError('REQUEST_INVALID', `the body is ${kindOf(scalarOf(bytes, begin, end))}; ${EXPECTED_BODY}`)
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error

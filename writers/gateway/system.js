@@ -2,47 +2,57 @@
  * One system in a gateway: its admission, rejection cache, and their connections. They begin with the first command, or when another
  * process has stored the system, so a gateway for feeds alone has one connection more and asks one key a second.
  */
-import { admissionKey, createAdmission, createRejections, systemKey } from '../../src/admission/index.js'
+import { admissionKey, createAdmission, createRejections, openConfirms, systemKey } from '../../src/admission/index.js'
 import { partitionOf } from '../../src/item/index.js'
 import { createRoutes } from '../../src/store/index.js'
-import { openConfirms } from '../confirms.js'
 import { eachSecond } from '../each-second.js'
 
 /**
+ * @typedef {import('../../src/systems/inside.js').System} System
  * @typedef {object} Parts
  * @property {ReturnType<typeof createRoutes>} routes to the primary, for commands
  * @property {string} primaryUrl @property {string} name of connections
+ * @property {() => string} durability
+ * @property {import('../../src/admission/index.js').KeepSecret} [keepSecret]
+ * @property {(entry: import('../../src/admission/index.js').Entry) => void} onEntry @property {() => boolean} hasEntries whether it is
+ *   needed
  * @property {import('../../src/metrics/index.js').AdmissionMetrics} metrics
  * @property {import('pino').Logger} log
- * @typedef {{ system: string, hasRejections: boolean, isRead?: boolean, durability: () => string,
- *   keepSecret?: import('../../src/admission/index.js').KeepSecret, isRefreshed?: boolean,
- *   onEntry?: (entry: import('../../src/admission/index.js').Entry) => void }} Kind `hasRejections`: worth a cache; `isRead`: as
- *   createAdmission; `isRefreshed`: its secret outlives the servers; `onEntry`: every event of the system
  */
 
 /** @typedef {ReturnType<typeof openSystem>} OpenSystem */
 
-/** @param {any} settings @param {Kind} kind @param {Parts} parts */
-export function openSystem (settings, kind, parts) {
+/** @param {any} settings @param {System} definition @param {Parts} parts */
+export function openSystem (settings, definition, parts) {
   const { routes } = parts
-  const key = systemKey(settings.keyPrefix, kind.system)
+  const { name: system, keepsSecret } = definition
+  const key = systemKey(settings.keyPrefix, system)
   /** @type {ReturnType<typeof openAdmission> | null} */
   let opened = null
   const open = () => {
-    if (!kind.isRefreshed) stopLooking()
-    opened ??= openAdmission(settings, kind, parts)
+    if (!keepsSecret) stopLooking()
+    opened ??= openAdmission(settings, definition, parts)
     return opened.admission
   }
   async function look () {
     if (!opened && !await routes.route(0).connection.send('EXISTS', key)) return
     const { refresh } = open()
-    if (kind.isRefreshed) await refresh()
+    if (keepsSecret) await refresh()
   }
   const stopLooking = eachSecond(look, ({ code, message }) =>
-    parts.log[kind.isRefreshed ? 'warn' : 'debug']({ system: kind.system, code, reason: message }, 'a system cannot be looked at'))
+    parts.log[keepsSecret ? 'warn' : 'debug']({ system, code, reason: message }, 'a system cannot be looked at'))
 
   return {
     open,
+
+    /** What the commands of a system need of its admission. @type {import('../../src/systems/inside.js').GatewayParts['admission']} */
+    commands: {
+      submit: (command) => open().submit(command),
+      agreed: () => open().agreed(),
+      stateOf: (key) => open().stateOf(key),
+      memberOf: (key, field) => open().memberOf(key, field)
+    },
+
     async close () {
       stopLooking()
       await opened?.close()
@@ -50,17 +60,17 @@ export function openSystem (settings, kind, parts) {
   }
 }
 
-/** @param {any} settings @param {Kind} kind @param {Parts} parts */
-function openAdmission (settings, kind, { routes, primaryUrl, name, metrics, log }) {
-  const { system, hasRejections, isRead, durability, keepSecret, onEntry } = kind
+/** @param {any} settings @param {System} definition @param {Parts} parts */
+function openAdmission (settings, { name: system, isUncached, keepsUnread: isRead }, parts) {
+  const { routes, primaryUrl, name, durability, keepSecret, onEntry, hasEntries, metrics, log } = parts
   const { keyPrefix, deadlineMs, requestMs, keepMs, maxOutbox, systemPartitions: partitions, ackWithinMs } = settings
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
   const confirms = openConfirms({
     primaryUrl, name: `${name}:${system}:confirm`, keyOf, durability: durability(), deadlineMs, waitMs: ackWithinMs
   })
-  const isCached = hasRejections && settings.rejectionCache !== 'no'
-  const outbox = isCached || onEntry ? createRoutes({ primaryUrl, name: `${name}:${system}:outbox`, deadlineMs }) : null
+  const isCached = !isUncached && settings.rejectionCache !== 'no'
+  const outbox = isCached || hasEntries() ? createRoutes({ primaryUrl, name: `${name}:${system}:outbox`, deadlineMs }) : null
   const rejections = outbox === null
     ? undefined
     : createRejections({

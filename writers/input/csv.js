@@ -83,6 +83,12 @@ function createQuoteTracker () {
 function readHeader (line) {
   const names = line.text === null ? String(line.fault) : split(line.text)
   if (typeof names === 'string') throw invalidHeader(`line ${line.place}: ${names}`)
+  const [, other] = names.length === 1 ? /([;\t|])/.exec(names[0]) ?? [] : []
+  if (other) {
+    throw new FreshetError('INPUT_INVALID', `CSV header: one column, ${JSON.stringify(names[0])}; expected commas between fields, not ` +
+      `${JSON.stringify(other)}. Save the file with commas, or convert it: python3 -c "import csv, sys; ` +
+      `csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter=${other === '\t' ? "'\\t'" : `'${other}'`}))" < FILE`)
+  }
   const seen = new Set()
   for (const name of names) {
     if (name === '') throw invalidHeader(`column ${seen.size + 1} has no name`)

@@ -4,6 +4,7 @@
 import { readTs } from '../../src/item/index.js'
 
 const MAX_SHOWN = 40
+const MAX_NAMES = 10
 
 /** @typedef {{ id: string, ts: number | null, value: Buffer }} Item `ts`: null = the record has none */
 /** @typedef {{ code: string, reason: string }} Refusal */
@@ -29,7 +30,9 @@ export function createItemReader ({ idField, tsField, valueField, replay = null 
     if (fault !== null) return refused('INPUT_INVALID', fault)
     const id = readId(findId(record))
     if (id === null) {
-      return refusal('ITEM_ID_INVALID', shownId, findId(record), 'text, a number within the safe integers, or true or false')
+      const given = findId(record)
+      if (given === undefined) return refused('ITEM_ID_INVALID', `${shownId} is missing; ${advice(record, '--id-field')}`)
+      return refusal('ITEM_ID_INVALID', shownId, given, 'text, a number within the safe integers, or true or false')
     }
     const given = findTs(record)
     const ts = given === undefined ? null : readTs(given)
@@ -40,10 +43,19 @@ export function createItemReader ({ idField, tsField, valueField, replay = null 
     if (findValue === null) return { id, ts, value: /** @type {Buffer} */ (text) }
     const value = readValue(findValue(record))
     if (value === null) {
-      return refusal('ITEM_VALUE_INVALID', shownValue, findValue(record), 'well-formed text, or JSON with less nesting')
+      const received = findValue(record)
+      if (received === undefined) return refused('ITEM_VALUE_INVALID', `${shownValue} is missing; ${advice(record, '--value-field')}`)
+      return refusal('ITEM_VALUE_INVALID', shownValue, received, 'well-formed text, or JSON with less nesting')
     }
     return { id, ts, value }
   }
+}
+
+/** @param {any} record @param {string} flag that names the field */
+function advice (record, flag) {
+  const names = Object.keys(record ?? {}).map((name) => name.length > MAX_SHOWN ? name.slice(0, MAX_SHOWN) + '...' : name)
+  if (names.length === 0) return 'the record has no fields'
+  return `${flag} names it, one of ${names.slice(0, MAX_NAMES).join(', ')}${names.length > MAX_NAMES ? ', ...' : ''}`
 }
 
 /** @param {string} path @returns {(record: any) => any} undefined if missing */
@@ -84,7 +96,7 @@ const refused = (code, reason) => ({ code, reason })
 
 /** @param {string} code @param {string} field @param {any} received @param {string} expected */
 const refusal = (code, field, received, expected) =>
-  refused(code, received === undefined ? `${field} is missing` : `${field} is ${shown(received)}; expected ${expected}`)
+  refused(code, `${field} is ${shown(received)}; expected ${expected}`)
 
 /** @param {any} value */
 function shown (value) {

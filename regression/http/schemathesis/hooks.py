@@ -33,8 +33,8 @@ def before_call(context, case, kwargs):
         query["id"] = [cut(one) for one in ids] if isinstance(ids, list) else cut(ids)
     if isinstance(query.get("ts"), str):
         query["ts"] = TS
-    if isinstance(case.body, list):
-        for item in case.body:
+    if isinstance(case.body, list) or isinstance(case.body, dict) and "id" in case.body:
+        for item in case.body if isinstance(case.body, list) else [case.body]:
             item["id"] = cut(item["id"])
             if isinstance(item.get("ts"), str):
                 item["ts"] = TS

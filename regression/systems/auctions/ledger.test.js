@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openEngine } from '../../../lab/contention/engine.js'
 import { runBids } from '../../../lab/contention/load.js'
-import { newest } from '../../../src/store/embedded/engine.js'
+import { newest } from '../../../src/embedded/engine.js'
 import { nightly } from '../../../test/scope.js'
 import { engineName, eventually, startServer, testEngines } from '../../../test/servers.js'
 

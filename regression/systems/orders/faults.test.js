@@ -1,7 +1,7 @@
 /** Orders while owners stand still, servers and the database fail, and clocks differ. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { newest } from '../../../src/store/embedded/engine.js'
+import { newest } from '../../../src/embedded/engine.js'
 import { endOfMain } from '../../../test/bin/in-process.js'
 import { sharedDatabase } from '../../../test/database.js'
 import { isProblem } from '../../../test/gateway/requests.js'

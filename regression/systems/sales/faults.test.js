@@ -1,7 +1,7 @@
 /** Sales while consumers, servers and the database fail. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { newest } from '../../../src/store/embedded/engine.js'
+import { newest } from '../../../src/embedded/engine.js'
 import { sharedDatabase } from '../../../test/database.js'
 import { startProxy } from '../../../test/proxy.js'
 import { eventually, testEngines } from '../../../test/servers.js'

@@ -2,7 +2,7 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { checkSale } from '../../../lab/first-come/history.js'
-import { newest } from '../../../src/store/embedded/engine.js'
+import { newest } from '../../../src/embedded/engine.js'
 import { isProblem } from '../../../test/gateway/requests.js'
 import { connectFor, startServer, testEngines } from '../../../test/servers.js'
 import { clockOff } from '../../../test/systems/orders/ordering.js'

@@ -1,7 +1,7 @@
 /** All consumers are killed during a sale: every order is there once, and work goes on after their leases. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { newest } from '../../../src/store/embedded/engine.js'
+import { newest } from '../../../src/embedded/engine.js'
 import { sharedDatabase } from '../../../test/database.js'
 import { isNight, nightly, scoped } from '../../../test/scope.js'
 import { engineName, eventually, testEngines } from '../../../test/servers.js'

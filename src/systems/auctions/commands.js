@@ -1,23 +1,95 @@
 /**
  * Commands of auctions, from checked fields to replies.
  *
- * @typedef {{ status: number, body: Record<string, unknown>, isReplay: boolean }} Reply
  * @typedef {{ startPrice: number, minIncrement: number, openAt: number | null, closeAt: number, softCloseMs: number | null,
  *   softCloseMaxMs: number | null, reserve: number | null, buyNow: number | null, currency: string }} Terms amounts in minor units, times
  *   in ms since 1970
  */
-import { randomUUID } from 'node:crypto'
 import { maskWith } from '../../admission/index.js'
-import { FreshetError } from './errors.js'
+import { field, idField, invalidFields, millisField, optional, timeField } from '../../http/index.js'
+import { moneyField } from '../money.js'
+import { NULLABLE_AMOUNT, objectOf, SEQ, TIME } from '../schemas.js'
 import { replyTo } from './replies.js'
 
 const RULE = 'max'
 /** default of softCloseMaxMs, in multiples of softCloseMs */
 const SOFT_CLOSES = 10
+const DAY_MS = 86_400_000
+const CURRENCY = /^[A-Z]{3}$/
+
+const TERMS = {
+  startPrice: moneyField('least amount of the first bid'),
+  minIncrement: moneyField('least rise of a bid over the price'),
+  openAt: optional(timeField('first time of bids; without it, now')),
+  closeAt: timeField('end, on the clock of the server'),
+  softCloseMs: optional(millisField(DAY_MS)('a bid within this time before the end moves the end to this time after the bid; default: 0')),
+  softCloseMaxMs: optional(millisField(30 * DAY_MS)('how far the end may move in all; default: 10 times softCloseMs')),
+  reserve: optional(moneyField('least price at which it is sold')),
+  buyNow: optional(moneyField('price at which it is sold at once')),
+  currency: field((value) => typeof value === 'string' && CURRENCY.test(value) ? value : null, 'letters such as EUR',
+    { type: 'string', pattern: CURRENCY.source })('ISO 4217 code')
+}
+const BID = {
+  userId: idField('the bidder, asserted by the holder of the token'),
+  amount: moneyField('of the bid'),
+  max: optional(moneyField('up to it, later bids of others are answered by higher bids in the name of this user'))
+}
+const BUYER = { userId: idField('the buyer, asserted by the holder of the token') }
+
+const PRICE = { ...NULLABLE_AMOUNT, description: 'decimal; null: no bid yet' }
+const BIDDER = { type: 'string', description: 'the masked id of the user, as readers show it' }
+/** @param {string[]} codes @param {Record<string, object>} properties */
+const reply = (codes, properties) => ({
+  ...objectOf({ code: { type: 'string', enum: codes }, currentBid: PRICE, closeAt: TIME, ...properties }), required: ['code']
+})
+const CREATED = reply(['created', 'unchanged'], { minNext: PRICE, seq: SEQ })
+const ENDED = reply(['closed', 'bought'], { seq: SEQ, bidder: BIDDER })
+
+/** @type {import('../definition.js').System['commands']} */
+export const COMMANDS = {
+  create: {
+    method: 'PUT',
+    path: '/v1/auctions/:id',
+    access: 'admin',
+    summary: 'Create an auction, or change one without bids',
+    body: TERMS,
+    replies: { 200: CREATED, 201: CREATED },
+    codes: ['AUCTION_HAS_BIDS'],
+    run: ({ params: { id }, body, requestId }, auctions) => auctions.create(id, body, requestId)
+  },
+  bid: {
+    path: '/v1/auctions/:id/bids',
+    summary: 'Bid: accepted or refused at once, in one order',
+    body: BID,
+    replies: {
+      200: reply(['too_low', 'self_outbid', 'max_raised'], { minNext: PRICE, decidedAtSeq: SEQ }),
+      201: reply(['accepted'], { leading: { type: 'boolean' }, minNext: PRICE, seq: SEQ, bidder: BIDDER })
+    },
+    codes: ['AUCTION_UNKNOWN', 'AUCTION_CLOSED', 'AUCTION_NOT_OPEN'],
+    run: ({ params: { id }, body, requestId }, auctions) => auctions.bid(id, body, requestId)
+  },
+  buy: {
+    path: '/v1/auctions/:id/buy-now',
+    summary: 'Buy at the buy-now price, which ends the auction',
+    body: BUYER,
+    replies: { 200: ENDED },
+    codes: ['AUCTION_UNKNOWN', 'AUCTION_CLOSED', 'AUCTION_NOT_OPEN', 'AUCTION_NO_BUY_NOW'],
+    run: ({ params: { id }, body: { userId }, requestId }, auctions) => auctions.buy(id, userId, requestId)
+  },
+  close: {
+    path: '/v1/auctions/:id/close',
+    access: 'admin',
+    summary: 'Close before closeAt',
+    replies: { 200: ENDED },
+    codes: ['AUCTION_UNKNOWN', 'AUCTION_CLOSED'],
+    run: ({ params: { id }, requestId }, auctions) => auctions.close(id, requestId)
+  }
+}
 
 /** @typedef {ReturnType<typeof createAuctions>} Auctions */
 
 /**
+ * Each command returns a reply, and throws as replyTo.
  * @param {{ submit: (command: import('../../admission/index.js').Command) => Promise<import('../../admission/index.js').Decision>,
  *   agreed: () => Promise<{ secret: string }> }} admission
  */
@@ -31,18 +103,15 @@ export function createAuctions ({ submit, agreed }) {
     return mask(userId)
   }
 
-  /**
-   * @param {string} key @param {string} userId or empty @param {string | null} requestId null: the client named none
-   * @param {string[]} args @returns {Promise<Reply>}
-   */
+  /** @param {string} key @param {string} userId or empty @param {string} requestId @param {string[]} args */
   async function run (key, userId, requestId, args) {
-    const decision = await submit({ rule: RULE, key, scope: userId, requestId: requestId ?? randomUUID(), args })
+    const decision = await submit({ rule: RULE, key, scope: userId, requestId, args })
     const facts = userId === '' ? {} : { bidder: await masked(userId) }
     return { ...replyTo(decision, facts), isReplay: decision.isReplay }
   }
 
   return {
-    /** @param {string} id @param {Terms} terms @param {string | null} requestId @throws {FreshetError} FIELD_INVALID, as replyTo */
+    /** @param {string} id @param {Terms} terms @param {string} requestId */
     create (id, terms, requestId) {
       const { startPrice, minIncrement, openAt, closeAt, softCloseMs, softCloseMaxMs, reserve, buyNow, currency } = terms
       const soft = softCloseMs ?? 0
@@ -50,22 +119,18 @@ export function createAuctions ({ submit, agreed }) {
       return run(id, '', requestId, ['create', ...numbers.map(String), String(reserve ?? ''), String(buyNow ?? ''), currency])
     },
 
-    /**
-     * @param {string} id @param {{ userId: string, amount: number, max: number | null }} bid minor units @param {string | null} requestId
-     * @throws {FreshetError} FIELD_INVALID, as replyTo
-     */
+    /** @param {string} id @param {{ userId: string, amount: number, max: number | null }} bid minor units @param {string} requestId */
     bid (id, { userId, amount, max }, requestId) {
       if (max !== null && max < amount) {
-        throw new FreshetError('FIELD_INVALID', 'max: less than amount; expected the amount or more, or none',
-          { faults: [{ field: 'max', received: 'less than amount', expected: 'the amount or more' }] })
+        throw invalidFields([{ field: 'max', received: 'less than amount', expected: 'the amount or more, or none' }])
       }
       return run(id, userId, requestId, ['bid', userId, String(amount), String(max ?? '')])
     },
 
-    /** @param {string} id @param {{ userId: string }} buyer @param {string | null} requestId @throws {FreshetError} as replyTo */
-    buy: (id, { userId }, requestId) => run(id, userId, requestId, ['buy', userId]),
+    /** @param {string} id @param {string} userId @param {string} requestId */
+    buy: (id, userId, requestId) => run(id, userId, requestId, ['buy', userId]),
 
-    /** @param {string} id @param {string | null} requestId @throws {FreshetError} as replyTo */
+    /** @param {string} id @param {string} requestId */
     close: (id, requestId) => run(id, '', requestId, ['close'])
   }
 }

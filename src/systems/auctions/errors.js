@@ -9,5 +9,3 @@ define('auctions', {
   AUCTION_OPEN: { status: 409, meaning: 'the auction is open, so it has no result yet' },
   AUCTION_NO_BUY_NOW: { status: 409, meaning: 'the auction has no buy-now price, or bids have reached it' }
 })
-
-export { FreshetError } from '../../errors.js'

@@ -1,19 +1,39 @@
 /**
  * Auctions, on rule `max` of src/admission.
  *
- *     gateway   routes -> commands.js -> admission
- *     reader    outbox -> key view -> queries.js -> routes
+ *     gateway   commands.js -> admission
+ *     reader    outbox -> key view -> queries.js
  *
  * @typedef {import('./commands.js').Auctions} Auctions
- * @typedef {import('./queries.js').AuctionQueries} AuctionQueries
- * @typedef {import('./commands.js').Reply} Reply
  */
+import { maskWith } from '../../admission/index.js'
+import { taskCommands } from '../../schedule/index.js'
+import { createBidWriter } from './bids.js'
+import { COMMANDS, createAuctions } from './commands.js'
 import './errors.js'
+import { createAuctionQueries, QUERIES, STREAM } from './queries.js'
 
-export const SYSTEM = 'auctions'
-export const RULE = 'max'
+/** @type {import('../definition.js').System} */
+export default {
+  name: 'auctions',
+  rules: ['max'],
+  unknown: ['AUCTION_UNKNOWN', 'there is no auction with this id'],
+  durability: 'memory',
+  demo: {
+    about: '40 people bid on a few auctions',
+    commands: 'PUT auctions and POST bids here',
+    tasks: 'auctions are closed when they end',
+    crowd: () => import('./crowd.js')
+  },
+  page: { summary: 'Open auctions', isOfCommands: true },
+  commands: COMMANDS,
+  queries: QUERIES,
+  streams: [STREAM],
+  migrations: new URL('./migrations/', import.meta.url),
+  gateway: ({ admission }) => ({ commands: createAuctions(admission) }),
+  reader: ({ secret, ...parts }) => ({ queries: createAuctionQueries({ ...parts, mask: maskWith(secret) }) }),
+  consumers: ({ admission, database }) => ({ run: taskCommands(admission.submit), rows: database && createBidWriter() })
+}
 
-export { createBidWriter } from './bids.js'
-export { createAuctions } from './commands.js'
-export { createAuctionLive } from './live.js'
-export { createAuctionQueries } from './queries.js'
+export { moneyField } from '../money.js'
+export { createAuctions }

@@ -1,57 +1,52 @@
 /**
- * What people are told: decisions of rule `max` (src/admission/rules/max.js) and states as JSON. User ids are masked, by a keyed hash,
- * so that bidders can be told apart and nobody is named; maximum and reserve are never shown.
+ * Decisions of rule `max` (lua/rules/max.lua) and states as JSON. User ids are masked by a keyed hash, so that bidders can be
+ * distinguished and none is named; maximum and reserve are never shown.
  *
  * @typedef {import('../../admission/index.js').Decision} Decision
  * @typedef {import('../../admission/index.js').Fields} Fields
  * @typedef {import('../../admission/index.js').Mask} Mask
  */
-import { moneyText } from '../../http/index.js'
-import { FreshetError } from './errors.js'
+import { FreshetError } from '../../errors.js'
+import { expectTaken, numbersIn } from '../decisions.js'
+import { moneyText } from '../money.js'
 
 /** @param {string} minor units, 0 or empty = none */
 const amountOrNull = (minor) => minor === '0' || minor === '' ? null : moneyText(minor)
 
-/** @type {Readonly<Record<string, [code: string, message: string]>>} rejections that are errors */
+/** @type {import('../decisions.js').Refusals} */
 const REFUSED = Object.freeze({
   unknown: ['AUCTION_UNKNOWN', 'there is no auction with this id'],
   closed: ['AUCTION_CLOSED', 'the auction is closed'],
   not_open: ['AUCTION_NOT_OPEN', 'the auction is not open yet; openAt says when it will be'],
   has_bids: ['AUCTION_HAS_BIDS', 'the auction has bids, or is closed; create one with another id'],
   no_buy_now: ['AUCTION_NO_BUY_NOW', 'the auction has no buy-now price, or bids have reached it'],
-  other_body: ['IDEMPOTENCY_KEY_REUSED', 'this Idempotency-Key was accepted with another body; use another key for another command']
+  invalid_times: ['FIELD_INVALID', ({ now }) => `closeAt: not after openAt and the time of the server, ${now}; expected a later time`]
 })
+const TIMES = Object.freeze({ closeAt: 'closeAt', openAt: 'openAt' })
 const STATUS_OF = Object.freeze(/** @type {Record<string, number>} */ ({ created: 201, accepted: 201 }))
+
+/** @param {Record<string, string>} details */
+const priceIn = ({ currentBid }) => currentBid === undefined ? {} : { currentBid: amountOrNull(currentBid) }
 
 /**
  * @param {Decision} decision @param {{ bidder?: string }} [facts] `bidder`: the masked id of the user
  * @returns {{ status: number, body: Record<string, unknown> }}
- * @throws {FreshetError} AUCTION_UNKNOWN, AUCTION_CLOSED, AUCTION_NOT_OPEN, AUCTION_HAS_BIDS, AUCTION_NO_BUY_NOW, IDEMPOTENCY_KEY_REUSED,
- *   FIELD_INVALID, INTERNAL
+ * @throws {Error} AUCTION_UNKNOWN, AUCTION_CLOSED, AUCTION_NOT_OPEN, AUCTION_HAS_BIDS, AUCTION_NO_BUY_NOW, FIELD_INVALID, as expectTaken
  */
-export function replyTo ({ code, seq, details }, { bidder } = {}) {
-  if (code === 'failed') throw new FreshetError('INTERNAL', `the command could not be decided: ${details.reason}`)
-  const price = details.currentBid === undefined ? {} : { currentBid: amountOrNull(details.currentBid) }
-  const next = details.minNext === undefined ? {} : { minNext: moneyText(details.minNext) }
-  const at = details.closeAt === undefined ? {} : { closeAt: Number(details.closeAt) }
-  const refused = REFUSED[code]
-  if (refused) {
-    const openAt = details.openAt === undefined ? {} : { openAt: Number(details.openAt) }
-    throw new FreshetError(refused[0], refused[1], { ...price, ...at, ...openAt, decidedAtSeq: seq })
-  }
-  if (code === 'invalid_times') {
-    throw new FreshetError('FIELD_INVALID', `closeAt: not after openAt and the time of the server, ${details.now}; expected a later time`)
-  }
+export function replyTo (decision, { bidder } = {}) {
+  const { code, seq, details } = expectTaken(decision, REFUSED, (one) =>
+    ({ ...priceIn(one.details), ...numbersIn(one.details, TIMES), decidedAtSeq: one.seq }))
   const isRejected = code === 'too_low' || code === 'self_outbid'
+  const hasNext = details.minNext !== undefined && code !== 'ended' && code !== 'bought'
   return {
     status: STATUS_OF[code] ?? 200,
     body: {
       code: code === 'ended' ? 'closed' : code,
       ...(isRejected ? {} : leadingOf(code, details)),
-      ...price,
-      ...(code === 'ended' || code === 'bought' ? {} : next),
+      ...priceIn(details),
+      ...(hasNext ? { minNext: moneyText(details.minNext) } : {}),
       ...(isRejected ? { decidedAtSeq: seq } : { seq }),
-      ...at,
+      ...numbersIn(details, { closeAt: 'closeAt' }),
       ...(bidder === undefined || isRejected ? {} : { bidder })
     }
   }
@@ -93,8 +88,12 @@ function statusOf ({ status, openAt }, nowMs) {
   return nowMs < Number(openAt) ? 'scheduled' : 'open'
 }
 
-/** @param {import('../../admission/index.js').Known} known @param {Mask} mask @throws {FreshetError} AUCTION_OPEN */
-export function resultOf ({ key, fields, events }, mask) {
+/**
+ * @param {import('../../admission/index.js').Known} known @param {Mask} mask
+ * @param {(winner: string) => boolean} isNamed whether the client may see its user id
+ * @throws {FreshetError} AUCTION_OPEN
+ */
+export function resultOf ({ key, fields, events }, mask, isNamed) {
   const { status, price, leader, reserve, bids, seq } = fields
   if (status !== 'closed') {
     throw new FreshetError('AUCTION_OPEN', 'the auction is open; closeAt says when it ends', { closeAt: Number(fields.closeAt) })
@@ -105,6 +104,7 @@ export function resultOf ({ key, fields, events }, mask) {
     id: key,
     sold: isSold,
     winner: isSold ? mask(leader) : null,
+    ...(isSold && isNamed(leader) ? { winnerId: leader } : {}),
     price: isSold ? moneyText(price) : null,
     highestBid: leader === '' ? null : moneyText(price),
     reserveMet: reserve === '' ? null : leader !== '' && Number(price) >= Number(reserve),

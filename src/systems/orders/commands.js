@@ -6,10 +6,11 @@
  * @typedef {import('../../admission/index.js').Decision} Decision
  * @typedef {import('../../admission/index.js').Fields} Fields
  */
+import { otherBody } from '../decisions.js'
 import { FreshetError } from './errors.js'
 import { claimOfReservation, customerIdOf, customerKey, orderIdOf, orderKey, productKey } from './keys.js'
 import { mergeLines, pricedLines } from './lines.js'
-import { productOf, statusOf, throwIfRefused } from './replies.js'
+import { expectAccepted, productOf, statusOf } from './replies.js'
 
 /** who holds units of a product */
 const RESERVER = 'r'
@@ -23,30 +24,23 @@ const CANCELLED = Object.freeze(['cancelling', 'cancelled'])
 
 /**
  * @param {{ submit: (command: Command) => Promise<Decision>, agreed: () => Promise<{ secret: string }>,
- *   statesOf: (keys: string[]) => Promise<Fields[]>, deadlineMs: number, rememberMs: number }} parts `agreed`: the secret of the system;
- *   `statesOf`: from the primary; `deadlineMs` of a saga; `rememberMs`: how long a product knows a claim after its end
+ *   stateOf: (key: string) => Promise<Fields>, deadlineMs: number, rememberMs: number }} parts `agreed`: the secret of the system;
+ *   `stateOf`: from the primary; `deadlineMs` of a saga; `rememberMs`: how long a product knows a claim after its end
  */
-export function createOrders ({ submit, agreed, statesOf, deadlineMs, rememberMs }) {
-  /** @param {string} rule @param {string} key @param {string | null} requestId null: the client named none @param {string[]} args */
-  async function run (rule, key, requestId, args) {
-    const decision = await submit({ rule, key, scope: '', requestId: requestId ?? '', args })
-    if (decision.code === 'unknown') {
-      throw rule === 'step'
-        ? new FreshetError('ORDER_UNKNOWN', 'there is no order with this id')
-        : new FreshetError('PRODUCT_UNKNOWN', 'there is no product with this SKU')
-    }
-    throwIfRefused(decision)
-    return decision
-  }
+export function createOrders ({ submit, agreed, stateOf, deadlineMs, rememberMs }) {
+  const statesOf = (/** @type {string[]} */ keys) => Promise.all(keys.map(stateOf))
 
-  /** @param {string} sku @param {string | null} requestId @param {string[]} args @param {Record<string, unknown>} [facts] */
+  /** @param {string} rule @param {string} key @param {string} requestId or empty @param {string[]} args @param {string} [scope] */
+  const run = async (rule, key, requestId, args, scope = '') => expectAccepted(await submit({ rule, key, scope, requestId, args }), rule)
+
+  /** @param {string} sku @param {string} requestId @param {string[]} args @param {Record<string, unknown>} [facts] */
   async function change (sku, requestId, args, facts = {}) {
     const decision = await run('bounded', productKey(sku), requestId, args)
     return { status: 200, body: { sku, ...facts, ...productOf(decision.details) }, isReplay: decision.isReplay }
   }
 
   return {
-    /** @param {{ email: string, name: string, address: string }} customer @param {string | null} requestId @throws CUSTOMER_EXISTS */
+    /** @param {{ email: string, name: string, address: string }} customer @param {string} requestId @throws CUSTOMER_EXISTS */
     async createCustomer ({ email, name, address }, requestId) {
       const customerId = customerIdOf((await agreed()).secret, email)
       const about = JSON.stringify({ email, name, address })
@@ -56,7 +50,7 @@ export function createOrders ({ submit, agreed, statesOf, deadlineMs, rememberMs
     },
 
     /**
-     * @param {{ sku: string, name: string, price: number, quantity: number }} product minor units @param {string | null} requestId
+     * @param {{ sku: string, name: string, price: number, quantity: number }} product minor units @param {string} requestId
      * @throws {FreshetError} PRODUCT_EXISTS
      */
     async createProduct ({ sku, name, price, quantity }, requestId) {
@@ -73,7 +67,7 @@ export function createOrders ({ submit, agreed, statesOf, deadlineMs, rememberMs
      * @throws {FreshetError} PRODUCT_UNKNOWN, PRODUCT_INSUFFICIENT, RESERVATION_ENDED
      */
     async reserve (sku, { reservationId, quantity, holdMs }) {
-      const { code, details } = await run('bounded', productKey(sku), null,
+      const { code, details } = await run('bounded', productKey(sku), '',
         ['claim', RESERVER, String(quantity), claimOfReservation(reservationId), 'sold', 'direct', String(holdMs ?? HOLD_MS)])
       if (code === 'already_claimed' && details.quantity !== String(quantity)) throw otherBody('reservationId')
       if (code === 'released') throw new FreshetError('RESERVATION_ENDED', 'the reservation was released, or has expired')
@@ -84,17 +78,17 @@ export function createOrders ({ submit, agreed, statesOf, deadlineMs, rememberMs
 
     /** @param {string} sku @param {{ reservationId: string }} reservation @throws {FreshetError} PRODUCT_UNKNOWN */
     release: (sku, { reservationId }) =>
-      change(sku, null, ['release', RESERVER, claimOfReservation(reservationId)], { reservationId, status: 'released' }),
+      change(sku, '', ['release', RESERVER, claimOfReservation(reservationId)], { reservationId, status: 'released' }),
 
-    /** @param {string} sku @param {{ quantity: number }} more @param {string | null} requestId @throws {FreshetError} PRODUCT_UNKNOWN */
+    /** @param {string} sku @param {{ quantity: number }} more @param {string} requestId @throws {FreshetError} PRODUCT_UNKNOWN */
     replenish: (sku, { quantity }, requestId) => change(sku, requestId, ['restock', String(quantity)]),
 
-    /** @param {string} sku @param {string | null} requestId @throws {FreshetError} PRODUCT_UNKNOWN, PRODUCT_HELD */
+    /** @param {string} sku @param {string} requestId @throws {FreshetError} PRODUCT_UNKNOWN, PRODUCT_HELD */
     remove: (sku, requestId) => change(sku, requestId, ['remove'], { status: 'deleted' }),
 
     /**
      * @param {{ customerId: string, lines: import('./lines.js').Wanted[], address: string }} order
-     * @param {string | null} requestId @param {string} correlationId in the logs of everything that follows
+     * @param {string} requestId @param {string} correlationId in the logs of everything that follows
      * @throws {FreshetError} CUSTOMER_UNKNOWN, PRODUCT_UNKNOWN, ORDER_PRICE_DIFFERS, FIELD_INVALID, IDEMPOTENCY_KEY_REUSED
      */
     async place ({ customerId, lines: given, address }, requestId, correlationId) {
@@ -107,11 +101,10 @@ export function createOrders ({ submit, agreed, statesOf, deadlineMs, rememberMs
         const prices = products.map(({ status, about }) => status === 'open' ? JSON.parse(about).price : null)
         const { lines, total } = pricedLines(wanted, prices)
         const args = ['place', customerId, String(total), JSON.stringify(lines), address, String(deadlineMs), correlationId]
-        const decision = await submit({ rule: 'step', key: orderKey(orderId), scope: customerId, requestId: requestId ?? '', args })
-        throwIfRefused(decision)
+        const decision = await run('step', orderKey(orderId), requestId, args, customerId)
         return { status: 201, body, isReplay: decision.isReplay || decision.code === 'exists' }
       } catch (error) {
-        if (error.retryable || requestId === null) throw error
+        if (error.retryable) throw error
         // the catalogue may have changed since it was accepted
         const [known] = await statesOf([orderKey(orderId)])
         if (known.status === undefined) throw error
@@ -120,7 +113,7 @@ export function createOrders ({ submit, agreed, statesOf, deadlineMs, rememberMs
       }
     },
 
-    /** @param {string} orderId @param {string | null} requestId @throws {FreshetError} ORDER_UNKNOWN, ORDER_TOO_LATE */
+    /** @param {string} orderId @param {string} requestId @throws {FreshetError} ORDER_UNKNOWN, ORDER_TOO_LATE */
     async cancel (orderId, requestId) {
       const { code, details, isReplay } = await run('step', orderKey(orderId), requestId, ['cancel_requested'])
       if (code === 'illegal' && !CANCELLED.includes(details.status)) {
@@ -129,15 +122,12 @@ export function createOrders ({ submit, agreed, statesOf, deadlineMs, rememberMs
       return { status: 202, body: { orderId, status: statusOf(details.status) }, isReplay }
     },
 
-    /** The provider says that something happened to a payment: the owner looks. @param {string} orderId */
+    /** The provider reports news of a payment: the owner of the order looks it up. @param {string} orderId */
     async noteCallback (orderId) {
       await submit({ rule: 'step', key: orderKey(orderId), scope: '', requestId: '', args: ['check'] })
     }
   }
 }
-
-/** @param {string} what */
-const otherBody = (what) => new FreshetError('IDEMPOTENCY_KEY_REUSED', `this ${what} was accepted with another body; use another one`)
 
 /**
  * @param {Fields} order @param {import('./lines.js').Wanted[]} wanted @param {string} address

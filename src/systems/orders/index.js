@@ -1,32 +1,64 @@
 /**
  * Orders: sagas on the rules `step` (the order), `bounded` (the stock of a product) and `once` (a customer) of src/admission.
  *
- *     gateway    routes -> commands.js -> admission
+ *     gateway    commands.js -> admission
  *     consumers  scheduled task `run` -> saga.js -> admission, payment provider; outbox -> archive.js -> SQL
- *     reader     outbox -> key view -> queries.js -> routes; SQL for orders that have left the servers
+ *     reader     outbox -> key view -> queries.js; SQL for orders that have left the servers
  *
  * Gateways and readers hold no state of a saga, so any of them answers for any order.
  *
  * @typedef {import('./commands.js').Orders} Orders
- * @typedef {import('./queries.js').OrderQueries} OrderQueries
  * @typedef {import('./payments/payments.js').Payments} Payments
- * @typedef {import('./lines.js').Line} Line
- * @typedef {import('./lines.js').Wanted} Wanted
  */
+import { createArchive } from './archive.js'
+import { COMMANDS } from './command-table.js'
+import { createOrders } from './commands.js'
 import './errors.js'
+import { createOrderHandlers } from './handlers.js'
+import { sagaIdOf } from './keys.js'
+import { createOrderMetrics } from './metrics.js'
+import { createOrderQueries } from './queries.js'
+import { QUERIES, STREAM } from './query-table.js'
+import { isLetterNeeded } from './sagas.js'
 
-export const SYSTEM = 'orders'
+/** @type {import('../definition.js').System} */
+export default {
+  name: 'orders',
+  rules: ['step', 'bounded', 'once'],
+  unknown: ['ORDER_UNKNOWN', 'there is no order with this id'],
+  durability: 'replica',
+  // the stock of a product changes with every order
+  isUncached: true,
+  needsDatabase: true,
+  keepsSecret: true,
+  keepsUnread: true,
+  demo: {
+    about: '100 customers place orders, which any number of consumers drive to their payment',
+    commands: 'POST orders here',
+    tasks: 'orders are driven to their end',
+    beside: 'payments',
+    settings: ['replicas'],
+    crowd: () => import('./crowd.js')
+  },
+  page: { summary: 'Orders on their way', hasFaults: true },
+  commands: COMMANDS,
+  queries: QUERIES,
+  streams: [STREAM],
+  migrations: new URL('./migrations/', import.meta.url),
+  metrics: { consumers: createOrderMetrics },
+  isLetterNeeded,
+  logged: (key) => ({ sagaId: sagaIdOf(key) }),
+  reader: createOrderQueries,
+  consumers: createOrderHandlers,
 
-export { createArchive } from './archive.js'
-export { createOrders } from './commands.js'
-export { createFlow } from './flow.js'
-export { sagaIdOf } from './keys.js'
-export { MAX_LINES, mergeLines } from './lines.js'
-export { createOrderLive } from './live.js'
+  gateway: ({ admission, settings: { orderDeadlineMs, keepMs, paymentSecret = null } }) => ({
+    // products remember claims as long as the orders that they belong to
+    commands: { ...createOrders({ ...admission, deadlineMs: orderDeadlineMs, rememberMs: keepMs }), paymentSecret }
+  })
+}
+
 export { callbackOf, signatureOf } from './payments/callbacks.js'
 export { createPayments } from './payments/payments.js'
-export { createOrderQueries } from './queries.js'
 export { rebuildViews } from './rebuild.js'
-export { publishReplica, readReplicas } from './replicas.js'
 export { createSaga } from './saga.js'
-export { isLetterNeeded } from './sagas.js'
+export { createArchive }

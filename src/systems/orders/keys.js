@@ -3,7 +3,6 @@
  * are made from the request and the secret of the system: a repeated request reaches the same partition, and an id cannot be computed
  * without the secret.
  */
-import { randomUUID } from 'node:crypto'
 import { idWith } from '../../admission/index.js'
 
 /** @param {string} id */
@@ -22,7 +21,7 @@ export const claimOfLine = (order, line) => `o:${order}:${line}`
 /** @param {string} reservation */
 export const claimOfReservation = (reservation) => `r:${reservation}`
 
-/** @param {string} secret @param {string} customer @param {string | null} requestId null: the client named none */
-export const orderIdOf = (secret, customer, requestId) => idWith(secret, 'order', customer, requestId ?? randomUUID())
+/** @param {string} secret @param {string} customer @param {string} requestId */
+export const orderIdOf = (secret, customer, requestId) => idWith(secret, 'order', customer, requestId)
 /** @param {string} secret @param {string} email */
 export const customerIdOf = (secret, email) => idWith(secret, 'customer', email.trim().toLowerCase())

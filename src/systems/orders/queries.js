@@ -5,29 +5,24 @@
  * @typedef {import('../../admission/index.js').Known} Known
  * @typedef {import('../../admission/index.js').Fields} Fields
  */
-import { moneyText } from '../../http/index.js'
-import { GONE } from '../live.js'
+import { GONE } from '../events.js'
+import { moneyText } from '../money.js'
 import { FreshetError } from './errors.js'
+import { createFlow } from './flow.js'
 import { idOfKey, orderKey, productKey } from './keys.js'
 import { readReplicas } from './replicas.js'
-import { isFinal, orderOf, productOf, stepOf } from './replies.js'
-import { running, stuck } from './sagas.js'
+import { isFinal, orderOf, productOf, statusOf, stepOf } from './replies.js'
+import { stuckKeys } from './sagas.js'
 
 const ARCHIVED = `SELECT status, version AS seq, reason, parked, total::text AS total, lines::text AS lines FROM order_view
   WHERE aggregate = $1`
 const EVENTS = `SELECT version AS seq, type, data, extract(epoch FROM at) * 1000 AS ts FROM events
   WHERE aggregate = $1 ORDER BY version`
-const LOOK_EVERY_MS = 50
 
-/** @typedef {ReturnType<typeof createOrderQueries>} OrderQueries */
+/** @param {import('../definition.js').ReaderParts} parts @returns {import('../definition.js').Reader} */
+export function createOrderQueries ({ reading, view, partitions, connectionOf, keyOf, database: { rows } }) {
+  const flow = createFlow()
 
-/**
- * @param {{ view: import('../../admission/index.js').KeyView, flow: import('./flow.js').Flow, partitions: number,
- *   connectionOf: (partition: number, isPrimary: boolean) => import('../../store/index.js').Connection,
- *   keyOf: (partition: number) => (part: string) => string,
- *   rows: (text: string, values: unknown[]) => Promise<any[]> }} parts `rows` of the database; throws DATABASE_DOWN
- */
-export function createOrderQueries ({ view, flow, partitions: count, connectionOf, keyOf, rows }) {
   /** @param {string} id @returns {Promise<Known>} @throws {FreshetError} ORDER_UNKNOWN, DATABASE_DOWN, and when no node can be asked */
   async function known (id) {
     const key = orderKey(id)
@@ -39,54 +34,30 @@ export function createOrderQueries ({ view, flow, partitions: count, connectionO
     return { key, partition: GONE, generation: 'archive', fields: archived, events }
   }
 
-  /** of long polls @type {Set<() => void>} */
-  const waiting = new Set()
-  let isClosed = false
+  const queries = {
+    /**
+     * Waits for a number of its events, or without one for a final status.
+     * @param {string} id @param {import('../reading.js').Since} since
+     * @returns {Promise<Record<string, unknown>>} @throws {FreshetError} as known
+     */
+    async order (id, { minSeq, waitMs }) {
+      const isDue = (/** @type {Known} */ { fields: { seq, status } }) =>
+        isFinal(status) || (minSeq !== null && Number(seq) >= minSeq)
+      return orderOf(await reading.until(orderKey(id), () => known(id), isDue, waitMs))
+    },
 
-  /** Calls back once, after a change of a key or after a time. @param {string} key @param {number} ms */
-  const changed = (key, ms) => new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      unwatch()
-      waiting.delete(done)
-      resolve(null)
-    }
-    const timer = setTimeout(done, ms)
-    const unwatch = view.watch(key, done)
-    waiting.add(done)
-  })
-
-  return {
-    known,
-
-    /** Ends long polls. */
-    close () {
-      isClosed = true
-      for (const done of waiting) done()
+    /** The oldest first. @param {string} id @throws {FreshetError} as known */
+    async events (id) {
+      return { items: (await known(id)).events.map(stepOf) }
     },
 
     /**
-     * @param {string} id @param {{ waitMs: number, minVersion: number | null }} since waits for this version, or without one for a final
-     *   status, at most as long
-     * @returns {Promise<Record<string, unknown>>} @throws {FreshetError} as known
+     * @param {string} id @param {string} userId the customer who placed it, or empty @param {string} requestId
+     * @throws {FreshetError} REQUEST_NOT_ACCEPTED
      */
-    async order (id, { waitMs, minVersion }) {
-      const key = orderKey(id)
-      const untilMs = performance.now() + waitMs
-      for (;;) {
-        const one = await known(id)
-        const { seq, status } = one.fields
-        const isDue = isFinal(status) || (minVersion !== null && Number(seq) >= minVersion)
-        const leftMs = untilMs - performance.now()
-        if (isDue || leftMs <= 0 || isClosed) return orderOf(one)
-        // it may be evicted, or the outbox not followed at the moment
-        await changed(key, view.peek(key) ? leftMs : Math.min(leftMs, LOOK_EVERY_MS))
-      }
-    },
-
-    /** The first first. @param {string} id @throws {FreshetError} as known */
-    async events (id) {
-      return { items: (await known(id)).events.map(stepOf) }
+    async byRequest (id, userId, requestId) {
+      const { code, details } = await reading.byRequest('step', orderKey(id), userId, requestId)
+      return { status: code === 'created' ? 201 : 202, body: { orderId: id, status: statusOf(details.status) } }
     },
 
     /** When each step was, from the placing on. @param {string} id @throws {FreshetError} as known */
@@ -109,7 +80,7 @@ export function createOrderQueries ({ view, flow, partitions: count, connectionO
     async figures () {
       const [replicas, letters] = await Promise.all([
         readReplicas(connectionOf(0, false), keyOf(0)),
-        Promise.all(Array.from({ length: count }, async (_, partition) =>
+        Promise.all(Array.from({ length: partitions }, async (_, partition) =>
           Number(await connectionOf(partition, false).send('XLEN', keyOf(partition)('dead')))))
       ])
       return { ...flow.figures(), deadLetters: letters.reduce((sum, n) => sum + n, 0), replicas }
@@ -117,8 +88,9 @@ export function createOrderQueries ({ view, flow, partitions: count, connectionO
 
     /** @param {'running' | 'stuck'} status @param {number} limit */
     async sagas (status, limit) {
-      const keys = await (status === 'running' ? running : stuck)({ partitions: count, connectionOf, keyOf }, limit)
-      const all = await Promise.all(keys.map((key) => view.get(key)))
+      const all = status === 'running'
+        ? await reading.due({ rule: 'step', name: 'run', limit })
+        : await Promise.all((await stuckKeys({ partitions, connectionOf, keyOf }, limit)).map(view.get))
       return {
         // a callback, or the deadline, may have carried on one that was parked
         items: all.flatMap((one) => one && (status === 'running' || one.fields.parked)
@@ -127,4 +99,6 @@ export function createOrderQueries ({ view, flow, partitions: count, connectionO
       }
     }
   }
+
+  return { queries, known, onEntry: flow.note }
 }

@@ -4,16 +4,17 @@
  * @typedef {import('../../admission/index.js').Decision} Decision
  * @typedef {import('../../admission/index.js').Fields} Fields
  */
-import { moneyText } from '../../http/index.js'
+import { expectTaken } from '../decisions.js'
+import { moneyText } from '../money.js'
 import { FreshetError } from './errors.js'
 import { idOfKey } from './keys.js'
 
 const FINAL = Object.freeze(['confirmed', 'cancelled'])
+/** @type {import('../decisions.js').Refusal} */
 const INSUFFICIENT = Object.freeze(['PRODUCT_INSUFFICIENT', 'fewer units are available; available says how many'])
 
-/** @type {Readonly<Record<string, readonly string[]>>} rejections that are errors, of rules that a client reaches */
+/** Of rules that a client reaches. @type {import('../decisions.js').Refusals} */
 const REFUSED = Object.freeze({
-  other_body: ['IDEMPOTENCY_KEY_REUSED', 'this Idempotency-Key was accepted with another body; use another key for another command'],
   sold_out: INSUFFICIENT,
   all_held: INSUFFICIENT,
   insufficient: INSUFFICIENT,
@@ -22,34 +23,40 @@ const REFUSED = Object.freeze({
   closed: ['PRODUCT_UNKNOWN', 'the product was deleted'],
   unknown_claim: ['RESERVATION_ENDED', 'the reservation is unknown']
 })
+/** @type {Readonly<Record<string, import('../decisions.js').Refusal>>} by rule */
+const UNKNOWN = Object.freeze({
+  step: ['ORDER_UNKNOWN', 'there is no order with this id'],
+  bounded: ['PRODUCT_UNKNOWN', 'there is no product with this SKU']
+})
+
+/** @param {Decision} decision */
+const availableIn = ({ details: { available } }) => available === undefined ? {} : { available: Number(available) }
 
 /**
- * @param {Decision} decision
- * @throws {FreshetError} PRODUCT_..., ORDER_UNKNOWN, RESERVATION_ENDED, IDEMPOTENCY_KEY_REUSED, INTERNAL
+ * @param {Decision} decision @param {string} rule
+ * @returns {Decision} @throws {FreshetError} PRODUCT_..., ORDER_UNKNOWN, RESERVATION_ENDED, as expectTaken
  */
-export function throwIfRefused ({ code, details }) {
-  if (code === 'failed') throw new FreshetError('INTERNAL', `the command could not be decided: ${details.reason}`)
-  const facts = details.available === undefined ? {} : { available: Number(details.available) }
-  if (code === 'already_claimed' && details.status !== 'held') {
-    throw new FreshetError('RESERVATION_ENDED', 'the reservation is not held any more', facts)
+export function expectAccepted (decision, rule) {
+  if (decision.code === 'already_claimed' && decision.details.status !== 'held') {
+    throw new FreshetError('RESERVATION_ENDED', 'the reservation is not held any more', availableIn(decision))
   }
-  if (REFUSED[code]) throw new FreshetError(REFUSED[code][0], REFUSED[code][1], facts)
+  return expectTaken(decision, UNKNOWN[rule] ? { ...REFUSED, unknown: UNKNOWN[rule] } : REFUSED, availableIn)
 }
 
 /** Units of a product. @param {Record<string, string>} details */
 export const productOf = ({ available, held, sold }) => ({ available: Number(available), held: Number(held), sold: Number(sold) })
 
-/** As a client sees it. @param {string} status of rule `step` @returns {'pending' | 'confirmed' | 'cancelled'} */
-export const statusOf = (status) => FINAL.includes(status) ? /** @type {any} */ (status) : 'pending'
-
 /** @param {string} status of rule `step` */
 export const isFinal = (status) => FINAL.includes(status)
+
+/** As a client sees it. @param {string} status of rule `step` @returns {string} pending, confirmed or cancelled */
+export const statusOf = (status) => isFinal(status) ? status : 'pending'
 
 /** @param {{ key: string, fields: Fields }} known an order @returns {Record<string, unknown>} */
 export const orderOf = ({ key, fields: { status, seq, total, lines, reason, parked } }) => ({
   orderId: idOfKey(key),
   status: statusOf(status),
-  version: Number(seq),
+  seq: Number(seq),
   step: status,
   total: moneyText(total),
   lines: JSON.parse(lines).map((/** @type {import('./lines.js').Line} */ { sku, quantity, price }) =>
@@ -60,7 +67,7 @@ export const orderOf = ({ key, fields: { status, seq, total, lines, reason, park
 
 /** @param {Fields} event of an order @returns {Record<string, unknown>} */
 export const stepOf = ({ seq, type, status, reason, parked, ts }) => ({
-  version: Number(seq),
+  seq: Number(seq),
   type,
   step: status,
   status: statusOf(status),

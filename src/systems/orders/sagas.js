@@ -1,40 +1,17 @@
-/**
- * Which orders are being driven, and which their owner gave up, of all partitions.
- *
- * @typedef {{ partitions: number, connectionOf: (partition: number, isPrimary: boolean) => import('../../store/index.js').Connection,
- *   keyOf: (partition: number) => (part: string) => string }} Place
- */
-import { fieldsOf } from '../../admission/index.js'
+/** Parked sagas: the owner of each gave up, and wrote a dead letter. */
+import { eventsOf } from '../../admission/index.js'
 
 /** the consumer of dead letters of orders */
 const CONSUMER = 'saga'
-/** scheduled tasks read of a partition, the first due first */
-const MAX_TASKS = 1000
 
 /**
- * @template T @param {Place} place
- * @param {(connection: import('../../store/index.js').Connection, key: (part: string) => string) => Promise<T[]>} read
+ * @param {Pick<import('../reading.js').Place, 'partitions' | 'connectionOf' | 'keyOf'>} place @param {number} limit
+ * @returns {Promise<string[]>} keys of orders
  */
-const ofEach = async ({ partitions, connectionOf, keyOf }, read) => (await Promise.all(Array.from({ length: partitions },
-  (_, partition) => read(connectionOf(partition, false), keyOf(partition))))).flat()
-
-/** Keys of orders with the scheduled task `run`. @param {Place} place @param {number} limit @returns {Promise<string[]>} */
-export async function running (place, limit) {
-  const keys = await ofEach(place, async (connection, key) => {
-    const tasks = await connection.send('ZRANGE', key('tasks'), 0, MAX_TASKS - 1)
-    const parts = tasks.map((/** @type {unknown} */ one) => String(one).split(' '))
-    return parts.flatMap((/** @type {string[]} */ [rule, name, op]) => rule === 'step' && op === 'run' ? [name] : [])
-  })
-  return keys.slice(0, limit)
-}
-
-/** Keys of orders with a dead letter of their owner. @param {Place} place @param {number} limit @returns {Promise<string[]>} */
-export async function stuck (place, limit) {
-  const keys = await ofEach(place, async (connection, key) => {
-    const letters = await connection.send('XRANGE', key('dead'), '-', '+', 'COUNT', limit)
-    return letters.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String)))
-      .flatMap((/** @type {import('../../admission/index.js').Fields} */ one) => one.consumer === CONSUMER ? [one.key] : [])
-  })
+export async function stuckKeys ({ partitions, connectionOf, keyOf }, limit) {
+  const letters = await Promise.all(Array.from({ length: partitions }, async (_, partition) =>
+    eventsOf(await connectionOf(partition, false).send('XRANGE', keyOf(partition)('dead'), '-', '+', 'COUNT', limit))))
+  const keys = letters.flat().filter(({ consumer }) => consumer === CONSUMER).map(({ key }) => key)
   return [...new Set(keys)].slice(0, limit)
 }
 

@@ -9,13 +9,64 @@
  */
 import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FreshetError } from './errors.js'
+import { FreshetError } from '../../errors.js'
+import { choiceField, flagField, ID_TEXT, optional } from '../../http/index.js'
+import { expectTaken } from '../decisions.js'
+import { objectOf, SEQ, TIME } from '../schemas.js'
+import { assetOf, TIERS } from './names.js'
 
 const RULE = 'latest'
 const PHASES = 1000
 /** of a refresh: sources answer within 0.4 s, after a queue */
 const REFRESH_WITHIN_MS = 2000
 const LOOK_EVERY_MS = 20
+
+const PLACE = {
+  tier: optional(choiceField(...TIERS)('how often it is refreshed; without it, as it is, or cold')),
+  pinned: optional(flagField('whether it stays in that tier, however often it is asked for'))
+}
+const PLACED = objectOf({ asset: ID_TEXT, tier: { type: 'string', description: 'the one in effect' }, pinned: { type: 'boolean' } })
+const REFRESHED = objectOf({
+  asset: ID_TEXT,
+  status: { type: 'string', enum: ['refreshed', 'in_progress', 'too_soon'] },
+  price: { type: 'string' },
+  updatedAt: TIME,
+  seq: SEQ
+})
+
+/** @type {import('../definition.js').System['commands']} */
+export const COMMANDS = {
+  set: {
+    method: 'PUT',
+    path: '/v1/assets/:asset',
+    access: 'admin',
+    summary: 'Keep the price of an asset, or change how',
+    body: PLACE,
+    replies: { 200: PLACED, 201: PLACED },
+    codes: [],
+    run: ({ params: { asset }, body, requestId }, prices) => prices.set(assetOf(asset), body, requestId)
+  },
+  setTier: {
+    method: 'PUT',
+    path: '/v1/tiers/:asset',
+    access: 'admin',
+    summary: 'Change the tier of an asset',
+    body: PLACE,
+    replies: { 200: PLACED },
+    codes: ['ASSET_UNKNOWN'],
+    run: ({ params: { asset }, body, requestId }, prices) => prices.setTier(assetOf(asset), body, requestId)
+  },
+  refresh: {
+    path: '/v1/prices/:asset/refresh',
+    summary: 'Refresh now; 202: one is in progress, or the last one was a moment ago',
+    replies: { 200: REFRESHED, 202: REFRESHED },
+    codes: ['ASSET_UNKNOWN', 'PRICE_SOURCES_FAILED', 'PRICE_REFRESH_LATE'],
+    run: ({ params: { asset }, requestId }, prices) => prices.refresh(assetOf(asset), requestId)
+  }
+}
+
+/** @type {import('../decisions.js').Refusals} */
+const REFUSED = Object.freeze({ unknown: ['ASSET_UNKNOWN', 'there is no asset with this id; PUT /v1/assets/:asset creates it'] })
 
 /** When an asset is refreshed within its interval. @param {string} asset */
 const phaseOf = (asset) => String(hash('sha256', asset, 'buffer').readUInt32BE() % PHASES)
@@ -24,6 +75,15 @@ const pinnedText = (/** @type {boolean | null} */ pinned) => pinned === null ? '
 /** @param {string} tiers in seconds, as setting `tiers` @returns {string} the nine times in ms, as rule `latest` takes them */
 export const timesOf = (tiers) => (tiers.match(/[\d.]+/g) ?? []).map((seconds) => Math.round(1000 * Number(seconds))).join(' ')
 
+/** @param {string} asset @param {Decision} decision @returns {Reply} */
+const placed = (asset, { code, isReplay, details: { tier, pinned } }) =>
+  ({ status: code === 'created' ? 201 : 200, body: { asset, tier, pinned: pinned === '1' }, isReplay })
+
+/** The reply of an accepted command. @param {string} asset @param {Decision} decision @returns {Reply} */
+export const replyOf = (asset, decision) => decision.details.tier === undefined
+  ? { status: 202, body: { asset, status: 'in_progress' }, isReplay: true }
+  : placed(asset, decision)
+
 /** @typedef {ReturnType<typeof createPrices>} Prices */
 
 /**
@@ -31,33 +91,20 @@ export const timesOf = (tiers) => (tiers.match(/[\d.]+/g) ?? []).map((seconds) =
  *   `stateOf`: from the primary; `tiers`: intervals and expiries (timesOf)
  */
 export function createPrices ({ submit, stateOf, tiers }) {
-  /** @param {string} asset @param {string[]} args @param {string | null} requestId */
-  async function run (asset, args, requestId) {
-    const decision = await submit({ rule: RULE, key: asset, scope: '', requestId: requestId ?? '', args })
-    const { code, details } = decision
-    if (code === 'failed') throw new FreshetError('INTERNAL', `the command could not be decided: ${details.reason}`)
-    if (code === 'unknown') throw new FreshetError('ASSET_UNKNOWN', 'there is no asset with this id; PUT /v1/assets/:asset creates it')
-    if (code === 'other_body') {
-      throw new FreshetError('IDEMPOTENCY_KEY_REUSED', 'this Idempotency-Key was accepted with another body; use another key')
-    }
-    return decision
-  }
-
-  /** @param {string} asset @param {Decision} decision @returns {Reply} */
-  const placed = (asset, { code, isReplay, details: { tier, pinned } }) =>
-    ({ status: code === 'created' ? 201 : 200, body: { asset, tier, pinned: pinned === '1' }, isReplay })
+  /** @param {string} asset @param {string[]} args @param {string} requestId or empty */
+  const run = async (asset, args, requestId) => expectTaken(await submit({ rule: RULE, key: asset, scope: '', requestId, args }), REFUSED)
 
   return {
     /**
      * Creates an asset, or changes it.
-     * @param {string} asset @param {Place} place @param {string | null} requestId null: the client named none
+     * @param {string} asset @param {Place} place @param {string} requestId or empty
      * @returns {Promise<Reply>}
      */
     set: async (asset, { tier, pinned }, requestId) =>
       placed(asset, await run(asset, ['set', tier ?? '', pinnedText(pinned), tiers, phaseOf(asset)], requestId)),
 
     /**
-     * @param {string} asset @param {Place} place @param {string | null} requestId @returns {Promise<Reply>}
+     * @param {string} asset @param {Place} place @param {string} requestId @returns {Promise<Reply>}
      * @throws {FreshetError} ASSET_UNKNOWN
      */
     setTier: async (asset, { tier, pinned }, requestId) =>
@@ -65,7 +112,7 @@ export function createPrices ({ submit, stateOf, tiers }) {
 
     /**
      * Refreshes now, and waits for the outcome.
-     * @param {string} asset @param {string | null} requestId
+     * @param {string} asset @param {string} requestId
      * @returns {Promise<Reply>} 200: refreshed; 202: a refresh is in progress, or the last one was a moment ago
      * @throws {FreshetError} ASSET_UNKNOWN, PRICE_SOURCES_FAILED, PRICE_REFRESH_LATE, IDEMPOTENCY_KEY_REUSED
      */
@@ -76,7 +123,7 @@ export function createPrices ({ submit, stateOf, tiers }) {
         const { wantedUntil, failures, reason, price, ts, seq, retryAt } = await stateOf(asset)
         if (wantedUntil !== '0') continue
         if (failures === '0') {
-          return { status: 200, body: { asset, status: 'refreshed', price, updatedAt: Number(ts), version: Number(seq) }, isReplay }
+          return { status: 200, body: { asset, status: 'refreshed', price, updatedAt: Number(ts), seq: Number(seq) }, isReplay }
         }
         throw new FreshetError('PRICE_SOURCES_FAILED', `the refresh found no price: ${reason}`, { reason, retryAt: Number(retryAt) })
       }

@@ -9,5 +9,3 @@ define('prices', {
   PRICE_SOURCES_FAILED: { status: 502, retryable: true, meaning: 'the refresh found no price' },
   PRICE_REFRESH_LATE: { status: 504, retryable: true, meaning: 'the refresh did not end in time' }
 })
-
-export { FreshetError } from '../../errors.js'

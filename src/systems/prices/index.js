@@ -2,35 +2,134 @@
  * Prices, on rule `latest` of src/admission.
  *
  *     consumers  task `refresh` -> sources -> aggregate -> rule `latest` -> state, events, outbox
- *     gateway    routes -> commands.js -> admission
- *     reader     outbox -> key view -> queries.js -> routes
+ *     gateway    commands.js -> admission
+ *     reader     outbox -> key view -> queries.js
  *
  * @typedef {import('./commands.js').Prices} Prices
- * @typedef {import('./queries.js').PriceQueries} PriceQueries
- * @typedef {import('./queries.js').Store} Store
- * @typedef {import('./replies.js').Found} Found
- * @typedef {import('./sources/sources.js').Sources} Sources
- * @typedef {import('./sources/sources.js').SourceFigures} SourceFigures
  * @typedef {import('./sources/sources.js').Tick} Tick
  */
+import { keepAssets, readAssets } from './assets.js'
+import { COMMANDS, createPrices, timesOf } from './commands.js'
+import { createDemand } from './demand.js'
 import './errors.js'
+import { exchangesOf } from './exchanges/exchanges.js'
+import { findings } from './findings.js'
+import { createPriceLive } from './live.js'
+import { createPriceMetrics, createStoreMetrics } from './metrics.js'
+import { createPriceQueries } from './queries.js'
+import { QUERIES, STREAM } from './query-table.js'
+import { createRefresher } from './refresh.js'
+import { createEncoder } from './replies.js'
+import { createPriceReplyMetrics } from './reply-metrics.js'
+import { publishSources, readSources } from './source-figures.js'
+import { createSources } from './sources/sources.js'
+import { openPriceStore } from './store/index.js'
 
-export const SYSTEM = 'prices'
-export const RULE = 'latest'
-/** @param {string} id as a client gives it @returns {string} */
-export const assetOf = (id) => id.toLowerCase()
+/** @type {import('../definition.js').System} */
+export default {
+  name: 'prices',
+  rules: ['latest'],
+  unknown: ['ASSET_UNKNOWN', 'there is no asset with this id'],
+  durability: 'memory',
+  demo: {
+    about: 'the prices of 1,000 assets are kept fresh from three local exchanges',
+    commands: 'PUT assets here',
+    tasks: 'prices are refreshed',
+    beside: 'exchanges',
+    crowd: () => import('./crowd.js')
+  },
+  page: { summary: 'Prices and their sources', hasFaults: true },
+  commands: COMMANDS,
+  queries: QUERIES,
+  streams: [STREAM],
+  // so many that a popular asset is not read again; events of an asset are not served from memory
+  memory: { maxKeys: 20_000, tail: 1 },
+  findings,
+  metrics: {
+    reader: (registry) => ({ ...createPriceReplyMetrics(registry), store: createStoreMetrics(registry) }),
+    consumers: createPriceMetrics
+  },
+
+  gateway ({ admission, settings, primaryId, signal, log }) {
+    const prices = createPrices({ ...admission, tiers: timesOf(settings.tiers) })
+    const assets = settings.assets === null ? [] : readAssets(settings.assets)
+    const stop = new AbortController()
+    const keeping = assets.length > 0 &&
+      keepAssets(assets, { prices, primaryId, log, signal: AbortSignal.any([signal, stop.signal]) })
+    return {
+      commands: prices,
+      async close () {
+        stop.abort()
+        await keeping
+      }
+    }
+  },
+
+  async reader ({ reading, view, submit, now, push, connectionOf, keyOf, isShared, metrics, settings, signal, log }) {
+    const onFailure = (/** @type {Error & { code?: string }} */ { code, message }) =>
+      log.error({ code, reason: message }, 'prices are served without their history store')
+    const store = await openPriceStore(settings, { report: (line) => log.info(line), signal, onFailure, metrics: metrics.store })
+      .catch((error) => {
+        onFailure(error)
+        return null
+      })
+    const demand = createDemand({ submit, onDropped: metrics.uncounted })
+    const live = createPriceLive({ reading, view, now, push, log })
+    return {
+      queries: {
+        ...createPriceQueries({ view, reading, submit, demand, store, now }),
+        sourceOf: live.sourceOf,
+        sources: () => readSources(connectionOf(0, false), keyOf(0)),
+        encoder: createEncoder({ isShared }),
+        now,
+        metrics
+      },
+      async close () {
+        live.close()
+        demand.close()
+        await store?.close()
+      }
+    }
+  },
+
+  async consumers ({ id, admission: { submit, partitionOf, keyOf }, connectionOf, metrics, settings, log, signal, fail }) {
+    const store = await openPriceStore(settings, {
+      report: (line) => log.info(line), signal, onFailure: fail, metrics: metrics.store
+    })
+    await store?.check().catch((error) => {
+      if (error.code === 'DYNAMODB_TABLE_UNUSABLE') throw error
+      log.error({ code: error.code, reason: error.message }, 'history waits for its store')
+    })
+    const exchanges = exchangesOf(settings)
+    const sources = createSources({ exchanges })
+    const published = publishSources({ connection: () => connectionOf(0), key: keyOf(0), id, exchanges, figures: sources.figures })
+    const refresh = createRefresher({
+      sources,
+      placeOf (asset) {
+        const partition = partitionOf(asset)
+        return { connection: connectionOf(partition), key: keyOf(partition) }
+      },
+      submit,
+      onRefresh: metrics.refreshed
+    })
+    metrics.follow(sources.figures)
+    return {
+      run: ({ key }) => refresh(key),
+      triggers: ({ fields }) => fields.type === 'wanted',
+      batches: store && { name: 'history', write: store.write },
+      async close () {
+        published.close()
+        sources.close()
+        await store?.close()
+      }
+    }
+  }
+}
 
 export { RESET_MS } from '../breaker.js'
+export { createReading } from '../reading.js'
 export { aggregate } from './aggregate.js'
-export { createPrices, timesOf } from './commands.js'
-export { createDemand } from './demand.js'
-export { createDirect } from './direct.js'
-export { createPriceLive } from './live.js'
-export { createPriceQueries } from './queries.js'
-export { createRefresher } from './refresh.js'
-export { exchangesOf } from './exchanges/exchanges.js'
 export { syntheticTick } from './exchanges/synthetic.js'
-export { createEncoder, STATUSES } from './replies.js'
-export { createSources, thresholdOf } from './sources/sources.js'
-export { publishSources, readSources } from './source-figures.js'
-export { openPriceStore } from './store/index.js'
+export { STATUSES } from './replies.js'
+export { thresholdOf } from './sources/sources.js'
+export { createDemand, createEncoder, createPriceQueries, createPrices, createRefresher, createSources, exchangesOf, timesOf }

@@ -6,9 +6,9 @@
  */
 import { fieldsOf } from '../../admission/index.js'
 import { aggregate } from './aggregate.js'
+import { TIERS } from './names.js'
 
 const RULE = 'latest'
-const TIERS = Object.freeze(['hot', 'medium', 'cold'])
 
 /** @param {string} tier @param {string} tiers refresh, soft and hard ms of each @returns {number} hard */
 const hardMsOf = (tier, tiers) => Number(tiers.split(' ')[3 * TIERS.indexOf(tier) + 2])
@@ -29,7 +29,7 @@ export function createRefresher ({ sources, placeOf, submit, onRefresh = () => {
     const since = performance.now()
     const [[seconds, micros], flat] = await connection.sendAll([['TIME'], ['HGETALL', key(`state:${asset}`)]])
     const startedMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
-    const { price, hard, candidate, tier, tiers } = fieldsOf(flat.map(String))
+    const { price, hard, candidate, tier, tiers } = fieldsOf(flat)
     const ticks = await sources.ticks(asset)
     const found = aggregate(ticks, {
       nowMs: Math.floor(startedMs + performance.now() - since),

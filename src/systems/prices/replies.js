@@ -10,7 +10,7 @@
  * @typedef {{ body: Buffer, headers: Record<string, string>, level: string, status: string, ageMs: number }} Reply `level`: as the header
  *   Freshet-Cache
  */
-import { FreshetError } from './errors.js'
+import { FreshetError } from '../../errors.js'
 
 /** of an asset without a price, by error code */
 export const STATUSES = Object.freeze(/** @type {Record<string, string>} */ ({
@@ -29,7 +29,7 @@ export function statusOf ({ failures, soft }, nowMs) {
 /** @param {string} asset @param {Fields} fields @param {string} status @returns {string} JSON */
 const textOf = (asset, { price, ts, asOf = ts, tier, seq, sources, failures, failedAt, reason, failedSources }, status) =>
   `{"asset":${JSON.stringify(asset)},"price":"${price}","updatedAt":${ts},"asOf":${asOf},"tier":"${tier}","status":"${status}",` +
-  `"version":${seq},"sources":${sources}` +
+  `"seq":${seq},"sources":${sources}` +
   `${failures === '0' ? '' : `,"failed":{"at":${failedAt},"reason":"${reason}","sources":${failedSources}}`}}`
 
 /**

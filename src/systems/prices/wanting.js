@@ -7,28 +7,15 @@ import { isUsable } from './replies.js'
 
 const RULE = 'latest'
 const WAIT_MS = 900
-/** when the asset is not in memory, because the outbox is not followed at the moment */
-const LOOK_EVERY_MS = 50
 
 /**
  * @typedef {import('../../admission/index.js').Known} Known
- * @param {{ view: import('../../admission/index.js').KeyView, now: () => number,
+ * @param {{ view: import('../../admission/index.js').KeyView, reading: Pick<import('../reading.js').Reading, 'until'>, now: () => number,
  *   submit: (command: import('../../admission/index.js').Command) => Promise<import('../../admission/index.js').Decision> }} parts
  */
-export function createWanting ({ view, submit, now }) {
+export function createWanting ({ view, reading, submit, now }) {
   /** @type {Map<string, Promise<Known | null>>} */
   const waiting = new Map()
-
-  /** @param {string} asset @param {number} ms */
-  const changed = (asset, ms) => new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      unwatch()
-      resolve(null)
-    }
-    const timer = setTimeout(done, ms)
-    const unwatch = view.watch(asset, done)
-  })
 
   /** @param {string} asset @returns {Promise<Known | null>} */
   async function want (asset) {
@@ -37,12 +24,10 @@ export function createWanting ({ view, submit, now }) {
     if (code === 'unknown') return null
     if (code !== 'accepted' && code !== 'in_progress') return view.fromPrimary(asset)
     const failedBefore = before?.fields.failedAt
-    for (const untilMs = performance.now() + WAIT_MS; performance.now() < untilMs;) {
-      const one = await view.get(asset)
-      if (one && (isUsable(one.fields, now()) || one.fields.failedAt !== failedBefore)) return one
-      await changed(asset, view.peek(asset) ? untilMs - performance.now() : LOOK_EVERY_MS)
-    }
-    return view.fromPrimary(asset)
+    const isDue = (/** @type {Known | null} */ one) =>
+      one !== null && (isUsable(one.fields, now()) || one.fields.failedAt !== failedBefore)
+    const one = await reading.until(asset, () => view.get(asset), isDue, WAIT_MS)
+    return isDue(one) ? one : view.fromPrimary(asset)
   }
 
   return {

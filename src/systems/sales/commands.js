@@ -9,15 +9,17 @@
  *   admitConcurrency: number | null }} Terms times in ms
  * @typedef {import('../../admission/index.js').Decision & { generation: string }} Answer
  */
-import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { FreshetError } from '../../errors.js'
 import { invalidFields } from '../../http/index.js'
-import { FreshetError } from './errors.js'
-import { claimOf, numbersOf, placeOf, throwIfRefused } from './replies.js'
+import { claimOf, numbersOf, placeOf, expectAccepted } from './replies.js'
 import { claimIdOf, claimOfTicket, ticketOf } from './tickets.js'
 
 const RULE = 'bounded'
 const HOLD_MS = 60_000
 const SLOTS = 100
+const COMPARED_WITHIN_MS = 2000
+const LOOK_EVERY_MS = 50
 const MAX_TIME = 2 ** 41 - 1
 
 /**
@@ -32,21 +34,31 @@ const MAX_TIME = 2 ** 41 - 1
 
 /** @param {Parts} parts */
 export function createSales (parts) {
-  const { isRecorded } = parts
+  const { isRecorded, submit } = parts
   const { run, idsOf } = createRunner(parts)
 
-  /** A command whose reply is the numbers of the sale. @param {string} id @param {string | null} requestId @param {string[]} args */
+  /** A command whose reply is the numbers of the sale. @param {string} id @param {string} requestId @param {string[]} args */
   async function change (id, requestId, args) {
-    const answer = await run(id, '', requestId ?? randomUUID(), args)
+    const answer = await run(id, '', requestId, args)
     const body = { id, code: answer.code, ...numbersOf(answer) }
     return { status: answer.code === 'created' ? 201 : 200, body, isReplay: answer.isReplay }
+  }
+
+  /** Until a new sale was compared with the database and sells, or for so long. @param {string} id */
+  async function untilCompared (id) {
+    for (let waitedMs = 0; waitedMs < COMPARED_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
+      // the release of no claim changes nothing
+      const { code } = await submit({ rule: RULE, key: id, scope: '', requestId: '', args: ['release', '', '-'] })
+      if (code !== 'restoring') return
+      await sleep(LOOK_EVERY_MS)
+    }
   }
 
   return {
     ...createClaims(parts),
 
-    /** @param {string} id @param {Terms} terms @param {string | null} requestId @throws {FreshetError} FIELD_INVALID, as throwIfRefused */
-    create (id, { stock, perUser, mode, openAt, closeAt, holdMs, admitConcurrency }, requestId) {
+    /** @param {string} id @param {Terms} terms @param {string} requestId @throws {FreshetError} FIELD_INVALID, as expectAccepted */
+    async create (id, { stock, perUser, mode, openAt, closeAt, holdMs, admitConcurrency }, requestId) {
       const hold = holdMs ?? (mode === 'direct' ? 0 : HOLD_MS)
       const faults = []
       if (mode !== 'direct' && hold === 0) faults.push({ field: 'holdMs', received: '0', expected: `more than 0 in mode ${mode}` })
@@ -55,36 +67,39 @@ export function createSales (parts) {
       }
       if (faults.length > 0) throw invalidFields(faults)
       const numbers = [stock, perUser ?? 1, openAt ?? 0, closeAt ?? MAX_TIME, hold].map(String)
-      return change(id, requestId, ['create', ...numbers, mode, String(admitConcurrency ?? SLOTS), isRecorded ? '1' : '0'])
+      const args = ['create', ...numbers, mode, String(admitConcurrency ?? SLOTS), isRecorded ? '1' : '0']
+      const reply = await change(id, requestId, args)
+      if (isRecorded && reply.status === 201) await untilCompared(id)
+      return reply
     },
 
     /**
      * Joins the waiting room.
-     * @param {string} id @param {{ userId: string }} user @param {string | null} requestId @throws {FreshetError} as throwIfRefused
+     * @param {string} id @param {{ userId: string }} user @param {string} requestId @throws {FreshetError} as expectAccepted
      */
     async join (id, { userId }, requestId) {
-      const { request, claim, secret } = await idsOf(id, userId, requestId)
-      const answer = await run(id, userId, request, ['join', userId, claim])
+      const { claim, secret } = await idsOf(id, userId, requestId)
+      const answer = await run(id, userId, requestId, ['join', userId, claim])
       const ticket = answer.code === 'accepted' ? ticketOf(secret, { sale: id, user: userId, claim }) : undefined
       return { ...placeOf(answer, ticket), isReplay: answer.isReplay }
     },
 
     /**
-     * @param {string} id @param {string} userId @param {string | null} ticket @param {string | null} requestId
-     * @throws {FreshetError} TICKET_MISSING, TICKET_INVALID, SALE_ALREADY_CLAIMED, as throwIfRefused
+     * @param {string} id @param {string} userId @param {string | null} ticket @param {string} requestId
+     * @throws {FreshetError} TICKET_MISSING, TICKET_INVALID, SALE_ALREADY_CLAIMED, as expectAccepted
      */
     async leave (id, userId, ticket, requestId) {
-      const { request, secret } = await idsOf(id, userId, requestId)
+      const { secret } = await idsOf(id, userId, requestId)
       const claim = claimOfTicket(secret, { sale: id, user: userId, ticket })
-      const answer = await run(id, userId, request, ['leave', userId, claim])
+      const answer = await run(id, userId, requestId, ['leave', userId, claim])
       if (answer.code === 'already_sold') throw new FreshetError('SALE_ALREADY_CLAIMED', 'this ticket was used', { claimId: claim })
       return { status: 200, body: { status: 'left' }, isReplay: answer.isReplay }
     },
 
-    /** @param {string} id @param {{ quantity: number }} more @param {string | null} requestId @throws as throwIfRefused */
+    /** @param {string} id @param {{ quantity: number }} more @param {string} requestId @throws as expectAccepted */
     restock: (id, { quantity }, requestId) => change(id, requestId, ['restock', String(quantity)]),
 
-    /** @param {string} id @param {'pause' | 'resume' | 'close'} op @param {string | null} requestId @throws as throwIfRefused */
+    /** @param {string} id @param {'pause' | 'resume' | 'close'} op @param {string} requestId @throws as expectAccepted */
     turn: (id, op, requestId) => change(id, requestId, [op])
   }
 }
@@ -94,20 +109,17 @@ function createRunner ({ submit, agreed, settlement }) {
   return {
     /**
      * @param {string} key @param {string} scope the user, or empty @param {string} requestId @param {string[]} args
-     * @returns {Promise<Answer>} @throws {FreshetError} as throwIfRefused
+     * @returns {Promise<Answer>} @throws {FreshetError} as expectAccepted
      */
     async run (key, scope, requestId, args) {
       settlement?.expectUp()
-      const answer = await submit({ rule: RULE, key, scope, requestId, args })
-      throwIfRefused(answer)
-      return answer
+      return expectAccepted(await submit({ rule: RULE, key, scope, requestId, args }))
     },
 
-    /** @param {string} sale @param {string} user @param {string | null} requestId null: the client named none */
+    /** @param {string} sale @param {string} user @param {string} requestId */
     async idsOf (sale, user, requestId) {
-      const request = requestId ?? randomUUID()
       const { secret } = await agreed()
-      return { request, secret, claim: claimIdOf(secret, { sale, user, requestId: request }) }
+      return { secret, claim: claimIdOf(secret, { sale, user, requestId }) }
     }
   }
 }
@@ -141,13 +153,13 @@ function createClaims (parts) {
   return {
     /**
      * @param {string} id @param {{ userId: string, quantity: number | null }} claim @param {string | null} ticket a ticket or a token
-     * @param {string | null} requestId
-     * @throws {FreshetError} TICKET_MISSING, TICKET_INVALID, CLAIM_UNSETTLED, CLAIM_REJECTED, as throwIfRefused
+     * @param {string} requestId
+     * @throws {FreshetError} TICKET_MISSING, TICKET_INVALID, CLAIM_UNSETTLED, CLAIM_REJECTED, as expectAccepted
      */
     async claim (id, { userId, quantity }, ticket, requestId) {
       const ids = await idsOf(id, userId, requestId)
       if (ticket === null) {
-        const made = make(id, userId, ids.request, String(quantity ?? 1), ids.claim, final, 'direct')
+        const made = make(id, userId, requestId, String(quantity ?? 1), ids.claim, final, 'direct')
         return settled(id, await made.catch(needsTicket), ids.claim)
       }
       if (quantity !== null && quantity !== 1) {
@@ -157,7 +169,7 @@ function createClaims (parts) {
       const claim = isToken
         ? await tokens.claimOf({ sale: id, user: userId, token: ticket })
         : claimOfTicket(ids.secret, { sale: id, user: userId, ticket })
-      const answer = await confirm(id, userId, claim, ids.request)
+      const answer = await confirm(id, userId, claim, requestId)
       if (answer.code === 'already_sold') {
         throw new FreshetError('SALE_ALREADY_CLAIMED', 'this ticket or token was used', { claimId: claim })
       }
@@ -166,33 +178,33 @@ function createClaims (parts) {
 
     /**
      * @param {string} id @param {string} claim @param {{ userId: string | null }} user if given, the claim must be of this user
-     * @param {string | null} requestId
-     * @throws {FreshetError} as throwIfRefused
+     * @param {string} requestId
+     * @throws {FreshetError} as expectAccepted
      */
     async confirm (id, claim, { userId }, requestId) {
-      const answer = await confirm(id, userId ?? '', claim, requestId ?? randomUUID())
+      const answer = await confirm(id, userId ?? '', claim, requestId)
       const { body, isReplay } = await settled(id, answer, claim)
       return { status: 200, body, isReplay }
     },
 
     /**
      * Releases a hold. The ids of sold claims are listed, so only a command that names the user revokes one.
-     * @type {(id: string, claim: string, user: { userId: string | null }, requestId: string | null) => Promise<Reply>} as confirm
+     * @type {(id: string, claim: string, user: { userId: string | null }, requestId: string) => Promise<Reply>} as confirm
      */
     async release (id, claim, { userId }, requestId) {
       const user = userId ?? ''
-      const answer = await run(id, user, requestId ?? randomUUID(), ['release', user, claim, ...(userId === null ? ['held'] : [])])
+      const answer = await run(id, user, requestId, ['release', user, claim, ...(userId === null ? ['held'] : [])])
       return { status: 200, body: { claimId: claim, status: 'released', ...numbersOf(answer) }, isReplay: answer.isReplay }
     },
 
     /**
      * Holds a unit as a token.
-     * @param {string} id @param {{ userId: string }} user @param {string | null} requestId
-     * @throws {FreshetError} SALE_ALREADY_ISSUED, as throwIfRefused
+     * @param {string} id @param {{ userId: string }} user @param {string} requestId
+     * @throws {FreshetError} SALE_ALREADY_ISSUED, as expectAccepted
      */
     async issue (id, { userId }, requestId) {
-      const { request, claim } = await idsOf(id, userId, requestId)
-      const answer = await make(id, userId, request, '1', claim, final, 'token').catch(issuedBefore)
+      const { claim } = await idsOf(id, userId, requestId)
+      const answer = await make(id, userId, requestId, '1', claim, final, 'token').catch(issuedBefore)
       const untilMs = Number(answer.details.until)
       const token = await tokens.issue({ sale: id, user: userId, claim, untilMs, lineage: answer.generation.split('.')[0] })
       return { status: 200, body: { token, expiresAt: untilMs }, isReplay: answer.isReplay }

@@ -7,7 +7,9 @@ define('sales', {
   SALE_CLOSED: { status: 410, meaning: 'the sale is closed' },
   SALE_PAUSED: { status: 409, retryable: true, meaning: 'the sale is paused' },
   SALE_RESTORING: {
-    status: 503, retryable: true, meaning: 'the servers were replaced; claims are rejected until the sale was compared with the database'
+    status: 503,
+    retryable: true,
+    meaning: 'the sale is new, or the servers were replaced; claims are rejected until it was compared with the database'
   },
   SALE_HAS_CLAIMS: { status: 409, meaning: 'the sale has claims, or is closed, and cannot be changed' },
   SALE_SOLD_OUT: { status: 409, meaning: 'every unit is sold' },
@@ -24,5 +26,3 @@ define('sales', {
   CLAIM_REJECTED: { status: 409, meaning: 'the database rejected the order; the units are free again' },
   CLAIM_UNSETTLED: { status: 503, retryable: true, meaning: 'the database did not answer in time; the claim is settled later' }
 })
-
-export { FreshetError } from '../../errors.js'

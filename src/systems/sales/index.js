@@ -1,23 +1,68 @@
 /**
  * Sales: first come, first served, on rule `bounded` of src/admission.
  *
- *     gateway    routes -> commands.js -> admission
+ *     gateway    commands.js -> admission
  *     consumers  outbox -> orders.js -> SQL; restore.js after the servers were replaced
- *     reader     outbox -> key view -> queries.js -> routes; waiting room -> routes
+ *     reader     outbox -> key view -> queries.js; waiting room
  *
  * @typedef {import('./commands.js').Sales} Sales
- * @typedef {import('./commands.js').Reply} Reply
- * @typedef {import('./queries.js').SaleQueries} SaleQueries
  */
+import { taskCommands } from '../../schedule/index.js'
+import { COMMANDS } from './command-table.js'
+import { createSales } from './commands.js'
 import './errors.js'
+import { createOrderWriter } from './orders.js'
+import { createSaleQueries, QUERIES, STREAMS } from './queries.js'
+import { createRestorer } from './restore.js'
+import { createSettlement } from './settlement.js'
+import { readTicket } from './tickets.js'
+import { ALGORITHMS, createTokens } from './tokens.js'
 
-export const SYSTEM = 'sales'
-export const RULE = 'bounded'
+/** @type {import('../definition.js').System} */
+export default {
+  name: 'sales',
+  rules: ['bounded'],
+  unknown: ['SALE_UNKNOWN', 'there is no sale with this id'],
+  durability: 'replica',
+  hasRows: true,
+  needsDatabase: true,
+  demo: {
+    about: '2,000 people want the 100 units of a sale that is repeated every minute',
+    commands: 'PUT sales and POST claims here',
+    tasks: 'holds expire, sales open and close in time',
+    settings: ['mode'],
+    crowd: () => import('./crowd.js')
+  },
+  page: { summary: 'The current sale', isOfCommands: true },
+  commands: COMMANDS,
+  queries: QUERIES,
+  streams: STREAMS,
+  migrations: new URL('./migrations/', import.meta.url),
+  reader: createSaleQueries,
 
-export { createSales } from './commands.js'
-export { createSaleLive } from './live.js'
-export { createOrderWriter } from './orders.js'
-export { createSaleQueries } from './queries.js'
-export { createRestorer } from './restore.js'
-export { createSettlement } from './settlement.js'
-export { ALGORITHMS, createTokens } from './tokens.js'
+  gateway ({ admission, settings, connection, systemKey, watchDatabase }) {
+    const { databaseUrl, durability, saleTokenKey: file, saleTokenAlgorithm: algorithm, ackWithinMs } = settings
+    const health = durability === 'db' ? watchDatabase() : null
+    const settlement = health && createSettlement({
+      isUp: health.isUp,
+      statusOf: async (sale, claim) => String(await admission.memberOf(sale, `claim ${claim}`)).split(' ')[0],
+      deadlineMs: ackWithinMs
+    })
+    const tokens = createTokens({ connection, key: `${systemKey}:token-key`, file, algorithm })
+    const isRecorded = databaseUrl !== null || durability === 'db'
+    return { commands: createSales({ ...admission, tokens, settlement, isRecorded }), onEntry: settlement?.note }
+  },
+
+  consumers ({ admission: { submit, partitionOf, stateOf }, database, log }) {
+    const run = taskCommands(submit)
+    if (database === null) return { run }
+    const { restore, restoreAll } = createRestorer({ database, submit, log })
+    return {
+      run,
+      rows: createOrderWriter({ stateOf, restore, database, submit }),
+      onPrimary: (partition) => restoreAll((sale) => partitionOf(sale) === partition)
+    }
+  }
+}
+
+export { ALGORITHMS, createOrderWriter, createSales, createTokens, readTicket }

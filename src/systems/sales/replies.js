@@ -1,16 +1,16 @@
 /**
- * Replies to clients: decisions of rule `bounded` (src/admission/rules/bounded/index.js) and states as JSON.
+ * Replies to clients: decisions of rule `bounded` (lua/rules/bounded.lua) and states as JSON.
  *
  * @typedef {import('../../admission/index.js').Decision} Decision
  * @typedef {import('../../admission/index.js').Fields} Fields
- * @typedef {{ status: number, body: Record<string, unknown> }} Told
+ * @typedef {{ status: number, body: Record<string, unknown> }} Reply
  */
-import { FreshetError } from './errors.js'
+import { expectTaken } from '../decisions.js'
 
-/** @type {Readonly<Record<string, [code: string, message: string]>>} rejections that are errors */
+/** @type {import('../decisions.js').Refusals} */
 const REFUSED = Object.freeze({
   unknown: ['SALE_UNKNOWN', 'there is no sale with this id'],
-  restoring: ['SALE_RESTORING', 'the servers were replaced; the sale continues after consumers have compared it with the database'],
+  restoring: ['SALE_RESTORING', 'the sale is new, or the servers were replaced: consumers compare it with the database first'],
   closed: ['SALE_CLOSED', 'the sale is closed'],
   paused: ['SALE_PAUSED', 'the sale is paused; try again later'],
   not_open: ['SALE_NOT_OPEN', 'the sale is not open yet; openAt says when it will be'],
@@ -22,40 +22,35 @@ const REFUSED = Object.freeze({
   not_admitted: ['SALE_NOT_ADMITTED', 'this user is still in the waiting room'],
   unknown_claim: ['CLAIM_UNKNOWN', 'there is no such claim, or it is not of this user; a sold claim is revoked only with its userId'],
   hold_expired: ['CLAIM_EXPIRED', 'the hold has expired, or was released'],
-  other_body: ['IDEMPOTENCY_KEY_REUSED', 'this Idempotency-Key was accepted with another body; use another key for another command']
+  over_limit: ['FIELD_INVALID', ({ perUser }) => `quantity: more than one user may have; expected at most ${perUser}`],
+  other_mode: ['SALE_OTHER_MODE', ({ mode }) => `the sale has mode ${mode}`]
 })
 
 /**
- * @param {Decision & { now?: number }} decision `now`: when it was decided, on the clock of the server
- * @throws {FreshetError} SALE_..., CLAIM_UNKNOWN, CLAIM_EXPIRED, IDEMPOTENCY_KEY_REUSED, FIELD_INVALID, INTERNAL
+ * @template {Decision & { now?: number }} D @param {D} decision `now`: when it was decided, on the clock of the server
+ * @returns {D} @throws {Error} SALE_..., CLAIM_UNKNOWN, CLAIM_EXPIRED, FIELD_INVALID, as expectTaken
  */
-export function throwIfRefused ({ code, seq, details, now = 0 }) {
-  if (code === 'failed') throw new FreshetError('INTERNAL', `the command could not be decided: ${details.reason}`)
-  if (code === 'over_limit') {
-    throw new FreshetError('FIELD_INVALID', `quantity: more than one user may have; expected at most ${details.perUser}`)
+export const expectAccepted = (decision) => expectTaken(decision, REFUSED, ({ seq, details, now = 0 }) => {
+  const { available, openAt, mode, nextHoldUntil } = details
+  return {
+    ...(available === undefined ? {} : { remaining: Number(available), decidedAtSeq: seq }),
+    ...(openAt === undefined ? {} : { openAt: Number(openAt) }),
+    ...(mode === undefined ? {} : { mode }),
+    ...(nextHoldUntil ? { nextHoldUntil: Number(nextHoldUntil), retryAfterMs: Number(nextHoldUntil) - now } : {})
   }
-  if (code === 'other_mode') throw new FreshetError('SALE_OTHER_MODE', `the sale has mode ${details.mode}`, { mode: details.mode })
-  const refused = REFUSED[code]
-  if (!refused) return
-  const facts = {
-    ...(details.available === undefined ? {} : { remaining: Number(details.available), decidedAtSeq: seq }),
-    ...(details.openAt === undefined ? {} : { openAt: Number(details.openAt) }),
-    ...(details.nextHoldUntil ? { nextHoldUntil: Number(details.nextHoldUntil), retryAfterMs: Number(details.nextHoldUntil) - now } : {})
-  }
-  throw new FreshetError(refused[0], refused[1], facts)
-}
+})
 
 /** The numbers of a sale after a command. @param {Decision} decision */
 export const numbersOf = ({ seq, details: { available, held, sold } }) =>
   ({ seq, available: Number(available), held: Number(held), sold: Number(sold) })
 
-/** @param {Decision} decision @param {string} claimId @returns {Told} */
+/** @param {Decision} decision @param {string} claimId @returns {Reply} */
 export const claimOf = ({ seq, details: { available, status, until } }, claimId) => ({
   status: 201,
   body: { claimId, status, seq, remaining: Number(available), ...(until === undefined ? {} : { holdUntil: Number(until) }) }
 })
 
-/** @param {Decision} decision @param {string} [ticket] @returns {Told} */
+/** @param {Decision} decision @param {string} [ticket] @returns {Reply} */
 export function placeOf ({ code, details: { status = code, position = '0', etaMs = '0', until } }, ticket) {
   const at = until === undefined ? {} : { until: Number(until) }
   return { status: 200, body: { status, position: Number(position), etaMs: Number(etaMs), ...at, ...(ticket ? { ticket } : {}) } }

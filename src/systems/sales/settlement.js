@@ -2,7 +2,7 @@
  * Claims that count only when the database has their order (durability `db`): a gateway waits for the event that says so. The order
  * writer of the partition's owner settles the claim (orders.js).
  */
-import { FreshetError } from './errors.js'
+import { FreshetError } from '../../errors.js'
 
 const HAS_DECIDED = Object.freeze(['sold', 'released'])
 

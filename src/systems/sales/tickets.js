@@ -1,11 +1,24 @@
 /**
  * Tickets of the waiting room: the id of a claim and a keyed hash of it, its sale and its user. Every gateway and reader that knows the
  * secret of the system can check one, without asking a server. Claim ids come from the same secret, so that a request that is repeated
- * names the same claim, and nobody else can guess it.
+ * names the same claim, and no one else can guess it.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { idWith } from '../../admission/index.js'
-import { FreshetError } from './errors.js'
+import { FreshetError } from '../../errors.js'
+
+const MAX_CHARS = 1024
+
+/**
+ * The header Freshet-Ticket.
+ * @param {import('node:http').IncomingHttpHeaders} headers @returns {string | null} a ticket or a token; null if there is none
+ * @throws {FreshetError} REQUEST_INVALID
+ */
+export function readTicket ({ 'freshet-ticket': ticket }) {
+  if (ticket === undefined) return null
+  if (typeof ticket === 'string' && ticket.length <= MAX_CHARS) return ticket
+  throw new FreshetError('REQUEST_INVALID', `Freshet-Ticket: longer than ${MAX_CHARS} characters; expected a ticket or a token`)
+}
 
 /** @param {string} secret @param {{ sale: string, user: string, requestId: string }} request @returns {string} */
 export const claimIdOf = (secret, { sale, user, requestId }) => idWith(secret, 'claim', sale, user, requestId)

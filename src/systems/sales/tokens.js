@@ -7,7 +7,7 @@
  * @typedef {import('jose').JWK & { alg: string }} Jwk
  */
 import { readFile } from 'node:fs/promises'
-import { FreshetError } from './errors.js'
+import { FreshetError } from '../../errors.js'
 
 /** Loaded with the first token, because most processes have none. */
 const loadJose = () => import('jose')

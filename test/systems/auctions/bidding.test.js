@@ -1,12 +1,15 @@
 /** Auctions as bidders and sellers see them, over HTTP, on real servers. */
 import t from 'tap'
 import { isProblem } from '../../gateway/requests.js'
+import { bearer, tokenFileFor } from '../../http/guarded.js'
 import { eventually } from '../../servers.js'
+import { startReader } from '../../services.js'
 import { sharedDeployment } from '../../shared.js'
 import { startAuctions, termsOf } from './auctioning.js'
 
 t.test('auctions', async (t) => {
-  const { gateway, reader, auction } = await startAuctions(t, await sharedDeployment(t))
+  const { primary, keyPrefix } = await sharedDeployment(t)
+  const { gateway, reader, auction } = await startAuctions(t, { primary, keyPrefix })
   const { create, bid, buy, close, order } = gateway
 
   await t.test('an auction is created, bid on, read and closed', async (t) => {
@@ -28,6 +31,22 @@ t.test('auctions', async (t) => {
     t.match(result, { sold: true, price: '11.50', bids: 2, seq: 3, closedAt: Number })
     t.not(winner, 'bob', 'masked')
     t.not(winner, first.json.bidder)
+    t.equal(result.winnerId, undefined)
+  })
+
+  await t.test('the user id of the winner is for tokens with the scope admin, and for the bidder itself', async (t) => {
+    const winnerAt = async (/** @type {any} */ { get }, query = '', token = '') => {
+      const { status, json } = await get(`/v1/auctions/lamp/result${query}`, bearer(token || undefined))
+      return status === 200 ? json.winnerId : json.code
+    }
+    t.same([await winnerAt(reader, '?userId=ann'), await winnerAt(reader, '?userId=bob')], [undefined, 'bob'])
+    const { file } = await tokenFileFor(t, ['read', 'write', 'admin'].map((scope) =>
+      ({ token: `token-${scope}`, scopes: ['read', scope], feeds: ['@auctions'] })))
+    const guarded = await startReader(t, { redisUrl: primary.url, keyPrefix, flags: ['--tokens', file] })
+    t.same(await Promise.all([
+      winnerAt(guarded, '', 'token-read'), winnerAt(guarded, '?userId=bob', 'token-read'), winnerAt(guarded, '', 'token-write'),
+      winnerAt(guarded, '?userId=bob', 'token-write'), winnerAt(guarded, '?userId=ann', 'token-write'), winnerAt(guarded, '', 'token-admin')
+    ]), [undefined, 'FORBIDDEN', undefined, 'bob', undefined, 'bob'])
   })
 
   await t.test('history has every event, the newest first, in pages', async (t) => {
@@ -138,6 +157,10 @@ t.test('auctions', async (t) => {
     isProblem(t, typed, 415, 'MEDIA_TYPE_UNSUPPORTED')
     isProblem(t, await create('bad2', { currency: 'euro' }), 422, 'FIELD_INVALID')
     isProblem(t, await create('bad2', { closeAt: '2030-01-01' }), 422, 'FIELD_INVALID')
+    for (const field of ['openAt', 'closeAt']) {
+      t.match(isProblem(t, await create('bad2', { [field]: 2_000_000_000 }), 422, 'FIELD_INVALID').detail,
+        `${field}: 2000000000; expected milliseconds since 1970, an integer; this looks like seconds: multiply by 1000`)
+    }
     for (const path of ['unknown', 'unknown/bids', 'unknown/result', 'unknown/live']) {
       isProblem(t, await reader.get(`/v1/auctions/${path}`), 404, 'AUCTION_UNKNOWN')
     }

@@ -22,7 +22,7 @@ t.test('orders', async (t) => {
     const { orderId } = placed.json
     t.match((await reader.get(`/v1/orders/${orderId}`)), { status: 200 }, 'a replica knows it at once')
     t.match(await final(orderId), {
-      orderId, status: 'confirmed', version: 5, total: '125.00', lines: [{ sku: 'lamp', quantity: 2, price: '12.50' }, { sku: 'desk' }]
+      orderId, status: 'confirmed', seq: 5, total: '125.00', lines: [{ sku: 'lamp', quantity: 2, price: '12.50' }, { sku: 'desk' }]
     })
     t.match(await stock('lamp'), { name: 'the lamp', price: '12.50', available: 3, held: 0, sold: 2 })
     t.match(await payments.entries(), [{ key: orderId, amount: 12500, captured: 12500, captures: 1 }])
@@ -33,7 +33,7 @@ t.test('orders', async (t) => {
       isProblem(t, await place(ann, [other], 'first'), 422, 'IDEMPOTENCY_KEY_REUSED')
     }
     const { items } = (await reader.get(`/v1/orders/${orderId}/events`)).json
-    t.same(items.map((/** @type {any} */ { type, version }) => [version, type]),
+    t.same(items.map((/** @type {any} */ { type, seq }) => [seq, type]),
       [[1, 'placed'], [2, 'held'], [3, 'capture_requested'], [4, 'captured'], [5, 'confirmed']])
     const timeline = (await reader.get(`/v1/orders/${orderId}/timeline`)).json
     t.match(timeline, { orderId, step: 'confirmed', steps: [{ type: 'placed', afterMs: 0 }] })
@@ -71,14 +71,16 @@ t.test('orders', async (t) => {
     isProblem(t, await post('/v1/orders/none/cancel', {}), 404, 'ORDER_UNKNOWN')
   })
 
-  await t.test('a client waits for a version, or for the end', async (t) => {
+  await t.test('a client waits for an event, or for the end', async (t) => {
     await payments.fail({ latencyMs: 200 })
-    const { orderId } = (await place(ann, [{ sku: 'lamp', quantity: 1 }])).json
-    const held = (await reader.get(`/v1/orders/${orderId}?waitMs=20000&minVersion=2`)).json
+    const { orderId } = (await place(ann, [{ sku: 'lamp', quantity: 1 }], 'waited')).json
+    const held = (await reader.get(`/v1/orders/${orderId}?waitMs=20000&minSeq=2`)).json
     t.match(held, { status: 'pending' })
-    t.ok(held.version >= 2)
-    t.match((await reader.get(`/v1/orders/${orderId}?waitMs=20000`)).json, { status: 'confirmed', version: 5 })
+    t.ok(held.seq >= 2)
+    t.match((await reader.get(`/v1/orders/${orderId}?waitMs=20000`)).json, { status: 'confirmed', seq: 5 })
     await payments.fail({})
+    t.match(await reader.get(`/v1/orders/${orderId}/by-request/waited?userId=${ann}`), { status: 201, json: { orderId, status: 'pending' } })
+    isProblem(t, await reader.get(`/v1/orders/${orderId}/by-request/other?userId=${ann}`), 404, 'REQUEST_NOT_ACCEPTED')
     isProblem(t, await reader.get('/v1/orders/none'), 404, 'ORDER_UNKNOWN')
     isProblem(t, await reader.get(`/v1/orders/${orderId}?waitMs=30001`), 400, 'REQUEST_INVALID')
   })
@@ -94,7 +96,7 @@ t.test('orders', async (t) => {
       if (/"type":"confirmed"/.test(text)) break
     }
     t.match(text, /event: snapshot\ndata: {"orderId"/)
-    t.match(text, /event: step\ndata: {"version":5,"type":"confirmed"/)
+    t.match(text, /event: step\ndata: {"seq":5,"type":"confirmed"/)
     await payments.fail({})
   })
 
@@ -106,9 +108,9 @@ t.test('orders', async (t) => {
     await eventually(() => first.events.length > 0)
     const [generation] = first.events[0].id.split(':')
     const again = await openLive(t, reader.url, path, { headers: { 'last-event-id': `${generation}:2` } })
-    await eventually(() => again.events.at(-1)?.data.version === items.length)
-    t.same(again.events.map(({ event, data, id }) => [event, data.version, id]),
-      [3, 4, 5].map((version) => ['step', version, `${generation}:${version}`]))
+    await eventually(() => again.events.at(-1)?.data.seq === items.length)
+    t.same(again.events.map(({ event, data, id }) => [event, data.seq, id]),
+      [3, 4, 5].map((seq) => ['step', seq, `${generation}:${seq}`]))
     for (const id of ['0123456789ab.0:2', 'no position', '2']) {
       const other = await openLive(t, reader.url, path, { headers: { 'last-event-id': id } })
       await eventually(() => other.events.length > 1)

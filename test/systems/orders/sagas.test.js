@@ -196,7 +196,7 @@ t.test('orders when something fails', async (t) => {
     t.match((await eventually(async () => {
       const answer = await other.get(`/v1/orders/${orderId}`)
       return answer.status === 200 && answer
-    })).json, { orderId, status: 'confirmed', version: 5, total: '1.00' })
+    })).json, { orderId, status: 'confirmed', seq: 5, total: '1.00' })
     t.equal((await other.get(`/v1/orders/${orderId}/events`)).json.items.length, 5)
   })
 })

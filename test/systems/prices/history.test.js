@@ -7,7 +7,7 @@ import { isProblem } from '../../gateway/requests.js'
 import { eventually, startDeployment, testEngines } from '../../servers.js'
 import { startConsumers } from '../../services.js'
 import { sharedDeployment } from '../../shared.js'
-import { newest } from '../../../src/store/embedded/engine.js'
+import { newest } from '../../../src/embedded/engine.js'
 import { createPriceStore } from '../../../src/systems/prices/store/index.js'
 import { startPrices } from './pricing.js'
 
@@ -32,13 +32,13 @@ t.test('history and what the servers have lost come from the table', async (t) =
   const { gateway, reader } = await startPrices(t, { primary, readerFlags: flags, consumerFlags: flags })
   await gateway.asset('lost', { tier: 'cold' })
   await gateway.asset('stored', { tier: 'hot' })
-  await eventually(async () => (await reader.price('stored')).json?.version >= 3)
+  await eventually(async () => (await reader.price('stored')).json?.seq >= 3)
   const rows = await eventually(async () => {
     const found = await store.history('stored', 0, Date.now(), 100)
     return found.length >= 3 && found
   })
-  t.match(rows[0], { at: Number, price: String, version: 1 })
-  t.same(rows.map(({ version }) => version), rows.map((_, i) => i + 1), 'each version once')
+  t.match(rows[0], { at: Number, price: String, seq: 1 })
+  t.same(rows.map(({ seq }) => seq), rows.map((_, i) => i + 1), 'each version once')
   const { items } = (await reader.history('stored', '?from=0')).json
   t.same(items.slice(0, 3), rows.slice(0, 3), 'from before the first event: the table is asked')
 
@@ -64,7 +64,7 @@ t.test('a viewer gets the price, and again when it moves or its status changes',
   stream.setEncoding('utf8').on('data', (/** @type {string} */ chunk) => { text += chunk }).on('error', () => {})
   const events = () => [...text.matchAll(/^data: (\{"asset".*\})$/gm)].map(([, json]) => JSON.parse(json))
   await eventually(() => events().length >= 1)
-  t.match(events()[0], { asset: 'watched', price: String, status: 'fresh', version: Number })
+  t.match(events()[0], { asset: 'watched', price: String, status: 'fresh', seq: Number })
   await exchanges.faults(['alpha', 'beta', 'gamma'], { errorRate: 1 })
   await eventually(() => events().some(({ status }) => status === 'degraded'))
   await eventually(() => events().some(({ status, price }) => status === 'expired' && price === null))

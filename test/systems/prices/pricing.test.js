@@ -16,12 +16,12 @@ t.test('prices', async (t) => {
     const first = await reader.price('btc-usd')
     t.match(first, {
       status: 200,
-      json: { asset: 'btc-usd', price: /^\d+(\.\d{1,8})?$/, updatedAt: Number, tier: 'hot', status: 'fresh', version: Number }
+      json: { asset: 'btc-usd', price: /^\d+(\.\d{1,8})?$/, updatedAt: Number, tier: 'hot', status: 'fresh', seq: Number }
     })
     t.match(first.json.sources.map(({ exchange, ok }) => [exchange, ok]), [['alpha', true], ['beta', true], ['gamma', true]])
     t.match(first.headers.get('cache-control'), /^public, max-age=1, stale-while-revalidate=3$/)
     await eventually(async () => (await reader.price('btc-usd')).headers.get('freshet-cache') === 'local')
-    await eventually(async () => (await reader.price('Btc-Usd')).json.version > first.json.version)
+    await eventually(async () => (await reader.price('Btc-Usd')).json.seq > first.json.seq)
     t.match(await gateway.asset('btc-usd', { tier: 'hot' }), { status: 200 })
   })
 
@@ -40,10 +40,10 @@ t.test('prices', async (t) => {
     const replies = await Promise.all(Array.from({ length: 1000 }, (_, i) => readers[i % 2].price(asset)))
     await exchanges.faults([...EXCHANGES], null)
     t.ok(replies.every(({ status }) => status === 200 || status === 503))
-    const { version } = await eventually(async () => (await reader.price(asset)).json)
+    const { seq } = await eventually(async () => (await reader.price(asset)).json)
     // one, unless the machine was so busy that a source was late, and the refresh repeated
-    for (const calls of await exchanges.calls(asset)) t.ok(calls <= version, `${calls} calls, ${version} refreshes`)
-    t.ok(version < 100, 'far fewer than those who asked')
+    for (const calls of await exchanges.calls(asset)) t.ok(calls <= seq, `${calls} calls, ${seq} refreshes`)
+    t.ok(seq < 100, 'far fewer than those who asked')
   })
 
   await t.test('several prices at once, each with its own status', async (t) => {
@@ -65,8 +65,8 @@ t.test('prices', async (t) => {
     const first = await reader.price('forced')
     await sleep(Math.max(0, first.json.updatedAt + 1050 - Date.now()))
     const forced = await gateway.refresh('forced', { 'idempotency-key': 'f1' })
-    t.match(forced, { status: 200, json: { status: 'refreshed', price: String, version: Number } })
-    t.ok(forced.json.version > first.json.version)
+    t.match(forced, { status: 200, json: { status: 'refreshed', price: String, seq: Number } })
+    t.ok(forced.json.seq > first.json.seq)
     t.match(await gateway.refresh('forced'), { status: 202, json: { status: /too_soon|in_progress/ } })
     isProblem(t, await gateway.refresh('missing'), 404, 'ASSET_UNKNOWN')
     await gateway.asset('none-forced')
@@ -75,7 +75,7 @@ t.test('prices', async (t) => {
 
   await t.test('history and candles', async (t) => {
     await gateway.asset('candles', { tier: 'hot' })
-    await eventually(async () => (await reader.price('candles')).json?.version >= 4)
+    await eventually(async () => (await reader.price('candles')).json?.seq >= 4)
     const { json: { items } } = await reader.history('candles', '')
     t.ok(items.length >= 4)
     t.ok(items.every(({ at }, i) => i === 0 || at > items[i - 1].at))

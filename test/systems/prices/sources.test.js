@@ -58,6 +58,7 @@ const outcomes = (ticks) => ticks.map(({ ok, reason }) => ok ? 'ok' : reason)
 t.test('all sources are asked, and each tick is what the exchange said', async (t) => {
   const { sources } = await startExchanges(t)
   const ticks = await sources.ticks('btc-usd')
+  for (const { latencyMs } of sources.figures()) t.equal(latencyMs, Number(latencyMs?.toFixed(1)), 'to a tenth of a millisecond')
   t.equal(ticks.length, 3)
   for (const [i, tick] of ticks.entries()) {
     if (!tick.ok) return t.fail(tick.reason)

@@ -4,7 +4,7 @@ import { syntheticTick } from '../../../src/systems/prices/index.js'
 import { holds } from '../../properties.js'
 
 const EXCHANGES = ['alpha', 'beta', 'gamma']
-const GOLDEN = { price: '405.064', volume: '456.958', ts: 1_764_000_000_000 }
+const GOLDEN = { price: '99527.36', volume: '456.958', ts: 1_764_000_000_000 }
 const anySymbol = fc.stringMatching(/^[a-z0-9-]{1,12}$/)
 const anySeed = fc.integer({ min: 0, max: 2 ** 32 - 1 })
 const anyTick = fc.integer({ min: 1_700_000_000, max: 1_900_000_000 })
@@ -15,6 +15,17 @@ t.test('a price is a function of seed, exchange, symbol and tick, and the same o
   for (const other of [{ seed: 2 }, { exchange: 'beta' }, { symbol: 'eth-usd' }, { tick: of.tick + 1 }]) {
     t.not(syntheticTick({ ...of, ...other }).price, GOLDEN.price)
   }
+})
+
+t.test('a coin has one price: in another currency it differs by the rate, as much as exchanges differ', async (t) => {
+  const priceOf = (/** @type {string} */ symbol) =>
+    Number(syntheticTick({ seed: 1, exchange: 'alpha', symbol, tick: 1_764_000_000, tickMs: 1_000 }).price)
+  for (const coin of ['aave', 'btc', 'dgb']) {
+    for (const [currency, rate] of [['eur', 0.86], ['jpy', 155]]) {
+      t.ok(Math.abs(priceOf(`${coin}-${currency}`) / priceOf(`${coin}-usd`) / Number(rate) - 1) < 0.005, `${coin}-${currency}`)
+    }
+  }
+  t.ok(priceOf('btc-usd') > 50_000 && priceOf('usdt-usd') < 2)
 })
 
 t.test('prices are positive decimal texts, exchanges differ by less than 0.5 %, a minute changes them by less than 4 %', async (t) => {

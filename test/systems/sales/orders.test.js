@@ -4,7 +4,7 @@ import t from 'tap'
 import { admissionKey, createAdmission, fieldsOf } from '../../../src/admission/index.js'
 import { createAdmissionMetrics } from '../../../src/metrics/index.js'
 import { openDatabase } from '../../../src/sql/index.js'
-import { newest } from '../../../src/store/embedded/engine.js'
+import { newest } from '../../../src/embedded/engine.js'
 import { createRoutes } from '../../../src/store/index.js'
 import { createOrderWriter } from '../../../src/systems/sales/index.js'
 import { endOfMain } from '../../bin/in-process.js'
@@ -30,7 +30,8 @@ t.test('sales with a database', async (t) => {
   await t.test('what is sold becomes a row; what is held does not', async (t) => {
     const id = 'rows'
     await create(id, { stock: 5, perUser: 3 })
-    const first = (await claim(id, 'ann', { quantity: 2 })).json
+    t.equal((await claim(id, 'ann', { quantity: 2, key: 'at-once' })).status, 201, 'a new sale sells at once')
+    const first = (await claim(id, 'ann', { quantity: 2, key: 'at-once' })).json
     await claim(id, 'bob')
     const revoked = (await claim(id, 'cid')).json
     await release(id, revoked.claimId, 'cid')

@@ -26,44 +26,42 @@ const DONE = { type: 'object', properties: { id: LETTER_ID, status: { type: 'str
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ letters: Record<string, () => Promise<import('../../../src/consumers/index.js').DeadLetters>> }} parts by system
+ * @param {{ name: string, open: () => Promise<import('../../../src/consumers/index.js').DeadLetters> }} parts `name` of the system
  */
-export async function deadLetterRoutes (app, { letters }) {
-  for (const [system, open] of Object.entries(letters)) {
-    const config = /** @type {any} */ ({ access: 'admin', system })
-    const path = `/v1/systems/${system}/dead-letters`
+export async function deadLetterRoutes (app, { name, open }) {
+  const config = /** @type {any} */ ({ access: 'admin', system: name })
+  const path = `/v1/systems/${name}/dead-letters`
 
-    app.get(path, {
+  app.get(path, {
+    config,
+    schema: commandRoute({
+      summary: `Dead letters of ${name}: entries whose effect failed for good`,
+      tag: TAG,
+      query: querySchema(FIELDS),
+      content: {
+        200: { type: 'object', properties: { items: { type: 'array', items: LETTER }, next: { type: ['string', 'null'] } } }
+      },
+      codes: ['LETTER_UNKNOWN']
+    })
+  }, async (request) => (await open()).list(/** @type {any} */ (readQuery(request, FIELDS))))
+
+  for (const [method, suffix, status, summary, codes] of /** @type {const} */ ([
+    ['POST', '/replay', 'replayed', 'Put a dead letter back into the outbox', ['LETTER_UNKNOWN']],
+    ['DELETE', '', 'discarded', 'Discard a dead letter', ['LETTER_UNKNOWN', 'LETTER_NEEDED']]
+  ])) {
+    app.route({
+      method,
+      url: `${path}/:id${suffix}`,
       config,
       schema: commandRoute({
-        summary: `Dead letters of ${system}: entries whose effect failed for good`,
-        tag: TAG,
-        query: querySchema(FIELDS),
-        content: {
-          200: { type: 'object', properties: { items: { type: 'array', items: LETTER }, next: { type: ['string', 'null'] } } }
-        },
-        codes: ['LETTER_UNKNOWN']
-      })
-    }, async (request) => (await open()).list(/** @type {any} */ (readQuery(request, FIELDS))))
-
-    for (const [method, suffix, status, summary, codes] of /** @type {const} */ ([
-      ['POST', '/replay', 'replayed', 'Put a dead letter back into the outbox', ['LETTER_UNKNOWN']],
-      ['DELETE', '', 'discarded', 'Discard a dead letter', ['LETTER_UNKNOWN', 'LETTER_NEEDED']]
-    ])) {
-      app.route({
-        method,
-        url: `${path}/:id${suffix}`,
-        config,
-        schema: commandRoute({
-          summary, tag: TAG, params: { id: LETTER_ID }, body: bodySchema({}), content: { 200: DONE }, codes: [...codes]
-        }),
-        async handler (request) {
-          const { id } = /** @type {any} */ (request.params)
-          const all = await open()
-          await (status === 'replayed' ? all.replay(id) : all.discard(id))
-          return { id, status }
-        }
-      })
-    }
+        summary, tag: TAG, params: { id: LETTER_ID }, body: bodySchema({}), content: { 200: DONE }, codes: [...codes]
+      }),
+      async handler (request) {
+        const { id } = /** @type {any} */ (request.params)
+        const all = await open()
+        await (status === 'replayed' ? all.replay(id) : all.discard(id))
+        return { id, status }
+      }
+    })
   }
 }

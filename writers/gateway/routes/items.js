@@ -6,7 +6,7 @@ import { bodyOf, feedRoute, oneOf, querySchema, readQuery, takeBodies, text } fr
 import { EXPECTED_TS, ID_SCHEMA, idBytes, readTs, TS_SCHEMA } from '../../../src/item/index.js'
 import { countRefused } from '../../../src/pipeline/index.js'
 import { MAX_DEPTH } from '../raw-json.js'
-import { windowAdvice } from '../../window-advice.js'
+import { windowAdviceOverHttp } from '../../window-advice.js'
 import { JSON_TYPE, LINES_TYPES, readItems } from '../read-items.js'
 
 /** of an item held as commands, without its id (twice) and value: keys, lengths, score */
@@ -49,7 +49,7 @@ const POST = feedRoute({
   params: { feed: FEED_SCHEMA },
   query: querySchema(POST_FIELDS),
   body: Object.fromEntries([
-    [JSON_TYPE, { type: 'array', items: ITEM }],
+    [JSON_TYPE, { ...ITEM, type: ['array', 'object'], items: ITEM }],
     ...LINES_TYPES.map((type) => [type, { type: 'string', description: 'one item per line, as in application/json' }])
   ]),
   content: { [JSON_TYPE]: TAKEN },
@@ -129,7 +129,7 @@ function createSent (body, { free, ...reading }) {
     check (feed) {
       // no value of a body is larger than a value may be
       if (faults.count === 0 && [oldest, newest].every((ts) => feed.refusalOf({ ts, value: NOTHING }) === null)) return
-      const all = readItems(body, { ...reading, refusalOf: feed.refusalOf, ageAdvice: windowAdvice(feed) }, () => {})
+      const all = readItems(body, { ...reading, refusalOf: feed.refusalOf, ageAdvice: windowAdviceOverHttp(feed) }, () => {})
       if (all.count === 0) return
       for (const [code, n] of Object.entries(all.byCode)) {
         feed.account.offered += n
@@ -163,7 +163,8 @@ const createDeletion = (id, givenTs, nowMs) => ({
     const code = feed.refusalOf({ ts: givenTs ?? nowMs, value: NOTHING })
     if (code === null) return
     feed.writer.pipeline.refuse(code)
-    throw new FreshetError(code, `ts ${givenTs ?? nowMs}: ${ERRORS[code].meaning}`)
+    const advice = code === 'ITEM_TOO_OLD' ? `; ${windowAdviceOverHttp(feed)}` : ''
+    throw new FreshetError(code, `ts ${givenTs ?? nowMs}: ${ERRORS[code].meaning}${advice}`)
   },
   /** @param {Feed} feed */
   append (feed) { feed.delete(givenTs === null ? { id } : { id, ts: givenTs }) }

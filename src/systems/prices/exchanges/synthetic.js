@@ -2,9 +2,12 @@
  * Prices of the local exchanges: pure functions of (seed, exchange, symbol, tick), so that a checker can compute every price again. A tick
  * is the number of periods of `tickMs` since 1970.
  *
- * The price of a symbol is its base price, 0.01 to 100,000, times a sum of noises with different periods. Each noise is smooth: random
- * values at the multiples of its period, and a curve between them. All operations are exact in every engine, so there is no Math.sin.
- * Bounds that follow from the amplitudes: within a minute a price changes by less than 4 %, and exchanges differ by less than 0.5 %.
+ * The price of a symbol is its base price, 0.01 to 100,000 (of well-known coins, the usual one), times a sum of noises with different
+ * periods. Each noise is smooth: random values at the multiples of its period, and a curve between them. All operations are exact in every
+ * engine, so there is no Math.sin. Bounds that follow from the amplitudes:
+ * within a minute a price changes by less than 4 %, and exchanges differ by less than 0.5 %.
+ *
+ * A coin has one price: in another currency, btc-eur, it is that in dollars times a constant rate.
  *
  * @typedef {{ price: string, volume: string, ts: number }} Ticker decimal texts; `ts`: start of the tick, ms since 1970
  */
@@ -17,6 +20,12 @@ const VOLUME = Object.freeze([600_000, 0.5])
 /** of base prices, and the decimals that they have */
 const SIZES = Object.freeze([0.01, 0.1, 1, 10, 100, 1_000, 10_000])
 const DECIMALS = Object.freeze([7, 6, 5, 4, 3, 2, 2])
+/** of a dollar */
+const RATES = new Map(Object.entries({ usd: 1, eur: 0.86, gbp: 0.75, jpy: 155, chf: 0.8 }))
+/** in dollars */
+const KNOWN = new Map(Object.entries({
+  btc: 95_000, eth: 3_200, bnb: 880, sol: 160, aave: 190, ltc: 95, link: 15, xrp: 2.2, ada: 0.6, doge: 0.18, usdt: 1, usdc: 1, dai: 1
+}))
 
 /**
  * @param {{ seed: number, exchange: string, symbol: string, tick: number, tickMs: number }} of `tick`: time / tickMs, rounded down
@@ -24,10 +33,12 @@ const DECIMALS = Object.freeze([7, 6, 5, 4, 3, 2, 2])
  */
 export function syntheticTick ({ seed, exchange, symbol, tick, tickMs }) {
   const ts = tick * tickMs
-  const asset = hashOf(`${seed}:${symbol}`)
+  const [, coin, currency] = /^(.+)-(usd|eur|gbp|jpy|chf)$/.exec(symbol) ?? ['', symbol, 'usd']
+  const asset = hashOf(`${seed}:${coin}-usd`)
   const own = hashOf(`${seed}:${symbol}:${exchange}`)
-  const size = mixed(asset, 1) % SIZES.length
-  const base = (1 + 9 * share(asset, 2)) * SIZES[size]
+  const inDollars = KNOWN.get(coin) ?? (1 + 9 * share(asset, 2)) * SIZES[mixed(asset, 1) % SIZES.length]
+  const base = inDollars * Number(RATES.get(currency))
+  const size = Math.max(0, SIZES.findLastIndex((least) => base >= least))
   const walk = WALK.reduce((sum, [periodMs, amplitude], i) => sum + amplitude * noise(asset + i, ts / periodMs), 1)
   const price = base * (walk + SPREAD[1] * noise(own, ts / SPREAD[0]))
   const volume = (10 + 990 * share(own, 3)) * (1 + VOLUME[1] * noise(own + 1, ts / VOLUME[0]))

@@ -94,7 +94,12 @@ export function createSource ({ exchange, limit, callMs, resetMs }) {
     }),
 
     /** @returns {SourceFigures} */
-    figures: () => ({ exchange: exchange.name, breaker: breaker.state(), ...figures }),
+    figures: () => ({
+      exchange: exchange.name,
+      breaker: breaker.state(),
+      ...figures,
+      latencyMs: figures.latencyMs === null ? null : Math.round(figures.latencyMs * 10) / 10
+    }),
 
     close () {
       closing.abort()

@@ -10,7 +10,7 @@
  * @typedef {import('./client.js').StoreMetrics} StoreMetrics
  * @typedef {Awaited<ReturnType<typeof createPriceStore>>} PriceStore
  */
-import { ownDynamodb } from '../../../store/index.js'
+import { ownDynamodb } from '../../../embedded/index.js'
 import { createClient, loadSdk } from './client.js'
 import { createReading } from './reading.js'
 import { createTable } from './table.js'
@@ -39,19 +39,13 @@ export async function createPriceStore ({
   const sdk = await loadSdk()
   const client = createClient({ sdk, place, table, metrics })
   const parts = { sdk, ask: client.ask, metrics, table }
-  const writing = createWriting({ ...parts, deadlineMs, keepMs })
   const { check, make } = createTable({ ...parts, region: place.region, deadlineMs })
   return {
     ...createReading({ ...parts, latestMs, historyMs }),
-    write: writing.write,
+    write: createWriting({ ...parts, deadlineMs, keepMs }),
     check,
     make,
-
-    /** Writes what waits. */
-    async close () {
-      await writing.close()
-      client.close()
-    }
+    async close () { client.close() }
   }
 }
 

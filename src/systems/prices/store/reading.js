@@ -6,7 +6,7 @@ const BATCH = 100
 const PAUSE_MS = 10
 
 /**
- * @typedef {{ at: number, price: string, version: number }} Point `at`: ms since 1970
+ * @typedef {{ at: number, price: string, seq: number }} Point `at`: ms since 1970
  */
 
 /**
@@ -71,7 +71,7 @@ export function createReading ({ sdk, ask, metrics, table, latestMs, historyMs }
         }), until - performance.now())
         const kept = Items.filter((/** @type {any} */ { ttl }) => Number(textOf(ttl)) * 1000 > Date.now())
         for (const { at, price, version } of kept) {
-          points.push({ at: Number(textOf(at)), price: textOf(price), version: Number(textOf(version)) })
+          points.push({ at: Number(textOf(at)), price: textOf(price), seq: Number(textOf(version)) })
         }
         start = LastEvaluatedKey
       } while (start && points.length < limit)

@@ -7,7 +7,7 @@
  *
  * @typedef {import('../../../admission/index.js').Entry} Entry
  * @typedef {Record<string, { S: string } | { N: string }>} Item
- * @typedef {{ price: string, ts: number, asOf: number, version: number, soft: number, hard: number, tier: string,
+ * @typedef {{ price: string, ts: number, asOf: number, seq: number, soft: number, hard: number, tier: string,
  *   sources: { exchange: string, ok: boolean, ts?: number, reason?: string }[] }} StoredPrice `price`: decimal text; `ts`, `asOf`, `soft`,
  *   `hard`: ms since 1970
  */
@@ -48,7 +48,7 @@ export const priceOf = ({ price, ts, asOf = ts, version, sources, soft, hard, ti
   price: textOf(price),
   ts: Number(textOf(ts)),
   asOf: Number(textOf(asOf)),
-  version: Number(textOf(version)),
+  seq: Number(textOf(version)),
   sources: JSON.parse(textOf(sources)),
   soft: Number(textOf(soft)),
   hard: Number(textOf(hard)),

@@ -33,7 +33,7 @@ export function createWriting ({ sdk, ask, metrics, table, deadlineMs, keepMs })
       ExpressionAttributeValues: Object.fromEntries(names.map((name) => [`:${name}`, rest[name]]))
     }), deadlineMs)
   }
-  const latest = createLatestRows({ put: putLatest })
+  const writeLatest = createLatestRows({ put: putLatest })
 
   /**
    * One attempt.
@@ -70,24 +70,20 @@ export function createWriting ({ sdk, ask, metrics, table, deadlineMs, keepMs })
     }
   }
 
-  return {
-    /**
-     * @param {Entry[]} entries of an outbox, of any type
-     * @throws {FreshetError} DYNAMODB_REFUSED, which stays so; all others are retryable
-     */
-    async write (entries) {
-      const all = entries.filter(({ fields }) => fields.type === 'price').map((entry) => rowOf(entry, keepMs))
-      const rows = [...newestBy(all, ({ asset, at }) => `${textOf(asset)} ${textOf(at)}`).values()]
-      const batches = Array.from({ length: Math.ceil(rows.length / BATCH) }, (_, i) => rows.slice(i * BATCH, (i + 1) * BATCH))
-      await Promise.all(batches.map(putBatch))
-      await latest.write(newestBy(rows, ({ asset }) => textOf(asset)).values())
-    },
-
-    close: latest.close
+  /**
+   * @param {Entry[]} entries of an outbox, of any type
+   * @throws {FreshetError} DYNAMODB_REFUSED, which stays so; all others are retryable
+   */
+  return async function write (entries) {
+    const all = entries.filter(({ fields }) => fields.type === 'price').map((entry) => rowOf(entry, keepMs))
+    const rows = newestBy(all, ({ asset, at }) => `${textOf(asset)} ${textOf(at)}`)
+    const batches = Array.from({ length: Math.ceil(rows.length / BATCH) }, (_, i) => rows.slice(i * BATCH, (i + 1) * BATCH))
+    await Promise.all(batches.map(putBatch))
+    await writeLatest(newestBy(rows, ({ asset }) => textOf(asset)))
   }
 }
 
-/** @param {Item[]} rows @param {(row: Item) => string} nameOf @returns {Map<string, Item>} the newest of each name */
+/** @param {Item[]} rows @param {(row: Item) => string} nameOf @returns {Item[]} the newest of each name */
 function newestBy (rows, nameOf) {
   /** @type {Map<string, Item>} */
   const newest = new Map()
@@ -95,5 +91,5 @@ function newestBy (rows, nameOf) {
     const other = newest.get(nameOf(row))
     if (!other || isNewer(row, other)) newest.set(nameOf(row), row)
   }
-  return newest
+  return [...newest.values()]
 }

@@ -1,0 +1,105 @@
+-- Decides up to 256 commands of one partition by rules of users: first all of them, then it stores what the accepted ones do.
+-- Atomic, because a decision, its state, events and outbox must not come apart. Nothing is written while a rule runs, so that SCRIPT KILL stops one that never ends.
+-- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..n+2m+3] of each target: state: hash, events: stream
+-- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule and key, [6..n+5] of each command: JSON array of arguments and the number of its target, below 0 for a scheduled task
+-- RETURNS generation, now in ms, then of each command a text, its lines: accepted, rejected, replay, other_body or failed; code, or why it failed; sequence; version; details as JSON; a generation alone when it belongs to another replication id, or to call again; `backlog` in place of the commands when the outbox is full, `rules` when a rule is stored in another version
+-- COST O(n log N)
+-- MODE writes
+-- text of the rules, and what is stored about them, are put here when a system is opened
+local rules, versions, kept = {}, {}, {}
+local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+-- @include partition
+if isBehind then return isFull() and { current, nowText, 'backlog' } or { current } end
+-- @include own-rule
+
+local n = #ARGV - 5
+local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
+local named, targets, made = cjson.decode(targetTexts), {}, {}
+for _, target in ipairs(named) do
+  local rule = target[1]
+  if not made[rule] and redis.call('HGET', generation, 'rule:' .. rule) ~= versions[rule] then return { current, nowText, 'rules' } end
+  made[rule] = true
+end
+
+-- what is written once all commands are decided
+local entries, dues, decided, reopened = {}, {}, {}, 0
+
+local function targetOf (number)
+  if targets[number] then return targets[number] end
+  local at, rule, key = n + 2 + 2 * number, named[number][1], named[number][2]
+  local target = { rule = rule, key = key, state = KEYS[at], events = KEYS[at + 1], fields = {}, changed = {}, seq = 0, version = 0 }
+  local state = target.state
+  local flat = redis.call('HGETALL', state)
+  for i = 1, #flat, 2 do target.fields[flat[i]] = flat[i + 1] end
+  target.seq, target.version = tonumber(target.fields['@seq'] or '0'), tonumber(target.fields['@version'] or '0')
+  target.fields['@seq'], target.fields['@version'] = nil, nil
+  if made[rule] == true then made[rule] = rules[rule]() end
+  targets[number] = target
+  return target
+end
+
+local function dueOf (task)
+  if dues[task] == nil then return tonumber(redis.call('ZSCORE', tasks, task) or nil) end
+  return dues[task]
+end
+
+-- its commands that follow see it
+local function keepChange (target, fields, change, request)
+  for field, value in pairs(fields) do
+    if target.fields[field] ~= value then target.changed[field] = value end
+  end
+  for field in pairs(target.fields) do
+    if fields[field] == nil then target.changed[field] = false end
+  end
+  target.fields, target.version, target.isKept = fields, target.version + 1, true
+  for _, event in ipairs(change.events) do
+    target.seq = target.seq + 1
+    entries[#entries + 1] = { target, request, target.seq, target.version, event }
+  end
+  -- readers read the state again
+  if #change.events == 0 then entries[#entries + 1] = { target, request, 0, target.version, { 'type', '@changed' } } end
+  for name, due in pairs(change.tasks) do dues[target.rule .. ' ' .. target.key .. ' ' .. name] = due end
+  target.ends = target.ends or change.ends
+  if change.reopens then reopened = reopened + 1 end
+end
+
+local function lines (status, code, target, details)
+  return table.concat({ status, code, string.format('%.0f', target.seq), string.format('%.0f', target.version), details }, '\n')
+end
+
+local function decide (i)
+  local text, request = ARGV[i + 5], KEYS[i + 3]
+  local args, id = cjson.decode(text), string.match(request, '[^:]*$')
+  local number = table.remove(args)
+  local target, body = targetOf(math.abs(number)), id ~= '' and redis.sha1hex(string.match(text, '^.*[,%[]'))
+  local known = accepted[request] or requests[i]
+  if known then
+    local knownBody, decision = string.match(known, '^(%x+)\n(.*)$')
+    return knownBody == body and 'replay\n' .. decision or lines('other_body', '', target, '{}')
+  end
+  local task = number < 0 and target.rule .. ' ' .. target.key .. ' ' .. args[1]
+  if task and (dueOf(task) or now + 1) > now then return lines('rejected', 'not_due', target, '{}') end
+  local fields = {}
+  for field, value in pairs(target.fields) do fields[field] = value end
+  local code, written, details, change = checked(fields, made[target.rule](fields, args, now))
+  if task then dues[task] = false end
+  if not change then return lines('rejected', code, target, details) end
+  keepChange(target, written, change, id)
+  local decision = lines('accepted', code, target, details)
+  if id ~= '' then
+    accepted[request] = body .. string.match(decision, '\n.*$')
+    decided[#decided + 1] = request
+  end
+  return decision
+end
+
+local replies = { current, nowText }
+for i = 1, n do
+  local ok, decision = pcall(decide, i)
+  replies[i + 2] = ok and decision or 'failed\n' .. string.gsub(tostring(decision), '\n', ' ')
+end
+-- a server that accepts no writes refuses the whole call here
+redis.call('HSET', generation, 'now', nowText)
+-- @include own-writes
+replies[1] = (generationNow())
+return replies

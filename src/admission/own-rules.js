@@ -1,0 +1,152 @@
+/**
+ * Rules of users: their text becomes a part of lua/decide.lua, in which each is a chunk of its own.
+ *
+ *     text ──▶ compiled alone ──▶ chunk without redis, KEYS, ... ──▶ its version and digest are stored ──▶ lua/decide.lua
+ *
+ * Nothing of the engine is in the scope of a chunk: chunks come first in the script, and what the server offers is shadowed by locals that
+ * are nil. That keeps a rule from reaching other keys by mistake. It is no fence against an attacker: a rule can fill the memory of the
+ * server.
+ *
+ * A process asks for the stored version with each call, so an older process decides nothing once a newer one has stored its rules.
+ *
+ * @typedef {import('../store/index.js').Connection} Connection
+ * @typedef {import('./rules/index.js').Fields} Fields
+ * @typedef {object} OwnRule
+ * @property {string} text Lua @property {number} version @property {number} [keepEvents] newest events of a key that are kept, about
+ * @property {(state: Fields, args: readonly string[]) => Certain | null | undefined} [certain] a rejection that stays true within a
+ *   generation @property {(state: Fields, event: import('./own-state.js').OwnEvent) => Fields} [fold] the state after an event
+ * @typedef {string | { code: string, details?: Record<string, string | number> }} Certain
+ * @typedef {ReturnType<typeof createOwnRules>} OwnRules
+ */
+import { hash } from 'node:crypto'
+import { scriptWith } from '../store/index.js'
+import { FreshetError } from './errors.js'
+import { systemKey } from './keys.js'
+import { memoryOf } from './own-memory.js'
+
+/** What a chunk cannot use: the server, other keys, other code. */
+const HIDDEN = ['redis', 'server', 'KEYS', 'ARGV', '_G', 'getfenv', 'setfenv', 'load', 'loadstring', 'loadfile', 'dofile', 'require',
+  'module', 'package', 'debug', 'os', 'io', 'cjson', 'cmsgpack', 'struct', 'coroutine', 'collectgarbage', 'gcinfo', 'newproxy', 'print',
+  '__redis__err__handler', '__server__err__handler']
+/** parts of scripts that the chunks replace */
+const PLACE = 'local rules, versions, kept = {}, {}, {}'
+const CHUNK = 'local chunk = nil'
+/** how servers call the text of a script, in errors */
+const LINE = /@?user_script:(\d+)/g
+const KILLED = /Script killed by user/
+
+const HEAD = `function () local ${HIDDEN.join(', ')}\n`
+/** @param {string} text */
+const chunkOf = (text) => `${HEAD}${text}\nend`
+const linesIn = (/** @type {string} */ text) => text.split('\n').length
+
+/**
+ * @param {{ keyPrefix: string, system: string, rules: Record<string, OwnRule>, watch: <T>(calling: Promise<T>) => Promise<T> }} options
+ *   `watch` a call, so that a rule that never ends is stopped (stop-script.js)
+ */
+export function createOwnRules ({ keyPrefix, system, rules, watch }) {
+  const names = Object.keys(rules)
+  const stored = names.map((name) => [name, String(rules[name].version), hash('sha1', rules[name].text)])
+  const table = (/** @type {string[]} */ rows) => `{\n${rows.join(',\n')}\n}`
+  const script = scriptWith('decide', PLACE, 'local rules, versions, kept = ' + [
+    table(names.map((name) => `['${name}'] = ${chunkOf(rules[name].text)}`)),
+    table(stored.map(([name, version, digest]) => `['${name}'] = '${version} ${digest}'`)),
+    table(names.flatMap((name) => rules[name].keepEvents === undefined ? [] : `['${name}'] = ${rules[name].keepEvents}`))
+  ].join(', '))
+  const explain = explainer(script.body, names.map((name) => [name, rules[name].text]))
+
+  /** @param {string} message @param {Record<string, unknown>} [facts] */
+  function failed (message, facts) {
+    const { text, ...place } = explain(message)
+    return new FreshetError('RULE_FAILED', `a rule of ${system} failed: ${text}`, { ...place, ...facts })
+  }
+
+  /** @template T @param {Promise<T>} calling @returns {Promise<T>} */
+  const stoppable = (calling) => watch(calling).catch((error) => {
+    if (!KILLED.test(error.message)) throw error
+    throw failed('it ran longer than the server allows (busy-reply-threshold) and was stopped; nothing of its call was stored',
+      { isStopped: true })
+  })
+
+  /** @param {Connection} connection @param {string} key where they are stored @throws {FreshetError} RULE_DIFFERS */
+  async function store (connection, key) {
+    const [name, version] = (await connection.runScript('agree-rules', [key], stored.flat())).map(String)
+    if (name === undefined) return
+    const own = rules[name].version
+    throw new FreshetError('RULE_DIFFERS', Number(version) === own
+      ? `rule ${name} of ${system} is stored as version ${version} with another text; raise its version to replace it`
+      : `rule ${name} of ${system} is stored as version ${version}, and this process has version ${own}; use the newer rule`)
+  }
+
+  return {
+    script,
+    /** for the memory of keys, such as the rejection cache */
+    memory: memoryOf(rules),
+    watch: stoppable,
+
+    /** Compiles each rule alone. @param {Connection} connection @throws {FreshetError} RULE_FAILED */
+    async check (connection) {
+      for (const [name, { text }] of Object.entries(rules)) {
+        const wrapped = scriptWith('compile-rule', CHUNK, `local chunk = ${chunkOf(text)}`)
+        const why = String(await connection.runScript('compile-rule', [], [text])).replace(LINE, 'line $1') ||
+          explainer(wrapped.body, [[name, text]])(String(await stoppable(connection.runScript(wrapped, [], [])))).text
+        if (why) throw new FreshetError('RULE_FAILED', `rule ${name} of ${system} cannot be used: ${why}`, { rule: name })
+      }
+    },
+
+    /**
+     * Stores version and digest of the rules, for all processes.
+     * @param {Connection} connection @param {((part: string) => string)[]} partitions @throws {FreshetError} RULE_DIFFERS
+     */
+    async agree (connection, partitions) {
+      await store(connection, `${systemKey(keyPrefix, system)}:rules`)
+      await Promise.all(partitions.map((key) => store(connection, key('generation'))))
+    },
+
+    /** The same after a call found others in a partition. @param {Connection} connection @param {(part: string) => string} key */
+    async agreeIn (connection, key) {
+      await store(connection, `${systemKey(keyPrefix, system)}:rules`)
+      await store(connection, key('generation'))
+    },
+
+    /**
+     * @param {string} reply lines @returns {import('./commands.js').Decision & { accepted: boolean }}
+     * @throws {FreshetError} RULE_FAILED, REQUEST_DIFFERS
+     */
+    decisionOf (reply) {
+      const [status, code, seq, version, details] = reply.split('\n')
+      if (status === 'failed') throw failed(code)
+      if (status === 'other_body') {
+        throw new FreshetError('REQUEST_DIFFERS', `a request with this id was accepted with other arguments by ${system}; use another id`)
+      }
+      const isReplay = status === 'replay'
+      const accepted = isReplay || status === 'accepted'
+      return { code, accepted, seq: Number(seq), version: Number(version), isReplay, details: JSON.parse(details) }
+    }
+  }
+}
+
+/**
+ * Errors of a script name its lines; of those that are from a rule, this says which line of the rule.
+ * @param {string} body @param {[name: string, text: string][]} rules that are in it, in this order
+ * @returns {(message: string) => { text: string, rule?: string, line?: number }}
+ */
+function explainer (body, rules) {
+  let at = 0
+  const places = rules.map(([name, text]) => {
+    at = body.indexOf(HEAD, at) + HEAD.length
+    const first = linesIn(body.slice(0, at))
+    return { name, first, last: first + linesIn(text) - 1 }
+  })
+  return (message) => {
+    /** @type {{ rule?: string, line?: number }} */
+    let found = {}
+    const text = message.replace(LINE, (whole, number) => {
+      const place = places.find(({ first, last }) => first <= Number(number) && Number(number) <= last)
+      if (place === undefined) return whole
+      found = { rule: place.name, line: Number(number) - place.first + 1 }
+      return `${found.rule}, line ${found.line}`
+    })
+    return { text, ...found }
+  }
+}

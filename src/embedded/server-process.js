@@ -1,0 +1,117 @@
+/**
+ * One server process. It runs in its own session, so Ctrl-C in a terminal does not reach it, and has its own folder, which is
+ * removed with it.
+ *
+ * A server is identified by its process id, not by its port: another server may take the port before this one listens, and would
+ * answer a PING just as well.
+ */
+import { spawn } from 'node:child_process'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { FreshetError } from '../errors.js'
+import { openConnection } from '../store/index.js'
+import { freePort, isPortTaken, PORTS_TRIED } from './free-port.js'
+
+const POLL_MS = 20
+const CONNECTION_DEADLINE_MS = 5_000
+const START_DEADLINE_MS = 60_000
+
+// no persistence; a full server refuses writes and evicts nothing
+const CONFIG = [
+  '--bind', '127.0.0.1', '--protected-mode', 'yes', '--daemonize', 'no',
+  '--save', '', '--appendonly', 'no',
+  '--maxmemory', '2gb', '--maxmemory-policy', 'noeviction',
+  '--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '0', '--repl-diskless-load', 'on-empty-db', '--repl-backlog-size', '256mb',
+  '--client-output-buffer-limit', 'replica', '512mb', '256mb', '60'
+]
+
+/**
+ * @typedef {{ url: string, port: number, pid: number, exited: Promise<string>, kill(): Promise<void>, hasExited(): boolean,
+ *   log(): Promise<string> }} Server `exited` resolves with the manner ("by SIGKILL", "with status 1"); `kill` resolves when
+ *   process and folder are gone; `log`: its last lines
+ * @typedef {{ program: string, folder: string, replicaOf?: Server, args?: string[] }} Plan `folder`: parent of the server's own folder
+ */
+
+/**
+ * Starts a server on a free port and waits until it answers.
+ * @param {Plan & { onSpawn?: (server: Server) => void }} plan `onSpawn` is called in the same tick as each attempt
+ * @returns {Promise<Server>}
+ * @throws {FreshetError} SERVERS_FAILED
+ */
+export async function startServer ({ onSpawn = () => {}, ...plan }) {
+  for (let attempt = 1; ; attempt++) {
+    const server = spawnServer({ ...plan, port: await freePort() })
+    onSpawn(server)
+    try {
+      await untilAnswering(server)
+      return server
+    } catch (error) {
+      const isTaken = isPortTaken(await server.log())
+      await server.kill()
+      if (!isTaken || attempt === PORTS_TRIED) throw error
+    }
+  }
+}
+
+/** @param {Plan & { port: number }} plan @returns {Server} */
+export function spawnServer ({ program, folder, replicaOf, args = [], port }) {
+  const own = join(folder, String(port))
+  const logFile = join(own, 'server.log')
+  mkdirSync(own, { recursive: true })
+  const log = openSync(logFile, 'a')
+  const role = replicaOf ? ['--replicaof', '127.0.0.1', String(replicaOf.port)] : []
+  const child = spawn(program, ['--port', String(port), ...CONFIG, ...role, ...args], { cwd: own, detached: true, stdio: ['ignore', log, log] })
+  closeSync(log)
+  let hasExited = false
+  const exited = /** @type {Promise<string>} */ (new Promise((resolve) => {
+    child.once('exit', (status, signal) => resolve(signal ? `by ${signal}` : `with status ${status}`))
+    child.once('error', (error) => resolve(`before it started: ${error.message}`))
+  }))
+  exited.then(() => { hasExited = true })
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    pid: child.pid ?? 0,
+    exited,
+    hasExited: () => hasExited,
+    log: async () => (await readFile(logFile, 'utf8').catch(() => '')).trim().split('\n').slice(-5).join('\n'),
+    async kill () {
+      child.kill('SIGKILL')
+      await exited
+      await rm(own, { recursive: true, force: true })
+    }
+  }
+}
+
+/** @param {Server} server @throws {FreshetError} SERVERS_FAILED */
+const untilAnswering = (server) => untilInfoSays(server, `process_id:${server.pid}\r`, 'answer')
+
+/** @param {Server} replica @throws {FreshetError} SERVERS_FAILED */
+export const untilInSync = (replica) => untilInfoSays(replica, 'master_link_status:up\r', 'get in sync with its primary')
+
+/** @param {Server} server @param {string} wanted @param {string} what */
+async function untilInfoSays (server, wanted, what) {
+  for (const until = Date.now() + START_DEADLINE_MS; !server.hasExited();) {
+    const info = await askInfo(server.url).catch(() => '')
+    if (info.includes(wanted)) return
+    if (Date.now() > until) {
+      throw new FreshetError('SERVERS_FAILED', `the server at ${server.url} did not ${what} within ${START_DEADLINE_MS / 1000} s`)
+    }
+    await pause(POLL_MS)
+  }
+  const lines = await server.log()
+  throw new FreshetError('SERVERS_FAILED', `the server at ${server.url} ended ${await server.exited} before it could ${what}. ` +
+    `Its last lines:\n${lines}`)
+}
+
+/** @param {string} url @returns {Promise<string>} */
+async function askInfo (url) {
+  const connection = await openConnection(url, { name: 'freshet-supervisor', deadlineMs: CONNECTION_DEADLINE_MS })
+  try {
+    return String(await connection.send('INFO'))
+  } finally {
+    connection.close()
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Which servers a command works on: those of --redis-url, else the embedded ones of this checkout.
+ */
+import { fileURLToPath } from 'node:url'
+import { lookAtEmbeddedServers, useEmbeddedDatabase, useEmbeddedDynamodb, useEmbeddedServers } from './client.js'
+
+/** The folder of this package. */
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** The reason of a stop after the embedded servers ended: nothing can be flushed. */
+export const SERVERS_FAILED = 'servers failed'
+
+/** @typedef {{ primaryUrl: string, replicaUrls: string[] | null }} Target `replicaUrls` null = ask the primary for them */
+
+/**
+ * Finds or starts the servers, runs `use`, and releases them.
+ * @param {{ redisUrl: string | null, replicaUrl: string[] | null, server: string | null,
+ *   cacheDir: string | null, cluster?: boolean }} settings
+ * @param {{ env: Record<string, string | undefined>, report: (line: string) => void,
+ *   stopping: { signal: AbortSignal, stop: (reason: string) => void } }} to
+ * @param {(target: Target) => Promise<number>} use resolves with the exit status of the command
+ * @returns {Promise<number>} 0 also when the command was stopped before there were servers
+ * @throws {import('../errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED, SERVERS_DIFFER
+ */
+export async function withTarget ({ redisUrl, replicaUrl, server, cacheDir, cluster = false }, { env, report, stopping }, use) {
+  if (redisUrl !== null) return use({ primaryUrl: redisUrl, replicaUrls: replicaUrl })
+  /** @type {Error | null} */
+  let failure = null
+  /** @type {import('./client.js').EmbeddedServers} */
+  let servers
+  try {
+    servers = await useEmbeddedServers({
+      root: ROOT,
+      named: server,
+      isCluster: cluster,
+      cacheDir: cacheDir ?? undefined,
+      env,
+      report,
+      signal: stopping.signal,
+      onFailure (error) {
+        failure = error
+        stopping.stop(SERVERS_FAILED)
+      }
+    })
+  } catch (error) {
+    if (stopping.signal.aborted) return 0
+    throw error
+  }
+  try {
+    const status = await use(servers)
+    if (failure) throw failure
+    return status
+  } catch (error) {
+    throw failure ?? error
+  } finally {
+    await servers.release()
+  }
+}
+
+/**
+ * The embedded database of this checkout, fetched and started if need be.
+ * @param {{ cacheDir: string | null }} settings
+ * @param {{ report: (line: string) => void, signal: AbortSignal, onFailure: (error: import('../errors.js').FreshetError) => void }} to
+ * @returns {Promise<{ url: string, release: () => Promise<void> }>}
+ * @throws {import('../errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED
+ */
+export const ownDatabase = ({ cacheDir }, to) => useEmbeddedDatabase({ root: ROOT, cacheDir: cacheDir ?? undefined, ...to })
+
+/**
+ * The embedded DynamoDB of this checkout, fetched and started if need be. As `ownDatabase`.
+ * @param {Parameters<typeof ownDatabase>[0]} settings @param {Parameters<typeof ownDatabase>[1]} to
+ * @returns {Promise<{ url: string, release: () => Promise<void> }>}
+ * @throws {import('../errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED
+ */
+export const ownDynamodb = ({ cacheDir }, to) => useEmbeddedDynamodb({ root: ROOT, cacheDir: cacheDir ?? undefined, ...to })
+
+/** The URL of the embedded database if it runs. Starts nothing. @returns {Promise<string | null>} */
+export async function runningDatabase () {
+  const running = await lookAtEmbeddedServers({ root: ROOT })
+  return running === null || running === 'starting' ? null : running.databaseUrl
+}
+
+/** The URL of the embedded DynamoDB if it runs. Starts nothing. @returns {Promise<string | null>} */
+export async function runningDynamodb () {
+  const running = await lookAtEmbeddedServers({ root: ROOT })
+  return running === null || running === 'starting' ? null : running.dynamodbUrl
+}

@@ -1,0 +1,70 @@
+/**
+ * Feeds that are created or changed without an item: `freshet feed create | set`, and PUT of a gateway.
+ */
+import { SettingsInvalid } from '../errors.js'
+import { layoutOf } from '../layouts/index.js'
+import { createFeed, definitionOf, expectAgreed, findDefinition, isWider, readDefinition, setRetention } from './definitions.js'
+import { extendFeed } from './extend.js'
+import { definitionKey } from './keys.js'
+
+/** @typedef {import('./definitions.js').Definition} Definition */
+/** @typedef {Pick<import('../store/index.js').Primaries, 'router' | 'connectionOf' | 'connections'>} Primaries */
+/** @typedef {Partial<Pick<Definition, 'windowMs' | 'maxItems'>>} Changes */
+
+/**
+ * Refuses what writers would refuse.
+ * @param {Pick<Definition, 'feed' | 'layout' | 'windowMs' | 'maxItems' | 'late'>} wanted @throws {SettingsInvalid}
+ */
+function expectWritable ({ feed, layout, windowMs, maxItems, late }) {
+  const guarantees = layoutOf(layout).describe()
+  if (late === 'overwrite' && guarantees.late !== 'by feed') {
+    throw new SettingsInvalid([`late: overwrite of feed ${feed}; expected newest with layout ${layout}, which keeps the newest version`])
+  }
+  if (windowMs > 0 || maxItems > 0 || guarantees.versions === 'one') return
+  throw new SettingsInvalid([
+    `windowMs: 0 and maxItems: 0 of feed ${feed} with layout ${layout}; expected one of them above 0: this layout keeps every version`
+  ])
+}
+
+/**
+ * Changes the retention of a feed, and that of its stored keys. A longer window takes 1.5 s: then writers follow it.
+ * @param {Primaries} primaries @param {string} prefix @param {string} feed @param {Changes} changes
+ * @returns {Promise<Definition>} as stored
+ * @throws {import('../errors.js').FreshetError} FEED_UNKNOWN, SETTINGS_INVALID
+ */
+export async function changeRetention (primaries, prefix, feed, changes) {
+  const { router: primary } = primaries
+  const before = await readDefinition(primary, prefix, feed)
+  const wanted = { ...before, ...changes }
+  expectWritable(wanted)
+  // a user that may not extend stored items changes nothing
+  if (isWider(before.windowMs, wanted.windowMs)) {
+    await Promise.all([
+      ...primaries.connections.map((one) => one.send('SCAN', '0', 'COUNT', 1)), primary.send('PERSIST', definitionKey(prefix, feed))
+    ])
+  }
+  const after = await setRetention(primary, prefix, feed, changes)
+  await extendFeed(primaries, prefix, before, after)
+  return after
+}
+
+/**
+ * Creates a feed, or changes the retention of an existing one.
+ * @param {Primaries} primaries @param {string} prefix
+ * @param {{ feed: string, asked: Partial<Definition>, defaults: Omit<Parameters<typeof definitionOf>[0], 'feed'> }} wanted `asked`: what
+ *   an existing feed must have, or gets; `defaults`: of a new feed
+ * @returns {Promise<{ definition: Definition, isNew: boolean }>} as stored
+ * @throws {import('../errors.js').FreshetError} FEED_DEFINITION_DIFFERS, SETTINGS_INVALID
+ */
+export async function putFeed (primaries, prefix, { feed, asked, defaults }) {
+  const stored = await findDefinition(primaries.router, prefix, feed)
+  if (stored === null) {
+    const wanted = definitionOf({ ...defaults, ...asked, feed })
+    expectWritable(wanted)
+    return createFeed(primaries.router, prefix, wanted)
+  }
+  expectAgreed(stored, { ...stored, ...asked })
+  const { windowMs = stored.windowMs, maxItems = stored.maxItems } = asked
+  const isSame = windowMs === stored.windowMs && maxItems === stored.maxItems
+  return { definition: isSame ? stored : await changeRetention(primaries, prefix, feed, { windowMs, maxItems }), isNew: false }
+}

@@ -1,0 +1,140 @@
+/**
+ * Routes of a system, from the tables of its definition (src/systems/definition.js): what a request must have is read and checked here, all
+ * faults at once, and `run` gets it.
+ *
+ * @typedef {object} Given of a request
+ * @property {Record<string, string>} params of the path: ids
+ * @property {Record<string, any>} query fields
+ * @property {any} body fields, null for those that are absent; of a raw one the text
+ * @property {string} requestId Idempotency-Key, or without one a new id
+ * @property {import('node:http').IncomingHttpHeaders} headers
+ * @property {string} id of the request in the log
+ *
+ * @typedef {Given & { mayAs: (scope: 'read' | 'write' | 'admin') => boolean | null }} GivenOfQuery `mayAs`: whether its token has the
+ *   scope for the system; null: no tokens are needed
+ *
+ * @typedef {{ status: number, body?: unknown, isReplay?: boolean }} Reply
+ *
+ * @typedef {object} CommandRow
+ * @property {string} [method] POST without it
+ * @property {string} path each `:name` of it is an id
+ * @property {'write' | 'admin' | 'public'} [access] write without it
+ * @property {string} summary
+ * @property {Record<string, import('./command-body.js').BodyField>} [body] may be absent if no field is required
+ * @property {boolean} [isRaw] any body, as text
+ * @property {Record<number, object>} replies schemas by status
+ * @property {string[]} codes of errors, besides those of every command
+ * @property {(given: Given, own: any) => Reply | Promise<Reply>} run
+ *
+ * @typedef {object} QueryRow
+ * @property {string} path
+ * @property {'read' | 'write' | 'admin'} [access] read without it
+ * @property {string} summary
+ * @property {Record<string, import('./query-string.js').Field>} [fields] of the query
+ * @property {object} reply schema @property {Record<number, object>} [replies] instead, by status
+ * @property {string[]} [codes] of errors
+ * @property {string} [type] media type; application/json without it
+ * @property {(given: Given) => unknown} [none] the reply while nothing of the system is stored; without it, the error that says so
+ * @property {boolean} [isOfDatabase] the servers are not asked: `run` gets the database
+ * @property {(given: GivenOfQuery, own: any, reply: import('fastify').FastifyReply) => unknown} run
+ */
+import { randomUUID } from 'node:crypto'
+import { bodyOf, takeBodies } from './body.js'
+import { bodySchema, ID_TEXT, readCommand, readId, readRequestId } from './command-body.js'
+import { NO_FIELDS, querySchema, readQuery } from './query-string.js'
+import { commandRoute } from './route-schemas.js'
+
+const JSON_TYPE = 'application/json'
+const MAX_BODY_BYTES = 16 * 1024
+const COMMAND_CODES = Object.freeze([
+  'FIELD_INVALID', 'IDEMPOTENCY_KEY_REUSED', 'PAYLOAD_TOO_LARGE', 'MEDIA_TYPE_UNSUPPORTED', 'ADMISSION_FULL', 'ADMISSION_BACKLOG',
+  'ADMISSION_LATE', 'NOT_CONFIRMED'
+])
+
+/** @param {string} path @returns {Record<string, object>} */
+const paramsOf = (path) => Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name]) => [name, ID_TEXT]))
+
+/** @param {import('fastify').FastifyRequest} request @returns {Pick<Given, 'params' | 'headers' | 'id'>} */
+const givenOf = ({ params, headers, id }) => ({
+  params: Object.fromEntries(Object.entries(/** @type {any} */ (params)).map(([name, text]) => [name, readId(text, name)])), headers, id
+})
+
+/** @param {import('fastify').FastifyRequest} request @param {CommandRow} row */
+function bodyIn (request, { body = {}, isRaw }) {
+  if (isRaw) return bodyOf(request).bytes.toString()
+  const isOptional = Object.values(body).every((one) => one.isOptional)
+  if (request.body !== undefined || !isOptional) return readCommand(request, body)
+  return Object.fromEntries(Object.keys(body).map((name) => [name, null]))
+}
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {{ name: string, commands: Record<string, CommandRow>, own: unknown, room: import('./body-bytes.js').BodyRoom }} parts `own`: what
+ *   `run` gets of the system
+ */
+export async function commandRoutes (app, { name, commands, own, room }) {
+  takeBodies(app, { types: [JSON_TYPE], maxBytes: MAX_BODY_BYTES, room })
+  for (const row of Object.values(commands)) {
+    const { method = 'POST', path, access = 'write', summary, body = {}, isRaw, replies, codes, run } = row
+    app.route({
+      method,
+      url: path,
+      config: /** @type {any} */ ({ access, system: name }),
+      schema: commandRoute({
+        summary,
+        tag: name,
+        params: paramsOf(path),
+        body: isRaw ? { type: 'object' } : bodySchema(body),
+        content: replies,
+        codes: [...COMMAND_CODES, ...codes]
+      }),
+      async handler (request, response) {
+        const [of, fields] = [givenOf(request), bodyIn(request, row)]
+        const given = { ...of, query: {}, body: fields, requestId: readRequestId(request) ?? randomUUID() }
+        const { status, body: text, isReplay } = await run(given, own)
+        if (isReplay) response.header('idempotent-replayed', 'true')
+        return response.code(status).send(text)
+      }
+    })
+  }
+}
+
+/**
+ * The schema of a query, or of a stream.
+ * @param {string} name of the system
+ * @param {Pick<QueryRow, 'path' | 'summary' | 'fields' | 'reply' | 'replies' | 'codes' | 'type'>} row
+ */
+export const querySchemaOf = (name, { path, summary, fields = NO_FIELDS, reply, replies: content = { 200: reply }, codes = [], type }) =>
+  commandRoute({ summary, tag: name, params: paramsOf(path), query: querySchema(fields), content, type, codes })
+
+/** @param {import('fastify').FastifyRequest} request @param {QueryRow['fields']} [fields] @returns {Given} */
+export const givenOfQuery = (request, fields = NO_FIELDS) =>
+  ({ ...givenOf(request), query: readQuery(request, fields), body: null, requestId: '' })
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {{ name: string, queries: Record<string, QueryRow>, unknown: readonly [code: string, message: string],
+ *   opened: () => Promise<unknown>, database: unknown, access: import('./security/index.js').Access | null }} parts `unknown`: the error of
+ *   `opened` while nothing of the system is stored
+ */
+export async function queryRoutes (app, { name, queries, unknown: [code], opened, database, access }) {
+  app.addHook('onSend', async (_request, reply) => { if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store') })
+  for (const row of Object.values(queries)) {
+    const { path, access: scope = 'read', none, isOfDatabase, run } = row
+    app.get(path, {
+      config: /** @type {any} */ ({ access: scope, system: name }),
+      schema: querySchemaOf(name, row)
+    }, async (request, reply) => {
+      const { grant } = /** @type {{ grant?: import('./security/index.js').Grant }} */ (/** @type {unknown} */ (request))
+      /** @type {GivenOfQuery['mayAs']} */
+      const mayAs = (wanted) => access ? Boolean(grant && access.stillPermits(grant, wanted, `@${name}`)) : null
+      const given = { ...givenOfQuery(request, row.fields), mayAs }
+      if (isOfDatabase) return run(given, database, reply)
+      const own = await opened().catch((error) => {
+        if (none && error.code === code) return null
+        throw error
+      })
+      return own === null ? none?.(given) : run(given, own, reply)
+    })
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * A handful of auctions that follow one another, and a crowd that bids on them: an ordinary client of the gateway. Bidders know what the
+ * last reply told them; they bid faster near the end.
+ */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { userOf } from '../crowd-names.js'
+
+const LOTS = ['brass telescope', 'road bicycle', 'oak desk', 'film camera', 'sailing boat', 'upright piano', 'wall clock', 'signed print']
+const AT_ONCE = 5
+const BIDDERS = 40
+/** of all auctions together */
+const BIDS_PER_SECOND = 12
+const MIN_OPEN_MS = 40_000
+const MAX_OPEN_MS = 100_000
+/** of a demo without a crowd */
+const QUIET_OPEN_MS = 3_600_000
+const SOFT_CLOSE_MS = 5000
+const RETRY_MS = 1000
+
+/** @typedef {{ id: string, minNext: number, closeAt: number }} Lot in euros, ms since 1970 */
+
+/**
+ * @param {{ gatewayUrl: string, isActive: boolean, signal: AbortSignal, print: (line: string) => void }} options
+ */
+export async function runCrowd ({ gatewayUrl, isActive, signal, print }) {
+  let n = 0
+  let isPrinted = false
+  /** @type {Lot[]} */
+  const lots = []
+
+  /** @param {string} method @param {string} path @param {object} body */
+  async function send (method, path, body) {
+    const response = await fetch(`${gatewayUrl}/v1/auctions/${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', 'idempotency-key': randomUUID() },
+      body: JSON.stringify(body),
+      signal
+    })
+    return { status: response.status, reply: /** @type {any} */ (await response.json()) }
+  }
+
+  /** @returns {Promise<Lot>} */
+  async function open () {
+    const name = LOTS[n++ % LOTS.length].replaceAll(' ', '-')
+    const startPrice = 20 + 10 * Math.floor(Math.random() * 15)
+    const openMs = isActive ? MIN_OPEN_MS + Math.random() * (MAX_OPEN_MS - MIN_OPEN_MS) : QUIET_OPEN_MS
+    const closeAt = Math.round(Date.now() + openMs)
+    const id = `${name}-${Date.now().toString(36)}${n}`
+    const { status, reply } = await send('PUT', id, {
+      startPrice, minIncrement: 1, closeAt, softCloseMs: SOFT_CLOSE_MS, currency: 'EUR', ...(n % 2 ? {} : { reserve: 2 * startPrice })
+    })
+    if (status !== 201) throw new Error(reply.detail)
+    return { id, minNext: startPrice, closeAt }
+  }
+
+  /** @param {Lot} lot @returns {Promise<boolean>} whether it is still open */
+  async function bid (lot) {
+    const amount = Math.round(100 * (lot.minNext + (Math.random() < 0.3 ? 0 : Math.random() * 2))) / 100
+    const { status, reply } = await send('POST', `${lot.id}/bids`, { userId: userOf(Math.floor(Math.random() * BIDDERS)), amount })
+    if (reply.minNext) lot.minNext = Number(reply.minNext)
+    if (reply.closeAt) lot.closeAt = reply.closeAt
+    return status !== 410
+  }
+
+  /** The next lot that somebody bids on; those that end soon are chosen more often. */
+  function chosen () {
+    const weights = lots.map(({ closeAt }) => 1 / Math.max(2000, closeAt - Date.now()))
+    let left = Math.random() * weights.reduce((sum, one) => sum + one, 0)
+    return lots.find((_, i) => (left -= weights[i]) <= 0) ?? null
+  }
+
+  while (!signal.aborted) {
+    try {
+      for (const lot of lots) if (lot.closeAt < Date.now()) lots.splice(lots.indexOf(lot), 1)
+      while (lots.length < AT_ONCE) lots.push(await open())
+      if (!isPrinted) print(`${AT_ONCE} auctions, ${isActive ? `${BIDDERS} bidders, ${BIDS_PER_SECOND} bids/s` : 'no bids'}`)
+      isPrinted = true
+      const lot = isActive ? chosen() : null
+      if (lot && !await bid(lot)) lots.splice(lots.indexOf(lot), 1)
+      await sleep(2 * Math.random() * 1000 / BIDS_PER_SECOND, undefined, { signal })
+    } catch {
+      // the gateway is stopping, or its servers are down
+      if (!signal.aborted) await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+}

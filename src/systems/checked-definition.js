@@ -1,0 +1,57 @@
+/** The check of a definition: all its faults at once, in the message of SETTINGS_INVALID. */
+import { readFile } from 'node:fs/promises'
+import { SettingsInvalid } from '../errors.js'
+
+export const NAME = /^[a-z][a-z0-9-]{0,31}$/
+export const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
+const PARTS = Object.freeze(['name', 'rules', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers'])
+const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'keepEvents'])
+
+/** @param {unknown} given */
+const isWhole = (given) => Number.isSafeInteger(given) && Number(given) >= 1
+
+/** @param {object} given @param {readonly string[]} known @param {string} of */
+const unknownIn = (given, known, of) => Object.keys(given).filter((name) => !known.includes(name))
+  .map((name) => `${of}: ${name} is unknown; expected ${known.join(' ')}`)
+
+/** @param {string} name @param {any} rule @returns {string[]} */
+function faultsOfRule (name, rule) {
+  if (typeof rule !== 'object' || rule === null) return [`rules.${name}: a value of type ${typeof rule}; expected an object with lua`]
+  const { lua, version = 1, keepEvents = 1, fold = NAME.test, certain = NAME.test } = rule
+  return [
+    ...NAME.test(name) ? [] : [`rules.${name}: the name of a rule has ${NAMED}`],
+    ...unknownIn(rule, PARTS_OF_RULES, `rules.${name}`),
+    ...typeof lua === 'string' || lua instanceof URL ? [] : [`rules.${name}.lua: a value of type ${typeof lua}; expected a text or a URL`],
+    ...isWhole(version) ? [] : [`rules.${name}.version: ${version}; expected an integer of 1 or more`],
+    ...isWhole(keepEvents) ? [] : [`rules.${name}.keepEvents: ${keepEvents}; expected an integer of 1 or more`],
+    ...[fold, certain].every((part) => typeof part === 'function') ? [] : [`rules.${name}: fold and certain are functions`]
+  ]
+}
+
+/**
+ * @param {any} given
+ * @returns {Promise<{ name: string, durability?: string, rules: Record<string, import('../admission/index.js').OwnRule> }>} with the texts
+ *   of the rules
+ * @throws {SettingsInvalid} with all faults
+ */
+export async function checkedDefinition (given) {
+  if (typeof given !== 'object' || given === null) throw new SettingsInvalid([`a system is an object with name and rules, not ${given}`])
+  const { name, rules, durability } = given
+  const isTable = typeof rules === 'object' && rules !== null && Object.keys(rules).length > 0
+  const faults = [
+    ...typeof name === 'string' && NAME.test(name) ? [] : [`name: ${String(name)}; expected ${NAMED}`],
+    ...unknownIn(given, PARTS, 'the system'),
+    ...isTable ? Object.entries(rules).flatMap(([rule, one]) => faultsOfRule(rule, one)) : ['rules: expected an object with a rule or more']
+  ]
+  if (faults.length > 0) throw new SettingsInvalid(faults)
+  const read = await Promise.all(Object.entries(rules).map(async ([rule, { lua, version = 1, keepEvents, fold, certain }]) =>
+    [rule, { text: await textOf(rule, lua), version, keepEvents, fold, certain }]))
+  return { name, durability, rules: Object.fromEntries(read) }
+}
+
+/** @param {string} rule @param {string | URL} lua its text, or where that is */
+const textOf = async (rule, lua) => typeof lua === 'string'
+  ? lua
+  : readFile(lua, 'utf8').catch((error) => {
+    throw new SettingsInvalid([`rules.${rule}.lua: ${lua} cannot be read (${error.code ?? error.message}); expected the URL of a file`])
+  })

@@ -1,0 +1,145 @@
+/**
+ * Consumers of a system of a user, and its scheduled tasks. Each consumer, and the tasks, have owners of their own, because not every
+ * process has each consumer.
+ *
+ *     consume('receipts', handler) ─▶ lease of a partition ─▶ its outbox from the cursor of `receipts` ─▶ handler ─▶ cursor
+ *
+ * A handler may outlast its lease. Then another process hands the same entries over under a higher token, which every effect must check; in
+ * this process the partition waits until the handler has ended.
+ */
+import { eventOf } from '../admission/index.js'
+import { createDeadLetters, createOutboxReader, createOwnership, followPartition } from '../consumers/index.js'
+import { FreshetError } from '../errors.js'
+import { runTasks, taskCommands } from '../schedule/index.js'
+import { createRoutes } from '../store/index.js'
+import { NAME, NAMED } from './checked-definition.js'
+
+const MAX_ATTEMPTS = 1000
+const TASKS = '@tasks'
+/** @typedef {{ finished: (entries: number) => void, failed: () => void, buried: () => void }} ConsumerMetrics of a process */
+
+/** handlers of this process, by consumer and partition, also of a system that was opened twice @type {Map<string, Promise<unknown>>} */
+const running = new Map()
+
+/**
+ * @param {{ id: string, name: string, system: string, primaryUrl: string, partitions: number, deadlineMs: number,
+ *   keyOf: (partition: number) => (part: string) => string,
+ *   connectionOf: (partition: number) => import('../store/index.js').Connection, account: { deadLetters: number },
+ *   metrics: ConsumerMetrics, submit: (command: import('../admission/index.js').Command) => Promise<unknown>, log: any }} parts `id`: of this process; `name`: of
+ *   connections
+ */
+export function createConsumers (parts) {
+  const { id, name, system, primaryUrl, partitions, deadlineMs, keyOf, connectionOf, account, metrics, submit, log } = parts
+  const letters = createDeadLetters({ connectionOf, keyOf, partitions })
+  /** @type {Set<{ close: () => Promise<void> }>} */
+  const open = new Set()
+  /** @type {Promise<void> | null} */
+  let tasks = null
+
+  /** Owners of each consumer have keys of their own. @param {string} consumer */
+  const keysOf = (consumer) => (/** @type {number} */ partition) => (/** @type {string} */ part) =>
+    keyOf(partition)(part === 'owner' || part === 'consumers' ? `${part}:${consumer}` : part)
+
+  /** @param {string} consumer @param {import('../consumers/index.js').Work} work */
+  async function join (consumer, work) {
+    const ownership = createOwnership({ id, partitions, connectionOf, keyOf: keysOf(consumer), work, log })
+    open.add(ownership)
+    await ownership.joined
+    return ownership
+  }
+
+  /** @param {string} consumer @param {import('./face.js').Handler} handler @param {number} attempts */
+  async function start (consumer, handler, attempts) {
+    const outbox = createRoutes({ primaryUrl, name: `${name}:${consumer}`, deadlineMs })
+    const reader = createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, log })
+    const keys = keysOf(consumer)
+    const work = (/** @type {import('../consumers/index.js').Owned} */ owned) => followPartition(consumer, {
+      owned,
+      connection: () => connectionOf(owned.partition),
+      key: keys(owned.partition),
+      reader,
+      metrics: {
+        finished: metrics.finished,
+        failed ({ message: reason }, attempt) {
+          metrics.failed()
+          log.warn({ system, consumer, partition: owned.partition, attempt, reason }, 'entries are tried again')
+        }
+      },
+      async bury (letter) {
+        await letters.bury(owned.partition, letter)
+        account.deadLetters++
+        metrics.buried()
+        log.error({ system, consumer, key: letter.entry.key, entry: letter.entry.id, reason: letter.reason }, 'dead letter')
+      }
+    }, {
+      attempts,
+      isAwaited: true,
+      write: (entries, begin) => handOver(keys(owned.partition)('handler'), entries, { begin, handler, owned })
+    })
+    await outbox.opened
+    for (let partition = 0; partition < partitions; partition++) {
+      await connectionOf(partition).runScript('register-consumer', ['cursors', 'generation'].map(keyOf(partition)), [consumer])
+    }
+    const ownership = await join(consumer, work)
+    const worker = {
+      async close () {
+        await ownership.close()
+        await Promise.all([reader.close(), outbox.close()])
+        open.delete(worker)
+      }
+    }
+    open.delete(ownership)
+    open.add(worker)
+    return worker
+  }
+
+  return {
+    /** @param {string} consumer @param {import('./face.js').Handler} handler @param {{ attempts?: number }} [options] */
+    async consume (consumer, handler, { attempts = 3, ...rest } = {}) {
+      const unknown = Object.keys(rest)
+      if (typeof consumer !== 'string' || !NAME.test(consumer)) throw invalid(`consumer ${String(consumer)}; expected ${NAMED}`)
+      if (typeof handler !== 'function') throw invalid(`handler: a value of type ${typeof handler}; expected a function`)
+      if (unknown.length > 0) throw invalid(`${unknown[0]} is unknown; the options of consume are attempts`)
+      if (!(Number.isInteger(attempts) && attempts >= 1 && attempts <= MAX_ATTEMPTS)) {
+        throw invalid(`attempts ${attempts}; expected 1 to ${MAX_ATTEMPTS}`)
+      }
+      return start(consumer, handler, attempts)
+    },
+
+    /** Scheduled tasks are commands of their rules. */
+    runTasks () {
+      const run = taskCommands((command) => submit({ ...command, isTask: true }))
+      tasks ??= join(TASKS, ({ partition, signal }) => runTasks({
+        connection: () => connectionOf(partition),
+        key: keyOf(partition),
+        signal,
+        run: (task) => run(task).catch((error) => {
+          log.warn({ system, ...task, code: error.code, reason: error.message }, 'a scheduled task is tried again')
+          throw error
+        })
+      })).then(() => {})
+      return tasks
+    },
+
+    close: async () => { await Promise.all([...open].map((one) => one.close())) }
+  }
+}
+
+/** @param {string} message */
+const invalid = (message) => new FreshetError('ARGUMENT_INVALID', message)
+
+/**
+ * @param {string} place of the handler in this process @param {import('../admission/index.js').Entry[]} entries
+ * @param {{ begin: () => Promise<void>, handler: import('./face.js').Handler, owned: import('../consumers/index.js').Owned }} parts
+ */
+async function handOver (place, entries, { begin, handler, owned }) {
+  // an entry without a sequence number is for readers
+  const given = entries.filter(({ seq }) => seq > 0).map(({ id, rule, key, fields }) => ({ id, rule, key, ...eventOf(fields) }))
+  if (given.length === 0) return
+  while (running.has(place)) await running.get(place)?.catch(() => {})
+  owned.signal.throwIfAborted()
+  await begin()
+  const handling = Promise.resolve().then(() => handler(given, owned))
+  running.set(place, handling)
+  await handling.finally(() => running.delete(place))
+}

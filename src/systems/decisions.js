@@ -1,0 +1,34 @@
+/** From a decision of a rule to a reply, or to the error that a client gets. */
+import { FreshetError } from '../errors.js'
+
+/**
+ * @typedef {import('../admission/index.js').Decision} Decision
+ * @typedef {readonly [code: string, message: string | ((details: Record<string, string>) => string)]} Refusal
+ * @typedef {Readonly<Record<string, Refusal>>} Refusals by code of the rule: rejections that are errors
+ */
+
+/**
+ * @template {Decision} D @param {D} decision @param {Refusals} refusals
+ * @param {(decision: D) => Record<string, unknown>} [factsOf] members of the problem
+ * @returns {D} one that is no error @throws {FreshetError} of `refusals`, IDEMPOTENCY_KEY_REUSED, INTERNAL
+ */
+export function expectTaken (decision, refusals, factsOf = () => ({})) {
+  const { code, details } = decision
+  if (code === 'failed') throw new FreshetError('INTERNAL', `the command could not be decided: ${details.reason}`)
+  if (code === 'other_body') throw otherBody('Idempotency-Key')
+  const refusal = refusals[code]
+  if (!refusal) return decision
+  const [error, message] = refusal
+  throw new FreshetError(error, typeof message === 'string' ? message : message(details), factsOf(decision))
+}
+
+/** @param {string} what */
+export const otherBody = (what) =>
+  new FreshetError('IDEMPOTENCY_KEY_REUSED', `this ${what} was accepted with another body; use another one for another command`)
+
+/**
+ * Numbers of a decision as JSON; those that it does not have are left out.
+ * @param {Record<string, string>} details @param {Record<string, string>} names in the reply, by name in the details
+ */
+export const numbersIn = (details, names) => Object.fromEntries(Object.entries(names)
+  .flatMap(([name, shown]) => details[name] === undefined ? [] : [[shown, Number(details[name])]]))

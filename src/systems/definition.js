@@ -1,0 +1,110 @@
+/**
+ * What a system is: one plain object, which every process reads. src/systems/auctions is one to begin with.
+ *
+ *     gateway    request -> commands[...].run(given, gateway(parts)) -> rule
+ *     reader     request -> queries[...].run(given, reader(parts)); stream -> events of a key, or a source of its own
+ *     consumers  consumers(parts): tasks that are due, rows and effects of entries
+ *
+ * @typedef {import('../admission/index.js').Admission} Admission
+ * @typedef {import('../admission/index.js').Entry} Entry
+ * @typedef {import('../admission/index.js').Fields} Fields
+ * @typedef {import('../admission/index.js').Known} Known
+ * @typedef {import('../http/index.js').Given} Given
+ * @typedef {import('../store/index.js').Connection} Connection
+ * @typedef {import('../consumers/index.js').NewLetter & { correlationId?: string }} NewLetter
+ *
+ * @typedef {object} System
+ * @property {string} name a-z, then a-z 0-9 -, up to 32
+ * @property {readonly string[]} rules names of rules of src/admission
+ * @property {readonly [code: string, message: string]} unknown the error of a key that is not there
+ * @property {'memory' | 'replica'} durability without the setting; replica: memory where there is no replica
+ * @property {boolean} [hasRows] its commands may wait for rows (durability db)
+ * @property {boolean} [isUncached] certain rejections are asked of the server, too
+ * @property {boolean} [needsDatabase] consumers start the embedded one if none is given
+ * @property {boolean} [keepsSecret] in the database, because its ids outlive the memory of the servers
+ * @property {boolean} [keepsUnread] entries of the outbox wait for consumers, also before there are any
+ * @property {Demo} demo
+ * @property {Page} page
+ * @property {(settings: any, deadlineMs: number) => Promise<Findings>} [findings] of doctor, besides servers and database
+ * @property {Record<string, import('../http/index.js').CommandRow>} commands
+ * @property {Record<string, import('../http/index.js').QueryRow>} queries
+ * @property {readonly StreamRow[]} streams
+ * @property {(parts: GatewayParts) => Gateway} gateway what `run` of its commands gets
+ * @property {(parts: ReaderParts) => Reader | Promise<Reader>} reader what `run` of its queries gets
+ * @property {{ maxKeys?: number, tail?: number, rules?: import('../admission/index.js').Ruleset }} [memory] of a reader: keys, and events
+ *   of each; `rules`: of a user
+ * @property {(parts: ConsumerParts) => Handlers | Promise<Handlers>} consumers
+ * @property {URL} [migrations] folder of SQL
+ * @property {{ reader?: (registry: import('prom-client').Registry) => any, consumers?: (registry: import('prom-client').Registry) => any
+ *   }} [metrics] of its own
+ * @property {(letter: { consumer: string }, state: Fields) => boolean} [isLetterNeeded] whether a dead letter must not be discarded
+ * @property {(key: string) => Record<string, unknown>} [logged] what the log says about a key
+ *
+ * @typedef {{ rows: string[][], problems: string[] }} Findings rows with a label first; sentences about what must be solved
+ *
+ * @typedef {{ summary: string, isOfCommands?: boolean, hasFaults?: boolean }} Page at /NAME, from readers/page; `isOfCommands`: it sends
+ *   commands to the gateway; `hasFaults`: it switches faults of other processes on this machine
+ *
+ * @typedef {object} Demo
+ * @property {string} about what its crowd does @property {string} commands where to send what @property {string} tasks what consumers do
+ * @property {'exchanges' | 'payments'} [beside] command that runs beside it @property {string[]} [settings] that no other demo takes
+ * @property {() => Promise<{ runCrowd: (options: { gatewayUrl: string, readerUrl: string, mode: string, isActive: boolean,
+ *   signal: AbortSignal, print: (line: string) => void }) => unknown }>} crowd
+ *
+ * @typedef {object} StreamRow server-sent events; either `event` and `snapshot`, or `source`
+ * @property {string} path @property {string} summary @property {object} reply schema of an event
+ * @property {import('../http/index.js').QueryRow['fields']} [fields] @property {string[]} [codes]
+ * @property {(known: Known, own: any) => unknown} [snapshot] as JSON
+ * @property {(event: Fields, own: any) => { name: string, data: unknown }} [event]
+ * @property {(id: string) => string} [keyOf] the id of the path
+ * @property {(given: Given, own: any) => import('../push/index.js').Source | Promise<import('../push/index.js').Source>} [source]
+ *
+ * @typedef {{ commands: any, onEntry?: (entry: Entry) => void, reasons?: () => string[], close?: () => unknown }} Gateway `commands`: what
+ *   `run` gets; `onEntry`: of every event of the system; `reasons`: why it decides nothing
+ * @typedef {{ queries: any, known?: (id: string) => Promise<Known>, onEntry?: (entry: Entry) => void, close?: () => unknown }} Reader
+ *   `queries`: what `run` gets; `known`: by the id of a path, without it the key of that name
+ *
+ * @typedef {object} GatewayParts
+ * @property {Pick<Admission, 'submit' | 'agreed' | 'stateOf' | 'memberOf'>} admission
+ * @property {any} settings
+ * @property {import('../metrics/index.js').AdmissionMetrics} counters of its commands
+ * @property {() => Connection} connection to the primary
+ * @property {() => string} primaryId its replication id; throws while it is away
+ * @property {string} systemKey
+ * @property {() => { isUp: () => boolean }} watchDatabase
+ * @property {AbortSignal} signal the process stops
+ * @property {import('pino').Logger} log
+ *
+ * @typedef {import('./reading.js').Place & { reading: import('./reading.js').Reading, view: import('../admission/index.js').KeyView,
+ *   secret: string, now: () => number, push: import('../push/index.js').Push, submit: Admission['submit'], database: ReaderDatabase,
+ *   settings: any, isShared: () => boolean, metrics: any, signal: AbortSignal, log: import('pino').Logger }} ReaderParts `now`: ms since
+ *   1970; `submit` to the primary; `isShared`: whether caches between reader and client may store replies; `metrics`: its own
+ *
+ * @typedef {{ rows: (text: string, values: unknown[]) => Promise<any[]> }} ReaderDatabase throws DATABASE_DOWN
+ *
+ * @typedef {object} ConsumerParts
+ * @property {string} id of the process
+ * @property {Admission} admission
+ * @property {(partition: number) => Connection} connectionOf the primary
+ * @property {import('../sql/index.js').Database | null} database null: no rows are written
+ * @property {any} metrics its own
+ * @property {import('../metrics/index.js').AdmissionMetrics & import('../metrics/index.js').ConsumerMetrics} counters of commands, entries
+ * @property {(partition: number, letter: NewLetter) => Promise<void>} bury writes a dead letter
+ * @property {() => Promise<(partition: number) => Promise<void>>} openConfirm what is decided is as durable as the system wants
+ * @property {() => number[]} owned partitions
+ * @property {any} settings
+ * @property {AbortSignal} signal the process stops
+ * @property {(error: Error) => void} fail the process ends
+ * @property {import('pino').Logger} log
+ *
+ * @typedef {object} Handlers
+ * @property {(task: import('../schedule/index.js').Task) => Promise<unknown>} [run] a task that is due
+ * @property {(entry: Entry) => boolean} [triggers] whether tasks are looked at again at once
+ * @property {import('../consumers/index.js').SqlEffect | null} [rows] of entries, in the database
+ * @property {import('../consumers/index.js').BatchEffect | null} [batches] of entries, elsewhere
+ * @property {readonly string[]} [effects] names of consumers that it runs itself
+ * @property {number} [pauseMs] between batches of entries
+ * @property {(partition: number) => Promise<void>} [onPrimary] when the partition is taken, and when its primary is another one
+ * @property {() => unknown} [close]
+ */
+export {}

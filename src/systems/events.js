@@ -1,0 +1,94 @@
+/**
+ * The events of keys, such as auctions and orders, as server-sent events (hub.js).
+ *
+ *     event: snapshot   how it is now
+ *     event: <name>     one event; id: <generation>:<sequence number>
+ *     event: reset      events may be missing; a snapshot follows
+ *
+ * A viewer gets every event in order, once. When the events in memory no longer reach back to where a slow viewer is, it is reset. An
+ * event is encoded once for all viewers.
+ *
+ * @typedef {import('../admission/index.js').Known} Known
+ * @typedef {import('../admission/index.js').Fields} Fields
+ * @typedef {{ generation: string, seq: number }} Position up to where a viewer has events; an empty generation: it has none
+ * @typedef {{ snapshot: (known: Known) => unknown, event: (event: Fields) => { name: string, data: unknown } }} Views as JSON
+ */
+import { resetEvent } from '../push/index.js'
+import { createHub } from './hub.js'
+
+const POSITION = /^(.{1,40}):(\d{1,15})$/
+/** The partition of what is in the database only. */
+export const GONE = -1
+const NOWHERE = Object.freeze({ generation: '', seq: 0 })
+
+/**
+ * @param {Omit<Parameters<typeof createHub>[0], 'read' | 'sendTo'> & Views & { known: (id: string) => Promise<Known> }} parts `known`
+ *   throws if there is no such id
+ */
+export function createEvents ({ known, snapshot, event, push, ...parts }) {
+  const { bytesOf, snapshotOf } = createEncoder({ snapshot, event })
+
+  const { sourceOf, close } = createHub(/** @type {any} */ ({
+    ...parts,
+    push,
+    read: async (/** @type {string} */ id) => {
+      const one = await known(id)
+      return { known: one, isLast: one.partition === GONE }
+    },
+
+    /**
+     * @param {{ known: Known }} shown @param {import('./hub.js').Stream} stream @param {Position} position
+     * @param {import('./hub.js').Send} send @param {boolean} isOther @returns {Position}
+     */
+    sendTo ({ known: one }, stream, position, send, isOther) {
+      const seq = Number(one.fields.seq)
+      const first = seq - one.events.length + 1
+      // terms may have changed
+      const from = isOther && seq === 0 ? NOWHERE : position
+      if (from.generation !== one.generation || from.seq > seq || from.seq < first - 1) {
+        if (from !== NOWHERE) stream.send(resetEvent('missed'))
+        if (from !== NOWHERE) push.counts.resets++
+        send(stream, snapshotOf(one))
+        return { generation: one.generation, seq }
+      }
+      for (let next = from.seq + 1; next <= seq; next++) {
+        if (!stream.hasRoom()) return { ...from, seq: next - 1 }
+        send(stream, bytesOf(one, one.events[next - first]))
+      }
+      return { ...from, seq }
+    }
+  }))
+
+  return {
+    /** @param {string} id @param {string | null} last Last-Event-ID; one that is no position costs a reset */
+    sourceOf (id, last) {
+      const [, generation = '', seq = 0] = POSITION.exec(last ?? '') ?? []
+      return sourceOf(id, last === null ? NOWHERE : { generation, seq: Number(seq) })
+    },
+    close
+  }
+}
+
+/** @param {Views} views */
+function createEncoder ({ snapshot, event: viewOf }) {
+  /** @type {WeakMap<Fields, Buffer>} */
+  const encoded = new WeakMap()
+
+  /** @param {Known} one @param {Fields} event */
+  function bytesOf ({ generation }, event) {
+    const known = encoded.get(event)
+    if (known) return known
+    const { name, data } = viewOf(event)
+    const bytes = Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\nid: ${generation}:${event.seq}\n\n`)
+    encoded.set(event, bytes)
+    return bytes
+  }
+
+  /** @param {Known} one */
+  function snapshotOf (one) {
+    const { generation, fields: { seq } } = one
+    return Buffer.from(`event: snapshot\ndata: ${JSON.stringify(snapshot(one))}\nid: ${generation}:${seq}\n\n`)
+  }
+
+  return { bytesOf, snapshotOf }
+}

@@ -1,0 +1,120 @@
+/**
+ * Events of a key as they come. One connection follows the outboxes of the system and wakes the followers of a key, which then read its
+ * event stream from where they are. So what a follower missed while the server was away is read like everything else.
+ *
+ * @typedef {{ wake: () => void, partition: number }} Follower
+ */
+import { eventOf, fieldsOf, followOutboxes, generationOf, readState } from '../admission/index.js'
+import { FreshetError } from '../errors.js'
+import { createRoutes } from '../store/index.js'
+
+const COUNT = 500
+const LOOK_EVERY_MS = 1000
+
+/**
+ * @param {{ system: string, primaryUrl: string, name: string, deadlineMs: number, partitions: number, partitionOf: (key: string) => number,
+ *   keyOf: (partition: number) => (part: string) => string, connectionOf: (partition: number) => import('../store/index.js').Connection,
+ *   closing: AbortSignal, log: any }} parts
+ */
+export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, partitionOf, keyOf, connectionOf, closing, log }) {
+  /** by key @type {Map<string, Set<Follower>>} */
+  const followers = new Map()
+  /** @type {{ close: () => Promise<unknown> } | null} */
+  let outbox = null
+
+  /** @param {string} key */
+  const wake = (key) => { for (const one of followers.get(key) ?? []) one.wake() }
+
+  function open () {
+    const routes = createRoutes({ primaryUrl, name: `${name}:follow`, deadlineMs })
+    const follower = followOutboxes({
+      async open () {
+        await routes.opened.catch(() => {})
+        return { connection: routes.route(0).connection, isLeft: () => false, end () {} }
+      },
+      keyOf,
+      partitions,
+      log,
+      isFollowed: (partition) => [...followers.values()].some((set) => [...set].some((one) => one.partition === partition)),
+      onEntry: (_, { key }) => wake(key),
+      onReset: (partition) => { for (const set of followers.values()) for (const one of set) if (one.partition === partition) one.wake() }
+    })
+    return { close: () => Promise.all([follower.close(), routes.close()]) }
+  }
+
+  const readNow = async (/** @type {string} */ key, /** @type {number} */ after) =>
+    read(connectionOf(partitionOf(key)), keyOf(partitionOf(key)), key, after)
+
+  return {
+    /** @param {string} key @param {{ after?: number, signal?: AbortSignal }} [options] */
+    async * follow (key, { after = 0, signal } = {}) {
+      if (!Number.isSafeInteger(after) || after < 0) {
+        throw new FreshetError('ARGUMENT_INVALID', `after ${after}; expected a sequence number: an integer of 0 or more`)
+      }
+      const ended = signal ? AbortSignal.any([closing, signal]) : closing
+      if (ended.aborted) return
+      let isWoken = true
+      let notify = () => {}
+      const me = { partition: partitionOf(key), wake () { isWoken = true; notify() } }
+      followers.set(key, (followers.get(key) ?? new Set()).add(me))
+      ended.addEventListener('abort', me.wake)
+      outbox ??= open()
+      let position = after
+      /** @type {string | null} */
+      let generation = null
+      try {
+        while (!ended.aborted) {
+          isWoken = false
+          const found = await readNow(key, position).catch((error) => {
+            if (!error.retryable) throw error
+            return null
+          })
+          if (ended.aborted) return
+          if (found && generation !== null && found.generation !== generation) throw changed(key, `${found.generation}, not ${generation}`)
+          if (found && (found.generation !== '' || position > 0)) generation = found.generation
+          for (const event of found?.events ?? []) {
+            if (ended.aborted) return
+            position = event.seq
+            yield event
+          }
+          if (found?.events.length === COUNT) continue
+          // an outbox that is not followed yet wakes no one
+          if (!isWoken) await new Promise((resolve) => { notify = () => resolve(null); setTimeout(resolve, LOOK_EVERY_MS).unref() })
+        }
+      } finally {
+        ended.removeEventListener('abort', me.wake)
+        const set = followers.get(key)
+        set?.delete(me)
+        if (set?.size === 0) followers.delete(key)
+      }
+    },
+
+    close: async () => { await outbox?.close() }
+  }
+}
+
+/**
+ * What came after a sequence number.
+ * @param {import('../store/index.js').Connection} connection to the primary @param {(part: string) => string} part of the partition
+ * @param {string} key @param {number} after
+ * @returns {Promise<{ events: import('./face.js').Event[], generation: string }>} @throws {FreshetError} EVENTS_TRIMMED, GENERATION_CHANGED
+ */
+async function read (connection, part, key, after) {
+  const [seq, entries, generation] = await connection.sendAll([
+    ['HGET', part(`state:${key}`), '@seq'],
+    ['XRANGE', part(`events:${key}`), `(${after}-0`, '+', 'COUNT', COUNT],
+    ['HMGET', part('generation'), 'lineage', 'n']
+  ])
+  const events = entries.map((/** @type {any} */ [, flat]) => eventOf(fieldsOf(flat)))
+  const firstSeq = events[0]?.seq ?? Number(seq) + 1
+  if (after > Number(seq) && events.length === 0) throw changed(key, `its last event is ${Number(seq)}, and not ${after} or later`)
+  if (firstSeq > after + 1) {
+    const stored = await readState(connection, part, key)
+    throw new FreshetError('EVENTS_TRIMMED', `events of ${key} after ${after} are no longer kept, the first one is ${firstSeq}; go on ` +
+      'from the state of this error', { firstSeq, state: stored?.state ?? {}, seq: stored?.seq ?? 0, generation: stored?.generation })
+  }
+  return { events, generation: generationOf(generation) }
+}
+
+/** @param {string} key @param {string} why */
+const changed = (key, why) => new FreshetError('GENERATION_CHANGED', `${key} has another generation: ${why}; read the key again`)

@@ -1,0 +1,100 @@
+/**
+ * Viewers of keys, such as auctions and assets, by server-sent events. A key is read once for all of its viewers: when it changes, and a
+ * few times a second. A viewer that reads slowly waits where it is, and delays no other.
+ *
+ * @typedef {import('../admission/index.js').Known} Known
+ * @typedef {import('../push/index.js').Stream} Stream
+ * @typedef {(stream: Stream, bytes: Buffer) => void} Send one event
+ * @typedef {{ known: Known, isLast?: boolean }} Shown what was read of a key; `isLast`: it does not change any more
+ */
+import { EMPTY_HEARTBEAT } from '../push/index.js'
+
+const LOOK_EVERY_MS = 250
+export const HEARTBEAT_MS = 10_000
+
+/**
+ * @template {Shown} S, P
+ * @param {object} parts
+ * @param {(id: string) => Promise<S>} parts.read throws while the servers are away
+ * @param {(id: string) => string} [parts.keyOf] an id, if it is another text
+ * @param {(shown: S, stream: Stream, position: P, send: Send, isOther: boolean) => P} parts.sendTo a stream that has room; returns its new
+ *   position; `isOther`: the key was read again since the last time
+ * @param {number} [parts.pauseMs] between two events of a key
+ * @param {number} [parts.lookEveryMs] at a key that does not change
+ * @param {import('../admission/index.js').KeyView} parts.view @param {import('../push/index.js').Push} parts.push
+ * @param {import('pino').Logger} parts.log
+ */
+export function createHub ({ read, keyOf = (id) => id, sendTo, pauseMs = 0, lookEveryMs = LOOK_EVERY_MS, view, push, log }) {
+  /** @type {Map<string, { positions: Map<Stream, P>, shown: S | null, unwatch: () => void, isDue: boolean }>} by id */
+  const all = new Map()
+  const timer = setInterval(() => { for (const id of all.keys()) serveSoon(id) }, lookEveryMs).unref()
+
+  /** @type {Send} */
+  function send (stream, bytes) {
+    stream.send(bytes)
+    push.counts.events++
+    push.counts.bytes += bytes.length
+  }
+
+  /** @param {string} id */
+  async function serve (id) {
+    const viewers = all.get(id)
+    if (!viewers) return
+    const before = viewers.shown
+    const shown = before?.isLast ? before : await read(id)
+    // the last viewer may have left
+    if (all.get(id) !== viewers) return
+    const isOther = shown.known !== before?.known
+    if (isOther) {
+      viewers.unwatch()
+      viewers.unwatch = view.watch(keyOf(id), () => serveSoon(id))
+    }
+    viewers.shown = shown
+    for (const [stream, position] of viewers.positions) {
+      if (stream.hasRoom()) viewers.positions.set(stream, sendTo(shown, stream, position, send, isOther))
+      else stream.endIfStuck(performance.now())
+    }
+  }
+
+  /** @param {string} id */
+  function beat (id) {
+    for (const stream of all.get(id)?.positions.keys() ?? []) {
+      if (performance.now() - stream.sentMs > HEARTBEAT_MS) stream.send(EMPTY_HEARTBEAT)
+    }
+  }
+
+  /** Several changes of one turn, or of one pause, are sent together. @param {string} id */
+  function serveSoon (id) {
+    const viewers = all.get(id)
+    if (!viewers || viewers.isDue) return
+    viewers.isDue = true
+    const run = () => {
+      viewers.isDue = false
+      serve(id).catch((error) => log.debug({ id, code: error.code, reason: error.message }, 'viewers wait for the servers'))
+        .finally(() => beat(id))
+    }
+    if (pauseMs === 0) setImmediate(run)
+    else setTimeout(run, pauseMs).unref()
+  }
+
+  return {
+    /** @param {string} id @param {P} position that the viewer has @returns {import('../push/index.js').Source} */
+    sourceOf: (id, position) => ({
+      add (stream) {
+        const viewers = all.get(id) ?? { positions: new Map(), shown: null, unwatch () {}, isDue: false }
+        all.set(id, viewers)
+        viewers.positions.set(stream, position)
+        serveSoon(id)
+      },
+      remove (stream) {
+        const viewers = all.get(id)
+        viewers?.positions.delete(stream)
+        if (viewers?.positions.size !== 0) return
+        viewers.unwatch()
+        all.delete(id)
+      }
+    }),
+
+    close () { clearInterval(timer) }
+  }
+}

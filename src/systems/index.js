@@ -1,0 +1,59 @@
+/**
+ * Systems of users: a rule in Lua decides commands on the server, many in one call, and its events reach followers and consumers.
+ *
+ *     import { openSystem } from 'freshet-feed/systems'
+ *     const seats = await openSystem({ name: 'seats', rules: { seat: { lua: new URL('./seat.lua', import.meta.url) } } }, { redisUrl })
+ *     const decision = await seats.submit({ rule: 'seat', key: 'A-12', args: ['hold', 'ann'], requestId: 'r-1' })
+ *     for await (const event of seats.follow('A-12')) { ... }
+ *     const worker = await seats.consume('receipts', async (entries, { token, signal }) => { ... })
+ *     await seats.close()
+ *
+ * docs/own-systems.md has the contract of a rule.
+ *
+ * @typedef {import('./face.js').Checked} Checked
+ * @typedef {import('./face.js').CheckOptions} CheckOptions
+ * @typedef {import('./face.js').Command} Command
+ * @typedef {import('./face.js').Decision} Decision
+ * @typedef {import('./face.js').Entry} Entry
+ * @typedef {import('./face.js').Event} Event
+ * @typedef {import('./face.js').Handler} Handler
+ * @typedef {import('./face.js').OpenedSystem} OpenedSystem
+ * @typedef {import('./face.js').Owned} Owned
+ * @typedef {import('./face.js').Rule} Rule
+ * @typedef {import('./face.js').State} State
+ * @typedef {import('./face.js').Stored} Stored
+ * @typedef {import('./face.js').System} System
+ * @typedef {import('./face.js').SystemAccount} SystemAccount
+ * @typedef {import('./face.js').SystemOptions} SystemOptions
+ * @typedef {import('./face.js').Worker} Worker
+ */
+import { checkRule as check } from './check-rule.js'
+import { checkedDefinition } from './checked-definition.js'
+import { open } from './opened.js'
+import { checkedOptions } from './options.js'
+
+export { FreshetError, SettingsInvalid } from '../errors.js'
+
+/**
+ * Opens a system for commands, queries and consumers. The first process stores the number of partitions, and each one the versions of its
+ * rules.
+ * @param {System} definition
+ * @param {SystemOptions} options
+ * @returns {Promise<OpenedSystem>}
+ * @throws {import('../errors.js').FreshetError} SETTINGS_INVALID (all faults at once), RULE_FAILED (a rule cannot be used), RULE_DIFFERS,
+ *   SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
+ */
+export async function openSystem (definition, options) {
+  const system = await checkedDefinition(definition)
+  return open(system, checkedOptions(options, system))
+}
+
+/**
+ * Checks that `fold` and `certain` of a rule agree with its Lua, by commands at random on a server: folded events equal the stored state,
+ * and what is certainly rejected the Lua rejects with the same code. Prints the seed of the commands, and removes its keys.
+ * @param {Rule} rule
+ * @param {CheckOptions} options
+ * @returns {Promise<Checked>}
+ * @throws {import('../errors.js').FreshetError} RULE_INCONSISTENT, with the commands; RULE_FAILED, and as openSystem
+ */
+export const checkRule = async (rule, options) => check(rule, options)

@@ -1,0 +1,70 @@
+/** The systems of this package, and modules of users. A process loads those that it serves. */
+import { pathToFileURL } from 'node:url'
+import { SettingsInvalid } from '../errors.js'
+
+/** @typedef {import('./definition.js').System} System */
+
+/** @type {Readonly<Record<string, () => Promise<{ default: System }>>>} */
+export const SYSTEMS = Object.freeze({
+  auctions: () => import('./auctions/index.js'),
+  orders: () => import('./orders/index.js'),
+  prices: () => import('./prices/index.js'),
+  sales: () => import('./sales/index.js')
+})
+
+export const SYSTEM_NAMES = Object.freeze(Object.keys(SYSTEMS))
+
+/** The word for all of ours. */
+export const ALL_SYSTEMS = 'all'
+/** What has it, or ends so, is a path from the working folder, of a module of a user. */
+const PATH = /\/|\.js$/
+
+/** @param {string} name @returns {boolean} whether it can be a system */
+export const isSystem = (name) => name === ALL_SYSTEMS || Object.hasOwn(SYSTEMS, name) || PATH.test(name)
+
+/**
+ * @param {readonly string[] | null} [names] of ours, `all` of them, and paths; without them, all of ours
+ * @returns {Promise<System[]>}
+ * @throws {SettingsInvalid} a module that cannot be loaded, a name or a path of a route that is taken
+ */
+export async function loadSystems (names) {
+  const wanted = [...new Set((names ?? [ALL_SYSTEMS]).flatMap((name) => name === ALL_SYSTEMS ? SYSTEM_NAMES : [name]))]
+  const systems = await Promise.all(wanted.map(async (name) => PATH.test(name) ? loadModule(name) : (await SYSTEMS[name]()).default))
+  const faults = [...takenNames(systems, wanted), ...takenRoutes(systems)]
+  if (faults.length > 0) throw new SettingsInvalid(faults)
+  return systems
+}
+
+/** @param {string} path @returns {Promise<System>} @throws {SettingsInvalid} */
+async function loadModule (path) {
+  const loaded = await import(String(pathToFileURL(path))).catch((error) => {
+    throw new SettingsInvalid([`systems: ${path} cannot be loaded (${error.message}); expected a module whose default export is a system`])
+  })
+  if (loaded.default === undefined) throw new SettingsInvalid([`systems: ${path} has no default export; expected a system`])
+  const { systemOf } = await import('./user-system.js')
+  return systemOf(loaded.default).catch((error) => {
+    throw error instanceof SettingsInvalid ? new SettingsInvalid(error.faults.map((fault) => `systems: ${path}: ${fault}`)) : error
+  })
+}
+
+/** @param {System[]} systems @param {string[]} wanted how each was asked for @returns {string[]} faults */
+const takenNames = (systems, wanted) => systems.flatMap(({ name }, i) => {
+  const isTaken = (PATH.test(wanted[i]) && Object.hasOwn(SYSTEMS, name)) || systems.findIndex((one) => one.name === name) < i
+  return isTaken ? [`systems: the name ${name} of ${wanted[i]} is taken; choose another one`] : []
+})
+
+/** @param {System[]} systems @returns {string[]} faults */
+function takenRoutes (systems) {
+  /** @type {Map<string, string>} */
+  const known = new Map()
+  return systems.flatMap(({ name, commands, queries, streams }) => [
+    ...Object.values(commands).map(({ method = 'POST', path }) => `${method} ${path}`),
+    ...[...Object.values(queries), ...streams].map(({ path }) => `GET ${path}`)
+  ].flatMap((route) => {
+    // names of parameters make no difference
+    const key = route.replace(/:\w+/g, ':')
+    const owner = known.get(key)
+    known.set(key, name)
+    return owner === undefined ? [] : [`systems: the route ${route} of ${name} is one of ${owner}'s; choose another path`]
+  }))
+}

@@ -1,0 +1,49 @@
+/** Options of openSystem. The settings of commands have rows of the same kind, in settings.js. */
+import { SettingsInvalid } from '../errors.js'
+import { givenBy, integer, matching, oneOf, readRows, serverUrl, unknownName } from '../settings/index.js'
+
+const DAY_MS = 86_400_000
+/** @param {string} name @param {import('../settings/index.js').Check} check @param {unknown} [value] */
+const row = (name, check, value = null) => ({ name, check, default: value, meaning: '', uses: [], group: '', secret: name === 'redisUrl' })
+
+const ROWS = Object.freeze([
+  row('redisUrl', serverUrl),
+  row('keyPrefix', matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/), 'fr:'),
+  row('partitions', integer(1, 1024), 16),
+  row('durability', oneOf('memory', 'replica', 'aof')),
+  row('deadlineMs', integer(10, 600_000), 1_000),
+  row('ackWithinMs', integer(10, 600_000), 5_000),
+  row('maxWaiting', integer(1, 1_000_000), 10_000),
+  row('requestMs', integer(1_000, 7 * DAY_MS), 600_000),
+  row('keepMs', integer(1_000, 365 * DAY_MS), DAY_MS),
+  row('maxOutbox', integer(1_000, 1e9), 1_000_000)
+])
+const LEVELS = ['info', 'warn', 'error']
+const SILENT = Object.freeze({ debug () {}, info () {}, warn () {}, error () {} })
+
+/**
+ * @param {any} given @param {{ durability?: string }} system
+ * @returns {any} with defaults
+ * @throws {SettingsInvalid} with all faults
+ */
+export function checkedOptions (given, { durability = 'memory' }) {
+  const { log, ...rest } = typeof given === 'object' && given !== null ? given : {}
+  const names = ROWS.map(({ name }) => name)
+  const faults = Object.keys(rest).filter((name) => !names.includes(name))
+    .map((name) => unknownName(name, names, `the options are ${names.join(' ')} log`))
+  const { values } = readRows([...ROWS], { command: 'library', layouts: [], acks: [] }, faults,
+    givenBy({ durability, ...withoutEmpty(rest) }, 'option'))
+  if ((rest.redisUrl ?? null) === null) faults.push('redisUrl is missing; expected the URL of the primary, such as redis://127.0.0.1:6379')
+  if (log && !LEVELS.every((level) => typeof log[level] === 'function')) faults.push(`log: expected a logger with ${LEVELS.join(', ')}`)
+  if (faults.length > 0) throw new SettingsInvalid(faults)
+  return Object.freeze({ ...values, log: log ? withDebug(log) : SILENT })
+}
+
+/** @param {Record<string, unknown>} given undefined and null = the default */
+const withoutEmpty = (given) => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null))
+
+/** @param {any} log */
+const withDebug = (log) => typeof log.debug === 'function' ? log : { ...SILENT, ...pick(log) }
+
+/** @param {any} log */
+const pick = (log) => Object.fromEntries(LEVELS.map((level) => [level, (/** @type {any[]} */ ...args) => log[level](...args)]))

@@ -1,0 +1,80 @@
+/** What consumers do for orders: they drive them, and write their events into the database. */
+import { taskCommands } from '../../schedule/index.js'
+import { createArchive } from './archive.js'
+import { createPayments } from './payments/payments.js'
+import { publishReplica } from './replicas.js'
+import { createSaga } from './saga.js'
+
+/** no request waits for the archive, and a transaction costs more than its rows */
+const ARCHIVE_PAUSE_MS = 400
+/** events of an order after which its owner has something to do at once */
+const TRIGGERS = Object.freeze(['placed', 'cancel_requested', 'wanted', 'resumed'])
+
+/** @param {import('../definition.js').ConsumerParts} parts @returns {Promise<import('../definition.js').Handlers>} */
+export async function createOrderHandlers ({
+  id, admission: { submit, partitionOf, keyOf, stateOf }, connectionOf, database, owned, metrics, bury, openConfirm, settings, log
+}) {
+  // it may fail, and is repeated before anything else is open
+  const confirm = await openConfirm()
+  const payments = createPayments({
+    provider: settings.paymentProvider,
+    url: settings.paymentUrl,
+    key: settings.paymentKey,
+    timeoutMs: settings.paymentTimeoutMs,
+    onCall: metrics.called
+  })
+  metrics.follow(payments.breaker)
+  const command = (/** @type {string} */ key, /** @type {string} */ op) =>
+    submit({ rule: 'step', key, scope: '', requestId: '', args: [op] })
+  const drive = createSaga({
+    submit,
+    payments,
+    stateOf,
+    confirm: (key) => confirm(partitionOf(key)),
+    bury: (key, letter) => bury(partitionOf(key), {
+      consumer: 'saga', entry: { id: '0-0', rule: 'step', key, seq: 0, fields: RESUME }, ...letter
+    }),
+    async drop (key) {
+      const partition = partitionOf(key)
+      await connectionOf(partition).send('ZREM', keyOf(partition)('tasks'), `step ${key} run`)
+    },
+    onFinal: metrics.ended,
+    log
+  })
+  const run = taskCommands(submit)
+  let driven = 0
+  const published = publishReplica({
+    connection: () => connectionOf(0),
+    key: keyOf(0),
+    id,
+    figures: () => ({ partitions: owned().length, driven, breaker: payments.breaker(), paymentUrl: payments.localUrl })
+  })
+  return {
+    async run (task) {
+      if (task.rule !== 'step' || task.name !== 'run') return run(task)
+      driven++
+      await drive(task.key).finally(() => { driven-- })
+    },
+    triggers: ({ rule, fields }) => rule === 'step' && TRIGGERS.includes(fields.type),
+    pauseMs: ARCHIVE_PAUSE_MS,
+    rows: database && createArchive({
+      partitionOf,
+      confirm,
+      generationOf: async (partition) => String(await connectionOf(partition).send('HGET', keyOf(partition)('generation'), 'lineage')),
+      async resume (key) {
+        const { code } = await command(key, 'resume')
+        // it was final
+        if (code === 'illegal') await command(key, 'check')
+      },
+      onDifferent: metrics.differed,
+      log
+    }),
+    close () {
+      published.close()
+      payments.close()
+    }
+  }
+}
+
+/** what a dead letter puts into the outbox when it is replayed */
+const RESUME = Object.freeze({ ts: '0', request: '', seq: '0', type: 'resume' })

@@ -1,0 +1,64 @@
+/** Assets of a file: created when the gateway starts, and again whenever the primary is another one, which may have lost them. */
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SettingsInvalid } from '../../errors.js'
+import { idField } from '../../http/index.js'
+import { assetOf, TIERS } from './names.js'
+
+const LOOK_EVERY_MS = 1000
+const AT_ONCE = 256
+const ASSET = idField('')
+
+/** @typedef {{ asset: string, tier: string | null, pinned: boolean | null }} Asset */
+
+/**
+ * @param {string} file a JSON array
+ * @returns {Asset[]}
+ * @throws {SettingsInvalid}
+ */
+export function readAssets (file) {
+  const invalid = (/** @type {string} */ why) => new SettingsInvalid([`assets: ${file}: ${why}; expected a JSON array such as ` +
+    '[{"asset": "btc-usd", "tier": "hot", "pinned": false}]'])
+  let list
+  try {
+    list = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw invalid(error.message)
+  }
+  if (!Array.isArray(list)) throw invalid('not an array')
+  const seen = new Set()
+  return list.map((one, i) => {
+    const { asset, tier = null, pinned = null, ...rest } = one ?? {}
+    const unknown = Object.keys(rest)
+    if (unknown.length > 0) throw invalid(`entry ${i + 1}: unknown field ${unknown[0]}`)
+    if (ASSET.read(asset) === null) throw invalid(`entry ${i + 1}: asset ${JSON.stringify(asset)}`)
+    if (tier !== null && !TIERS.includes(tier)) throw invalid(`entry ${i + 1}: tier ${JSON.stringify(tier)}`)
+    if (pinned !== null && typeof pinned !== 'boolean') throw invalid(`entry ${i + 1}: pinned ${JSON.stringify(pinned)}`)
+    if (seen.has(assetOf(asset))) throw invalid(`entry ${i + 1}: asset ${asset} is there twice`)
+    seen.add(assetOf(asset))
+    return { asset: assetOf(asset), tier, pinned }
+  })
+}
+
+/**
+ * @param {Asset[]} assets
+ * @param {{ prices: import('./commands.js').Prices, primaryId: () => string, log: import('pino').Logger,
+ *   signal: AbortSignal }} parts `primaryId`: replication id; throws while the primary is away
+ */
+export async function keepAssets (assets, { prices, primaryId, log, signal }) {
+  for (let known = ''; !signal.aborted; await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})) {
+    try {
+      const id = primaryId()
+      if (id === known) continue
+      for (let i = 0; i < assets.length; i += AT_ONCE) {
+        await Promise.all(assets.slice(i, i + AT_ONCE).map(({ asset, ...place }) => prices.set(asset, place, '')))
+      }
+      known = id
+      log.info({ assets: assets.length }, 'assets of the file are kept')
+    } catch (error) {
+      const { code, message: reason } = error
+      if (error.retryable) log.debug({ code, reason }, 'assets wait for the primary')
+      else log.warn({ code, reason }, 'assets of the file cannot be kept')
+    }
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * 1,000 assets in three tiers, and a crowd that asks for their prices: an ordinary client of gateway and reader. Few assets are asked for
+ * often (Zipf), whatever their tier; every two minutes they are others, so assets are seen to move up, and down again.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const COINS = (
+  'btc eth usdt bnb sol xrp usdc ada doge trx ton avax shib dot link bch near ltc pol leo dai uni icp etc apt stx xlm fil atom arb ' +
+  'okb imx mnt vet op inj hbar cro grt ldo kas mkr rune egld aave algo flow qnt sand axs mana ftm xtz theta snx neo eos iota xec ' +
+  'kcs chz klay zec ape gala crv btt xdc cfx mina dydx rose sui sei tia jup pyth wld bonk pepe floki wif ondo strk zk zro ena ' +
+  'pendle ar fet rndr agix ocean akt twt bat zil enj one ankr hot iost icx ont qtum waves zrx rvn sc dgb xvg lsk kava celo celr skl ' +
+  'ctsi storj lrc omg knc bnt band uma nmr rlc ogn audio glm req mtl dent fun powr ant gno cvx fxs spell yfi sushi 1inch bal comp ' +
+  'cake dcr dash xmr xem hnt helium mask ens blur gmx magic super ilv ygg alice slp tlm high api3 trb dia gal id arkm cyber people ' +
+  'mav edu hook acx rad perp woo joe lqty ssv rpl bico mbox kda flux ckb dgd elf steem hive ark scrt xno nkn cfg jasmy ach cvc pha'
+).split(' ')
+/** coins in the order of their rank, and currencies */
+const TIERS = Object.freeze({ hot: [[0, 50], 'usd eur'], medium: [[50, 200], 'usd eur'], cold: [[0, 200], 'gbp jpy chf'] })
+const AT_ONCE = 16
+const EVERY_MS = 250
+const PER_REQUEST = 10
+const OTHERS_EVERY_MS = 120_000
+const RETRY_MS = 1000
+
+/** @type {{ asset: string, tier: string }[]} */
+const ASSETS = Object.entries(TIERS).flatMap(([tier, [[from, to], currencies]]) =>
+  COINS.slice(Number(from), Number(to)).flatMap((coin) => String(currencies).split(' ').map((one) => ({ asset: `${coin}-${one}`, tier }))))
+
+/**
+ * @param {{ gatewayUrl: string, readerUrl: string, isActive: boolean, signal: AbortSignal, print: (line: string) => void }} options
+ */
+export async function runCrowd ({ gatewayUrl, readerUrl, isActive, signal, print }) {
+  /** Repeats until the gateway accepts it. @param {{ asset: string, tier: string }} of */
+  async function create ({ asset, tier }) {
+    const request = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ tier }), signal }
+    while (!signal.aborted) {
+      const response = await fetch(`${gatewayUrl}/v1/assets/${asset}`, request).catch(() => null)
+      await response?.arrayBuffer()
+      if (response?.ok) return
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  async function ask () {
+    let popular = shuffled()
+    let untilMs = Date.now() + OTHERS_EVERY_MS
+    while (!signal.aborted) {
+      if (Date.now() > untilMs) {
+        popular = shuffled()
+        untilMs = Date.now() + OTHERS_EVERY_MS
+        print(`others are popular now: ${popular.slice(0, 5).join(', ')}`)
+      }
+      const assets = Array.from({ length: PER_REQUEST }, () => popular[zipf()])
+      // the reader may be away
+      await fetch(`${readerUrl}/v1/prices?assets=${assets}`, { signal }).then((response) => response.arrayBuffer()).catch(() => {})
+      await sleep(EVERY_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  const rest = ASSETS.values()
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => { for (const one of rest) await create(one) }))
+  if (signal.aborted) return
+  print(`${ASSETS.length.toLocaleString('en')} assets, ${isActive ? `${PER_REQUEST * 1000 / EVERY_MS} prices/s asked for` : 'no crowd'}`)
+  if (isActive) await ask()
+}
+
+/** @returns {string[]} all assets, the most popular first */
+const shuffled = () => ASSETS.map(({ asset }) => ({ asset, at: Math.random() })).sort((a, b) => a.at - b.at).map(({ asset }) => asset)
+
+/** Of n assets, the rank r is drawn in proportion to 1 / r. @returns {number} from 0 */
+const zipf = () => Math.floor((ASSETS.length + 1) ** Math.random()) - 1

@@ -1,0 +1,110 @@
+/**
+ * What queries of all systems share, in a reader: a key now or after a wait, the reply of an accepted request, and keys by their scheduled
+ * tasks. Waits end when the reader closes.
+ *
+ * @typedef {import('../admission/index.js').Known} Known
+ * @typedef {{ minSeq: number | null, waitMs: number }} Since
+ * @typedef {object} Place of a system on the servers
+ * @property {(partition: number, isPrimary: boolean) => import('../store/index.js').Connection} connectionOf
+ * @property {(partition: number) => (part: string) => string} keyOf
+ * @property {(key: string) => number} partitionOf
+ * @property {number} partitions
+ * @typedef {ReturnType<typeof createReading>} Reading
+ */
+import { decisionOfRequest, eventsOf } from '../admission/index.js'
+import { FreshetError } from '../errors.js'
+import { createTaskLists } from './task-lists.js'
+
+/** when the key is not in memory, because the outbox is not followed at the moment */
+const LOOK_EVERY_MS = 50
+
+/**
+ * @param {Place & { view: import('../admission/index.js').KeyView, unknown: readonly [code: string, message: string] }} parts `unknown`:
+ *   the error of a key that is not there
+ */
+export function createReading ({ view, unknown: [code, message], connectionOf, keyOf, partitionOf, partitions }) {
+  /** @type {Set<() => void>} */
+  const waiting = new Set()
+  let isClosed = false
+
+  /** @param {string} key @returns {Promise<Known>} @throws {FreshetError} `unknown`, and when no node can be asked */
+  async function known (key) {
+    const one = await view.get(key)
+    if (one) return one
+    throw new FreshetError(code, message)
+  }
+
+  /**
+   * Until it is called back, or a time is over.
+   * @param {(done: () => void) => () => void} watch returns what ends the watching @param {number} ms @returns {Promise<void>}
+   */
+  const waitFor = (watch, ms) => new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      unwatch()
+      waiting.delete(done)
+      resolve()
+    }
+    const timer = setTimeout(done, isClosed ? 0 : ms)
+    const unwatch = watch(done)
+    waiting.add(done)
+  })
+
+  /**
+   * Reads a key, and again after each change, until it is as wanted or a time is over.
+   * @template T @param {string} key @param {() => Promise<T>} read @param {(one: T) => boolean} isDue @param {number} ms
+   * @returns {Promise<T>}
+   */
+  async function until (key, read, isDue, ms) {
+    for (const endMs = performance.now() + ms; ;) {
+      const one = await read()
+      const leftMs = endMs - performance.now()
+      if (isDue(one) || leftMs <= 0 || isClosed) return one
+      await waitFor((done) => view.watch(key, done), view.peek(key) ? leftMs : Math.min(leftMs, LOOK_EVERY_MS))
+    }
+  }
+
+  return {
+    known,
+    waitFor,
+    until,
+
+    /**
+     * A key once its events are known up to a number; what is not known after the wait is asked of the primary.
+     * @param {string} key @param {Since} since @returns {Promise<Known>} @throws {FreshetError} as known
+     */
+    async since (key, { minSeq, waitMs }) {
+      const isDue = (/** @type {Known} */ one) => view.seqOf(one) >= Number(minSeq)
+      const one = await until(key, () => known(key), isDue, waitMs)
+      return isDue(one) ? one : await view.fromPrimary(key) ?? one
+    },
+
+    ...createTaskLists({ view, connectionOf, keyOf, partitions }),
+
+    /**
+     * The decision of an accepted command, from the primary.
+     * @param {string} rule @param {string} key @param {string} scope the user, or empty @param {string} requestId
+     * @throws {FreshetError} REQUEST_NOT_ACCEPTED
+     */
+    byRequest (rule, key, scope, requestId) {
+      const partition = partitionOf(key)
+      return decisionOfRequest(connectionOf(partition, true), keyOf(partition), { rule, key, scope, requestId })
+    },
+
+    /**
+     * Stored events of a key.
+     * @param {string} key @param {'XRANGE' | 'XREVRANGE'} command @param {(string | number)[]} words after the key
+     * @returns {Promise<import('../admission/index.js').Fields[]>}
+     */
+    async events (key, command, ...words) {
+      const partition = partitionOf(key)
+      return eventsOf(await connectionOf(partition, false).send(command, keyOf(partition)(`events:${key}`), ...words))
+    },
+
+    /** Ends waits, and those that begin later. */
+    close () {
+      isClosed = true
+      for (const done of waiting) done()
+    }
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * A sale every minute, and a crowd that arrives when it opens: an ordinary client of gateway and reader. Each sale is created a minute
+ * before it opens and closes a minute after the next one has opened, so the last, the current and the next one are listed.
+ */
+import { randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import { Agent, request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { productOf, userOf } from '../crowd-names.js'
+
+const UNITS = 100
+const PEOPLE = 2000
+const PRODUCTS = 100
+const EVERY_MS = 60_000
+const FIRST_MS = 4000
+/** of an admission or a token, so short that people are seen to lose it */
+const HOLD_MS = 5000
+/** so few that the queue is seen to move */
+const ADMITTED_AT_ONCE = 20
+const GATEWAY_CONNECTIONS = 200
+/** share of the people who do not use their admission or token */
+const GIVE_UP = 0.1
+const [MIN_THINK_MS, MAX_THINK_MS] = [200, 2000]
+const POLL_MS = 10_000
+const TRIES = 5
+const RETRY_MS = 1000
+const BUSY = [429, 503]
+
+/** @typedef {'got' | 'soldOut' | 'gaveUp' | 'failed'} Outcome */
+/** @typedef {{ status: number, retryMs: number, reply: any }} Reply */
+/** @typedef {(method: string, path: string, options?: { body?: object, ticket?: string }) => Promise<Reply>} Send */
+
+const count = (/** @type {number} */ n) => n.toLocaleString('en')
+const think = () => sleep(MIN_THINK_MS + Math.random() * (MAX_THINK_MS - MIN_THINK_MS))
+const givesUp = () => Math.random() < GIVE_UP
+
+/**
+ * @param {{ gatewayUrl: string, readerUrl: string, mode: string, isActive: boolean, signal: AbortSignal, print: (line: string) => void }}
+ *   options
+ */
+export async function runCrowd ({ gatewayUrl, readerUrl, mode, isActive, signal, print }) {
+  const toGateway = new Agent({ keepAlive: true, maxSockets: GATEWAY_CONNECTIONS })
+  // each who waits has a request at the reader
+  const toReader = new Agent({ keepAlive: true, maxSockets: PEOPLE })
+  signal.addEventListener('abort', () => [toGateway, toReader].forEach((agent) => agent.destroy()))
+
+  /** Repeats with the same key while the servers are busy or away. @param {AbortSignal} until @returns {Send} */
+  const sendUntil = (until) => async (method, path, options) => {
+    const [url, agent] = method === 'GET' ? [readerUrl, toReader] : [gatewayUrl, toGateway]
+    const key = randomUUID()
+    for (let tries = 1; ; tries++) {
+      let retryMs = RETRY_MS
+      try {
+        const one = await ask(`${url}/v1/sales/${path}`, { method, agent, key, signal: until, ...options })
+        if (!BUSY.includes(one.status) || tries === TRIES) return one
+        retryMs = one.retryMs
+      } catch (error) {
+        if (tries === TRIES || until.aborted) throw error
+      }
+      await sleep(retryMs, undefined, { signal: until })
+    }
+  }
+
+  /** @param {number} openAt @returns {Promise<string>} its id */
+  async function create (openAt) {
+    const id = `${productOf(Math.round(openAt / EVERY_MS) % PRODUCTS).sku}-${openAt.toString(36)}`
+    const holdMs = mode === 'direct' ? 0 : HOLD_MS
+    const { status, reply } = await sendUntil(signal)('PUT', id, {
+      body: { stock: UNITS, mode, openAt, closeAt: openAt + 2 * EVERY_MS, holdMs, admitConcurrency: ADMITTED_AT_ONCE }
+    })
+    if (status >= 300) throw new Error(reply.detail)
+    return id
+  }
+
+  /** @param {string} id @param {number} openAt */
+  async function sell (id, openAt) {
+    await sleep(openAt - Date.now(), undefined, { signal })
+    const until = AbortSignal.any([signal, AbortSignal.timeout(EVERY_MS - FIRST_MS)])
+    setMaxListeners(0, until)
+    const come = comeTo(id, sendUntil(until))
+    /** @type {Record<Outcome, number>} */
+    const outcomes = { got: 0, soldOut: 0, gaveUp: 0, failed: 0 }
+    let soldMs = 0
+    await Promise.all(Array.from({ length: PEOPLE }, async (_, i) => {
+      const outcome = await come[mode](userOf(i)).catch(() => /** @type {Outcome} */ ('failed'))
+      outcomes[outcome]++
+      if (outcome === 'got') soldMs = Date.now() - openAt
+    }))
+    const { got, soldOut, gaveUp, failed } = outcomes
+    if (!signal.aborted) {
+      const seconds = (soldMs / 1000).toFixed(1)
+      print(`${id}: ${got} of ${UNITS} sold to the crowd in ${seconds} s, ${count(soldOut)} informed that it was sold out, ` +
+        `${gaveUp} gave up${failed > 0 ? `, ${count(failed)} without an outcome` : ''}`)
+    }
+  }
+
+  print(`${UNITS} units every minute, mode ${mode}, ${isActive ? `${count(PEOPLE)} people` : 'no crowd'}`)
+  for (let openAt = Date.now() + FIRST_MS; !signal.aborted; openAt += EVERY_MS) {
+    try {
+      const id = await create(openAt)
+      await create(openAt + EVERY_MS)
+      if (isActive) await sell(id, openAt)
+    } catch (error) {
+      // the servers are down
+      if (!signal.aborted) print(`no sale (${error.message}); the next one follows in a minute`)
+    }
+    await sleep(openAt + EVERY_MS - FIRST_MS - Date.now(), undefined, { signal }).catch(() => {})
+  }
+}
+
+/**
+ * What a person does in each mode.
+ * @param {string} id @param {Send} send @returns {Record<string, (userId: string) => Promise<Outcome>>}
+ */
+function comeTo (id, send) {
+  /** @param {string} userId @param {string} [ticket] */
+  const claim = async (userId, ticket) => outcomeOf(await send('POST', `${id}/claims`, { body: { userId }, ticket }))
+  return {
+    direct: (userId) => claim(userId),
+
+    async queue (userId) {
+      const joined = await send('POST', `${id}/queue`, { body: { userId } })
+      if (joined.status !== 200) return outcomeOf(joined)
+      const { ticket } = joined.reply
+      const path = `${id}/queue/${userId}`
+      let { status } = joined.reply
+      while (status === 'waiting') {
+        const { reply, retryMs } = await send('GET', `${path}?waitMs=${POLL_MS}`, { ticket })
+        status = reply.status
+        if (status === 'waiting') await sleep(retryMs)
+      }
+      if (status !== 'admitted') return status === 'sold_out' ? 'soldOut' : 'failed'
+      if (givesUp()) {
+        if (Math.random() < 0.5) await send('DELETE', path, { ticket })
+        return 'gaveUp'
+      }
+      await think()
+      return claim(userId, ticket)
+    },
+
+    async token (userId) {
+      for (;;) {
+        const { status, reply } = await send('POST', `${id}/tokens`, { body: { userId } })
+        if (reply.code === 'SALE_ALL_HELD') {
+          await sleep(Math.max(0, reply.nextHoldUntil - Date.now()) + RETRY_MS * Math.random())
+          continue
+        }
+        if (status !== 200) return outcomeOf({ status, reply })
+        if (givesUp()) return 'gaveUp'
+        await think()
+        return claim(userId, reply.token)
+      }
+    }
+  }
+}
+
+/** @param {{ status: number, reply: any }} reply @returns {Outcome} */
+function outcomeOf ({ status, reply: { code } }) {
+  if (status === 201) return 'got'
+  return code === 'SALE_SOLD_OUT' ? 'soldOut' : 'failed'
+}
+
+/**
+ * @param {string} url
+ * @param {{ method: string, agent: Agent, key: string, signal: AbortSignal, body?: object, ticket?: string }} options
+ * @returns {Promise<Reply>}
+ */
+const ask = (url, { method, agent, key, signal, body, ticket }) => new Promise((resolve, reject) => {
+  const headers = {
+    ...(method === 'GET' ? {} : { 'idempotency-key': key }),
+    ...(body ? { 'content-type': 'application/json' } : {}),
+    ...(ticket ? { 'freshet-ticket': ticket } : {})
+  }
+  request(url, { method, agent, headers, signal }, (response) => {
+    const { statusCode = 0, headers: { 'retry-after': after } } = response
+    json(response).then((reply) => resolve({ status: statusCode, retryMs: after ? 1000 * Number(after) : RETRY_MS, reply }), reject)
+  }).once('error', reject).end(body && JSON.stringify(body))
+})

@@ -1,0 +1,71 @@
+/** Schemas and query fields that systems share: the same word is the same thing in all of them. */
+import { ID_TEXT, integer, readId, text } from '../http/index.js'
+
+const MAX_SEQ = Number.MAX_SAFE_INTEGER
+const MAX_WAIT_MS = 30_000
+const MAX_PAGE = 1000
+const PAGE = 100
+
+/** @param {Record<string, object>} properties */
+export const objectOf = (properties) => ({ type: 'object', properties })
+/** @param {object} item */
+export const listOf = (item) => objectOf({ items: { type: 'array', items: item } })
+/** @param {object} item */
+export const pageOf = (item) =>
+  objectOf({ items: { type: 'array', items: item }, next: { type: ['string', 'null'], description: 'for `after`' } })
+
+export const AMOUNT = Object.freeze({ type: 'string', description: 'decimal' })
+export const NULLABLE_AMOUNT = Object.freeze({ type: ['string', 'null'], description: 'decimal' })
+export const TIME = Object.freeze({ type: 'integer', description: 'milliseconds since 1970' })
+export const COUNT = Object.freeze({ type: 'integer' })
+export const SEQ = Object.freeze({ type: 'integer', description: 'number of the last event' })
+export const GENERATION =
+  Object.freeze({ type: 'string', description: 'of the history: sequence numbers of another one cannot be compared' })
+
+/** Fields of a query that may wait for events. @param {number} waitMs default @param {string} [what] it waits for without minSeq */
+export const sinceFields = (waitMs, what) => ({
+  minSeq: integer(0, MAX_SEQ, { description: 'waits until events up to this number are known, then asks the primary' }),
+  waitMs: integer(0, MAX_WAIT_MS, { description: `longest wait for minSeq${what ? `, or without it for ${what}` : ''}`, default: waitMs })
+})
+
+/** Fields of a page of events. @param {string} what @param {'before' | 'after'} [side] which come next */
+export const pageFields = (what, side = 'after') => ({
+  after: integer(1, MAX_SEQ, { description: `only ${what} ${side} this sequence number: \`next\` of the page before` }),
+  limit: limitField(what)
+})
+
+/** An id in a query. @param {string} description */
+export function idQuery (description) {
+  return text((given) => readId(given, 'userId'), { description, expects: 'an id', schema: ID_TEXT })
+}
+
+/** @param {string} what @param {number} [most] @param {number} [unset] */
+export const limitField = (what, most = MAX_PAGE, unset = PAGE) => integer(1, most, { description: `${what} of a page`, default: unset })
+
+/** Whose command it was. */
+export const USER_FIELDS = Object.freeze({ userId: idQuery('the user of the command') })
+
+const USER_PAGE = Object.freeze({
+  after: integer(1, MAX_SEQ, { description: 'only older ones: `next` of the page before' }), limit: limitField('rows')
+})
+
+/**
+ * A query of what a user has, from the database, the newest first.
+ * @param {{ path: string, what: string, item: object, sql: string, shown: (row: any) => object }} row `sql`: $1 user, $2 the id before
+ *   which rows count, $3 how many; rows have an `id`
+ * @returns {import('../http/index.js').QueryRow}
+ */
+export const queryOfUser = ({ path, what, item, sql, shown }) => ({
+  path,
+  access: 'write',
+  summary: `${what} of a user, the newest first; needs the scope write, since user ids are not masked`,
+  fields: USER_PAGE,
+  reply: pageOf(item),
+  codes: ['DATABASE_DOWN', 'DATABASE_TIMEOUT'],
+  isOfDatabase: true,
+  async run ({ params: { id }, query: { after, limit } }, database) {
+    const rows = await database.rows(sql, [id, after ?? MAX_SEQ, limit + 1])
+    const page = rows.slice(0, limit)
+    return { items: page.map(shown), next: rows.length > limit ? String(page.at(-1).id) : null }
+  }
+})

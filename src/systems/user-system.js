@@ -1,0 +1,176 @@
+/**
+ * A system of a user in the processes of Freshet: its definition (face.js) as one of ours (definition.js).
+ *
+ *     gateway    request -> command(given) -> submit of the library -> replies[code]
+ *     reader     request -> key in memory -> shown(stored); stream: snapshot(stored), event(event)
+ *     consumers  the library: its handlers, and the scheduled tasks
+ */
+import { eventOf, memoryOf, stateOf } from '../admission/index.js'
+import { define, FreshetError, kindOf, SettingsInvalid } from '../errors.js'
+import { checkedDefinition } from './checked-definition.js'
+import { fieldsOf } from './fields.js'
+import { sinceFields } from './schemas.js'
+import { open } from './opened.js'
+import { checkedOptions } from './options.js'
+
+/** @typedef {import('./definition.js').System} System */
+/** @typedef {import('./face.js').System} UserSystem */
+/** @typedef {import('./face.js').OpenedSystem} OpenedSystem */
+
+const ANY = Object.freeze({ type: 'object', additionalProperties: true })
+const NO_KEY = 'KEY_UNKNOWN'
+/** of ?minSeq= */
+const WAIT_MS = 500
+/** a module may be loaded by several processes in one @type {WeakMap<object, Promise<System>>} */
+const made = new WeakMap()
+
+/**
+ * @param {UserSystem} given
+ * @returns {Promise<System>} @throws {SettingsInvalid} with all faults
+ */
+export function systemOf (given) {
+  const known = typeof given === 'object' && given !== null ? made.get(given) : undefined
+  if (known) return known
+  const making = make(given)
+  if (typeof given === 'object' && given !== null) made.set(given, making)
+  return making
+}
+
+/** @param {UserSystem} given @returns {Promise<System>} */
+async function make (given) {
+  const definition = await checkedDefinition(given)
+  const { name, errors = {}, commands = {}, queries = {}, stream, consumers = {}, unknown = NO_KEY } = given
+  defineErrors(name, errors)
+  /** @param {any} settings @param {string} redisUrl @param {{ log: import('pino').Logger, metrics: any }} parts */
+  function openFor (settings, redisUrl, { log, metrics }) {
+    const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability: asked } = settings
+    const durability = asked === 'db' ? null : asked
+    const options = { redisUrl, keyPrefix, partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability, log }
+    return open(definition, checkedOptions(options, definition), metrics)
+  }
+  const message = kindOf(unknown)?.meaning ?? unknown
+
+  return {
+    name,
+    rules: Object.keys(definition.rules),
+    unknown: [unknown, message],
+    durability: 'memory',
+    isUncached: true,
+    commands: Object.fromEntries(Object.entries(commands).map(([command, row]) =>
+      [command, commandRow(row, `${name}.commands.${command}`)])),
+    queries: Object.fromEntries(Object.entries(queries).map(([query, row]) => [query, queryRow(row, unknown)])),
+    streams: stream === undefined ? [] : [streamRow(stream, unknown)],
+    memory: { rules: memoryOf(definition.rules) },
+
+    gateway ({ settings, connection, counters: metrics, log }) {
+      const lazy = once(async () => openFor(settings, connection().url, { log, metrics }))
+      return { commands: lazy.get, reasons: lazy.reasons, close: lazy.close }
+    },
+
+    reader: ({ reading, view }) => ({
+      queries: { since: reading.since },
+      // its streams number events by the field of our own rules
+      known: async (id) => {
+        const one = await reading.known(id)
+        return { ...one, fields: { ...one.fields, seq: String(view.seqOf(one)) } }
+      }
+    }),
+
+    async consumers ({ settings, connectionOf, counters: metrics, log }) {
+      const opened = await openFor(settings, connectionOf(0).url, { log, metrics })
+      await Promise.all([opened.runTasks(), ...Object.entries(consumers).map(([consumer, handler]) => opened.consume(consumer, handler))])
+      return { effects: Object.keys(consumers), close: opened.close }
+    }
+  }
+}
+
+/** @param {string} name @param {Record<string, import('./face.js').SystemError>} errors @throws {SettingsInvalid} */
+function defineErrors (name, errors) {
+  const faults = Object.entries(errors).flatMap(([code, { status, meaning } = /** @type {any} */ ({})]) => [
+    .../^[A-Z][A-Z0-9_]{2,63}$/.test(code) ? [] : [`errors.${code}: expected A-Z, then A-Z 0-9 _`],
+    ...Number.isInteger(status) && status >= 400 && status < 500 ? [] : [`errors.${code}.status: ${status}; expected 400 to 499`],
+    ...typeof meaning === 'string' && meaning !== '' ? [] : [`errors.${code}.meaning: expected a text`],
+    ...kindOf(code) === undefined ? [] : [`errors.${code}: this code is ${kindOf(code)?.domain}'s; choose another one`]
+  ])
+  if (faults.length > 0) throw new SettingsInvalid(faults.map((fault) => `system ${name}: ${fault}`))
+  define(name, errors)
+}
+
+/** @param {import('./face.js').CommandRoute} row @param {string} where for messages @returns {System['commands'][string]} */
+function commandRow ({ method, path, access, summary, body = {}, command, replies }, where) {
+  const statuses = Object.values(replies).filter((reply) => typeof reply === 'number')
+  const codes = [...new Set(Object.values(replies).filter((reply) => typeof reply === 'string'))]
+  return {
+    method,
+    path,
+    access,
+    summary,
+    body: fieldsOf(body),
+    replies: Object.fromEntries(statuses.map((status) => [status, ANY])),
+    codes,
+    async run (given, system) {
+      const { submit } = /** @type {OpenedSystem} */ (await system())
+      const { code, details, seq, isReplay } = await submit({ ...command(given), requestId: given.requestId })
+      const reply = Object.hasOwn(replies, code) ? replies[code] : undefined
+      if (reply === undefined) throw new FreshetError('RULE_FAILED', `the rule answered ${code}, which ${where}.replies does not have`)
+      if (typeof reply === 'number') return { status: reply, body: { code, ...details, seq }, isReplay }
+      throw new FreshetError(reply, `${kindOf(reply)?.meaning}${Object.keys(details).length > 0 ? `: ${JSON.stringify(details)}` : ''}`)
+    }
+  }
+}
+
+/** @param {import('../admission/index.js').Known} known @returns {import('./face.js').Stored} */
+const storedOf = ({ key, fields: { seq: _, ...fields }, generation }) => ({ key, ...stateOf(fields), generation })
+
+/** @param {import('./face.js').QueryRoute} row @param {string} unknown @returns {System['queries'][string]} */
+const queryRow = ({ path, summary, reply = ANY, shown }, unknown) => ({
+  path,
+  summary,
+  fields: sinceFields(WAIT_MS),
+  reply,
+  codes: [unknown],
+  run: async ({ params, query }, { since }) => shown(storedOf(await since(Object.values(params)[0], query)))
+})
+
+/** @param {import('./face.js').StreamRoute} row @param {string} unknown @returns {System['streams'][number]} */
+const streamRow = ({ path, summary, snapshot, event }, unknown) => ({
+  path,
+  summary,
+  reply: ANY,
+  codes: [unknown],
+  snapshot: (known) => snapshot(storedOf(known)),
+  event: (fields) => ({ name: fields.type, data: event(eventOf(fields)) })
+})
+
+/**
+ * Opened when it is first needed; after a failure again by the next who needs it.
+ * @param {() => Promise<OpenedSystem>} run
+ */
+function once (run) {
+  /** @type {Promise<OpenedSystem> | null} */
+  let opening = null
+  /** @type {OpenedSystem | null} */
+  let opened = null
+  /** @type {(Error & { code?: string, retryable?: boolean }) | null} */
+  let failure = null
+  return {
+    get () {
+      opening ??= run().then((system) => {
+        opened = system
+        failure = null
+        return system
+      }, (error) => {
+        opening = null
+        failure = error
+        throw error
+      })
+      return opening
+    },
+    /** Why it decides nothing; what will pass by itself is not among them. */
+    reasons: () => [
+      ...failure && !failure.retryable ? [`${failure.code}: ${failure.message}`] : [],
+      ...opened?.status().reasons.filter((reason) => reason.startsWith('RULE_DIFFERS')) ?? []
+    ],
+    close: async () => (await opening?.catch(() => null))?.close()
+  }
+}

@@ -1,0 +1,129 @@
+/** The example of docs/own-systems.md: a hall of seats, as a user of the package writes it. */
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { checkRule, openSystem } from '../../src/systems/index.js'
+import { loadSystems } from '../../src/systems/list.js'
+import { eventually } from '../servers.js'
+import { startConsumers, startGateway, startReader } from '../services.js'
+import { sharedDeployment } from '../shared.js'
+
+const EXAMPLE = new URL('../../examples/seats/', import.meta.url)
+const receipts = await mkdtemp(join(tmpdir(), 'freshet-receipts-'))
+t.teardown(() => rm(receipts, { recursive: true, force: true }))
+process.env.SEATS_RECEIPTS = receipts
+const { default: seats } = await import('../../examples/seats/index.js')
+const { primary: { url: redisUrl }, keyPrefix } = await sharedDeployment(t)
+
+t.test('a hall with the library: held, at most four a person, confirmed, released, expired; a receipt for each sold seat', async (t) => {
+  const system = await openSystem(seats, { redisUrl, keyPrefix, deadlineMs: 10_000 })
+  t.teardown(() => system.close())
+  /** @param {string[]} args */
+  const code = async (...args) => (await system.submit({ rule: 'hall', key: 'opera', args })).code
+  t.equal(await code('hold', 'B-7', 'ann'), 'no_such_hall')
+  const creations = ['3', '3', '4'].map((rows) => code('create', rows, '10'))
+  t.same(await Promise.all(creations), ['created', 'unchanged', 'exists'])
+  t.same(await Promise.all(['B-7', 'B-7', 'D-1', 'A-11', 'C-10'].map((seat) => code('hold', seat, 'ann'))),
+    ['held', 'taken', 'no_such_seat', 'no_such_seat', 'held'])
+  t.same(await Promise.all(['A-1', 'A-2', 'A-3'].map((seat) => code('hold', seat, 'ann'))), ['held', 'held', 'over_limit'])
+  t.same([await code('confirm', 'B-7', 'bob'), await code('confirm', 'B-7', 'ann'), await code('release', 'A-1', 'ann')],
+    ['not_held', 'sold', 'released'])
+  t.equal(await code('hold', 'A-3', 'ann'), 'held')
+  const stored = /** @type {import('../../src/systems/index.js').Stored} */ (await system.get('opera'))
+  t.match(seats.queries?.hall.shown(stored),
+    { hall: 'opera', rows: 3, taken: { 'B-7': 'sold', 'A-2': 'held', 'A-3': 'held', 'C-10': 'held' } })
+  t.notMatch(JSON.stringify(seats.queries?.hall.shown(stored)), /ann/)
+  await system.consume('receipts', /** @type {any} */ (seats.consumers).receipts)
+  const [name] = await eventually(async () => {
+    const names = await readdir(receipts)
+    return names.length > 0 && names
+  })
+  t.match(JSON.parse(await readFile(join(receipts, name), 'utf8')), { hall: 'opera', seat: 'B-7', person: 'ann' })
+  t.equal(await code('expire:A-2'), 'expired')
+})
+
+t.test('its fold and certain rejections agree with its Lua', async (t) => {
+  const seatOf = (/** @type {() => number} */ random) => `A-${1 + Math.floor(3 * random())}`
+  const { accepted } = await checkRule(seats.rules.hall, {
+    redisUrl,
+    keyPrefix,
+    runs: 20,
+    commands (random) {
+      const op = ['create', 'hold', 'hold', 'confirm', 'release', 'expire'][Math.floor(6 * random())]
+      if (op === 'create') return [op, 1, 2]
+      const seat = seatOf(random)
+      return op === 'expire' ? [`expire:${seat}`] : [op, seat, random() < 0.5 ? 'ann' : 'bob']
+    }
+  })
+  t.ok(accepted > 50, `${accepted} accepted`)
+})
+
+t.test('the example is at most 250 lines, its README included, from public exports alone', async (t) => {
+  const texts = await Promise.all((await readdir(EXAMPLE)).map((name) => readFile(new URL(name, EXAMPLE), 'utf8')))
+  const lines = texts.join('').split('\n').length
+  t.ok(lines <= 250, `${lines} lines`)
+  for (const text of texts) t.notMatch(text, /\.\.\/\.\.\/src/)
+})
+
+t.test('the same over HTTP: gateway, reader and consumers with --systems, in one hall', async (t) => {
+  const flags = ['--systems', `auctions,${fileURLToPath(new URL('index.js', EXAMPLE))}`]
+  const options = { redisUrl, keyPrefix: `${keyPrefix}http:`, flags }
+  const ofReader = { ...options, flags: [...flags, '--read-from', 'primary'] }
+  const [gateway, reader] = await Promise.all([startGateway(t, options), startReader(t, ofReader)])
+  await startConsumers(t, options)
+  /** @param {string} method @param {string} path @param {object} body @param {Record<string, string>} [headers] */
+  const send = (method, path, body, headers = {}) =>
+    gateway.send(method, `/v1/halls/${path}`, JSON.stringify(body), { 'content-type': 'application/json', ...headers })
+  const hold = (/** @type {string} */ seat, /** @type {string} */ person, headers = {}) =>
+    send('POST', 'opera2/holds', { seat, person }, headers)
+
+  t.match(await reader.get('/v1/halls/opera2'), { status: 404, json: { code: 'HALL_UNKNOWN' } })
+  t.match(await hold('B-7', 'ann'), { status: 404, json: { code: 'HALL_UNKNOWN' } })
+  t.match(await send('PUT', 'opera2', { rows: 3, perRow: 10 }), { status: 201, json: { code: 'created', seq: 1 } })
+  const first = await hold('B-7', 'ann', { 'idempotency-key': 'one' })
+  t.match(first, { status: 201, json: { code: 'held', seat: 'B-7', untilMs: /^\d+$/, seq: 2 } })
+  const again = await hold('B-7', 'ann', { 'idempotency-key': 'one' })
+  t.match([again.status, again.json, again.headers.get('idempotent-replayed')], [201, first.json, 'true'])
+  t.match(await hold('B-8', 'ann', { 'idempotency-key': 'one' }), { status: 422, json: { code: 'REQUEST_DIFFERS' } })
+  t.match(await hold('B-7', 'bob'), { status: 409, json: { code: 'SEAT_TAKEN', detail: /B-7/ } })
+  t.match(await hold('7-B', 'bob'), { status: 422, json: { code: 'FIELD_INVALID' } })
+  t.match(await send('POST', 'opera2/sales', { seat: 'B-7', person: 'ann' }), { status: 201, json: { code: 'sold' } })
+  t.match(await reader.get('/v1/halls/opera2?minSeq=3'), { status: 200, json: { taken: { 'B-7': 'sold' }, seq: 3 } })
+  await eventually(async () => (await readdir(receipts)).includes('opera2-3.json'))
+
+  const stop = new AbortController()
+  const stream = await fetch(`${reader.url}/v1/halls/opera2/live`, { signal: stop.signal })
+  let text = ''
+  const reading = (async () => { for await (const chunk of /** @type {any} */ (stream.body)) text += Buffer.from(chunk) })().catch(() => {})
+  await eventually(() => /event: snapshot\ndata: \{"hall":"opera2".*"B-7":"sold"/.test(text))
+  await hold('A-1', 'bob')
+  await eventually(() => /event: held\ndata: \{"seq":4,"type":"held","ts":\d+,"seat":"A-1"/.test(text))
+  t.notMatch(text, /bob|ann/)
+  stop.abort()
+  await reading
+
+  const openapi = await (await fetch(`${gateway.url}/docs/json`)).json()
+  t.match(openapi.paths?.['/v1/halls/{id}/holds']?.post, { tags: ['seats'], summary: 'Hold a seat for two minutes' })
+})
+
+t.test('modules that cannot be a system are refused, with the reason', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'freshet-modules-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const lua = "'return function () return 1 end'"
+  const modules = {
+    'throws.js': ['throw new Error("broken")', /throws\.js cannot be loaded \(broken\)/],
+    'none.js': ['export const seats = {}', /none\.js has no default export/],
+    'empty.js': ['export default {}', /empty\.js: name: undefined; expected/],
+    'taken.js': [`export default { name: 'sales', rules: { a: { lua: ${lua} } } }`, /the name sales of .*taken\.js is taken/],
+    'route.js': [`export default { name: 'mine', rules: { a: { lua: ${lua} } }, commands: { one: { path: '/v1/auctions/:key/bids', summary: 'x', ` +
+      'command () {}, replies: {} } } }', /the route POST \/v1\/auctions\/:key\/bids of mine is one of auctions's/],
+    'error.js': [`export default { name: 'mine', rules: { a: { lua: ${lua} } }, errors: { FEED_UNKNOWN: { status: 404, meaning: 'x' } } }`,
+      /errors\.FEED_UNKNOWN: this code is core's/]
+  }
+  for (const [name, [text, message]] of Object.entries(modules)) {
+    await writeFile(join(folder, name), String(text))
+    await t.rejects(loadSystems(['all', join(folder, name)]), { code: 'SETTINGS_INVALID', message }, name)
+  }
+})

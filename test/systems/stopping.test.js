@@ -1,0 +1,43 @@
+/** A rule that never ends, on a server of its own: it stands still until its busy threshold. */
+import t from 'tap'
+import { connectFor, engineName, eventually, startServer } from '../servers.js'
+import { scopedEngines } from '../scope.js'
+import { openSeats, ruleOf } from './seats.js'
+
+const LUA = ruleOf(`if args[1] == 'ever' then while true do pcall(function () while true do end end) end end
+  state.n = (state.n or 0) + 1
+  return 'counted', {}, { events = { { type = 'counted' } } }`)
+
+for (const engine of await scopedEngines()) {
+  t.test(engineName(engine), async (t) => {
+    const { url: redisUrl } = await startServer(t, { engine, args: ['--busy-reply-threshold', '200'] })
+    const { system, submit, code } = await openSeats(t, { redisUrl, keyPrefix: 'fr:', partitions: 1 }, { lua: LUA })
+    await submit('a', 'count')
+
+    await t.test('it is stopped, its call stores nothing, and later commands are decided', async (t) => {
+      // the first is sent alone, so the others are one call
+      const calls = [submit('a', 'count'), ...['count', 'ever', 'count'].map((op) => submit('b', op).catch((error) => error))]
+      const [first, ...others] = await Promise.all(calls)
+      t.match(first, { code: 'counted', seq: 2 })
+      for (const error of others) t.match(error, { code: 'RULE_FAILED', isStopped: true, message: /busy-reply-threshold.*nothing of its call was stored/ })
+      t.equal(system.account.stopped, 3)
+      t.match(await eventually(() => submit('b', 'count')), { seq: 1, version: 1 })
+    })
+
+    await t.test('scripts of other programs are not stopped', async (t) => {
+      const other = await connectFor(t, redisUrl)
+      const loop = other.send('EVAL', "local t = redis.call('TIME') local until_ = t[1] * 1000 + t[2] / 1000 + 1500 " +
+        "repeat t = redis.call('TIME') until t[1] * 1000 + t[2] / 1000 > until_ return 'done'", 0)
+      const codes = await Promise.all([1, 2, 3].map(() => code('a', 'count')))
+      t.equal(String(await loop), 'done')
+      for (const one of codes) t.ok(['counted', 'SERVER_LOST', 'SERVER_UNREACHABLE'].includes(one), one)
+      await eventually(() => submit('a', 'count'))
+    })
+  })
+}
+
+t.test('a chunk that never ends is stopped when the system is opened', async (t) => {
+  const [engine] = await scopedEngines()
+  const { url: redisUrl } = await startServer(t, { engine, args: ['--busy-reply-threshold', '200'] })
+  await t.rejects(openSeats(t, { redisUrl, keyPrefix: 'fr:' }, { lua: 'while true do end' }), { code: 'RULE_FAILED', isStopped: true })
+})
