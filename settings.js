@@ -8,8 +8,8 @@
 import { SettingsInvalid } from './src/errors.js'
 import {
   brokerList, databaseUrl, dynamodbEndpoint, envOf, exchangeList, exchangeUrls, FIELD, flagOf, httpUrl, integer, keysSource,
-  listWhere, matching, number, oneOf, oneOfKnown, oneWhere, originList, present, proxyList, readableFile, serverUrl, serverUrls, table,
-  tierList, trueOrFalse, withoutSecrets, writableFile, writerFlags
+  listWhere, matching, nodeUrls, number, oneOf, oneOfKnown, oneWhere, originList, present, proxyList, readableFile, serverUrl, serverUrls,
+  table, tierList, trueOrFalse, withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
 import { ALL_SYSTEMS, isSystem, SYSTEM_NAMES } from './src/systems/list.js'
 
@@ -42,9 +42,9 @@ const group = (title, uses, rows) => rows.map((one) => ({ group: title, uses, ..
 /** @type {readonly Row[]} */
 export const SETTINGS = Object.freeze([
   ...group('Servers', [...CLIENTS, PLAN], [
-    row('redisUrl', 'URL of the primary; without it, the embedded servers of this checkout are used, and started if necessary; plan: of ' +
-      'servers to look at', { default: null, check: serverUrl, secret: true }),
-    row('replicaUrl', 'URLs of the replicas; without it, the primary lists them',
+    row('redisUrl', 'URL of the primary, or of any nodes of a cluster; without it, the embedded servers of this checkout are used, and ' +
+      'started if necessary; plan: of servers to look at', { default: null, check: nodeUrls, secret: true }),
+    row('replicaUrl', 'URLs of the replicas; without it, the primary lists them; a cluster lists its own',
       { uses: [...CLIENTS, 'experiment', PLAN], default: null, check: serverUrls, secret: true }),
     row('keyPrefix', 'Prefix of all keys',
       { uses: CLIENTS, default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/) })
@@ -64,6 +64,9 @@ export const SETTINGS = Object.freeze([
       { default: null, check: dynamodbEndpoint }),
     row('dynamodbRegion', 'AWS region of the table; without it, that of AWS_REGION or of the AWS profile',
       { default: null, check: matching('a region such as eu-central-1', /^[a-z]{2}(-[a-z]+)+-\d$/) })
+  ]),
+  ...group('Servers', ['start', 'servers'], [
+    row('cluster', 'Run the embedded servers as a cluster of 3 primaries with a replica each', { default: false, check: present })
   ]),
   ...group('Servers', ALL, [
     row('server', 'Program of the embedded servers; without it, the newest one found, or a pinned copy',

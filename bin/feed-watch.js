@@ -1,4 +1,9 @@
-/** `npm start feed -- show NAME --watch`: rate, lag and newest items of a feed, once a second. */
+/**
+ * `npm start feed -- show NAME --watch`: rate, lag and newest items of a feed, once a second.
+ *
+ * @typedef {{ at: string, itemsPerSecond: number | null, writers: number | null, count: number | null, lagMs: number | null,
+ *   newest: { id: string, ts: number, value: string }[] | null }} Line null = unknown; `lagMs`: of the replica that is furthest behind
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createFigures, EVERY_MS } from '../src/figures/index.js'
 import { openReader } from '../src/index.js'
@@ -10,8 +15,7 @@ const NEWEST = 3
  * @param {string} feed
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, keyPrefix: string, deadlineMs: number, log: import('pino').Logger,
  *   signal: AbortSignal }} options
- * @param {(line: object) => void} print each line: items/s, writers, live items, ms that replicas are behind, and the newest items; null =
- *   unknown
+ * @param {(line: Line) => void} print
  * @returns {Promise<void>} when the signal is aborted @throws {import('../src/errors.js').FreshetError} FEED_UNKNOWN
  */
 export async function watchFeed (feed, { primaryUrl, replicaUrls, keyPrefix, deadlineMs, log, signal }, print) {

@@ -5,12 +5,12 @@
 import { createInterface } from 'node:readline'
 import { SettingsInvalid, help, resolve } from '../settings.js'
 import {
-  changeRetention, checkFeedName, createFeed, definitionOf, dropFeed, listDefinitions, readDefinition
+  changeRetention, checkFeedName, createFeed, definitionOf, dropFeed, findDefinition, listDefinitions, partitionKey, readDefinition
 } from '../src/feeds/index.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { createLog, listenForStop, visible, visibleJson } from '../src/runtime/index.js'
 import { withTarget } from '../src/embedded/index.js'
-import { openServer } from '../src/store/index.js'
+import { openPrimaries } from '../src/store/index.js'
 import { columns } from './columns.js'
 import { watchFeed } from './feed-watch.js'
 
@@ -50,14 +50,14 @@ export async function main ({ argv, env }) {
         await watchFeed(request.feed, { primaryUrl, replicaUrls, keyPrefix, deadlineMs, log, signal: stopping.signal }, print)
         return 0
       }
-      const primary = await openServer(primaryUrl, { name: `freshet-feed-${process.pid}`, deadlineMs: settings.deadlineMs })
+      const primaries = await openPrimaries(primaryUrl, { name: `freshet-feed-${process.pid}`, deadlineMs: settings.deadlineMs })
       try {
-        if (request.action === 'drop' && !await isConfirmed(primary, settings.keyPrefix, request.feed, stopping.signal)) return 1
-        const results = await act(primary, settings, request)
+        if (request.action === 'drop' && !await isConfirmed(primaries.router, settings.keyPrefix, request.feed, stopping.signal)) return 1
+        const results = await act(primaries, settings, request)
         process.stdout.write(process.stdout.isTTY && !settings.json ? textOf(request, results) : results.map(lineOf).join(''))
         return 0
       } finally {
-        primary.close()
+        await primaries.close()
       }
     })
   } finally {
@@ -69,17 +69,18 @@ export async function main ({ argv, env }) {
 function print (result) { process.stdout.write(lineOf(result)) }
 
 /**
- * @param {import('../src/store/index.js').Connection} primary @param {any} settings
+ * @param {import('../src/store/index.js').Primaries} primaries @param {any} settings
  * @param {ReturnType<typeof wanted>} request
  * @returns {Promise<any[]>}
  */
-async function act (primary, settings, { action, feed, changes }) {
+async function act (primaries, settings, { action, feed, changes }) {
   const prefix = settings.keyPrefix
+  const primary = primaries.router
   if (action === 'list') return listDefinitions(primary, prefix)
-  if (action === 'show') return [await readDefinition(primary, prefix, feed)]
-  if (action === 'drop') return [{ event: 'dropped', feed, keys: await dropFeed(primary, prefix, feed) }]
-  if (action === 'set') return [await changeRetention(primary, prefix, feed, changes)]
-  const { definition } = await createFeed(primary, prefix, definitionOf({ ...settings, feed }))
+  if (action === 'show') return [shown(primaries, prefix, await readDefinition(primary, prefix, feed))]
+  if (action === 'drop') return [{ event: 'dropped', feed, keys: await dropFeed(primary, prefix, feed, primaries.connections) }]
+  if (action === 'set') return [await changeRetention(primaries, prefix, feed, changes)]
+  const { definition } = await createFeed(primary, prefix, definitionOf({ ...settings, feed }, await findDefinition(primary, prefix, feed)))
   const stored = /** @type {Record<string, any>} */ (definition)
   const others = Object.keys(changes).filter((name) => stored[name] !== settings[name])
   if (others.length === 0) return [definition]
@@ -87,8 +88,24 @@ async function act (primary, settings, { action, feed, changes }) {
 }
 
 /**
+ * With the partitions of each primary, where there are several.
+ * @param {import('../src/store/index.js').Primaries} primaries @param {string} prefix
+ * @param {import('../src/feeds/index.js').Definition} definition
+ */
+function shown (primaries, prefix, definition) {
+  if (primaries.connections.length === 1) return definition
+  const partitions = Array.from({ length: definition.partitions }, (_, partition) => partition)
+  const addressOf = (/** @type {number} */ partition) => primaries.connectionOf(partitionKey(prefix, definition, partition)('')).address
+  return {
+    ...definition,
+    primaries: primaries.connections.map(({ address }) =>
+      ({ address, partitions: partitions.filter((partition) => addressOf(partition) === address) }))
+  }
+}
+
+/**
  * A person at a terminal types the name of the feed.
- * @param {import('../src/store/index.js').Connection} primary @param {string} prefix @param {string} feed @param {AbortSignal} signal
+ * @param {import('../src/store/index.js').Router} primary @param {string} prefix @param {string} feed @param {AbortSignal} signal
  * @returns {Promise<boolean>}
  */
 async function isConfirmed (primary, prefix, feed, signal) {

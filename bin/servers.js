@@ -5,8 +5,9 @@ import { ROOT, useEmbeddedServers } from '../src/embedded/index.js'
 
 const USAGE = `Usage: npm start servers -- [flags]
 
-Runs one primary and two replicas, which the other commands of this checkout share. Prints their addresses, the
-primary first. Ctrl-C stops them unless another command still uses them.`
+Runs one primary and two replicas, or with --cluster a cluster of three primaries with a replica each, which the other
+commands of this checkout share. Prints their addresses, primaries first. Ctrl-C stops them unless another command
+still uses them.`
 
 /** @param {string} line */
 const print = (line) => process.stdout.write(line + '\n')
@@ -32,6 +33,7 @@ export async function main ({ argv, env }) {
     const servers = await useEmbeddedServers({
       root: ROOT,
       named: settings.server,
+      isCluster: settings.cluster,
       cacheDir: settings.cacheDir ?? undefined,
       env,
       signal,
@@ -41,8 +43,8 @@ export async function main ({ argv, env }) {
         stop('servers failed')
       }
     })
-    print(`primary ${servers.primaryUrl}`)
-    for (const url of servers.replicaUrls) print(`replica ${url}`)
+    for (const url of servers.primaries) print(`primary ${url}`)
+    for (const url of servers.replicas) print(`replica ${url}`)
     await aborted(signal)
     await servers.release()
   } catch (error) {

@@ -7,7 +7,7 @@
  * @typedef {import('./servers/own.js').LabServers} LabServers
  * @typedef {import('./ledger.js').Ledger} Ledger
  */
-import { partitionKey } from '../src/feeds/index.js'
+import { formatFor, partitionKey } from '../src/feeds/index.js'
 import { readInfo } from '../src/store/index.js'
 import { boundsOf, settled } from './cells.js'
 import { readInventory } from './inventory.js'
@@ -27,7 +27,9 @@ const DEADLINE_MS = 20_000
 export async function contentOf ({ load, settings: given, feed }, acknowledged, servers) {
   const settings = settled(load, given)
   const storage = storageOf(load, /** @type {any} */ (settings))
-  const key = Array.from({ length: settings.partitions ?? 1 }, (_, partition) => partitionKey(servers.keyPrefix, feed, partition))
+  const { partitions = 1 } = settings
+  const stored = { feed, partitions, format: formatFor({ format: 1 }, partitions) }
+  const key = Array.from({ length: partitions }, (_, partition) => partitionKey(servers.keyPrefix, stored, partition))
   const run = {
     acknowledged,
     distinctIds: settings.ids,

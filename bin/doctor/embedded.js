@@ -20,7 +20,8 @@ export async function embeddedFindings ({ server: named, cacheDir }, env) {
       ? [['starting or stopping']]
       : running.servers === null
         ? [['not running']]
-        : [['primary', running.servers.primary, `${running.servers.engine.name} ${running.servers.engine.version}`],
+        : [...running.servers.primaries.map((url, i, { length }) =>
+            ['primary', url, ...(i === 0 ? [`${engineOf(running)}${length > 1 ? ', a cluster' : ''}`] : [])]),
             ...running.servers.replicas.map((url) => ['replica', url])])
   return {
     rows: [
@@ -32,6 +33,9 @@ export async function embeddedFindings ({ server: named, cacheDir }, env) {
     problems: choice.problem ? [choice.problem] : []
   }
 }
+
+/** @param {any} running */
+const engineOf = ({ servers: { engine } }) => `${engine.name} ${engine.version}`
 
 /**
  * The choice of chooseEngine, without a download.

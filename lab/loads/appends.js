@@ -4,7 +4,7 @@
  */
 import { FreshetError } from '../errors.js'
 import { RECORD_HEAD_BYTES, writeRecordHead } from '../../src/item/index.js'
-import { expiryMs, partitionKey } from '../../src/feeds/index.js'
+import { expiryMs, onlyKey } from '../../src/feeds/index.js'
 import { argument, command, createScoreText, Wire } from '../../src/layouts/index.js'
 import { openConnection } from '../../src/store/index.js'
 import { librariesOf } from '../servers/query.js'
@@ -73,7 +73,7 @@ function createEncoder (items, members, { key, ttlMs }) {
  */
 export async function openAppends (form, parts) {
   const { settings, redisUrl, index } = parts
-  const key = partitionKey(settings.keyPrefix, settings.feed, 0)
+  const key = onlyKey(settings.keyPrefix, settings.feed)
   const ttlMs = expiryMs(settings, settings.maxFutureMs)
   if (ttlMs === 0) throw new FreshetError('LOAD_FAILED', 'windowMs 0: items of this load need an expiry; expected a window above 0')
   const library = `${librariesOf(settings.keyPrefix)}${process.pid}_${index}`

@@ -8,7 +8,7 @@
  * a second, unlike the reference, because plans of any rate need a ceiling.
  */
 import { FreshetError } from '../errors.js'
-import { expiryMs, partitionKey } from '../../src/feeds/index.js'
+import { expiryMs, onlyKey } from '../../src/feeds/index.js'
 import { argument, command, Wire } from '../../src/layouts/index.js'
 import { openConnection } from '../../src/store/index.js'
 import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../../src/synthetic.js'
@@ -28,7 +28,7 @@ export async function openBlob (parts) {
   if (valueBytes < least) {
     throw new FreshetError('LOAD_FAILED', `valueBytes ${valueBytes}: expected at least ${least}, because only the values identify items`)
   }
-  const key = partitionKey(settings.keyPrefix, settings.feed, 0)
+  const key = onlyKey(settings.keyPrefix, settings.feed)
   const ttlMs = expiryMs(settings, settings.maxFutureMs)
   const source = createSource(settings, index)
   const connection = await openConnection(redisUrl, { name: `freshet-load-${process.pid}`, deadlineMs: LOST_AFTER_MS })

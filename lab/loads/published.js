@@ -9,7 +9,7 @@
  * Every value is an object of its own, because the client keeps it until it writes.
  */
 import { FreshetError } from '../errors.js'
-import { partitionKey } from '../../src/feeds/index.js'
+import { onlyKey } from '../../src/feeds/index.js'
 import { openPublishedClient } from '../../src/store/index.js'
 import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../../src/synthetic.js'
 import { scatteredScore } from '../two-sets.js'
@@ -105,7 +105,7 @@ export const openReference = (parts) => openPublishedStructure(SORTED_SET, parts
  */
 export async function openPublishedStructure ({ index: send }, parts) {
   const { settings, redisUrl, index } = parts
-  const key = partitionKey(settings.keyPrefix, settings.feed, 0)
+  const key = onlyKey(settings.keyPrefix, settings.feed)
   const seconds = Math.ceil(settings.windowMs / 1000)
   if (seconds === 0) throw new FreshetError('LOAD_FAILED', 'windowMs 0: SETEX needs an expiry; expected a window above 0')
   const source = createSource(settings, index)
@@ -141,7 +141,7 @@ export async function openPublishedValues (parts) {
   if (valueBytes < least) {
     throw new FreshetError('LOAD_FAILED', `valueBytes ${valueBytes}: expected at least ${least}, because the member is the value alone`)
   }
-  const key = partitionKey(settings.keyPrefix, settings.feed, 0)
+  const key = onlyKey(settings.keyPrefix, settings.feed)
   const source = createSource(settings, index)
   const values = valueChange === 'never' ? source.allValues() : null
   const client = await openPublishedClient(redisUrl, { name: `freshet-load-${process.pid}`, deadlineMs: LOST_AFTER_MS })

@@ -12,7 +12,7 @@
  * The commands of a batch are pipelined without a transaction: only the first stores items.
  */
 import { ITEM_HEAD_BYTES, scoreOf, SEGMENT_HEAD_BYTES, writeItem, WRITER_BYTES, writeSegmentHead } from '../../src/item/index.js'
-import { partitionKey } from '../../src/feeds/index.js'
+import { onlyKey } from '../../src/feeds/index.js'
 import { argument, bulk, command, wholeCommand, Wire } from '../../src/layouts/index.js'
 import { openConnection } from '../../src/store/index.js'
 import { LOST_AFTER_MS, driveBatches } from './drive.js'
@@ -165,7 +165,7 @@ function encodeSegments ({ key, settings: { valueBytes, windowMs }, index }) {
 export async function openStructure ({ encoder }, parts) {
   const { settings, redisUrl, index } = parts
   const connection = await openConnection(redisUrl, { name: `freshet-load-${process.pid}`, deadlineMs: LOST_AFTER_MS })
-  const encode = encoder({ key: partitionKey(settings.keyPrefix, settings.feed, 0), settings, index })
+  const encode = encoder({ key: onlyKey(settings.keyPrefix, settings.feed), settings, index })
   return driveBatches(parts, {
     async send (count, next) {
       await connection.sendEncoded(encode(count, next))

@@ -63,12 +63,13 @@ export async function openOwnServers ({ program, replicas = 2, folder, runId = n
   if (signal?.aborted) stop()
   try {
     const started = await fleet.start(program, replicas)
-    const urls = [started.primary, ...started.replicas]
-    await untilOnline(started.primary, replicas)
+    const [primaryUrl] = started.primaries
+    const urls = [primaryUrl, ...started.replicas]
+    await untilOnline(primaryUrl, replicas)
     await untilQuiet(urls, { deadlineMs: SYNC_DEADLINE_MS })
     const [{ engine }] = await takeFigures(urls)
     return {
-      primaryUrl: started.primary,
+      primaryUrl,
       replicaUrls: started.replicas,
       engine,
       ownsAll: true,

@@ -9,7 +9,7 @@
  * response for when servers are down, avoids replicas that lag or are lost, reports the age of its response, and counts
  * requests. Like the reader, it alternates between the replicas, with one connection to each.
  */
-import { partitionKey } from '../../src/feeds/index.js'
+import { onlyKey } from '../../src/feeds/index.js'
 import { encodeCursor, readRecord, RECORD_HEAD_BYTES, scoreOf, unscore } from '../../src/item/index.js'
 import { entriesBefore, layoutOf } from '../../src/layouts/index.js'
 
@@ -25,7 +25,7 @@ const NO_BOUNDS = Object.freeze({ windowMs: 0, maxItems: 0 })
  *   all of them as NDJSON, of layout ids
  */
 export function createHandler ({ connections, keyPrefix, feed, layout }) {
-  const key = partitionKey(keyPrefix, feed, 0)
+  const key = onlyKey(keyPrefix, feed)
   let turn = 0
   const next = () => connections[turn++ % connections.length]
   const { log, latest } = layoutOf(layout)

@@ -72,7 +72,7 @@ for (const engine of await scopedEngines()) {
       const stop = new AbortController()
       await watchFeed('live-segments', {
         primaryUrl: urlOf('reader'), replicaUrls: null, keyPrefix: 'fr:', deadlineMs: 10_000, log: silentLog, signal: stop.signal
-      }, (/** @type {any} */ { newest }) => newest && stop.abort())
+      }, ({ newest }) => { if (newest) stop.abort() })
       t.same(await refused(), [])
       t.equal(await reader.service.stop(), 0)
     })

@@ -15,32 +15,42 @@ const LOOK_DEADLINE_MS = 2_000
 /**
  * @typedef {import('./reach.js').Ready} Ready
  * @typedef {Record<string, string | undefined>} Env
- * @typedef {{ primaryUrl: string, replicaUrls: string[], engine: { name: string, version: string }, supervisorPid: number,
- *   release(): Promise<void> }} EmbeddedServers `release` of the last command resolves when the servers have ended
+ * @typedef {{ primaryUrl: string, replicaUrls: string[] | null, primaries: string[], replicas: string[],
+ *   engine: { name: string, version: string }, supervisorPid: number, release(): Promise<void> }} EmbeddedServers `primaryUrl`: of a
+ *   cluster, its primaries, separated by commas, and `replicaUrls` is null; `release` of the last command resolves when the servers have ended
  */
 
 /** @param {string} root the folder of this package @returns {string} the default folder of the pinned copy */
 export const defaultCacheDir = (root) => join(root, '.freshet')
 
 /**
- * @param {{ root: string, named?: string | null, replicas?: number, env?: Env, cacheDir?: string,
+ * @param {{ root: string, named?: string | null, replicas?: number, isCluster?: boolean, env?: Env, cacheDir?: string,
  *   signal?: AbortSignal, report?: (line: string) => void, onFailure?: (error: FreshetError) => void }} options
  *   `root`: the folder of this package, whose .freshet holds the servers; `named`: a server program; `signal` cancels the
- *   wait for servers, with an error; `report` gets messages for the user; `onFailure` is called at most once, when the
+ *   wait for servers, with an error; `isCluster`: three primaries with a replica each; others use what runs; `report` gets messages for the user; `onFailure` is called at most once, when the
  *   servers end before their release
  * @returns {Promise<EmbeddedServers>} once the primary answers and the replicas are in sync
- * @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED
+ * @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED, SERVERS_DIFFER
  */
-export async function useEmbeddedServers ({ named = null, replicas = 2, ...options }) {
+export async function useEmbeddedServers ({ named = null, replicas = 2, isCluster = false, ...options }) {
   const program = named ? (await namedEngine(named, options.env ?? process.env)).program : null
-  const { ready, supervision, release, socket } = await use('servers', { ...options, named: program, replicas })
+  const { ready, supervision, release, socket } = await use('servers', { ...options, named: program, replicas, isCluster })
   const difference = differs(ready, supervision)
   if (difference) {
     socket.destroy()
-    throw new FreshetError('SERVERS_FAILED', `the embedded servers already run with ${difference}; stop the commands that use them first`)
+    throw new FreshetError('SERVERS_DIFFER', `the embedded servers of this checkout already run ${difference} (supervisor: process ` +
+      `${ready.pid}); stop the commands that use them (Ctrl-C), then start this one again`)
   }
-  const { name, version } = ready.engine
-  return { primaryUrl: ready.primary, replicaUrls: ready.replicas, engine: { name, version }, supervisorPid: ready.pid, release }
+  const { primaries, replicas: found, engine: { name, version } } = ready
+  return {
+    primaryUrl: primaries.join(','),
+    replicaUrls: primaries.length > 1 ? null : found,
+    primaries,
+    replicas: found,
+    engine: { name, version },
+    supervisorPid: ready.pid,
+    release
+  }
 }
 
 /**
@@ -67,13 +77,13 @@ export async function useEmbeddedDynamodb (options) {
 
 /**
  * @template {keyof import('./reach.js').Parts} T @param {T} part
- * @param {Parameters<typeof useEmbeddedDatabase>[0] & { named: string | null, replicas: number }} options
+ * @param {Parameters<typeof useEmbeddedDatabase>[0] & { named: string | null, replicas: number, isCluster?: boolean }} options
  */
 async function use (part, {
-  root, named, replicas, env = process.env, cacheDir = defaultCacheDir(root), signal, report = () => {}, onFailure = () => {}
+  root, named, replicas, isCluster = false, env = process.env, cacheDir = defaultCacheDir(root), signal, report = () => {}, onFailure = () => {}
 }) {
   const folder = await stateFolder(root)
-  const supervision = { folder, cacheDir: resolve(cacheDir), named, replicas }
+  const supervision = { folder, cacheDir: resolve(cacheDir), named, replicas, isCluster }
   const { socket, ready, ended } = await reachSupervisor(part, supervision, { env, report, signal }).catch((error) => {
     if (error instanceof FreshetError) throw error
     throw new FreshetError('SERVERS_FAILED', `the embedded servers cannot be started or reached (${error.message}). ` +
@@ -129,9 +139,11 @@ async function stateFolder (root) {
 }
 
 /** @param {Ready} running @param {import('./supervisor.js').Supervision} wanted @returns {string | null} */
-function differs ({ engine, replicas }, wanted) {
-  if (wanted.named && wanted.named !== engine.program) return `${engine.program} (${engine.name} ${engine.version}), not ${wanted.named}`
-  if (wanted.replicas !== replicas.length) return `${replicas.length} replicas, not ${wanted.replicas}`
+function differs ({ engine, primaries, replicas }, wanted) {
+  if (wanted.named && wanted.named !== engine.program) return `with ${engine.program} (${engine.name} ${engine.version}), not ${wanted.named}`
+  if (primaries.length > 1) return null
+  if (wanted.isCluster) return `as one primary with ${replicas.length} replicas (${primaries[0]}), not as a cluster`
+  if (wanted.replicas !== replicas.length) return `with ${replicas.length} replicas, not ${wanted.replicas}`
   return null
 }
 

@@ -11,7 +11,7 @@
  *
  * @typedef {'servers' | 'database' | 'dynamodb'} Part
  * @typedef {{ event: 'report', message: string }
- *   | { event: 'ready', primary: string, replicas: string[], engine: { program: string, name: string, version: string }, pid: number }
+ *   | { event: 'ready', primaries: string[], replicas: string[], engine: { program: string, name: string, version: string }, pid: number }
  *   | { event: 'database', url: string }
  *   | { event: 'dynamodb', url: string }
  *   | { event: 'replica', url: string, state: 'down' | 'in sync', restarts: number, message: string }

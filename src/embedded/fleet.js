@@ -1,14 +1,18 @@
 /**
- * The servers of one supervisor: a primary, its replicas, and the guard that knows their process ids.
+ * The servers of one supervisor: a primary and its replicas, or a cluster, and the guard that knows their process ids.
  *
  * A dead replica is restarted on its port, if `revives`. A dead primary is not: it would restart empty, and its replicas would
- * drop all data to follow it. So when it ends, all servers end.
+ * drop all data to follow it. So when it ends, all servers end. In a cluster a replica takes over; then the node is restarted, and
+ * follows it.
  *
  * Servers are stopped with SIGKILL: they hold no persistent data, and an orderly shutdown waits for replicas.
  */
 import { rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
+import { openConnection } from '../store/index.js'
+import { clusterArgs, formCluster } from './form-cluster.js'
+import { freePort } from './free-port.js'
 import { createGuard } from './guard.js'
 import { spawnServer, startServer, untilInSync } from './server-process.js'
 
@@ -16,6 +20,10 @@ import { spawnServer, startServer, untilInSync } from './server-process.js'
 
 const RESTARTS_A_MINUTE = 4
 const MINUTE_MS = 60_000
+/** of a cluster, and as many replicas */
+const PRIMARIES = 3
+const TAKEN_OVER_WITHIN_MS = 15_000
+const LOOK_MS = 100
 
 /**
  * @param {{ folder: string, signal: AbortSignal, say: (event: import('./door.js').SupervisorEvent) => void,
@@ -43,7 +51,7 @@ export function createFleet ({ folder, signal, say, fail, revives = true }) {
   /**
    * @param {string} program
    * @param {number} count of replicas
-   * @returns {Promise<{ primary: string, replicas: string[] }>} addresses, when all answer and are in sync
+   * @returns {Promise<{ primaries: [string], replicas: string[] }>} addresses, when all answer and are in sync
    * @throws {FreshetError} SERVERS_FAILED
    */
   async function start (program, count) {
@@ -57,24 +65,49 @@ export function createFleet ({ folder, signal, say, fail, revives = true }) {
       if (revives) keepUp(replica, () => spawnServer({ ...plan, port: replica.port })).catch(fail)
       else replica.exited.then((how) => fail(replicaDied(replica, how)))
     }
-    return { primary: primary.url, replicas: replicas.map((replica) => replica.url) }
+    return { primaries: [primary.url], replicas: replicas.map((replica) => replica.url) }
   }
 
-  /** @param {Server} replica @param {() => Server} respawn */
-  async function keepUp (replica, respawn) {
+  /**
+   * @param {string} program
+   * @returns {Promise<{ primaries: string[], replicas: string[] }>} addresses, once the cluster serves all slots
+   * @throws {FreshetError} SERVERS_FAILED
+   */
+  async function startCluster (program) {
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+    const nodes = await Promise.all(Array.from({ length: 2 * PRIMARIES }, async () => {
+      const busPort = await freePort()
+      const plan = { program, folder, args: clusterArgs(busPort) }
+      return { plan, busPort, ...await startServer({ ...plan, onSpawn: add }) }
+    }))
+    await formCluster(nodes, PRIMARIES)
+    const urls = nodes.map(({ url }) => url)
+    for (const node of nodes) {
+      const others = urls.filter((url) => url !== node.url)
+      keepUp(node, () => spawnServer({ ...node.plan, port: node.port }), () => untilTakenOver(node, others)).catch(fail)
+    }
+    return { primaries: urls.slice(0, PRIMARIES), replicas: urls.slice(PRIMARIES) }
+  }
+
+  /**
+   * @param {Server} replica @param {() => Server} respawn
+   * @param {() => Promise<void>} [mayRespawn] of a node of a cluster, which may be a primary
+   */
+  async function keepUp (replica, respawn, mayRespawn) {
     const { url } = replica
+    const what = mayRespawn ? 'node' : 'replica'
     for (let restarts = 1, recent = /** @type {number[]} */ ([]); ; restarts++) {
       const how = await replica.exited
       if (signal.aborted) return
       const waitMs = recent.length < RESTARTS_A_MINUTE ? 0 : Math.max(0, recent[0] + MINUTE_MS - Date.now())
       const when = waitMs ? ` in ${Math.ceil(waitMs / 1000)} s` : ''
-      say({ event: 'replica', url, state: 'down', restarts, message: `the replica ${url} ended ${how}; restarting it${when}` })
-      await pause(waitMs, null, { signal })
+      say({ event: 'replica', url, state: 'down', restarts, message: `the ${what} ${url} ended ${how}; restarting it${when}` })
+      await Promise.all([pause(waitMs, null, { signal }), mayRespawn?.()])
       recent = [...recent, Date.now()].slice(-RESTARTS_A_MINUTE)
       replica = respawn()
       add(replica)
       untilInSync(replica).then(
-        () => say({ event: 'replica', url, state: 'in sync', restarts, message: `the replica ${url} is in sync again` }),
+        () => say({ event: 'replica', url, state: 'in sync', restarts, message: `the ${what} ${url} is in sync again` }),
         (error) => { if (!signal.aborted) say({ event: 'report', message: error.message }) })
     }
   }
@@ -88,7 +121,28 @@ export function createFleet ({ folder, signal, say, fail, revives = true }) {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 
-  return { start, kill, close }
+  return { start, startCluster, kill, close }
+}
+
+/**
+ * Resolves when a node that ended has no slots any more: restarted with slots, it would be an empty primary, and its replicas would
+ * drop all data.
+ * @param {Server} node @param {string[]} others @throws {FreshetError} SERVERS_FAILED
+ */
+async function untilTakenOver (node, others) {
+  for (const endMs = performance.now() + TAKEN_OVER_WITHIN_MS; performance.now() < endMs; await pause(LOOK_MS)) {
+    const owners = await Promise.any(others.map(primaryPorts)).catch(() => [node.port])
+    if (!owners.includes(node.port)) return
+  }
+  throw new FreshetError('SERVERS_FAILED', `the primary ${node.url} of the embedded cluster ended, and no replica took over within ` +
+    `${TAKEN_OVER_WITHIN_MS / 1000} s, so its items are lost; run the command again to start with empty servers`)
+}
+
+/** Ports of the primaries that have slots, as a node sees it. @param {string} url @returns {Promise<number[]>} */
+async function primaryPorts (url) {
+  const connection = await openConnection(url, { name: 'freshet-supervisor', deadlineMs: 1000 })
+  return connection.send('CLUSTER', 'SLOTS').then((rows) => rows.map((/** @type {any[]} */ [, , [, port]]) => port))
+    .finally(() => connection.close())
 }
 
 /** @param {Server} primary @param {string} how */

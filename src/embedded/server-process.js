@@ -31,7 +31,7 @@ const CONFIG = [
  * @typedef {{ url: string, port: number, pid: number, exited: Promise<string>, kill(): Promise<void>, hasExited(): boolean,
  *   log(): Promise<string> }} Server `exited` resolves with the manner ("by SIGKILL", "with status 1"); `kill` resolves when
  *   process and folder are gone; `log`: its last lines
- * @typedef {{ program: string, folder: string, replicaOf?: Server }} Plan `folder`: parent of the server's own folder
+ * @typedef {{ program: string, folder: string, replicaOf?: Server, args?: string[] }} Plan `folder`: parent of the server's own folder
  */
 
 /**
@@ -56,13 +56,13 @@ export async function startServer ({ onSpawn = () => {}, ...plan }) {
 }
 
 /** @param {Plan & { port: number }} plan @returns {Server} */
-export function spawnServer ({ program, folder, replicaOf, port }) {
+export function spawnServer ({ program, folder, replicaOf, args = [], port }) {
   const own = join(folder, String(port))
   const logFile = join(own, 'server.log')
   mkdirSync(own, { recursive: true })
   const log = openSync(logFile, 'a')
   const role = replicaOf ? ['--replicaof', '127.0.0.1', String(replicaOf.port)] : []
-  const child = spawn(program, ['--port', String(port), ...CONFIG, ...role], { cwd: own, detached: true, stdio: ['ignore', log, log] })
+  const child = spawn(program, ['--port', String(port), ...CONFIG, ...role, ...args], { cwd: own, detached: true, stdio: ['ignore', log, log] })
   closeSync(log)
   let hasExited = false
   const exited = /** @type {Promise<string>} */ (new Promise((resolve) => {

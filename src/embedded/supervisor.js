@@ -26,13 +26,14 @@ const FIRST_COMMAND_DEADLINE_MS = 30_000
 const LAST_WORDS_DEADLINE_MS = 500
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 
-/** @typedef {{ folder: string, cacheDir: string, named: string | null, replicas: number }} Supervision `folder`: the checkout's .freshet */
+/** @typedef {{ folder: string, cacheDir: string, named: string | null, replicas: number, isCluster?: boolean }} Supervision `folder`: the
+ *   checkout's .freshet */
 
 /**
  * @param {Supervision} supervision
  * @returns {Promise<0 | 1>} the exit status; 0 also when another supervisor already runs
  */
-export async function supervise ({ folder, cacheDir, named, replicas }) {
+export async function supervise ({ folder, cacheDir, named, replicas, isCluster = false }) {
   const ending = new AbortController()
   /** @param {Error | null} failure */
   const end = (failure) => ending.abort(failure)
@@ -48,7 +49,7 @@ export async function supervise ({ folder, cacheDir, named, replicas }) {
 
   async function startServers () {
     const { program, name, version } = await chooseEngine({ named, env: process.env, cacheDir, report, signal: ending.signal })
-    const addresses = await fleet.start(program, replicas)
+    const addresses = isCluster ? await fleet.startCluster(program) : await fleet.start(program, replicas)
     say({ event: 'ready', ...addresses, engine: { program, name, version }, pid: process.pid })
   }
 

@@ -15,14 +15,14 @@ export const SERVERS_FAILED = 'servers failed'
 /**
  * Finds or starts the servers, runs `use`, and releases them.
  * @param {{ redisUrl: string | null, replicaUrl: string[] | null, server: string | null,
- *   cacheDir: string | null }} settings
+ *   cacheDir: string | null, cluster?: boolean }} settings
  * @param {{ env: Record<string, string | undefined>, report: (line: string) => void,
  *   stopping: { signal: AbortSignal, stop: (reason: string) => void } }} to
  * @param {(target: Target) => Promise<number>} use resolves with the exit status of the command
  * @returns {Promise<number>} 0 also when the command was stopped before there were servers
- * @throws {import('../errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED
+ * @throws {import('../errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED, SERVERS_DIFFER
  */
-export async function withTarget ({ redisUrl, replicaUrl, server, cacheDir }, { env, report, stopping }, use) {
+export async function withTarget ({ redisUrl, replicaUrl, server, cacheDir, cluster = false }, { env, report, stopping }, use) {
   if (redisUrl !== null) return use({ primaryUrl: redisUrl, replicaUrls: replicaUrl })
   /** @type {Error | null} */
   let failure = null
@@ -32,6 +32,7 @@ export async function withTarget ({ redisUrl, replicaUrl, server, cacheDir }, { 
     servers = await useEmbeddedServers({
       root: ROOT,
       named: server,
+      isCluster: cluster,
       cacheDir: cacheDir ?? undefined,
       env,
       report,

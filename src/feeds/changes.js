@@ -8,7 +8,7 @@ import { extendFeed } from './extend.js'
 import { definitionKey } from './keys.js'
 
 /** @typedef {import('./definitions.js').Definition} Definition */
-/** @typedef {import('./definitions.js').Connection} Connection */
+/** @typedef {Pick<import('../store/index.js').Primaries, 'router' | 'connectionOf' | 'connections'>} Primaries */
 /** @typedef {Partial<Pick<Definition, 'windowMs' | 'maxItems'>>} Changes */
 
 /**
@@ -28,40 +28,43 @@ function expectWritable ({ feed, layout, windowMs, maxItems, late }) {
 
 /**
  * Changes the retention of a feed, and that of its stored keys. A longer window takes 1.5 s: then writers follow it.
- * @param {Connection} primary @param {string} prefix @param {string} feed @param {Changes} changes
+ * @param {Primaries} primaries @param {string} prefix @param {string} feed @param {Changes} changes
  * @returns {Promise<Definition>} as stored
  * @throws {import('../errors.js').FreshetError} FEED_UNKNOWN, SETTINGS_INVALID
  */
-export async function changeRetention (primary, prefix, feed, changes) {
+export async function changeRetention (primaries, prefix, feed, changes) {
+  const { router: primary } = primaries
   const before = await readDefinition(primary, prefix, feed)
   const wanted = { ...before, ...changes }
   expectWritable(wanted)
   // a user that may not extend stored items changes nothing
   if (isWider(before.windowMs, wanted.windowMs)) {
-    await primary.sendAll([['SCAN', '0', 'COUNT', 1], ['PERSIST', definitionKey(prefix, feed)]])
+    await Promise.all([
+      ...primaries.connections.map((one) => one.send('SCAN', '0', 'COUNT', 1)), primary.send('PERSIST', definitionKey(prefix, feed))
+    ])
   }
   const after = await setRetention(primary, prefix, feed, changes)
-  await extendFeed(primary, prefix, before, after)
+  await extendFeed(primaries, prefix, before, after)
   return after
 }
 
 /**
  * Creates a feed, or changes the retention of an existing one.
- * @param {Connection} primary @param {string} prefix
+ * @param {Primaries} primaries @param {string} prefix
  * @param {{ feed: string, asked: Partial<Definition>, defaults: Omit<Parameters<typeof definitionOf>[0], 'feed'> }} wanted `asked`: what
  *   an existing feed must have, or gets; `defaults`: of a new feed
  * @returns {Promise<{ definition: Definition, isNew: boolean }>} as stored
  * @throws {import('../errors.js').FreshetError} FEED_DEFINITION_DIFFERS, SETTINGS_INVALID
  */
-export async function putFeed (primary, prefix, { feed, asked, defaults }) {
-  const stored = await findDefinition(primary, prefix, feed)
+export async function putFeed (primaries, prefix, { feed, asked, defaults }) {
+  const stored = await findDefinition(primaries.router, prefix, feed)
   if (stored === null) {
     const wanted = definitionOf({ ...defaults, ...asked, feed })
     expectWritable(wanted)
-    return createFeed(primary, prefix, wanted)
+    return createFeed(primaries.router, prefix, wanted)
   }
   expectAgreed(stored, { ...stored, ...asked })
   const { windowMs = stored.windowMs, maxItems = stored.maxItems } = asked
   const isSame = windowMs === stored.windowMs && maxItems === stored.maxItems
-  return { definition: isSame ? stored : await changeRetention(primary, prefix, feed, { windowMs, maxItems }), isNew: false }
+  return { definition: isSame ? stored : await changeRetention(primaries, prefix, feed, { windowMs, maxItems }), isNew: false }
 }

@@ -8,11 +8,11 @@
  *   late?: 'newest' | 'overwrite', createdAt: string, widenedAt?: string }} Definition `late`: of layouts that let a feed choose;
  *   `widenedAt`: when retention was last widened: items before it may
  *   be gone although they are within it
- * @typedef {import('../store/index.js').Connection} Connection
+ * @typedef {import('../store/index.js').Router} Connection to the primary, or to all of them
  */
 import { FreshetError } from '../errors.js'
 import { layoutOf } from '../layouts/index.js'
-import { definitionKey, namesKey, partitionKey, partitionPattern, writersKey } from './keys.js'
+import { definitionKey, formatFor, namesKey, partitionKey, partitionPattern, writersKey } from './keys.js'
 
 const MAX_NAME_CHARS = 64
 const NAME = new RegExp(`^[a-z0-9][a-z0-9._-]{0,${MAX_NAME_CHARS - 1}}$`)
@@ -44,11 +44,13 @@ export function checkFeedName (feed) {
 /**
  * The definition of a feed to be created.
  * @param {{ feed: string, layout: string, partitions: number, windowMs: number, maxItems: number, late: 'newest' | 'overwrite' }} wanted
+ * @param {Definition | null} [stored] keeps its format
  * @returns {Omit<Definition, 'createdAt'>}
  * @throws {FreshetError} FEED_LAYOUT_UNKNOWN
  */
-export function definitionOf ({ feed, layout, partitions, windowMs, maxItems, late }) {
-  const { format, describe } = layoutOf(layout)
+export function definitionOf ({ feed, layout, partitions, windowMs, maxItems, late }, stored = null) {
+  const { format: first, describe } = layoutOf(layout)
+  const format = stored?.format === first ? first : formatFor({ format: first }, partitions)
   // what a layout does not let a feed choose is stored nowhere, and differs from what is stored
   const hasLate = describe().late === 'by feed' || late === 'overwrite'
   return { feed, layout, partitions, windowMs, maxItems, format, ...(hasLate ? { late } : {}) }
@@ -162,24 +164,28 @@ export const isWider = (before, after) => before !== 0 && (after === 0 || after 
 /**
  * Removes a feed and its items. Refuses while the feed is being written.
  * @param {Connection} primary @param {string} prefix @param {string} feed
+ * @param {Pick<Connection, 'send'>[]} [nodes] all primaries
  * @returns {Promise<number>} keys removed
  * @throws {FreshetError} FEED_UNKNOWN, FEED_IN_USE
  */
-export async function dropFeed (primary, prefix, feed) {
-  const { partitions } = await readDefinition(primary, prefix, feed)
-  for (let partition = 0; partition < partitions; partition++) {
-    const writer = await primary.send('GET', partitionKey(prefix, feed, partition)('trimmer'))
+export async function dropFeed (primary, prefix, feed, nodes = [primary]) {
+  const definition = await readDefinition(primary, prefix, feed)
+  for (let partition = 0; partition < definition.partitions; partition++) {
+    const writer = await primary.send('GET', partitionKey(prefix, definition, partition)('trimmer'))
     if (writer !== null) {
       throw new FreshetError('FEED_IN_USE', `feed ${feed} is being written by ${writer}; stop its writers first, then wait 5 seconds`)
     }
   }
   let removed = 0
-  let cursor = '0'
-  do {
-    const [next, keys] = await primary.send('SCAN', cursor, 'MATCH', partitionPattern(prefix, feed), 'COUNT', SCAN_COUNT)
-    if (keys.length) removed += await primary.send('UNLINK', ...keys)
-    cursor = String(next)
-  } while (cursor !== '0')
+  for (const node of nodes) {
+    let cursor = '0'
+    do {
+      const [next, keys] = await node.send('SCAN', cursor, 'MATCH', partitionPattern(prefix, feed), 'COUNT', SCAN_COUNT)
+      const gone = await Promise.all(keys.map((/** @type {Buffer} */ key) => primary.send('UNLINK', key)))
+      removed += gone.reduce((sum, one) => sum + one, 0)
+      cursor = String(next)
+    } while (cursor !== '0')
+  }
   removed += await primary.send('UNLINK', definitionKey(prefix, feed), writersKey(prefix, feed))
   await primary.send('SREM', namesKey(prefix), feed)
   return removed

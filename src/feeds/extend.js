@@ -17,17 +17,17 @@ const EXPIRY_GRACE_MS = 5000
 export const expiryMs = ({ windowMs }, maxFutureMs) => windowMs === 0 ? 0 : windowMs + maxFutureMs + EXPIRY_GRACE_MS
 
 /**
- * @param {import('../store/index.js').Connection} primary @param {string} prefix
+ * @param {Pick<import('../store/index.js').Primaries, 'connectionOf'>} primaries @param {string} prefix
  * @param {import('./definitions.js').Definition} before @param {import('./definitions.js').Definition} after
  */
-export async function extendFeed (primary, prefix, before, after) {
+export async function extendFeed (primaries, prefix, before, after) {
   const longer = before.windowMs !== 0 && (after.windowMs === 0 || after.windowMs > before.windowMs)
   const bounded = before.windowMs === 0 && after.windowMs !== 0
   if (!longer && !bounded) return
   await sleep(WRITERS_FOLLOW_MS)
   const layout = layoutOf(after.layout)
   for (let partition = 0; partition < after.partitions; partition++) {
-    await layout.extend(primary, partitionKey(prefix, after.feed, partition),
-      { ttlMs: expiryMs(after, 0), condition: longer ? 'GT' : 'NX' })
+    const key = partitionKey(prefix, after, partition)
+    await layout.extend(primaries.connectionOf(key('')), key, { ttlMs: expiryMs(after, 0), condition: longer ? 'GT' : 'NX' })
   }
 }

@@ -12,4 +12,4 @@ export {
 export { changeRetention, putFeed } from './changes.js'
 export { expiryMs } from './extend.js'
 export { HEARTBEAT_KEPT_MS, HEARTBEATS_EXPIRE_MS, heartbeatText, readHeartbeats } from './heartbeats.js'
-export { namesKey, partitionKey, writersKey } from './keys.js'
+export { definitionKey, formatFor, isSpread, namesKey, onlyKey, partitionKey, writersKey } from './keys.js'

@@ -31,7 +31,7 @@ const USABLE_MS = 3000
 
 /**
  * @param {{ queries: import('./contents.js').Queries & Pick<import('../view/index.js').Views, 'status'>,
- *   deployment: Pick<import('../store/index.js').Deployment, 'pick' | 'nodes' | 'figures'>, keyPrefix: string,
+ *   deployment: Pick<import('../store/index.js').Readable, 'pick' | 'nodes' | 'figures'>, keyPrefix: string,
  *   now: () => number, elapsed?: () => number, log: { warn: (facts: object, message: string) => void } }} parts `now`: ms since
  *   1970; `elapsed`: monotonic ms
  */

@@ -1,19 +1,20 @@
 /**
- * The write rates of all feeds, read from one node in one pipeline.
+ * The write rates of all feeds, read from one node in one pipeline, or from one node of each primary.
  *
  * A rate is unknown if no node answers, if this user may not read heartbeats (tried again each minute), or if a writer sends
  * no heartbeats (an older version, or a missing permission): then the holder of the trimming lease has no heartbeat.
  *
  * @typedef {import('./rate.js').Rate} Rate
- * @typedef {import('../store/index.js').Connection} Connection
+ * @typedef {import('../store/index.js').Router} Connection
  */
-import { isFeedName, namesKey, partitionKey, readHeartbeats, writersKey } from '../feeds/index.js'
+import { isFeedName, namesKey, partitionKey, readDefinition, readHeartbeats, writersKey } from '../feeds/index.js'
+import { createReads } from '../store/index.js'
 import { createRate } from './rate.js'
 
 const RETRY_MS = 60_000
 
 /**
- * @param {{ deployment: Pick<import('../store/index.js').Deployment, 'pick'>, keyPrefix: string, elapsed: () => number,
+ * @param {{ deployment: Pick<import('../store/index.js').Readable, 'pick'>, keyPrefix: string, elapsed: () => number,
  *   log: { warn: (facts: object, message: string) => void } }} parts `elapsed`: monotonic ms
  */
 export function createRates ({ deployment, keyPrefix, elapsed, log }) {
@@ -21,7 +22,7 @@ export function createRates ({ deployment, keyPrefix, elapsed, log }) {
   const rates = new Map()
   /** the feeds at the last reading @type {{ names: Set<string>, atMs: number } | null} */
   let last = null
-  /** @type {Connection | undefined} */
+  /** @type {ReturnType<typeof createReads> | undefined} */
   let asked
   let nextAtMs = -Infinity
   let isLogged = false
@@ -34,11 +35,17 @@ export function createRates ({ deployment, keyPrefix, elapsed, log }) {
     isLogged = true
   }
 
+  /** @param {Connection} connection @param {string} feed @returns {Promise<Buffer | null>} holder of the trimming lease */
+  async function leaseOf (connection, feed) {
+    const definition = await readDefinition(connection, keyPrefix, feed).catch(() => null)
+    return definition && connection.send('GET', partitionKey(keyPrefix, definition, 0)('trimmer'))
+  }
+
   /** @param {Connection} connection @param {string} feed @param {boolean} isCurrent @returns {Promise<Rate | null>} */
   async function rateOf (connection, feed, isCurrent) {
     const [flat, lease] = await Promise.all([
       connection.sendDispensable('HGETALL', writersKey(keyPrefix, feed)),
-      connection.send('GET', partitionKey(keyPrefix, feed, 0)('trimmer'))
+      leaseOf(connection, feed)
     ])
     const heartbeats = readHeartbeats(flat)
     const rate = rates.get(feed) ?? createRate({ readMs: last && !last.names.has(feed) ? last.atMs : null })
@@ -60,14 +67,15 @@ export function createRates ({ deployment, keyPrefix, elapsed, log }) {
      * @throws {import('../errors.js').FreshetError} when no node is available
      */
     async read (choose) {
-      const { connection, lagMs } = deployment.pick({ prefer: asked })
-      asked = connection
+      const reads = createReads(deployment, { prefer: asked })
+      const connection = reads.router
+      asked = reads
       const names = (await connection.send('SMEMBERS', namesKey(keyPrefix))).map(String)
       const feeds = choose(names.filter(isFeedName).sort())
       for (const feed of rates.keys()) if (!feeds.includes(feed)) rates.delete(feed)
       if (elapsed() < nextAtMs) return new Map(feeds.map((feed) => [feed, null]))
       const atMs = elapsed()
-      const found = await Promise.all(feeds.map((feed) => rateOf(connection, feed, lagMs !== null).catch((error) => {
+      const found = await Promise.all(feeds.map((feed) => rateOf(connection, feed, reads.lagMs !== null).catch((error) => {
         backOff(error)
         return null
       })))

@@ -28,5 +28,6 @@ export const partitionOf = (id, partitions) => partitions === 1 ? 0 : hashOf(id)
 export function bucketOf (id, partitions, stripes) {
   if (stripes === 1) return partitionOf(id, partitions)
   const hash = hashOf(id)
-  return hash % stripes * partitions + hash % partitions
+  // not hash % stripes: with as many partitions, each would use one stripe only
+  return Math.floor(hash / partitions) % stripes * partitions + hash % partitions
 }

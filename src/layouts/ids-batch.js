@@ -8,7 +8,8 @@
  *     PEXPIRE ids ttl                             if the feed has an age limit
  *     EXEC
  *
- * with `late: overwrite`. With `late: newest` one EVALSHA of lua/append-newest.lua gets the same arguments of MSETEX and ZADD.
+ * with `late: overwrite`. With `late: newest` one EVALSHA of lua/append-newest.lua gets the same: the item keys as its keys, then records,
+ * scores and ids.
  * A late batch, or one with deletions, carries a mark in the transaction (late-marks.js).
  * Items are encoded when they are added: keys and records into one buffer, scores and ids into another, joined when the batch
  * is sent.
@@ -28,7 +29,7 @@ import { Wire, argument, bulk, command, wholeCommand } from './wire.js'
  */
 export const TOMBSTONE_MS = 24 * 60 * 60 * 1000
 
-/** EVALSHA with its digest and two keys of the longest feed name takes 380 bytes */
+/** EVALSHA with its digest and two keys of the longest feed name takes 400 bytes */
 const HEAD_ROOM = 512
 /** four arguments an item, and twelve */
 const MAX_NEWEST_ITEMS = Math.floor((MAX_ARGUMENTS - 12) / 4)
@@ -50,6 +51,7 @@ const NO_VALUE = Buffer.alloc(0)
  * @property {number} tombstoneMs
  * @property {Buffer} expiry arguments
  * @property {number} count
+ * @property {Buffer} records with `late: newest`
  * @property {Buffer[]} deleted ids whose last operation is a deletion
  * @property {ReturnType<import('./late-marks.js').LateMark['around']>} around
  *
@@ -70,6 +72,8 @@ export function createIdsBatch (options) {
   const separateSets = late === 'overwrite' && !dialect.msetex
   const setHead = ttlMs > 0 ? SET_EXPIRING : SET
   const items = new Wire(64 * 1024)
+  // between the item keys, or behind all of them
+  const records = late === 'newest' ? new Wire(64 * 1024) : items
   const members = new Wire(16 * 1024)
   const writeScore = createScoreText()
   /** @type {Set<string>} ids whose last operation is a deletion, as latin1 */
@@ -82,17 +86,18 @@ export function createIdsBatch (options) {
 
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
   function encode (id, ts, seq, value, deleted) {
-    items.reserve(prefix.length + id.length + value.length + ITEM_ROOM + tombstoneExpiry.length)
+    items.reserve(prefix.length + id.length + ITEM_ROOM)
+    records.reserve(prefix.length + id.length + value.length + 2 * ITEM_ROOM + tombstoneExpiry.length)
     members.reserve(id.length + ITEM_ROOM)
     if (separateSets) items.short(deleted ? SET_EXPIRING : setHead)
     items.bulkHead(prefix.length + id.length)
     items.short(prefix)
     items.short(id)
     items.end()
-    items.bulkHead(RECORD_HEAD_BYTES + value.length)
-    items.length = writeRecordHead(items.bytes, items.length, ts, seq, deleted)
-    items.long(value)
-    items.end()
+    records.bulkHead(RECORD_HEAD_BYTES + value.length)
+    records.length = writeRecordHead(records.bytes, records.length, ts, seq, deleted)
+    records.long(value)
+    records.end()
     if (separateSets) items.short(deleted ? tombstoneExpiry : expiry)
     writeScore(members, ts, seq)
     members.bulkHead(id.length)
@@ -104,7 +109,7 @@ export function createIdsBatch (options) {
 
   return {
     get count () { return count },
-    get bytes () { return items.length + members.length },
+    get bytes () { return items.length + members.length + (records === items ? 0 : records.length) },
     maxItems: late === 'newest' ? MAX_NEWEST_ITEMS : MAX_BATCH_ITEMS,
     add (id, ts, seq, value) {
       if (removed.size > 0) removed.delete(id.toString('latin1'))
@@ -121,7 +126,8 @@ export function createIdsBatch (options) {
       const deleted = [...removed].map((name) => Buffer.from(name, 'latin1'))
       const around = mark.around(deleted)
       const encode = late === 'newest' ? encodeScript : encodeTransaction
-      const { head, between, tail, replies } = encode({ ...options, prefix, separateSets, tombstoneMs, expiry, count, deleted, around })
+      const of = { ...options, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, records: records.written() }
+      const { head, between, tail, replies } = encode(of)
       return { bytes: join(items, { head: Buffer.concat(head), rest: [...between, members.written(), ...tail] }), replies }
     },
     missedMark: mark.missed,
@@ -134,6 +140,7 @@ export function createIdsBatch (options) {
     reset () {
       count = 0
       end = -1
+      records.reset()
       items.length = HEAD_ROOM
       members.reset()
       removed.clear()
@@ -158,13 +165,13 @@ function encodeTransaction ({ key, ttlMs, prefix, separateSets, tombstoneMs, exp
 }
 
 /** @param {Encoding} of @returns {Parts} */
-function encodeScript ({ key, ttlMs, dialect, tombstoneMs, expiry, count, deleted, around }) {
+function encodeScript ({ key, ttlMs, dialect, tombstoneMs, expiry, count, records, deleted, around }) {
   const words = (ttlMs > 0 ? 12 : 10) + 4 * count
-  const script = command(words, 'EVALSHA', dialect.sha('append-newest'), 2, key('ids'), key('deletions'), count, ttlMs, tombstoneMs,
-    dialect.msetex ? 1 : 0, deleted.length > 0 ? 1 : 0)
+  const script = command(words, 'EVALSHA', dialect.sha('append-newest'), 2 + count, key('ids'), key('deletions'))
+  const facts = [count, ttlMs, tombstoneMs, dialect.msetex ? 1 : 0, deleted.length > 0 ? 1 : 0].map(argument).join('')
   return {
     head: around ? [around.before, script] : [script],
-    between: [expiry],
+    between: [Buffer.from(facts), records, expiry],
     tail: around ? [around.after] : [],
     replies: 1 + (around ? around.replies : 0)
   }

@@ -9,7 +9,7 @@
  *   that compare equal
  * @typedef {{ id: Buffer, ts: number, seq: number, value: Buffer }} Item
  * @typedef {{ windowMs: number, maxItems: number }} Retention 0 = no limit
- * @typedef {import('../store/index.js').Connection} Connection
+ * @typedef {import('../store/index.js').Router} Connection
  * @typedef {(part: string) => string} Key
  *
  * @typedef {{ late: number, lateBytes?: number }} Stored `late`: versions dropped because a newer one was there; `lateBytes`: of their
@@ -58,7 +58,7 @@
  *   origin?: import('./log-origin.js').Origin, compress?: 'none' | 'brotli' }) => Batch} createBatch `ttlMs`: 0 = keys do not
  *   expire; `late`: for layouts that keep one version; `clock`: ms since 1970, for layouts that store the time of the append;
  *   `maxItems` and `origin`: for log layouts; `compress`: for layouts whose entries are batches
- * @property {(connection: Connection, batch: Batch) => Promise<Stored>} append
+ * @property {(connection: import('../store/index.js').Connection, batch: Batch) => Promise<Stored>} append
  * @property {(connection: Connection, key: Key, query: { limit: number, after: Place | null, sinceMs: number | null,
  *   retention: Retention, nowMs: number, scan?: unknown }) => Promise<{ items: Item[], next: Place | null, scan?: unknown }>}
  *   latest newest first; a page may have fewer than `limit` items, even none, although `next` is set. `scan`: returned by the

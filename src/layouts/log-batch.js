@@ -114,7 +114,7 @@ export async function appendToLog (connection, batch) {
     await connection.sendEncoded(batch.encoded())
     frame?.stored()
   } catch (error) {
-    if (error.outcome === 'full') frame?.refused()
+    if (['full', 'later', 'moved'].includes(error.outcome)) frame?.refused()
     throw error
   }
   return { late: 0 }

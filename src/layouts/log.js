@@ -4,7 +4,7 @@
  *
  * @typedef {{ entryId: string, bytes: Buffer, ms: number }} LogEntry `entryId`: '<ms>-<n>'; `ms`: its arrival on
  *   the server's clock, monotonic
- * @typedef {import('../store/index.js').Connection} Connection
+ * @typedef {import('../store/index.js').Router} Connection
  * @typedef {import('../item/index.js').EntryHead} EntryHead
  * @typedef {{ part: string, field: string, head: (bytes: Buffer) => EntryHead,
  *   each: (bytes: Buffer, visit: import('../item/index.js').Visit) => void }} Log how a layout stores a log: `part` of
@@ -21,21 +21,12 @@ export const BEFORE_FIRST = '0-0'
  * @param {{ count: number, blockMs?: number }} options `count`: maximum per key; `blockMs`: longest wait for an entry
  * @returns {Promise<LogEntry[][]>} by key, as in `from`
  */
-export async function entriesAfter (connection, from, { count, blockMs }) {
+export const entriesAfter = (connection, from, { count, blockMs }) => Promise.all(from.map(async ({ name, after }) => {
   const waiting = blockMs === undefined ? [] : ['BLOCK', blockMs]
-  const reply = await connection.send('XREAD', 'COUNT', count, ...waiting, 'STREAMS', ...from.map(({ name }) => name),
-    ...from.map(({ after }) => after))
-  /** @type {LogEntry[][]} */
-  const found = from.map(() => [])
-  if (reply === null) return found
-  let at = 0
-  for (const [name, entries] of reply) {
-    // the reply omits keys without entries and keeps the order of the others
-    while (String(name) !== from[at].name) at++
-    found[at++] = entries.map(entryOf)
-  }
-  return found
-}
+  // one key, as a cluster refuses keys of different slots
+  const reply = await connection.send('XREAD', 'COUNT', count, ...waiting, 'STREAMS', name, after)
+  return reply === null ? [] : reply[0][1].map(entryOf)
+}))
 
 /**
  * Entries before an id, newest first.

@@ -24,7 +24,7 @@
  * @property {() => void} onUnconfirmed no replica confirmed within `waitMs`
  *
  * @typedef {object} Ack
- * @property {number} stripes connections over which ids are spread
+ * @property {number} stripes least number of connections over which ids are spread
  * @property {boolean} grouped whether batches are sent in groups, one group at a time
  * @property {(connection: Connection, batches: Batch[], context: AckContext) => Promise<Answer[]>} send resolves when the
  *   batches are acknowledged
@@ -48,6 +48,9 @@ const ACKS = Object.freeze({
 
 /** @returns {string[]} */
 export const ackNames = () => Object.keys(ACKS)
+
+/** Stripes of each partition. @param {Ack} ack @param {number} partitions */
+export const stripesOf = (ack, partitions) => Math.ceil(ack.stripes / partitions)
 
 /** @param {string | Ack} ack a checked name, or an ack @returns {Ack} */
 export const ackOf = (ack) => typeof ack === 'string' ? ACKS[ack] : ack

@@ -4,7 +4,7 @@
 import { agree, expectAgreed, readDefinition } from '../feeds/index.js'
 
 /** @typedef {import('../feeds/index.js').Definition} Definition */
-/** @typedef {import('../store/index.js').Connection} Connection */
+/** @typedef {import('../store/index.js').Router} Connection to all primaries */
 
 /**
  * @param {{ pipeline: import('./pipeline.js').Pipeline, keyPrefix: string, wanted: Omit<Definition, 'createdAt'>,

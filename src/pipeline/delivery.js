@@ -5,8 +5,8 @@
  *               └──────────── live ─────────────┘
  *
  * - A batch closes when it is full (count or bytes; intake.js checks that), or by the rule of open-batches.js.
- * - A stripe is a window over a connection of its own (acks.js sets their number). An id always uses the same stripe, so
- *   its versions are written in order, whatever happens to connections.
+ * - Each bucket (a stripe of a partition) is a window over a connection of its own. An id always uses the same bucket, so its
+ *   versions are written in order, whatever happens to connections, and a partition that moves to another primary delays no other.
  * - `held` counts bytes from append to acknowledgement; intake.js bounds it.
  */
 import { countRefused } from './account.js'
@@ -32,8 +32,10 @@ export function createDelivery (parts) {
   const held = { bytes: 0, isFull: false }
   let lastAcknowledgedMs = 0
 
+  const buckets = ack.stripes * partitions
   const windows = createStripeWindows({
     ...parts,
+    buckets,
     onAcknowledged,
     onFull () {
       account.full++
@@ -41,15 +43,14 @@ export function createDelivery (parts) {
     },
     onRefused: waiters.fail
   })
-  const windowOf = (/** @type {number} */ bucket) => windows[Math.floor(bucket / partitions)]
   const batches = createOpenBatches({
     ...parts,
-    buckets: ack.stripes * partitions,
+    buckets,
     maxSpareBytes: inFlightBytes,
-    isBusy: (bucket) => !windowOf(bucket).canSend || windowOf(bucket).busy,
+    isBusy: (bucket) => !windows[bucket].canSend || windows[bucket].busy,
     onClosed (one) {
       inFlight++
-      windowOf(one.bucket).push(one)
+      windows[one.bucket].push(one)
     }
   })
 
@@ -104,13 +105,13 @@ export function createDelivery (parts) {
       return waiters.until(isDone, deadlineMs, 'appended items were not acknowledged')
     },
 
-    /** @param {number} stripe @param {import('../store/index.js').Connection} connection */
-    attach (stripe, connection) {
-      windows[stripe].attach(connection)
+    /** @param {number} bucket @param {import('../store/index.js').Connection} connection */
+    attach (bucket, connection) {
+      windows[bucket].attach(connection)
       batches.arm()
     },
-    /** @param {number} stripe */
-    detach: (stripe) => windows[stripe].detach(),
+    /** @param {number} bucket */
+    detach: (bucket) => windows[bucket].detach(),
     get lostInRow () { return Math.max(...windows.map((window) => window.lostInRow)) },
     setRetention: batches.setRetention,
 

@@ -1,6 +1,6 @@
 /**
- * A feed opened for writing: the agreed definition, connections for batches (stripes.js), and one control connection for
- * everything else (definition, trimming, figures), so that maintenance never waits behind 16 MiB of items.
+ * A feed opened for writing: the agreed definition, connections for batches (stripes.js), and one control connection to each primary
+ * for everything else (definition, trimming, figures), so that maintenance never waits behind 16 MiB of items.
  *
  * With `isLazy` the first accepted item creates the feed: batches get their connections after the definition. So a run of input
  * that stores nothing leaves no feed, whose retention the next run would have to accept.
@@ -9,14 +9,13 @@ import { randomUUID } from 'node:crypto'
 import { agree, definitionOf, expectAgreed, expiryMs, findDefinition, partitionKey } from '../feeds/index.js'
 import { ERRORS, publicReason } from '../errors.js'
 import { createOrigin, layoutOf } from '../layouts/index.js'
-import { createLink, readScript } from '../store/index.js'
-import { ackOf } from './acks.js'
+import { createPrimaries, readScript } from '../store/index.js'
+import { ackOf, stripesOf } from './acks.js'
 import { createAgreement } from './agreement.js'
 import { createConfirmation } from './confirmation.js'
 import { guardedHooks } from './hooks.js'
 import { startMaintenance } from './maintenance.js'
 import { createPipeline } from './pipeline.js'
-import { createServerClock } from './server-clock.js'
 import { createStripes, expectPrimary } from './stripes.js'
 
 /** of the deadline: WAIT must return before the connection counts as silent */
@@ -40,24 +39,16 @@ const WAIT_SHARE = 0.5
  * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN
  */
 export async function openFeedWriter (options) {
-  const { redisUrl, keyPrefix, feed, maxFutureMs, name, deadlineMs, log } = options
-  const key = (/** @type {number} */ partition) => partitionKey(keyPrefix, feed, partition)
-  const ack = ackOf(options.ack)
+  const { redisUrl, keyPrefix, maxFutureMs, name, deadlineMs, log } = options
   // unique: process ids repeat between containers, and a feed that is opened again is another writer
   const writerName = `${name}-${randomUUID()}`
-  const serverClock = createServerClock()
-  let controlRunId = ''
-  const control = createLink(redisUrl, {
-    name: `${name}:control`,
-    deadlineMs,
-    async prepare (connection) { controlRunId = (await expectPrimary(connection)).runId }
-  })
+  const primaries = createPrimaries(redisUrl, { name: `${name}:control`, deadlineMs, prepare: expectPrimary })
   const confirmation = createConfirmation(log)
-  const opened = await openStripes(options, { control, stripeCount: ack.stripes, writerName, serverClock }).catch(async (error) => {
-    await control.close()
+  const opened = await openStripes(options, { primaries, writerName }).catch(async (error) => {
+    await primaries.close()
     throw error
   })
-  const { layout, stripes, settled, wanted, definition, isStored, origin } = opened
+  const { layout, settled, wanted, ack, key, buckets, stripes, definition, isStored, origin } = opened
 
   const hooks = guardedHooks(options, log)
   const pipeline = createPipeline({
@@ -65,10 +56,10 @@ export async function openFeedWriter (options) {
     send: createSend({
       ack,
       layout,
-      markerKey: (stripe) => key(0)(`marker:${writerName}:${stripe}`),
+      markerKeys: buckets.map((key, bucket) => key(`marker:${writerName}:${bucket}`)),
       deadlineMs,
       confirmation,
-      onUnconfirmed: (stripe) => confirmation.missing(stripe, pipeline.account)
+      onUnconfirmed: (bucket) => confirmation.missing(bucket, pipeline.account)
     }),
     createBatch: (partition, retention) => layout.createBatch({
       key: key(partition),
@@ -92,11 +83,9 @@ export async function openFeedWriter (options) {
   /** The feed is stored: batches may be sent. */
   const start = () => stripes.start({ pipeline, origin })
 
-  /** @param {import('../store/index.js').Connection} connection of the control link, which may lead to another server than batches */
-  const syncClock = (connection) => serverClock.sync(connection, { isStill: () => controlRunId === stripes.runId })
   const agreement = createAgreement({ pipeline, keyPrefix, wanted, definition, isStored, onStored: start, log })
   const maintenance = startMaintenance({
-    control, pipeline, layout, key, keyPrefix, agreement, name: writerName, log, syncClock: layout.log ? syncClock : null
+    primaries, pipeline, layout, key, keyPrefix, agreement, name: writerName, log, syncClocks: layout.log ? stripes.syncClocks : null
   })
   if (isStored) start()
 
@@ -111,7 +100,7 @@ export async function openFeedWriter (options) {
     get connected () { return stripes.isConnected },
     /** Connections opened for batches. */
     get sessions () { return stripes.sessions },
-    status: () => statusOf({ pipeline, stripes, control, maintenance, confirmation }),
+    status: () => statusOf({ pipeline, stripes, primaries, maintenance, confirmation }),
 
     /** @param {{ drainMs: number }} drain */
     async close ({ drainMs }) {
@@ -119,48 +108,56 @@ export async function openFeedWriter (options) {
       await pipeline.close({ drainMs })
       await maintenance.close()
       agreement.end()
-      await Promise.all([control.close(), stripes.close()])
+      await Promise.all([primaries.close(), stripes.close()])
     }
   }
 }
 
 /**
- * @param {{ ack: import('./acks.js').Ack, layout: import('../layouts/index.js').Layout, markerKey: (stripe: number) => string,
- *   deadlineMs: number, confirmation: ReturnType<typeof createConfirmation>, onUnconfirmed: (stripe: number) => void }} parts
+ * @param {{ ack: import('./acks.js').Ack, layout: import('../layouts/index.js').Layout, markerKeys: string[],
+ *   deadlineMs: number, confirmation: ReturnType<typeof createConfirmation>, onUnconfirmed: (bucket: number) => void }} parts
+ *   `markerKeys`: by bucket
  * @returns {import('./pipeline.js').PipelineOptions['send']}
  */
-function createSend ({ ack, layout, markerKey, deadlineMs, confirmation, onUnconfirmed }) {
-  const contexts = Array.from({ length: ack.stripes }, (_, stripe) => ({
+function createSend ({ ack, layout, markerKeys, deadlineMs, confirmation, onUnconfirmed }) {
+  const contexts = markerKeys.map((key, bucket) => ({
     append: layout.append,
-    marker: { key: markerKey(stripe), value: 0 },
+    marker: { key, value: 0 },
     waitMs: Math.max(1, Math.floor(deadlineMs * WAIT_SHARE)),
-    onUnconfirmed: () => onUnconfirmed(stripe)
+    onUnconfirmed: () => onUnconfirmed(bucket)
   }))
-  return async (stripe, connection, batches) => {
-    const answers = await ack.send(connection, batches, contexts[stripe])
-    confirmation.received(stripe)
+  return async (bucket, connection, batches) => {
+    const answers = await ack.send(connection, batches, contexts[bucket])
+    confirmation.received(bucket)
     return answers
   }
 }
 
 /**
  * Connections for batches, which are encoded by the stored definition, or by that of a new feed.
- * @param {FeedWriterOptions} options
- * @param {{ control: import('../store/index.js').Link, stripeCount: number, writerName: string,
- *   serverClock: ReturnType<typeof createServerClock> }} parts
+ * @param {FeedWriterOptions} options @param {{ primaries: import('../store/index.js').Primaries, writerName: string }} parts
  */
-async function openStripes (options, { control, stripeCount, writerName, serverClock }) {
+async function openStripes (options, { primaries, writerName }) {
   const { redisUrl, keyPrefix, feed, name, deadlineMs, log } = options
-  const primary = await control.opened
-  const before = await findDefinition(primary, keyPrefix, feed)
+  await primaries.opened
+  const before = await findDefinition(primaries.router, keyPrefix, feed)
   const settled = settledBy(before, options)
   const layout = layoutOf(settled.layout)
-  const wanted = definitionOf(settled)
-  const stripes = createStripes({ redisUrl, name, deadlineMs, count: stripeCount, layout, late: settled.late, serverClock, log })
+  const wanted = definitionOf(settled, before)
+  const { partitions, late } = settled
+  const asked = ackOf(options.ack)
+  const ack = { ...asked, stripes: stripesOf(asked, partitions) }
+  const keys = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, wanted, partition))
+  const key = (/** @type {number} */ partition) => keys[partition]
+  const buckets = Array.from({ length: ack.stripes * partitions }, (_, bucket) => keys[bucket % partitions])
+  const stripes = createStripes({ redisUrl, name, deadlineMs, keys: buckets.map((one) => one('')), layout, late, log })
   try {
     await stripes.opened
-    const opened = await openDefinition(primary, { before, options, wanted, layout, name: writerName, serverClock })
-    return { layout, stripes, settled, wanted, ...opened }
+    const { serverMs } = stripes
+    const opened = await openDefinition(primaries.router, {
+      before, options, wanted, key: key(0), layout, name: writerName, serverMs
+    })
+    return { layout, settled, wanted, ack, key, buckets, stripes, ...opened }
   } catch (error) {
     await stripes.close()
     throw error
@@ -169,21 +166,21 @@ async function openStripes (options, { control, stripeCount, writerName, serverC
 
 /**
  * Reads the definition, and creates the origin of the entries of a log.
- * @param {import('../store/index.js').Connection} primary
+ * @param {import('../store/index.js').Router} primary
  * @param {{ before: import('../feeds/index.js').Definition | null, options: FeedWriterOptions,
- *   wanted: Omit<import('../feeds/index.js').Definition, 'createdAt'>, layout: import('../layouts/index.js').Layout, name: string,
- *   serverClock: ReturnType<typeof createServerClock> }} parts `before`: as it was stored at the start
+ *   wanted: Omit<import('../feeds/index.js').Definition, 'createdAt'>, key: (part: string) => string,
+ *   layout: import('../layouts/index.js').Layout, name: string, serverMs: () => number }} parts `before`: as it was stored at the start;
+ *   `key`: of partition 0
  */
-async function openDefinition (primary, { before, options, wanted, layout, name, serverClock }) {
+async function openDefinition (primary, { before, options, wanted, key, layout, name, serverMs }) {
   const { keyPrefix, maxFutureMs, log } = options
   const stored = options.isLazy ? before && expectAgreed(before, wanted) : await agree(primary, keyPrefix, wanted)
   const definition = stored ?? { ...wanted, createdAt: new Date().toISOString() }
   if (stored) warnOfRetention(stored, options.asked, log)
   if (!layout.log) return { definition, isStored: stored !== null, origin: undefined }
-  const key = partitionKey(keyPrefix, wanted.feed, 0)('epoch')
-  const nowMs = serverClock.now()
-  const epoch = stored ? await nextEpoch(primary, key, { ttlMs: expiryMs(stored, maxFutureMs), nowMs }) : firstEpoch(nowMs)
-  return { definition, isStored: stored !== null, origin: createOrigin({ name, epoch, serverMs: serverClock.now }) }
+  const nowMs = serverMs()
+  const epoch = stored ? await nextEpoch(primary, key('epoch'), { ttlMs: expiryMs(stored, maxFutureMs), nowMs }) : firstEpoch(nowMs)
+  return { definition, isStored: stored !== null, origin: createOrigin({ name, epoch, serverMs }) }
 }
 
 /**
@@ -211,12 +208,12 @@ const pipelineSettings = (options) => ({
 /**
  * Whether items are being acknowledged, or would be: an idle writer learns of its primary by the control connection.
  * @param {{ pipeline: import('./pipeline.js').Pipeline, stripes: import('./stripes.js').Stripes,
- *   control: import('../store/index.js').Link, maintenance: ReturnType<typeof startMaintenance>,
+ *   primaries: import('../store/index.js').Primaries, maintenance: ReturnType<typeof startMaintenance>,
  *   confirmation: ReturnType<typeof createConfirmation> }} parts
  * @returns {{ ready: boolean, reasons: string[] }}
  */
-function statusOf ({ pipeline, stripes, control, maintenance, confirmation }) {
-  const lost = stripes.lost ?? (control.connection === null ? control : undefined)
+function statusOf ({ pipeline, stripes, primaries, maintenance, confirmation }) {
+  const lost = stripes.lost ?? primaries.lost
   const error = pipeline.failure ?? lost?.lastError ?? maintenance.error
   const reasons = error ? [publicReason(error)] : []
   if (!error && lost) reasons.push('SERVER_LOST: reconnecting to the primary')
@@ -247,7 +244,7 @@ const firstEpoch = (nowMs) => Math.floor(nowMs / 1000)
 /**
  * The epoch tells a writer from an earlier one of the same name. It counts from the time of the server, so that it rises
  * even after the key expired. After a failover it may repeat; the random part of the name still differs.
- * @param {import('../store/index.js').Connection} primary @param {string} name of the key
+ * @param {import('../store/index.js').Router} primary @param {string} name of the key
  * @param {{ ttlMs: number, nowMs: number }} options `ttlMs`: of the stored items, 0 = no expiry
  * @returns {Promise<number>}
  */

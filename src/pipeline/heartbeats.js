@@ -9,7 +9,7 @@ const RETRY_MS = 60_000
 /** fields removed at once */
 const MAX_REMOVED = 1000
 
-/** @typedef {import('../store/index.js').Connection} Connection */
+/** @typedef {import('../store/index.js').Router} Connection to all primaries */
 
 /**
  * @param {{ keyPrefix: string, feed: string, name: string, items: () => number, now: () => number, log: import('pino').Logger }} parts

@@ -3,13 +3,12 @@
  * writes its heartbeat, trims the feed, and logs when the server accepts no writes. It does so at once when the first item of a
  * feed waits for the definition, and when items were acknowledged after a pause, so that readers soon show them.
  *
- * Each round first checks that the server is still a primary. A demoted server keeps its connections, so the control
+ * Each round first checks that each server is still a primary. A demoted server keeps its connections, so the control
  * connection would stay on it while batches go to the new primary; it is closed, and the link finds the new one.
  *
  * A log layout with `maxItems` is trimmed more often at high rates, because entries that arrive between two rounds are
  * stored in addition.
  */
-import { expectStillPrimary } from '../store/index.js'
 import { createHeartbeats } from './heartbeats.js'
 import { createTrimmer } from './trimmer.js'
 
@@ -19,14 +18,14 @@ const TRIM_MS = 100
 const TRIM_SHARE = 1 / 16
 
 /**
- * @param {{ control: import('../store/index.js').Link, pipeline: import('./pipeline.js').Pipeline,
+ * @param {{ primaries: import('../store/index.js').Primaries, pipeline: import('./pipeline.js').Pipeline,
  *   layout: import('../layouts/index.js').Layout, key: (partition: number) => (part: string) => string, keyPrefix: string,
  *   agreement: ReturnType<typeof import('./agreement.js').createAgreement>, name: string,
- *   syncClock: ((connection: import('../store/index.js').Connection) => Promise<void>) | null,
- *   log: import('pino').Logger }} parts `name`: of the writer, for its lease
+ *   syncClocks: (() => Promise<unknown>) | null, log: import('pino').Logger }} parts `name`: of the writer, for its lease
  */
-export function startMaintenance ({ control, pipeline, layout, key, keyPrefix, agreement, name, syncClock, log }) {
+export function startMaintenance ({ primaries, pipeline, layout, key, keyPrefix, agreement, name, syncClocks, log }) {
   const { feed, partitions } = agreement.definition
+  const { router } = primaries
   const trimmer = createTrimmer({ layout, key, partitions, name, now: Date.now, log })
   const heartbeats = createHeartbeats({ keyPrefix, feed, name, items: () => pipeline.account.items, now: Date.now, log })
   const logFull = createFullLog(log)
@@ -40,21 +39,19 @@ export function startMaintenance ({ control, pipeline, layout, key, keyPrefix, a
   let running = null
 
   async function round () {
-    const primary = control.connection
-    if (!primary || pipeline.failure) return
+    if (primaries.connections.length === 0 || pipeline.failure) return
     logFull(pipeline.isFull)
     const idle = agreement.isIdle
     isQuiet = idle || !agreement.isStored
     try {
-      await expectStillPrimary(primary)
-      await agreement.check(primary)
-      await syncClock?.(primary)
-      await heartbeats.write(primary)
-      if (!idle) await trim(primary)
+      await primaries.check()
+      await agreement.check(router)
+      await syncClocks?.()
+      await heartbeats.write(router)
+      if (!idle) await trim()
       error = null
     } catch (caught) {
-      if (caught.outcome === 'over') primary.close(caught.message)
-      if (caught.code === 'FEED_UNKNOWN') await heartbeats.remove(primary)
+      if (caught.code === 'FEED_UNKNOWN') await heartbeats.remove(router)
       error = caught.outcome === 'forbidden' ? caught : null
       const isHopeless = !idle && !agreement.isStored && ['forbidden', 'refused'].includes(caught.outcome)
       if (isHopeless || caught.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(caught)
@@ -64,18 +61,16 @@ export function startMaintenance ({ control, pipeline, layout, key, keyPrefix, a
     }
   }
 
-  /** @param {import('../store/index.js').Connection} primary */
-  async function trim (primary) {
+  async function trim () {
     trimmedAt = pipeline.account.items
-    await trimmer.round(primary, agreement.definition)
+    await trimmer.round(router, agreement.definition)
   }
 
   async function trimAtHighRate () {
-    const primary = control.connection
     const { maxItems } = agreement.definition
     const isDue = maxItems > 0 && pipeline.account.items - trimmedAt > maxItems * TRIM_SHARE
     // the next round reports a failure
-    if (primary && isDue) await trim(primary).catch(() => {})
+    if (isDue) await trim().catch(() => {})
   }
 
   /** @param {() => Promise<void>} work */
@@ -107,11 +102,10 @@ export function startMaintenance ({ control, pipeline, layout, key, keyPrefix, a
       isClosed = true
       timers.forEach(clearInterval)
       await running
-      const primary = control.connection
-      if (!primary) return
-      await agreement.checkLast(primary)
-      await heartbeats.remove(primary)
-      await trimmer.release(primary).catch(() => {})
+      if (primaries.connections.length === 0) return
+      await agreement.checkLast(router)
+      await heartbeats.remove(router)
+      await trimmer.release(router).catch(() => {})
     }
   }
 }

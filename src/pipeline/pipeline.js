@@ -18,9 +18,9 @@ import { createWaiters } from './waiters.js'
 
 /**
  * @typedef {object} PipelineOptions
- * @property {(stripe: number, connection: import('../store/index.js').Connection, batches: Batch[]) =>
+ * @property {(bucket: number, connection: import('../store/index.js').Connection, batches: Batch[]) =>
  *   Promise<import('./acks.js').Answer[]>} send
- * @property {{ stripes: number, grouped: boolean }} ack
+ * @property {{ stripes: number, grouped: boolean }} ack `stripes`: of each partition
  * @property {number} partitions
  * @property {(partition: number, retention: Retention) => Batch} createBatch
  * @property {Retention} retention
@@ -68,7 +68,7 @@ export function createPipeline (options) {
     ready: intake.ready,
     acknowledged: delivery.acknowledged,
     flush,
-    /** A new session of a stripe. */
+    /** A new session of a bucket. */
     attach: delivery.attach,
     detach: delivery.detach,
     /** Connections that the same batch ended in a row. */

@@ -1,16 +1,16 @@
 /**
- * The windows of a pipeline, one for each stripe. Records when each batch is sent for the first time, and how late.
+ * The windows of a pipeline, one for each bucket: a stripe of one partition, with a connection to the primary that has the partition. Records when each batch is sent for the first time, and how late.
  */
 import { createWindow } from './window.js'
 
 /** @typedef {import('./open-batches.js').OpenBatch} OpenBatch */
 
 /**
- * @param {Pick<import('./pipeline.js').PipelineOptions, 'ack' | 'send' | 'clock' | 'onBehind'> & {
+ * @param {Pick<import('./pipeline.js').PipelineOptions, 'ack' | 'send' | 'clock' | 'onBehind'> & { buckets: number,
  *   account: import('./account.js').Account, onAcknowledged: (batch: OpenBatch, answer: import('./acks.js').Answer) => void,
  *   onFull: () => void, onRefused: (error: Error) => void }} parts
  */
-export function createStripeWindows ({ ack, send, clock, onBehind = () => {}, account, onAcknowledged, onFull, onRefused }) {
+export function createStripeWindows ({ ack, buckets, send, clock, onBehind = () => {}, account, onAcknowledged, onFull, onRefused }) {
   /** @type {number[]} of the batches being sent; reported after the send, because the hook may append */
   const behindMs = []
 
@@ -24,9 +24,9 @@ export function createStripeWindows ({ ack, send, clock, onBehind = () => {}, ac
     behindMs.push(Math.max(0, one.sentMs - one.flushDueMs))
   }
 
-  return Array.from({ length: ack.stripes }, (_, stripe) => createWindow({
+  return Array.from({ length: buckets }, (_, bucket) => createWindow({
     send (connection, /** @type {OpenBatch[]} */ group) {
-      const answers = send(stripe, connection, group.map(({ batch }) => batch))
+      const answers = send(bucket, connection, group.map(({ batch }) => batch))
       for (const ms of behindMs.splice(0)) onBehind(ms)
       return answers
     },

@@ -1,9 +1,11 @@
 /**
- * The connections that carry batches: one link per stripe, reopened when a session ends.
+ * The connections that carry batches: one link per bucket (a stripe of a partition), to the primary that has the partition. It is opened
+ * again when a session ends, and elsewhere when the partition has moved.
  */
 import { FreshetError } from '../errors.js'
-import { capabilities, createLink, nodeFigures, readScript } from '../store/index.js'
+import { capabilities, createLink, nodeFigures, readScript, slotMapOf } from '../store/index.js'
 import { createFence } from './fence.js'
+import { createServerClock } from './server-clock.js'
 
 /** a batch that ended so many connections in a row is named */
 const BLOCKED_AFTER = 3
@@ -13,16 +15,16 @@ const BLOCKED_AFTER = 3
 /** @typedef {{ pipeline: import('./pipeline.js').Pipeline, origin: import('../layouts/index.js').Origin | undefined }} Started */
 
 /**
- * @param {{ redisUrl: string, name: string, deadlineMs: number, count: number, layout: import('../layouts/index.js').Layout,
- *   late: 'newest' | 'overwrite', serverClock: ReturnType<typeof import('./server-clock.js').createServerClock>,
- *   log: import('pino').Logger }} parts `name`: prefix of client names
+ * @param {{ redisUrl: string, name: string, deadlineMs: number, keys: string[], layout: import('../layouts/index.js').Layout,
+ *   late: 'newest' | 'overwrite', log: import('pino').Logger }} parts `name`: prefix of client names; `keys`: one of the partition, by
+ *   bucket
  */
-export function createStripes ({ redisUrl, name, deadlineMs, count, layout, late, serverClock, log }) {
+export function createStripes ({ redisUrl, name, deadlineMs, keys, layout, late, log }) {
+  const map = slotMapOf(redisUrl)
   /** @type {Started | null} */
   let started = null
   /** @type {boolean | null} null = not known yet */
   let msetex = null
-  let runId = ''
   let isOpen = false
   let lastReason = ''
 
@@ -40,10 +42,10 @@ export function createStripes ({ redisUrl, name, deadlineMs, count, layout, late
     if (layout.describe().late === 'by feed' && late === 'newest') await connection.send('SCRIPT', 'LOAD', readScript('append-newest').body)
   }
 
-  /** @param {number} stripe */
-  function createStripe (stripe) {
+  /** @param {string} key @param {number} bucket */
+  function createStripe (key, bucket) {
     const fence = createFence()
-    return createLink(redisUrl, {
+    return createLink({ map, url: () => map.urlOf(key) }, {
       name: `${name}:items`,
       deadlineMs,
       async prepare (connection) {
@@ -51,16 +53,14 @@ export function createStripes ({ redisUrl, name, deadlineMs, count, layout, late
         await fence(connection, figures)
         await probe(connection)
         if (!layout.log) return
-        runId = figures.runId
-        // other stripes may be sending already and need a clock
-        await serverClock.sync(connection, { isAnother: true })
+        await clocks[bucket].sync(connection, { isAnother: true })
         started?.origin?.forget()
       },
-      onOpen: (connection) => started?.pipeline.attach(stripe, connection),
+      onOpen: (connection) => started?.pipeline.attach(bucket, connection),
       onClosed (reason) {
         log.warn({ reason }, 'connection to the primary lost, reconnecting')
         lastReason = reason
-        started?.pipeline.detach(stripe)
+        started?.pipeline.detach(bucket)
         if (!isBlocked()) return
         /** @type {Started} */ (started).pipeline.account.blocked++
         log.warn(blocked())
@@ -68,15 +68,20 @@ export function createStripes ({ redisUrl, name, deadlineMs, count, layout, late
       onError (error) { if (isOpen) log.warn({ code: error.code, reason: error.message }, 'the primary cannot be used, retrying') }
     })
   }
-  const links = Array.from({ length: count }, (_, stripe) => createStripe(stripe))
+  const clocks = keys.map(() => createServerClock())
+  const links = keys.map(createStripe)
   const opened = Promise.all(links.map((link) => link.opened)).then(() => { isOpen = true })
 
   return {
     opened,
     /** Whether batches may use MSETEX. */
     get msetex () { return msetex ?? false },
-    /** Run id of the server that the newest session leads to; of log layouts only. */
-    get runId () { return runId },
+    /** Never ahead of the clock of any server, ms since 1970; -Infinity = one is not known yet. */
+    serverMs: () => Math.min(...clocks.map((clock) => clock.now())),
+    /** Reads the clocks of the servers again. */
+    syncClocks: () => Promise.all(links.map(({ connection }, bucket) => connection && clocks[bucket].sync(connection, {
+      isStill: () => links[bucket].connection === connection
+    }))),
     get isConnected () { return links.every((link) => link.connection !== null) },
     /** A link without a connection, if there is one. */
     get lost () { return links.find((link) => link.connection === null) },
@@ -88,7 +93,7 @@ export function createStripes ({ redisUrl, name, deadlineMs, count, layout, late
     /** Connects a pipeline to the open sessions, and to later ones. @param {Started} parts */
     start (parts) {
       started = parts
-      links.forEach((link, stripe) => { if (link.connection) parts.pipeline.attach(stripe, link.connection) })
+      links.forEach((link, bucket) => { if (link.connection) parts.pipeline.attach(bucket, link.connection) })
     },
     close: () => Promise.all(links.map((link) => link.close()))
   }
@@ -104,6 +109,8 @@ export async function expectPrimary (connection) {
   const figures = await nodeFigures(connection)
   if (figures.loading) throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is loading its data`)
   if (figures.role === 'primary') return figures
+  // a failover is under way
+  if (connection.isOfCluster) throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is a replica now`)
   throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} is a replica; give the address of its primary`,
     { publicWhy: 'the address leads to a replica, not to a primary' })
 }

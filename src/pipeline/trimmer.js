@@ -23,12 +23,32 @@ export function createTrimmer ({ layout, key, partitions, name, now, log }) {
   let removed = 0
   const stopping = new AbortController()
 
-  /** @param {import('../store/index.js').Connection} primary @param {string} lease @returns {Promise<boolean>} */
+  /** @param {import('../store/index.js').Router} primary @param {string} lease @returns {Promise<boolean>} */
   async function take (primary, lease) {
     if (await primary.send('SET', lease, name, 'NX', 'PX', LEASE_MS) !== null) return true
     if (String(await primary.send('GET', lease)) !== name) return false
     await primary.send('PEXPIRE', lease, LEASE_MS)
     return true
+  }
+
+  /** @param {import('../store/index.js').Router} primary @param {number} partition @param {import('../layouts/index.js').Retention} retention */
+  async function trim (primary, partition, retention) {
+    const partKey = key(partition)
+    if (!await take(primary, partKey('trimmer'))) {
+      held.delete(partition)
+      return
+    }
+    held.add(partition)
+    const until = now() + SLICE_MS / partitions
+    let more = true
+    while (more && !stopping.signal.aborted && now() < until) {
+      const piece = await layout.trim(primary, partKey, { retention, nowMs: now() - SKEW_MS })
+      removed += piece.removed
+      more = piece.more
+    }
+    if (more && !stopping.signal.aborted) {
+      log.warn({ partition, removed }, 'items expire faster than they are trimmed; memory of the server grows')
+    }
   }
 
   return {
@@ -37,34 +57,23 @@ export function createTrimmer ({ layout, key, partitions, name, now, log }) {
 
     /**
      * One round over all partitions.
-     * @param {import('../store/index.js').Connection} primary
+     * @param {import('../store/index.js').Router} primary
      * @param {import('../layouts/index.js').Retention} retention
+     * @throws {import('../errors.js').FreshetError} what a partition met first; the others are trimmed all the same
      */
     async round (primary, retention) {
+      /** @type {Error | null} */
+      let failure = null
       for (let partition = 0; partition < partitions; partition++) {
-        const partKey = key(partition)
-        if (!await take(primary, partKey('trimmer'))) {
-          held.delete(partition)
-          continue
-        }
-        held.add(partition)
-        const until = now() + SLICE_MS / partitions
-        let more = true
-        while (more && !stopping.signal.aborted && now() < until) {
-          const piece = await layout.trim(primary, partKey, { retention, nowMs: now() - SKEW_MS })
-          removed += piece.removed
-          more = piece.more
-        }
-        if (more && !stopping.signal.aborted) {
-          log.warn({ partition, removed }, 'items expire faster than they are trimmed; memory of the server grows')
-        }
+        await trim(primary, partition, retention).catch((error) => { failure ??= error })
       }
+      if (failure) throw failure
     },
 
     /** Ends the running round after its current piece. */
     stop () { stopping.abort() },
 
-    /** Releases the leases. @param {import('../store/index.js').Connection} primary */
+    /** Releases the leases. @param {import('../store/index.js').Router} primary */
     async release (primary) {
       for (const partition of held) {
         const lease = key(partition)('trimmer')

@@ -13,6 +13,8 @@
  */
 
 const FULL_WAIT_MS = 100
+/** while a slot moves, or its cluster is not whole */
+const LATER_WAIT_MS = 20
 /** a window with so many unanswered batches is busy: another partial batch would only wait */
 const BUSY_BATCHES = 4
 
@@ -63,12 +65,14 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
   /** @param {Error & { outcome?: import('../store/index.js').Outcome, publicWhy?: string }} error */
   function fail (error) {
     queue.rewind()
-    if (error.outcome === 'over') connection?.close(error.message)
+    if (error.outcome === 'over' || error.outcome === 'moved') connection?.close(error.message)
     else if (error.outcome === 'forbidden') connection?.close(error.message, { refused: true, publicWhy: error.publicWhy })
     else if (error.outcome === 'full') {
       full = true
       onFull()
       pause = setTimeout(resume, FULL_WAIT_MS)
+    } else if (error.outcome === 'later') {
+      pause = setTimeout(resume, LATER_WAIT_MS)
     } else {
       connection = null
       onRefused(error)

@@ -30,6 +30,16 @@ export const serverUrl = {
   }
 }
 
+/** between addresses: a password may have a comma */
+const BETWEEN = /,(?=\s*rediss?:\/\/)/i
+
+/** @type {Check} one address, or those of nodes of a cluster, as one text */
+export const nodeUrls = {
+  expects: `${serverUrl.expects}; of a cluster, one or more of its nodes, separated by commas`,
+  hint: serverUrl.hint,
+  read: (text, known) => text.split(BETWEEN).map((one) => serverUrl.read(one.trim(), known)).join(',')
+}
+
 /** @type {Check} */
 export const serverUrls = {
   expects: 'one or more redis:// addresses, separated by commas',

@@ -7,7 +7,7 @@
  * @typedef {import('./rows.js').Row} Row
  */
 export {
-  brokerList, databaseUrl, dynamodbEndpoint, httpUrl, keysSource, originList, proxyList, serverUrl, serverUrls
+  brokerList, databaseUrl, dynamodbEndpoint, httpUrl, keysSource, nodeUrls, originList, proxyList, serverUrl, serverUrls
 } from './addresses.js'
 export {
   FIELD, grouped, integer, listWhere, matching, number, oneOf, oneOfKnown, oneWhere, present, readableFile, trueOrFalse, writableFile,

@@ -7,7 +7,7 @@
  *   group: string, env?: string | null, secret?: boolean, defaults?: Record<string, any> }} Row `env`: null = no
  *   variable; `defaults`: defaults of single commands
  */
-import { serverUrl, serverUrls } from './addresses.js'
+import { nodeUrls, serverUrl, serverUrls } from './addresses.js'
 import { expected } from './checks.js'
 
 /** @param {string} name camelCase @returns {string} its flag, without dashes */
@@ -80,6 +80,6 @@ export function withoutSecrets (rows, { origins: _origins, positionals: _positio
   return Object.fromEntries(Object.entries(values).map(([name, value]) => {
     const row = rows.find((one) => one.name === name)
     if (!row?.secret || value === null) return [name, value]
-    return [name, row.check === serverUrl || row.check === serverUrls ? mask(value) : '***']
+    return [name, [nodeUrls, serverUrl, serverUrls].includes(row.check) ? mask(value) : '***']
   }))
 }

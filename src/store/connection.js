@@ -21,6 +21,7 @@ import { bareHost, tlsOptions } from './tls.js'
  * @typedef {object} Connection
  * @property {string} address host:port, for messages
  * @property {string} url as it was given, secrets included
+ * @property {boolean} isOfCluster whether it was opened to a node of a cluster that is known to be one
  * @property {(command: string, ...args: Word[]) => Promise<any>} send one command; strings arrive as Buffers
  * @property {(command: string, ...args: Word[]) => Promise<any>} sendDispensable a command that the program can do without:
  *   a missing permission only rejects it
@@ -49,13 +50,15 @@ const LENT = 'XREAD'
 /**
  * @param {string} url redis://, or rediss:// with ?ca=FILE&cert=FILE&key=FILE (tls.js)
  * @param {{ name: string, deadlineMs: number, isForLog?: boolean, isChecked?: boolean, onForbidden?: (refusal: Refusal) => void,
- *   signal?: AbortSignal }} options
- *   `name` for CLIENT LIST; `isForLog`: a reply of XREAD is valid until XREAD has been sent twice more; `isChecked`: by nonces, which
+ *   map?: import('./slot-map.js').SlotMap, signal?: AbortSignal }} options
+ *   `name` for CLIENT LIST; `map`: learns where slots have moved; `isForLog`: a reply of XREAD is valid until XREAD has been sent twice more; `isChecked`: by nonces, which
  *   would be queued where a transaction stays open over a turn; `signal` cancels the opening
  * @returns {Promise<Connection>}
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
  */
-export async function openConnection (url, { name, deadlineMs, isForLog = false, isChecked = true, onForbidden = () => {}, signal }) {
+export async function openConnection (url, options) {
+  const { name, deadlineMs, isForLog = false, isChecked = true, onForbidden = () => {}, map, signal } = options
+  const isOfCluster = map?.isCluster === true
   const target = new URL(url)
   const where = { host: bareHost(target), port: Number(target.port || DEFAULT_PORT), tls: await tlsOptions(target) }
   const address = `${target.hostname}:${where.port}`
@@ -69,7 +72,7 @@ export async function openConnection (url, { name, deadlineMs, isForLog = false,
     onUnusable: () => session.endSoon()
   })
   const session = createSession({ address, wire, deadlineMs })
-  const connection = createConnection({ address, url, wire, session, isChecked, onForbidden })
+  const connection = createConnection({ address, url, wire, session, isChecked, onForbidden, map: isOfCluster ? map : undefined })
   /** A server may close right after an error, so errors count at once here. @param {string} command @param {string[]} args */
   const say = (command, ...args) => session.request((done) => wire.send(encodeCommand(command, args), takerOf(1, done)),
     (reply) => fromReply(reply, address))
@@ -80,7 +83,7 @@ export async function openConnection (url, { name, deadlineMs, isForLog = false,
   signal?.addEventListener('abort', giveUp, { once: true })
   try {
     await Promise.race([wire.opened, session.closed.then(() => { throw session.cause })])
-    await greet(target, { name, isChecked }, say)
+    await greet(target, { name, isChecked, isOfCluster }, say)
     return connection
   } catch (error) {
     const isAnswer = error instanceof FreshetError && error.code !== 'SERVER_LOST'
@@ -96,17 +99,21 @@ export async function openConnection (url, { name, deadlineMs, isForLog = false,
 
 /**
  * @param {{ address: string, url: string, wire: import('./socket.js').Wire, session: import('./session.js').Session,
- *   isChecked: boolean, onForbidden: (refusal: Refusal) => void }} parts
+ *   isChecked: boolean, onForbidden: (refusal: Refusal) => void, map?: import('./slot-map.js').SlotMap }} parts
  * @returns {Connection}
  */
-function createConnection ({ address, url, wire, session, isChecked, onForbidden }) {
+function createConnection ({ address, url, wire, session, isChecked, onForbidden, map }) {
   let refused = false
   /** @type {string | undefined} */
   let publicWhy
 
   /** @param {Refusal['again'] | 'dispensable'} again */
   const meaningOf = (again) => (/** @type {Error} */ reply) => {
-    const error = fromReply(reply, address)
+    const error = fromReply(reply, address, { isOfCluster: map !== undefined })
+    if (error.outcome === 'moved') {
+      const [, slot, at] = reply.message.split(' ')
+      map?.moved(Number(slot), at, connection)
+    }
     if (error.outcome === 'forbidden' && again !== 'dispensable') onForbidden({ error, connection, again })
     return error
   }
@@ -129,6 +136,7 @@ function createConnection ({ address, url, wire, session, isChecked, onForbidden
   const connection = {
     address,
     url,
+    isOfCluster: map !== undefined,
     send: (command, ...args) => sendOne(command, args, (next) => next.send(command, ...args)),
     sendDispensable: (command, ...args) => sendOne(command, args, 'dispensable'),
     sendAll: (commands) => Promise.all(commands.map(([command, ...args]) => connection.send(String(command), ...args))),

@@ -26,14 +26,16 @@ export const FOREIGN = 'of another primary'
 
 /**
  * @param {Node['role']} role @param {string} url
- * @param {{ name: string, deadlineMs: number, log: import('pino').Logger }} options
+ * @param {{ name: string, deadlineMs: number, log: import('pino').Logger, map?: import('./slot-map.js').SlotMap }} options
  * @returns {Node}
  */
-export function createNode (role, url, { name, deadlineMs, log }) {
+export function createNode (role, url, { name, deadlineMs, log, map }) {
   /** @type {import('./connection.js').Refusal['again']} the request that the node refused last */
   let refusedRequest = null
   const { host } = new URL(url)
-  const link = createLink(url, {
+  // before a cluster is found, each of the given addresses is tried
+  const urlNow = () => map && !map.isCluster && role === 'primary' ? map.urlOf('') : url
+  const link = createLink(map ? { map, url: urlNow } : url, {
     name: `${name}:${role}`,
     deadlineMs,
     async prepare (connection) {

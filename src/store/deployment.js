@@ -16,11 +16,11 @@ const REFUSED_MS = 1000
 
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary' | null, name: string,
- *   deadlineMs: number, log: import('pino').Logger }} options `replicaUrls` null = those that the primary names; `readFrom`
+ *   deadlineMs: number, log: import('pino').Logger, map?: import('./slot-map.js').SlotMap }} options `replicaUrls` null = those that the primary names; `readFrom`
  *   null = see node-choice.js
  */
 export function createDeployment ({ readFrom, ...options }) {
-  const { name, deadlineMs, log } = options
+  const { name, deadlineMs, log, map } = options
   const topology = createTopology({ ...options, onPolled: () => settle() })
   const { choose, mayAnswer, settle } = createChoice({ topology, readFrom, log })
   const ready = topology.start({ awaitsReplicas: readFrom !== 'primary' })
@@ -62,7 +62,8 @@ export function createDeployment ({ readFrom, ...options }) {
       if (node.refusal && performance.now() - node.refusedMs < REFUSED_MS) throw node.refusal
       const { runId } = node
       const refused = (/** @type {Error} */ refusal) => Object.assign(node, { refusal, refusedMs: performance.now() })
-      const connection = await openConnection(node.url, { name: `${name}:${purpose}`, deadlineMs, isForLog, signal }).catch((error) => {
+      const own = { name: `${name}:${purpose}`, deadlineMs, isForLog, map, signal }
+      const connection = await openConnection(node.link.url, own).catch((error) => {
         if (!error.retryable) refused(error)
         throw error
       })

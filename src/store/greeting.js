@@ -5,17 +5,19 @@ import { isNoTls, untrustedBecause } from './tls.js'
 
 /**
  * @param {URL} url
- * @param {{ name: string, isChecked: boolean }} options
+ * @param {{ name: string, isChecked: boolean, isOfCluster: boolean }} options
  * @param {(command: string, ...args: string[]) => Promise<unknown>} send
  * @throws {FreshetError} SERVER_REFUSED, SERVER_UNREACHABLE, SERVER_LOST
  */
-export async function greet (url, { name, isChecked }, send) {
+export async function greet (url, { name, isChecked, isOfCluster }, send) {
   const [user, password] = [url.username, url.password].map(decoded)
   const database = url.pathname.slice(1)
   await Promise.all([
     user || password ? send('AUTH', ...(user ? [user] : []), password).catch(unlessNoPasswords) : null,
     database ? send('SELECT', database).catch((error) => { throw tooMany(error) }) : null,
     send('CLIENT', 'SETNAME', name).catch(unlessNameless),
+    // lets a replica answer; a primary does as ever
+    isOfCluster ? send('READONLY') : null,
     isChecked ? send('ECHO', '').catch((error) => unlessSentinel(error, url, send)) : null
   ])
 }

@@ -12,17 +12,24 @@
  * @typedef {import('./probe.js').RoleFacts} RoleFacts
  * @typedef {import('./probe.js').ServerFacts} ServerFacts
  * @typedef {import('./published-client.js').PublishedClient} PublishedClient
+ * @typedef {import('./primaries.js').Primaries} Primaries
  * @typedef {import('./replies.js').Outcome} Outcome
+ * @typedef {import('./router.js').Router} Router
  * @typedef {import('./scripts.js').Script} Script
+ * @typedef {import('./servers.js').Readable} Readable
  */
 export { runSessions } from './back-off.js'
 export { commandName, rowsOf } from './commands.js'
 export { openConnection } from './connection.js'
 export { createDeployment } from './deployment.js'
+export { createPrimaries } from './primaries.js'
+export { createReads, createServers, shardOf } from './servers.js'
+export { addressesOf, slotMapOf } from './slot-map.js'
+export { SLOTS, spreadTag } from './slots.js'
 export { createLink } from './link.js'
 export { watchNodes } from './node-watch.js'
 export { capabilities, expectStillPrimary, figuresIn, nodeFigures, readInfo, replicaUrls } from './nodes.js'
-export { openServer } from './open-server.js'
+export { openPrimaries, openServer } from './open-server.js'
 export { probeServer, refusedRows } from './probe.js'
 export { openPublishedClient } from './published-client.js'
 export { readScript, scriptWith } from './scripts.js'

@@ -1,9 +1,11 @@
 /**
- * Figures of all nodes of a deployment, for metrics and for the time before and after a run. It sends nothing between calls. It
- * reconnects to lost nodes, and follows replicas that come and go and an address of the primary that leads to a new one.
+ * Figures of all nodes, for metrics and for the time before and after a run. It sends nothing between calls. It
+ * reconnects to lost nodes, and follows replicas that come and go and an address of a primary that leads to a new one.
  */
 import { createLink } from './link.js'
-import { nodeFigures, replicaUrls as urlsOfReplicas } from './nodes.js'
+import { nodeFigures, nodeInfo, replicaUrls as urlsOfReplicas } from './nodes.js'
+import { createPrimaries } from './primaries.js'
+import { slotMapOf } from './slot-map.js'
 
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, withReplicas: boolean, name: string, deadlineMs: number }} options
@@ -11,7 +13,8 @@ import { nodeFigures, replicaUrls as urlsOfReplicas } from './nodes.js'
  * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED of the primary
  */
 export async function watchNodes ({ primaryUrl, replicaUrls, withReplicas, name, deadlineMs }) {
-  const primary = createLink(primaryUrl, { name, deadlineMs })
+  const map = slotMapOf(primaryUrl)
+  const primaries = createPrimaries(primaryUrl, { name, deadlineMs, prepare: nodeInfo })
   /** @type {Map<string, import('./link.js').Link>} */
   const replicas = new Map()
   let closed = false
@@ -26,37 +29,42 @@ export async function watchNodes ({ primaryUrl, replicaUrls, withReplicas, name,
       link.close()
     }
     const added = urls.filter((url) => !replicas.has(url))
-    for (const url of added) replicas.set(url, createLink(url, { name, deadlineMs }))
+    for (const url of added) replicas.set(url, createLink({ map, url: () => url }, { name, deadlineMs }))
     await Promise.allSettled(added.map((url) => replicas.get(url)?.opened))
   }
 
-  /** @param {import('./connection.js').Connection} connection */
-  const followPrimary = async (connection) => follow(replicaUrls ?? await urlsOfReplicas(connection))
+  async function followPrimaries () {
+    const given = map.isCluster ? null : replicaUrls
+    await follow(given ?? (await Promise.all(primaries.connections.map(urlsOfReplicas))).flat())
+  }
 
   async function close () {
     closed = true
-    await Promise.all([primary, ...replicas.values()].map((link) => link.close()))
+    await Promise.all([primaries, ...replicas.values()].map((one) => one.close()))
   }
 
   try {
-    const connection = await primary.opened
-    if (withReplicas) await followPrimary(connection)
+    await primaries.opened
+    if (withReplicas) await followPrimaries()
   } catch (error) {
     await close()
     throw error
   }
   return {
-    /** @returns {Promise<import('./nodes.js').NodeFigures[]>} the primary first; without nodes that are not connected */
+    /** @returns {Promise<import('./nodes.js').NodeFigures[]>} primaries first; without nodes that are not connected */
     async figures () {
-      if (withReplicas && replicaUrls === null && primary.connection) await followPrimary(primary.connection).catch(() => {})
-      const links = [primary, ...replicas.values()]
-      const asked = primary.connection
-      const answers = await Promise.allSettled(links.flatMap(({ connection }) => connection ? [nodeFigures(connection)] : []))
+      if (withReplicas && (map.isCluster || replicaUrls === null)) await followPrimaries().catch(() => {})
+      const asked = primaries.connections
+      const open = [...asked, ...[...replicas.values()].flatMap(({ connection }) => connection ?? [])]
+      const answers = await Promise.allSettled(open.map(nodeFigures))
       // a demoted primary keeps its connections; the next one leads to the new primary
-      if (asked && answers[0].status === 'fulfilled' && answers[0].value.role === 'replica') asked.close('it is a replica now')
+      asked.forEach((connection, i) => {
+        const answer = answers[i]
+        if (answer.status === 'fulfilled' && answer.value.role === 'replica') connection.close('it is a replica now')
+      })
       const figures = answers.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])
-      // a replica that became the primary answers at both addresses
-      return figures.filter(({ runId }, i) => i === 0 || !runId || figures.findIndex((one) => one.runId === runId) === i)
+      // a replica that became a primary answers at both addresses
+      return figures.filter(({ runId }, i) => !runId || figures.findIndex((one) => one.runId === runId) === i)
     },
     close
   }

@@ -31,7 +31,7 @@ export function readInfo (bytes, address) {
  */
 export async function nodeInfo (connection) {
   const info = readInfo(await connection.send('INFO'), connection.address)
-  if (info.cluster_enabled === '1') throw clusterUnsupported(connection.address)
+  if (info.cluster_enabled === '1' && !connection.isOfCluster) throw clusterUnsupported(connection.address)
   if ((info.server_mode ?? info.redis_mode) === 'sentinel') throw sentinelUnsupported(connection.address)
   return info
 }

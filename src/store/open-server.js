@@ -1,6 +1,7 @@
-/** A connection for a command that ends: it is opened once, and refuses at once what is no node of a deployment. */
+/** Connections for a command that ends: they refuse at once what is no node of a deployment. */
 import { openConnection } from './connection.js'
 import { nodeInfo } from './nodes.js'
+import { createPrimaries } from './primaries.js'
 
 /**
  * @param {string} url @param {{ name: string, deadlineMs: number }} options as openConnection
@@ -14,6 +15,22 @@ export async function openServer (url, options) {
     return connection
   } catch (error) {
     connection.close()
+    throw error
+  }
+}
+
+/**
+ * Connections to all primaries.
+ * @param {string} redisUrl @param {{ name: string, deadlineMs: number }} options
+ * @throws {import('../errors.js').FreshetError} what the first of them met
+ */
+export async function openPrimaries (redisUrl, options) {
+  const primaries = createPrimaries(redisUrl, { ...options, prepare: nodeInfo })
+  try {
+    await primaries.opened
+    return primaries
+  } catch (error) {
+    await primaries.close()
     throw error
   }
 }

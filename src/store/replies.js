@@ -3,11 +3,13 @@
  * path decide what to do.
  *
  *     full       the server accepts no writes now (no memory, too few replicas, a failing disk): retry later
+ *     later      nothing was done, because a slot is moving or its cluster is not whole: retry later, on the same connection
+ *     moved      nothing was done, because another node has the slot: the connection is of no more use for this key
  *     over       this connection is of no more use (node demoted, loading, scripts lost): connect again
  *     forbidden  the user lacks a permission, or no longer exists: someone may fix that, so retry seldom
  *     refused    the same request would fail again
  *
- * @typedef {'full' | 'over' | 'forbidden' | 'refused'} Outcome
+ * @typedef {'full' | 'later' | 'moved' | 'over' | 'forbidden' | 'refused'} Outcome
  * @typedef {{ count: number, resolve: (reply: any) => void, reject: (error: Error) => void }} Taker takes the replies of one
  *   request, one call for each of `count`
  */
@@ -39,13 +41,19 @@ const WORDED_AS_ERR = [
   [/^ERR WAIT cannot be used with replica/, 'READONLY']
 ]
 
-/** Replies of the nodes of a cluster. */
-const OF_CLUSTERS = ['MOVED', 'ASK', 'CROSSSLOT', 'CLUSTERDOWN']
+/** Replies of the nodes of a cluster. @type {Record<string, { code: string, outcome: Outcome }>} */
+const OF_CLUSTERS = {
+  MOVED: { code: 'SERVER_LOST', outcome: 'moved' },
+  ASK: { code: 'SERVER_LOST', outcome: 'later' },
+  TRYAGAIN: { code: 'SERVER_LOST', outcome: 'later' },
+  CLUSTERDOWN: { code: 'SERVER_LOST', outcome: 'later' },
+  CROSSSLOT: { code: 'SERVER_REFUSED', outcome: 'refused' }
+}
 
 /** @param {string} address */
 export const clusterUnsupported = (address) => /** @type {FreshetError & { outcome: Outcome }} */ (new FreshetError('CLUSTER_UNSUPPORTED',
-  `the server at ${address} runs as a node of a cluster (cluster-enabled yes), which Freshet does not support yet; use a primary with ` +
-  'replicas outside a cluster (cluster-enabled no)', { outcome: 'refused' }))
+  `the server at ${address} runs as a node of a cluster (cluster-enabled yes), which only feeds support yet; for systems such as ` +
+  'auctions use a primary with replicas outside a cluster (cluster-enabled no)', { outcome: 'refused' }))
 
 /** @param {string} address */
 export const sentinelUnsupported = (address) => new FreshetError('SENTINEL_UNSUPPORTED', `the server at ${address} is a Sentinel, which ` +
@@ -75,14 +83,15 @@ function publicWhyOf (text) {
 /**
  * @param {Error} error an error reply
  * @param {string} address
+ * @param {{ isOfCluster?: boolean }} [node] whether the node was opened as one of a cluster
  * @returns {FreshetError & { outcome: Outcome }}
  */
-export function fromReply (error, address) {
+export function fromReply (error, address, { isOfCluster = false } = {}) {
   if (error instanceof FreshetError) return /** @type {any} */ (error)
   const reason = error.message.replace(EXEC_REFUSED, '')
   const word = WORDED_AS_ERR.find(([pattern]) => pattern.test(reason))?.[1] ?? /^[A-Z]+/.exec(reason)?.[0] ?? ''
-  if (OF_CLUSTERS.includes(word)) return clusterUnsupported(address)
-  const { code, outcome } = KNOWN[word] ?? { code: 'SERVER_REFUSED', outcome: 'refused' }
+  if (Object.hasOwn(OF_CLUSTERS, word) && !isOfCluster) return clusterUnsupported(address)
+  const { code, outcome } = OF_CLUSTERS[word] ?? KNOWN[word] ?? { code: 'SERVER_REFUSED', outcome: 'refused' }
   const text = error.message.replace(/,? with args beginning with.*$/s, '')
   const details = { outcome, reply: word, ...(outcome === 'forbidden' && { publicWhy: publicWhyOf(reason) }) }
   return /** @type {any} */ (new FreshetError(code, `the server at ${address} answered: ${text}`, details))

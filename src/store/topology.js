@@ -15,6 +15,7 @@ import { createLagClock } from './lag.js'
 import { createLink } from './link.js'
 import { expectStillPrimary, nodeInfo, replicaUrls as urlsOfReplicas } from './nodes.js'
 import { createPrimaryContact } from './primary-contact.js'
+import { addressesOf } from './slot-map.js'
 
 const POLL_MS = 100
 /** of a round, for slow nodes */
@@ -31,10 +32,10 @@ const RETURN_AT_MS = 200
 
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, name: string, deadlineMs: number, log: import('pino').Logger,
- *   onPolled: () => void }} options `replicaUrls` null = those that the primary names
+ *   map?: import('./slot-map.js').SlotMap, onPolled: () => void }} options `replicaUrls` null = those that the primary names
  */
-export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log, onPolled }) {
-  const nodeAt = (/** @type {Node['role']} */ role, /** @type {string} */ url) => createNode(role, url, { name, deadlineMs, log })
+export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log, map, onPolled }) {
+  const nodeAt = (/** @type {Node['role']} */ role, /** @type {string} */ url) => createNode(role, url, { name, deadlineMs, log, map })
   const primary = nodeAt('primary', primaryUrl)
   /** @type {Map<string, Node>} */
   const replicas = new Map((replicaUrls ?? []).map((url) => [url, nodeAt('replica', url)]))
@@ -71,6 +72,7 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
   /** @param {Connection} connection to a demoted primary: its address may lead to another node now */
   function lookElsewhere (connection) {
     primary.state = NOT_PRIMARY
+    map?.failed(connection.url)
     if (lookedMs === null) log.warn({ node: connection.address }, 'the address of the primary leads to a replica, looking for the primary')
     else if (performance.now() - lookedMs < LOOK_AGAIN_MS) return
     lookedMs = performance.now()
@@ -204,7 +206,8 @@ function leaveOrReturn (node, log) {
 export function createRoutes ({ primaryUrl, name, deadlineMs, onError }) {
   /** @type {WeakMap<Connection, string>} */
   const replicationIds = new WeakMap()
-  const link = createLink(primaryUrl, {
+  const [address] = addressesOf(primaryUrl)
+  const link = createLink(address, {
     name,
     deadlineMs,
     onError,
@@ -219,7 +222,7 @@ export function createRoutes ({ primaryUrl, name, deadlineMs, onError }) {
     route () {
       const { connection, lastError } = link
       if (connection) return { connection, replicationId: /** @type {string} */ (replicationIds.get(connection)) }
-      throw lastError ?? new FreshetError('SERVER_UNREACHABLE', `not connected to the primary at ${new URL(primaryUrl).host} yet`)
+      throw lastError ?? new FreshetError('SERVER_UNREACHABLE', `not connected to the primary at ${new URL(address).host} yet`)
     },
     close: link.close
   }

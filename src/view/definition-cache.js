@@ -1,6 +1,6 @@
 /** The definitions of feeds, each read again from a node after half a second. */
 import { FreshetError } from '../errors.js'
-import { readDefinition } from '../feeds/index.js'
+import { isSpread, readDefinition } from '../feeds/index.js'
 import { layoutOf } from '../layouts/index.js'
 
 const MAX_AGE_MS = 500
@@ -16,7 +16,7 @@ export function createDefinitionCache ({ keyPrefix, now, knownOf }) {
   const cache = new Map()
 
   /**
-   * @param {import('../store/index.js').Connection} connection @param {string} feed @returns {Promise<Definition>}
+   * @param {import('../store/index.js').Router} connection @param {string} feed @returns {Promise<Definition>}
    * @throws {FreshetError} FEED_UNKNOWN, FEED_DEFINITION_DIFFERS
    */
   return async (connection, feed) => {
@@ -29,7 +29,7 @@ export function createDefinitionCache ({ keyPrefix, now, knownOf }) {
       throw error
     })
     const { format } = layoutOf(definition.layout)
-    if (definition.format !== format) {
+    if (definition.format !== format && !isSpread(definition.format)) {
       throw new FreshetError('FEED_DEFINITION_DIFFERS', `feed ${feed} is stored in format ${definition.format} of layout ` +
         `${definition.layout}; this version reads format ${format}; use the version that wrote it, or drop the feed`)
     }

@@ -1,11 +1,11 @@
 /**
- * Follows a feed whose layout keeps a log, and puts what it reads into the stores of a view.
+ * Follows one partition of a feed whose layout keeps a log, and puts what it reads into its store of a view.
  *
  *     trimmed | not read yet  <- history, newest first |  read  | -> newer entries, as they come
  *             |               oldest                newest      |
  *
  * Newer entries are read with a blocking XREAD (log-newer.js); the next one is sent before its reply's entries go into the
- * stores. At the same time history is read backwards (log-history.js) until nothing older can be live. Then the view is
+ * store. At the same time history is read backwards (log-history.js) until nothing older can be live. Then the view is
  * complete.
  *
  * A reply is as of the time its command was sent, if it had all there was. One that reached its size limit may not have, so a
@@ -35,33 +35,31 @@ const UNKNOWN_LAG_MS = 1000
 /** @typedef {import('./follower.js').Options} Options */
 
 /**
- * @param {{ log: import('../layouts/index.js').Log, key: (partition: number) => (part: string) => string,
- *   stores: import('./partitioned-store.js').Store[], retention: Retention, now: () => number,
- *   onSkipped: (reason: string, error?: Error) => void, onRebuilt: (why: string) => void }} parts
+ * @param {{ log: import('../layouts/index.js').Log, key: (part: string) => string, partitions: number,
+ *   store: import('./partitioned-store.js').Store, retention: Retention, now: () => number,
+ *   onSkipped: (reason: string, error?: Error) => void, onRebuilt: (why: string) => void }} parts of one partition of so many
  */
-export function createLogFeed ({ log, key, stores, retention: given, now, onSkipped, onRebuilt }) {
+export function createLogFeed ({ log, key, partitions, store, retention: given, now, onSkipped, onRebuilt }) {
   let retention = given
   let asOf = 0
-  const parts = stores.map((store, partition) => newPart(log, key(partition), store))
+  const part = newPart(log, key, store)
   const rounds = createRoundWaiters()
-  const size = createReplySize(stores.length)
+  const size = createReplySize(partitions)
   const intake = createLogIntake({ log, onSkipped })
-  const newer = createLogNewer({ log, parts, size, intake, now })
-  const older = createLogHistory({ parts, size, intake, retention: () => retention, now })
+  const newer = createLogNewer({ log, part, size, intake, now })
+  const older = createLogHistory({ part, size, intake, retention: () => retention, now })
 
-  /** Brings the stores to a time. @param {number} nowMs */
-  function settle (nowMs) {
-    for (const { store, arrival } of parts) store.advance(nowMs, arrival)
-  }
+  /** Brings the store to a time. @param {number} nowMs */
+  const settle = (nowMs) => store.advance(nowMs, part.arrival)
 
-  /** @param {Connection} connection @param {number} partition */
-  async function recover (connection, partition) {
+  /** @param {Connection} connection */
+  async function recover (connection) {
     settle(now())
-    if (await recoverPart(connection, log, parts[partition])) onRebuilt('the next entries of the log were trimmed, or it is another log')
+    if (await recoverPart(connection, log, part)) onRebuilt('the next entries of the log were trimmed, or it is another log')
   }
 
   function reset () {
-    for (const part of parts) Object.assign(part, { entryId: null, history: null }).store.clear()
+    Object.assign(part, { entryId: null, history: null }).store.clear()
     onRebuilt('entries that were read could not be stored')
   }
 
@@ -76,39 +74,34 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onSkip
     /** When the last read was sent, ms since 1970. */
     get asOf () { return asOf },
     /** Whether everything that is live has been read. */
-    get isComplete () { return asOf > 0 && parts.every(({ entryId, history }) => entryId !== null && history === null) },
+    get isComplete () { return asOf > 0 && part.entryId !== null && part.history === null },
 
     settle,
 
     /**
-     * By partition, the entry up to which the store has everything, and since when there was none behind it.
+     * The entry up to which the store has everything, and since when there was none behind it.
      * @param {number | null} lagMs of the node; null = unknown
-     * @returns {import('../item/index.js').LogPosition}
+     * @returns {{ readMs: number, offset: import('../item/index.js').LogOffset }}
      */
-    position: (lagMs) => ({
-      readMs: Math.max(0, Math.floor(asOf - (lagMs ?? UNKNOWN_LAG_MS))),
-      offsets: parts.map(({ taken }) => {
-        const [ms, n] = taken.split('-').map(Number)
-        return { ms, n, versions: 0, isEnd: true }
-      })
-    }),
+    position (lagMs) {
+      const [ms, n] = part.taken.split('-').map(Number)
+      return { readMs: Math.max(0, Math.floor(asOf - (lagMs ?? UNKNOWN_LAG_MS))), offset: { ms, n, versions: 0, isEnd: true } }
+    },
 
-    /** Resolves when the stores have what a node has now. @param {Connection} connection to the node */
-    async caughtUp (connection) {
-      const newest = await Promise.all(parts.map(({ name }) => newestEntryId(connection, name)))
-      while (parts.some(({ taken }, partition) => compareEntryIds(taken, newest[partition]) < 0)) await rounds.next()
+    /** Resolves when the store has what a node has now. @param {import('../store/index.js').Router} node */
+    async caughtUp (node) {
+      const newest = await newestEntryId(node, part.name)
+      while (compareEntryIds(part.taken, newest) < 0) await rounds.next()
     },
 
     /** @param {Retention} changed */
     setRetention (changed) {
       const isMore = isWider(retention.windowMs, changed.windowMs) || isWider(retention.maxItems, changed.maxItems)
       retention = changed
-      for (const part of parts) {
-        part.store.setRetention(changed)
-        if (!isMore || part.entryId === null || part.taken === BEFORE_FIRST) continue
-        // removed items may be live again
-        part.history = historyBefore(nextEntryId(part.taken), part.arrival, createOrigins())
-      }
+      store.setRetention(changed)
+      if (!isMore || part.entryId === null || part.taken === BEFORE_FIRST) return
+      // removed items may be live again
+      part.history = historyBefore(nextEntryId(part.taken), part.arrival, createOrigins())
     },
 
     /**
@@ -118,8 +111,8 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onSkip
      */
     async follow (connection, options) {
       try {
-        for (const part of parts) if (part.entryId === null) await startPart(connection, log, part)
-        await followLog(connection, options, { log, parts, newer, older, size, now, recover, roundEnded })
+        if (part.entryId === null) await startPart(connection, log, part)
+        await followLog(connection, options, { log, part, newer, older, size, now, recover, roundEnded })
       } catch (error) {
         // not a failure of the connection: entries that were read may not be stored
         if (error.code === undefined) reset()
@@ -132,13 +125,13 @@ export function createLogFeed ({ log, key, stores, retention: given, now, onSkip
 
 /**
  * @param {Connection} connection @param {Options} options
- * @param {{ log: import('../layouts/index.js').Log, parts: import('./log-partition.js').Part[], newer: ReturnType<typeof createLogNewer>,
+ * @param {{ log: import('../layouts/index.js').Log, part: import('./log-partition.js').Part, newer: ReturnType<typeof createLogNewer>,
  *   older: ReturnType<typeof createLogHistory>, size: ReturnType<typeof createReplySize>, now: () => number,
- *   recover: (connection: Connection, partition: number) => Promise<void>,
+ *   recover: (connection: Connection) => Promise<void>,
  *   roundEnded: (askedMs: number, isAll: boolean) => void }} feed
  * @returns {Promise<never>}
  */
-async function followLog (connection, { blockMs, answered }, { log, parts, newer, older, size, now, recover, roundEnded }) {
+async function followLog (connection, { blockMs, answered }, { log, part, newer, older, size, now, recover, roundEnded }) {
   const readNewer = (/** @type {boolean} */ isChecked) =>
     handledLater(newer.read(connection, { blockMs: older.isWanted ? undefined : blockMs, isChecked }))
   const readOlder = () => handledLater(older.read(connection))
@@ -146,10 +139,10 @@ async function followLog (connection, { blockMs, answered }, { log, parts, newer
   let newerReply = readNewer(true)
   let olderReply = readOlder()
   for (;;) {
-    const { found, askedMs, isFull, gaps } = await newerReply
-    if (gaps.length > 0) {
+    const { found, askedMs, isFull, isGap } = await newerReply
+    if (isGap) {
       await olderReply
-      for (const partition of gaps) await recover(connection, partition)
+      await recover(connection)
       // the history that was read is not stored
       older.rewind()
       newerReply = readNewer(true)
@@ -157,17 +150,15 @@ async function followLog (connection, { blockMs, answered }, { log, parts, newer
       continue
     }
     answered()
-    for (const [partition, part] of parts.entries()) {
-      const last = found[partition].at(-1)
-      if (last) Object.assign(part, { entryId: last.entryId, origin: originOf(log, last) })
-    }
+    const last = found.at(-1)
+    if (last) Object.assign(part, { entryId: last.entryId, origin: originOf(log, last) })
     size.adjust(isFull)
     newerReply = readNewer(isFull || now() - askedMs > BEHIND_MS)
     await newer.take(found)
     if (older.isWanted) {
-      const pieces = await olderReply
+      const piece = await olderReply
       olderReply = readOlder()
-      await older.take(pieces)
+      await older.take(piece)
     }
     roundEnded(askedMs, !isFull)
   }

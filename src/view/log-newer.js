@@ -1,17 +1,17 @@
-/** Reads the entries behind the newest one read, in all partitions at once, and puts them into the stores. */
+/** Reads the entries of a partition behind the newest one read, and puts them into its store. */
 import { entriesAfter } from '../layouts/index.js'
 import { hasNewestRead } from './log-partition.js'
 
 /** @typedef {import('../layouts/index.js').LogEntry} LogEntry */
-/** @typedef {{ found: LogEntry[][], askedMs: number, isFull: boolean, gaps: number[] }} Newer by partition; `isFull`: there may be
- *   more; `gaps`: partitions whose log no longer has the newest entry read */
+/** @typedef {{ found: LogEntry[], askedMs: number, isFull: boolean, isGap: boolean }} Newer `isFull`: there may be more; `isGap`: the log
+ *   no longer has the newest entry read */
 
 /**
- * @param {{ log: import('../layouts/index.js').Log, parts: import('./log-partition.js').Part[],
+ * @param {{ log: import('../layouts/index.js').Log, part: import('./log-partition.js').Part,
  *   size: ReturnType<typeof import('./log-reply-size.js').createReplySize>,
  *   intake: ReturnType<typeof import('./log-intake.js').createLogIntake>, now: () => number }} of
  */
-export const createLogNewer = ({ log, parts, size, intake, now }) => ({
+export const createLogNewer = ({ log, part, size, intake, now }) => ({
   /**
    * @param {import('../store/index.js').Connection} connection
    * @param {{ blockMs?: number, isChecked: boolean }} options
@@ -20,26 +20,22 @@ export const createLogNewer = ({ log, parts, size, intake, now }) => ({
   async read (connection, { blockMs, isChecked }) {
     const askedMs = now()
     const count = size.entries()
-    const from = parts.map(({ name, entryId }) => ({ name, after: /** @type {string} */ (entryId) }))
-    const [found, ...intact] = await Promise.all([
-      entriesAfter(connection, from, { count, blockMs }),
+    const [[found], isIntact] = await Promise.all([
+      entriesAfter(connection, [{ name: part.name, after: /** @type {string} */ (part.entryId) }], { count, blockMs }),
       // sent behind it on the same connection, so executed after it
-      ...(isChecked ? parts.map((part) => hasNewestRead(connection, log, part)) : [])
+      isChecked ? hasNewestRead(connection, log, part) : true
     ])
-    const gaps = intact.flatMap((isIntact, partition) => isIntact ? [] : [partition])
-    return { found, askedMs, isFull: found.some((entries) => entries.length === count), gaps }
+    return { found, askedMs, isFull: found.length === count, isGap: !isIntact }
   },
 
-  /** @param {LogEntry[][]} found by partition */
+  /** @param {LogEntry[]} found */
   async take (found) {
-    for (const [partition, part] of parts.entries()) {
-      for (const entry of found[partition]) {
-        const count = intake.take(part.store, entry, part.origins, () => part.arrival + 1)
-        part.arrival += count
-        part.taken = entry.entryId
-        if (intake.isOver(count)) await intake.yieldLoop()
-      }
-      size.learn(found[partition])
+    for (const entry of found) {
+      const count = intake.take(part.store, entry, part.origins, () => part.arrival + 1)
+      part.arrival += count
+      part.taken = entry.entryId
+      if (intake.isOver(count)) await intake.yieldLoop()
     }
+    size.learn(found)
   }
 })

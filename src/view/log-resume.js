@@ -10,7 +10,7 @@
  * @typedef {{ found: LogEntry[][], isSure: boolean[], count: number, log: Log }} Read by partition. `isSure`: there is no gap;
  *   `count`: the limit of each partition
  * @typedef {import('../feeds/index.js').Definition} Definition
- * @typedef {import('../store/index.js').Connection} Connection
+ * @typedef {import('../store/index.js').Router} Connection
  * @typedef {import('../layouts/index.js').LogEntry} LogEntry
  * @typedef {import('../layouts/index.js').Log} Log
  */

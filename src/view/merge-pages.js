@@ -32,7 +32,7 @@ export const shrinkOnLoss = (size, piece, at) => (error) => {
 }
 
 /**
- * @param {import('../store/index.js').Connection} connection
+ * @param {import('../store/index.js').Router} connection
  * @param {{ definition: import('../feeds/index.js').Definition, keyPrefix: string, size: ReadSize, nowMs: number }} of
  * @param {{ limit: number, sinceMs: number | null, after: Place | null, maxBytes: number, scan: unknown[] }} question
  * @returns {Promise<{ items: Item[], next: Place | null, scan: unknown[] }>}
@@ -41,7 +41,7 @@ export async function mergePages (connection, { definition, keyPrefix, size, now
   const layout = layoutOf(definition.layout)
   /** @type {Source[]} */
   const sources = Array.from({ length: definition.partitions }, (_, partition) => ({
-    key: partitionKey(keyPrefix, definition.feed, partition), after, scan: scan[partition], waiting: [], isDone: false
+    key: partitionKey(keyPrefix, definition, partition), after, scan: scan[partition], waiting: [], isDone: false
   }))
   // ids spread evenly over partitions
   const share = limit / sources.length

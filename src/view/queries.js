@@ -1,10 +1,11 @@
 /**
- * Answers queries about feeds by asking a node each time. One node answers a whole query; when its connection is lost in
- * between, another node is tried once.
+ * Answers queries about feeds by asking nodes each time, one for each primary that has partitions of the feed. When a connection is
+ * lost in between, another node is tried once.
  */
 import { listDefinitions, partitionKey } from '../feeds/index.js'
 import { partitionOf } from '../item/index.js'
 import { createReadSize, layoutOf, MAX_READ } from '../layouts/index.js'
+import { createReads } from '../store/index.js'
 import { createDefinitionCache } from './definition-cache.js'
 import { bytesOf, mergePages, shrinkOnLoss } from './merge-pages.js'
 
@@ -16,11 +17,12 @@ export const MAX_BYTES = 16 * 1024 * 1024
 /** @typedef {import('../layouts/index.js').Log} Log */
 /** @typedef {import('../layouts/index.js').ReadSize} ReadSize */
 /** @typedef {import('../feeds/index.js').Definition} Definition */
-/** @typedef {import('../store/index.js').Connection} Connection */
+/** @typedef {import('../store/index.js').Router} Connection */
+/** @typedef {ReturnType<typeof createReads>} Reads */
 /** @typedef {ReturnType<typeof createQueries>} Queries */
 
 /**
- * @param {{ deployment: import('../store/index.js').Deployment, keyPrefix: string, now: () => number,
+ * @param {{ deployment: import('../store/index.js').Readable, keyPrefix: string, now: () => number,
  *   definitionOf?: (feed: string) => Definition | null }} parts `now`: the reader's clock, ms; `definitionOf`: the definition of a
  *   feed that the caller opened, which a replica may not have yet
  */
@@ -28,8 +30,8 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
   const onNode = createOnNode(deployment, now)
   const definitionOf = createDefinitionCache({ keyPrefix, now, knownOf })
   const sizeOf = createSizes()
-  const keysOf = (/** @type {Definition} */ { feed, partitions }) =>
-    Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, feed, partition))
+  const keysOf = (/** @type {Definition} */ definition) =>
+    Array.from({ length: definition.partitions }, (_, partition) => partitionKey(keyPrefix, definition, partition))
 
   return {
     /** Of all feeds that can be read. @returns {Promise<Definition[]>} */
@@ -40,10 +42,10 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
 
     /**
      * @param {string} feed
-     * @param {{ limit: number, sinceMs?: number | null, after?: Place | null, maxBytes?: number, node?: Connection,
+     * @param {{ limit: number, sinceMs?: number | null, after?: Place | null, maxBytes?: number, node?: Reads,
      *   scan?: unknown[] }} question
      *   a page ends early when ids and values reach `maxBytes`; `next` then starts the next page. `node`: that answered the
-     *   page before; the pages of one listing come from one node while it lives. `scan`: of the page before, from which some
+     *   page before; the pages of one listing come from the same nodes while they live. `scan`: of the page before, from which some
      *   layouts resume
      */
     latest: (feed, { limit, sinceMs = null, after = null, maxBytes = MAX_BYTES, node, scan = [] }) => onNode(async (connection) => {
@@ -61,11 +63,11 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
     /**
      * Versions of one partition by event time, oldest first (layouts/index.js).
      * @param {string} feed @param {number} partition
-     * @param {{ after: Place | null, sinceMs: number, limit: number, known: (version: Place) => boolean, node?: Connection }} question
+     * @param {{ after: Place | null, sinceMs: number, limit: number, known: (version: Place) => boolean, node?: Reads }} question
      */
     tail: (feed, partition, { node, ...question }) => onNode(async (connection) => {
       const definition = await definitionOf(connection, feed)
-      const key = partitionKey(keyPrefix, feed, partition)
+      const key = partitionKey(keyPrefix, definition, partition)
       return layoutOf(definition.layout).tail(connection, key, { ...question, retention: definition, nowMs: now() })
     }, node),
 
@@ -75,7 +77,7 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
      * @param {string} feed
      * @param {(connection: Connection, of: { definition: Definition, log: Log, keys: ((part: string) => string)[] }) => Promise<T>} read
      *   `keys`: by partition; empty when the feed has another layout now
-     * @param {Connection} [node]
+     * @param {Reads} [node]
      */
     ofLog: (feed, read, node) => onNode(async (connection) => {
       const definition = await definitionOf(connection, feed)
@@ -108,24 +110,25 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
 /** It is named, but answers go on. @param {number} ms @returns {string[]} */
 const unconfirmed = (ms) => ms > 0 ? [`PRIMARY_UNCONFIRMED: no contact with the primary for ${(ms / 1000).toFixed(1)} s`] : []
 
-/** @param {import('../store/index.js').Deployment} deployment @param {() => number} now */
+/** @param {import('../store/index.js').Readable} deployment @param {() => number} now */
 function createOnNode (deployment, now) {
   /**
    * @template T
    * @param {(connection: Connection) => Promise<T>} read
-   * @param {Connection} [prefer]
-   * @returns {Promise<T & { asOf: number, lagMs: number | null, node: Connection }>}
+   * @param {Reads} [prefer]
+   * @returns {Promise<T & { asOf: number, lagMs: number | null, node: Reads }>}
    */
   return async (read, prefer) => {
-    const first = deployment.pick({ prefer })
-    const asOf = deployment.confirmedAt(now())
+    const first = createReads(deployment, { prefer })
+    const answer = async (/** @type {Reads} */ node) => {
+      const asOf = deployment.confirmedAt(now())
+      return { ...await read(node.router), asOf, lagMs: node.lagMs, node }
+    }
     try {
-      return { ...await read(first.connection), asOf, lagMs: first.lagMs, node: first.connection }
+      return await answer(first)
     } catch (error) {
-      if (error.code !== 'SERVER_LOST') throw error
-      const second = deployment.pick({ but: first.connection })
-      const asOfSecond = deployment.confirmedAt(now())
-      return { ...await read(second.connection), asOf: asOfSecond, lagMs: second.lagMs, node: second.connection }
+      if (first.lost === undefined) throw error
+      return answer(createReads(deployment, { prefer: first, but: first }))
     }
   }
 }

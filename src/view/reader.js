@@ -1,7 +1,7 @@
 /**
  * Opens feeds for reading: the nodes of a deployment, and queries to them.
  */
-import { createDeployment } from '../store/index.js'
+import { createServers } from '../store/index.js'
 import { createQueries } from './queries.js'
 import { createViews } from './views.js'
 
@@ -27,7 +27,7 @@ export async function openQueries (options, { discover = false, maxStaleMs = 0, 
   const {
     redisUrl, replicaUrl, keyPrefix, now = Date.now, definitionOf, written, views: mode, maxViewItems, maxViewBytes, ...rest
   } = options
-  const deployment = createDeployment({ ...rest, primaryUrl: redisUrl, replicaUrls: replicaUrl })
+  const deployment = createServers({ ...rest, redisUrl, replicaUrls: replicaUrl })
   try {
     await deployment.ready
   } catch (error) {

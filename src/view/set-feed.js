@@ -1,6 +1,6 @@
 /**
- * Follows a feed whose layout does not keep the order of arrival, by polling a node, and puts what it reads into the stores of
- * a view. A round reads what came to each partition (set-partition.js). Reading takes at most half of the time.
+ * Follows one partition of a feed whose layout does not keep the order of arrival, by polling a node, and puts what it reads into its
+ * store of a view. A round reads what came (set-partition.js). Reading takes at most half of the time.
  *
  * Nodes of one replication history have the same items sooner or later. A node that is behind the view gets a second to catch
  * up, because what it does not have yet would look removed. A node of another history may lack items for good, so the view is
@@ -21,23 +21,20 @@ const CATCH_UP_LOOK_MS = 20
 /** @typedef {ReturnType<typeof createSetPartition>} SetPartition */
 
 /**
- * @param {{ layout: import('../layouts/index.js').Layout, key: (partition: number) => (part: string) => string,
- *   stores: import('./partitioned-store.js').Store[], retention: Retention, now: () => number, onRebuilt: (why: string) => void }} parts
+ * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string,
+ *   store: import('./partitioned-store.js').Store, retention: Retention, now: () => number, onRebuilt: (why: string) => void }} parts
  */
-export function createSetFeed ({ layout, key, stores, retention: given, now, onRebuilt }) {
+export function createSetFeed ({ layout, key, store, retention: given, now, onRebuilt }) {
   let retention = given
   let asOf = 0
   const rounds = createRoundWaiters()
   let rest = new AbortController()
   /** replication id of the nodes of earlier sessions */
   let history = ''
-  const parts = stores.map((store, partition) =>
-    createSetPartition({ layout, key: key(partition), store, now, retention: () => retention }))
+  const part = createSetPartition({ layout, key, store, now, retention: () => retention })
 
   /** @param {number} nowMs */
-  function settle (nowMs) {
-    for (const store of stores) store.advance(nowMs, 0)
-  }
+  const settle = (nowMs) => store.advance(nowMs, 0)
 
   /** @param {Connection} connection */
   async function checkHistory (connection) {
@@ -45,7 +42,7 @@ export function createSetFeed ({ layout, key, stores, retention: given, now, onR
     const isAnother = history !== '' && found !== history
     history = found
     if (!isAnother) return
-    for (const part of parts) part.reset()
+    part.reset()
     onRebuilt('the node has another replication history')
   }
 
@@ -55,31 +52,29 @@ export function createSetFeed ({ layout, key, stores, retention: given, now, onR
     const end = rounds.begin()
     let isWhole = false
     try {
-      await Promise.all(parts.map((part) => part.round(connection, { isThorough })))
+      await part.round(connection, { isThorough })
       isWhole = true
     } finally {
       end(isWhole)
     }
   }
 
-  const isComplete = () => parts.every((part) => part.isComplete)
-
   return {
     /** When the last round began, ms since 1970. */
     get asOf () { return asOf },
     /** Whether everything that is live has been read. */
-    get isComplete () { return asOf > 0 && isComplete() },
+    get isComplete () { return asOf > 0 && part.isComplete },
     settle,
 
-    /** The newest event time read, by partition. @returns {number[]} */
-    times: () => parts.map(({ newestMs }) => newestMs),
+    /** The newest event time read. @returns {number} */
+    position: () => part.newestMs,
 
     /** @param {Retention} changed */
     setRetention (changed) {
       retention = changed
-      for (const store of stores) store.setRetention({ windowMs: changed.windowMs, maxItems: 0 })
+      store.setRetention({ windowMs: changed.windowMs, maxItems: 0 })
       // removed items may be live again
-      for (const part of parts) part.refill()
+      part.refill()
     },
 
     /**
@@ -89,7 +84,7 @@ export function createSetFeed ({ layout, key, stores, retention: given, now, onR
      */
     async follow (connection, { answered }) {
       await checkHistory(connection)
-      await waitUntilCaughtUp(connection, parts)
+      await waitUntilCaughtUp(connection, part)
       for (;;) {
         const begunMs = performance.now()
         const askedMs = now()
@@ -97,13 +92,13 @@ export function createSetFeed ({ layout, key, stores, retention: given, now, onR
         answered()
         asOf = askedMs
         settle(now())
-        if (rounds.isAwaited || !isComplete()) continue
+        if (rounds.isAwaited || !part.isComplete) continue
         await sleep(Math.max(ROUND_MS, performance.now() - begunMs), undefined, { signal: rest.signal }).catch(() => {})
         rest = new AbortController()
       }
     },
 
-    /** Resolves when the stores have what the node has now. */
+    /** Resolves when the store has what the node has now. */
     async caughtUp () {
       const next = rounds.next()
       rest.abort()
@@ -113,13 +108,12 @@ export function createSetFeed ({ layout, key, stores, retention: given, now, onR
 }
 
 /**
- * Waits, for a while, until a node has the newest item of each partition. That item may have been removed.
+ * Waits, for a while, until a node has the newest item of the partition. That item may have been removed.
  * @param {Connection} connection
- * @param {SetPartition[]} parts
+ * @param {SetPartition} part
  */
-async function waitUntilCaughtUp (connection, parts) {
+async function waitUntilCaughtUp (connection, part) {
   for (const untilMs = performance.now() + CATCH_UP_MS; performance.now() < untilMs; await sleep(CATCH_UP_LOOK_MS)) {
-    const isThere = await Promise.all(parts.map((part) => part.hasNewest(connection)))
-    if (isThere.every(Boolean)) return
+    if (await part.hasNewest(connection)) return
   }
 }

@@ -35,7 +35,7 @@ export async function * subscribeToLog (queries, definition, { from, signal, pol
   const position = typeof from === 'string' ? decodeOffsets(feed, from, partitions) : null
   if (typeof from === 'string') checkCreation(definition, from)
   let readMs = position?.readMs ?? Math.max(0, now() - UNKNOWN_LAG_MS)
-  /** @type {import('../store/index.js').Connection | undefined} */
+  /** @type {import('./queries.js').Reads | undefined} */
   let node
 
   const begun = await retry(() => queries.ofLog(feed, async (connection, { log, keys }) => {

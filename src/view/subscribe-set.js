@@ -78,7 +78,7 @@ function createFollowed ({ queries, feed, partition, newestMs, overlapMs, now })
   /** everything of this time and older was passed on, except late items */
   let passedMs = newestMs
   let forgetAt = REMEMBERED
-  /** @type {import('../store/index.js').Connection | undefined} */
+  /** @type {import('./queries.js').Reads | undefined} */
   let node
 
   /** @param {Place} version */

@@ -11,6 +11,7 @@
  * @typedef {ReturnType<typeof createUsability>} UsabilityOf
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createReads } from '../store/index.js'
 import { BEHIND_MS } from './view.js'
 
 /** how long a query waits for a view that it opened */
@@ -87,7 +88,7 @@ export function createViewLookup ({ registry: { held, follow, note, signal }, qu
     if (count === one.hasWritten) return true
     const late = new AbortController()
     // without a node to compare with, the query goes to a node and fails there
-    const caughtUp = (async () => one.view.caughtUp(deployment.pick().connection))().then(() => true, () => false)
+    const caughtUp = (async () => one.view.caughtUp(createReads(deployment).router))().then(() => true, () => false)
     const timeout = sleep(CATCH_UP_WITHIN_MS, false, { signal: late.signal }).catch(() => false)
     const isCaughtUp = await Promise.race([caughtUp, timeout]).finally(() => late.abort())
     if (isCaughtUp) one.hasWritten = Math.max(one.hasWritten, count)

@@ -17,6 +17,7 @@
  * @typedef {ReturnType<typeof createViewRegistry>} Registry
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isSpread } from '../feeds/index.js'
 import { layoutNames, layoutOf } from '../layouts/index.js'
 import { DUPLICATE, SKIP_REASONS } from './log-intake.js'
 import { createView } from './view.js'
@@ -29,7 +30,8 @@ const IDLE_MS = 60_000
 export const isExactPerRequest = (layout) => Object.values(layoutOf(layout).describe().withoutView).every((promise) => promise === 'exact')
 
 /** Whether this version can read a feed. @param {Definition} definition */
-const isReadable = ({ layout, format }) => layoutNames().some((name) => name === layout) && layoutOf(layout).format === format
+const isReadable = ({ layout, format }) =>
+  layoutNames().some((name) => name === layout) && (layoutOf(layout).format === format || isSpread(format))
 
 /** Whether queries need a view of the feed. @param {'auto' | 'all' | 'none'} mode @param {Definition} definition */
 const needsView = (mode, definition) =>
@@ -44,7 +46,7 @@ function noteComplete (one, log) {
 }
 
 /**
- * @param {{ queries: import('./queries.js').Queries, deployment: import('../store/index.js').Deployment,
+ * @param {{ queries: import('./queries.js').Queries, deployment: import('../store/index.js').Readable,
  *   keyPrefix: string, now: () => number,
  *   log: import('pino').Logger, mode: 'auto' | 'all' | 'none', boundItems: number, boundBytes: number, discover: boolean,
  *   written: () => number, idleMs?: number }} options as of createViews (views.js)

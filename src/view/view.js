@@ -2,7 +2,10 @@
  * The live items of one feed in memory, updated by following the feed on a node. Answers are immediate, exact, and as of the
  * last time the view had everything that its node had.
  *
- *     node -> follower (own connection) -> log feed | set feed -> stores, one per partition -> answers
+ *     for each partition: node -> follower (own connection) -> log feed | set feed -> store ─┐
+ *                                                                                      answers
+ *
+ * So a partition that moves to another primary, or whose servers are away, delays no other.
  *
  * Items and bytes are bounded. Beyond the bound the oldest items are evicted; answers above the `floor` stay exact.
  */
@@ -38,7 +41,7 @@ const REPORT_EVERY_MS = 10_000
 let views = 0
 
 /**
- * @param {{ definition: Definition, deployment: import('../store/index.js').Deployment, keyPrefix: string, now: () => number,
+ * @param {{ definition: Definition, deployment: import('../store/index.js').Readable, keyPrefix: string, now: () => number,
  *   log: import('pino').Logger, boundItems: number, boundBytes: number, onSkipped: (reason: string) => void,
  *   onRebuilt: () => void }} options
  * @throws {import('../errors.js').FreshetError} FEED_LAYOUT_UNKNOWN
@@ -59,8 +62,7 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
   const store = createPartitionedStore(stores)
   const logSkipped = createReport((facts) => log.warn({ feed: name, ...facts }, 'log entries skipped'))
   const parts = {
-    key: (/** @type {number} */ partition) => partitionKey(keyPrefix, name, partition),
-    stores,
+    partitions,
     retention: definition,
     now,
     onRebuilt (/** @type {string} */ why) {
@@ -73,28 +75,39 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
       logSkipped({ reason, cause: error?.message })
     }
   }
-  const feed = layout.log ? createLogFeed({ ...parts, log: layout.log }) : createSetFeed({ ...parts, layout })
-  const follower = createFollower({ deployment, name: `view-${name}`, isForLog: layout.log !== undefined, log, follow: feed.follow })
-
+  const feeds = stores.map((store, partition) => {
+    const own = { ...parts, key: partitionKey(keyPrefix, definition, partition), store }
+    return layout.log ? createLogFeed({ ...own, log: layout.log }) : createSetFeed({ ...own, layout })
+  })
+  const followers = feeds.map(({ follow }, partition) => createFollower({
+    deployment, key: partitionKey(keyPrefix, definition, partition)(''), name: `view-${name}`, isForLog: layout.log !== undefined, log, follow
+  }))
+  const asOf = () => Math.min(...feeds.map((feed) => feed.asOf))
+  const lagMs = () => followers.reduce((/** @type {number | null} */ most, { lagMs }) => most === null || lagMs === null
+    ? null
+    : Math.max(most, lagMs), 0)
   return {
     ...createViewAnswers({ store, feed: name, boundItems, boundBytes, now }),
     get definition () { return definition },
     /** Whether it has read everything that is live. */
-    get isComplete () { return feed.isComplete },
+    get isComplete () { return feeds.every((feed) => feed.isComplete) },
     /** When it last had everything that its node had, ms since 1970. */
-    get asOf () { return feed.asOf },
+    get asOf () { return asOf() },
     /** The same, or earlier while the primary is not confirmed. */
-    get confirmedMs () { return Math.min(feed.asOf, deployment.confirmedAt(now())) },
-    /** of its node; null = unknown */
-    get lagMs () { return follower.lagMs },
+    get confirmedMs () { return Math.min(asOf(), deployment.confirmedAt(now())) },
+    /** of the node that is furthest behind; null = one is unknown */
+    get lagMs () { return lagMs() },
     get floor () { return store.stats().floor },
     /** Why the feed is not followed, in public words. @returns {string | null} */
-    get failure () { return follower.lastError && publicReason(follower.lastError) },
+    get failure () {
+      const error = followers.find(({ lastError }) => lastError !== null)?.lastError
+      return error ? publicReason(error) : null
+    },
     stats: () => store.stats(),
 
     /** @returns {string} equal = the same content */
     revision () {
-      feed.settle(now())
+      for (const feed of feeds) feed.settle(now())
       return `${number}-${store.revision()}`
     },
 
@@ -110,12 +123,17 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
     },
 
     /** The position from which a subscription misses nothing that came after this view's content. @returns {string} */
-    position: () => 'position' in feed
-      ? encodeOffsets(name, feed.position(follower.lagMs), createdMsOf(definition))
-      : encodeTimes(name, feed.times(), createdMsOf(definition)),
+    position () {
+      const positions = feeds.map((feed) => feed.position(lagMs()))
+      const createdMs = createdMsOf(definition)
+      if (!layout.log) return encodeTimes(name, /** @type {number[]} */ (positions), createdMs)
+      const offsets = /** @type {{ readMs: number, offset: import('../item/index.js').LogOffset }[]} */ (positions)
+      return encodeOffsets(name,
+        { readMs: Math.min(...offsets.map(({ readMs }) => readMs)), offsets: offsets.map(({ offset }) => offset) }, createdMs)
+    },
 
-    /** Resolves when the view has what a node has now. @param {import('../store/index.js').Connection} connection to the node */
-    caughtUp: (connection) => feed.caughtUp(connection),
+    /** Resolves when the view has what nodes have now. @param {import('../store/index.js').Router} nodes */
+    caughtUp: (nodes) => Promise.all(feeds.map((feed) => feed.caughtUp(nodes))),
 
     /** Whether the view can continue with that definition. @param {Definition} other */
     isOf: (other) => (/** @type {const} */ (['layout', 'partitions', 'format', 'createdAt']))
@@ -125,10 +143,10 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
     setDefinition (changed) {
       const { windowMs, maxItems } = definition
       definition = changed
-      if (changed.windowMs !== windowMs || changed.maxItems !== maxItems) feed.setRetention(changed)
+      if (changed.windowMs !== windowMs || changed.maxItems !== maxItems) for (const feed of feeds) feed.setRetention(changed)
     },
 
-    close: () => follower.close()
+    close: () => Promise.all(followers.map((follower) => follower.close()))
   }
 }
 

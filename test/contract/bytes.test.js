@@ -5,7 +5,7 @@
  * A process of its own: the stamps of a process never go back (src/layouts/values-batch.js), and these bytes have one of 2023.
  */
 import t from 'tap'
-import { partitionKey } from '../../src/feeds/keys.js'
+import { onlyKey, partitionKey } from '../../src/feeds/keys.js'
 import { readMember } from '../../src/item/member.js'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
 import { createOrigin } from '../../src/layouts/log-origin.js'
@@ -18,7 +18,7 @@ const MAX_WORDS = 3999
 
 const { createBatch } = layoutOf('ids')
 const dialect = { msetex: true, sha: (/** @type {string} */ name) => readScript(name).sha }
-const key = partitionKey('fr:', 'latest', 0)
+const key = onlyKey('fr:', 'latest')
 const ITEMS = [item('bus-7', 1_700_000_000_123, 0, 'hi'), item('é', 1_700_000_000_123, 1, ''), item('old', 7, 4095, '\r\n')]
 const HEADS = ['018bcfe5687b0000', '018bcfe5687b0010', '000000000007fff0'].map((hex) => Buffer.from(hex, 'hex').toString('latin1'))
 
@@ -76,8 +76,8 @@ t.test('on servers without MSETEX', async (t) => {
 t.test('with late: newest', async (t) => {
   const { bytes, replies } = encode({ ttlMs: 125_000, late: 'newest' }, ITEMS)
   t.same(commandsIn(bytes), [
-    ['EVALSHA', readScript('append-newest').sha, '2', 'fr:{latest:0}:ids', 'fr:{latest:0}:deletions', '3', '125000', '125000', '1', '0',
-      keyOf('bus-7'), HEADS[0] + 'hi', keyOf('é'), HEADS[1], keyOf('old'), HEADS[2] + '\r\n', 'PX', '125000', ...SCORES]
+    ['EVALSHA', readScript('append-newest').sha, '5', 'fr:{latest:0}:ids', 'fr:{latest:0}:deletions', keyOf('bus-7'), keyOf('é'), keyOf('old'),
+      '3', '125000', '125000', '1', '0', HEADS[0] + 'hi', HEADS[1], HEADS[2] + '\r\n', 'PX', '125000', ...SCORES]
   ])
   t.equal(replies, 1)
 })
@@ -129,7 +129,7 @@ t.test('with deletions and no age limit, a tombstone expires after a day', async
   t.equal(separate.replies, 9)
   const script = encode({ late: 'newest' }, REMOVALS.slice(0, 1))
   t.same(commandsIn(script.bytes).map((words) => words.slice(0, 1)), [['MULTI'], ['EVALSHA'], ['XADD'], ['EXEC']])
-  t.same(commandsIn(script.bytes)[1].slice(5), ['1', '0', DAY_MS, '1', '1', keyOf('b'), REMOVED[0], '7', 'b'])
+  t.same(commandsIn(script.bytes)[1].slice(5), [keyOf('b'), '1', '0', DAY_MS, '1', '1', REMOVED[0], '7', 'b'])
   t.equal(script.replies, 4)
 })
 
@@ -261,7 +261,7 @@ t.test('a batch copies ids and values', async (t) => {
 })
 
 t.test('full batches under the longest names fit a request of every server', async (t) => {
-  const longest = partitionKey('p'.repeat(32), 'f'.repeat(64), 1023)
+  const longest = partitionKey('p'.repeat(32), { feed: 'f'.repeat(64), partitions: 1024, format: 2 }, 1023)
   for (const options of [{}, { ttlMs: 2 ** 41 }, { ttlMs: 2 ** 41, late: /** @type {const} */ ('newest') },
     { ttlMs: 2 ** 41, dialect: { ...dialect, msetex: false } }]) {
     for (const { createBatch, describe } of layoutNames().map(layoutOf)) {

@@ -2,14 +2,14 @@
  * What a batch of a log looks like on the wire, byte for byte, and what stands around its entries.
  */
 import t from 'tap'
-import { partitionKey } from '../../src/feeds/keys.js'
+import { onlyKey } from '../../src/feeds/keys.js'
 import { layoutOf } from '../../src/layouts/index.js'
 import { createOrigin } from '../../src/layouts/log-origin.js'
 import { addTo, gone, item } from './partition.js'
 import { commandsIn } from './resp.js'
 
 const dialect = { msetex: true, sha: () => '' }
-const key = partitionKey('fr:', 'latest', 0)
+const key = onlyKey('fr:', 'latest')
 const ITEMS = [item('bus-7', 1_700_000_000_123, 0, 'hi'), item('é', 1_700_000_000_123, 1, ''), item('old', 7, 4095, '\r\n')]
 /** sha256 of 'w', the first 8 bytes */
 const WRITER = '50e721e49c013f00'

@@ -3,7 +3,7 @@
  * @typedef {import('./model.js').Item} Item
  * @typedef {import('./model.js').Now} Now
  */
-import { partitionKey } from '../../src/feeds/keys.js'
+import { onlyKey } from '../../src/feeds/keys.js'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
 import { capabilities } from '../../src/store/nodes.js'
 import { readScript, scriptNames } from '../../src/store/scripts.js'
@@ -59,7 +59,7 @@ async function openArm (t, server, layoutName, msetex) {
    *   `connection`: another one to ask with
    */
   function open ({ ttlMs = 60_000, late = 'newest', connection: asking = connection, feed = `feed-${process.pid}-${++feeds}` } = {}) {
-    const key = partitionKey('fr:', feed, 0)
+    const key = onlyKey('fr:', feed)
     // as of a feed with maxItems, so that what a layout counts for it is there
     const batchOf = () => layout.createBatch({ key, ttlMs, late, dialect, maxItems: 1_000_000 })
 

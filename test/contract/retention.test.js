@@ -1,6 +1,6 @@
 import t from 'tap'
 import { agree } from '../../src/feeds/definitions.js'
-import { partitionKey } from '../../src/feeds/keys.js'
+import { onlyKey } from '../../src/feeds/keys.js'
 import { connectFor, eventually } from '../servers.js'
 import { shown } from './model.js'
 import { UNLIMITED, item, overAllArms } from './partition.js'
@@ -141,6 +141,6 @@ await overAllArms(t, async (t, { layout, guarantees, server, connection, open })
     const other = open()
     await one.append(aged(2))
     t.equal((await other.count(UNLIMITED)).count, 0)
-    t.equal(partitionKey('fr:', one.feed, 0)('ids'), `fr:{${one.feed}:0}:ids`)
+    t.equal(onlyKey('fr:', one.feed)('ids'), `fr:{${one.feed}:0}:ids`)
   })
 })

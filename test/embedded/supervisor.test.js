@@ -18,7 +18,7 @@ async function useAndRelease (t, program, engine) {
   t.match(await infoOf(servers.primaryUrl), { role: 'master', connected_slaves: '2', maxmemory_policy: 'noeviction' })
   for (const url of servers.replicaUrls) t.match(await infoOf(url), { role: 'slave', master_link_status: 'up' })
   t.match(await lookAtEmbeddedServers({ root }),
-    { servers: { primary: servers.primaryUrl, replicas: servers.replicaUrls }, databaseUrl: null, dynamodbUrl: null })
+    { servers: { primaries: [servers.primaryUrl], replicas: servers.replicaUrls }, databaseUrl: null, dynamodbUrl: null })
   const pids = await pidsOf(servers)
   await servers.release()
   for (const pid of pids) t.notOk(await isRunning(pid))

@@ -4,6 +4,7 @@
  */
 import t from 'tap'
 import { agree, setRetention } from '../../src/feeds/definitions.js'
+import { spreadTag } from '../../src/store/slots.js'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
 import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer } from '../servers.js'
@@ -113,7 +114,7 @@ t.test(`${engineName(engine)}: a tail that falls behind what is trimmed rebuilds
   for (const layout of logs) {
     const feed = `trimmed-${layout}`
     const { part } = /** @type {any} */ (layoutOf(layout).log)
-    const name = `fr:{${feed}:1}:${part}`
+    const name = `fr:{${spreadTag(feed, 1, 2)}}:${part}`
     const writer = await openWriterFor(t, { redisUrl: primary.url, feed, layout, maxItems: 200, partitions: 2, batchItems: 20 })
     await write(writer, 'early', 300)
     const readers = await openViews(t, { primary, readFrom: 'replica', replicaUrls: [proxy.url], deadlineMs: 500 })

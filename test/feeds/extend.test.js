@@ -23,7 +23,7 @@ for (const engine of engines) {
       for (let i = 0; i < 1500; i++) writer.pipeline.append(Buffer.from(`id-${i}`), Date.now(), Buffer.from('v'))
       await writer.close({ drainMs: 20_000 })
       const before = await readDefinition(connection, 'fr:', feed)
-      await extendFeed(connection, 'fr:', before, await setRetention(connection, 'fr:', feed, { windowMs: changedMs }))
+      await extendFeed({ connectionOf: () => connection }, 'fr:', before, await setRetention(connection, 'fr:', feed, { windowMs: changedMs }))
       const keys = await connection.send('KEYS', `fr:{${feed}:*`)
       t.equal(keys.length, 1500 + 2)
       return Promise.all(keys.map((/** @type {Buffer} */ key) => connection.send('PTTL', key)))

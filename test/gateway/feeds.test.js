@@ -6,6 +6,7 @@ import { FreshetError } from '../../src/errors.js'
 import { openFeed } from '../../src/index.js'
 import { insideOfFeed } from '../../src/inside.js'
 import { agree, dropFeed, listDefinitions, readDefinition } from '../../src/feeds/definitions.js'
+import { spreadTag } from '../../src/store/slots.js'
 import { createFeeds } from '../../writers/gateway/feeds.js'
 import { connectFor, eventually, silentLog, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
@@ -49,7 +50,7 @@ function hold (feeds, name) {
   return { done: feeds.use(name, { mayCreate: true }, () => until), release }
 }
 
-const leasesOf = (/** @type {string} */ name) => [0, 1].map((partition) => `fr:{${name}:${partition}}:trimmer`)
+const leasesOf = (/** @type {string} */ name) => [0, 1].map((partition) => `fr:{${spreadTag(name, partition, 2)}}:trimmer`)
 
 /**
  * Drops a feed that was used, as if it had been unused for five seconds: its leases, taken each second, would last so

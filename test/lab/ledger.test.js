@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import fc from 'fast-check'
-import { partitionKey } from '../../src/feeds/keys.js'
+import { onlyKey, partitionKey } from '../../src/feeds/keys.js'
 import { partitionOf } from '../../src/item/partition.js'
 import { NONE } from '../../lab/id-number.js'
 import { readInventory } from '../../lab/inventory.js'
@@ -47,7 +47,7 @@ async function ask (t, engine = anyEngine) {
      * @param {{ told?: number }} [options] `told`: how many count as acknowledged
      */
     async ledger (storage, run, harm = () => [], { told = run.count } = {}) {
-      const key = partitionKey('lab:', `f${++feeds}`, 0)
+      const key = onlyKey('lab:', `f${++feeds}`)
       const items = itemsOf(run)
       await fill(connection, key, storage, items)
       const commands = harm({ key, items })
@@ -153,7 +153,7 @@ for (const [what, make] of /** @type {[string, (value: Buffer) => Buffer][]} */ 
     const { connection } = await ask(t)
     for (const storage of STORAGES) {
       for (const valueChange of changesOf(storage)) {
-        const key = partitionKey('lab:', `wrong-${storage}-${valueChange}`, 0)
+        const key = onlyKey('lab:', `wrong-${storage}-${valueChange}`)
         await fill(connection, key, storage,
           itemsOf({ count: 50, ids: 20, valueChange }).map((item) => ({ ...item, value: make(item.value) })))
         const found = checkLedger({ storage, acknowledged: [50], distinctIds: 20, valueChange, valueBytes: VALUE_BYTES },
@@ -218,7 +218,7 @@ t.test('blobs: the newest of each id has to be in one of them', async (t) => {
 t.test('several writers and partitions: each has its own count and its own order', async (t) => {
   const { connection } = await ask(t)
   const runs = [0, 1, 2].map((index) => itemsOf({ count: 30 + 11 * index, ids: 20, index, writers: 3 }))
-  const keys = [0, 1].map((partition) => partitionKey('lab:', 'split', partition))
+  const keys = [0, 1].map((partition) => partitionKey('lab:', { feed: 'split', partitions: 2, format: 1 }, partition))
   for (const items of runs) {
     for (const [partition, key] of keys.entries()) {
       await fill(connection, key, 'ids', items.filter(({ id }) => partitionOf(id, 2) === partition))
@@ -236,7 +236,7 @@ t.test('nodes with the same content have the same digest, others another', async
   const servers = await Promise.all([1, 2].map(() => startServer(t, { engine: anyEngine })))
   const connections = await Promise.all(servers.map(({ url }) => connectFor(t, url)))
   for (const storage of STORAGES) {
-    const key = partitionKey('lab:', storage, 0)
+    const key = onlyKey('lab:', storage)
     const digests = () => Promise.all(connections.map(async (connection) => (await readInventory(connection, { storage, key })).digest))
     for (const connection of connections) await fill(connection, key, storage, itemsOf({ count: 50, ids: 20 }))
     const [first, second] = await digests()
@@ -293,7 +293,7 @@ t.test('whatever is taken away, doubled or moved is found', async (t) => {
 
 wholeTest('100,000 items are looked through in one go', async (t) => {
   const { connection } = await ask(t)
-  const key = partitionKey('lab:', 'large', 0)
+  const key = onlyKey('lab:', 'large')
   const run = { count: 100_000, ids: 100_000 }
   const { createBatch, append } = layoutOf('ids')
   const batch = createBatch({ key, ttlMs: 600_000, late: 'overwrite', dialect: { msetex: false, sha: () => '' } })

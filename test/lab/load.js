@@ -8,7 +8,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { partitionKey } from '../../src/feeds/keys.js'
+import { formatFor, partitionKey } from '../../src/feeds/keys.js'
 import { readInventory } from '../../lab/inventory.js'
 import { checkLedger } from '../../lab/ledger.js'
 import { isLog } from '../../lab/log-inventory.js'
@@ -106,7 +106,9 @@ export async function loadHere ({
  */
 export async function ledgerOf (t, { url }, { settings, acknowledged, storage }) {
   const connection = await connectFor(t, url)
-  const key = Array.from({ length: settings.partitions ?? 1 }, (_, partition) => partitionKey(settings.keyPrefix, settings.feed, partition))
+  const { keyPrefix, feed, partitions = 1 } = settings
+  const stored = { feed, partitions, format: formatFor({ format: 1 }, partitions) }
+  const key = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, stored, partition))
   const run = {
     acknowledged,
     distinctIds: settings.ids,

@@ -2,7 +2,7 @@
  * The ledger of logs: content is written by the test, whole or with one thing wrong, and each wrong thing has to be found.
  */
 import t from 'tap'
-import { partitionKey } from '../../src/feeds/keys.js'
+import { onlyKey, partitionKey } from '../../src/feeds/keys.js'
 import { partitionOf } from '../../src/item/partition.js'
 import { readLog } from '../../lab/log-inventory.js'
 import { checkLog } from '../../lab/log-ledger.js'
@@ -34,7 +34,7 @@ async function ask (t, engine = anyEngine) {
      * @param {{ reported?: number, maxItems?: number }} [options] `reported`: how many count as acknowledged
      */
     async ledger (storage, run, append, { reported = run.count, maxItems = 0 } = {}) {
-      const key = partitionKey('lab:', `f${++feeds}`, 0)
+      const key = onlyKey('lab:', `f${++feeds}`)
       const items = itemsOf(run)
       if (append) await connection.sendAll(append(items, key))
       else await fill(connection, key, storage, items)
@@ -179,7 +179,7 @@ t.test('what maxItems lets go of is not missing; a gap, an id without its newest
 t.test('several writers and partitions: each has its own count and its own order', async (t) => {
   const { connection } = await ask(t)
   const runs = [0, 1, 2].map((index) => itemsOf({ count: 30 + 11 * index, ids: 20, index, writers: 3 }))
-  const key = [0, 1].map((partition) => partitionKey('lab:', 'split', partition))
+  const key = [0, 1].map((partition) => partitionKey('lab:', { feed: 'split', partitions: 2, format: 1 }, partition))
   for (const [w, items] of runs.entries()) {
     for (const [partition, of] of key.entries()) {
       const mine = items.filter(({ id }) => partitionOf(id, 2) === partition).map((item) => ({ ...item, n: 1000 * w + item.n }))
@@ -197,7 +197,7 @@ t.test('several writers and partitions: each has its own count and its own order
 t.test('nodes with the same entries have the same digest, others another', async (t) => {
   const { connection } = await ask(t)
   for (const storage of STORAGES) {
-    const key = partitionKey('lab:', `digest-${storage}`, 0)
+    const key = onlyKey('lab:', `digest-${storage}`)
     await fill(connection, key, storage, itemsOf({ count: 50, ids: 20 }))
     const first = await readLog(connection, { storage, key })
     t.equal(await readLog(connection, { storage, key }), first, storage)
@@ -208,7 +208,7 @@ t.test('nodes with the same entries have the same digest, others another', async
 
 t.test('half a million versions are looked through in buffers', async (t) => {
   const { connection } = await ask(t)
-  const key = partitionKey('lab:', 'large', 0)
+  const key = onlyKey('lab:', 'large')
   const items = itemsOf({ count: 500_000, ids: 100_000 })
   for (let at = 0; at < items.length; at += 1000) {
     await connection.send('XADD', key('segments'), '*', 's', segmentOf(items.slice(at, at + 1000)))

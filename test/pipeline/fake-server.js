@@ -55,17 +55,20 @@ export function buildPipeline (t, options) {
     ...options
   }))
   t.teardown(() => pipeline.close({ drainMs: 0 }))
+  const attach = (/** @type {number} */ bucket) =>
+    pipeline.attach(bucket, /** @type {any} */ ({ close: () => pipeline.detach(bucket) }))
 
   return {
     pipeline,
     wire,
     stored,
-    open: () => pipeline.attach(0, /** @type {any} */ ({ close: () => pipeline.detach(0) })),
+    /** Opens the session of each partition. */
+    open () { for (let bucket = 0; bucket < (options?.partitions ?? 1); bucket++) attach(bucket) },
     /** Begins a new epoch; what the one before owes is lost. */
     reopen () {
       wire.length = 0
       pipeline.detach(0)
-      pipeline.attach(0, /** @type {any} */ ({ close: () => pipeline.detach(0) }))
+      attach(0)
     },
     /** @param {string} id @param {number} [ts] @param {string} [value] */
     append: (id, ts = Date.now(), value = 'v') => pipeline.append(Buffer.from(id), ts, Buffer.from(value)),

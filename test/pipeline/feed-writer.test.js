@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { layoutNames } from '../../src/layouts/index.js'
 import { agree, dropFeed, listDefinitions, readDefinition, setRetention } from '../../src/feeds/definitions.js'
+import { spreadTag } from '../../src/store/slots.js'
 import { connectFor, engineName, eventually, openWriterFor, silentLog, startDeployment, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 import { accounted } from './fake-server.js'
@@ -24,11 +25,11 @@ for (const engine of await scopedEngines()) {
       appendIds(writer, 0, 10_000)
       await writer.pipeline.flush()
       t.match(writer.pipeline.account, { offered: 10_000, items: 10_000, failed: 0, retried: 0, bytes: 2_000_000, refused: {} })
-      const counts = await Promise.all([0, 1, 2, 3].map((partition) => connection.send('ZCARD', `fr:{latest:${partition}}:ids`)))
+      const counts = await Promise.all([0, 1, 2, 3].map((partition) => connection.send('ZCARD', `fr:{${spreadTag('latest', partition, 4)}}:ids`)))
       t.equal(counts.reduce((sum, count) => sum + count, 0), 10_000)
       t.ok(counts.every((count) => count > 2000), counts.join(' '))
       t.match(await readDefinition(connection, 'fr:', 'latest'),
-        { feed: 'latest', layout: 'ids', partitions: 4, windowMs: 60_000, maxItems: 1_000_000, format: 1 })
+        { feed: 'latest', layout: 'ids', partitions: 4, windowMs: 60_000, maxItems: 1_000_000, format: 2 })
       const stats = String(await connection.send('INFO', 'commandstats'))
       t.equal(stats.includes('cmdstat_msetex'), engine.hasMsetex)
       t.equal(stats.includes('cmdstat_set:calls=10'), !engine.hasMsetex)

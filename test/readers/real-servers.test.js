@@ -3,6 +3,7 @@ import { Registry } from 'prom-client'
 import t from 'tap'
 import { createReaderApp } from '../../readers/app.js'
 import { createDeployment } from '../../src/store/deployment.js'
+import { spreadTag } from '../../src/store/slots.js'
 import { createQueries } from '../../src/view/queries.js'
 import { connectFor, eventually, inSync, openWriterFor, silentLog, startDeployment, startServer } from '../servers.js'
 import { sharedDeployment } from '../shared.js'
@@ -34,7 +35,7 @@ async function openReader (t, { primary, replicas, keyPrefix = 'fr:' }, deadline
   for (const replica of replicas) {
     const connection = await connectFor(t, replica.url)
     await eventually(async () => {
-      const counts = await Promise.all([0, 1, 2].map((partition) => connection.send('ZCARD', `${keyPrefix}{latest:${partition}}:ids`)))
+      const counts = await Promise.all([0, 1, 2].map((partition) => connection.send('ZCARD', `${keyPrefix}{${spreadTag('latest', partition, 3)}}:ids`)))
       return counts.reduce((sum, count) => sum + Number(count), 0) === ITEMS
     })
   }

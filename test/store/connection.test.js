@@ -91,7 +91,7 @@ for (const engine of await scopedEngines()) {
       const connection = await connectFor(t, full.url)
       await t.rejects(connection.send('SET', 'a', Buffer.alloc(100_000)), { code: 'SERVER_FULL', outcome: 'full', retryable: true })
       await t.rejects(connection.sendEncoded(encoded(['MULTI'], ['SET', 'a', 1], ['EXEC'])), { code: 'SERVER_FULL', outcome: 'full' })
-      await t.rejects(connection.runScript('append-newest', ['ids', 'deletions'], [1, 0, 1000, 0, 0, 'item:a', Buffer.alloc(9), 1, 'a']),
+      await t.rejects(connection.runScript('append-newest', ['ids', 'deletions', 'item:a'], [1, 0, 1000, 0, 0, Buffer.alloc(9), 1, 'a']),
         { code: 'SERVER_FULL', outcome: 'full' })
     })
 

@@ -1,5 +1,6 @@
 /** Subscriptions to feeds with a log, and their expected changes, read from the log itself. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { readDefinition } from '../../src/feeds/definitions.js'
 import { partitionKey } from '../../src/feeds/keys.js'
 import { openFeed } from '../../src/index.js'
 import { layoutOf } from '../../src/layouts/index.js'
@@ -29,10 +30,11 @@ export const spelt = (/** @type {{ id: string, ts: number, value: Buffer | strin
  */
 export async function logged (connection, feed, layout, partition) {
   const log = /** @type {import('../../src/layouts/log.js').Log} */ (layoutOf(layout).log)
+  const definition = await readDefinition(connection, 'fr:', feed)
   const origins = new Set()
   /** @type {string[]} */
   const versions = []
-  for (const [, [, bytes]] of await connection.send('XRANGE', partitionKey('fr:', feed, partition)(log.part), '-', '+')) {
+  for (const [, [, bytes]] of await connection.send('XRANGE', partitionKey('fr:', definition, partition)(log.part), '-', '+')) {
     const { origin } = log.head(bytes)
     if (origins.has(origin)) continue
     origins.add(origin)

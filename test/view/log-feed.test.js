@@ -1,6 +1,6 @@
 /** Following a log: newest first, and entries that were read but not stored are read again. */
 import t from 'tap'
-import { partitionKey } from '../../src/feeds/keys.js'
+import { onlyKey } from '../../src/feeds/keys.js'
 import { layoutOf } from '../../src/layouts/index.js'
 import { openConnection } from '../../src/store/connection.js'
 import { createLogFeed } from '../../src/view/log-feed.js'
@@ -50,8 +50,9 @@ t.test('history is complete if a node does not have the newest entry yet', async
   const { log } = layoutOf('segments')
   const feed = createLogFeed({
     log: /** @type {any} */ (log),
-    key: () => partitionKey('fr:', 'latest', 0),
-    stores: [store],
+    key: onlyKey('fr:', 'latest'),
+    partitions: 1,
+    store,
     retention: { windowMs: 0, maxItems: 0 },
     now: Date.now,
     onSkipped: () => {},

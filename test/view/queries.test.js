@@ -56,7 +56,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   for (let i = 0; i < 100; i++) writer.pipeline.append(bytes(`bus-${i}`), now - i, bytes(`at ${i}`))
   await writer.pipeline.flush()
   await inSync()
-  const { queries } = await askFor(t, primary)
+  const { deployment, queries } = await askFor(t, primary)
 
   await t.test('an answer has the time of its query and the lag of its node', async (t) => {
     const before = Date.now()
@@ -79,7 +79,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     const ids = page.items.map(({ id }) => String(id))
     while (page.next) {
       page = await queries.latest('positions', { limit: 9, after: page.next, node })
-      t.equal(page.node, node)
+      t.equal(page.node.of(deployment), node.of(deployment))
       ids.push(...page.items.map(({ id }) => String(id)))
     }
     t.same(ids, Array.from({ length: 100 }, (_, i) => `bus-${i}`))

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { agree } from '../../src/feeds/definitions.js'
-import { definitionKey, partitionKey } from '../../src/feeds/keys.js'
+import { definitionKey, onlyKey } from '../../src/feeds/keys.js'
 import { openReader } from '../../src/index.js'
 import { partitionOf } from '../../src/item/partition.js'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
@@ -73,7 +73,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     await t.test(`${layout}: a batch sent twice counts once, before and after a position; unreadable entries are skipped`, async (t) => {
       const feed = await openLog(t, primary, { layout, readFrom: 'primary', batchItems: 4 })
       const { changes } = await begun(feed)
-      const name = partitionKey('fr:', feed.name, 0)(String(layoutOf(layout).log?.part))
+      const name = onlyKey('fr:', feed.name)(String(layoutOf(layout).log?.part))
       const field = String(layoutOf(layout).log?.field)
       for (let i = 0; i < 4; i++) feed.append({ id: `a${i}`, value: 'x' })
       await feed.flush()

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { setRetention } from '../../src/feeds/definitions.js'
-import { partitionKey } from '../../src/feeds/keys.js'
+import { onlyKey } from '../../src/feeds/keys.js'
 import { partitionOf } from '../../src/item/partition.js'
 import { connectFor, engineName, eventually, startServer } from '../servers.js'
 import { begun, logged, openLog, spelt, take } from './changes.js'
@@ -65,7 +65,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
 
   await t.test('a position expires when its entry is trimmed, but not within the window', async (t) => {
     const feed = await openLog(t, primary, { layout: 'segments', readFrom: 'primary', windowMs: 0, maxItems: 100 })
-    const name = partitionKey('fr:', feed.name, 0)('segments')
+    const name = onlyKey('fr:', feed.name)('segments')
     const { changes, position } = await begun(feed)
     await changes.return(undefined)
     const ids = Array.from({ length: 150 }, (_, i) => `a${i}`)
@@ -100,7 +100,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
       return ids.join() === 'b,c'
     })
     // as the narrower window would have done
-    await admin.send('XTRIM', partitionKey('fr:', feed.name, 0)('segments'), 'MAXLEN', 1)
+    await admin.send('XTRIM', onlyKey('fr:', feed.name)('segments'), 'MAXLEN', 1)
     await pause(DEFINITION_SEEN_MS)
     await t.rejects(feed.subscribe({ from: position, pollMs: 5 }).next(), { code: 'POSITION_EXPIRED' })
   })
@@ -137,13 +137,13 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     }
     const [, { position }] = await take(changes, 2)
     await changes.return(undefined)
-    await admin.send('XTRIM', partitionKey('fr:', feed.name, 0)('segments'), 'MAXLEN', 1)
+    await admin.send('XTRIM', onlyKey('fr:', feed.name)('segments'), 'MAXLEN', 1)
     await t.rejects(feed.subscribe({ from: position, pollMs: 5 }).next(), { code: 'POSITION_EXPIRED' })
   })
 
   await t.test('trimming or expiry of the log of a quiet feed does not end a subscription', async (t) => {
     const feed = await openLog(t, primary, { layout: 'segments', readFrom: 'primary' })
-    const name = partitionKey('fr:', feed.name, 0)('segments')
+    const name = onlyKey('fr:', feed.name)('segments')
     const { changes, position } = await begun(feed)
     await admin.send('XTRIM', name, 'MAXLEN', 0)
     const next = changes.next()

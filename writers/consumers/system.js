@@ -125,7 +125,9 @@ export async function openSystem (definition, settings, parts) {
   const ownership = createOwnership({ id, partitions, connectionOf, keyOf, log, work, leastToken, leaseMs })
 
   return {
-    figures: figuresOf({ ownership, effects: [...effects.map(({ name }) => name), ...handlers.effects ?? []], letters, connectionOf, keyOf }),
+    figures: figuresOf({
+      ownership, effects: [...effects.map(({ name }) => name), ...handlers.effects ?? []], letters, connectionOf, keyOf
+    }),
 
     async close () {
       await ownership.close()

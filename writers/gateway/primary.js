@@ -1,15 +1,14 @@
 /**
- * The gateway's control connection to the primary, beside the connections of its feeds: whether the primary is reachable,
+ * The gateway's control connections to the primaries, beside the connections of its feeds: whether the primary is reachable,
  * definitions of feeds, and, from the first scrape on, figures of the nodes.
  *
  * When the primary refuses a command (ACL), the connection is closed, and that command must succeed before the primary
  * counts as reachable again. Otherwise a primary that accepts the login but refuses every command would seem ready.
  */
 import { namesKey, putFeed, readDefinition } from '../../src/feeds/index.js'
-import { FreshetError } from './errors.js'
 import { publicReason } from '../../src/errors.js'
 import { expectPrimary } from '../../src/pipeline/index.js'
-import { createLink, expectStillPrimary, openServer, watchNodes } from '../../src/store/index.js'
+import { createPrimaries, openPrimaries, watchNodes } from '../../src/store/index.js'
 
 /** without traffic, only this check notices that the primary is silent or was demoted */
 const CHECK_MS = 1000
@@ -22,7 +21,7 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
   const name = `freshet-gateway-${process.pid}`
   /** @type {import('../../src/store/index.js').Refusal['again']} sends the command that was refused last */
   let refusedCommand = null
-  const link = createLink(primaryUrl, {
+  const primaries = createPrimaries(primaryUrl, {
     name: `${name}:control`,
     deadlineMs,
     async prepare (connection) {
@@ -38,54 +37,46 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
     onClosed: (reason) => log.warn({ reason }, 'primary unreachable'),
     onError: (error) => log.warn({ code: error.code, reason: error.message }, 'primary unusable, retrying')
   })
-  async function check () {
-    const { connection } = link
-    // a demoted primary is left, as a silent one is
-    if (connection) await expectStillPrimary(connection).catch((error) => { if (error.outcome === 'over') connection.close(error.message) })
-  }
-  /** @returns {import('../../src/store/index.js').Connection} @throws {FreshetError} */
-  function connected () {
-    if (link.connection) return link.connection
-    throw link.lastError ?? new FreshetError('SERVER_LOST', 'the connection to the primary is being opened again')
-  }
-
-  const timer = setInterval(check, CHECK_MS).unref()
+  // a demoted primary is left, as a silent one is
+  const timer = setInterval(() => primaries.check().catch(() => {}), CHECK_MS).unref()
   /** @type {ReturnType<typeof watchNodes> | null} */
   let nodes = null
 
   return {
-    /** Resolves when the primary is reachable, or may become so. @throws {FreshetError} SERVER_REFUSED, SERVER_UNTRUSTED */
+    /** Resolves when the primary is reachable, or may become so. @throws {import('../../src/errors.js').FreshetError} SERVER_REFUSED, SERVER_UNTRUSTED */
     async opened () {
-      await link.opened.catch((error) => { if (!error.retryable) throw error })
+      await primaries.opened.catch((error) => { if (!error.retryable) throw error })
     },
 
-    /** The stored definition of a feed. @param {string} feed @throws {FreshetError} FEED_UNKNOWN, SERVER_LOST */
-    definition: async (feed) => readDefinition(connected(), keyPrefix, feed),
+    /** The stored definition of a feed. @param {string} feed @throws {import('../../src/errors.js').FreshetError} FEED_UNKNOWN, SERVER_LOST */
+    definition: async (feed) => readDefinition(primaries.router, keyPrefix, feed),
 
     /**
      * Creates a feed, or changes its retention.
      * @param {Parameters<typeof putFeed>[2]} wanted
-     * @throws {FreshetError} FEED_DEFINITION_DIFFERS, SETTINGS_INVALID, SERVER_REFUSED (a permission), SERVER_LOST
+     * @throws {import('../../src/errors.js').FreshetError} FEED_DEFINITION_DIFFERS, SETTINGS_INVALID, SERVER_REFUSED (a permission),
+     *   SERVER_LOST
      */
     async putFeed (wanted) {
       // on the control connection, a command that the user may not run would make the primary unusable
-      const connection = await openServer(primaryUrl, { name: `${name}:put`, deadlineMs })
+      const own = await openPrimaries(primaryUrl, { name: `${name}:put`, deadlineMs })
       try {
-        await expectPrimary(connection)
-        return await putFeed(connection, keyPrefix, wanted)
+        await Promise.all(own.connections.map(expectPrimary))
+        return await putFeed(own, keyPrefix, wanted)
       } finally {
-        connection.close()
+        await own.close()
       }
     },
 
-    /** The number of stored feeds. @returns {Promise<number>} @throws {FreshetError} SERVER_LOST */
-    feedCount: async () => connected().send('SCARD', namesKey(keyPrefix)),
+    /** The number of stored feeds. @returns {Promise<number>} @throws {import('../../src/errors.js').FreshetError} SERVER_LOST */
+    feedCount: async () => primaries.router.send('SCARD', namesKey(keyPrefix)),
 
     /** For /readyz, without messages of the server, which may name users and files. @returns {string[]} why the primary is unusable */
     reasons () {
-      if (link.connection) return []
-      const reason = link.lastError ? publicReason(link.lastError) : 'SERVER_LOST: the connection is being opened again'
-      return [`${reason} (the primary, ${new URL(primaryUrl).host})`]
+      const { lost } = primaries
+      if (!lost) return []
+      const reason = lost.lastError ? publicReason(lost.lastError) : 'SERVER_LOST: the connection is being opened again'
+      return [`${reason} (the primary, ${new URL(lost.url).host})`]
     },
 
     /** @returns {Promise<import('../../src/store/index.js').NodeFigures[]>} of reachable nodes */
@@ -101,7 +92,7 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
 
     async close () {
       clearInterval(timer)
-      await Promise.all([link.close(), nodes?.then((open) => open.close(), () => {})])
+      await Promise.all([primaries.close(), nodes?.then((open) => open.close(), () => {})])
     }
   }
 }

@@ -8,7 +8,7 @@
  *   count as acknowledged
  * @typedef {{ n: number, commands: (string | number | Buffer)[][] }} Written
  */
-import { partitionKey } from '../../../src/feeds/keys.js'
+import { onlyKey } from '../../../src/feeds/keys.js'
 import { scoreOf } from '../../../src/item/order.js'
 import { driveBatches } from '../../../lab/loads/drive.js'
 import { openConnection } from '../../../src/store/connection.js'
@@ -42,7 +42,7 @@ const loadThat = (begin, valueOf = (value) => value, commandsOf = idsOf) => ({
   bounds: [],
   async open (parts) {
     const { settings, redisUrl } = parts
-    const key = partitionKey(settings.keyPrefix, settings.feed, 0)
+    const key = onlyKey(settings.keyPrefix, settings.feed)
     const connection = await openConnection(redisUrl, { name: 'freshet-mutant', deadlineMs: 60_000 })
     const write = (/** @type {Written[]} */ items) => connection.sendAll(items.flatMap(({ commands }) => commands))
     const deliver = begin()
