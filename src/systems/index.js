@@ -27,8 +27,10 @@
  * @typedef {import('./face.js').SystemOptions} SystemOptions
  * @typedef {import('./face.js').Worker} Worker
  */
+import { SettingsInvalid } from '../errors.js'
 import { checkRule as check } from './check-rule.js'
 import { checkedDefinition } from './checked-definition.js'
+import { SYSTEM_NAMES } from './list.js'
 import { open } from './opened.js'
 import { checkedOptions } from './options.js'
 
@@ -45,6 +47,7 @@ export { FreshetError, SettingsInvalid } from '../errors.js'
  */
 export async function openSystem (definition, options) {
   const system = await checkedDefinition(definition)
+  if (SYSTEM_NAMES.includes(system.name)) throw new SettingsInvalid([`name: ${system.name} is a system of Freshet; choose another one`])
   return open(system, checkedOptions(options, system))
 }
 

@@ -170,6 +170,12 @@ for (const engine of await scopedEngines()) {
       t.match(await other.submit('a', 'hold', 'bob'), { code: 'held', seq: 1 })
     })
 
+    t.test('a command counts as accepted when a replica has it, too; without an append-only file aof is refused', async (t) => {
+      const { submit } = await openSeats(t, { ...options(), durability: 'replica' })
+      t.match(await submit('a', 'hold', 'ann'), { code: 'held' })
+      await t.rejects(openSeats(t, { ...options(), durability: 'aof' }), { code: 'DURABILITY_UNSUPPORTED' })
+    })
+
     t.test('20,000 commands at once: those above the bound get an error, the others a decision, and nothing is lost', async (t) => {
       const { system, code } = await openSeats(t, { ...options(), partitions: 1, deadlineMs: 60_000 })
       const codes = await Promise.all(Array.from({ length: 20_000 }, () => code('a', 'note', 'x')))
@@ -226,6 +232,7 @@ t.test('all faults of a definition and its options are reported at once', async 
     code: 'SETTINGS_INVALID',
     faults: [/^name: Seats; expected a-z/, /route is unknown/, /name of a rule/, /folds is unknown/, /lua: a value of type number/, /version: 0/]
   })
+  await t.rejects(openSystem({ name: 'sales', rules: { seat: { lua } } }, { redisUrl }), { message: /sales is a system of Freshet/ })
   await t.rejects(openSystem({ name: 'seats', rules: {} }, { redisUrl }), { message: /with a rule or more/ })
   await t.rejects(openSystem({ name: 'seats', rules: { seat: { lua: new URL('file:///none.lua') } } }, { redisUrl }), { message: /none\.lua cannot be read \(ENOENT\)/ })
   await t.rejects(openSystem({ name: 'seats', rules: { seat: { lua } } }, /** @type {any} */ ({ partition: 4, deadlineMs: 1 })), {
