@@ -29,14 +29,15 @@ const MAX_REQUESTS = 10_000
  *   caps?: import('../src/push/index.js').Caps,
  *   deployment?: import('../src/store/index.js').Deployment, systems?: import('./systems.js').Systems,
  *   database?: import('./database.js').ReaderDatabase,
- *   gatewayUrl?: string | null, keyPrefix?: string, restarts?: () => object[] | null }} options `clock`: ms since 1970; `elapsed`:
+ *   gatewayUrl?: string | null, keyPrefix?: string, restarts?: () => object[] | null,
+ *   pages?: ReturnType<typeof pagesOf> }} options `clock`: ms since 1970; `elapsed`:
  *   monotonic, ms; `caps`: of push streams, without them there is no /live; `deployment`,
  *   `keyPrefix`: for /figures, which is absent without them
  * @returns {import('fastify').FastifyInstance}
  */
 export function createReaderApp ({
   queries, registry, logger, maxStaleMs, security = null, clock = Date.now, elapsed, loopUse, maxRequests = MAX_REQUESTS, maxReplyBytes,
-  maxUnconfirmedMs = null, caps, deployment, systems, database, gatewayUrl, keyPrefix = '', restarts
+  maxUnconfirmedMs = null, caps, deployment, systems, database, gatewayUrl, keyPrefix = '', restarts, pages = pagesOf(systems)
 }) {
   const app = createServer({ registry, logger, security })
   const access = security?.access ?? null
@@ -47,7 +48,6 @@ export function createReaderApp ({
   describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.', tags, security })
   const isRefusing = deployment ? markUnconfirmed(app, { deployment, maxUnconfirmedMs }) : () => false
   app.register(healthRoutes, { status: () => isRefusing() ? { ...queries.status(), ready: false } : queries.status(), registry })
-  const pages = Object.fromEntries(systems?.all.flatMap(({ definition: { name, page } }) => page ? [[name, page]] : []) ?? [])
   app.register(pageRoutes, { gatewayUrl, restarts, pages })
   if (caps && queries.watch) {
     const push = createPush({ queries: /** @type {any} */ (queries), now: clock, registry, caps, log: /** @type {any} */ (app.log) })
@@ -71,3 +71,6 @@ export function createReaderApp ({
   })
   return app
 }
+
+/** Pages by name of their system. @param {import('./systems.js').Systems} [systems] */
+const pagesOf = (systems) => Object.fromEntries(systems?.all.flatMap(({ definition: { name, page } }) => page ? [[name, page]] : []) ?? [])

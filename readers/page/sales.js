@@ -62,7 +62,7 @@ function show () {
   for (const [id, n] of Object.entries({ left: available, stock, sold, held, available, queued, waiting })) put(at(id), number(n))
   for (const [id, n] of Object.entries({ sold, held, available })) at(`bar-${id}`).style.flexGrow = String(n)
   put(at('held-name'), isQueue ? 'Admitted, deciding' : 'Held')
-  put(at('waiting-name'), status === 'sold_out' ? 'Told it is sold out' : 'Waiting')
+  put(at('waiting-name'), status === 'sold_out' ? 'Without a unit' : 'Waiting')
   for (const element of document.querySelectorAll('.of-queue')) /** @type {HTMLElement} */ (element).hidden = !isQueue
   tick()
 }

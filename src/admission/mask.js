@@ -1,5 +1,5 @@
 /**
- * User ids as the public sees them: by a keyed hash, so that users can be told apart and nobody is named.
+ * User ids as the public sees them: by a keyed hash, so that users can be distinguished and none is named.
  *
  * @typedef {(userId: string) => string} Mask
  */

@@ -1,8 +1,8 @@
 /**
  * Follows the outboxes of a system: every event of its partitions, in order, from when a session began.
  *
- * What was missed is unknown after a lost connection, a change of generation, or a pause; then `onReset` says so, and whoever keeps
- * states reads them again. A session that is confirmed was complete at that moment: its last read returned all there was.
+ * What was missed is unknown after a lost connection, a change of generation, or a pause; then `onReset` is called, and what was kept
+ * is read again. A session that is confirmed was complete at that moment: its last read returned all there was.
  *
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('./rules/index.js').Fields} Fields

@@ -1,5 +1,5 @@
 /**
- * Dead letters: entries whose effect failed for good, in a stream of each partition, until somebody replays or discards them.
+ * Dead letters: entries whose effect failed for good, in a stream of each partition, until they are replayed or discarded.
  *
  * To replay puts the entry back into the outbox, where its consumers find it again; their effects are idempotent. Readers ignore events
  * whose sequence number they have.
@@ -31,7 +31,7 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded =
 
   return {
     /** @param {number} partition @param {{ consumer: string, entry: Entry, reason: string, attempts: number }} letter */
-    async bury (partition, { consumer, entry: { id, rule, key, fields }, reason, attempts }) {
+    async deadLetter (partition, { consumer, entry: { id, rule, key, fields }, reason, attempts }) {
       const flat = ['rule', rule, 'key', key, ...Object.entries(fields).flat()]
       await connectionOf(partition).send('XADD', keyOf(partition)('dead'), '*', 'consumer', consumer, 'entry', id, 'key', key,
         'reason', reason, 'attempts', attempts, 'fields', JSON.stringify(flat))

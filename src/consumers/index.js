@@ -12,7 +12,7 @@
  * @typedef {import('./consume.js').Database} Database
  * @typedef {import('./consume-batches.js').BatchEffect} BatchEffect
  * @typedef {import('./dead-letters.js').DeadLetters} DeadLetters
- * @typedef {Parameters<DeadLetters['bury']>[1]} NewLetter
+ * @typedef {Parameters<DeadLetters['deadLetter']>[1]} NewLetter
  */
 export { consume } from './consume.js'
 export { consumeBatches } from './consume-batches.js'

@@ -34,7 +34,7 @@ export function createOutboxReader ({ connection, keyOf, pauseMs = 0, log }) {
       ...idle.map(([, { position }]) => position))
     for (const [key, entries] of streams ?? []) {
       const [partition, one] = idle[keys.indexOf(String(key))]
-      // it may have been given back meanwhile
+      // it may have been given back in the meantime
       if (followed.get(partition) !== one) continue
       one.position = String(entries.at(-1)[0])
       one.isBusy = true

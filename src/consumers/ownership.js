@@ -20,7 +20,7 @@ const TRIES_PER_LEASE = 12
 /** @param {AbortController} stop @param {number} atMs */
 const stopAt = (stop, atMs) => setTimeout(() => stop.abort(), atMs - performance.now())
 
-/** Other partitions go on meanwhile. @param {Lease} lease @param {Promise<unknown>} leaving */
+/** Other partitions are served all the while. @param {Lease} lease @param {Promise<unknown>} leaving */
 const leave = (lease, leaving) => { lease.leaving = leaving.then(() => {}, () => {}) }
 
 /** @typedef {ReturnType<typeof createOwnership>} Ownership */

@@ -11,7 +11,7 @@
  * @property {import('./ownership.js').Owned} owned
  * @property {() => import('../store/index.js').Connection} connection to the primary
  * @property {(part: string) => string} key of the partition
- * @property {(letter: { consumer: string, entry: Entry, reason: string, attempts: number }) => Promise<void>} bury dead-letters.js
+ * @property {(letter: { consumer: string, entry: Entry, reason: string, attempts: number }) => Promise<void>} deadLetter dead-letters.js
  * @property {Pick<import('./outbox-reader.js').OutboxReader, 'follow' | 'leave'>} reader
  * @property {{ finished: (entries: number) => void, failed: (error: Error, attempt: number) => void }} metrics
  * @typedef {object} Steps
@@ -63,7 +63,7 @@ export async function followPartition (consumer, place, steps) {
 }
 
 /** @param {string} consumer @param {Place} place @param {Steps} steps */
-function createTaker (consumer, { owned, connection, key, bury, metrics }, steps) {
+function createTaker (consumer, { owned, connection, key, deadLetter, metrics }, steps) {
   const { token, signal } = owned
   /** the one that runs @type {import('./attempts.js').Attempt | null} */
   let current = null
@@ -116,7 +116,7 @@ function createTaker (consumer, { owned, connection, key, bury, metrics }, steps
       const { error, attempts, isWritten } = failure
       const isSettled = !isWritten && await insist(async () => await steps.rejected?.(entry) ?? false, mayBlame).catch(() => false)
       signal.throwIfAborted()
-      if (!isSettled) await insist(() => bury({ consumer, entry, reason: error.message, attempts }))
+      if (!isSettled) await insist(() => deadLetter({ consumer, entry, reason: error.message, attempts }))
     }
     await advance([entry])
   }
@@ -134,7 +134,7 @@ function createTaker (consumer, { owned, connection, key, bury, metrics }, steps
 }
 
 /**
- * Where a consumer begins. What is after a cursor is never trimmed, unless somebody else trims the outbox; so one that begins has a cursor,
+ * Where a consumer begins. What is after a cursor is never trimmed, unless another program does it; so one that begins has a cursor,
  * too, before its first entry is finished.
  * @param {import('../store/index.js').Connection} connection @param {(part: string) => string} key
  * @param {{ token: number, consumer: string }} who

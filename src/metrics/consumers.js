@@ -3,7 +3,7 @@ import { Counter } from 'prom-client'
 import { gauge } from './scrape.js'
 
 /**
- * @typedef {{ finished: (entries: number) => void, failed: () => void, buried: () => void }} ConsumerMetrics
+ * @typedef {{ finished: (entries: number) => void, failed: () => void, deadLettered: () => void }} ConsumerMetrics
  * @typedef {{ owned: () => number[], deadLetters: () => Promise<number>, lagMs: () => Promise<number> }} Figures of one system; an error
  *   leaves the series out
  */
@@ -34,6 +34,6 @@ export function createConsumerMetrics (registry, systems) {
   return (system) => ({
     finished: (n) => entries.inc({ system }, n),
     failed: () => failures.inc({ system }),
-    buried: () => letters.inc({ system })
+    deadLettered: () => letters.inc({ system })
   })
 }

@@ -16,7 +16,7 @@ import { NAME, NAMED } from './checked-definition.js'
 
 const MAX_ATTEMPTS = 1000
 const TASKS = '@tasks'
-/** @typedef {{ finished: (entries: number) => void, failed: () => void, buried: () => void }} ConsumerMetrics of a process */
+/** @typedef {{ finished: (entries: number) => void, failed: () => void, deadLettered: () => void }} ConsumerMetrics of a process */
 
 /** handlers of this process, by consumer and partition, also of a system that was opened twice @type {Map<string, Promise<unknown>>} */
 const running = new Map()
@@ -64,10 +64,10 @@ export function createConsumers (parts) {
           log.warn({ system, consumer, partition: owned.partition, attempt, reason }, 'entries are tried again')
         }
       },
-      async bury (letter) {
-        await letters.bury(owned.partition, letter)
+      async deadLetter (letter) {
+        await letters.deadLetter(owned.partition, letter)
         account.deadLetters++
-        metrics.buried()
+        metrics.deadLettered()
         log.error({ system, consumer, key: letter.entry.key, entry: letter.entry.id, reason: letter.reason }, 'dead letter')
       }
     }, {
@@ -95,13 +95,7 @@ export function createConsumers (parts) {
   return {
     /** @param {string} consumer @param {import('./face.js').Handler} handler @param {{ attempts?: number }} [options] */
     async consume (consumer, handler, { attempts = 3, ...rest } = {}) {
-      const unknown = Object.keys(rest)
-      if (typeof consumer !== 'string' || !NAME.test(consumer)) throw invalid(`consumer ${String(consumer)}; expected ${NAMED}`)
-      if (typeof handler !== 'function') throw invalid(`handler: a value of type ${typeof handler}; expected a function`)
-      if (unknown.length > 0) throw invalid(`${unknown[0]} is unknown; the options of consume are attempts`)
-      if (!(Number.isInteger(attempts) && attempts >= 1 && attempts <= MAX_ATTEMPTS)) {
-        throw invalid(`attempts ${attempts}; expected 1 to ${MAX_ATTEMPTS}`)
-      }
+      expectConsumer(consumer, handler, attempts, Object.keys(rest))
       return start(consumer, handler, attempts)
     },
 
@@ -121,6 +115,16 @@ export function createConsumers (parts) {
     },
 
     close: async () => { await Promise.all([...open].map((one) => one.close())) }
+  }
+}
+
+/** @param {unknown} consumer @param {unknown} handler @param {number} attempts @param {string[]} unknown options */
+function expectConsumer (consumer, handler, attempts, unknown) {
+  if (typeof consumer !== 'string' || !NAME.test(consumer)) throw invalid(`consumer ${String(consumer)}; expected ${NAMED}`)
+  if (typeof handler !== 'function') throw invalid(`handler: a value of type ${typeof handler}; expected a function`)
+  if (unknown.length > 0) throw invalid(`${unknown[0]} is unknown; the options of consume are attempts`)
+  if (!(Number.isInteger(attempts) && attempts >= 1 && attempts <= MAX_ATTEMPTS)) {
+    throw invalid(`attempts ${attempts}; expected 1 to ${MAX_ATTEMPTS}`)
   }
 }
 

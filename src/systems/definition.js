@@ -89,7 +89,7 @@
  * @property {import('../sql/index.js').Database | null} database null: no rows are written
  * @property {any} metrics its own
  * @property {import('../metrics/index.js').AdmissionMetrics & import('../metrics/index.js').ConsumerMetrics} counters of commands, entries
- * @property {(partition: number, letter: NewLetter) => Promise<void>} bury writes a dead letter
+ * @property {(partition: number, letter: NewLetter) => Promise<void>} deadLetter writes a dead letter
  * @property {() => Promise<(partition: number) => Promise<void>>} openConfirm what is decided is as durable as the system wants
  * @property {() => number[]} owned partitions
  * @property {any} settings

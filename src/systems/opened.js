@@ -30,7 +30,7 @@ let opened = 0
 
 /** @type {Readonly<Metrics & ConsumerMetrics>} */
 const UNCOUNTED = Object.freeze({
-  sent () {}, waited () {}, dropped () {}, answered () {}, asked () {}, finished () {}, failed () {}, buried () {}
+  sent () {}, waited () {}, dropped () {}, answered () {}, asked () {}, finished () {}, failed () {}, deadLettered () {}
 })
 
 /**

@@ -2,7 +2,7 @@
  * Where people are in the waiting rooms of a system, for readers: asked once, or watched.
  *
  *     watch(key, user) --+
- *     watch(key, user) --+-- one read of all users of a key, when its events say that somebody moved, and each second
+ *     watch(key, user) --+-- one read of all users of a key, when its events say that a position changed, and each second
  *
  * The room itself is part of the rule (lua/rules/bounded.lua): joining, admission and leaving are decided there, in order of
  * sequence numbers, so nothing here decides anything.
@@ -113,7 +113,7 @@ export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
       }
     },
 
-    /** Somebody moved. @param {string} key */
+    /** A position changed. @param {string} key */
     note (key) {
       const room = rooms.get(key)
       if (!room || room.isDue) return

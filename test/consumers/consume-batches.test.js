@@ -71,7 +71,7 @@ function createSystem () {
         key,
         reader,
         metrics: { finished () {}, failed () { failures++ } },
-        bury: (letter) => letters.bury(0, letter)
+        deadLetter: (letter) => letters.deadLetter(0, letter)
       })
       done.catch(() => {})
       async function end () {

@@ -71,7 +71,7 @@ for (const engine of await scopedEngines()) {
           key: keyOf(0),
           reader,
           metrics,
-          bury: (letter) => letters.bury(0, letter)
+          deadLetter: (letter) => letters.deadLetter(0, letter)
         })
       })
       return async () => {
@@ -183,7 +183,7 @@ for (const engine of await scopedEngines()) {
         key: keyOf(0),
         reader,
         metrics,
-        bury: async () => {}
+        deadLetter: async () => {}
       })
       late.catch(() => {})
       await new Promise((resolve) => setTimeout(resolve, 200))
@@ -204,7 +204,7 @@ for (const engine of await scopedEngines()) {
         key: keyOf(0),
         reader,
         metrics,
-        bury: async () => {}
+        deadLetter: async () => {}
       }), { code: 'LEASE_LOST' })
       await leave()
     })

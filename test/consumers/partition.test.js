@@ -21,7 +21,7 @@ function createPlace () {
     key: (/** @type {string} */ part) => part,
     reader: { follow: (/** @type {number} */ partition) => followed.push(partition), leave () {} },
     metrics: { finished () {}, failed () {} },
-    bury: async () => {}
+    deadLetter: async () => {}
   })
   return { place, followed }
 }

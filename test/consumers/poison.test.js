@@ -42,7 +42,7 @@ function createSystem (t) {
         key,
         reader,
         metrics: { finished () {}, failed () {} },
-        bury: (/** @type {any} */ letter) => letters.bury(0, letter)
+        deadLetter: (/** @type {any} */ letter) => letters.deadLetter(0, letter)
       })
       done.catch(() => {})
       const end = async () => {

@@ -13,7 +13,7 @@ const ASSETS = Object.entries({ hot: 60, medium: 30, cold: 30 }).flatMap(([tier,
   Array.from({ length: n }, (_, i) => ({ asset: `${tier}-${number(i)}`, tier, pinned: false })))
 
 wholeTest('the page', needsBrowser, async (t) => {
-  const { app } = createReader(t, {})
+  const { app } = createReader(t, {}, { pages: { prices: { summary: 'Prices', hasFaults: true } } })
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const browser = await startBrowser(t)
 
@@ -149,7 +149,7 @@ wholeTest('the page', needsBrowser, async (t) => {
   await t.test('an exchange that does not answer when its fault is switched is named', async (t) => {
     const { page } = await show(t, { url: 'http://127.0.0.1:9' })
     await page.getByRole('combobox', { name: 'Fault of alpha' }).selectOption('down')
-    await eventually(async () => (await page.locator('.outcome').first().textContent()) === 'The exchange does not answer.')
+    await eventually(async () => (await page.locator('.outcome').first().textContent()) === 'alpha does not answer.')
     t.ok(await page.isVisible('#hint'))
   })
 

@@ -45,7 +45,7 @@ export async function openSystem (definition, settings, parts) {
   const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
   const admission = openAdmission(definition, settings, { route: routes.route, database, metrics })
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
-  const { bury, noteFailure } = createNotes({ definition, letters, metrics, log })
+  const { deadLetter, noteFailure } = createNotes({ definition, letters, metrics, log })
   await routes.opened.catch(() => {})
   const words = `${system} waits until it can be opened`
   const { openConfirm, close: closeOwn } = openOwn(definition, settings, { ...parts, admission, connectionOf })
@@ -74,11 +74,8 @@ export async function openSystem (definition, settings, parts) {
   async function openHandlers () {
     routes.route(0)
     await admission.agreed()
-    const { fail } = parts
-    const owned = () => ownership.owned
-    return definition.consumers({
-      id, admission, connectionOf, database, metrics: ownMetrics, counters: metrics, bury, openConfirm, owned, settings, signal, fail, log
-    })
+    const of = { admission, connectionOf, metrics: ownMetrics, counters: metrics, owned: () => ownership.owned }
+    return definition.consumers({ ...parts, ...of, settings, deadLetter, openConfirm })
   }
 
   /** by partition @type {Map<number, () => void>} */
@@ -98,13 +95,8 @@ export async function openSystem (definition, settings, parts) {
       running.push(runTasks({ connection, key, run: handlers.run, signal, onWake: (wake) => wakers.set(partition, wake) })
         .finally(() => wakers.delete(partition)))
     }
-    const place = {
-      owned,
-      connection,
-      key,
-      metrics: { ...metrics, failed: noteFailure.bind(null, partition) },
-      bury: bury.bind(null, partition)
-    }
+    const failed = noteFailure.bind(null, partition)
+    const place = { owned, connection, key, metrics: { ...metrics, failed }, deadLetter: deadLetter.bind(null, partition) }
     for (const { run, reader } of effects) running.push(run({ ...place, reader }))
     if (handlers.onPrimary) {
       running.push(onEachPrimary(owned, { idOf: () => routes.route(partition).replicationId, run: handlers.onPrimary, log }))
@@ -198,15 +190,15 @@ function openOwn (definition, { durability, deadlineMs, ackWithinMs: waitMs }, {
 /**
  * What fails, and what fails for good.
  * @param {{ definition: System, letters: import('../../src/consumers/index.js').DeadLetters,
- *   metrics: Pick<import('../../src/metrics/index.js').ConsumerMetrics, 'buried' | 'failed'>, log: import('pino').Logger }} parts
+ *   metrics: Pick<import('../../src/metrics/index.js').ConsumerMetrics, 'deadLettered' | 'failed'>, log: import('pino').Logger }} parts
  */
 const createNotes = ({ definition: { name: system, logged }, letters, metrics, log }) => ({
-  /** @type {ConsumerParts['bury']} */
-  bury (partition, letter) {
-    metrics.buried()
+  /** @type {ConsumerParts['deadLetter']} */
+  deadLetter (partition, letter) {
+    metrics.deadLettered()
     const { consumer, entry: { id, key }, reason, correlationId } = letter
     log.error({ system, consumer, key, ...logged?.(key), correlationId, entry: id, reason }, 'dead letter')
-    return letters.bury(partition, letter)
+    return letters.deadLetter(partition, letter)
   },
 
   /** @param {number} partition @param {Error & { code?: string }} error @param {number} attempt */

@@ -1,6 +1,6 @@
 /**
  * A handful of auctions that follow one another, and a crowd that bids on them: an ordinary client of the gateway. Bidders know what the
- * last reply told them; they bid faster near the end.
+ * last reply said; they bid faster near the end.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -63,7 +63,7 @@ export async function runCrowd ({ gatewayUrl, isActive, signal, print }) {
     return status !== 410
   }
 
-  /** The next lot that somebody bids on; those that end soon are chosen more often. */
+  /** The next lot that gets a bid; those that end soon are chosen more often. */
   function chosen () {
     const weights = lots.map(({ closeAt }) => 1 / Math.max(2000, closeAt - Date.now()))
     let left = Math.random() * weights.reduce((sum, one) => sum + one, 0)

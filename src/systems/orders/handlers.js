@@ -12,7 +12,7 @@ const TRIGGERS = Object.freeze(['placed', 'cancel_requested', 'wanted', 'resumed
 
 /** @param {import('../definition.js').ConsumerParts} parts @returns {Promise<import('../definition.js').Handlers>} */
 export async function createOrderHandlers ({
-  id, admission: { submit, partitionOf, keyOf, stateOf }, connectionOf, database, owned, metrics, bury, openConfirm, settings, log
+  id, admission: { submit, partitionOf, keyOf, stateOf }, connectionOf, database, owned, metrics, deadLetter, openConfirm, settings, log
 }) {
   // it may fail, and is repeated before anything else is open
   const confirm = await openConfirm()
@@ -31,7 +31,7 @@ export async function createOrderHandlers ({
     payments,
     stateOf,
     confirm: (key) => confirm(partitionOf(key)),
-    bury: (key, letter) => bury(partitionOf(key), {
+    deadLetter: (key, letter) => deadLetter(partitionOf(key), {
       consumer: 'saga', entry: { id: '0-0', rule: 'step', key, seq: 0, fields: RESUME }, ...letter
     }),
     async drop (key) {

@@ -25,7 +25,7 @@ const OPEN = Object.freeze(['authorized', 'captured'])
  * @param {(key: string) => Promise<Fields>} parts.stateOf from the primary
  * @param {import('./payments/payments.js').Payments} parts.payments
  * @param {(key: string) => Promise<void>} parts.confirm what was decided about the order is as durable as its placing
- * @param {(key: string, letter: { reason: string, attempts: number, correlationId: string }) => Promise<void>} parts.bury writes a
+ * @param {(key: string, letter: { reason: string, attempts: number, correlationId: string }) => Promise<void>} parts.deadLetter writes a
  *   dead letter, which resumes it
  * @param {(key: string) => Promise<unknown>} parts.drop removes its scheduled task
  * @param {(outcome: string, seconds: number) => void} [parts.onFinal] `outcome`: confirmed, or why it was cancelled; `seconds`: since it
@@ -33,7 +33,7 @@ const OPEN = Object.freeze(['authorized', 'captured'])
  * @param {import('pino').Logger} parts.log
  * @returns {(key: string) => Promise<void>} drives one order; errors: it is tried again
  */
-export function createSaga ({ submit, stateOf, payments, confirm, bury, drop, onFinal = () => {}, log }) {
+export function createSaga ({ submit, stateOf, payments, confirm, deadLetter, drop, onFinal = () => {}, log }) {
   /** by order: attempts that failed for good @type {Map<string, number>} */
   const attempts = new Map()
 
@@ -88,7 +88,7 @@ export function createSaga ({ submit, stateOf, payments, confirm, bury, drop, on
       if (!isLast) throw error
       attempts.delete(key)
       // first the letter: an order that is parked without one could not be found
-      await bury(key, { reason: error.message, attempts: failed, correlationId: ids.correlationId })
+      await deadLetter(key, { reason: error.message, attempts: failed, correlationId: ids.correlationId })
       const { code } = await step(key, 'park', error.message)
       if (code === 'illegal') await step(key, 'checked')
     }

@@ -47,7 +47,7 @@ t.test('an order has a span, and each of its steps one in it', async (t) => {
       authorize: async () => ({ status: 'authorized', id: 'p' }), capture: async () => ({ status: 'captured' })
     }),
     confirm: async () => {},
-    bury: async () => {},
+    deadLetter: async () => {},
     drop: async () => {},
     log: silentLog
   })
