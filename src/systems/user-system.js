@@ -56,6 +56,7 @@ async function make (given) {
     unknown: [unknown, message],
     durability: 'memory',
     isUncached: true,
+    demo: { about: 'a system of a user', commands: 'send commands here', tasks: 'scheduled tasks run when they are due' },
     commands: Object.fromEntries(Object.entries(commands).map(([command, row]) =>
       [command, commandRow(row, `${name}.commands.${command}`)])),
     queries: Object.fromEntries(Object.entries(queries).map(([query, row]) => [query, queryRow(row, unknown)])),
