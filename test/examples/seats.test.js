@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { checkRule, openSystem } from '../../src/systems/index.js'
 import { loadSystems } from '../../src/systems/list.js'
+import { endOfMain } from '../bin/in-process.js'
 import { exampleOf, patternOf } from '../docs/examples.js'
 import { eventually } from '../servers.js'
 import { startConsumers, startGateway, startReader } from '../services.js'
@@ -117,6 +118,13 @@ t.test('the same over HTTP: gateway, reader and consumers with --systems, in one
       .replaceAll('http://127.0.0.1:8080', reader.url)
     const { stdout } = await run('bash', ['-c', shell])
     t.match(stdout.trim(), patternOf(printed))
+  })
+
+  await t.test('doctor and dead letters take the module, too', async (t) => {
+    const where = ['--redis-url', redisUrl, '--key-prefix', options.keyPrefix]
+    const doctor = await endOfMain(['doctor', ...flags, ...where])
+    t.match(doctor, { code: 0, stdout: /system seats +hall 1 +stored: hall 1/ })
+    t.match(await endOfMain(['dead-letters', 'list', '--system', flags[1].split(',')[1], ...where]), { code: 0, stdout: '' })
   })
 
   await t.test('a process with older rules says so in /readyz', async (t) => {
