@@ -47,7 +47,7 @@ export function createReaderApp ({
   describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.', tags, security })
   const isRefusing = deployment ? markUnconfirmed(app, { deployment, maxUnconfirmedMs }) : () => false
   app.register(healthRoutes, { status: () => isRefusing() ? { ...queries.status(), ready: false } : queries.status(), registry })
-  const pages = Object.fromEntries(systems?.all.map(({ definition: { name, page } }) => [name, page]) ?? [])
+  const pages = Object.fromEntries(systems?.all.flatMap(({ definition: { name, page } }) => page ? [[name, page]] : []) ?? [])
   app.register(pageRoutes, { gatewayUrl, restarts, pages })
   if (caps && queries.watch) {
     const push = createPush({ queries: /** @type {any} */ (queries), now: clock, registry, caps, log: /** @type {any} */ (app.log) })

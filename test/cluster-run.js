@@ -1,17 +1,19 @@
 /**
- * A writer and a subscriber over a cluster, with the ledger of what was acknowledged: for tests that kill nodes and move slots
- * meanwhile.
+ * A writer and a subscriber over a cluster, with the ledger of what was acknowledged: for tests that kill nodes and move slots under
+ * them. Log layouts get 500 ids, each in many versions, which are delivered once and in order; the others an id for each item.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { openFeed, openReader } from '../src/index.js'
-import { silentLog } from './servers.js'
+import { layoutOf } from '../src/layouts/index.js'
+import { eventually, silentLog } from './servers.js'
 
 const CHUNK = 50
 const EVERY_MS = 10
+const IDS = 500
 
 /**
  * @param {import('tap').Test} t
- * @param {{ redisUrl: string, layout: string, partitions?: number, ack?: string, log?: import('pino').Logger }} options
+ * @param {{ redisUrl: string, layout: any, partitions?: number, ack?: any, log?: import('pino').Logger }} options
  */
 export async function startRun (t, { redisUrl, layout, partitions = 6, ack = 'replica', log = silentLog }) {
   const name = `run-${layout}`
@@ -19,6 +21,9 @@ export async function startRun (t, { redisUrl, layout, partitions = 6, ack = 're
   const feed = await openFeed(name, { ...common, layout, partitions, ack, windowMs: 600_000, inFlightBytes: 4 * 1024 * 1024 })
   const reader = await openReader(common)
   t.teardown(() => Promise.all([feed.close({ drainMs: 0 }).catch(() => {}), reader.close()]))
+  const isLog = layoutOf(layout).log !== undefined
+  const idOf = (/** @type {number} */ n) => `id-${isLog ? n % IDS : n}`
+  const writing = new AbortController()
   const stop = new AbortController()
   /** how often each item was delivered @type {Map<number, number>} */
   const delivered = new Map()
@@ -29,21 +34,34 @@ export async function startRun (t, { redisUrl, layout, partitions = 6, ack = 're
   /** @type {Error | null} */
   let failure = null
   let next = 0
+  /** the last one delivered, by id @type {Map<string, number>} */
+  const last = new Map()
+  let disordered = 0
 
-  feed.append({ id: 'id-0', value: String(next++) })
+  feed.append({ id: idOf(next), value: String(next++) })
   await feed.flush()
   const subscribed = (async () => {
-    for await (const { value } of reader.feed(name).subscribe({ pollMs: 20, overlapMs: 300, signal: stop.signal })) {
+    for await (const { id, value } of reader.feed(name).subscribe({ pollMs: 20, overlapMs: 300, signal: stop.signal })) {
       const n = Number(value)
+      if (isLog && n < (last.get(id) ?? 0)) disordered++
+      last.set(id, n)
       delivered.set(n, (delivered.get(n) ?? 0) + 1)
       deliveredMs[n] ??= performance.now()
     }
   })().catch((error) => { failure ??= error })
 
+  // what is appended before the subscription begins is not delivered
+  await eventually(() => {
+    if (delivered.size === 0) feed.append({ id: idOf(next), value: String(next++) })
+    return delivered.size > 0
+  })
+  await feed.flush()
+  const first = next
+
   const written = (async () => {
-    while (!stop.signal.aborted) {
+    while (!writing.signal.aborted) {
       const from = next
-      for (; next < from + CHUNK; next++) feed.append({ id: `id-${next}`, value: String(next) })
+      for (; next < from + CHUNK; next++) feed.append({ id: idOf(next), value: String(next) })
       const until = next
       feed.acknowledged({ deadlineMs: Infinity }).then(() => { for (let n = from; n < until; n++) acknowledged.add(n) }, () => {})
       await feed.ready({ deadlineMs: Infinity })
@@ -63,38 +81,45 @@ export async function startRun (t, { redisUrl, layout, partitions = 6, ack = 're
       const times = [sinceMs, ...deliveredMs.filter((ms) => ms >= sinceMs).sort((a, b) => a - b)]
       return Math.round(Math.max(...times.map((ms, i) => ms - (times[i - 1] ?? ms))))
     },
-    /** The longest time without a delivered item of one partition. @param {(id: Buffer) => boolean} isIn @param {number} sinceMs */
-    pauseOf (isIn, sinceMs) {
-      const times = [...deliveredMs.keys()].filter((n) => deliveredMs[n] >= sinceMs && isIn(Buffer.from(`id-${n}`)))
-        .map((n) => deliveredMs[n]).sort((a, b) => a - b)
-      return Math.round(Math.max(...[sinceMs, ...times].map((ms, i, all) => ms - (all[i - 1] ?? ms))))
+    /** Resolves when so many more items are acknowledged. @param {number} count */
+    async goOn (count) {
+      const { size } = acknowledged
+      await eventually(() => acknowledged.size >= size + count)
     },
+
     /** Ends it and compares. */
     async end () {
-      stop.abort()
+      writing.abort()
       await written
-      await feed.flush({ deadlineMs: 30_000 })
+      await feed.flush({ deadlineMs: 60_000 })
+      await eventually(() => acknowledged.size === next - first)
+      const isDelivered = () => [...acknowledged].every((n) => delivered.has(n))
+      if (isLog) await eventually(isDelivered).catch(() => {})
+      stop.abort()
       await subscribed
-      const stored = await allOf(reader.feed(name))
+      const stored = isLog ? delivered : await allOf(reader.feed(name), next)
       const lost = [...acknowledged].filter((n) => !stored.has(n))
+      const { dropped, failed, refused } = feed.account
       return {
         failure,
-        intended: next,
-        acknowledged: acknowledged.size,
-        stored: stored.size,
-        lost: lost.length,
-        lostOnes: lost.slice(0, 5),
-        storedTwice: [...stored.values()].filter((times) => times > 1).length,
-        deliveredTwice: [...delivered.values()].filter((times) => times > 1).length,
-        account: { ...feed.account }
+        lost,
+        twice: [...stored.values()].filter((times) => times > 1).length,
+        disordered,
+        account: { dropped, failed, refused: { ...refused } }
       }
     }
   }
 }
 
-/** How often each item is stored, read by pages until the replicas have everything. @param {import('../src/reading.js').Reading} reading */
-async function allOf (reading) {
-  await pause(500)
+/** What a run must end with. */
+export const WHOLE = { failure: null, lost: [], twice: 0, disordered: 0, account: { dropped: 0, failed: 0, refused: {} } }
+
+/**
+ * How often each item is stored, read by pages once the replicas have all of them.
+ * @param {import('../src/reading.js').Reading} reading @param {number} count
+ */
+async function allOf (reading, count) {
+  await eventually(async () => (await reading.count()).count >= count).catch(() => {})
   /** @type {Map<number, number>} */
   const found = new Map()
   /** @type {string | null} */

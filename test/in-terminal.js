@@ -55,6 +55,8 @@ export function inTerminal (t, args, { env = {} } = {}) {
     get output () { return output },
     /** lines of the screen */
     get screen () { return screenOf(output) },
+    /** @param {string} keys */
+    press: (keys) => { child.stdin.write(keys) },
     /** @param {NodeJS.Signals} signal to the one process */
     kill: (signal) => { process.kill(pid(), signal) },
     /** Waits until the screen matches. @param {RegExp} pattern @returns {Promise<string>} the screen */

@@ -4,18 +4,16 @@
  */
 import { at, make, put } from './elements.js'
 import { showCards, timeText, titleOf } from './auctions-list.js'
+import { createFollower, gateway, get, repeat, say, send as sendCommand } from './system.js'
 
 const LIST_EVERY_MS = 1000
 const TICK_MS = 200
 const SHOWN_BIDS = 12
 const CHART_BIDS = 120
 const SOON_MS = 10_000
-const TRIES = 5
-const REOPEN_MS = 3000
 /** events of one command arrive together: a bid, and the answer of a maximum */
 const TOGETHER_MS = 30
 
-const gateway = /** @type {HTMLMetaElement} */ (document.querySelector('meta[name="gateway"]')).content
 /** of this visitor: the user, and how the page shows that user @type {{ user: string, masked: string | null }} */
 const me = {
   user: sessionStorage.getItem('user') ?? `you-${Math.random().toString(36).slice(2, 10)}`, masked: sessionStorage.getItem('masked')
@@ -26,8 +24,6 @@ sessionStorage.setItem('user', me.user)
 let auction = null
 /** its newest bids, the newest first @type {any[]} */
 let bids = []
-/** @type {EventSource | null} */
-let events = null
 /** server time minus that of the visitor */
 let aheadMs = 0
 /** the sequence number at which this visitor led, by a reply or an event; null = not since the last notice @type {number | null} */
@@ -40,40 +36,32 @@ const nameOf = (/** @type {string | null} */ masked) => isMine(masked) ? 'you' :
 
 /** @param {string} id */
 function follow (id) {
-  if (auction?.id === id) return
-  events?.close()
+  if (!followEvents(id)) return
   auction = null
   ledAt = null
   put(at('notice'), '')
-  put(at('outcome'), '')
+  say('', '')
   at('amount').value = ''
   at('max').value = ''
-  open(id)
   for (const link of document.querySelectorAll('#open a')) link.setAttribute('aria-current', String(link.getAttribute('href') === `#${id}`))
 }
 
-/** @param {string} id */
-function open (id) {
-  const source = new EventSource(`/v1/auctions/${encodeURIComponent(id)}/live`)
-  events = source
-  source.addEventListener('snapshot', ({ data }) => {
+const { follow: followEvents } = createFollower((id) => `/v1/auctions/${encodeURIComponent(id)}/live`, {
+  snapshot (data) {
     const before = auction?.generation
-    ;({ auction, bids } = JSON.parse(data))
+    ;({ auction, bids } = data)
     // sequence numbers of generations are not comparable
     if (ledAt !== null && before !== auction.generation) ledAt = 0
     bids = bids.filter(({ by }) => by !== 'close')
     aheadMs = auction.asOf - Date.now()
     show()
-  })
-  for (const name of ['bid', 'close']) source.addEventListener(name, ({ data }) => take(JSON.parse(data)))
-  source.onopen = () => state('live', 'live')
-  source.onerror = () => {
-    at('auction').hidden = auction === null
-    state('away', auction === null ? 'auction not available' : 'connecting again')
-    // browsers do not reconnect after an error status
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (events === source) open(id) }, REOPEN_MS)
-  }
-}
+  },
+  bid: take,
+  close: take
+}, () => {
+  at('auction').hidden = auction === null
+  return auction === null ? 'auction not available' : 'connecting again'
+})
 
 /** @param {any} event */
 function take (event) {
@@ -98,8 +86,7 @@ async function closed () {
   if (auction.reserveMet === null) return
   auction.reserveMet = undefined
   try {
-    const response = await fetch(`/v1/auctions/${encodeURIComponent(id)}?minSeq=${seq}`)
-    const { status, reserveMet } = await response.json()
+    const { status, reserveMet } = await get(`/v1/auctions/${encodeURIComponent(id)}?minSeq=${seq}`)
     if (auction?.id !== id || status !== 'closed') return
     auction.reserveMet = reserveMet
     show()
@@ -122,7 +109,7 @@ function show () {
   put(at('standing'), standing(leader, isClosed, reserveMet))
   put(at('bids'), String(count))
   put(at('next'), isClosed ? '–' : minNext)
-  at('bid').hidden = gateway === '' || isClosed
+  at('bid').hidden = gateway() === '' || isClosed
   const amount = at('amount')
   if (document.activeElement !== amount && document.activeElement !== at('max')) amount.value = minNext
   notice(leader, isClosed, reserveMet)
@@ -149,7 +136,7 @@ function notice (leader, isClosed, reserveMet) {
   } else if (leader !== null && ledAt !== null && auction.seq > ledAt) {
     // until then, the stream is behind the reply
     put(at('notice'), `You were outbid: ${auction.currentBid} ${auction.currency}`)
-    outcome('', '')
+    say('', '')
     ledAt = null
   }
 }
@@ -178,47 +165,17 @@ function tick () {
   at('auction').classList.toggle('soon', auction.status !== 'closed' && leftMs < SOON_MS)
 }
 
-/** @param {string} kind @param {string} text */
-function state (kind, text) {
-  at('state').dataset.state = kind
-  put(at('state'), text)
-}
-
 async function list () {
-  try {
-    const response = await fetch('/v1/auctions?limit=20')
-    const { items } = await response.json()
-    showCards(items)
-    at('none').hidden = items.length > 0
-    if (!location.hash && items.length > 0) location.replace(`#${items[0].id}`)
-  } catch {
-    state('away', 'connecting again')
-  }
-  setTimeout(list, LIST_EVERY_MS)
+  const { items } = await get('/v1/auctions?limit=20')
+  showCards(items)
+  at('none').hidden = items.length > 0
+  if (!location.hash && items.length > 0) location.replace(`#${items[0].id}`)
+  return LIST_EVERY_MS
 }
 
-/** @param {string} kind @param {string} text */
-function outcome (kind, text) {
-  at('outcome').dataset.kind = kind
-  put(at('outcome'), text)
-}
-
-/** Repeats with the same key until the outcome is known. @param {string} id @param {object} body */
-async function send (id, body) {
-  const key = `page-${me.user}-${Date.now()}`
-  for (let i = 0; i < TRIES; i++) {
-    try {
-      const response = await fetch(`${gateway}/v1/auctions/${encodeURIComponent(id)}/bids`, {
-        method: 'POST', headers: { 'content-type': 'application/json', 'idempotency-key': key }, body: JSON.stringify(body)
-      })
-      const reply = await response.json()
-      if (response.status !== 503) return { status: response.status, reply }
-    } catch {}
-    outcome('', 'no answer yet, asking again')
-    await new Promise((resolve) => setTimeout(resolve, 500))
-  }
-  return { status: 0, reply: { detail: 'The gateway does not answer, so the outcome is unknown. The list of bids will show it.' } }
-}
+/** @param {string} id @param {object} body */
+const send = (id, body) => sendCommand(`/v1/auctions/${encodeURIComponent(id)}/bids`, body, `page-${me.user}-${Date.now()}`)
+  .catch(() => ({ status: 0, reply: { detail: 'The gateway does not answer, so the outcome is unknown. The list of bids will show it.' } }))
 
 at('bid').addEventListener('submit', async (/** @type {SubmitEvent} */ event) => {
   event.preventDefault()
@@ -232,12 +189,12 @@ at('bid').addEventListener('submit', async (/** @type {SubmitEvent} */ event) =>
     sessionStorage.setItem('masked', reply.bidder)
   }
   if (auction?.id !== id) return
-  if (status === 201 && reply.leading) outcome('good', `Accepted: you lead at ${reply.currentBid}`)
-  else if (status === 201) outcome('bad', `Accepted, but another bidder's maximum answered: ${reply.currentBid}`)
-  else if (reply.code === 'max_raised') outcome('good', 'Your maximum was raised')
-  else if (reply.code === 'self_outbid') outcome('', 'You lead already')
-  else if (reply.code === 'too_low') outcome('bad', `Too low: the next bid is ${reply.minNext} or more`)
-  else outcome('bad', reply.detail ?? 'Refused')
+  if (status === 201 && reply.leading) say('good', `Accepted: you lead at ${reply.currentBid}`)
+  else if (status === 201) say('bad', `Accepted, but another bidder's maximum answered: ${reply.currentBid}`)
+  else if (reply.code === 'max_raised') say('good', 'Your maximum was raised')
+  else if (reply.code === 'self_outbid') say('', 'You lead already')
+  else if (reply.code === 'too_low') say('bad', `Too low: the next bid is ${reply.minNext} or more`)
+  else say('bad', reply.detail ?? 'Refused')
   if (status === 201 && reply.leading) ledAt = Math.max(ledAt ?? 0, reply.seq)
   show()
 })
@@ -245,4 +202,4 @@ at('bid').addEventListener('submit', async (/** @type {SubmitEvent} */ event) =>
 window.addEventListener('hashchange', () => follow(location.hash.slice(1)))
 setInterval(tick, TICK_MS)
 if (location.hash) follow(location.hash.slice(1))
-list()
+repeat(list)

@@ -1,12 +1,14 @@
 /**
- * Orders on their way: rates, the last orders at each step, the processes that drive them, and faults of a payment provider on this
- * machine.
+ * Orders on their way: rates, how many are at each step, the latest ones with a timeline, a form for one of the visitor, the processes
+ * that drive them, and faults of a payment provider on this machine.
  */
 import { at, make, put } from './elements.js'
+import { showLatest, takeLatest } from './orders-latest.js'
+import { BREAKERS, createFaults, get, IS_HERE, repeat, state } from './system.js'
 import { duration, number } from './text.js'
 
 const EVERY_MS = 500
-/** Name, meaning, and what the provider is sent; null = no fault. @type {readonly [string, string, Record<string, unknown> | null][]} */
+/** @type {readonly (readonly [string, string, Record<string, unknown> | null])[]} */
 const FAULTS = Object.freeze([
   ['none', '', null],
   ['down', ': no connection', { isDown: true }],
@@ -15,95 +17,72 @@ const FAULTS = Object.freeze([
   ['declines', ': half of the payments', { declineRate: 0.5 }],
   ['errors', ': replies 500 to half of the calls', { errorRate: 0.5 }]
 ])
-/** @type {Readonly<Record<string, string>>} */
-const KINDS = Object.freeze({ closed: 'good', 'half-open': 'wait', open: 'bad' })
-const WORST = Object.freeze(['closed', 'half-open', 'open'])
-/** faults are switched by a browser on the same machine */
-const IS_HERE = ['127.0.0.1', 'localhost'].includes(location.hostname)
+/** What is done at each step. @type {Readonly<Record<string, string>>} */
+const MEANINGS = Object.freeze({
+  placed: 'Its units are being held',
+  held: 'Its payment is being authorized',
+  capturing: 'Its payment is being taken',
+  captured: 'Paid: its units are being sold',
+  confirmed: 'Done',
+  cancelling: 'Units and payment are being given back',
+  cancelled: 'Done: nothing is held, nothing is paid'
+})
+const WORST = Object.keys(BREAKERS)
 let paymentUrl = ''
 
-/** @param {string} kind @param {string} text */
-function state (kind, text) {
-  at('state').dataset.state = kind
-  put(at('state'), text)
-}
-
 async function show () {
-  const response = await fetch('/v1/sagas/figures', { cache: 'no-store' })
-  if (response.status === 404) return state('wait', 'no orders so far')
-  if (!response.ok) throw new Error(`status ${response.status}`)
-  const figures = /** @type {any} */ (await response.json())
+  const figures = await get('/v1/sagas/figures').catch((error) => {
+    if (error.status !== 404) throw error
+  })
+  if (!figures) {
+    state('wait', 'no orders so far')
+    return EVERY_MS
+  }
   const perSecond = (/** @type {number} */ n) => `${number(n)} /s`
+  const ended = { confirmed: perSecond(figures.confirmedPerSecond), cancelled: perSecond(figures.cancelledPerSecond) }
   put(at('placed'), perSecond(figures.placedPerSecond))
-  put(at('confirmed'), perSecond(figures.confirmedPerSecond))
-  put(at('cancelled'), perSecond(figures.cancelledPerSecond))
+  put(at('confirmed'), ended.confirmed)
+  put(at('cancelled'), ended.cancelled)
   put(at('p50'), duration(figures.confirmedMsP50))
   put(at('p95'), duration(figures.confirmedMsP95))
   put(at('running'), number(figures.running))
   put(at('letters'), number(figures.deadLetters))
-  at('steps').replaceChildren(...figures.steps.map(stepOf))
-  at('replicas').replaceChildren(...figures.replicas.map(replicaOf))
+  at('steps').replaceChildren(...figures.steps.map((/** @type {any} */ one) => stepOf(one, ended)))
+  at('replicas').replaceChildren(...figures.replicas.map(workerOf))
   at('no-replicas').hidden = figures.replicas.length > 0
   provider(figures.replicas)
+  takeLatest(figures.steps[0].recent)
   state('live', 'live')
+  return EVERY_MS
 }
 
-/** @param {{ step: string, orders: number | null, recent: string[] }} one */
-function stepOf ({ step, orders, recent }) {
+/** @param {{ step: string, orders: number | null }} one @param {Record<string, string>} ended rates of steps that are the last */
+function stepOf ({ step, orders }, ended) {
+  const count = orders === null ? ended[step] : `${number(orders)} now`
   const item = make('li', {},
-    make('h3', {}, make('span', {}, step), make('span', { className: 'quiet' }, orders === null ? '' : number(orders))),
-    ...recent.map((id) => make('code', { title: id }, id)))
+    make('h3', {}, step), make('p', { className: 'count' }, count), make('p', { className: 'quiet' }, MEANINGS[step]))
   item.dataset.step = step
   return item
 }
 
-/** @param {{ id: string, cpuPercent: number, partitions: number, driven: number }} replica */
-const replicaOf = ({ id, cpuPercent, partitions, driven }) => make('li', {},
+/** @param {{ id: string, cpuPercent: number, partitions: number, driven: number }} worker */
+const workerOf = ({ id, cpuPercent, partitions, driven }) => make('li', {},
   make('h3', {}, id),
   make('meter', { min: 0, max: 100, value: Math.min(100, cpuPercent), title: 'CPU, of one core' }),
   make('p', { className: 'quiet' },
     `CPU ${number(cpuPercent)} %, ${number(partitions)} partitions, ${number(driven)} orders at the moment`))
 
-/** @param {{ breaker: string, paymentUrl: string | null }[]} replicas */
-function provider (replicas) {
-  const url = replicas.find((one) => one.paymentUrl)?.paymentUrl ?? ''
-  const breaker = replicas.map((one) => one.breaker).sort((a, b) => WORST.indexOf(b) - WORST.indexOf(a))[0] ?? 'closed'
-  at('breaker').dataset.kind = KINDS[breaker]
+/** @param {{ breaker: string, paymentUrl: string | null }[]} workers */
+function provider (workers) {
+  const url = workers.find((one) => one.paymentUrl)?.paymentUrl ?? ''
+  const breaker = workers.map((one) => one.breaker).sort((a, b) => WORST.indexOf(b) - WORST.indexOf(a))[0] ?? 'closed'
+  at('breaker').dataset.kind = BREAKERS[breaker]
   put(at('breaker'), `breaker ${breaker}`)
-  at('provider').hidden = replicas.length === 0
-  at('fault').parentElement.hidden = !IS_HERE || url === ''
+  at('provider').hidden = workers.length === 0
   if (url === paymentUrl) return
   paymentUrl = url
-  if (IS_HERE && url) send()
+  at('faults').replaceChildren(...IS_HERE && url ? [createFaults(FAULTS, url, 'the provider')] : [])
 }
 
-/** @param {RequestInit} [request] */
-async function send (request) {
-  try {
-    const faults = await (await fetch(`${paymentUrl}/faults`, request)).json()
-    const on = FAULTS.findIndex(([,, body]) => body !== null && Object.entries(body).every(([name, value]) => faults[name] === value))
-    at('fault').selectedIndex = Math.max(0, on)
-    at('fault').classList.toggle('on', on > 0)
-    put(at('outcome'), '')
-  } catch {
-    put(at('outcome'), 'The provider does not answer.')
-  }
-}
-
-at('fault').append(...FAULTS.map(([value, meaning]) => make('option', { value }, value + meaning)))
-at('fault').addEventListener('change', () => {
-  const body = FAULTS[at('fault').selectedIndex][2]
-  send(body === null
-    ? { method: 'DELETE' }
-    : { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
-})
-
-async function repeat () {
-  try {
-    if (!document.hidden) await show()
-  } catch {
-    state('away', 'connecting again')
-  }
-  setTimeout(repeat, EVERY_MS)
-}
-repeat()
+repeat(show)
+repeat(showLatest)

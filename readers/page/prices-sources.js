@@ -1,5 +1,6 @@
 /** The sources: the breaker of each, its latency, its last error; and faults of exchanges on this machine, which can be switched. */
 import { at, make, put } from './elements.js'
+import { BREAKERS, createFaults, IS_HERE } from './system.js'
 import { UNKNOWN, duration } from './text.js'
 
 /** Name, meaning, and what the exchange is sent; null = no fault. @type {readonly [string, string, Record<string, unknown> | null][]} */
@@ -11,10 +12,6 @@ const FAULTS = Object.freeze([
   ['wild', ': 10 times the price', { outlier: 10 }],
   ['limited', ': replies 429', { rateLimited: 5 }]
 ])
-/** @type {Readonly<Record<string, string>>} */
-const KINDS = Object.freeze({ closed: 'good', 'half-open': 'wait', open: 'bad' })
-/** faults are switched by a browser on the same machine */
-const IS_HERE = ['127.0.0.1', 'localhost'].includes(location.hostname)
 
 /** @typedef {{ exchange: string, breaker: string, latencyMs: number | null, lastError: string | null, url?: string }} Source */
 
@@ -34,7 +31,7 @@ export function showSources (sources) {
     if (!cards.has(keys[i])) at('exchanges').append(card)
     cards.set(keys[i], card)
     const [, breaker, figures] = card.children
-    breaker.dataset.kind = KINDS[source.breaker]
+    breaker.dataset.kind = BREAKERS[source.breaker]
     put(breaker, `breaker ${source.breaker}`)
     put(figures, `latency ${source.latencyMs === null ? UNKNOWN : duration(source.latencyMs)}, ` +
       (source.lastError === null ? 'no error so far' : `last error: ${source.lastError.replaceAll('_', ' ')}`))
@@ -46,33 +43,6 @@ export function showSources (sources) {
 /** @param {Source} source */
 function createCard ({ exchange, url }) {
   const card = make('li', {}, make('h3', {}, exchange), make('p', { className: 'state' }), make('p', { className: 'quiet' }))
-  if (url && IS_HERE) card.append(createSwitch(exchange, url))
+  if (url && IS_HERE) card.append(createFaults(FAULTS, url, exchange))
   return card
-}
-
-/** @param {string} exchange @param {string} url */
-function createSwitch (exchange, url) {
-  const options = FAULTS.map(([value, meaning]) => make('option', { value }, value + meaning))
-  const select = make('select', { onchange: () => change(FAULTS[select.selectedIndex][2]) }, ...options)
-  select.setAttribute('aria-label', `Fault of ${exchange}`)
-  const outcome = make('span', { className: 'outcome' })
-  outcome.setAttribute('role', 'status')
-
-  /** @param {RequestInit} [request] */
-  async function send (request) {
-    try {
-      const faults = await (await fetch(`${url}/faults`, request)).json()
-      const on = FAULTS.findIndex(([,, body]) => body !== null && Object.entries(body).every(([name, value]) => faults[name] === value))
-      select.selectedIndex = Math.max(0, on)
-      select.classList.toggle('on', on > 0)
-      put(outcome, '')
-    } catch {
-      put(outcome, 'The exchange does not answer.')
-    }
-  }
-  const change = (/** @type {object | null} */ body) =>
-    send(body === null ? { method: 'DELETE' } : { method: 'PUT', body: JSON.stringify(body) })
-
-  send()
-  return make('p', { className: 'fault' }, make('span', { className: 'quiet' }, 'Fault'), select, outcome)
 }

@@ -9,6 +9,7 @@ import { at, put } from './elements.js'
 import { createBoard } from './prices-board.js'
 import { loadHistory } from './prices-points.js'
 import { showSources } from './prices-sources.js'
+import { get, repeat, state } from './system.js'
 import { ageText, number } from './text.js'
 import { showTiers } from './prices-tiers.js'
 
@@ -37,30 +38,6 @@ let shown = []
 const now = () => Date.now() + aheadMs
 const byTier = (/** @type {Asset} */ a, /** @type {Asset} */ b) =>
   TIERS.indexOf(a.tier) - TIERS.indexOf(b.tier) || (a.asset < b.asset ? -1 : 1)
-
-/** @param {string} kind @param {string} text */
-function state (kind, text) {
-  at('state').dataset.state = kind
-  put(at('state'), text)
-}
-
-/** @param {string} path @returns {Promise<any>} */
-async function get (path) {
-  const response = await fetch(path, { cache: 'no-store' })
-  if (!response.ok) throw new Error(`status ${response.status}`)
-  return response.json()
-}
-
-/** Repeats while the page is visible. @param {() => Promise<number>} run returns ms until the next time */
-async function repeat (run) {
-  let waitMs = EVERY_MS
-  try {
-    if (!document.hidden) waitMs = await run()
-  } catch {
-    state('away', 'connecting again')
-  }
-  setTimeout(repeat, waitMs, run)
-}
 
 async function list () {
   /** @type {{ asset: string, tier: string }[]} */

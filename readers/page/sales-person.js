@@ -10,27 +10,21 @@
 import { createEventParser } from '/client.js'
 import { pause } from './pause.js'
 import { at, put } from './elements.js'
-import { counted, duration } from './text.js'
+import { say, send as sendCommand } from './system.js'
+import { duration } from './text.js'
 
-const TRIES = 5
 const RETRY_MS = 500
 const TICK_MS = 100
 
-/** @typedef {{ gateway: string, now: () => number, signal: AbortSignal }} Around `now`: time of the server, ms since 1970 */
+/** @typedef {{ now: () => number, signal: AbortSignal }} Around `now`: time of the server, ms since 1970 */
 /** @typedef {{ id: string, mode: string, openAt: number }} Sale */
-
-/** @param {string} kind @param {string} text */
-export function say (kind, text) {
-  at('outcome').dataset.kind = kind
-  put(at('outcome'), text)
-}
 
 /**
  * @param {Sale} sale @param {string} userId @param {string} key @param {Around} around
  * @returns {Promise<string | null>} the claim; null: without one, and the outcome says why
  */
 export async function takePart (sale, userId, key, around) {
-  const path = `${around.gateway}/v1/sales/${encodeURIComponent(sale.id)}`
+  const path = `/v1/sales/${encodeURIComponent(sale.id)}`
   try {
     if (sale.mode !== 'queue') await opening(sale, around)
     const ticket = sale.mode === 'direct' ? undefined : await ticketOf(sale, path, userId, key, around)
@@ -128,23 +122,11 @@ async function * placesOf (id, userId, ticket, joined, { signal }) {
 }
 
 /**
- * Repeats with the same key until the outcome is known.
- * @param {string} url @param {object | undefined} body @param {string} key @param {Around} around @param {string} [ticket]
+ * @param {string} path @param {object | undefined} body @param {string} key @param {Around} around @param {string} [ticket]
  * @throws {Error} with the detail of the gateway
  */
-async function send (url, body, key, { signal }, ticket) {
-  const headers = {
-    'idempotency-key': key, ...(body && { 'content-type': 'application/json' }), ...(ticket && { 'freshet-ticket': ticket })
-  }
-  for (let i = 1; ; i++) {
-    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal }).catch(() => null)
-    const reply = await response?.json().catch(() => null)
-    if (response?.ok && reply) return reply
-    if (response && response.status !== 503 && reply) throw new Error(reply.detail ?? `status ${response.status}`)
-    if (i === TRIES) {
-      throw new Error(`${reply?.detail ?? 'The gateway does not answer'}: ${counted(TRIES, 'attempt')} without an outcome. Try again.`)
-    }
-    say('', 'No answer yet, asking again.')
-    await pause(RETRY_MS, signal)
-  }
+async function send (path, body, key, { signal }, ticket) {
+  const { status, reply } = await sendCommand(path, body, key, { signal, headers: ticket ? { 'freshet-ticket': ticket } : {} })
+  if (status < 400) return reply
+  throw new Error(reply.detail ?? `status ${status}`)
 }

@@ -4,14 +4,14 @@
  */
 import { timeText, titleOf } from './auctions-list.js'
 import { at, make, put } from './elements.js'
-import { say, takePart } from './sales-person.js'
+import { takePart } from './sales-person.js'
+import { createFollower, gateway, get, repeat, say, state } from './system.js'
 import { duration, number, timeOfDay } from './text.js'
 
 const LIST_EVERY_MS = 500
 const CLAIMS_EVERY_MS = 500
 const TICK_MS = 200
 const SHOWN_CLAIMS = 14
-const REOPEN_MS = 3000
 const OVER = ['sold_out', 'closed']
 const LOST = ['expired', 'released', 'revoked']
 /** @type {Readonly<Record<string, string>>} */
@@ -25,11 +25,8 @@ const CLAIM_WORDS = Object.freeze({
 /** @type {Readonly<Record<string, string>>} */
 const STATUS_WORDS = Object.freeze({ scheduled: 'not open yet', sold_out: 'sold out' })
 
-const gateway = /** @type {HTMLMetaElement} */ (document.querySelector('meta[name="gateway"]')).content
 /** the sale that is shown, the one that opens next, and the one before @type {any} */
 let [sale, next, previous] = [null, null, null]
-/** @type {EventSource | null} */
-let events = null
 /** server time minus that of the visitor */
 let aheadMs = 0
 /** by sale: the time to sell out, if this page saw it @type {Map<string, number>} */
@@ -44,27 +41,8 @@ const wanted = () => decodeURIComponent(location.hash.slice(1))
 /** the sale that the form is for */
 const target = () => sale && OVER.includes(sale.status) && next && !wanted() ? next : sale
 
-/** @param {string} kind @param {string} text */
-function state (kind, text) {
-  at('state').dataset.state = kind
-  put(at('state'), text)
-}
-
-/** @param {string} id */
-function follow (id) {
-  if (events?.url.endsWith(`/${encodeURIComponent(id)}/live`)) return
-  events?.close()
-  sale = null
-  const source = new EventSource(`/v1/sales/${encodeURIComponent(id)}/live`)
-  events = source
-  source.addEventListener('sale', ({ data }) => take(JSON.parse(data)))
-  source.onopen = () => state('live', 'live')
-  source.onerror = () => {
-    state('away', sale === null ? 'sale not available' : 'connecting again')
-    // browsers do not reconnect after an error status
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (events === source) events = null }, REOPEN_MS)
-  }
-}
+const { follow: followEvents } = createFollower((id) => `/v1/sales/${encodeURIComponent(id)}/live`, { sale: take },
+  () => sale === null ? 'sale not available' : 'connecting again')
 
 /** @param {any} newest */
 function take (newest) {
@@ -101,7 +79,7 @@ async function claims () {
     /** @type {any[]} */
     const all = []
     for (let after = ''; after !== null;) {
-      const { items, next: more } = await (await fetch(path + (after && `&after=${after}`))).json()
+      const { items, next: more } = await get(path + (after && `&after=${after}`))
       all.push(...items)
       after = more
     }
@@ -126,28 +104,24 @@ function tick () {
   put(at('next'), next && !wanted() ? `Next sale in ${timeText(next.openAt - now())}` : '')
   put(at('previous'), previous && !wanted() ? `Previous sale: ${previous.sold} of ${previous.stock} sold${timeOf(previous.id)}` : '')
   const chosen = target()
-  at('take').hidden = gateway === '' || !chosen || (OVER.includes(chosen.status) && mine === null)
+  at('take').hidden = gateway() === '' || !chosen || (OVER.includes(chosen.status) && mine === null)
   at('press').disabled = mine !== null && !mine.over.signal.aborted
   if (chosen) put(at('press'), PRESS[chosen.mode] + (chosen.id === next?.id ? ' of the next sale' : ''))
   at('by-itself').hidden = chosen?.mode === 'direct'
 }
 
 async function list () {
-  try {
-    const { items } = await (await fetch('/v1/sales?limit=100')).json()
-    items.sort((/** @type {any} */ a, /** @type {any} */ b) => a.openAt - b.openAt)
-    if (items.length > 0) aheadMs = items[0].asOf - Date.now()
-    const open = items.filter((/** @type {any} */ { openAt }) => openAt <= now())
-    next = items[open.length] ?? null
-    previous = open.at(-2) ?? null
-    const id = wanted() || (open.at(-1) ?? next)?.id
-    at('none').hidden = id !== undefined
-    if (id !== undefined) follow(id)
-    else state('live', 'no sale')
-  } catch {
-    state('away', 'connecting again')
-  }
-  setTimeout(list, LIST_EVERY_MS)
+  const { items } = await get('/v1/sales?limit=100')
+  items.sort((/** @type {any} */ a, /** @type {any} */ b) => a.openAt - b.openAt)
+  if (items.length > 0) aheadMs = items[0].asOf - Date.now()
+  const open = items.filter((/** @type {any} */ { openAt }) => openAt <= now())
+  next = items[open.length] ?? null
+  previous = open.at(-2) ?? null
+  const id = wanted() || (open.at(-1) ?? next)?.id
+  at('none').hidden = id !== undefined
+  if (id !== undefined && followEvents(id)) sale = null
+  else state('live', 'no sale')
+  return LIST_EVERY_MS
 }
 
 /** @param {any} chosen @param {string} userId @param {string} key */
@@ -157,7 +131,7 @@ async function press (chosen, userId, key) {
   sessionStorage.setItem('sale', JSON.stringify({ sale: chosen, userId, key }))
   say('', '')
   tick()
-  own.claim = await takePart(chosen, userId, key, { gateway, now, signal: own.over.signal })
+  own.claim = await takePart(chosen, userId, key, { now, signal: own.over.signal })
   own.over.abort()
   sessionStorage.removeItem('sale')
   tick()
@@ -175,4 +149,4 @@ at('user').value = sessionStorage.getItem('user') ?? ''
 const interrupted = JSON.parse(sessionStorage.getItem('sale') ?? 'null')
 if (interrupted) press(interrupted.sale, interrupted.userId, interrupted.key)
 setInterval(tick, TICK_MS)
-list()
+repeat(list)

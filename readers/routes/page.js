@@ -72,8 +72,9 @@ async function filesServed (pages) {
 /**
  * @param {import('fastify').FastifyInstance} app
  * @param {{ gatewayUrl?: string | null, restarts?: () => object[] | null,
- *   pages?: Record<string, import('../../src/systems/inside.js').System['page']> }} options `gatewayUrl`: where pages send commands; null =
- *   they have no form; `restarts`: processes that `npm start` started again; null = this reader is not one of them; `pages` of systems
+ *   pages?: Record<string, NonNullable<import('../../src/systems/inside.js').System['page']>> }} options `gatewayUrl`: where pages send
+ *   commands; null = they have no form; `restarts`: processes that `npm start` started again; null = this reader is not one of them;
+ *   `pages` of systems
  */
 export async function pageRoutes (app, { gatewayUrl = null, restarts = () => null, pages = {} }) {
   app.get('/page/restarts.json', { schema: /** @type {any} */ ({ hide: true }), config: PUBLIC }, async (_request, reply) => {

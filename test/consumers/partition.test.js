@@ -12,7 +12,8 @@ function createPlace () {
     async send () {
       lease.abort()
       return null
-    }
+    },
+    runScript: async () => 1
   }
   const place = /** @type {any} */ ({
     owned: { partition: 3, token: 1, signal: lease.signal },

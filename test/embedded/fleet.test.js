@@ -26,7 +26,7 @@ t.test('a killed replica restarts on its address and gets in sync, and its comma
   /** @type {string[]} */
   const lines = []
   const servers = await useServers(t, root, { report: (/** @type {string} */ line) => lines.push(line) })
-  const [url] = servers.replicaUrls
+  const [url] = servers.replicas
   const pid = await pidOf(url)
   process.kill(pid, 'SIGKILL')
   await until(async () => (await infoOf(url)).master_link_status === 'up')

@@ -16,9 +16,9 @@ async function useAndRelease (t, program, engine) {
   const servers = await useServers(t, root, { named: program, replicas: 2 })
   t.same(servers.engine, engine)
   t.match(await infoOf(servers.primaryUrl), { role: 'master', connected_slaves: '2', maxmemory_policy: 'noeviction' })
-  for (const url of servers.replicaUrls) t.match(await infoOf(url), { role: 'slave', master_link_status: 'up' })
+  for (const url of servers.replicas) t.match(await infoOf(url), { role: 'slave', master_link_status: 'up' })
   t.match(await lookAtEmbeddedServers({ root }),
-    { servers: { primaries: [servers.primaryUrl], replicas: servers.replicaUrls }, databaseUrl: null, dynamodbUrl: null })
+    { servers: { primaries: [servers.primaryUrl], replicas: servers.replicas }, databaseUrl: null, dynamodbUrl: null })
   const pids = await pidsOf(servers)
   await servers.release()
   for (const pid of pids) t.notOk(await isRunning(pid))

@@ -53,7 +53,7 @@ async function listen (technique) {
   const ask = async (/** @type {string} */ asset) => {
     const sent = clock++
     const { status, level, body } = await arm.price(asset)
-    const { price, updatedAt, version, sources = [] } = JSON.parse(String(body))
+    const { price, updatedAt, seq: version, sources = [] } = JSON.parse(String(body))
     const id = `${asset} ${version}`
     if (status === 200 && !values.has(id)) values.set(id, { asset, price, updatedAt, version, isDegraded: false, sources })
     const value = status === 200 ? values.get(id) ?? null : null

@@ -4,7 +4,7 @@ import { SETTINGS, SettingsInvalid, flagOf, resolve, optionsOf, resolveOptions }
 const WRITER = { command: 'writer', layouts: ['ids', 'values'], acks: ['primary'] }
 const READER = { ...WRITER, command: 'reader' }
 const COMMANDS = ['start', 'demo', 'writer', 'reader', 'servers', 'doctor', 'feed', 'gateway', 'consumers', 'dead-letters', 'exchanges',
-  'experiment', 'orders', 'payments', 'plan', 'library']
+  'experiment', 'orders', 'payments', 'plan', 'bench', 'library']
 
 /**
  * @param {string[]} argv

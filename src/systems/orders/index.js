@@ -40,7 +40,7 @@ export default {
     settings: ['replicas'],
     crowd: () => import('./crowd.js')
   },
-  page: { summary: 'Orders on their way', hasFaults: true },
+  page: { summary: 'Orders on their way', isOfCommands: true, hasFaults: true },
   commands: COMMANDS,
   queries: QUERIES,
   streams: [STREAM],
