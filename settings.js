@@ -161,7 +161,7 @@ export const SETTINGS = Object.freeze([
     row('system', 'System whose dead letters are shown: one of ours, or the path of a module of your own',
       { default: 'sales', check: oneWhere(`${SYSTEM_NAMES.join(', ')}, or a path`, (text) => isSystem(text) && text !== ALL_SYSTEMS) })
   ]),
-  ...group('Systems', ['gateway', 'reader', 'consumers'], [
+  ...group('Systems', ['gateway', 'reader', 'consumers', 'doctor'], [
     row('systems', 'Systems to serve, separated by commas; all = those of Freshet; with a / or .js at the end: the path of a module of ' +
       'your own, from the working folder; without it, all',
     { default: null, check: listWhere(`all, some of ${SYSTEM_NAMES.join(', ')}, or paths, separated by commas`, isSystem) })

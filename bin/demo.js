@@ -10,7 +10,7 @@ import { help, resolve, SettingsInvalid } from '../settings.js'
 import { expectFreePort, holdPort } from '../src/http/index.js'
 import { aborted } from '../src/runtime/index.js'
 import { unknownName } from '../src/settings/index.js'
-import { loadSystems, SYSTEM_NAMES as SYSTEMS } from '../src/systems/list.js'
+import { isModule, loadSystems, SYSTEM_NAMES as SYSTEMS } from '../src/systems/list.js'
 import { DRAIN_MS, flagsOf, runChildren } from './children.js'
 
 const HOST = '127.0.0.1'
@@ -18,19 +18,20 @@ const PORTS_TRIED = 20
 /** of some demos only */
 const OWN_SETTINGS = ['mode', 'replicas']
 /** @param {import('../src/systems/inside.js').System[]} systems */
-const usageOf = (systems) => `Usage: npm start demo -- ${SYSTEMS.join('|')} [flags]
+const usageOf = (systems) => `Usage: npm start demo -- ${SYSTEMS.join('|')}|PATH [flags]
 
 Runs embedded servers, a gateway, consumers, a reader with a page, and a crowd, until Ctrl-C. Faults of exchanges and of the payment
 provider can be switched on the page. A process that is killed is started again.
 
-${systems.map(({ name, demo }) => `  ${name.padEnd(10)}${demo?.about}`).join('\n')}
+${systems.map(({ name, demo }) => `  ${name.padEnd(10)}${demo.about}`).join('\n')}
 
 Examples:
   npm start demo -- auctions
   npm start demo -- sales --mode token
   npm start demo -- prices
   npm start demo -- orders --replicas 3
-  npm start demo -- auctions --crowd no --port 9090`
+  npm start demo -- auctions --crowd no --port 9090
+  npm start demo -- ./examples/seats/index.js`
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} process
@@ -45,26 +46,27 @@ export async function main ({ argv, env }) {
   /** @type {any} */
   const given = resolve(argv, env, known)
   const [system] = given.positionals
-  if (!SYSTEMS.includes(system)) {
+  if (!SYSTEMS.includes(system) && !isModule(system ?? '')) {
     throw new SettingsInvalid([system === undefined
       ? `no system given; expected one of ${SYSTEMS.join(', ')}, as in npm start demo -- ${SYSTEMS[0]}`
       : unknownName(system, SYSTEMS, `the demos are ${SYSTEMS.join(', ')}`)])
   }
-  const [{ demo }] = await loadSystems([system])
-  const faults = OWN_SETTINGS.filter((name) => !demo?.settings?.includes(name) && given.origins[name] !== 'default')
+  const [{ name, demo }] = await loadSystems([system])
+  const faults = OWN_SETTINGS.filter((name) => !demo.settings?.includes(name) && given.origins[name] !== 'default')
   if (faults.length > 0) {
     throw new SettingsInvalid(faults.map((name) => `${name}: ${given[name]}; expected none, since the demo ${system} does not use it`))
   }
   const [port, gatewayPort] = await freePorts([given.port, given.gatewayPort])
-  const settings = { ...given, system, demo, port, gatewayPort }
+  const settings = { ...given, system, name, demo, port, gatewayPort }
   return runChildren(settings, env, (children, signal) => startAll(settings, children, signal))
 }
 
 /** @param {any} settings @param {import('./children.js').Children} children @param {AbortSignal} signal */
 async function startAll (settings, { start, print }, signal) {
-  const { system, demo: { commands, tasks, beside, crowd: loadCrowd }, port, gatewayPort, crowd, mode, replicas } = settings
+  const { system, name, demo: { commands, tasks, beside, crowd: loadCrowd }, port, gatewayPort, crowd, mode, replicas } = settings
   const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://${HOST}:${one}`)
   const common = flagsOf(settings, ['keyPrefix'])
+  const served = isModule(system) ? ['--systems', system] : []
   // the other parts must not get these ports
   const held = await hold([port, gatewayPort])
   let own = { secrets: {}, ofConsumers: /** @type {string[]} */ ([]) }
@@ -75,13 +77,14 @@ async function startAll (settings, { start, print }, signal) {
   }
   if (signal.aborted) return
   const children = [
-    start('gateway', [...common, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
+    start('gateway', [...common, ...served, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
       '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`, own.secrets),
     ...Array.from({ length: replicas }, () => start('consumers', [...common, '--systems', system, ...own.ofConsumers], () => tasks)),
-    start('reader', [...common, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) => `${url}/${system}   open this page`)
+    start('reader', [...common, ...served, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) =>
+      isModule(system) ? `${url}/docs   what ${name} answers` : `${url}/${system}   open this page`)
   ]
   await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])
-  if (signal.aborted) return
+  if (signal.aborted || !loadCrowd) return
   const { runCrowd } = await loadCrowd()
   runCrowd({ gatewayUrl, readerUrl, mode, isActive: crowd === 'yes', signal, print: (/** @type {string} */ line) => print('crowd', line) })
 }

@@ -36,7 +36,7 @@ export async function main ({ argv, env }) {
     ? await serverFindings(settings, printable(settings).redisUrl, DEADLINE_MS)
     : await embeddedFindings(settings, env)
   const database = await databaseFindings(settings, DEADLINE_MS)
-  const own = await Promise.all((await loadSystems()).flatMap(({ findings }) => findings?.(settings, DEADLINE_MS) ?? []))
+  const own = await Promise.all((await loadSystems(settings.systems)).flatMap(({ findings }) => findings?.(settings, DEADLINE_MS) ?? []))
   const all = [program, servers, database, ...own]
   const problems = all.flatMap((one) => one.problems)
   const { notes = [] } = servers

@@ -20,9 +20,11 @@ export async function embeddedFindings ({ server: named, cacheDir }, env) {
       ? [['starting or stopping']]
       : running.servers === null
         ? [['not running']]
-        : [...running.servers.primaries.map((url, i, { length }) =>
-            ['primary', url, ...(i === 0 ? [`${engineOf(running)}${length > 1 ? ', a cluster' : ''}`] : [])]),
-            ...running.servers.replicas.map((url) => ['replica', url])])
+        : [
+            ...running.servers.primaries.map((url, i, { length }) =>
+              ['primary', url, ...(i === 0 ? [`${engineOf(running)}${length > 1 ? ', a cluster' : ''}`] : [])]),
+            ...running.servers.replicas.map((url) => ['replica', url])
+          ])
   return {
     rows: [
       ...labelled('engines', [...installed.map(engineCells), ...skipped.map((line) => [line])]),

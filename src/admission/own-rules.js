@@ -96,6 +96,12 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
       }
     },
 
+    /** Versions as they are stored, without storing any. @param {Connection} connection @returns {Promise<string[]>} such as `hall 2` */
+    async storedVersions (connection) {
+      const found = await connection.send('HMGET', `${systemKey(keyPrefix, system)}:rules`, ...names.map((name) => `rule:${name}`))
+      return names.flatMap((name, i) => found[i] === null ? [] : [`${name} ${String(found[i]).split(' ')[0]}`])
+    },
+
     /**
      * Stores version and digest of the rules, for all processes.
      * @param {Connection} connection @param {((part: string) => string)[]} partitions @throws {FreshetError} RULE_DIFFERS

@@ -17,7 +17,8 @@ const LOOK_DEADLINE_MS = 2_000
  * @typedef {Record<string, string | undefined>} Env
  * @typedef {{ primaryUrl: string, replicaUrls: string[] | null, primaries: string[], replicas: string[],
  *   engine: { name: string, version: string }, supervisorPid: number, release(): Promise<void> }} EmbeddedServers `primaryUrl`: of a
- *   cluster, its primaries, separated by commas, and `replicaUrls` is null; `release` of the last command resolves when the servers have ended
+ *   cluster, its primaries, separated by commas, and `replicaUrls` is null; `release` of the last command resolves when the servers have
+ *   ended
  */
 
 /** @param {string} root the folder of this package @returns {string} the default folder of the pinned copy */
@@ -27,7 +28,8 @@ export const defaultCacheDir = (root) => join(root, '.freshet')
  * @param {{ root: string, named?: string | null, replicas?: number, isCluster?: boolean, env?: Env, cacheDir?: string,
  *   signal?: AbortSignal, report?: (line: string) => void, onFailure?: (error: FreshetError) => void }} options
  *   `root`: the folder of this package, whose .freshet holds the servers; `named`: a server program; `signal` cancels the
- *   wait for servers, with an error; `isCluster`: three primaries with a replica each; others use what runs; `report` gets messages for the user; `onFailure` is called at most once, when the
+ *   wait for servers, with an error; `isCluster`: three primaries with a replica each; others use what runs; `report` gets messages for
+ *   the user; `onFailure` is called at most once, when the
  *   servers end before their release
  * @returns {Promise<EmbeddedServers>} once the primary answers and the replicas are in sync
  * @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED, SERVERS_DIFFER
@@ -80,7 +82,8 @@ export async function useEmbeddedDynamodb (options) {
  * @param {Parameters<typeof useEmbeddedDatabase>[0] & { named: string | null, replicas: number, isCluster?: boolean }} options
  */
 async function use (part, {
-  root, named, replicas, isCluster = false, env = process.env, cacheDir = defaultCacheDir(root), signal, report = () => {}, onFailure = () => {}
+  root, named, replicas, isCluster = false, env = process.env, cacheDir = defaultCacheDir(root), signal, report = () => {},
+  onFailure = () => {}
 }) {
   const folder = await stateFolder(root)
   const supervision = { folder, cacheDir: resolve(cacheDir), named, replicas, isCluster }
@@ -140,7 +143,9 @@ async function stateFolder (root) {
 
 /** @param {Ready} running @param {import('./supervisor.js').Supervision} wanted @returns {string | null} */
 function differs ({ engine, primaries, replicas }, wanted) {
-  if (wanted.named && wanted.named !== engine.program) return `with ${engine.program} (${engine.name} ${engine.version}), not ${wanted.named}`
+  if (wanted.named && wanted.named !== engine.program) {
+    return `with ${engine.program} (${engine.name} ${engine.version}), not ${wanted.named}`
+  }
   if (primaries.length > 1) return null
   if (wanted.isCluster) return `as one primary with ${replicas.length} replicas (${primaries[0]}), not as a cluster`
   if (wanted.replicas !== replicas.length) return `with ${replicas.length} replicas, not ${wanted.replicas}`

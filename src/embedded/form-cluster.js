@@ -22,7 +22,8 @@ export const clusterArgs = (/** @type {number} */ busPort) => ['--cluster-enable
  * @throws {FreshetError} SERVERS_FAILED after half a minute
  */
 export async function formCluster (nodes, primaries) {
-  const connections = await Promise.all(nodes.map(({ url }) => openConnection(url, { name: 'freshet-supervisor', deadlineMs: DEADLINE_MS })))
+  const connections = await Promise.all(nodes.map(({ url }) =>
+    openConnection(url, { name: 'freshet-supervisor', deadlineMs: DEADLINE_MS })))
   try {
     const bound = (/** @type {number} */ i) => Math.round(i * SLOTS / primaries)
     await Promise.all(connections.map((one, i) => one.send('CLUSTER', 'SET-CONFIG-EPOCH', i + 1)))
@@ -37,7 +38,7 @@ export async function formCluster (nodes, primaries) {
     await Promise.all(connections.slice(primaries).map((one, i) =>
       until(async () => String(await one.send('CLUSTER', 'REPLICATE', ids[i % primaries])) === 'OK', 'follow their primaries')))
     await Promise.all(connections.map((one, i) => until(async () => {
-      const [info, replication, slots] = await Promise.all([one.send('CLUSTER', 'INFO'), one.send('INFO', 'replication'), one.send('CLUSTER', 'SLOTS')])
+      const [info, replication, slots] = await one.sendAll([['CLUSTER', 'INFO'], ['INFO', 'replication'], ['CLUSTER', 'SLOTS']])
       const isWhole = slots.length === primaries && slots.every((/** @type {any[]} */ row) => row.length - 2 === nodes.length / primaries)
       return /cluster_state:ok/.test(info) && isWhole && (i < primaries || /master_link_status:up/.test(replication))
     }, 'form a cluster')))
@@ -57,5 +58,6 @@ async function until (check, what) {
       failure = error
     }
   }
-  throw new FreshetError('SERVERS_FAILED', `the servers did not ${what} within ${DEADLINE_MS / 1000} s${failure ? `: ${failure.message}` : ''}`)
+  const why = failure ? `: ${failure.message}` : ''
+  throw new FreshetError('SERVERS_FAILED', `the servers did not ${what} within ${DEADLINE_MS / 1000} s${why}`)
 }

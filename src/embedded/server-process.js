@@ -62,7 +62,8 @@ export function spawnServer ({ program, folder, replicaOf, args = [], port }) {
   mkdirSync(own, { recursive: true })
   const log = openSync(logFile, 'a')
   const role = replicaOf ? ['--replicaof', '127.0.0.1', String(replicaOf.port)] : []
-  const child = spawn(program, ['--port', String(port), ...CONFIG, ...role, ...args], { cwd: own, detached: true, stdio: ['ignore', log, log] })
+  const flags = ['--port', String(port), ...CONFIG, ...role, ...args]
+  const child = spawn(program, flags, { cwd: own, detached: true, stdio: ['ignore', log, log] })
   closeSync(log)
   let hasExited = false
   const exited = /** @type {Promise<string>} */ (new Promise((resolve) => {

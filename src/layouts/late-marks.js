@@ -73,7 +73,8 @@ export function createLateMark ({ key, ttlMs, clock }) {
 
 /**
  * Sends a batch, and its mark if it became late under way.
- * @param {import('../store/index.js').Connection} connection @param {import('./index.js').Batch} batch @returns {Promise<any>} the last reply
+ * @param {import('../store/index.js').Connection} connection @param {import('./index.js').Batch} batch
+ * @returns {Promise<any>} the last reply
  */
 export async function sendMarked (connection, batch) {
   const reply = await connection.sendEncoded(batch.encoded())

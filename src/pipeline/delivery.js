@@ -33,16 +33,7 @@ export function createDelivery (parts) {
   let lastAcknowledgedMs = 0
 
   const buckets = ack.stripes * partitions
-  const windows = createStripeWindows({
-    ...parts,
-    buckets,
-    onAcknowledged,
-    onFull () {
-      account.full++
-      updateFull()
-    },
-    onRefused: waiters.fail
-  })
+  const windows = createStripeWindows({ ...parts, buckets, onAcknowledged, onFull, onRefused: waiters.fail })
   const batches = createOpenBatches({
     ...parts,
     buckets,
@@ -55,6 +46,11 @@ export function createDelivery (parts) {
   })
 
   const updateFull = () => { held.isFull = windows.some((window) => window.full) }
+
+  function onFull () {
+    account.full++
+    updateFull()
+  }
 
   /** @param {OpenBatch} one @param {import('./acks.js').Answer} answer */
   function onAcknowledged (one, answer) {

@@ -1,5 +1,6 @@
 /**
- * The windows of a pipeline, one for each bucket: a stripe of one partition, with a connection to the primary that has the partition. Records when each batch is sent for the first time, and how late.
+ * The windows of a pipeline, one for each bucket: a stripe of one partition, with a connection to the primary that has the partition.
+ * Records when each batch is sent for the first time, and how late.
  */
 import { createWindow } from './window.js'
 

@@ -31,7 +31,10 @@ export function createTrimmer ({ layout, key, partitions, name, now, log }) {
     return true
   }
 
-  /** @param {import('../store/index.js').Router} primary @param {number} partition @param {import('../layouts/index.js').Retention} retention */
+  /**
+   * @param {import('../store/index.js').Router} primary @param {number} partition
+   * @param {import('../layouts/index.js').Retention} retention
+   */
   async function trim (primary, partition, retention) {
     const partKey = key(partition)
     if (!await take(primary, partKey('trimmer'))) {

@@ -14,6 +14,8 @@ import { runTasks, taskCommands } from '../schedule/index.js'
 import { createRoutes } from '../store/index.js'
 import { NAME, NAMED } from './checked-definition.js'
 
+/** at an entry that is taken alone */
+const ATTEMPTS = 3
 const MAX_ATTEMPTS = 1000
 const TASKS = '@tasks'
 /** @typedef {{ finished: (entries: number) => void, failed: () => void, deadLettered: () => void }} ConsumerMetrics of a process */
@@ -80,6 +82,7 @@ export function createConsumers (parts) {
       await connectionOf(partition).runScript('register-consumer', ['cursors', 'generation'].map(keyOf(partition)), [consumer])
     }
     const ownership = await join(consumer, work)
+    open.delete(ownership)
     const worker = {
       async close () {
         await ownership.close()
@@ -87,15 +90,14 @@ export function createConsumers (parts) {
         open.delete(worker)
       }
     }
-    open.delete(ownership)
     open.add(worker)
     return worker
   }
 
   return {
     /** @param {string} consumer @param {import('./face.js').Handler} handler @param {{ attempts?: number }} [options] */
-    async consume (consumer, handler, { attempts = 3, ...rest } = {}) {
-      expectConsumer(consumer, handler, attempts, Object.keys(rest))
+    async consume (consumer, handler, { attempts = ATTEMPTS, ...rest } = {}) {
+      expectArguments(consumer, handler, attempts, rest)
       return start(consumer, handler, attempts)
     },
 
@@ -118,11 +120,15 @@ export function createConsumers (parts) {
   }
 }
 
-/** @param {unknown} consumer @param {unknown} handler @param {number} attempts @param {string[]} unknown options */
-function expectConsumer (consumer, handler, attempts, unknown) {
+/**
+ * Callers may have no types.
+ * @param {unknown} consumer @param {unknown} handler @param {number} attempts @param {object} rest @throws {FreshetError} ARGUMENT_INVALID
+ */
+function expectArguments (consumer, handler, attempts, rest) {
+  const [unknown] = Object.keys(rest)
   if (typeof consumer !== 'string' || !NAME.test(consumer)) throw invalid(`consumer ${String(consumer)}; expected ${NAMED}`)
   if (typeof handler !== 'function') throw invalid(`handler: a value of type ${typeof handler}; expected a function`)
-  if (unknown.length > 0) throw invalid(`${unknown[0]} is unknown; the options of consume are attempts`)
+  if (unknown !== undefined) throw invalid(`${unknown} is unknown; the options of consume are attempts`)
   if (!(Number.isInteger(attempts) && attempts >= 1 && attempts <= MAX_ATTEMPTS)) {
     throw invalid(`attempts ${attempts}; expected 1 to ${MAX_ATTEMPTS}`)
   }

@@ -23,8 +23,8 @@
  * @property {boolean} [needsDatabase] consumers start the embedded one if none is given
  * @property {boolean} [keepsSecret] in the database, because its ids outlive the memory of the servers
  * @property {boolean} [keepsUnread] entries of the outbox wait for consumers, also before there are any
- * @property {Demo} [demo] of ours
- * @property {Page} [page] of ours
+ * @property {Demo} demo
+ * @property {Page} [page]
  * @property {(settings: any, deadlineMs: number) => Promise<Findings>} [findings] of doctor, besides servers and database
  * @property {Record<string, import('../http/index.js').CommandRow>} commands
  * @property {Record<string, import('../http/index.js').QueryRow>} queries
@@ -49,7 +49,7 @@
  * @property {string} about what its crowd does @property {string} commands where to send what @property {string} tasks what consumers do
  * @property {'exchanges' | 'payments'} [beside] command that runs beside it @property {string[]} [settings] that no other demo takes
  * @property {() => Promise<{ runCrowd: (options: { gatewayUrl: string, readerUrl: string, mode: string, isActive: boolean,
- *   signal: AbortSignal, print: (line: string) => void }) => unknown }>} crowd
+ *   signal: AbortSignal, print: (line: string) => void }) => unknown }>} [crowd]
  *
  * @typedef {object} StreamRow server-sent events; either `event` and `snapshot`, or `source`
  * @property {string} path @property {string} summary @property {object} reply schema of an event

@@ -23,7 +23,7 @@
 
 /** @typedef {{ status: number, meaning: string }} SystemError what clients of the routes get, by its code */
 
-/** @typedef {{ type: 'string' | 'integer' | 'boolean', [keyword: string]: unknown }} BodyField JSON Schema; `optional: true` */
+/** @typedef {{ type: string, [keyword: string]: unknown }} BodyField JSON Schema of a string, integer or boolean; `optional: true` */
 
 /**
  * A route of the gateway: a command of a rule.

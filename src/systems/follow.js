@@ -19,6 +19,8 @@ const LOOK_EVERY_MS = 1000
 export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, partitionOf, keyOf, connectionOf, closing, log }) {
   /** by key @type {Map<string, Set<Follower>>} */
   const followers = new Map()
+  /** followers by partition */
+  const counts = Array.from({ length: partitions }, () => 0)
   /** @type {{ close: () => Promise<unknown> } | null} */
   let outbox = null
 
@@ -35,7 +37,7 @@ export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, par
       keyOf,
       partitions,
       log,
-      isFollowed: (partition) => [...followers.values()].some((set) => [...set].some((one) => one.partition === partition)),
+      isFollowed: (partition) => counts[partition] > 0,
       onEntry: (_, { key }) => wake(key),
       onReset: (partition) => { for (const set of followers.values()) for (const one of set) if (one.partition === partition) one.wake() }
     })
@@ -57,6 +59,7 @@ export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, par
       let notify = () => {}
       const me = { partition: partitionOf(key), wake () { isWoken = true; notify() } }
       followers.set(key, (followers.get(key) ?? new Set()).add(me))
+      counts[me.partition]++
       ended.addEventListener('abort', me.wake)
       outbox ??= open()
       let position = after
@@ -83,6 +86,7 @@ export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, par
         }
       } finally {
         ended.removeEventListener('abort', me.wake)
+        counts[me.partition]--
         const set = followers.get(key)
         set?.delete(me)
         if (set?.size === 0) followers.delete(key)

@@ -19,8 +19,11 @@ export const ALL_SYSTEMS = 'all'
 /** What has it, or ends so, is a path from the working folder, of a module of a user. */
 const PATH = /\/|\.js$/
 
+/** @param {string} name @returns {boolean} whether it is the path of a module */
+export const isModule = (name) => PATH.test(name)
+
 /** @param {string} name @returns {boolean} whether it can be a system */
-export const isSystem = (name) => name === ALL_SYSTEMS || Object.hasOwn(SYSTEMS, name) || PATH.test(name)
+export const isSystem = (name) => name === ALL_SYSTEMS || Object.hasOwn(SYSTEMS, name) || isModule(name)
 
 /**
  * @param {readonly string[] | null} [names] of ours, `all` of them, and paths; without them, all of ours

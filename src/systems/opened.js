@@ -7,6 +7,7 @@
  * A rule that never ends keeps the replies of its connection back until it is stopped, so reads and leases have a connection of their own.
  */
 import { randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import {
   admissionKey, createAdmission, createOwnRules, createRejections, createStopper, expectDurability, openConfirms, readState, REPLY_MS
 } from '../admission/index.js'
@@ -130,6 +131,8 @@ export async function open (definition, settings, counted = {}) {
     accepted: 0, rejected: 0, replayed: 0, cached: 0, failed: 0, stopped: 0, full: 0, late: 0, lost: 0, deadLetters: 0
   }
   const closing = new AbortController()
+  // a listener of each follower
+  setMaxListeners(0, closing.signal)
   const metrics = { ...UNCOUNTED, ...counted }
   const connected = connect(definition, settings, name, { account, metrics })
   const { place, close, agree, expectPrimary } = connected

@@ -5,8 +5,9 @@
  *     reader     request -> key in memory -> shown(stored); stream: snapshot(stored), event(event)
  *     consumers  the library: its handlers, and the scheduled tasks
  */
-import { eventOf, memoryOf, stateOf } from '../admission/index.js'
+import { createOwnRules, eventOf, memoryOf, stateOf } from '../admission/index.js'
 import { define, FreshetError, kindOf, SettingsInvalid } from '../errors.js'
+import { createRoutes } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
 import { fieldsOf } from './fields.js'
 import { sinceFields } from './schemas.js'
@@ -56,6 +57,7 @@ async function make (given) {
     unknown: [unknown, message],
     durability: 'memory',
     isUncached: true,
+    demo: { about: 'a system of a user', commands: 'send commands here', tasks: 'scheduled tasks run when they are due' },
     commands: Object.fromEntries(Object.entries(commands).map(([command, row]) =>
       [command, commandRow(row, `${name}.commands.${command}`)])),
     queries: Object.fromEntries(Object.entries(queries).map(([query, row]) => [query, queryRow(row, unknown)])),
@@ -76,11 +78,37 @@ async function make (given) {
       }
     }),
 
+    findings: ({ redisUrl, keyPrefix }, deadlineMs) => findingsOf(definition, { redisUrl, keyPrefix, deadlineMs }),
+
     async consumers ({ settings, connectionOf, counters: metrics, log }) {
       const opened = await openFor(settings, connectionOf(0).url, { log, metrics })
       await Promise.all([opened.runTasks(), ...Object.entries(consumers).map(([consumer, handler]) => opened.consume(consumer, handler))])
       return { effects: Object.keys(consumers), close: opened.close }
     }
+  }
+}
+
+/**
+ * Of doctor: whether the server takes its rules.
+ * @param {Awaited<ReturnType<typeof checkedDefinition>>} definition
+ * @param {{ redisUrl: string | null, keyPrefix: string, deadlineMs: number }} options
+ * @returns {Promise<import('./definition.js').Findings>}
+ */
+async function findingsOf ({ name: system, rules }, { redisUrl, keyPrefix, deadlineMs }) {
+  const own = Object.entries(rules).map(([rule, { version }]) => `${rule} ${version}`).join(', ')
+  if (redisUrl === null) return { rows: [[`system ${system}`, own]], problems: [] }
+  const routes = createRoutes({ primaryUrl: redisUrl, name: `freshet-doctor-${process.pid}:${system}`, deadlineMs })
+  try {
+    await routes.opened
+    const { connection } = routes.route(0)
+    const checked = createOwnRules({ keyPrefix, system, rules, watch: (calling) => calling })
+    await checked.check(connection)
+    const stored = await checked.storedVersions(connection)
+    return { rows: [[`system ${system}`, own, stored.length > 0 ? `stored: ${stored.join(', ')}` : 'not stored yet']], problems: [] }
+  } catch (error) {
+    return { rows: [[`system ${system}`, own, 'unusable']], problems: [`${error.message}.`] }
+  } finally {
+    await routes.close()
   }
 }
 

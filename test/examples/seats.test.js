@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { checkRule, openSystem } from '../../src/systems/index.js'
 import { loadSystems } from '../../src/systems/list.js'
+import { endOfMain } from '../bin/in-process.js'
 import { exampleOf, patternOf } from '../docs/examples.js'
 import { eventually } from '../servers.js'
 import { startConsumers, startGateway, startReader } from '../services.js'
@@ -110,27 +111,33 @@ t.test('the same over HTTP: gateway, reader and consumers with --systems, in one
 
   const openapi = /** @type {any} */ (await (await fetch(`${gateway.url}/docs/json`)).json())
   t.match(openapi.paths?.['/v1/halls/{id}/holds']?.post, { tags: ['seats'], summary: 'Hold a seat for two minutes' })
-})
 
-t.test('the session of its README prints what is shown; a process with older rules says so in /readyz', async (t) => {
-  const flags = ['--systems', fileURLToPath(new URL('index.js', EXAMPLE))]
-  const options = { redisUrl, keyPrefix: `${keyPrefix}readme:`, flags }
-  const ofReader = { ...options, flags: [...flags, '--read-from', 'primary'] }
-  const [gateway, reader] = await Promise.all([startGateway(t, options), startReader(t, ofReader)])
-  const [commands, printed] = await exampleOf('examples/seats/README.md', 'seats')
-  const shell = commands.replaceAll('curl', 'curl -s -w "\\n"').replaceAll('http://127.0.0.1:8081', gateway.url)
-    .replaceAll('http://127.0.0.1:8080', reader.url)
-  const { stdout } = await run('bash', ['-c', shell])
-  t.match(stdout.trim(), patternOf(printed))
+  await t.test('the session of its README prints what is shown', async (t) => {
+    const [commands, printed] = await exampleOf('examples/seats/README.md', 'seats')
+    const shell = commands.replaceAll('curl', 'curl -s -w "\\n"').replaceAll('http://127.0.0.1:8081', gateway.url)
+      .replaceAll('http://127.0.0.1:8080', reader.url)
+    const { stdout } = await run('bash', ['-c', shell])
+    t.match(stdout.trim(), patternOf(printed))
+  })
 
-  const newer = await openSystem({ ...seats, rules: { hall: { ...seats.rules.hall, version: 2 } } }, { redisUrl, keyPrefix: options.keyPrefix })
-  t.teardown(() => newer.close())
-  const body = JSON.stringify({ seat: 'A-1', person: 'ann' })
-  const { status } = await gateway.send('POST', '/v1/halls/opera/holds', body, { 'content-type': 'application/json' })
-  t.equal(status, 500)
-  const ready = await fetch(`${gateway.url}/readyz`)
-  t.equal(ready.status, 503)
-  t.match(await ready.json(), { reasons: [/^RULE_DIFFERS: rule hall of seats is stored as version 2, and this process has version 1/] })
+  await t.test('doctor and dead letters take the module, too', async (t) => {
+    const where = ['--redis-url', redisUrl, '--key-prefix', options.keyPrefix]
+    const doctor = await endOfMain(['doctor', ...flags, ...where])
+    t.match(doctor, { code: 0, stdout: /system seats +hall 1 +stored: hall 1/ })
+    t.match(await endOfMain(['dead-letters', 'list', '--system', flags[1].split(',')[1], ...where]), { code: 0, stdout: '' })
+  })
+
+  await t.test('a process with older rules says so in /readyz', async (t) => {
+    const hall = { ...seats.rules.hall, version: 2 }
+    const newer = await openSystem({ ...seats, rules: { hall } }, { redisUrl, keyPrefix: options.keyPrefix })
+    t.teardown(() => newer.close())
+    const body = JSON.stringify({ seat: 'A-1', person: 'ann' })
+    const { status } = await gateway.send('POST', '/v1/halls/opera/holds', body, { 'content-type': 'application/json' })
+    t.equal(status, 500)
+    const ready = await fetch(`${gateway.url}/readyz`)
+    t.equal(ready.status, 503)
+    t.match(await ready.json(), { reasons: [/^RULE_DIFFERS: rule hall of seats is stored as version 2, and this process has version 1/] })
+  })
 })
 
 t.test('modules that cannot be a system are refused, with the reason', async (t) => {
@@ -143,7 +150,8 @@ t.test('modules that cannot be a system are refused, with the reason', async (t)
     'empty.js': ['export default {}', /empty\.js: name: undefined; expected/],
     'taken.js': [`export default { name: 'sales', rules: { a: { lua: ${lua} } } }`, /the name sales of .*taken\.js is taken/],
     'route.js': [`export default { name: 'mine', rules: { a: { lua: ${lua} } },
-      commands: { one: { path: '/v1/auctions/:key/bids', summary: 'x', command () {}, replies: {} } } }`, /the route POST \/v1\/auctions\/:key\/bids of mine is one of auctions's/],
+      commands: { one: { path: '/v1/auctions/:key/bids', summary: 'x', command () {}, replies: {} } } }`,
+    /the route POST \/v1\/auctions\/:key\/bids of mine is one of auctions's/],
     'error.js': [`export default { name: 'mine', rules: { a: { lua: ${lua} } }, errors: { FEED_UNKNOWN: { status: 404, meaning: 'x' } } }`,
       /errors\.FEED_UNKNOWN: this code is core's/]
   }

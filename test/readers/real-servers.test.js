@@ -35,7 +35,8 @@ async function openReader (t, { primary, replicas, keyPrefix = 'fr:' }, deadline
   for (const replica of replicas) {
     const connection = await connectFor(t, replica.url)
     await eventually(async () => {
-      const counts = await Promise.all([0, 1, 2].map((partition) => connection.send('ZCARD', `${keyPrefix}{${spreadTag('latest', partition, 3)}}:ids`)))
+      const counts = await Promise.all([0, 1, 2].map((partition) =>
+        connection.send('ZCARD', `${keyPrefix}{${spreadTag('latest', partition, 3)}}:ids`)))
       return counts.reduce((sum, count) => sum + Number(count), 0) === ITEMS
     })
   }

@@ -24,6 +24,9 @@ t.test('a follower gets all events from its place on, in order, and ends by sign
   await Promise.all(Array.from({ length: 700 }, (_, i) => submit('a', String(i + 1))))
   const seen = /** @type {any[]} */ ([])
   const stop = new AbortController()
+  const warnings = /** @type {Error[]} */ ([])
+  process.on('warning', (warning) => warnings.push(warning))
+  const others = Array.from({ length: 20 }, async () => { for await (const { seq } of system.follow('c')) t.equal(seq, 1) })
   const following = (async () => { for await (const event of system.follow('a', { after: 2, signal: stop.signal })) seen.push(event) })()
   const whole = (async () => { for await (const { seq } of system.follow('b')) t.equal(seq, 1) })()
   await eventually(() => seen.length === 698)
@@ -35,7 +38,8 @@ t.test('a follower gets all events from its place on, in order, and ends by sign
   stop.abort()
   await following
   await system.close()
-  await whole
+  await Promise.all([whole, ...others])
+  t.same(warnings, [])
 })
 
 t.test('events that are no longer kept end a follower with the state to go on from, and so does another generation', async (t) => {

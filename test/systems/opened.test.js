@@ -1,5 +1,6 @@
 /** The library of systems: what a rule may do, what becomes of it, and what each fault leads to. */
 import t from 'tap'
+import { admissionKey } from '../../src/admission/index.js'
 import { openSystem } from '../../src/systems/index.js'
 import { connectFor, engineName, eventually } from '../servers.js'
 import { scopedEngines } from '../scope.js'
@@ -174,6 +175,18 @@ for (const engine of await scopedEngines()) {
       const { submit } = await openSeats(t, { ...options(), durability: 'replica' })
       t.match(await submit('a', 'hold', 'ann'), { code: 'held' })
       await t.rejects(openSeats(t, { ...options(), durability: 'aof' }), { code: 'DURABILITY_UNSUPPORTED' })
+    })
+
+    t.test('a key that its rule has ended expires, with its events', async (t) => {
+      const where = { ...options(), partitions: 1, keepMs: 60_000 }
+      const lua = ruleOf("return 'ended', {}, { events = { { type = 'ended' } }, ends = args[1] == 'end' }")
+      const { submit } = await openSeats(t, where, { lua })
+      const left = () => Promise.all(['state', 'events'].map(async (part) =>
+        Number(await connection.send('PTTL', admissionKey(where.keyPrefix, 'seats', 0)(`${part}:a`)))))
+      await submit('a', 'go on')
+      t.same(await left(), [-1, -1])
+      await submit('a', 'end')
+      for (const ms of await left()) t.ok(ms > 0 && ms <= 60_000, `${ms} ms`)
     })
 
     t.test('20,000 commands at once: those above the bound get an error, the others a decision, and nothing is lost', async (t) => {

@@ -14,6 +14,7 @@ function fakes () {
   const view = /** @type {any} */ ({
     get: async (/** @type {string} */ key) => key === 'none' ? null : { ...one, key },
     peek: () => one,
+    seqOf: (/** @type {any} */ { fields }) => Number(fields.seq),
     fromPrimary: async () => ({ ...one, fields: { seq: 'primary' } }),
     watch (/** @type {string} */ _key, /** @type {() => void} */ listener) {
       listeners.add(listener)

@@ -80,7 +80,7 @@ export async function openSystem (definition, settings, parts) {
 
   /** by partition @type {Map<number, () => void>} */
   const wakers = new Map()
-  const { triggers } = handlers
+  const { triggers, effects: own = [] } = handlers
   const waking = triggers
     ? followTriggers({ primaryUrl, name: `${id}:${system}:triggers`, deadlineMs, keyOf, partitions, triggers, wakers, log })
     : null
@@ -117,9 +117,7 @@ export async function openSystem (definition, settings, parts) {
   const ownership = createOwnership({ id, partitions, connectionOf, keyOf, log, work, leastToken, leaseMs })
 
   return {
-    figures: figuresOf({
-      ownership, effects: [...effects.map(({ name }) => name), ...handlers.effects ?? []], letters, connectionOf, keyOf
-    }),
+    figures: figuresOf({ ownership, effects: [...effects.map(({ name }) => name), ...own], letters, connectionOf, keyOf }),
 
     async close () {
       await ownership.close()
