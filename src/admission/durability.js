@@ -28,9 +28,9 @@ const WAITS = Object.freeze({
 
 /**
  * @param {{ route: () => { connection: import('../store/index.js').Connection, replicationId: string }, key: (part: string) => string,
- *   marker: string, durability: string, waitMs: number, isClosed?: () => boolean }} options `route`: the present connection to the primary, for this only; `key`:
- *   of a part of the partition; `marker`: part that no other process writes; `isClosed`: no
- *   connection will open again
+ *   marker: string, durability: string, waitMs: number, isClosed?: () => boolean }} options `route`: the present connection to the
+ *   primary, for this only; `key`: of a part of the partition; `marker`: part that no other process writes; `isClosed`: no connection
+ *   will open again
  * @returns {(generation?: string) => Promise<void>} resolves when what was decided in this generation before is confirmed (without one:
  *   what the present primary has); while there is no connection it waits for one, at most `waitMs`
  *   It throws NOT_CONFIRMED, and what Connection.send throws
