@@ -22,7 +22,7 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
     'src/errors.js', 'src/settings', 'src/item', 'src/admission', 'src/consumers', 'src/schedule', 'src/waiting-room', 'src/sql', 'src/store',
     'src/embedded', 'src/metrics', 'src/http', 'src/replies', 'src/push'
   ],
-  'src/figures': ['src/errors.js', 'src/runtime', 'src/item', 'src/feeds'],
+  'src/figures': ['src/errors.js', 'src/runtime', 'src/item', 'src/feeds', 'src/store'],
   src: ['lua', 'settings.js'],
   bin: ['settings.js', 'src', 'lab', 'writers', 'readers', 'charts'],
   writers: ['settings.js', 'src'],
