@@ -51,10 +51,10 @@ export function createLink (place, {
       map?.expectCluster(connection)
     } catch (error) {
       // the first node of a cluster knows where the slots are
-      const isFirst = map !== undefined && error.code === 'CLUSTER_UNSUPPORTED'
-      const failure = isFirst ? await map.learn(connection).then(() => error, (reason) => reason) : error
+      const learnt = error.code === 'CLUSTER_UNSUPPORTED' ? map?.learn(connection) : undefined
+      const failure = await learnt?.catch((reason) => reason)
       connection.close('not usable')
-      throw failure
+      throw failure ?? error
     } finally {
       signal.removeEventListener('abort', giveUp)
     }
@@ -77,8 +77,7 @@ export function createLink (place, {
 
   /** @param {Connection} connection @returns {ReturnType<typeof session>} */
   async function live (connection) {
-    if (stop.signal.aborted) connection.close()
-    if (stop.signal.aborted) return 'unused'
+    if (stop.signal.aborted) return connection.close() ?? 'unused'
     lastError = null
     current = connection
     sessions++
