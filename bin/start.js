@@ -14,6 +14,8 @@ Runs embedded servers, one reader, one gateway and one writer until Ctrl-C.
 Examples:
   npm start -- --rate 50000 --layout segments
   npm start -- --port 9090 --gateway-port 9091`
+/** two on each primary of the embedded cluster */
+const CLUSTER_PARTITIONS = '6'
 const TLS_AND_ACCESS = ['tokens', 'jwtIssuer', 'jwtAudience', 'jwtKeys', 'tlsCert', 'tlsKey']
 const WRITER_SETTINGS = [...TLS_AND_ACCESS, 'feed', 'layout', 'windowMs', 'maxItems', 'rate', 'ids', 'valueBytes', 'keyPrefix']
 const READER_SETTINGS = [...TLS_AND_ACCESS, 'corsOrigin', 'rateLimit', 'trustedProxies', 'port', 'keyPrefix']
@@ -56,7 +58,8 @@ async function startAll (settings, { start, print }, signal) {
   // FRESHET_HOST is for reader and gateway; metrics of the writer stay on this machine
   const here = process.env.FRESHET_OPEN === 'true' ? [] : ['--host', '127.0.0.1']
   // the feed of a writer that is up is stored, so that what the lines invite to works at once
-  const flags = [...flagsFor(settings, WRITER_SETTINGS), ...drain, ...here, ...(settings.json ? ['--json'] : [])]
+  const spread = settings.cluster ? ['--partitions', CLUSTER_PARTITIONS] : []
+  const flags = [...flagsFor(settings, WRITER_SETTINGS), ...spread, ...drain, ...here, ...(settings.json ? ['--json'] : [])]
   start('writer', flags, ({ engine, layout }) => {
     const [reader, gateway] = /** @type {{ url: string }[]} */ (ups)
     print('reader', `${reader.url}   open this page; Ctrl-C stops everything`)

@@ -12,6 +12,7 @@ import { slotOf, spreadTag } from '../../src/store/slots.js'
 
 t.setTimeout(900_000)
 const FROZEN_MS = 10_000
+const ADDED = 'a shard is added and gets slots'
 
 /** @typedef {import('../../test/cluster.js').Cluster} Cluster */
 /** @typedef {Awaited<ReturnType<typeof startRun>>} Run */
@@ -61,7 +62,7 @@ const CASES = {
   },
   'slots move key by key': (t, cluster, run) => moveAll(t, cluster, run, { isAtomic: false }),
   'slots move atomically': (t, cluster, run) => moveAll(t, cluster, run, { isAtomic: true }),
-  async 'a shard is added and gets slots' (t, cluster, run) {
+  async [ADDED] (t, cluster, run) {
     const node = await startNode(t, cluster)
     await moveSlots(t, { ...cluster, primaries: [...cluster.primaries, node] }, { slots: slotsOf(run).slice(0, 3), to: 3, isAtomic: false })
   }
@@ -81,7 +82,8 @@ for (const engine of await scopedEngines()) {
       for (const layout of isMove ? ['ids', 'segments', 'values'] : [['segments', 'ids', 'stream'][turn++ % 3]]) {
         await t.test(`${title}, ${layout}`, async (t) => {
           const cluster = await startCluster(t, { engine })
-          const run = await startRun(t, { redisUrl: cluster.url, layout })
+          // a shard that is added has no replica
+          const run = await startRun(t, { redisUrl: cluster.url, layout, ack: title === ADDED ? 'primary' : 'replica' })
           await run.goOn(500)
           const sinceMs = performance.now()
           await act(t, cluster, run)

@@ -51,8 +51,8 @@ const LENT = 'XREAD'
  * @param {string} url redis://, or rediss:// with ?ca=FILE&cert=FILE&key=FILE (tls.js)
  * @param {{ name: string, deadlineMs: number, isForLog?: boolean, isChecked?: boolean, onForbidden?: (refusal: Refusal) => void,
  *   map?: import('./slot-map.js').SlotMap, signal?: AbortSignal }} options
- *   `name` for CLIENT LIST; `map`: learns where slots have moved; `isForLog`: a reply of XREAD is valid until XREAD has been sent twice more; `isChecked`: by nonces, which
- *   would be queued where a transaction stays open over a turn; `signal` cancels the opening
+ *   `name` for CLIENT LIST; `map`: learns where slots have moved; `isForLog`: a reply of XREAD is valid until XREAD has been sent twice
+ *   more; `isChecked`: by nonces, which would be queued where a transaction stays open over a turn; `signal` cancels the opening
  * @returns {Promise<Connection>}
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
  */

@@ -16,8 +16,8 @@ const REFUSED_MS = 1000
 
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary' | null, name: string,
- *   deadlineMs: number, log: import('pino').Logger, map?: import('./slot-map.js').SlotMap }} options `replicaUrls` null = those that the primary names; `readFrom`
- *   null = see node-choice.js
+ *   deadlineMs: number, log: import('pino').Logger, map?: import('./slot-map.js').SlotMap }} options `replicaUrls` null = those that
+ *   the primary names; `readFrom` null = see node-choice.js
  */
 export function createDeployment ({ readFrom, ...options }) {
   const { name, deadlineMs, log, map } = options

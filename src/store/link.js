@@ -4,20 +4,19 @@
  *
  * The place of a link may move: the primary of a slot, in a cluster. Then its session ends, and the next one opens at once.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { LONGEST_WAIT_MS, runSessions } from './back-off.js'
 import { openConnection } from './connection.js'
+import { createMoves } from './place.js'
 
 const FIRST_WAIT_MS = 50
 
-/** @typedef {{ map: import('./slot-map.js').SlotMap, url: () => string }} Place `url` may throw, when nothing is there now */
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {import('./connection.js').Refusal} Refusal */
 /** @typedef {ReturnType<typeof createLink>} Link */
 
 /**
- * @param {string | Place} place
+ * @param {string | import('./place.js').Place} place
  * @param {{ name: string, deadlineMs: number, prepare?: (connection: Connection) => Promise<unknown>,
  *   onOpen?: (connection: Connection) => void, onClosed?: (reason: string) => void,
  *   onError?: (error: Error & { code?: string }) => void, onForbidden?: (refusal: Refusal) => void }} options
@@ -27,12 +26,9 @@ const FIRST_WAIT_MS = 50
 export function createLink (place, {
   name, deadlineMs, prepare = async () => {}, onOpen = () => {}, onClosed = () => {}, onError = () => {}, onForbidden
 }) {
-  const { map, url: urlOf } = typeof place === 'string' ? { map: undefined, url: () => place } : place
   const stop = new AbortController()
-  /** of the attempt or session, or of the wait for the next one */
-  let moving = new AbortController()
-  let url = typeof place === 'string' ? place : place.map.seeds[0]
-  let isWaiting = false
+  const moves = createMoves(place, () => current?.close('its slot has moved to another node'))
+  const { map } = moves
   /** @type {Connection | null} */
   let current = null
   /** @type {Error & { code?: string } | null} */
@@ -46,50 +42,34 @@ export function createLink (place, {
 
   /** Closing the link does not wait for a silent server. */
   async function open () {
-    const { signal } = moving
-    url = urlOf()
-    const connection = await openConnection(url, { name, deadlineMs, onForbidden, map, signal })
+    const { signal } = moves
+    const connection = await openConnection(moves.look(), { name, deadlineMs, onForbidden, map, signal })
     const giveUp = () => connection.close()
     signal.addEventListener('abort', giveUp, { once: true })
     try {
       await prepare(connection)
-      if (map && map.seeds.length > 1 && !map.isCluster) {
-        throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} is not a node of a cluster; several addresses are ` +
-          'those of one cluster, so give one address')
-      }
+      map?.expectCluster(connection)
     } catch (error) {
-      // the first node of a cluster
-      if (error.code === 'CLUSTER_UNSUPPORTED') await map?.learn(connection)
+      // the first node of a cluster knows where the slots are
+      const learnt = error.code === 'CLUSTER_UNSUPPORTED' ? map?.learn(connection) : undefined
+      const failure = await learnt?.catch((reason) => reason)
       connection.close('not usable')
-      throw error
+      throw failure ?? error
     } finally {
       signal.removeEventListener('abort', giveUp)
     }
     return connection
   }
 
-  function move () {
-    let next
-    try {
-      next = urlOf()
-    } catch {
-      return
-    }
-    if (next !== url || isWaiting) moving.abort()
-    if (next !== url) current?.close('its slot has moved to another node')
-  }
-  const unwatch = map?.watch(move)
-  stop.signal.addEventListener('abort', () => moving.abort(), { once: true })
-
   /** @returns {Promise<import('./back-off.js').SessionOutcome>} */
   async function session () {
-    if (!stop.signal.aborted) moving = new AbortController()
+    moves.begin()
     try {
       return await live(await open())
     } catch (error) {
       if (stop.signal.aborted) return 'unused'
-      if (map?.isCluster && (moving.signal.aborted || error.code === 'CLUSTER_UNSUPPORTED')) return 'used'
-      map?.failed(url)
+      if (map?.isCluster && (moves.signal.aborted || error.code === 'CLUSTER_UNSUPPORTED')) return 'used'
+      map?.failed(moves.url)
       failed(error)
       return error.retryable ? 'unused' : 'refused'
     }
@@ -97,10 +77,7 @@ export function createLink (place, {
 
   /** @param {Connection} connection @returns {ReturnType<typeof session>} */
   async function live (connection) {
-    if (stop.signal.aborted) {
-      connection.close()
-      return 'unused'
-    }
+    if (stop.signal.aborted) return connection.close() ?? 'unused'
     lastError = null
     current = connection
     sessions++
@@ -110,7 +87,7 @@ export function createLink (place, {
     onOpen(connection)
     const reason = await connection.closed
     current = null
-    if (map?.isCluster && !moving.signal.aborted) map.failed(url)
+    if (map?.isCluster && !moves.signal.aborted) map.failed(moves.url)
     if (connection.refused) lastError = new FreshetError('SERVER_REFUSED', reason, { publicWhy: connection.publicWhy })
     if (!stop.signal.aborted) onClosed(reason)
     if (connection.refused) return 'refused'
@@ -124,17 +101,11 @@ export function createLink (place, {
     first.reject(error)
   }
 
-  /** @param {number} ms */
-  async function wait (ms) {
-    isWaiting = true
-    await sleep(ms, undefined, { signal: moving.signal }).catch(() => {})
-    isWaiting = false
-  }
-  const kept = runSessions(session, { firstWaitMs: FIRST_WAIT_MS, signal: stop.signal, wait })
+  const kept = runSessions(session, { firstWaitMs: FIRST_WAIT_MS, signal: stop.signal, wait: moves.wait })
 
   return {
     /** Of the last attempt. */
-    get url () { return url },
+    get url () { return moves.url },
     /** Resolves with the first connection, rejects with the first failure; the link keeps trying. */
     opened,
     /** @returns {Connection | null} */
@@ -144,10 +115,10 @@ export function createLink (place, {
     get sessions () { return sessions },
     async close () {
       stop.abort()
-      unwatch?.()
+      moves.end()
       current?.close()
       await kept
-      first.reject(new FreshetError('SERVER_LOST', `the link to ${new URL(url).host} was closed before it opened`))
+      first.reject(new FreshetError('SERVER_LOST', `the link to ${new URL(moves.url).host} was closed before it opened`))
     }
   }
 }

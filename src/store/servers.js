@@ -103,7 +103,10 @@ export function createServers ({ redisUrl, replicaUrls, ...options }) {
   }
 }
 
-/** The deployment that has a key, of servers or of one. @param {Pick<Deployment, 'pick'> & { shard?: Servers['shard'] }} servers @param {string | Buffer} key */
+/**
+ * The deployment that has a key, of servers or of one.
+ * @param {Pick<Deployment, 'pick'> & { shard?: Servers['shard'] }} servers @param {string | Buffer} key
+ */
 export const shardOf = (servers, key) => /** @type {Deployment} */ (servers.shard?.(key) ?? servers)
 
 /**
@@ -136,7 +139,8 @@ export function createReads (servers, { prefer, but } = {}) {
     /** The greatest of the nodes; null = one is not known. */
     get lagMs () {
       const lags = [...picked.values()].map(({ lagMs }) => lagMs)
-      return lags.includes(null) ? null : Math.max(0, .../** @type {number[]} */ (lags))
+      const known = lags.filter((lagMs) => lagMs !== null)
+      return known.length < lags.length ? null : Math.max(0, ...known)
     }
   }
 }

@@ -16,8 +16,8 @@ const BLOCK_SHARE = 0.25
 
 /**
  * @param {{ deployment: import('../store/index.js').Readable, key: string, name: string, isForLog: boolean, log: import('pino').Logger,
- *   follow: (connection: Connection, options: Options) => Promise<void> }} parts `key`: has the hash tag of what is followed; `follow` runs until the connection ends,
- *   and rejects with the reason
+ *   follow: (connection: Connection, options: Options) => Promise<void> }} parts `key`: has the hash tag of what is followed;
+ *   `follow` runs until the connection ends, and rejects with the reason
  * @typedef {{ blockMs: number, answered: () => void }} Options `answered`: to be called when the feed could be read
  */
 export function createFollower ({ deployment, key, name, isForLog, log, follow }) {

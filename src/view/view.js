@@ -2,23 +2,15 @@
  * The live items of one feed in memory, updated by following the feed on a node. Answers are immediate, exact, and as of the
  * last time the view had everything that its node had.
  *
- *     for each partition: node -> follower (own connection) -> log feed | set feed -> store ─┐
- *                                                                                      answers
- *
- * So a partition that moves to another primary, or whose servers are away, delays no other.
+ *     for each partition: node -> follower (own connection) -> log feed | set feed -> store -> answers
  *
  * Items and bytes are bounded. Beyond the bound the oldest items are evicted; answers above the `floor` stay exact.
  */
-import { publicReason } from '../errors.js'
-import { partitionKey } from '../feeds/index.js'
-import { createdMsOf, encodeOffsets, encodeTimes } from '../item/index.js'
 import { layoutOf } from '../layouts/index.js'
-import { createFollower } from './follower.js'
-import { createLogFeed } from './log-feed.js'
 import { createPartitionedStore } from './partitioned-store.js'
-import { createSetFeed } from './set-feed.js'
 import { createViewStore } from './store/index.js'
 import { createViewAnswers } from './view-answers.js'
+import { createViewPartitions } from './view-partitions.js'
 
 /** a view that is behind by more does not answer */
 export const BEHIND_MS = 1000
@@ -61,9 +53,13 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
   }))
   const store = createPartitionedStore(stores)
   const logSkipped = createReport((facts) => log.warn({ feed: name, ...facts }, 'log entries skipped'))
-  const parts = {
-    partitions,
-    retention: definition,
+  const followed = createViewPartitions({
+    layout,
+    definition,
+    stores,
+    deployment,
+    keyPrefix,
+    log,
     now,
     onRebuilt (/** @type {string} */ why) {
       onRebuilt()
@@ -74,40 +70,27 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
       onSkipped(reason)
       logSkipped({ reason, cause: error?.message })
     }
-  }
-  const feeds = stores.map((store, partition) => {
-    const own = { ...parts, key: partitionKey(keyPrefix, definition, partition), store }
-    return layout.log ? createLogFeed({ ...own, log: layout.log }) : createSetFeed({ ...own, layout })
   })
-  const followers = feeds.map(({ follow }, partition) => createFollower({
-    deployment, key: partitionKey(keyPrefix, definition, partition)(''), name: `view-${name}`, isForLog: layout.log !== undefined, log, follow
-  }))
-  const asOf = () => Math.min(...feeds.map((feed) => feed.asOf))
-  const lagMs = () => followers.reduce((/** @type {number | null} */ most, { lagMs }) => most === null || lagMs === null
-    ? null
-    : Math.max(most, lagMs), 0)
+
   return {
     ...createViewAnswers({ store, feed: name, boundItems, boundBytes, now }),
     get definition () { return definition },
     /** Whether it has read everything that is live. */
-    get isComplete () { return feeds.every((feed) => feed.isComplete) },
+    get isComplete () { return followed.isComplete },
     /** When it last had everything that its node had, ms since 1970. */
-    get asOf () { return asOf() },
+    get asOf () { return followed.asOf },
     /** The same, or earlier while the primary is not confirmed. */
-    get confirmedMs () { return Math.min(asOf(), deployment.confirmedAt(now())) },
+    get confirmedMs () { return Math.min(followed.asOf, deployment.confirmedAt(now())) },
     /** of the node that is furthest behind; null = one is unknown */
-    get lagMs () { return lagMs() },
+    get lagMs () { return followed.lagMs },
     get floor () { return store.stats().floor },
     /** Why the feed is not followed, in public words. @returns {string | null} */
-    get failure () {
-      const error = followers.find(({ lastError }) => lastError !== null)?.lastError
-      return error ? publicReason(error) : null
-    },
+    get failure () { return followed.failure },
     stats: () => store.stats(),
 
     /** @returns {string} equal = the same content */
     revision () {
-      for (const feed of feeds) feed.settle(now())
+      followed.settle(now())
       return `${number}-${store.revision()}`
     },
 
@@ -123,17 +106,10 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
     },
 
     /** The position from which a subscription misses nothing that came after this view's content. @returns {string} */
-    position () {
-      const positions = feeds.map((feed) => feed.position(lagMs()))
-      const createdMs = createdMsOf(definition)
-      if (!layout.log) return encodeTimes(name, /** @type {number[]} */ (positions), createdMs)
-      const offsets = /** @type {{ readMs: number, offset: import('../item/index.js').LogOffset }[]} */ (positions)
-      return encodeOffsets(name,
-        { readMs: Math.min(...offsets.map(({ readMs }) => readMs)), offsets: offsets.map(({ offset }) => offset) }, createdMs)
-    },
+    position: followed.position,
 
     /** Resolves when the view has what nodes have now. @param {import('../store/index.js').Router} nodes */
-    caughtUp: (nodes) => Promise.all(feeds.map((feed) => feed.caughtUp(nodes))),
+    caughtUp: followed.caughtUp,
 
     /** Whether the view can continue with that definition. @param {Definition} other */
     isOf: (other) => (/** @type {const} */ (['layout', 'partitions', 'format', 'createdAt']))
@@ -143,10 +119,10 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
     setDefinition (changed) {
       const { windowMs, maxItems } = definition
       definition = changed
-      if (changed.windowMs !== windowMs || changed.maxItems !== maxItems) for (const feed of feeds) feed.setRetention(changed)
+      if (changed.windowMs !== windowMs || changed.maxItems !== maxItems) followed.setRetention(changed)
     },
 
-    close: () => Promise.all(followers.map((follower) => follower.close()))
+    close: followed.close
   }
 }
 

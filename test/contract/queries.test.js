@@ -67,7 +67,8 @@ for (const engine of await scopedEngines()) {
             const mine = items.filter(({ id }) => partitionOf(id, partitions) === partition)
             if (mine.length === 0) continue
             models[partition].append(mine)
-            const batch = layout.createBatch({ key: partitionKey('fr:', { feed, partitions, format: 1 }, partition), ttlMs: 60_000, late: 'overwrite', dialect })
+            const key = partitionKey('fr:', { feed, partitions, format: 1 }, partition)
+            const batch = layout.createBatch({ key, ttlMs: 60_000, late: 'overwrite', dialect })
             for (const one of mine) addTo(batch, one)
             await layout.append(connection, batch)
           }

@@ -54,8 +54,8 @@ export async function infoOf (url) {
 /** @param {string} url @returns {Promise<number>} */
 export const pidOf = async (url) => Number((await infoOf(url)).process_id)
 
-/** @param {{ primaries: string[], replicas: string[] }} servers @returns {Promise<number[]>} primaries first */
-export const pidsOf = ({ primaries, replicas }) => Promise.all([...primaries, ...replicas].map(pidOf))
+/** @param {{ primaryUrl: string, replicaUrls: string[] | null }} servers @returns {Promise<number[]>} the primary's first */
+export const pidsOf = ({ primaryUrl, replicaUrls }) => Promise.all([primaryUrl, ...(replicaUrls ?? [])].map(pidOf))
 
 /** @param {number} pid @returns {Promise<boolean>} false for zombies */
 export async function isRunning (pid) {

@@ -95,7 +95,7 @@ wholeTest('a folder with a path too long for a socket works too', async (t) => {
 t.test('running servers are shared, never changed', async (t) => {
   const root = await makeCheckout(t)
   await useServers(t, root, { replicas: 1 })
-  await t.rejects(useServers(t, root, { replicas: 2 }), { code: 'SERVERS_FAILED', message: /already run with 1 replicas, not 2/ })
+  await t.rejects(useServers(t, root, { replicas: 2 }), { code: 'SERVERS_DIFFER', message: /already run with 1 replicas, not 2/ })
 })
 
 t.test('without a server program the error has a code, and nothing is left', async (t) => {

@@ -19,7 +19,7 @@ async function startAll (t, root) {
   const [, url] = await command.until(/^reader +(http:\/\/127\.0\.0\.1:\d+) /m)
   const [, gatewayUrl] = await command.until(/^gateway +(http:\/\/127\.0\.0\.1:\d+) /m)
   const servers = /** @type {any} */ (await lookAtEmbeddedServers({ root })).servers
-  const pids = [...await pidsOf({ primaryUrl: servers.primary, replicaUrls: servers.replicas }), ...await childrenOf(servers.pid),
+  const pids = [...await pidsOf({ primaryUrl: servers.primaries[0], replicaUrls: servers.replicas }), ...await childrenOf(servers.pid),
     servers.pid, ...await childrenOf(command.pid)]
   return { command, pids, servers, ...askAt(url), ...sendTo(gatewayUrl) }
 }

@@ -25,7 +25,8 @@ for (const engine of await scopedEngines()) {
       appendIds(writer, 0, 10_000)
       await writer.pipeline.flush()
       t.match(writer.pipeline.account, { offered: 10_000, items: 10_000, failed: 0, retried: 0, bytes: 2_000_000, refused: {} })
-      const counts = await Promise.all([0, 1, 2, 3].map((partition) => connection.send('ZCARD', `fr:{${spreadTag('latest', partition, 4)}}:ids`)))
+      const counts = await Promise.all([0, 1, 2, 3].map((partition) =>
+        connection.send('ZCARD', `fr:{${spreadTag('latest', partition, 4)}}:ids`)))
       t.equal(counts.reduce((sum, count) => sum + count, 0), 10_000)
       t.ok(counts.every((count) => count > 2000), counts.join(' '))
       t.match(await readDefinition(connection, 'fr:', 'latest'),

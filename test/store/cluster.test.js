@@ -1,45 +1,95 @@
-/** Nodes of a Redis or Valkey Cluster, which every command refuses at its start. */
+/** Feeds over a cluster of one or two nodes, and what cannot be one: plain errors. Failovers and moving slots: regression/faults. */
 import t from 'tap'
 import { openFeed, openReader } from '../../src/index.js'
 import { endOfMain } from '../bin/in-process.js'
 import { endOf } from '../commands.js'
-import { connectFor, engineName, eventually, startServer } from '../servers.js'
+import { moveSlots, startCluster, startNode } from '../cluster.js'
+import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
 import { startGateway, startReader } from '../services.js'
 import { scopedEngines } from '../scope.js'
 
 t.setTimeout(300_000)
-
-const REFUSAL = /the server at 127\.0\.0\.1:\d+ runs as a node of a cluster \(cluster-enabled yes\), which Freshet does not support yet; use a /
-const WRITER = ['writer', '--items', '5']
-const COMMANDS = [WRITER, [...WRITER, '--writers', '2']]
+const ofCluster = ['--cluster-enabled', 'yes', '--cluster-require-full-coverage', 'no']
 
 for (const engine of await scopedEngines()) {
-  for (const hasSlots of [true, false]) {
-    t.test(`${engineName(engine)}, a node with ${hasSlots ? 'all slots' : 'no slots'}`, async (t) => {
-      const { url } = await startServer(t, { engine, args: ['--cluster-enabled', 'yes'] })
-      const admin = await connectFor(t, url)
-      if (hasSlots) {
-        await admin.send('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
-        await eventually(async () => /cluster_state:ok/.test(String(await admin.send('CLUSTER', 'INFO'))))
-      }
-      // the commands print what refuses the services below, whichever node it is
-      await Promise.all((hasSlots ? COMMANDS : []).map(async (args) => {
-        const { code, stdout, stderr } = await endOf(t, [...args, '--redis-url', url, '--log-level', 'error'])
-        t.equal(code, 2, args.join(' '))
-        t.match(stderr, new RegExp(`^freshet ${args[0]}: ${REFUSAL.source}`))
-        t.equal(stderr.match(/node of a cluster/g)?.length, 1, 'it is said once')
-        t.equal(stdout, '')
-      }))
-      const refused = { code: 'CLUSTER_UNSUPPORTED', exitStatus: 2, message: REFUSAL }
-      await t.rejects(startReader(t, { redisUrl: url }), refused)
-      await t.rejects(startGateway(t, { redisUrl: url }), refused)
-      const doctor = await endOfMain(['doctor', '--redis-url', url])
-      t.equal(doctor.code, 1)
-      t.match(doctor.stdout, new RegExp(`\\nProblems:\\n {2}${REFUSAL.source}`))
-      t.notMatch(doctor.stdout, /has all permissions/)
-      await t.rejects(openFeed('latest', { redisUrl: url }), { code: 'CLUSTER_UNSUPPORTED' })
-      await t.rejects(openReader({ redisUrl: url }), { code: 'CLUSTER_UNSUPPORTED' })
-      t.equal(await admin.send('DBSIZE'), 0, 'nothing was written')
+  t.test(engineName(engine), async (t) => {
+    const cluster = await startCluster(t, { engine, primaries: 2, replicas: 0 })
+    const { url: redisUrl, primaries } = cluster
+    const both = primaries.map(({ url }) => url).join(',')
+    const open = (/** @type {string} */ name, /** @type {any} */ options = {}) => openFeed(name, { redisUrl, log: silentLog, ...options })
+
+    await t.test('commands, gateway and reader use all primaries, by the address of any node', async (t) => {
+      const args = ['--redis-url', primaries[1].url, '--log-level', 'error']
+      const { code, stdout } = await endOf(t, ['writer', '--items', '200', '--partitions', '4', '--rate', '0', ...args])
+      t.equal(code, 0)
+      const summary = JSON.parse(stdout)
+      t.match(summary, { items: 200, nodes: [{ role: 'primary' }, { role: 'primary' }] })
+      const shown = await endOfMain(['feed', 'show', 'latest', '--redis-url', both])
+      t.match(JSON.parse(shown.stdout), { partitions: 4, format: 2, primaries: [{ partitions: [0, 1] }, { partitions: [2, 3] }] })
+
+      const [gateway, reader] = await Promise.all([startGateway(t, { redisUrl }), startReader(t, { redisUrl: both })])
+      t.equal((await gateway.post('/v1/feeds/latest/items', [{ id: 'posted', value: 1 }])).status, 200)
+      await eventually(async () => (await reader.ask('/v1/feeds/latest/items/posted')).status === 200)
+      t.match((await reader.ask('/v1/feeds/latest/count')).json, { exact: true })
+      await eventually(async () => (await reader.ask('/readyz')).json.nodes.length === 2)
+      const dropped = await eventually(async () => {
+        const { code, stdout } = await endOfMain(['feed', 'drop', 'latest', '--redis-url', redisUrl])
+        return code === 0 && JSON.parse(stdout)
+      })
+      t.ok(dropped.keys > 10, 'keys on both')
+      const sizes = await Promise.all(primaries.map(async ({ url }) => (await connectFor(t, url)).send('DBSIZE')))
+      t.same(sizes, [0, 0])
     })
-  }
+
+    await t.test('a feed with one partition, as it may come from a server without a cluster, is on one primary', async (t) => {
+      const feed = await open('single')
+      t.equal(feed.definition.format, 1)
+      feed.append({ id: 'a', value: '1' })
+      await feed.flush()
+      t.equal(String((await feed.get('a'))?.value), '1')
+      await t.rejects(open('single', { partitions: 2 }), { code: 'FEED_DEFINITION_DIFFERS', message: /with partitions 1, not 2/ })
+      await feed.close()
+    })
+
+    await t.test('a slot that moved, and one that no primary has', async (t) => {
+      const feed = await open('moving', { partitions: 2, layout: 'segments' })
+      feed.append({ id: 'a', value: '1' })
+      await feed.flush()
+      const node = await startNode(t, cluster)
+      const admin = await connectFor(t, redisUrl)
+      const slot = await admin.send('CLUSTER', 'KEYSLOT', 'fr:{moving}:feed')
+      await moveSlots(t, { primaries: [...primaries, node] }, { slots: [slot], to: 2, isAtomic: false })
+      const reader = await openReader({ redisUrl, log: silentLog })
+      t.teardown(() => reader.close())
+      t.match(await reader.feeds(), [{ feed: 'moving' }, { feed: 'single' }])
+      await feed.close()
+      const own = await connectFor(t, node.url)
+      await own.send('FLUSHALL')
+      for (const { url } of [node, ...primaries]) await (await connectFor(t, url)).send('CLUSTER', 'DELSLOTS', slot)
+      await t.rejects(open('moving'), { code: 'SERVER_UNREACHABLE', message: `no primary of the cluster has slot ${slot}` })
+    })
+  })
+
+  t.test(`${engineName(engine)}, what is no cluster`, async (t) => {
+    const [{ url: alone }, { url: empty }, one] = await Promise.all([
+      startServer(t, { engine }), startServer(t, { engine, args: ofCluster }), startCluster(t, { engine, primaries: 1, replicas: 0 })
+    ])
+    /** @param {string} redisUrl */
+    const open = (redisUrl) => openFeed('latest', { redisUrl, log: silentLog })
+    await t.rejects(open(empty), { code: 'SERVER_UNREACHABLE', message: /knows no primary with slots; form the cluster first/ })
+    await t.rejects(open(`${alone},${one.url}`), { code: 'SERVER_REFUSED', message: /is not a node of a cluster; several addresses are those/ })
+    const other = await startCluster(t, { engine, primaries: 1, replicas: 0 })
+    await t.rejects(open(`${one.url},${other.url}`), { code: 'SERVER_REFUSED', message: /are nodes of different clusters; give nodes of one/ })
+    const admin = await connectFor(t, one.url)
+    await admin.send('ACL', 'SETUSER', 'narrow', 'on', '>secret', '~*', '+@all', '-cluster')
+    const { code, stderr } = await endOf(t, ['writer', '--items', '5', '--redis-url', one.url.replace('//', '//narrow:secret@'),
+      '--log-level', 'error'])
+    t.equal(code, 1)
+    t.match(stderr, /narrow has no permissions to run the 'cluster\|(slots|info)' command/)
+    const feed = await openFeed('latest', { redisUrl: one.url, log: silentLog })
+    feed.append({ id: 'a', value: '1' })
+    await feed.flush()
+    t.equal(await feed.count().then(({ count }) => count), 1, 'a cluster without replicas is read from its primaries')
+    await feed.close()
+  })
 }

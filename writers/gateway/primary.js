@@ -10,6 +10,8 @@ import { publicReason } from '../../src/errors.js'
 import { expectPrimary } from '../../src/pipeline/index.js'
 import { createPrimaries, openPrimaries, watchNodes } from '../../src/store/index.js'
 
+/** @typedef {import('../../src/errors.js').FreshetError} FreshetError */
+
 /** without traffic, only this check notices that the primary is silent or was demoted */
 const CHECK_MS = 1000
 
@@ -43,18 +45,18 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
   let nodes = null
 
   return {
-    /** Resolves when the primary is reachable, or may become so. @throws {import('../../src/errors.js').FreshetError} SERVER_REFUSED, SERVER_UNTRUSTED */
+    /** Resolves when the primaries are reachable, or may become so. @throws {FreshetError} SERVER_REFUSED, SERVER_UNTRUSTED */
     async opened () {
       await primaries.opened.catch((error) => { if (!error.retryable) throw error })
     },
 
-    /** The stored definition of a feed. @param {string} feed @throws {import('../../src/errors.js').FreshetError} FEED_UNKNOWN, SERVER_LOST */
+    /** The stored definition of a feed. @param {string} feed @throws {FreshetError} FEED_UNKNOWN, SERVER_LOST */
     definition: async (feed) => readDefinition(primaries.router, keyPrefix, feed),
 
     /**
      * Creates a feed, or changes its retention.
      * @param {Parameters<typeof putFeed>[2]} wanted
-     * @throws {import('../../src/errors.js').FreshetError} FEED_DEFINITION_DIFFERS, SETTINGS_INVALID, SERVER_REFUSED (a permission),
+     * @throws {FreshetError} FEED_DEFINITION_DIFFERS, SETTINGS_INVALID, SERVER_REFUSED (a permission),
      *   SERVER_LOST
      */
     async putFeed (wanted) {
@@ -68,7 +70,7 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
       }
     },
 
-    /** The number of stored feeds. @returns {Promise<number>} @throws {import('../../src/errors.js').FreshetError} SERVER_LOST */
+    /** The number of stored feeds. @returns {Promise<number>} @throws {FreshetError} SERVER_LOST */
     feedCount: async () => primaries.router.send('SCARD', namesKey(keyPrefix)),
 
     /** For /readyz, without messages of the server, which may name users and files. @returns {string[]} why the primary is unusable */

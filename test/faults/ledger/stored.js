@@ -119,7 +119,8 @@ export async function storedOn (t, { url }, { layout = 'ids', partitions = 1 } =
   const connection = await connectFor(t, url)
   const found = []
   for (let partition = 0; partition < partitions; partition++) {
-    for await (const one of READERS[layout](connection, partitionKey('fr:', { feed: 'latest', partitions, format: formatFor({ format: 1 }, partitions) }, partition))) found.push(one)
+    const key = partitionKey('fr:', { feed: 'latest', partitions, format: formatFor({ format: 1 }, partitions) }, partition)
+    for await (const one of READERS[layout](connection, key)) found.push(one)
   }
   connection.close()
   return found

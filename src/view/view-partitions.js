@@ -1,0 +1,68 @@
+/**
+ * The partitions of a view, as one: each follows its own primary's nodes over a connection of its own, so that a partition that moves, or
+ * whose servers are away, delays no other.
+ */
+import { partitionKey } from '../feeds/index.js'
+import { publicReason } from '../errors.js'
+import { createdMsOf, encodeOffsets, encodeTimes } from '../item/index.js'
+import { createFollower } from './follower.js'
+import { createLogFeed } from './log-feed.js'
+import { createSetFeed } from './set-feed.js'
+
+/** @typedef {import('../feeds/index.js').Definition} Definition */
+
+/**
+ * @param {Omit<Parameters<typeof createLogFeed>[0], 'log' | 'key' | 'store' | 'partitions' | 'retention'> & {
+ *   layout: import('../layouts/index.js').Layout, definition: Definition, stores: import('./partitioned-store.js').Store[],
+ *   deployment: import('../store/index.js').Readable, keyPrefix: string, log: import('pino').Logger }} parts
+ */
+export function createViewPartitions ({ layout, definition, stores, deployment, keyPrefix, log, ...parts }) {
+  const { feed: name, partitions } = definition
+  const feeds = stores.map((store, partition) => {
+    const own = { ...parts, partitions, retention: definition, key: partitionKey(keyPrefix, definition, partition), store }
+    return layout.log ? createLogFeed({ ...own, log: layout.log }) : createSetFeed({ ...own, layout })
+  })
+  const followers = feeds.map(({ follow }, partition) => {
+    const key = partitionKey(keyPrefix, definition, partition)('')
+    return createFollower({ deployment, key, name: `view-${name}`, isForLog: layout.log !== undefined, log, follow })
+  })
+
+  return {
+    /** Whether everything that is live has been read. */
+    get isComplete () { return feeds.every((feed) => feed.isComplete) },
+    /** When each last had everything that its node had: the earliest, ms since 1970. */
+    get asOf () { return Math.min(...feeds.map((feed) => feed.asOf)) },
+    /** of the node that is furthest behind; null = one is unknown */
+    get lagMs () {
+      const lags = followers.map(({ lagMs }) => lagMs)
+      const known = lags.filter((lagMs) => lagMs !== null)
+      return known.length < lags.length ? null : Math.max(...known)
+    },
+    /** Why a partition is not followed, in public words. @returns {string | null} */
+    get failure () {
+      const error = followers.map(({ lastError }) => lastError).find((one) => one !== null)
+      return error ? publicReason(error) : null
+    },
+
+    /** @param {number} nowMs */
+    settle (nowMs) { for (const feed of feeds) feed.settle(nowMs) },
+
+    /** As View.position. @returns {string} */
+    position () {
+      const createdMs = createdMsOf(definition)
+      const positions = feeds.map((feed, i) => feed.position(followers[i].lagMs))
+      if (!layout.log) return encodeTimes(name, /** @type {number[]} */ (positions), createdMs)
+      const read = /** @type {{ readMs: number, offset: import('../item/index.js').LogOffset }[]} */ (positions)
+      const readMs = Math.min(...read.map((one) => one.readMs))
+      return encodeOffsets(name, { readMs, offsets: read.map(({ offset }) => offset) }, createdMs)
+    },
+
+    /** Resolves when all have what nodes have now. @param {import('../store/index.js').Router} nodes */
+    caughtUp: (nodes) => Promise.all(feeds.map((feed) => feed.caughtUp(nodes))),
+
+    /** @param {Definition} changed */
+    setRetention (changed) { for (const feed of feeds) feed.setRetention(changed) },
+
+    close: () => Promise.all(followers.map((follower) => follower.close()))
+  }
+}

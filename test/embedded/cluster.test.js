@@ -1,0 +1,45 @@
+/** The embedded cluster: a killed node comes back as a replica of the node that took over. */
+import { kill } from 'node:process'
+import t from 'tap'
+import { openFeed } from '../../src/index.js'
+import { connectFor, eventually, silentLog } from '../servers.js'
+import { allGone, leftIn, makeCheckout, pidOf, until, useServers } from './checkout.js'
+
+t.setTimeout(180_000)
+
+t.test('three primaries with a replica each, which other commands share', async (t) => {
+  const root = await makeCheckout(t)
+  const servers = await useServers(t, root, { isCluster: true })
+  t.equal(servers.primaries.length, 3)
+  t.equal(servers.replicas.length, 3)
+  t.match(await useServers(t, root, { replicas: 2 }), { primaries: servers.primaries }, 'a command that asks for no cluster uses it')
+  const feed = await openFeed('latest', { redisUrl: servers.primaryUrl, partitions: 6, log: silentLog, ack: 'replica' })
+  for (let i = 0; i < 100; i++) feed.append({ id: `a-${i}`, value: 'x' })
+  await feed.flush()
+
+  const [, killed] = servers.primaries
+  kill(await pidOf(killed), 'SIGKILL')
+  for (let i = 0; i < 100; i++) feed.append({ id: `b-${i}`, value: 'x' })
+  await feed.flush({ deadlineMs: 60_000 })
+  t.equal((await feed.count()).count, 200)
+  await eventually(async () => {
+    const [role, , , state] = await (await connectFor(t, killed)).send('ROLE')
+    return String(role) === 'slave' && String(state) === 'connected'
+  })
+  await feed.close()
+  const pids = await Promise.all([...servers.primaries, ...servers.replicas].map(pidOf))
+  await servers.release()
+  t.ok(pids.length === 6)
+})
+
+t.test('a cluster beside other servers of this checkout is refused, with the way out', async (t) => {
+  const root = await makeCheckout(t)
+  const servers = await useServers(t, root)
+  await t.rejects(useServers(t, root, { isCluster: true }), {
+    code: 'SERVERS_DIFFER', exitStatus: 2, message: /already run as one primary with 1 replicas .* stop the commands that use them/
+  })
+  const pid = await pidOf(servers.primaryUrl)
+  await servers.release()
+  await allGone(pid)
+  await until(async () => (await leftIn(root)).length === 0)
+})
