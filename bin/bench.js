@@ -16,7 +16,7 @@ import { dropFeed } from '../src/feeds/index.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { ackNames } from '../src/pipeline/index.js'
 import { aborted, createClock, runProcess } from '../src/runtime/index.js'
-import { openServer } from '../src/store/index.js'
+import { openPrimaries } from '../src/store/index.js'
 import { write } from '../writers/feed.js'
 import { createChildren } from './children.js'
 
@@ -138,13 +138,13 @@ function lineOf ({ layout }, { itemsPerSecond, engine, nodes }, delays, perSecon
 
 /** @param {any} settings @param {import('../src/embedded/index.js').Target} target */
 async function clean ({ keyPrefix, deadlineMs }, { primaryUrl }) {
-  const primary = await openServer(primaryUrl, { name: `freshet-bench-${process.pid}`, deadlineMs })
+  const primaries = await openPrimaries(primaryUrl, { name: `freshet-bench-${process.pid}`, deadlineMs })
   try {
-    await dropFeed(primary, keyPrefix, FEED)
+    await dropFeed(primaries.router, keyPrefix, FEED, primaries.connections)
   } catch (error) {
     // it was stopped before the first item
     if (error.code !== 'FEED_UNKNOWN') throw error
   } finally {
-    await primary.close()
+    await primaries.close()
   }
 }

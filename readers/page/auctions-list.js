@@ -9,6 +9,7 @@ export function timeText (ms) {
   if (ms <= 0) return 'closing'
   const seconds = Math.ceil(ms / 1000)
   const minutes = Math.floor(seconds / 60)
+  if (minutes >= 2880) return `${Math.floor(minutes / 1440)} days`
   return minutes >= 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes}:${String(seconds % 60).padStart(2, '0')}`
 }
 

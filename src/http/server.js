@@ -57,6 +57,8 @@ export function createServer ({ registry, logger, security = null }) {
       const listener = inTurn(handle)
       return (tls ? createHttpsServer({ ...limits, ...tls.pair }, listener) : createHttpServer(limits, listener)).setTimeout(STALL_MS)
     },
+    // a busy machine may need longer than the 10 s that fastify waits for routes
+    pluginTimeout: 0,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     bodyLimit: BODY_LIMIT,

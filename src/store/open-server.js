@@ -2,14 +2,16 @@
 import { openConnection } from './connection.js'
 import { nodeInfo } from './nodes.js'
 import { createPrimaries } from './primaries.js'
+import { addressesOf } from './slot-map.js'
 
 /**
- * @param {string} url @param {{ name: string, deadlineMs: number }} options as openConnection
+ * @param {string} url of several addresses, which are those of a cluster, the first is asked
+ * @param {{ name: string, deadlineMs: number }} options as openConnection
  * @returns {Promise<import('./connection.js').Connection>}
  * @throws {import('../errors.js').FreshetError} as openConnection and nodeInfo
  */
 export async function openServer (url, options) {
-  const connection = await openConnection(url, options)
+  const connection = await openConnection(addressesOf(url)[0], options)
   try {
     await nodeInfo(connection)
     return connection

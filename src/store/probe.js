@@ -8,6 +8,7 @@
 import { COMMANDS, ROLES, commandName, rowsOf } from './commands.js'
 import { openConnection } from './connection.js'
 import { capabilities, nodeFigures, replicaUrls, replicationId } from './nodes.js'
+import { addressesOf } from './slot-map.js'
 
 /**
  * @typedef {import('./commands.js').CommandRow} CommandRow
@@ -23,14 +24,14 @@ import { capabilities, nodeFigures, replicaUrls, replicationId } from './nodes.j
  */
 
 /**
- * @param {string} url
+ * @param {string} url of several addresses, which are those of a cluster, the first is asked
  * @param {{ replicas: string[] | null, keyPrefix: string, deadlineMs: number }} options `replicas` null = ask the primary
  * @returns {Promise<ServerFacts>}
  * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED, SERVER_LOST, CLUSTER_UNSUPPORTED,
  *   SENTINEL_UNSUPPORTED
  */
 export async function probeServer (url, { replicas, keyPrefix, deadlineMs }) {
-  const connection = await openConnection(url, { name: 'freshet-doctor', deadlineMs, isChecked: false })
+  const connection = await openConnection(addressesOf(url)[0], { name: 'freshet-doctor', deadlineMs, isChecked: false })
   try {
     const primary = await nodeFacts(connection)
     const { msetex } = await unlessRefused(capabilities(connection), { msetex: null })
@@ -120,7 +121,7 @@ async function nodeFacts (connection) {
 /** @param {string} url @param {{ primary: NodeFacts, keyPrefix: string, deadlineMs: number }} options @returns {Promise<ReplicaFacts>} */
 async function replicaFacts (url, { primary, keyPrefix, deadlineMs }) {
   try {
-    const connection = await openConnection(url, { name: 'freshet-doctor', deadlineMs, isChecked: false })
+    const connection = await openConnection(addressesOf(url)[0], { name: 'freshet-doctor', deadlineMs, isChecked: false })
     try {
       const facts = await nodeFacts(connection)
       const roles = facts.error === null ? await roleFacts(connection, probeKey(keyPrefix), false) : []

@@ -55,6 +55,10 @@ async function readByServer (t, url) {
   await wire.answer()
 }
 
+t.test('a start may take long on a busy machine', async (t) => {
+  t.equal(createServer({ registry: new Registry() }).initialConfig.pluginTimeout, 0)
+})
+
 t.test('no Host, and two, are a problem; the connection goes on', async (t) => {
   const { url } = await startService(t)
   for (const [head, detail] of [

@@ -6,7 +6,7 @@ import { endOf } from '../commands.js'
 import { moveSlots, startCluster, startNode } from '../cluster.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
 import { startGateway, startReader } from '../services.js'
-import { scopedEngines } from '../scope.js'
+import { isWhole, scopedEngines } from '../scope.js'
 
 t.setTimeout(300_000)
 const ofCluster = ['--cluster-enabled', 'yes', '--cluster-require-full-coverage', 'no']
@@ -39,6 +39,20 @@ for (const engine of await scopedEngines()) {
       t.ok(dropped.keys > 10, 'keys on both')
       const sizes = await Promise.all(primaries.map(async ({ url }) => (await connectFor(t, url)).send('DBSIZE')))
       t.same(sizes, [0, 0])
+    })
+
+    await t.test('bench leaves no key', { skip: !isWhole }, async (t) => {
+      const { code, stderr } = await endOfMain(['bench', '--redis-url', both, '--deadline-ms', '10000'], { more: { seconds: 0.5 } })
+      t.equal(code, 0, stderr)
+      const sizes = await Promise.all(primaries.map(async ({ url }) => (await connectFor(t, url)).send('DBSIZE')))
+      t.same(sizes, [0, 0])
+    })
+
+    await t.test('what needs one server refuses several addresses', async (t) => {
+      const doctor = await endOfMain(['doctor', '--redis-url', both])
+      const letters = await endOfMain(['dead-letters', 'list', '--redis-url', both])
+      t.match(doctor.stdout, /runs as a node of a cluster/)
+      t.match(letters.stderr, /runs as a node of a cluster/)
     })
 
     await t.test('a feed with one partition, as it may come from a server without a cluster, is on one primary', async (t) => {

@@ -58,6 +58,10 @@ export async function isOpenToOthers (folder) {
   }
 }
 
+/** @param {any} error of a command */
+const reasonOf = ({ stderr, killed, message }) =>
+  (stderr || message).trim() + (killed ? ` (it did not end within ${COMMAND_WITHIN_MS / 1000} s; is the machine busy?)` : '')
+
 /**
  * @param {{ programs: string, folder: string, port?: number, password?: string, flags?: Record<string, string>, signal?: AbortSignal }}
  *   options `programs`: the folder with bin; `folder`: of the data, made if it is not there; `port`: without it, a free one; `password`:
@@ -69,7 +73,7 @@ export async function startCluster ({ programs, folder, port: wanted, password =
   const as = await identity()
   const data = join(folder, 'data')
   await prepare({ programs, folder, data, as, password, signal }).catch((error) => {
-    throw new FreshetError('SERVERS_FAILED', `the data folder of PostgreSQL cannot be prepared: ${error.stderr || error.message}`)
+    throw new FreshetError('SERVERS_FAILED', `the data folder of PostgreSQL cannot be prepared: ${reasonOf(error)}`)
   })
   for (let attempt = 1; ; attempt++) {
     try {
