@@ -27,7 +27,8 @@ const names = files.map((/** @type {{ path: string }} */ { path }) => path)
 
 t.test('the package holds what a user needs and nothing else', async (t) => {
   for (const name of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'settings.js', 'src/index.js', 'src/client.js',
-    'types/src/index.d.ts', 'types/src/client.d.ts', 'types/src/systems/index.d.ts', 'examples/seats/hall.lua', 'bin/freshet.js', 'writers/feed.js', 'writers/gateway.js',
+    'types/src/index.d.ts', 'types/src/client.d.ts', 'types/src/systems/index.d.ts', 'examples/seats/hall.lua', 'bin/freshet.js',
+    'writers/feed.js', 'writers/gateway.js',
     'readers/server.js', 'readers/page/index.html', 'docs/errors.md', 'docs/metrics.md', 'infra/grafana/freshet.json']) {
     t.ok(names.includes(name), name)
   }
