@@ -113,7 +113,7 @@ function createConnection ({ address, url, wire, session, isChecked, onForbidden
     if (error.outcome === 'moved') {
       const [, slot, at] = reply.message.split(' ')
       map?.moved(Number(slot), at, connection)
-    }
+    } else if (error.outcome === 'later') map?.refreshSoon()
     if (error.outcome === 'forbidden' && again !== 'dispensable') onForbidden({ error, connection, again })
     return error
   }
