@@ -1,8 +1,9 @@
 /** Seats of halls: held for two minutes, then confirmed, released or expired; at most four a person. docs/own-systems.md builds it. */
 import { mkdir, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const RECEIPTS = process.env.SEATS_RECEIPTS ?? 'receipts'
+const RECEIPTS = process.env.SEATS_RECEIPTS ?? join(tmpdir(), 'seats-receipts')
 const seat = { type: 'string', pattern: '^[A-Z]-[1-9][0-9]?$', description: 'row and number, such as B-7' }
 const person = { type: 'string', pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'who holds it, asserted by the holder of the token' }
 const code = { type: 'string' }

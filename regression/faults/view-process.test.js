@@ -113,7 +113,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     const reader = await startReader(t, { redisUrl: server.url, keyPrefix, flags: ['--read-from', 'primary'] })
     await eventually(async () => READY(await reader.get('/readyz')))
     t.match(await reader.get('/v1/feeds/shape/items'), { status: 500, json: { code: 'FEED_LAYOUT_UNKNOWN' } })
-    t.match(await reader.get('/v1/feeds/future/items'), { status: 500, json: { code: 'FEED_DEFINITION_DIFFERS' } })
+    t.match(await reader.get('/v1/feeds/future/items'), { status: 409, json: { code: 'FEED_DEFINITION_DIFFERS' } })
     t.match(await reader.get('/v1/feeds/usual/count'), { status: 200, json: { count: 0, exact: true } })
     t.match((await reader.get('/v1/feeds')).json, { feeds: [{ feed: 'future' }, { feed: 'shape' }, { feed: 'usual' }] })
   })

@@ -11,10 +11,19 @@ import { createConfirm } from './durability.js'
 export function openConfirms ({ primaryUrl, name, keyOf, durability, deadlineMs, waitMs }) {
   if (durability !== 'replica' && durability !== 'aof') return null
   const routes = createRoutes({ primaryUrl, name, deadlineMs: deadlineMs + waitMs })
+  let isClosed = false
   return {
     of: (partition) => createConfirm({
-      route: () => routes.route(partition), key: keyOf(partition), marker: `marker:${process.pid}`, durability, waitMs
+      route: () => routes.route(partition),
+      key: keyOf(partition),
+      marker: `marker:${process.pid}`,
+      durability,
+      waitMs,
+      isClosed: () => isClosed
     }),
-    close: () => routes.close()
+    close () {
+      isClosed = true
+      return routes.close()
+    }
   }
 }

@@ -28,13 +28,14 @@ const WAITS = Object.freeze({
 
 /**
  * @param {{ route: () => { connection: import('../store/index.js').Connection, replicationId: string }, key: (part: string) => string,
- *   marker: string, durability: string, waitMs: number }} options `route`: the present connection to the primary, for this only; `key`:
- *   of a part of the partition; `marker`: part that no other process writes
+ *   marker: string, durability: string, waitMs: number, isClosed?: () => boolean }} options `route`: the present connection to the
+ *   primary, for this only; `key`: of a part of the partition; `marker`: part that no other process writes; `isClosed`: no connection
+ *   will open again
  * @returns {(generation?: string) => Promise<void>} resolves when what was decided in this generation before is confirmed (without one:
  *   what the present primary has); while there is no connection it waits for one, at most `waitMs`
  *   It throws NOT_CONFIRMED, and what Connection.send throws
  */
-export function createConfirm ({ route, key, marker, durability, waitMs }) {
+export function createConfirm ({ route, key, marker, durability, waitMs, isClosed = () => false }) {
   const wait = WAITS[durability]
   if (!wait) return async () => {}
   /** @type {Promise<string> | null} */
@@ -60,7 +61,8 @@ export function createConfirm ({ route, key, marker, durability, waitMs }) {
       try {
         return await round()
       } catch (error) {
-        if (!['SERVER_LOST', 'SERVER_UNREACHABLE'].includes(error.code) || performance.now() + RETRY_MS > endMs) throw error
+        const mayPass = ['SERVER_LOST', 'SERVER_UNREACHABLE'].includes(error.code) && performance.now() + RETRY_MS <= endMs
+        if (!mayPass || isClosed()) throw error
         await pause(RETRY_MS)
       }
     }

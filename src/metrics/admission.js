@@ -3,7 +3,8 @@ import { Counter, Histogram } from 'prom-client'
 
 /**
  * @typedef {{ sent: (commands: number) => void, waited: (ms: number) => void, dropped: (reason: 'full' | 'late') => void,
- *   answered: () => void, asked: (why: 'behind' | 'unknown' | 'open') => void }} AdmissionMetrics
+ *   answered: () => void, asked: (why: 'behind' | 'unknown' | 'open') => void, ruleFailed: (how: 'failed' | 'stopped') => void
+ *   }} AdmissionMetrics `ruleFailed`: of users
  */
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
@@ -28,6 +29,12 @@ export function createAdmissionMetrics (registry) {
     help: 'Total commands that the rejection cache saw: answered, or asked of the server, by reason',
     labelNames: ['system', 'outcome']
   })
+  const failed = new Counter({
+    ...common,
+    name: 'freshet_admission_rule_failures_total',
+    help: 'Total commands on which a rule of a user failed, or did not end and was stopped',
+    labelNames: ['system', 'how']
+  })
   return (system) => ({
     /** @param {number} n commands of a call */
     sent (n) {
@@ -40,6 +47,8 @@ export function createAdmissionMetrics (registry) {
     dropped: (reason) => dropped.inc({ system, reason }),
     answered: () => cached.inc({ system, outcome: 'answered' }),
     /** @param {'behind' | 'unknown' | 'open'} why */
-    asked: (why) => cached.inc({ system, outcome: why })
+    asked: (why) => cached.inc({ system, outcome: why }),
+    /** @param {'failed' | 'stopped'} how */
+    ruleFailed: (how) => failed.inc({ system, how })
   })
 }

@@ -81,8 +81,7 @@ export function createLink (place, {
     lastError = null
     current = connection
     sessions++
-    const openedAt = performance.now()
-    const before = connection.answered
+    const [openedAt, before] = [performance.now(), connection.answered]
     first.resolve(connection)
     onOpen(connection)
     const reason = await connection.closed

@@ -26,12 +26,13 @@ const NOT_COUNTED = ['ARGUMENT_INVALID', 'PIPELINE_CLOSED', 'REQUEST_DIFFERS', '
 let opened = 0
 
 /** @typedef {Awaited<ReturnType<typeof import('./checked-definition.js').checkedDefinition>>} Definition */
-/** @typedef {Parameters<typeof createRejections>[0]['metrics'] & Parameters<typeof createAdmission>[0]['metrics']} Metrics of a process */
+/** @typedef {Parameters<typeof createRejections>[0]['metrics'] & Parameters<typeof createAdmission>[0]['metrics'] &
+ *   { ruleFailed: (how: 'failed' | 'stopped') => void }} Metrics of a process */
 /** @typedef {import('./consuming.js').ConsumerMetrics} ConsumerMetrics */
 
 /** @type {Readonly<Metrics & ConsumerMetrics>} */
 const UNCOUNTED = Object.freeze({
-  sent () {}, waited () {}, dropped () {}, answered () {}, asked () {}, finished () {}, failed () {}, deadLettered () {}
+  sent () {}, waited () {}, dropped () {}, answered () {}, asked () {}, ruleFailed () {}, finished () {}, failed () {}, deadLettered () {}
 })
 
 /**
@@ -85,9 +86,9 @@ function connect ({ name: system, rules }, settings, name, { account, metrics })
 /**
  * Counts commands and what became of them.
  * @param {Pick<ReturnType<typeof connect>, 'submit'>} admission
- * @param {import('./face.js').SystemAccount} account
+ * @param {{ account: import('./face.js').SystemAccount, metrics: Metrics }} counters
  */
-function createDeciding ({ submit }, account) {
+function createDeciding ({ submit }, { account, metrics }) {
   let active = 0
   /** @type {(value?: unknown) => void} */
   let idle = () => {}
@@ -107,6 +108,7 @@ function createDeciding ({ submit }, account) {
         return { code, accepted, seq, version, isReplay, details }
       } catch (error) {
         count(account, error)
+        if (error.code === 'RULE_FAILED') metrics.ruleFailed(error.isStopped ? 'stopped' : 'failed')
         if (error.code === 'RULE_DIFFERS') differs = error
         throw error
       } finally {
@@ -137,7 +139,7 @@ export async function open (definition, settings, counted = {}) {
   const connected = connect(definition, settings, name, { account, metrics })
   const { place, close, agree, expectPrimary } = connected
   const { keyOf, partitionOf, connectionOf } = place
-  const deciding = createDeciding(connected, account)
+  const deciding = createDeciding(connected, { account, metrics })
   await agree().catch(async (error) => {
     await close()
     throw error

@@ -25,3 +25,13 @@ t.test('without a server the error is SERVER_UNREACHABLE', async (t) => {
   t.teardown(() => confirms.close())
   await t.rejects(confirms.of(0)(), { code: 'SERVER_UNREACHABLE', retryable: true })
 })
+
+t.test('what waits for a connection ends when they are closed', async (t) => {
+  const confirms = openConfirms({
+    primaryUrl: 'redis://127.0.0.1:1', name: 'test', keyOf: () => (part) => part, durability: 'replica', deadlineMs: 1000, waitMs: 60_000
+  })
+  if (confirms === null) throw new Error('no confirms')
+  const waiting = confirms.of(0)()
+  await confirms.close()
+  await t.rejects(waiting, { code: 'SERVER_UNREACHABLE' })
+})

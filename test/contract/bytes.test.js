@@ -77,7 +77,8 @@ t.test('with late: newest', async (t) => {
   const { bytes, replies } = encode({ ttlMs: 125_000, late: 'newest' }, ITEMS)
   t.same(commandsIn(bytes), [
     ['EVALSHA', readScript('append-newest').sha, '5', 'fr:{latest:0}:ids', 'fr:{latest:0}:deletions',
-      keyOf('bus-7'), keyOf('é'), keyOf('old'), '3', '125000', '125000', '1', '0', HEADS[0] + 'hi', HEADS[1], HEADS[2] + '\r\n', 'PX', '125000', ...SCORES]
+      keyOf('bus-7'), keyOf('é'), keyOf('old'), '3', '125000', '125000', '1', '0',
+      HEADS[0] + 'hi', HEADS[1], HEADS[2] + '\r\n', 'PX', '125000', ...SCORES]
   ])
   t.equal(replies, 1)
 })

@@ -2,7 +2,7 @@
 import { taskCommands } from '../../schedule/index.js'
 import { createArchive } from './archive.js'
 import { createPayments } from './payments/payments.js'
-import { publishReplica } from './replicas.js'
+import { publishWorker } from './workers.js'
 import { createSaga } from './saga.js'
 
 /** no request waits for the archive, and a transaction costs more than its rows */
@@ -43,7 +43,7 @@ export async function createOrderHandlers ({
   })
   const run = taskCommands(submit)
   let driven = 0
-  const published = publishReplica({
+  const published = publishWorker({
     connection: () => connectionOf(0),
     key: keyOf(0),
     id,

@@ -10,7 +10,7 @@ import { moneyText } from '../money.js'
 import { FreshetError } from './errors.js'
 import { createFlow } from './flow.js'
 import { idOfKey, orderKey, productKey } from './keys.js'
-import { readReplicas } from './replicas.js'
+import { readWorkers } from './workers.js'
 import { isFinal, orderOf, productOf, statusOf, stepOf } from './replies.js'
 import { stuckKeys } from './sagas.js'
 
@@ -78,12 +78,12 @@ export function createOrderQueries ({ reading, view, partitions, connectionOf, k
 
     /** What goes on, and which processes drive it. @returns {Promise<Record<string, unknown>>} */
     async figures () {
-      const [replicas, letters] = await Promise.all([
-        readReplicas(connectionOf(0, false), keyOf(0)),
+      const [workers, letters] = await Promise.all([
+        readWorkers(connectionOf(0, false), keyOf(0)),
         Promise.all(Array.from({ length: partitions }, async (_, partition) =>
           Number(await connectionOf(partition, false).send('XLEN', keyOf(partition)('dead')))))
       ])
-      return { ...flow.figures(), deadLetters: letters.reduce((sum, n) => sum + n, 0), replicas }
+      return { ...flow.figures(), deadLetters: letters.reduce((sum, n) => sum + n, 0), replicas: workers }
     },
 
     /** @param {'running' | 'stuck'} status @param {number} limit */

@@ -23,6 +23,9 @@ t.test('prices', async (t) => {
     await eventually(async () => (await reader.price('btc-usd')).headers.get('freshet-cache') === 'local')
     await eventually(async () => (await reader.price('Btc-Usd')).json.seq > first.json.seq)
     t.match(await gateway.asset('btc-usd', { tier: 'hot' }), { status: 200 })
+    t.match(await gateway.send('PUT', '/v1/assets/bare', undefined, { 'idempotency-key': 'k1' }), { status: 201 }, 'no field is required')
+    t.match(await reader.get('/v1/assets/Bare/by-request/k1'), { status: 201, json: { asset: 'bare', tier: 'cold', pinned: false } })
+    isProblem(t, await reader.get('/v1/assets/bare/by-request/k2'), 404, 'REQUEST_NOT_ACCEPTED')
   })
 
   await t.test('a reply that has not changed is 304, with its age', async (t) => {

@@ -1,7 +1,7 @@
 /**
  * How the processes that drive orders are (../process-figures.js).
  *
- * @typedef {{ id: string, cpuPercent: number, partitions: number, driven: number, breaker: string, paymentUrl: string | null }} Replica
+ * @typedef {{ id: string, cpuPercent: number, partitions: number, driven: number, breaker: string, paymentUrl: string | null }} Worker
  *   `cpuPercent` of one core; `driven`: orders at the moment; `paymentUrl`: of a provider on this machine, whose faults a page may switch
  */
 import { publishFigures, readFigures } from '../process-figures.js'
@@ -9,9 +9,9 @@ import { publishFigures, readFigures } from '../process-figures.js'
 const PART = 'replica'
 
 /**
- * @param {Omit<Parameters<typeof publishFigures>[0], 'part' | 'figures'> & { figures: () => Omit<Replica, 'id' | 'cpuPercent'> }} parts
+ * @param {Omit<Parameters<typeof publishFigures>[0], 'part' | 'figures'> & { figures: () => Omit<Worker, 'id' | 'cpuPercent'> }} parts
  */
-export function publishReplica ({ figures, ...parts }) {
+export function publishWorker ({ figures, ...parts }) {
   let [before, beforeMs] = [process.cpuUsage(), performance.now()]
 
   /** Since the last time. */
@@ -27,6 +27,6 @@ export function publishReplica ({ figures, ...parts }) {
 
 /**
  * @param {import('../../store/index.js').Connection} connection @param {(part: string) => string} key of partition 0
- * @returns {Promise<Replica[]>}
+ * @returns {Promise<Worker[]>}
  */
-export const readReplicas = (connection, key) => readFigures(connection, key, PART)
+export const readWorkers = (connection, key) => readFigures(connection, key, PART)
