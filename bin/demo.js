@@ -104,7 +104,8 @@ async function startPayments (start, gatewayUrl) {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   // without its ledger, a provider that was killed would know no payment of the orders on their way
   const flags = ['--port', '0', '--callback-url', `${gatewayUrl}/v1/payments/callbacks`, '--ledger', join(folder, 'ledger.ndjson')]
-  const { url = '' } = await start('payments', flags, (message) => `${message.url}   takes payments`, secrets).up
+  // it prints its address itself
+  const { url = '' } = await start('payments', flags, () => null, secrets).up
   return { secrets, ofConsumers: ['--payment-url', url] }
 }
 

@@ -27,6 +27,10 @@ export async function serverFindings (settings, shown, deadlineMs) {
     return findingsOf(shown, await probeServer(redisUrl, { replicas, keyPrefix, deadlineMs }))
   } catch (error) {
     if (!error.exitStatus) throw error
+    if (error.code === 'CLUSTER_UNSUPPORTED') {
+      const notes = [`${error.message}. What the user may do there was not looked at.`]
+      return { rows: [['server', shown, 'a node of a cluster']], problems: [], notes }
+    }
     return { rows: [['server', shown, 'unusable']], problems: [error.message] }
   }
 }

@@ -27,12 +27,13 @@ const READY = Object.freeze(['ready', 'database', 'dynamodb'])
  * @param {string} socketPath
  * @param {{ onUse: (part: Part) => void, onLast: () => void }} calls when a part is first used, and when the last
  *   command leaves
- * @returns {Promise<{ say(event: SupervisorEvent): void, sayLast(event: SupervisorEvent): Promise<unknown>, shut(): void }>}
- *   after `shut` no one is admitted; `sayLast` resolves when all connections have closed
+ * @returns {Promise<{ say(event: SupervisorEvent): void, refuse(part: Part, event: SupervisorEvent): void,
+ *   sayLast(event: SupervisorEvent): Promise<unknown>, shut(): void }>} `refuse` ends the connections that use a part: it did not start,
+ *   and the next command tries again; after `shut` no one is admitted; `sayLast` resolves when all connections have closed
  */
 export async function openDoor (socketPath, { onUse, onLast }) {
-  /** @type {Set<import('node:net').Socket>} */
-  const inside = new Set()
+  /** @type {Map<import('node:net').Socket, Part>} */
+  const inside = new Map()
   /** @type {SupervisorEvent[]} sent to each new connection */
   let news = []
   /** @type {Set<string>} */
@@ -41,7 +42,7 @@ export async function openDoor (socketPath, { onUse, onLast }) {
 
   /** @param {import('node:net').Socket} socket @param {Part} part */
   function hold (socket, part) {
-    inside.add(socket)
+    inside.set(socket, part)
     const leave = () => {
       if (!inside.delete(socket)) return
       if (inside.size > 0) socket.end()
@@ -73,9 +74,13 @@ export async function openDoor (socketPath, { onUse, onLast }) {
       if (READY.includes(event.event)) {
         news = [...news.filter((one) => one.event !== 'report'), event]
       }
-      for (const socket of inside) socket.write(line(event))
+      for (const socket of inside.keys()) socket.write(line(event))
     },
-    sayLast: (event) => Promise.all([...inside].map((socket) => new Promise((resolve) => {
+    refuse (part, event) {
+      used.delete(part)
+      for (const [socket, one] of inside) if (one === part) socket.end(line(event))
+    },
+    sayLast: (event) => Promise.all([...inside.keys()].map((socket) => new Promise((resolve) => {
       socket.once('close', resolve).end(line(event), () => resolve(null))
     }))),
     shut () { isShut = true }

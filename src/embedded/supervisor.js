@@ -8,7 +8,8 @@
  *                                              +-- guard (kills them when the supervisor is killed)
  *
  * It starts the servers, the database and DynamoDB for the first command that uses them, and ends when the last command has left or a
- * server fails. It listens until the servers are gone, so that the next supervisor starts after that.
+ * server fails. A database that does not start fails only the commands that need it. The supervisor listens until the servers are gone,
+ * so that the next one starts after that.
  */
 import { once } from 'node:events'
 import { rm, truncate } from 'node:fs/promises'
@@ -59,12 +60,18 @@ export async function supervise ({ folder, cacheDir, named, replicas, isCluster 
     dynamodb: async () => say({ event: 'dynamodb', ...await dynamodb.start() })
   }
 
+  /** Servers in use stay where the database cannot be started. @param {import('./door.js').Part} part @param {Error} error */
+  function failed (part, error) {
+    if (part === 'servers' || ending.signal.aborted) end(error)
+    else door.refuse(part, asEvent(error))
+  }
+
   const starting = /** @type {Promise<void>[]} */ ([])
   const socketPath = ownSocketPath(folder)
   // the socket may be in /tmp
   const umask = process.umask(0o077)
   const door = await openDoor(socketPath, {
-    onUse: (part) => starting.push(start[part]().catch(end)),
+    onUse: (part) => starting.push(start[part]().catch((error) => failed(part, error))),
     onLast: () => end(null)
   })
   process.umask(umask)

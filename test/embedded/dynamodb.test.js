@@ -2,7 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { lookAtEmbeddedServers, useEmbeddedDynamodb } from '../../src/embedded/client.js'
-import { allGone, cacheDir, leftIn, makeCheckout, until, useServers } from './checkout.js'
+import { testEngines } from '../servers.js'
+import { allGone, cacheDir, infoOf, leftIn, makeCheckout, until, useServers } from './checkout.js'
 import { foreignHeaders, statusOf } from './foreign.js'
 
 /** @param {import('tap').Test} t @param {string} root @param {object} [options] */
@@ -39,11 +40,18 @@ t.test('it ends when its supervisor is killed with -9, and the command learns of
   t.match(failure, { code: 'SERVERS_FAILED' })
 })
 
-t.test('where it cannot be fetched the error has a code and advice, and nothing is left', async (t) => {
+t.test('where it cannot be fetched the error has a code and advice, servers in use stay, and nothing is left', async (t) => {
   const root = await makeCheckout(t)
   const cache = join(root, 'cache')
-  await t.rejects(useEmbeddedDynamodb({ root, env: { ...process.env, PATH: '/nowhere' }, cacheDir: cache }),
-    { code: 'ENGINE_MISSING', message: /dynalite 4\.0\.0 could not be fetched .*npm.*; use --dynamodb-endpoint/ })
+  const [{ program }] = await testEngines()
+  const options = { env: { ...process.env, PATH: '/nowhere' }, cacheDir: cache }
+  const { primaryUrl, release } = await useServers(t, root, { ...options, named: program, replicas: 0 })
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    await t.rejects(useEmbeddedDynamodb({ root, ...options }),
+      { code: 'ENGINE_MISSING', message: /dynalite 4\.0\.0 could not be fetched .*npm.*; use --dynamodb-endpoint/ })
+  }
+  t.equal((await infoOf(primaryUrl)).role, 'master')
+  await release()
   await until(async () => (await leftIn(root)).length === 0)
   t.same(await readdir(join(cache, 'engines')), [])
 })
