@@ -93,7 +93,7 @@ wholeTest('a run that stores nothing leaves no feed, and its message has the fla
   t.equal(retried.code, 0)
   t.match(retried.summary, { items: 50, refused: 0 })
   t.match((await reader.ask('/v1/feeds/retried')).json, { windowMs: 0, layout: 'segments' })
-  const differs = startWriter(t, stdin('retried'), { input: null })
+  const differs = startWriter(t, stdin('retried', ['--layout', 'ids']), { input: null })
   const { code, stderr } = await differs.ended()
   t.equal(code, 2, 'another definition is reported before any input')
   t.match(stderr, /feed retried is stored with layout segments, not ids/)
