@@ -13,7 +13,7 @@ export function openConfirms ({ primaryUrl, name, keyOf, durability, deadlineMs,
   const routes = createRoutes({ primaryUrl, name, deadlineMs: deadlineMs + waitMs })
   return {
     of: (partition) => createConfirm({
-      route: () => routes.route(partition), key: keyOf(partition), marker: `marker:${process.pid}`, durability, waitMs
+      route: () => routes.route(keyOf(partition)('')), key: keyOf(partition), marker: `marker:${process.pid}`, durability, waitMs
     }),
     close: () => routes.close()
   }
