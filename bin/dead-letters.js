@@ -58,7 +58,8 @@ async function * act (primaries, { keyPrefix, system: wanted }, action, id) {
   if (stored === null) return
   const { partitions } = stored
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
-  const letters = createDeadLetters({ connectionOf: (partition) => primaries.connectionOf(keyOf(partition)('')), keyOf, partitions, isNeeded })
+  const connectionOf = (/** @type {number} */ partition) => primaries.connectionOf(keyOf(partition)(''))
+  const letters = createDeadLetters({ connectionOf, keyOf, partitions, isNeeded })
   if (action === 'list') {
     for (let after = /** @type {string | null} */ (null); ;) {
       const page = await letters.list({ after, limit: PAGE })

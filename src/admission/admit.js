@@ -7,8 +7,8 @@
  * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, isRead?: boolean,
  *   own?: import('./own-rules.js').OwnRules, router?: import('../store/index.js').Router }} Terms `replicationId`
  *   of the primary; `requestMs`: how long a request is known; `keepMs`: how long an ended key is kept; `maxOutbox`: entries that may wait
- *   for consumers; `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a user; `router` to
- *   the primaries of other keys
+ *   for consumers; `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a user; `router`
+ *   to the primaries of other keys
  * @typedef {{ generation: string, now: number, replies: Buffer[] }} Admitted `generation`: `<lineage>.<n>`; `now`: ms since 1970
  */
 import { randomBytes } from 'node:crypto'

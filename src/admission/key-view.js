@@ -34,7 +34,8 @@ const TAIL = 64
  * @param {number} [options.tail] events read of each key; up to twice as many are kept
  */
 export function createKeyView ({
-  open, isSpread, connectionOf, keyOf, partitionOf, partitions, sinceMs, onEntry = () => {}, log, rules = OURS, maxKeys = MAX_KEYS, tail = TAIL
+  open, isSpread, connectionOf, keyOf, partitionOf, partitions, sinceMs, onEntry = () => {}, log, rules = OURS, maxKeys = MAX_KEYS,
+  tail = TAIL
 }) {
   /** the least recently used first @type {Map<string, Kept>} */
   const kept = new Map()

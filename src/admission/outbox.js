@@ -11,6 +11,7 @@
  * @typedef {{ connection: Connection, isLeft: () => boolean, end: (refusal: Error | null) => void }} Session as Deployment.openOwn
  * @typedef {{ id: string, rule: string, key: string, seq: number, fields: Fields }} Entry `id` of the outbox; `fields` of the event
  */
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runSessions } from '../store/index.js'
 
@@ -31,11 +32,12 @@ const FIRST_WAIT_MS = 50
  *   whether a session can have one partition only, as in a cluster; `sinceMs`: how far back a session begins; without it, at the end;
  *   `isFollowed`: at the moment; one that was not begins at its end
  */
-export function followOutboxes ({ open, isSpread = () => false, keyOf, partitions, sinceMs, onEntry, onReset, isFollowed = () => true, log }) {
+export function followOutboxes ({ partitions, ...options }) {
   const stop = new AbortController()
+  // of as many sessions as there are partitions
+  setMaxListeners(0, stop.signal)
   const all = Array.from({ length: partitions }, (_, partition) => partition)
-  const keys = all.map((partition) => keyOf(partition)('outbox'))
-  const partitionOfKey = new Map(keys.map((key, partition) => [key, partition]))
+  const keys = all.map((partition) => options.keyOf(partition)('outbox'))
   /** of the last entry read @type {string[]} */
   const positions = []
   /** @type {string[]} */
@@ -44,98 +46,10 @@ export function followOutboxes ({ open, isSpread = () => false, keyOf, partition
   /** @type {Promise<unknown>[]} */
   const running = []
 
-  /** Sessions that follow some partitions, one after another. @param {number[]} own @param {AbortSignal} signal */
-  function run (own, signal) {
-    /** of the last read @type {number[]} */
-    let followed = []
-
-    /** @param {Connection} connection */
-    async function begin (connection) {
-      followed = own.filter(isFollowed)
-      const ends = sinceMs === undefined ? await endsOf(connection, own.map((one) => keys[one])) : own.map(() => `${Date.now() - sinceMs}-0`)
-      const found = await generationsOf(connection, own.map((one) => keyOf(one)('generation')))
-      for (const [i, partition] of own.entries()) {
-        positions[partition] = ends[i]
-        generations[partition] = found[i]
-        onReset(partition)
-      }
-    }
-
-    /** @param {Connection} connection @param {number[]} wanted */
-    async function follow (connection, wanted) {
-      const added = wanted.filter((partition) => !followed.includes(partition))
-      const ends = await endsOf(connection, added.map((partition) => keys[partition]))
-      for (const [i, partition] of added.entries()) positions[partition] = ends[i]
-      added.forEach(onReset)
-      followed = wanted
-    }
-
-    /** @param {Connection} connection */
-    async function read (connection) {
-      await follow(connection, own.filter(isFollowed))
-      const sentMs = performance.now()
-      if (followed.length === 0) return sleep(BLOCK_MS)
-      const streams = await connection.send('XREAD', 'COUNT', COUNT, 'BLOCK', BLOCK_MS, 'STREAMS',
-        ...[keys, positions].flatMap((those) => followed.map((partition) => those[partition])))
-      let isWhole = true
-      for (const [key, entries] of streams ?? []) {
-        const partition = /** @type {number} */ (partitionOfKey.get(String(key)))
-        isWhole &&= entries.length < COUNT
-        for (const [id, flat] of entries) onEntry(partition, entryOf(String(id), flat.map(String)))
-        positions[partition] = String(entries.at(-1)[0])
-      }
-      if (isWhole) for (const partition of own) confirmedMs[partition] = sentMs
-    }
-
-    /**
-     * @param {Connection} connection
-     * @returns {Promise<boolean>} false: a replica has got another primary, whose entries may have ids below the last one read
-     */
-    async function check (connection) {
-      const found = await generationsOf(connection, own.map((partition) => keyOf(partition)('generation')))
-      const isSame = own.every((partition, i) =>
-        generations[partition] === '' || lineageOf(found[i]) === lineageOf(generations[partition]))
-      for (const [i, partition] of own.entries()) {
-        if (found[i] !== generations[partition]) onReset(partition)
-        generations[partition] = found[i]
-      }
-      return isSame
-    }
-
-    /** @returns {Promise<import('../store/back-off.js').SessionOutcome>} */
-    async function session () {
-      /** @type {Session | null} */
-      let opened = null
-      try {
-        while (!own.some(isFollowed) && !signal.aborted) await sleep(BLOCK_MS)
-        opened = await open(signal, keys[own[0]])
-        if (own.length > 1 && isSpread()) {
-          split()
-          return 'used'
-        }
-        await begin(opened.connection)
-        let checkedMs = performance.now()
-        while (!signal.aborted && !opened.isLeft()) {
-          await read(opened.connection)
-          const nowMs = performance.now()
-          if (nowMs - checkedMs > MAX_PAUSE_MS) break
-          if (nowMs - checkedMs < CHECK_MS) continue
-          checkedMs = nowMs
-          if (!await check(opened.connection)) break
-        }
-        return 'used'
-      } catch (error) {
-        if (!signal.aborted) log.warn({ code: error.code, reason: error.message }, 'following outboxes was interrupted')
-        return error.retryable ? 'unused' : 'refused'
-      } finally {
-        for (const partition of own) confirmedMs[partition] = -Infinity
-        opened?.end(null)
-      }
-    }
-    running.push(runSessions(session, { firstWaitMs: FIRST_WAIT_MS, signal }))
-  }
-
   const together = new AbortController()
+  const parts = { ...options, keys, positions, generations, confirmedMs, split }
+  /** @param {number[]} own @param {AbortSignal} signal */
+  const run = (own, signal) => running.push(runSessions(createSession(own, signal, parts), { firstWaitMs: FIRST_WAIT_MS, signal }))
   function split () {
     together.abort()
     for (const partition of all) run([partition], stop.signal)
@@ -153,6 +67,106 @@ export function followOutboxes ({ open, isSpread = () => false, keyOf, partition
     async close () {
       stop.abort()
       await Promise.all(running)
+    }
+  }
+}
+
+/**
+ * One session of some partitions.
+ * @param {number[]} own @param {AbortSignal} signal
+ * @param {Omit<Parameters<typeof followOutboxes>[0], 'partitions'> & { keys: string[], positions: string[], generations: string[],
+ *   confirmedMs: number[], split: () => void }} parts by partition: `keys` of outboxes, `positions` of the last entries read,
+ *   `generations`, `confirmedMs`; `split` lets each partition have sessions of its own
+ * @returns {() => Promise<import('../store/back-off.js').SessionOutcome>}
+ */
+function createSession (own, signal, parts) {
+  const { open, isSpread = () => false, keyOf, keys, sinceMs, onEntry, onReset, isFollowed = () => true, log, split } = parts
+  const { positions, generations, confirmedMs } = parts
+  /** of the last read @type {number[]} */
+  let followed = []
+
+  /** @param {Connection} connection */
+  async function begin (connection) {
+    followed = own.filter(isFollowed)
+    const ends = sinceMs === undefined
+      ? await endsOf(connection, own.map((one) => keys[one]))
+      : own.map(() => `${Date.now() - sinceMs}-0`)
+    const found = await generationsOf(connection, own.map((one) => keyOf(one)('generation')))
+    for (const [i, partition] of own.entries()) {
+      positions[partition] = ends[i]
+      generations[partition] = found[i]
+      onReset(partition)
+    }
+  }
+
+  /** @param {Connection} connection @param {number[]} wanted */
+  async function follow (connection, wanted) {
+    const added = wanted.filter((partition) => !followed.includes(partition))
+    const ends = await endsOf(connection, added.map((partition) => keys[partition]))
+    for (const [i, partition] of added.entries()) positions[partition] = ends[i]
+    added.forEach(onReset)
+    followed = wanted
+  }
+
+  /** @param {Connection} connection */
+  async function read (connection) {
+    await follow(connection, own.filter(isFollowed))
+    const sentMs = performance.now()
+    if (followed.length === 0) return sleep(BLOCK_MS)
+    const streams = await connection.send('XREAD', 'COUNT', COUNT, 'BLOCK', BLOCK_MS, 'STREAMS',
+      ...[keys, positions].flatMap((those) => followed.map((partition) => those[partition])))
+    let isWhole = true
+    for (const [key, entries] of streams ?? []) {
+      const partition = keys.indexOf(String(key))
+      isWhole &&= entries.length < COUNT
+      for (const [id, flat] of entries) onEntry(partition, entryOf(String(id), flat.map(String)))
+      positions[partition] = String(entries.at(-1)[0])
+    }
+    if (isWhole) for (const partition of own) confirmedMs[partition] = sentMs
+  }
+
+  /**
+   * @param {Connection} connection
+   * @returns {Promise<boolean>} false: a replica has got another primary, whose entries may have ids below the last one read
+   */
+  async function check (connection) {
+    const found = await generationsOf(connection, own.map((partition) => keyOf(partition)('generation')))
+    const isSame = own.every((partition, i) =>
+      generations[partition] === '' || lineageOf(found[i]) === lineageOf(generations[partition]))
+    for (const [i, partition] of own.entries()) {
+      if (found[i] !== generations[partition]) onReset(partition)
+      generations[partition] = found[i]
+    }
+    return isSame
+  }
+
+  return async () => {
+    /** @type {Session | null} */
+    let opened = null
+    try {
+      while (!own.some(isFollowed) && !signal.aborted) await sleep(BLOCK_MS)
+      opened = await open(signal, keys[own[0]])
+      if (own.length > 1 && isSpread()) {
+        split()
+        return 'used'
+      }
+      await begin(opened.connection)
+      let checkedMs = performance.now()
+      while (!signal.aborted && !opened.isLeft()) {
+        await read(opened.connection)
+        const nowMs = performance.now()
+        if (nowMs - checkedMs > MAX_PAUSE_MS) break
+        if (nowMs - checkedMs < CHECK_MS) continue
+        checkedMs = nowMs
+        if (!await check(opened.connection)) break
+      }
+      return 'used'
+    } catch (error) {
+      if (!signal.aborted) log.warn({ code: error.code, reason: error.message }, 'following outboxes was interrupted')
+      return error.retryable ? 'unused' : 'refused'
+    } finally {
+      for (const partition of own) confirmedMs[partition] = -Infinity
+      opened?.end(null)
     }
   }
 }

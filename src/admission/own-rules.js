@@ -44,8 +44,8 @@ const chunkOf = (text) => `${HEAD}${text}\nend`
 const linesIn = (/** @type {string} */ text) => text.split('\n').length
 
 /**
- * @param {{ keyPrefix: string, system: string, rules: Record<string, OwnRule>, watch: <T>(calling: Promise<T>, connection: Connection) => Promise<T> }} options
- *   `watch` a call, so that a rule that never ends is stopped (stop-script.js)
+ * @param {{ keyPrefix: string, system: string, rules: Record<string, OwnRule>,
+ *   watch: <T>(calling: Promise<T>, connection: Connection) => Promise<T> }} options `watch` a call, so that a rule that never ends is stopped (stop-script.js)
  */
 export function createOwnRules ({ keyPrefix, system, rules, watch }) {
   const names = Object.keys(rules)
@@ -97,7 +97,10 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
       }
     },
 
-    /** Versions as they are stored, without storing any. @param {Pick<import('../store/index.js').Router, 'send'>} router @returns {Promise<string[]>} such as `hall 2` */
+    /**
+     * Versions as they are stored, without storing any.
+     * @param {Pick<import('../store/index.js').Router, 'send'>} router @returns {Promise<string[]>} such as `hall 2`
+     */
     async storedVersions (router) {
       const found = await router.send('HMGET', `${systemKey(keyPrefix, system)}:rules`, ...names.map((name) => `rule:${name}`))
       return names.flatMap((name, i) => found[i] === null ? [] : [`${name} ${String(found[i]).split(' ')[0]}`])

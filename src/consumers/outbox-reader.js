@@ -9,6 +9,7 @@
  * @typedef {(entries: import('../admission/index.js').Entry[]) => Promise<void>} Take
  * @typedef {ReturnType<typeof createOutboxReader>} OutboxReader
  */
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { entryOf } from '../admission/index.js'
 
@@ -31,6 +32,8 @@ export function createOutboxReader ({ open, isSpread, keyOf, pauseMs = 0, log })
   /** by partition, or one for all @type {Map<number, Promise<void>>} */
   const loops = new Map()
   const stop = new AbortController()
+  // of as many sessions as there are partitions
+  setMaxListeners(0, stop.signal)
 
   /** @param {import('../store/index.js').Connection} connection @param {number[]} partitions */
   async function read (connection, partitions) {

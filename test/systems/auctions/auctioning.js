@@ -36,7 +36,10 @@ export async function startAuctionGateway (t, options) {
   return { ...gateway, ...commandsAt(gateway.send) }
 }
 
-/** @param {import('tap').Test} t @param {{ primary: { url: string }, keyPrefix?: string, readerFlags?: string[], partitions?: number }} options */
+/**
+ * @param {import('tap').Test} t
+ * @param {{ primary: { url: string }, keyPrefix?: string, readerFlags?: string[], partitions?: number }} options
+ */
 export async function startAuctions (t, { primary, keyPrefix = 'fr:', readerFlags = [], partitions = 2 }) {
   const place = { redisUrl: primary.url, keyPrefix }
   const flags = ['--system-partitions', String(partitions)]
