@@ -81,6 +81,12 @@ for (const engine of await scopedEngines()) {
       await each((id) => eventually(async () => (await reader.get(`/v1/prices/${id}`)).json.price !== undefined))
     })
 
+    await t.test('doctor', async (t) => {
+      const { code, stdout } = await endOfMain(['doctor', '--redis-url', url])
+      t.equal(code, 0)
+      for (const role of ['primary', 'replica']) t.equal(stdout.match(new RegExp(`, ${role}`, 'g'))?.length, 3, role)
+    })
+
     await t.test('a system of a user', async (t) => {
       const { code, system } = await openSeats(t, { redisUrl: url, keyPrefix: 'seats:', partitions: PARTITIONS })
       t.same(new Set(await each((key) => code(key, 'hold', 'ann'))), new Set(['held']))
