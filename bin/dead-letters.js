@@ -7,7 +7,7 @@ import { admissionKey, readSystem } from '../src/admission/index.js'
 import { createDeadLetters } from '../src/consumers/index.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
 import { withTarget } from '../src/embedded/index.js'
-import { openServer } from '../src/store/index.js'
+import { openPrimaries } from '../src/store/index.js'
 import { loadSystems } from '../src/systems/list.js'
 
 const ACTIONS = ['list', 'replay', 'discard']
@@ -35,12 +35,12 @@ export async function main ({ argv, env }) {
   const stopping = listenForStop()
   try {
     return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, async ({ primaryUrl }) => {
-      const primary = await openServer(primaryUrl, { name: `freshet-dead-letters-${process.pid}`, deadlineMs: settings.deadlineMs })
+      const primaries = await openPrimaries(primaryUrl, { name: `freshet-dead-letters-${process.pid}`, deadlineMs: settings.deadlineMs })
       try {
-        for await (const result of act(primary, settings, action, id)) process.stdout.write(visibleJson(result) + '\n')
+        for await (const result of act(primaries, settings, action, id)) process.stdout.write(visibleJson(result) + '\n')
         return 0
       } finally {
-        primary.close()
+        await primaries.close()
       }
     })
   } finally {
@@ -49,16 +49,17 @@ export async function main ({ argv, env }) {
 }
 
 /**
- * @param {import('../src/store/index.js').Connection} primary @param {{ keyPrefix: string, system: string }} settings
+ * @param {import('../src/store/index.js').Primaries} primaries @param {{ keyPrefix: string, system: string }} settings
  * @param {string} action @param {string} id
  */
-async function * act (primary, { keyPrefix, system: wanted }, action, id) {
+async function * act (primaries, { keyPrefix, system: wanted }, action, id) {
   const [{ name: system, isLetterNeeded: isNeeded }] = await loadSystems([wanted])
-  const stored = await readSystem(primary, { keyPrefix, system })
+  const stored = await readSystem(primaries.router, { keyPrefix, system })
   if (stored === null) return
   const { partitions } = stored
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
-  const letters = createDeadLetters({ connectionOf: () => primary, keyOf, partitions, isNeeded })
+  const connectionOf = (/** @type {number} */ partition) => primaries.connectionOf(keyOf(partition)(''))
+  const letters = createDeadLetters({ connectionOf, keyOf, partitions, isNeeded })
   if (action === 'list') {
     for (let after = /** @type {string | null} */ (null); ;) {
       const page = await letters.list({ after, limit: PAGE })

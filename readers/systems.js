@@ -4,11 +4,11 @@
  *
  * @typedef {ReturnType<typeof openSystems>} Systems
  */
-import { admissionKey, createAdmission, createKeyView, readSystem } from '../src/admission/index.js'
+import { admissionKey, createAdmission, createKeyView, readSystem, systemKey } from '../src/admission/index.js'
 import { FreshetError } from '../src/errors.js'
 import { partitionOf as partitionOfId } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
-import { createRoutes } from '../src/store/index.js'
+import { createRoutes, shardOf, slotMapOf } from '../src/store/index.js'
 import { createReading } from '../src/systems/inside.js'
 
 /**
@@ -28,16 +28,16 @@ export function openSystems (definitions, {
 }) {
   const { keyPrefix, requestMs } = settings
   const { deadlineMs } = deployment
-  /** @type {ReturnType<typeof createRoutes> | null} */
+  /** @type {import('../src/store/index.js').Routes | null} */
   let routes = null
   const admissionMetrics = createAdmissionMetrics(registry)
   /** their waits end with the process @type {Set<() => void>} */
   const ending = new Set()
 
-  /** @param {number} partition */
-  const route = (partition) => /** @type {ReturnType<typeof createRoutes>} */ (routes).route(partition)
-  /** @param {number} partition @param {boolean} isPrimary */
-  const connectionOf = (partition, isPrimary) => isPrimary ? route(partition).connection : deployment.pick().connection
+  /** @param {string} key */
+  const route = (key) => /** @type {import('../src/store/index.js').Routes} */ (routes).route(key)
+  /** @param {string} key @param {boolean} isPrimary */
+  const nodeOf = (key, isPrimary) => isPrimary ? route(key).connection : shardOf(deployment, key).pick().connection
 
   /** @param {System} definition @throws {FreshetError} that nothing of it is stored */
   async function storedOf ({ name: system, unknown }) {
@@ -46,7 +46,8 @@ export function openSystems (definitions, {
       await routes.opened.catch(() => {})
     }
     const options = { keyPrefix, system }
-    const stored = await readSystem(connectionOf(0, false), options) ?? await readSystem(connectionOf(0, true), options)
+    const key = systemKey(keyPrefix, system)
+    const stored = await readSystem(nodeOf(key, false), options) ?? await readSystem(nodeOf(key, true), options)
     if (stored === null) throw new FreshetError(...unknown)
     return stored
   }
@@ -55,9 +56,10 @@ export function openSystems (definitions, {
   async function open (definition, metrics, push) {
     const { name: system, unknown, memory, reader } = definition
     const { partitions, secret } = await storedOf(definition)
+    const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
     const place = {
-      connectionOf,
-      keyOf: (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition),
+      connectionOf: (/** @type {number} */ partition, /** @type {boolean} */ isPrimary) => nodeOf(keyOf(partition)(''), isPrimary),
+      keyOf,
       partitionOf: (/** @type {string} */ key) => partitionOfId(Buffer.from(key), partitions),
       partitions
     }
@@ -69,7 +71,8 @@ export function openSystems (definitions, {
     const view = createKeyView({
       ...place,
       ...memory,
-      open: (signal) => deployment.openOwn('outbox', { isForLog: false, signal }),
+      open: (signal, key) => shardOf(deployment, key).openOwn('outbox', { isForLog: false, signal }),
+      isSpread: () => slotMapOf(primaryUrl).isCluster,
       // what it is handed to is made from what is made here
       onEntry: (entry) => own.onEntry?.(entry),
       log

@@ -1,5 +1,5 @@
 /** The servers of --redis-url: versions, replicas, and what the user may do. */
-import { probeServer } from '../../src/store/index.js'
+import { probeServers } from '../../src/store/index.js'
 import { labelled } from './rows.js'
 
 /** @type {Record<string, string>} */
@@ -24,7 +24,14 @@ const REPLICA_ADVICE = {
 export async function serverFindings (settings, shown, deadlineMs) {
   try {
     const { redisUrl, replicaUrl: replicas, keyPrefix } = settings
-    return findingsOf(shown, await probeServer(redisUrl, { replicas, keyPrefix, deadlineMs }))
+    const all = await probeServers(redisUrl, { replicas, keyPrefix, deadlineMs })
+    const found = all.map((facts) => findingsOf(all.length > 1 ? facts.primary.address : shown, facts))
+    const once = (/** @type {string[]} */ texts) => [...new Set(texts)]
+    return {
+      rows: found.flatMap(({ rows }) => rows),
+      problems: once(found.flatMap(({ problems }) => problems)),
+      notes: once(found.flatMap(({ notes = [] }) => notes))
+    }
   } catch (error) {
     if (!error.exitStatus) throw error
     if (error.code === 'CLUSTER_UNSUPPORTED') {

@@ -22,7 +22,7 @@ export async function openEngine ({
   await Promise.all([routes.opened, confirms.opened])
   const counts = { calls: 0, attempts: 0 }
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
-  const connectionOf = () => routes.route(0).connection
+  const connectionOf = () => routes.route('').connection
   const metrics = {
     sent () { counts.calls++ },
     waited () {},
@@ -53,7 +53,7 @@ export async function openEngine ({
     batches,
     rejections,
     confirmOf: () => createConfirm({
-      route: () => confirms.route(0), key: keyOf(0), marker: 'marker:lab', durability, waitMs: DEADLINE_MS / 2
+      route: () => confirms.route(''), key: keyOf(0), marker: 'marker:lab', durability, waitMs: DEADLINE_MS / 2
     }),
     metrics
   })
@@ -98,10 +98,10 @@ const counted = (connection, counts) => ({
  */
 async function functionRoute (route) {
   const { body } = readScript('admit')
-  await route(0).connection.send('FUNCTION', 'LOAD', 'REPLACE',
+  await route('').connection.send('FUNCTION', 'LOAD', 'REPLACE',
     `#!lua name=${LIBRARY}\nredis.register_function('${LIBRARY}', function (KEYS, ARGV)\n${body}\nend)`)
-  return (/** @type {number} */ partition) => {
-    const { connection, replicationId } = route(partition)
+  return (/** @type {string} */ key) => {
+    const { connection, replicationId } = route(key)
     /** @type {typeof connection.runScript} */
     const runScript = (name, keys, args) => name === 'admit'
       ? connection.send('FCALL', LIBRARY, keys.length, ...keys, ...args)

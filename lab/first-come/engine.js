@@ -40,7 +40,7 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
   const connection = await openConnection(redisUrl, { name: 'lab-places', deadlineMs: DEADLINE_MS })
   const key = admissionKey(keyPrefix, SYSTEM, 0)
   const room = createWaitingRoom({ connectionOf: () => connection, keyOf: () => key, partitionOf: () => 0, log: silent })
-  const tokens = createTokens({ connection: () => connection, key: key(`token-key-${algorithm}`), file: null, algorithm })
+  const tokens = createTokens({ router: connection, key: key(`token-key-${algorithm}`), file: null, algorithm })
   const agreed = async () => ({ secret: SECRET })
   const stop = new AbortController()
   // holds expire as they do in the process that owns the partition

@@ -35,7 +35,7 @@ export async function openProductArm (technique, { redisUrl, keyPrefix, tiers, i
   })
   const { submit, partitionOf } = admission
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, SYSTEM, partition)
-  const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
+  const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
   const stateOf = async (/** @type {string} */ asset) =>
     fieldsOf((await connectionOf(partitionOf(asset)).send('HGETALL', keyOf(partitionOf(asset))(`state:${asset}`))).map(String))
   const parts = { connectionOf, keyOf, partitionOf, partitions: PARTITIONS }

@@ -4,6 +4,7 @@
  *     submit(command) -> batcher of its partition -> certainly rejected? -> admit -> confirmed? -> decision
  */
 import { partitionOf } from '../item/index.js'
+import { createRouter, insist } from '../store/index.js'
 import { admit } from './admit.js'
 import { createBatcher } from './batcher.js'
 import { prepare } from './commands.js'
@@ -18,7 +19,7 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
 
 /**
  * @param {object} options
- * @param {ReturnType<typeof import('../store/index.js').createRoutes>['route']} options.route
+ * @param {import('../store/index.js').Routes['route']} options.route
  * @param {string} options.keyPrefix @param {string} options.system such as `auctions` @param {number} options.partitions
  * @param {number} options.requestMs how long the decision of an accepted request is kept
  * @param {number} options.keepMs how long an ended key is kept
@@ -43,9 +44,10 @@ export function createAdmission ({
   let agreed = null
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
 
-  /** @param {import('../store/index.js').Connection} connection */
-  function agree (connection) {
-    agreed ??= agreeOnSystem(connection, { ...place, partitions, secretOf: () => keepSecret(newSecret()) })
+  const router = createRouter((key) => route(String(key)).connection, (connection) => connection.close('it cannot answer'))
+
+  function agree () {
+    agreed ??= agreeOnSystem(router, { ...place, partitions, secretOf: () => keepSecret(newSecret()) })
     agreed.catch(() => { agreed = null })
     return agreed
   }
@@ -53,23 +55,28 @@ export function createAdmission ({
   /** the secret that `refresh` found last */
   let kept = ''
 
+  /** @param {number} partition @param {import('./commands.js').Prepared[]} commands */
+  async function call (partition, commands) {
+    const key = keyOf(partition)
+    const { connection, replicationId } = route(key(''))
+    const calling = admit(connection, key, { replicationId, requestMs, keepMs, maxOutbox, isRead, own, router }, commands)
+    return (own ? own.watch(calling, connection) : calling).catch((error) => {
+      // it is no longer the primary, or is unusable
+      if (error.outcome === 'over') connection.close(error.message)
+      throw error
+    })
+  }
+
   /** @param {number} partition */
   function batcherOf (partition) {
     const confirm = confirmOf(partition)
     const batcher = createBatcher({
       async send (commands) {
-        const { connection, replicationId } = route(partition)
         if (!isAgreed) {
-          await agree(connection)
+          await agree()
           isAgreed = true
         }
-        const terms = { replicationId, requestMs, keepMs, maxOutbox, isRead, own }
-        const calling = admit(connection, keyOf(partition), terms, commands)
-        const admitted = await (own ? own.watch(calling) : calling).catch((error) => {
-          // it is no longer the primary, or is unusable
-          if (error.outcome === 'over') connection.close(error.message)
-          throw error
-        })
+        const admitted = await insist(() => call(partition, commands), deadlineMs)
         rejections.note(partition, admitted.generation)
         return admitted
       },
@@ -92,31 +99,28 @@ export function createAdmission ({
 
     /** From the primary; empty if there is none. @param {string} key @returns {Promise<import('./rules/index.js').Fields>} */
     async stateOf (key) {
-      const partition = partitionOfKey(key)
-      return fieldsOf(await route(partition).connection.send('HGETALL', keyOf(partition)(`state:${key}`)))
+      return fieldsOf(await router.send('HGETALL', keyOf(partitionOfKey(key))(`state:${key}`)))
     },
 
     /** What the rule remembers, from the primary. @param {string} key @param {string} field @returns {Promise<string | null>} */
     async memberOf (key, field) {
-      const partition = partitionOfKey(key)
-      const member = await route(partition).connection.send('HGET', keyOf(partition)(`members:${key}`), field)
+      const member = await router.send('HGET', keyOf(partitionOfKey(key))(`members:${key}`), field)
       return member === null ? null : String(member)
     },
 
     /** @returns {Promise<import('./system.js').System>} @throws {import('../errors.js').FreshetError} SYSTEM_DIFFERS */
-    agreed: () => agreed ?? agree(route(0).connection),
+    agreed: agree,
 
     /**
      * Stores the system again if the servers have lost it, and agrees with others on its secret: the one that is kept, else the stored one.
      * @throws {import('../errors.js').FreshetError} SYSTEM_DIFFERS, or why the primary, or what keeps the secret, does not answer
      */
     async refresh () {
-      const { connection } = route(0)
-      const { secret: own } = await agree(connection)
-      const stored = await agreeOnSystem(connection, { ...place, partitions, secretOf: async () => own })
+      const { secret: own } = await agree()
+      const stored = await agreeOnSystem(router, { ...place, partitions, secretOf: async () => own })
       if (stored.secret === kept) return
       const secret = await keepSecret(stored.secret)
-      if (secret !== stored.secret) await restoreSystem(connection, place, { ...stored, secret })
+      if (secret !== stored.secret) await restoreSystem(router, place, { ...stored, secret })
       agreed = Promise.resolve({ ...stored, secret })
       kept = secret
     },

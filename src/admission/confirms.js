@@ -14,7 +14,7 @@ export function openConfirms ({ primaryUrl, name, keyOf, durability, deadlineMs,
   let isClosed = false
   return {
     of: (partition) => createConfirm({
-      route: () => routes.route(partition),
+      route: () => routes.route(keyOf(partition)('')),
       key: keyOf(partition),
       marker: `marker:${process.pid}`,
       durability,

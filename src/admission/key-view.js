@@ -22,6 +22,7 @@ const TAIL = 64
 /**
  * @param {object} options
  * @param {Parameters<typeof followOutboxes>[0]['open']} options.open of a connection that follows
+ * @param {() => boolean} [options.isSpread] as followOutboxes
  * @param {(partition: number, isPrimary: boolean) => import('../store/index.js').Connection} options.connectionOf for reads
  * @param {(partition: number) => (part: string) => string} options.keyOf @param {(key: string) => number} options.partitionOf
  * @param {number} options.partitions
@@ -33,7 +34,8 @@ const TAIL = 64
  * @param {number} [options.tail] events read of each key; up to twice as many are kept
  */
 export function createKeyView ({
-  open, connectionOf, keyOf, partitionOf, partitions, sinceMs, onEntry = () => {}, log, rules = OURS, maxKeys = MAX_KEYS, tail = TAIL
+  open, isSpread, connectionOf, keyOf, partitionOf, partitions, sinceMs, onEntry = () => {}, log, rules = OURS, maxKeys = MAX_KEYS,
+  tail = TAIL
 }) {
   /** the least recently used first @type {Map<string, Kept>} */
   const kept = new Map()
@@ -44,6 +46,7 @@ export function createKeyView ({
 
   const follower = followOutboxes({
     open,
+    isSpread,
     keyOf,
     partitions,
     sinceMs,
@@ -86,7 +89,7 @@ export function createKeyView ({
     try {
       const known = await reading
       // events may have been missed since it was read
-      if (!known || follower.ageMs === Infinity || resets !== resetsBefore) return known
+      if (!known || follower.ageMs(known.partition) === Infinity || resets !== resetsBefore) return known
       const one = { ...known, pins: 0, listeners: new Set() }
       kept.set(key, one)
       for (const entry of since) if (kept.get(key) === one) apply(one, entry)

@@ -4,11 +4,14 @@
  * What was missed is unknown after a lost connection, a change of generation, or a pause; then `onReset` is called, and what was kept
  * is read again. A session that is confirmed was complete at that moment: its last read returned all there was.
  *
+ * One session follows all partitions where one node has them, and one each where they are in slots of a cluster.
+ *
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('./rules/index.js').Fields} Fields
  * @typedef {{ connection: Connection, isLeft: () => boolean, end: (refusal: Error | null) => void }} Session as Deployment.openOwn
  * @typedef {{ id: string, rule: string, key: string, seq: number, fields: Fields }} Entry `id` of the outbox; `fields` of the event
  */
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runSessions } from '../store/index.js'
 
@@ -22,31 +25,78 @@ const FIRST_WAIT_MS = 50
 /** @typedef {ReturnType<typeof followOutboxes>} Follower */
 
 /**
- * @param {{ open: (signal: AbortSignal) => Promise<Session>, keyOf: (partition: number) => (part: string) => string, partitions: number,
+ * @param {{ open: (signal: AbortSignal, key: string) => Promise<Session>, isSpread?: () => boolean,
+ *   keyOf: (partition: number) => (part: string) => string, partitions: number,
  *   sinceMs?: number, onEntry: (partition: number, entry: Entry) => void, onReset: (partition: number) => void,
- *   isFollowed?: (partition: number) => boolean, log: import('pino').Logger }} options `sinceMs`: how far back a session begins; without
- *   it, at the end; `isFollowed`: at the moment; one that was not begins at its end
+ *   isFollowed?: (partition: number) => boolean, log: import('pino').Logger }} options `open`: to a node that has the key; `isSpread`:
+ *   whether a session can have one partition only, as in a cluster; `sinceMs`: how far back a session begins; without it, at the end;
+ *   `isFollowed`: at the moment; one that was not begins at its end
  */
-export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onReset, isFollowed = () => true, log }) {
+export function followOutboxes ({ partitions, ...options }) {
   const stop = new AbortController()
+  // of as many sessions as there are partitions
+  setMaxListeners(0, stop.signal)
   const all = Array.from({ length: partitions }, (_, partition) => partition)
-  const keys = all.map((partition) => keyOf(partition)('outbox'))
-  const partitionOfKey = new Map(keys.map((key, partition) => [key, partition]))
-  /** @type {string[]} of the last entry read */
-  let positions = []
-  /** @type {number[]} partitions of the last read */
-  let followed = []
+  const keys = all.map((partition) => options.keyOf(partition)('outbox'))
+  /** of the last entry read @type {string[]} */
+  const positions = []
   /** @type {string[]} */
-  let generations = all.map(() => '')
-  let confirmedMs = -Infinity
+  const generations = all.map(() => '')
+  const confirmedMs = all.map(() => -Infinity)
+  /** @type {Promise<unknown>[]} */
+  const running = []
+
+  const together = new AbortController()
+  const parts = { ...options, keys, positions, generations, confirmedMs, split }
+  /** @param {number[]} own @param {AbortSignal} signal */
+  const run = (own, signal) => running.push(runSessions(createSession(own, signal, parts), { firstWaitMs: FIRST_WAIT_MS, signal }))
+  function split () {
+    together.abort()
+    for (const partition of all) run([partition], stop.signal)
+  }
+  run(all, AbortSignal.any([stop.signal, together.signal]))
+
+  return {
+    /** How long ago everything there was had been read; Infinity without a session. @param {number} partition */
+    ageMs: (partition) => performance.now() - confirmedMs[partition],
+    /** The last entry read. @param {number} partition */
+    position: (partition) => positions[partition] ?? '0-0',
+    /** @param {number} partition */
+    generation: (partition) => generations[partition],
+
+    async close () {
+      stop.abort()
+      await Promise.all(running)
+    }
+  }
+}
+
+/**
+ * One session of some partitions.
+ * @param {number[]} own @param {AbortSignal} signal
+ * @param {Omit<Parameters<typeof followOutboxes>[0], 'partitions'> & { keys: string[], positions: string[], generations: string[],
+ *   confirmedMs: number[], split: () => void }} parts by partition: `keys` of outboxes, `positions` of the last entries read,
+ *   `generations`, `confirmedMs`; `split` lets each partition have sessions of its own
+ * @returns {() => Promise<import('../store/back-off.js').SessionOutcome>}
+ */
+function createSession (own, signal, parts) {
+  const { open, isSpread = () => false, keyOf, keys, sinceMs, onEntry, onReset, isFollowed = () => true, log, split } = parts
+  const { positions, generations, confirmedMs } = parts
+  /** of the last read @type {number[]} */
+  let followed = []
 
   /** @param {Connection} connection */
   async function begin (connection) {
-    followed = all.filter(isFollowed)
-    positions = await endsOf(connection, keys)
-    if (sinceMs !== undefined) positions = positions.map(() => `${Date.now() - sinceMs}-0`)
-    generations = await generationsOf(connection, all.map((partition) => keyOf(partition)('generation')))
-    for (const partition of all) onReset(partition)
+    followed = own.filter(isFollowed)
+    const ends = sinceMs === undefined
+      ? await endsOf(connection, own.map((one) => keys[one]))
+      : own.map(() => `${Date.now() - sinceMs}-0`)
+    const found = await generationsOf(connection, own.map((one) => keyOf(one)('generation')))
+    for (const [i, partition] of own.entries()) {
+      positions[partition] = ends[i]
+      generations[partition] = found[i]
+      onReset(partition)
+    }
   }
 
   /** @param {Connection} connection @param {number[]} wanted */
@@ -60,19 +110,19 @@ export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onR
 
   /** @param {Connection} connection */
   async function read (connection) {
-    await follow(connection, all.filter(isFollowed))
+    await follow(connection, own.filter(isFollowed))
     const sentMs = performance.now()
     if (followed.length === 0) return sleep(BLOCK_MS)
     const streams = await connection.send('XREAD', 'COUNT', COUNT, 'BLOCK', BLOCK_MS, 'STREAMS',
       ...[keys, positions].flatMap((those) => followed.map((partition) => those[partition])))
     let isWhole = true
     for (const [key, entries] of streams ?? []) {
-      const partition = /** @type {number} */ (partitionOfKey.get(String(key)))
+      const partition = keys.indexOf(String(key))
       isWhole &&= entries.length < COUNT
       for (const [id, flat] of entries) onEntry(partition, entryOf(String(id), flat.map(String)))
       positions[partition] = String(entries.at(-1)[0])
     }
-    if (isWhole) confirmedMs = sentMs
+    if (isWhole) for (const partition of own) confirmedMs[partition] = sentMs
   }
 
   /**
@@ -80,23 +130,29 @@ export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onR
    * @returns {Promise<boolean>} false: a replica has got another primary, whose entries may have ids below the last one read
    */
   async function check (connection) {
-    const found = await generationsOf(connection, all.map((partition) => keyOf(partition)('generation')))
-    const isSame = all.every((partition) =>
-      generations[partition] === '' || lineageOf(found[partition]) === lineageOf(generations[partition]))
-    for (const partition of all) if (found[partition] !== generations[partition]) onReset(partition)
-    generations = found
+    const found = await generationsOf(connection, own.map((partition) => keyOf(partition)('generation')))
+    const isSame = own.every((partition, i) =>
+      generations[partition] === '' || lineageOf(found[i]) === lineageOf(generations[partition]))
+    for (const [i, partition] of own.entries()) {
+      if (found[i] !== generations[partition]) onReset(partition)
+      generations[partition] = found[i]
+    }
     return isSame
   }
 
-  /** @returns {Promise<'used' | 'unused' | 'refused'>} */
-  async function session () {
+  return async () => {
     /** @type {Session | null} */
     let opened = null
     try {
-      opened = await open(stop.signal)
+      while (!own.some(isFollowed) && !signal.aborted) await sleep(BLOCK_MS)
+      opened = await open(signal, keys[own[0]])
+      if (own.length > 1 && isSpread()) {
+        split()
+        return 'used'
+      }
       await begin(opened.connection)
       let checkedMs = performance.now()
-      while (!stop.signal.aborted && !opened.isLeft()) {
+      while (!signal.aborted && !opened.isLeft()) {
         await read(opened.connection)
         const nowMs = performance.now()
         if (nowMs - checkedMs > MAX_PAUSE_MS) break
@@ -106,26 +162,11 @@ export function followOutboxes ({ open, keyOf, partitions, sinceMs, onEntry, onR
       }
       return 'used'
     } catch (error) {
-      if (!stop.signal.aborted) log.warn({ code: error.code, reason: error.message }, 'following outboxes was interrupted')
+      if (!signal.aborted) log.warn({ code: error.code, reason: error.message }, 'following outboxes was interrupted')
       return error.retryable ? 'unused' : 'refused'
     } finally {
-      confirmedMs = -Infinity
+      for (const partition of own) confirmedMs[partition] = -Infinity
       opened?.end(null)
-    }
-  }
-  const running = runSessions(session, { firstWaitMs: FIRST_WAIT_MS, signal: stop.signal })
-
-  return {
-    /** How long ago everything there was had been read; Infinity without a session. */
-    get ageMs () { return performance.now() - confirmedMs },
-    /** The last entry read. @param {number} partition */
-    position: (partition) => positions[partition] ?? '0-0',
-    /** @param {number} partition */
-    generation: (partition) => generations[partition],
-
-    async close () {
-      stop.abort()
-      await running
     }
   }
 }

@@ -10,6 +10,7 @@
  * A process asks for the stored version with each call, so an older process decides nothing once a newer one has stored its rules.
  *
  * @typedef {import('../store/index.js').Connection} Connection
+ * @typedef {Pick<import('../store/index.js').Router, 'runScript'>} Router to the primaries
  * @typedef {import('./rules/index.js').Fields} Fields
  * @typedef {object} OwnRule
  * @property {string} text Lua @property {number} version @property {number} [keepEvents] newest events of a key that are kept, about
@@ -43,8 +44,9 @@ const chunkOf = (text) => `${HEAD}${text}\nend`
 const linesIn = (/** @type {string} */ text) => text.split('\n').length
 
 /**
- * @param {{ keyPrefix: string, system: string, rules: Record<string, OwnRule>, watch: <T>(calling: Promise<T>) => Promise<T> }} options
- *   `watch` a call, so that a rule that never ends is stopped (stop-script.js)
+ * @param {{ keyPrefix: string, system: string, rules: Record<string, OwnRule>,
+ *   watch: <T>(calling: Promise<T>, connection: Connection) => Promise<T> }} options `watch` a call, so that a rule
+ *   that never ends is stopped (stop-script.js)
  */
 export function createOwnRules ({ keyPrefix, system, rules, watch }) {
   const names = Object.keys(rules)
@@ -63,16 +65,16 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
     return new FreshetError('RULE_FAILED', `a rule of ${system} failed: ${text}`, { ...place, ...facts })
   }
 
-  /** @template T @param {Promise<T>} calling @returns {Promise<T>} */
-  const stoppable = (calling) => watch(calling).catch((error) => {
+  /** @template T @param {Promise<T>} calling @param {Connection} connection that it is sent on @returns {Promise<T>} */
+  const stoppable = (calling, connection) => watch(calling, connection).catch((error) => {
     if (!KILLED.test(error.message)) throw error
     throw failed('it ran longer than the server allows (busy-reply-threshold) and was stopped; nothing of its call was stored',
       { isStopped: true })
   })
 
-  /** @param {Connection} connection @param {string} key where they are stored @throws {FreshetError} RULE_DIFFERS */
-  async function store (connection, key) {
-    const [name, version] = (await connection.runScript('agree-rules', [key], stored.flat())).map(String)
+  /** @param {Router} router @param {string} key where they are stored @throws {FreshetError} RULE_DIFFERS */
+  async function store (router, key) {
+    const [name, version] = (await router.runScript('agree-rules', [key], stored.flat())).map(String)
     if (name === undefined) return
     const own = rules[name].version
     throw new FreshetError('RULE_DIFFERS', Number(version) === own
@@ -91,30 +93,33 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
       for (const [name, { text }] of Object.entries(rules)) {
         const wrapped = scriptWith('compile-rule', CHUNK, `local chunk = ${chunkOf(text)}`)
         const why = String(await connection.runScript('compile-rule', [], [text])).replace(LINE, 'line $1') ||
-          explainer(wrapped.body, [[name, text]])(String(await stoppable(connection.runScript(wrapped, [], [])))).text
+          explainer(wrapped.body, [[name, text]])(String(await stoppable(connection.runScript(wrapped, [], []), connection))).text
         if (why) throw new FreshetError('RULE_FAILED', `rule ${name} of ${system} cannot be used: ${why}`, { rule: name })
       }
     },
 
-    /** Versions as they are stored, without storing any. @param {Connection} connection @returns {Promise<string[]>} such as `hall 2` */
-    async storedVersions (connection) {
-      const found = await connection.send('HMGET', `${systemKey(keyPrefix, system)}:rules`, ...names.map((name) => `rule:${name}`))
+    /**
+     * Versions as they are stored, without storing any.
+     * @param {Pick<import('../store/index.js').Router, 'send'>} router @returns {Promise<string[]>} such as `hall 2`
+     */
+    async storedVersions (router) {
+      const found = await router.send('HMGET', `${systemKey(keyPrefix, system)}:rules`, ...names.map((name) => `rule:${name}`))
       return names.flatMap((name, i) => found[i] === null ? [] : [`${name} ${String(found[i]).split(' ')[0]}`])
     },
 
     /**
      * Stores version and digest of the rules, for all processes.
-     * @param {Connection} connection @param {((part: string) => string)[]} partitions @throws {FreshetError} RULE_DIFFERS
+     * @param {Router} router @param {((part: string) => string)[]} partitions @throws {FreshetError} RULE_DIFFERS
      */
-    async agree (connection, partitions) {
-      await store(connection, `${systemKey(keyPrefix, system)}:rules`)
-      await Promise.all(partitions.map((key) => store(connection, key('generation'))))
+    async agree (router, partitions) {
+      await store(router, `${systemKey(keyPrefix, system)}:rules`)
+      await Promise.all(partitions.map((key) => store(router, key('generation'))))
     },
 
-    /** The same after a call found others in a partition. @param {Connection} connection @param {(part: string) => string} key */
-    async agreeIn (connection, key) {
-      await store(connection, `${systemKey(keyPrefix, system)}:rules`)
-      await store(connection, key('generation'))
+    /** The same after a call found others in a partition. @param {Router} router @param {(part: string) => string} key */
+    async agreeIn (router, key) {
+      await store(router, `${systemKey(keyPrefix, system)}:rules`)
+      await store(router, key('generation'))
     },
 
     /**

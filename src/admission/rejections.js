@@ -53,7 +53,7 @@ export function createRejections ({ requestMs, metrics, onEntry = () => {}, rule
       }
       const { generation } = known
       const isSame = generation === view.follower.generation(partition) && generation === generations.get(partition)
-      if (view.follower.ageMs > MAX_AGE_MS || !isSame) {
+      if (view.follower.ageMs(partition) > MAX_AGE_MS || !isSame) {
         metrics.asked('behind')
         return null
       }

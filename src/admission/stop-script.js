@@ -13,24 +13,25 @@ const LOOK_EVERY_MS = 100
 /** of a call. A server whose busy threshold is longer is lost before its script can be stopped. */
 export const REPLY_MS = 15_000
 
-/** @param {{ url: string, name: string, log: import('pino').Logger }} options */
-export function createStopper ({ url, name, log }) {
-  /** @type {Promise<import('../store/index.js').Connection> | null} */
-  let opening = null
+/** @param {{ name: string, log: import('pino').Logger }} options `name` of connections */
+export function createStopper ({ name, log }) {
+  /** by URL @type {Map<string, Promise<import('../store/index.js').Connection>>} */
+  const openings = new Map()
   let isClosed = false
 
-  /** It is open before it is needed: a busy server accepts no connection. */
-  function open () {
-    if (isClosed) return
+  /** It is open before it is needed: a busy server accepts no connection. @param {string} url of a primary */
+  function open (url) {
+    if (isClosed || openings.has(url)) return
     // replies are errors while a script runs, so they are not checked by nonces
-    opening ??= openConnection(url, { name, deadlineMs: REPLY_MS, isChecked: false })
-    opening.then(({ closed }) => closed).catch(() => {}).then(() => { opening = null })
+    const opening = openConnection(url, { name, deadlineMs: REPLY_MS, isChecked: false })
+    openings.set(url, opening)
+    opening.then(({ closed }) => closed).catch(() => {}).then(() => openings.delete(url))
   }
 
-  /** @param {() => boolean} isDone */
-  async function look (isDone) {
-    const connection = await opening
-    if (connection === null) return
+  /** @param {string} url @param {() => boolean} isDone */
+  async function look (url, isDone) {
+    const connection = await openings.get(url)
+    if (connection === undefined) return
     while (!isDone()) {
       const isBusy = await connection.send('ECHO', '').then(() => false, ({ reply }) => reply === 'BUSY')
       await sleep(LOOK_EVERY_MS)
@@ -43,11 +44,11 @@ export function createStopper ({ url, name, log }) {
   return {
     open,
 
-    /** @template T @param {Promise<T>} calling @returns {Promise<T>} the same */
-    watch (calling) {
-      open()
+    /** @template T @param {Promise<T>} calling @param {{ url: string }} connection that it is sent on @returns {Promise<T>} the same */
+    watch (calling, { url }) {
+      open(url)
       let isDone = false
-      const timer = setTimeout(() => look(() => isDone).catch(() => {}), LOOK_AFTER_MS)
+      const timer = setTimeout(() => look(url, () => isDone).catch(() => {}), LOOK_AFTER_MS)
       const end = () => {
         isDone = true
         clearTimeout(timer)
@@ -58,7 +59,7 @@ export function createStopper ({ url, name, log }) {
 
     async close () {
       isClosed = true
-      await opening?.then((connection) => connection.close(), () => {})
+      await Promise.all([...openings.values()].map((opening) => opening.then((connection) => connection.close(), () => {})))
     }
   }
 }

@@ -16,18 +16,18 @@ const SECRET_BYTES = 16
 export const newSecret = () => randomBytes(SECRET_BYTES).toString('hex')
 
 /**
- * @param {import('../store/index.js').Connection} connection to the primary
+ * @param {import('../store/index.js').Router} router to the primaries
  * @param {{ keyPrefix: string, system: string, partitions: number, secretOf?: () => Promise<string> }} options `secretOf` a system that is
  *   not stored
  * @returns {Promise<System>}
  * @throws {FreshetError} SYSTEM_DIFFERS
  */
-export async function agreeOnSystem (connection, { keyPrefix, system, partitions, secretOf = async () => newSecret() }) {
-  const read = () => readSystem(connection, { keyPrefix, system })
+export async function agreeOnSystem (router, { keyPrefix, system, partitions, secretOf = async () => newSecret() }) {
+  const read = () => readSystem(router, { keyPrefix, system })
   let stored = await read()
   if (stored === null) {
     const own = { partitions, secret: await secretOf(), createdAt: new Date().toISOString() }
-    await connection.send('SET', systemKey(keyPrefix, system), JSON.stringify(own), 'NX')
+    await router.send('SET', systemKey(keyPrefix, system), JSON.stringify(own), 'NX')
     stored = /** @type {System} */ (await read())
   }
   if (stored.partitions === partitions) return stored
@@ -37,15 +37,15 @@ export async function agreeOnSystem (connection, { keyPrefix, system, partitions
 
 /**
  * Stores another secret than the one that the server has.
- * @param {import('../store/index.js').Connection} connection to the primary @param {{ keyPrefix: string, system: string }} options
+ * @param {import('../store/index.js').Router} router to the primary @param {{ keyPrefix: string, system: string }} options
  * @param {System} restored
  */
-export async function restoreSystem (connection, { keyPrefix, system }, restored) {
-  await connection.send('SET', systemKey(keyPrefix, system), JSON.stringify(restored))
+export async function restoreSystem (router, { keyPrefix, system }, restored) {
+  await router.send('SET', systemKey(keyPrefix, system), JSON.stringify(restored))
 }
 
-/** @param {import('../store/index.js').Connection} connection @param {{ keyPrefix: string, system: string }} options */
-export async function readSystem (connection, { keyPrefix, system }) {
-  const stored = await connection.send('GET', systemKey(keyPrefix, system))
+/** @param {Pick<import('../store/index.js').Router, 'send'>} router @param {{ keyPrefix: string, system: string }} options */
+export async function readSystem (router, { keyPrefix, system }) {
+  const stored = await router.send('GET', systemKey(keyPrefix, system))
   return stored === null ? null : /** @type {System} */ (JSON.parse(String(stored)))
 }

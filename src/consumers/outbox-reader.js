@@ -1,5 +1,6 @@
 /**
- * Reads the outboxes of the partitions that a process owns, all of them with one blocking call, on a connection of its own.
+ * Reads the outboxes of the partitions that a process owns with blocking calls, on connections of its own: one for all partitions, or in a
+ * cluster one each.
  *
  * A partition is read again when what was read has been taken, so at most one batch of each waits in memory. From `follow` on `take` gets
  * every entry after the position, in order and without gaps, one batch at a time. After `leave` a `take` that runs goes on, and no other
@@ -8,6 +9,7 @@
  * @typedef {(entries: import('../admission/index.js').Entry[]) => Promise<void>} Take
  * @typedef {ReturnType<typeof createOutboxReader>} OutboxReader
  */
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { entryOf } from '../admission/index.js'
 
@@ -16,24 +18,35 @@ const BLOCK_MS = 50
 const IDLE_MS = 10
 const AGAIN_MS = 250
 
+/** of the loop for all partitions */
+const ALL = -1
+
 /**
- * @param {{ connection: () => import('../store/index.js').Connection, keyOf: (partition: number) => (part: string) => string,
- *   pauseMs?: number, log: import('pino').Logger }} parts `connection`: for this only, because it blocks; `pauseMs`: after a batch that was
- *   not full, so that more entries are taken together
+ * @param {Pick<import('../store/index.js').Opener, 'open' | 'isSpread'> & { keyOf: (partition: number) => (part: string) => string,
+ *   pauseMs?: number, log: import('pino').Logger }} parts `open` and `isSpread` as openerOf; `pauseMs`: after a batch that was not full, so
+ *   that more entries are taken together
  */
-export function createOutboxReader ({ connection, keyOf, pauseMs = 0, log }) {
+export function createOutboxReader ({ open, isSpread, keyOf, pauseMs = 0, log }) {
   /** @type {Map<number, { position: string, take: Take, isBusy: boolean }>} by partition */
   const followed = new Map()
+  /** by partition, or one for all @type {Map<number, Promise<void>>} */
+  const loops = new Map()
   const stop = new AbortController()
+  // of as many sessions as there are partitions
+  setMaxListeners(0, stop.signal)
 
-  async function read () {
-    const idle = [...followed].filter(([, { isBusy }]) => !isBusy)
+  /** @param {import('../store/index.js').Connection} connection @param {number[]} partitions */
+  async function read (connection, partitions) {
+    const idle = partitions.flatMap((partition) => {
+      const one = followed.get(partition)
+      return one && !one.isBusy ? [{ partition, one }] : []
+    })
     if (idle.length === 0) return sleep(IDLE_MS)
-    const keys = idle.map(([partition]) => keyOf(partition)('outbox'))
-    const streams = await connection().send('XREAD', 'COUNT', COUNT, 'BLOCK', BLOCK_MS, 'STREAMS', ...keys,
-      ...idle.map(([, { position }]) => position))
+    const keys = idle.map(({ partition }) => keyOf(partition)('outbox'))
+    const streams = await connection.send('XREAD', 'COUNT', COUNT, 'BLOCK', BLOCK_MS, 'STREAMS', ...keys,
+      ...idle.map(({ one }) => one.position))
     for (const [key, entries] of streams ?? []) {
-      const [partition, one] = idle[keys.indexOf(String(key))]
+      const { partition, one } = idle[keys.indexOf(String(key))]
       // it may have been given back in the meantime
       if (followed.get(partition) !== one) continue
       one.position = String(entries.at(-1)[0])
@@ -45,21 +58,33 @@ export function createOutboxReader ({ connection, keyOf, pauseMs = 0, log }) {
     }
   }
 
-  async function run () {
-    while (!stop.signal.aborted) {
+  /** While one of its partitions is followed. @param {number} name of the loop */
+  async function run (name) {
+    /** @type {Awaited<ReturnType<typeof open>> | null} */
+    let session = null
+    const own = () => name === ALL ? [...followed.keys()] : followed.has(name) ? [name] : []
+    for (let partitions = own(); partitions.length > 0 && !stop.signal.aborted; partitions = own()) {
       try {
-        await read()
+        session ??= await open(stop.signal, keyOf(partitions[0])('outbox'))
+        await read(session.connection, partitions)
       } catch (error) {
         log.debug({ code: error.code, reason: error.message }, 'outboxes cannot be read')
+        session?.end()
+        session = null
         await sleep(AGAIN_MS)
       }
     }
+    loops.delete(name)
+    session?.end()
   }
-  const running = run()
 
   return {
     /** @param {number} partition @param {string} position id of the last entry that was finished @param {Take} take */
-    follow (partition, position, take) { followed.set(partition, { position, take, isBusy: false }) },
+    follow (partition, position, take) {
+      followed.set(partition, { position, take, isBusy: false })
+      const name = isSpread() ? partition : ALL
+      if (!loops.has(name)) loops.set(name, run(name))
+    },
 
     /** @param {number} partition */
     leave (partition) { followed.delete(partition) },
@@ -67,7 +92,7 @@ export function createOutboxReader ({ connection, keyOf, pauseMs = 0, log }) {
     /** Leaves all partitions. */
     async close () {
       stop.abort()
-      await running
+      await Promise.all(loops.values())
     }
   }
 }

@@ -117,10 +117,11 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
         await beat(true)
         beatMs = nowMs
       }
-      await settle(isDue)
     } catch (error) {
       log.debug({ code: error.code, reason: error.message }, 'the primary cannot be asked about leases')
     }
+    // partitions on other primaries stay
+    await settle(isDue)
     if (!isClosed) timer = setTimeout(() => { looking = look() }, leaseMs / TRIES_PER_LEASE)
   }
   let looking = look()

@@ -15,6 +15,8 @@
  * @typedef {import('./primaries.js').Primaries} Primaries
  * @typedef {import('./replies.js').Outcome} Outcome
  * @typedef {import('./router.js').Router} Router
+ * @typedef {import('./routes.js').Opener} Opener
+ * @typedef {import('./routes.js').Routes} Routes
  * @typedef {import('./scripts.js').Script} Script
  * @typedef {import('./servers.js').Readable} Readable
  */
@@ -30,8 +32,9 @@ export { createLink } from './link.js'
 export { watchNodes } from './node-watch.js'
 export { capabilities, expectStillPrimary, figuresIn, nodeFigures, readInfo, replicaUrls } from './nodes.js'
 export { openPrimaries, openServer } from './open-server.js'
-export { probeServer, refusedRows } from './probe.js'
+export { probeServers, refusedRows } from './probe.js'
 export { openPublishedClient } from './published-client.js'
 export { readScript, scriptWith } from './scripts.js'
 export { bareHost } from './tls.js'
-export { createRoutes } from './topology.js'
+export { createRouter, insist } from './router.js'
+export { createRoutes, openerOf } from './routes.js'

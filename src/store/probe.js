@@ -8,7 +8,10 @@
 import { COMMANDS, ROLES, commandName, rowsOf } from './commands.js'
 import { openConnection } from './connection.js'
 import { capabilities, nodeFigures, replicaUrls, replicationId } from './nodes.js'
-import { addressesOf } from './slot-map.js'
+import { openPrimaries } from './open-server.js'
+import { addressesOf, slotMapOf } from './slot-map.js'
+
+const NAME = 'freshet-doctor'
 
 /**
  * @typedef {import('./commands.js').CommandRow} CommandRow
@@ -24,14 +27,15 @@ import { addressesOf } from './slot-map.js'
  */
 
 /**
- * @param {string} url of several addresses, which are those of a cluster, the first is asked
- * @param {{ replicas: string[] | null, keyPrefix: string, deadlineMs: number }} options `replicas` null = ask the primary
+ * @param {string} url
+ * @param {{ replicas: string[] | null, keyPrefix: string, deadlineMs: number, map?: import('./slot-map.js').SlotMap }} options `replicas`
+ *   null = ask the primary; `map` of a cluster
  * @returns {Promise<ServerFacts>}
  * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED, SERVER_LOST, CLUSTER_UNSUPPORTED,
  *   SENTINEL_UNSUPPORTED
  */
-export async function probeServer (url, { replicas, keyPrefix, deadlineMs }) {
-  const connection = await openConnection(addressesOf(url)[0], { name: 'freshet-doctor', deadlineMs, isChecked: false })
+async function probeServer (url, { replicas, keyPrefix, deadlineMs, map }) {
+  const connection = await openConnection(url, { name: NAME, deadlineMs, map, isChecked: false })
   try {
     const primary = await nodeFacts(connection)
     const { msetex } = await unlessRefused(capabilities(connection), { msetex: null })
@@ -43,10 +47,30 @@ export async function probeServer (url, { replicas, keyPrefix, deadlineMs }) {
       hasMsetex: msetex,
       evicts: policy && policy !== 'noeviction' ? policy : null,
       roles: await roleFacts(connection, probeKey(keyPrefix), msetex === true),
-      replicas: await Promise.all(addresses.map((address) => replicaFacts(address, { primary, keyPrefix, deadlineMs })))
+      replicas: await Promise.all(addresses.map((address) => replicaFacts(address, { primary, keyPrefix, deadlineMs, map })))
     }
   } finally {
     connection.close()
+  }
+}
+
+/**
+ * Facts of the primary of an address, or of all primaries of a cluster.
+ * @param {string} redisUrl @param {{ replicas: string[] | null, keyPrefix: string, deadlineMs: number }} options as probeServer
+ * @returns {Promise<ServerFacts[]>} @throws {import('../errors.js').FreshetError} as probeServer
+ */
+export async function probeServers (redisUrl, options) {
+  try {
+    return [await probeServer(addressesOf(redisUrl)[0], options)]
+  } catch (error) {
+    if (error.code !== 'CLUSTER_UNSUPPORTED') throw error
+  }
+  const map = slotMapOf(redisUrl)
+  const primaries = await openPrimaries(redisUrl, { name: NAME, deadlineMs: options.deadlineMs })
+  try {
+    return await Promise.all(map.primaries.map((url) => probeServer(url, { ...options, replicas: null, map })))
+  } finally {
+    await primaries.close()
   }
 }
 
@@ -118,10 +142,10 @@ async function nodeFacts (connection) {
   }
 }
 
-/** @param {string} url @param {{ primary: NodeFacts, keyPrefix: string, deadlineMs: number }} options @returns {Promise<ReplicaFacts>} */
-async function replicaFacts (url, { primary, keyPrefix, deadlineMs }) {
+/** @param {string} url @param {any} options @returns {Promise<ReplicaFacts>} */
+async function replicaFacts (url, { primary, keyPrefix, deadlineMs, map }) {
   try {
-    const connection = await openConnection(addressesOf(url)[0], { name: 'freshet-doctor', deadlineMs, isChecked: false })
+    const connection = await openConnection(url, { name: NAME, deadlineMs, map, isChecked: false })
     try {
       const facts = await nodeFacts(connection)
       const roles = facts.error === null ? await roleFacts(connection, probeKey(keyPrefix), false) : []

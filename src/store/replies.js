@@ -52,8 +52,8 @@ const OF_CLUSTERS = {
 
 /** @param {string} address */
 export const clusterUnsupported = (address) => /** @type {FreshetError & { outcome: Outcome }} */ (new FreshetError('CLUSTER_UNSUPPORTED',
-  `the server at ${address} runs as a node of a cluster (cluster-enabled yes), which only feeds support yet; for systems such as ` +
-  'auctions use a primary with replicas outside a cluster (cluster-enabled no)', { outcome: 'refused' }))
+  `the server at ${address} runs as a node of a cluster (cluster-enabled yes), and this ` +
+  'command needs a single primary; use one with replicas outside a cluster (cluster-enabled no)', { outcome: 'refused' }))
 
 /** @param {string} address */
 export const sentinelUnsupported = (address) => new FreshetError('SENTINEL_UNSUPPORTED', `the server at ${address} is a Sentinel, which ` +

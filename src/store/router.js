@@ -7,9 +7,31 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const TRIES = 8
+const FOR_MS = 1000
 const FIRST_WAIT_MS = 10
 const LONGEST_WAIT_MS = 500
+
+const isRefused = (/** @type {any} */ { outcome }) => outcome === 'moved' || outcome === 'later'
+
+/**
+ * Asks again while a node does not execute what it is asked, because a slot is moving or has moved.
+ * @template T @param {() => Promise<T>} ask @param {number} [forMs] @returns {Promise<T>} @throws what `ask` throws
+ */
+export async function insist (ask, forMs = FOR_MS) {
+  const endMs = performance.now() + forMs
+  let isRedirected = false
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+    try {
+      return await ask()
+    } catch (error) {
+      isRedirected ||= isRefused(error)
+      // the new owner may not be connected yet
+      const isRepeated = isRefused(error) || (isRedirected && error.code === 'SERVER_UNREACHABLE')
+      if (!isRepeated || performance.now() + waitMs > endMs) throw error
+    }
+    await sleep(waitMs)
+  }
+}
 
 /**
  * @param {(key: string | Buffer) => Connection} connectionOf may throw, when no node has the key now
@@ -17,24 +39,13 @@ const LONGEST_WAIT_MS = 500
  */
 export function createRouter (connectionOf, onLost = () => {}) {
   /** @template T @param {any} key @param {(connection: Connection) => Promise<T>} ask @returns {Promise<T>} */
-  async function routed (key, ask) {
-    let isRedirected = false
-    for (let tries = 1, waitMs = FIRST_WAIT_MS; ; tries++, waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
-      /** @type {Connection | undefined} */
-      let connection
-      try {
-        connection = connectionOf(key)
-        return await ask(connection)
-      } catch (error) {
-        const isRefused = error.outcome === 'moved' || error.outcome === 'later'
-        isRedirected ||= isRefused
-        if (connection && error.code === 'SERVER_LOST' && !isRefused) onLost(connection)
-        // the new owner may not be connected yet
-        if (tries === TRIES || !(isRefused || (isRedirected && error.code === 'SERVER_UNREACHABLE'))) throw error
-      }
-      await sleep(waitMs)
-    }
-  }
+  const routed = (key, ask) => insist(async () => {
+    const connection = connectionOf(key)
+    return ask(connection).catch((error) => {
+      if (error.code === 'SERVER_LOST' && !isRefused(error)) onLost(connection)
+      throw error
+    })
+  })
 
   return {
     send: (command, ...args) => routed(keyIn(command, args), (connection) => connection.send(command, ...args)),

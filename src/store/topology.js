@@ -9,13 +9,10 @@
  * (history.js), also after a failover and behind another replica.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FreshetError } from '../errors.js'
 import { FOREIGN, NOT_PRIMARY, NOT_REPLICA, absence, compareHistory, createNode } from './deployment-node.js'
 import { createLagClock } from './lag.js'
-import { createLink } from './link.js'
-import { expectStillPrimary, nodeInfo, replicaUrls as urlsOfReplicas } from './nodes.js'
+import { replicaUrls as urlsOfReplicas } from './nodes.js'
 import { createPrimaryContact } from './primary-contact.js'
-import { addressesOf } from './slot-map.js'
 
 const POLL_MS = 100
 /** of a round, for slow nodes */
@@ -195,35 +192,4 @@ function leaveOrReturn (node, log) {
     log.warn({ node: new URL(node.url).host, lagMs }, isFar ? 'replica lags, left' : 'replica caught up')
   }
   node.left = isFar
-}
-
-/**
- * Where the partitions of a system are: the only place that knows. Today all of them are on one primary.
- * @param {{ primaryUrl: string, name: string, deadlineMs: number, onError?: (error: Error & { code?: string }) => void }} options
- * @returns {{ route: (partition: number) => { connection: Connection, replicationId: string }, opened: Promise<unknown>,
- *   close: () => Promise<void> }} `route` throws SERVER_UNREACHABLE, or why there is no connection
- */
-export function createRoutes ({ primaryUrl, name, deadlineMs, onError }) {
-  /** @type {WeakMap<Connection, string>} */
-  const replicationIds = new WeakMap()
-  const [address] = addressesOf(primaryUrl)
-  const link = createLink(address, {
-    name,
-    deadlineMs,
-    onError,
-    async prepare (connection) {
-      const info = await nodeInfo(connection)
-      await expectStillPrimary(connection)
-      replicationIds.set(connection, info.master_replid ?? 'unknown')
-    }
-  })
-  return {
-    opened: link.opened,
-    route () {
-      const { connection, lastError } = link
-      if (connection) return { connection, replicationId: /** @type {string} */ (replicationIds.get(connection)) }
-      throw lastError ?? new FreshetError('SERVER_UNREACHABLE', `not connected to the primary at ${new URL(address).host} yet`)
-    },
-    close: link.close
-  }
 }

@@ -135,9 +135,8 @@ async function removeKeys ({ redisUrl, keyPrefix, deadlineMs }, system, keys) {
   const routes = createRoutes({ primaryUrl: redisUrl, name: `freshet-${process.pid}-${system}`, deadlineMs })
   await routes.opened
   const part = admissionKey(keyPrefix, system, 0)
-  const { connection } = routes.route(0)
   const names = [...['outbox', 'tasks', 'generation'].map(part), ...keys.flatMap((key) => [part(`state:${key}`), part(`events:${key}`)])]
   const whole = systemKey(keyPrefix, system)
-  await connection.sendAll([whole, `${whole}:rules`, ...names].map((name) => ['UNLINK', name]))
+  await Promise.all([whole, `${whole}:rules`, ...names].map((name) => routes.router.send('UNLINK', name)))
   await routes.close()
 }

@@ -11,7 +11,7 @@ import { eventOf } from '../admission/index.js'
 import { createDeadLetters, createOutboxReader, createOwnership, followPartition } from '../consumers/index.js'
 import { FreshetError } from '../errors.js'
 import { runTasks, taskCommands } from '../schedule/index.js'
-import { createRoutes } from '../store/index.js'
+import { openerOf } from '../store/index.js'
 import { NAME, NAMED } from './checked-definition.js'
 
 /** at an entry that is taken alone */
@@ -52,8 +52,7 @@ export function createConsumers (parts) {
 
   /** @param {string} consumer @param {import('./face.js').Handler} handler @param {number} attempts */
   async function start (consumer, handler, attempts) {
-    const outbox = createRoutes({ primaryUrl, name: `${name}:${consumer}`, deadlineMs })
-    const reader = createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, log })
+    const reader = createOutboxReader({ ...openerOf(primaryUrl, { name: `${name}:${consumer}`, deadlineMs }), keyOf, log })
     const work = (/** @type {import('../consumers/index.js').Owned} */ owned) => followPartition(consumer, {
       owned,
       connection: () => connectionOf(owned.partition),
@@ -77,7 +76,6 @@ export function createConsumers (parts) {
       isAwaited: true,
       write: (entries, begin) => handOver(keysOf(consumer)(owned.partition)('handler'), entries, { begin, handler, owned })
     })
-    await outbox.opened
     for (let partition = 0; partition < partitions; partition++) {
       await connectionOf(partition).runScript('register-consumer', ['cursors', 'generation'].map(keyOf(partition)), [consumer])
     }
@@ -86,7 +84,7 @@ export function createConsumers (parts) {
     const worker = {
       async close () {
         await ownership.close()
-        await Promise.all([reader.close(), outbox.close()])
+        await reader.close()
         open.delete(worker)
       }
     }

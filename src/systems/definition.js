@@ -68,8 +68,9 @@
  * @property {Pick<Admission, 'submit' | 'agreed' | 'stateOf' | 'memberOf'>} admission
  * @property {any} settings
  * @property {import('../metrics/index.js').AdmissionMetrics} counters of its commands
- * @property {() => Connection} connection to the primary
- * @property {() => string} primaryId its replication id; throws while it is away
+ * @property {import('../store/index.js').Router} router to the primaries
+ * @property {string} primaryUrl as --redis-url
+ * @property {() => string} primaryIds replication ids of the primaries of its partitions; throws while one is away
  * @property {string} systemKey
  * @property {() => { isUp: () => boolean }} watchDatabase
  * @property {AbortSignal} signal the process stops
@@ -85,6 +86,7 @@
  * @typedef {object} ConsumerParts
  * @property {string} id of the process
  * @property {Admission} admission
+ * @property {string} primaryUrl as --redis-url
  * @property {(partition: number) => Connection} connectionOf the primary
  * @property {import('../sql/index.js').Database | null} database null: no rows are written
  * @property {any} metrics its own

@@ -6,7 +6,7 @@
  */
 import { eventOf, fieldsOf, followOutboxes, generationOf, readState } from '../admission/index.js'
 import { FreshetError } from '../errors.js'
-import { createRoutes } from '../store/index.js'
+import { openerOf } from '../store/index.js'
 
 const COUNT = 500
 const LOOK_EVERY_MS = 1000
@@ -28,12 +28,8 @@ export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, par
   const wake = (key) => { for (const one of followers.get(key) ?? []) one.wake() }
 
   function open () {
-    const routes = createRoutes({ primaryUrl, name: `${name}:follow`, deadlineMs })
-    const follower = followOutboxes({
-      async open () {
-        await routes.opened.catch(() => {})
-        return { connection: routes.route(0).connection, isLeft: () => false, end () {} }
-      },
+    return followOutboxes({
+      ...openerOf(primaryUrl, { name: `${name}:follow`, deadlineMs }),
       keyOf,
       partitions,
       log,
@@ -41,7 +37,6 @@ export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, par
       onEntry: (_, { key }) => wake(key),
       onReset: (partition) => { for (const set of followers.values()) for (const one of set) if (one.partition === partition) one.wake() }
     })
-    return { close: () => Promise.all([follower.close(), routes.close()]) }
   }
 
   const readNow = async (/** @type {string} */ key, /** @type {number} */ after) =>

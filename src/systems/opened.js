@@ -13,7 +13,7 @@ import {
 } from '../admission/index.js'
 import { partitionOf as partitionOfId } from '../item/index.js'
 import { FreshetError, kindOf } from '../errors.js'
-import { createRoutes } from '../store/index.js'
+import { createRoutes, openerOf } from '../store/index.js'
 import { createConsumers } from './consuming.js'
 import { createFollowing } from './follow.js'
 
@@ -44,10 +44,10 @@ function connect ({ name: system, rules }, settings, name, { account, metrics })
   const { redisUrl: primaryUrl, keyPrefix, partitions, deadlineMs, log } = settings
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const partitionOf = (/** @type {string} */ key) => partitionOfId(Buffer.from(key), partitions)
-  const stopper = createStopper({ url: primaryUrl, name: `${name}:stop`, log })
+  const stopper = createStopper({ name: `${name}:stop`, log })
   const routes = createRoutes({ primaryUrl, name, deadlineMs: Math.max(deadlineMs, REPLY_MS) })
   const reads = createRoutes({ primaryUrl, name: `${name}:reads`, deadlineMs })
-  const connectionOf = (/** @type {number} */ partition) => reads.route(partition).connection
+  const connectionOf = (/** @type {number} */ partition) => reads.route(keyOf(partition)('')).connection
   const place = { system, primaryUrl, keyOf, partitionOf, partitions, connectionOf, deadlineMs, name, log }
   const confirms = openConfirms({ ...settings, primaryUrl, name: `${name}:confirm`, keyOf, waitMs: settings.ackWithinMs })
   const own = createOwnRules({ keyPrefix, system, rules, watch: stopper.watch })
@@ -66,17 +66,18 @@ function connect ({ name: system, rules }, settings, name, { account, metrics })
     place,
     submit: admission.submit,
     /** Throws why there is no primary. */
-    expectPrimary: () => { routes.route(0) },
+    expectPrimary () { for (let partition = 0; partition < partitions; partition++) routes.route(keyOf(partition)('')) },
 
     /** @throws {FreshetError} RULE_FAILED, RULE_DIFFERS, SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, and why the primary cannot be used */
     async agree () {
       await Promise.all([routes.opened, reads.opened])
-      const { connection } = routes.route(0)
-      stopper.open()
-      await expectDurability(connection, settings.durability)
-      await own.check(connection)
+      for (const connection of routes.connections) {
+        stopper.open(connection.url)
+        await expectDurability(connection, settings.durability)
+      }
+      await own.check(routes.route(keyOf(0)('')).connection)
       await admission.agreed()
-      await own.agree(connection, Array.from({ length: partitions }, (_, partition) => keyOf(partition)))
+      await own.agree(routes.router, Array.from({ length: partitions }, (_, partition) => keyOf(partition)))
     },
 
     close: () => Promise.all([cache?.close(), routes.close(), reads.close(), confirms?.close(), stopper.close()])
@@ -213,13 +214,9 @@ export async function open (definition, settings, counted = {}) {
  *   connectionOf: (partition: number) => import('../store/index.js').Connection }} place
  */
 function openCache ({ requestMs }, { primaryUrl, name, deadlineMs, account, metrics, ...place }) {
-  const outbox = createRoutes({ primaryUrl, name: `${name}:outbox`, deadlineMs })
   const rejections = createRejections({
     ...place,
-    async open () {
-      await outbox.opened.catch(() => {})
-      return { connection: outbox.route(0).connection, isLeft: () => false, end () {} }
-    },
+    ...openerOf(primaryUrl, { name: `${name}:outbox`, deadlineMs }),
     requestMs,
     metrics: {
       ...metrics,
@@ -229,7 +226,7 @@ function openCache ({ requestMs }, { primaryUrl, name, deadlineMs, account, metr
       }
     }
   })
-  return { rejections, close: () => Promise.all([rejections.close(), outbox.close()]) }
+  return { rejections, close: rejections.close }
 }
 
 /** @param {import('./face.js').SystemAccount} account @param {any} error */

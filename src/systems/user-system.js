@@ -64,8 +64,8 @@ async function make (given) {
     streams: stream === undefined ? [] : [streamRow(stream, unknown)],
     memory: { rules: memoryOf(definition.rules) },
 
-    gateway ({ settings, connection, counters: metrics, log }) {
-      const lazy = once(async () => openFor(settings, connection().url, { log, metrics }))
+    gateway ({ settings, primaryUrl, counters: metrics, log }) {
+      const lazy = once(async () => openFor(settings, primaryUrl, { log, metrics }))
       return { commands: lazy.get, reasons: lazy.reasons, close: lazy.close }
     },
 
@@ -80,8 +80,8 @@ async function make (given) {
 
     findings: ({ redisUrl, keyPrefix }, deadlineMs) => findingsOf(definition, { redisUrl, keyPrefix, deadlineMs }),
 
-    async consumers ({ settings, connectionOf, counters: metrics, log }) {
-      const opened = await openFor(settings, connectionOf(0).url, { log, metrics })
+    async consumers ({ settings, primaryUrl, counters: metrics, log }) {
+      const opened = await openFor(settings, primaryUrl, { log, metrics })
       await Promise.all([opened.runTasks(), ...Object.entries(consumers).map(([consumer, handler]) => opened.consume(consumer, handler))])
       return { effects: Object.keys(consumers), close: opened.close }
     }
@@ -100,10 +100,9 @@ async function findingsOf ({ name: system, rules }, { redisUrl, keyPrefix, deadl
   const routes = createRoutes({ primaryUrl: redisUrl, name: `freshet-doctor-${process.pid}:${system}`, deadlineMs })
   try {
     await routes.opened
-    const { connection } = routes.route(0)
     const checked = createOwnRules({ keyPrefix, system, rules, watch: (calling) => calling })
-    await checked.check(connection)
-    const stored = await checked.storedVersions(connection)
+    await checked.check(routes.connections[0])
+    const stored = await checked.storedVersions(routes.router)
     return { rows: [[`system ${system}`, own, stored.length > 0 ? `stored: ${stored.join(', ')}` : 'not stored yet']], problems: [] }
   } catch (error) {
     return { rows: [[`system ${system}`, own, 'unusable']], problems: [`${error.message}.`] }

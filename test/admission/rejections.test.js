@@ -39,7 +39,7 @@ async function openCached (t, url, port) {
       const connection = await openConnection(proxy.url, { name: 'outbox', deadlineMs: 5000, signal })
       return { connection, isLeft: () => false, end: () => connection.close() }
     },
-    connectionOf: () => routes.route(0).connection,
+    connectionOf: () => routes.route('').connection,
     keyOf,
     partitionOf: () => 0,
     partitions: 1,

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { admissionKey } from '../../src/admission/index.js'
 import { consumeBatches, createDeadLetters, createOutboxReader } from '../../src/consumers/index.js'
-import { createRoutes } from '../../src/store/index.js'
+import { openerOf } from '../../src/store/index.js'
 import { createPriceStore } from '../../src/systems/prices/store/index.js'
 import { CREDENTIALS, startDynamodb } from '../dynamodb.js'
 import { scopedEngines } from '../scope.js'
@@ -60,9 +60,8 @@ function createSystem () {
      * @param {import('../../src/consumers/index.js').BatchEffect['write']} [write]
      */
     async run (t, token, write = store.write) {
-      const outbox = createRoutes({ primaryUrl: url, name: `outbox${token}`, deadlineMs: 1000 })
-      await outbox.opened
-      const reader = createOutboxReader({ connection: () => outbox.route(0).connection, keyOf: () => key, log: silentLog })
+      const outbox = openerOf(url, { name: `outbox${token}`, deadlineMs: 1000 })
+      const reader = createOutboxReader({ ...outbox, keyOf: () => key, log: silentLog })
       const stop = new AbortController()
       const done = consumeBatches({
         effect: { name: 'history', write },
@@ -78,7 +77,6 @@ function createSystem () {
         stop.abort()
         await done.catch(() => {})
         await reader.close()
-        await outbox.close()
       }
       t.teardown(end)
       return { done, end }

@@ -3,7 +3,7 @@ import t from 'tap'
 import { admissionKey } from '../../src/admission/index.js'
 import { consume, createDeadLetters, createOutboxReader, createOwnership } from '../../src/consumers/index.js'
 import { migrate, openDatabase } from '../../src/sql/index.js'
-import { createRoutes } from '../../src/store/index.js'
+import { createRoutes, openerOf } from '../../src/store/index.js'
 import { sharedDatabase } from '../database.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
@@ -51,10 +51,10 @@ for (const engine of await scopedEngines()) {
     /** A process of consumers. @param {string} id */
     async function join (id) {
       const routes = createRoutes({ primaryUrl: url, name: id, deadlineMs: DEADLINE_MS })
-      const outbox = createRoutes({ primaryUrl: url, name: `${id}:outbox`, deadlineMs: DEADLINE_MS })
-      await Promise.all([routes.opened, outbox.opened])
-      const reader = createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, log: silentLog })
-      const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
+      const outbox = openerOf(url, { name: `${id}:outbox`, deadlineMs: DEADLINE_MS })
+      await routes.opened
+      const reader = createOutboxReader({ ...outbox, keyOf, log: silentLog })
+      const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
       const ownership = createOwnership({
         id,
         partitions: 1,
@@ -77,7 +77,7 @@ for (const engine of await scopedEngines()) {
       return async () => {
         await ownership.close()
         await reader.close()
-        await Promise.all([routes.close(), outbox.close()])
+        await routes.close()
       }
     }
 
@@ -165,12 +165,10 @@ for (const engine of await scopedEngines()) {
     })
 
     await t.test('an owner with an older token commits nothing', async (t) => {
-      const outbox = createRoutes({ primaryUrl: url, name: 'late:outbox', deadlineMs: DEADLINE_MS })
-      await outbox.opened
-      const reader = createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, log: silentLog })
+      const outbox = openerOf(url, { name: 'late:outbox', deadlineMs: DEADLINE_MS })
+      const reader = createOutboxReader({ ...outbox, keyOf, log: silentLog })
       t.teardown(async () => {
         await reader.close()
-        await outbox.close()
       })
       const token = Number(await connection.runScript('lease', [keyOf(0)('owner')], ['late', 0, 1, 0]))
       const { signal } = new AbortController()

@@ -44,7 +44,7 @@ for (const engine of engines) {
       const ownership = createOwnership({
         id,
         partitions: PARTITIONS,
-        connectionOf: (partition) => routes.route(partition).connection,
+        connectionOf: (partition) => routes.route(keyOf(partition)('')).connection,
         keyOf,
         log: silentLog,
         leaseMs: 1500,

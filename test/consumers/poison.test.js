@@ -2,7 +2,7 @@
 import t from 'tap'
 import { admissionKey } from '../../src/admission/index.js'
 import { consumeBatches, createDeadLetters, createOutboxReader, lagOf } from '../../src/consumers/index.js'
-import { createRoutes } from '../../src/store/index.js'
+import { openerOf } from '../../src/store/index.js'
 import { connectFor, eventually, silentLog } from '../servers.js'
 import { sharedDeployment } from '../shared.js'
 
@@ -32,9 +32,8 @@ function createSystem (t) {
     async own (run) {
       await connection.send('HSET', key('owner'), 'until', 0)
       const token = Number(await connection.runScript('lease', [key('owner')], [`p${Math.random()}`, 0, 1, 0]))
-      const outbox = createRoutes({ primaryUrl: url, name: `outbox${token}`, deadlineMs: DEADLINE_MS })
-      await outbox.opened
-      const reader = createOutboxReader({ connection: () => outbox.route(0).connection, keyOf: () => key, log: silentLog })
+      const outbox = openerOf(url, { name: `outbox${token}`, deadlineMs: DEADLINE_MS })
+      const reader = createOutboxReader({ ...outbox, keyOf: () => key, log: silentLog })
       const stop = new AbortController()
       const done = run({
         owned: { partition: 0, token, signal: stop.signal },
@@ -47,7 +46,6 @@ function createSystem (t) {
       done.catch(() => {})
       const end = async () => {
         await reader.close()
-        await outbox.close()
       }
       t.teardown(end)
       return {

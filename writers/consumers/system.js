@@ -13,7 +13,7 @@ import {
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
-import { createRoutes } from '../../src/store/index.js'
+import { createRoutes, openerOf } from '../../src/store/index.js'
 import { durabilityOf, hasReplicas } from '../confirms.js'
 import { eachSecond } from '../each-second.js'
 import { followTriggers } from './triggers.js'
@@ -42,7 +42,7 @@ export async function openSystem (definition, settings, parts) {
   const kafka = kafkaBrokers?.length > 0 ? await createKafkaEffect({ brokers: kafkaBrokers, system, partitions }) : null
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
-  const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
+  const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
   const admission = openAdmission(definition, settings, { route: routes.route, database, metrics })
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
   const { deadLetter, noteFailure } = createNotes({ definition, letters, metrics, log })
@@ -66,13 +66,12 @@ export async function openSystem (definition, settings, parts) {
    * @param {string} name @param {(place: Place) => Promise<void>} run @param {number} [pauseMs]
    */
   function openEffect (name, run, pauseMs) {
-    const outbox = createRoutes({ primaryUrl, name: `${id}:${system}:outbox:${name}`, deadlineMs })
-    const reader = createOutboxReader({ connection: () => outbox.route(0).connection, keyOf, pauseMs, log })
-    return { name, run, reader, close: () => reader.close().then(outbox.close) }
+    const opener = openerOf(primaryUrl, { name: `${id}:${system}:outbox:${name}`, deadlineMs })
+    return { name, run, reader: createOutboxReader({ ...opener, keyOf, pauseMs, log }) }
   }
 
   async function openHandlers () {
-    routes.route(0)
+    routes.route(keyOf(0)(''))
     await admission.agreed()
     const of = { admission, connectionOf, metrics: ownMetrics, counters: metrics, owned: () => ownership.owned }
     return definition.consumers({ ...parts, ...of, settings, deadLetter, openConfirm })
@@ -99,7 +98,7 @@ export async function openSystem (definition, settings, parts) {
     const place = { owned, connection, key, metrics: { ...metrics, failed }, deadLetter: deadLetter.bind(null, partition) }
     for (const { run, reader } of effects) running.push(run({ ...place, reader }))
     if (handlers.onPrimary) {
-      running.push(onEachPrimary(owned, { idOf: () => routes.route(partition).replicationId, run: handlers.onPrimary, log }))
+      running.push(onEachPrimary(owned, { idOf: () => routes.route(key('')).replicationId, run: handlers.onPrimary, log }))
     }
     await Promise.all(running)
   }
@@ -121,7 +120,7 @@ export async function openSystem (definition, settings, parts) {
 
     async close () {
       await ownership.close()
-      await Promise.all([...effects.map((effect) => effect.close()), waking?.close(), handlers.close?.(), closeOwn()])
+      await Promise.all([...effects.map(({ reader }) => reader.close()), waking?.close(), handlers.close?.(), closeOwn()])
       await Promise.all([routes.close(), kafka?.close()])
     }
   }

@@ -1,6 +1,6 @@
 /** Follows the outboxes for entries that make a task due: the task runner of that partition looks at once. */
 import { followOutboxes } from '../../src/admission/index.js'
-import { createRoutes } from '../../src/store/index.js'
+import { openerOf } from '../../src/store/index.js'
 
 /**
  * @param {{ primaryUrl: string, name: string, deadlineMs: number, keyOf: (partition: number) => (part: string) => string,
@@ -9,13 +9,8 @@ import { createRoutes } from '../../src/store/index.js'
  *   that are owned at the moment
  */
 export function followTriggers ({ primaryUrl, name, deadlineMs, keyOf, partitions, triggers, wakers, log }) {
-  const own = createRoutes({ primaryUrl, name, deadlineMs })
-  const follower = followOutboxes({
-    async open () {
-      // the first attempt may have failed, and a later one not
-      await own.opened.catch(() => {})
-      return { connection: own.route(0).connection, isLeft: () => false, end () {} }
-    },
+  return followOutboxes({
+    ...openerOf(primaryUrl, { name, deadlineMs }),
     keyOf,
     partitions,
     isFollowed: (partition) => wakers.has(partition),
@@ -23,10 +18,4 @@ export function followTriggers ({ primaryUrl, name, deadlineMs, keyOf, partition
     onReset: (partition) => wakers.get(partition)?.(),
     log
   })
-  return {
-    async close () {
-      await follower.close()
-      await own.close()
-    }
-  }
 }

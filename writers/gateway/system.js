@@ -4,13 +4,13 @@
  */
 import { admissionKey, createAdmission, createRejections, openConfirms, systemKey } from '../../src/admission/index.js'
 import { partitionOf } from '../../src/item/index.js'
-import { createRoutes } from '../../src/store/index.js'
+import { openerOf } from '../../src/store/index.js'
 import { eachSecond } from '../each-second.js'
 
 /**
  * @typedef {import('../../src/systems/inside.js').System} System
  * @typedef {object} Parts
- * @property {ReturnType<typeof createRoutes>} routes to the primary, for commands
+ * @property {import('../../src/store/index.js').Routes} routes to the primaries, for commands
  * @property {string} primaryUrl @property {string} name of connections
  * @property {() => string} durability
  * @property {import('../../src/admission/index.js').KeepSecret} [keepSecret]
@@ -35,7 +35,7 @@ export function openSystem (settings, definition, parts) {
     return opened.admission
   }
   async function look () {
-    if (!opened && !await routes.route(0).connection.send('EXISTS', key)) return
+    if (!opened && !await routes.router.send('EXISTS', key)) return
     const { refresh } = open()
     if (keepsSecret) await refresh()
   }
@@ -65,21 +65,14 @@ function openAdmission (settings, { name: system, isUncached, keepsUnread: isRea
   const { routes, primaryUrl, name, durability, keepSecret, onEntry, hasEntries, metrics, log } = parts
   const { keyPrefix, deadlineMs, requestMs, keepMs, maxOutbox, systemPartitions: partitions, ackWithinMs } = settings
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
-  const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
+  const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
   const confirms = openConfirms({
     primaryUrl, name: `${name}:${system}:confirm`, keyOf, durability: durability(), deadlineMs, waitMs: ackWithinMs
   })
   const isCached = !isUncached && settings.rejectionCache !== 'no'
-  const outbox = isCached || hasEntries() ? createRoutes({ primaryUrl, name: `${name}:${system}:outbox`, deadlineMs }) : null
-  const rejections = outbox === null
-    ? undefined
-    : createRejections({
-      async open () {
-        // the first attempt may have failed, and a later one not
-        await outbox.opened.catch(() => {})
-        const { connection } = outbox.route(0)
-        return { connection, isLeft: () => false, end () {} }
-      },
+  const rejections = isCached || hasEntries()
+    ? createRejections({
+      ...openerOf(primaryUrl, { name: `${name}:${system}:outbox`, deadlineMs }),
       connectionOf,
       keyOf,
       partitionOf: (key) => partitionOf(Buffer.from(key), partitions),
@@ -89,6 +82,7 @@ function openAdmission (settings, { name: system, isUncached, keepsUnread: isRea
       log,
       metrics
     })
+    : undefined
   const admission = createAdmission({
     route: routes.route,
     keyPrefix,
@@ -108,7 +102,7 @@ function openAdmission (settings, { name: system, isUncached, keepsUnread: isRea
   return {
     admission,
     async close () {
-      await Promise.all([outbox?.close(), rejections?.close(), confirms?.close()])
+      await Promise.all([rejections?.close(), confirms?.close()])
     }
   }
 }

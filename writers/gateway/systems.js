@@ -4,7 +4,7 @@
  * @typedef {Awaited<ReturnType<typeof openSystems>>} Systems
  */
 import { createDeadLetters } from '../../src/consumers/index.js'
-import { expectDurability, systemKey } from '../../src/admission/index.js'
+import { admissionKey, expectDurability, systemKey } from '../../src/admission/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { durabilityOf, hasReplicas } from '../confirms.js'
@@ -16,7 +16,7 @@ import { openSystem } from './system.js'
  * @param {{ primaryUrl: string, registry: import('prom-client').Registry, log: import('pino').Logger, signal: AbortSignal }} parts
  */
 export function openSystems (settings, definitions, { primaryUrl, registry, log, signal }) {
-  const { keyPrefix, deadlineMs, durability } = settings
+  const { keyPrefix, deadlineMs, durability, systemPartitions } = settings
   const name = `freshet-gateway-${process.pid}`
   const routes = createRoutes({ primaryUrl, name: `${name}:commands`, deadlineMs })
   const metricsOf = createAdmissionMetrics(registry)
@@ -51,8 +51,10 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
       admission: opened.commands,
       settings,
       counters,
-      connection: () => routes.route(0).connection,
-      primaryId: () => routes.route(0).replicationId,
+      router: routes.router,
+      primaryUrl,
+      primaryIds: () => Array.from({ length: systemPartitions }, (_, partition) =>
+        routes.route(admissionKey(keyPrefix, system, partition)('')).replicationId).join(),
       systemKey: systemKey(keyPrefix, system),
       watchDatabase: watch,
       signal,
@@ -69,7 +71,7 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
   async function lettersOf (opened, { isLetterNeeded }) {
     const { agreed, keyOf, partitions } = opened.open()
     await agreed()
-    const connectionOf = (/** @type {number} */ partition) => routes.route(partition).connection
+    const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
     return createDeadLetters({ connectionOf, keyOf, partitions, isNeeded: isLetterNeeded })
   }
 
@@ -88,9 +90,9 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
     async check () {
       const isOpen = await routes.opened.then(() => true, () => false)
       if (!isOpen) return
-      const { connection } = routes.route(0)
-      await expectDurability(connection, durability)
-      hasReplica = await hasReplicas(connection)
+      const { connections } = routes
+      await Promise.all(connections.map((connection) => expectDurability(connection, durability)))
+      hasReplica = (await Promise.all(connections.map(hasReplicas))).every(Boolean)
       log.info(Object.fromEntries(definitions.map((one) => [one.name, durabilityOf(one, durability, hasReplica)])), 'durability')
     },
 

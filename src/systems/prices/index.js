@@ -50,12 +50,12 @@ export default {
     consumers: createPriceMetrics
   },
 
-  gateway ({ admission, settings, primaryId, signal, log }) {
+  gateway ({ admission, settings, primaryIds, signal, log }) {
     const prices = createPrices({ ...admission, tiers: timesOf(settings.tiers) })
     const assets = settings.assets === null ? [] : readAssets(settings.assets)
     const stop = new AbortController()
     const keeping = assets.length > 0 &&
-      keepAssets(assets, { prices, primaryId, log, signal: AbortSignal.any([signal, stop.signal]) })
+      keepAssets(assets, { prices, primaryIds, log, signal: AbortSignal.any([signal, stop.signal]) })
     return {
       commands: prices,
       async close () {

@@ -40,7 +40,7 @@ export default {
   migrations: new URL('./migrations/', import.meta.url),
   reader: createSaleQueries,
 
-  gateway ({ admission, settings, connection, systemKey, watchDatabase }) {
+  gateway ({ admission, settings, router, systemKey, watchDatabase }) {
     const { databaseUrl, durability, saleTokenKey: file, saleTokenAlgorithm: algorithm, ackWithinMs } = settings
     const health = durability === 'db' ? watchDatabase() : null
     const settlement = health && createSettlement({
@@ -48,7 +48,7 @@ export default {
       statusOf: async (sale, claim) => String(await admission.memberOf(sale, `claim ${claim}`)).split(' ')[0],
       deadlineMs: ackWithinMs
     })
-    const tokens = createTokens({ connection, key: `${systemKey}:token-key`, file, algorithm })
+    const tokens = createTokens({ router, key: `${systemKey}:token-key`, file, algorithm })
     const isRecorded = databaseUrl !== null || durability === 'db'
     return { commands: createSales({ ...admission, tokens, settlement, isRecorded }), onEntry: settlement?.note }
   },

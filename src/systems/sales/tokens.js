@@ -17,14 +17,14 @@ export const ALGORITHMS = Object.freeze(['HS256', 'EdDSA'])
 /** @typedef {ReturnType<typeof createTokens>} Tokens */
 
 /**
- * @param {{ connection: () => import('../../store/index.js').Connection, key: string, file: string | null, algorithm: string }} options
+ * @param {{ router: Pick<import('../../store/index.js').Router, 'send'>, key: string, file: string | null, algorithm: string }} options
  *   `key`: where the private key is stored; `file`: it is read from there instead; `algorithm` of a generated one
  */
-export function createTokens ({ connection, key, file, algorithm }) {
+export function createTokens ({ router, key, file, algorithm }) {
   /** @type {ReturnType<typeof load> | null} */
   let loading = null
   async function load () {
-    const jwk = file === null ? await agreeOnKey(connection(), key, algorithm) : await keyIn(file)
+    const jwk = file === null ? await agreeOnKey(router, key, algorithm) : await keyIn(file)
     const { d, ...shared } = jwk
     const { importJWK, jwtVerify, SignJWT } = await loadJose()
     const [sign, verify] = await Promise.all([jwk, jwk.kty === 'oct' ? jwk : shared].map((one) => importJWK(one, jwk.alg)))
@@ -62,16 +62,16 @@ export function createTokens ({ connection, key, file, algorithm }) {
 
 /**
  * The first process decides.
- * @param {import('../../store/index.js').Connection} connection @param {string} key @param {string} algorithm @returns {Promise<Jwk>}
+ * @param {Pick<import('../../store/index.js').Router, 'send'>} router @param {string} key @param {string} algorithm @returns {Promise<Jwk>}
  */
-async function agreeOnKey (connection, key, algorithm) {
-  const stored = await connection.send('GET', key)
+async function agreeOnKey (router, key, algorithm) {
+  const stored = await router.send('GET', key)
   if (stored !== null) return JSON.parse(String(stored))
   const { exportJWK, generateKeyPair, generateSecret } = await loadJose()
   const pair = algorithm === 'HS256' ? null : await generateKeyPair(algorithm, { crv: 'Ed25519', extractable: true })
   const jwk = await exportJWK(pair ? pair.privateKey : await generateSecret(algorithm, { extractable: true }))
-  await connection.send('SET', key, JSON.stringify({ ...jwk, alg: algorithm }), 'NX')
-  return JSON.parse(String(await connection.send('GET', key)))
+  await router.send('SET', key, JSON.stringify({ ...jwk, alg: algorithm }), 'NX')
+  return JSON.parse(String(await router.send('GET', key)))
 }
 
 /** @param {string} file @returns {Promise<Jwk>} */

@@ -36,10 +36,13 @@ export async function startAuctionGateway (t, options) {
   return { ...gateway, ...commandsAt(gateway.send) }
 }
 
-/** @param {import('tap').Test} t @param {{ primary: { url: string }, keyPrefix?: string, readerFlags?: string[] }} options */
-export async function startAuctions (t, { primary, keyPrefix = 'fr:', readerFlags = [] }) {
+/**
+ * @param {import('tap').Test} t
+ * @param {{ primary: { url: string }, keyPrefix?: string, readerFlags?: string[], partitions?: number }} options
+ */
+export async function startAuctions (t, { primary, keyPrefix = 'fr:', readerFlags = [], partitions = 2 }) {
   const place = { redisUrl: primary.url, keyPrefix }
-  const flags = ['--system-partitions', '2']
+  const flags = ['--system-partitions', String(partitions)]
   const [gateway, reader] = await Promise.all([
     startAuctionGateway(t, { ...place, flags }),
     startReader(t, { ...place, flags: readerFlags }),

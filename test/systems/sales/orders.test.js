@@ -182,7 +182,7 @@ async function openWriter (t, { redisUrl, keyPrefix, id }) {
     route: routes.route, keyPrefix, system: 'late', partitions: 1, requestMs: 60_000, keepMs: 60_000, deadlineMs: 5000, metrics
   })
   const key = admissionKey(keyPrefix, 'late', 0)
-  const { connection } = routes.route(0)
+  const { connection } = routes.route('')
   const stateOf = async () => fieldsOf((await connection.send('HGETALL', key(`state:${id}`))).map(String))
   let requests = 0
   const order = (/** @type {string[]} */ ...args) =>
