@@ -1,14 +1,17 @@
 -- Appends versions of items and keeps the newest of each id, deletions included. Of equal versions the later append wins.
 -- Atomic, because another writer may store a newer version between the comparison and the write.
--- KEYS [1] ids: sorted set, [2] deletions: string, exists while an id may have a tombstone, [3..n+2] item keys, of the same slot
--- ARGV [1] n: integer, 1 to 996, [2] expiry in ms: integer, 0 = none, [3] expiry of tombstones in ms: integer, [4] whether the user may run MSETEX and MSET: 1 or 0, [5] whether the batch has deletions: 1 or 0, [6..n+5] records (8 bytes of order, lowest bit: a deletion, then the value), then PX and the expiry if there is one, then score and id n times
+-- KEYS [1] ids: sorted set, [2] deletions: string, exists while an id may have a tombstone, [3..n+2] item keys, of the same slot, in a cluster only
+-- ARGV [1] n: integer, 1 to 996, [2] expiry in ms: integer, 0 = none, [3] expiry of tombstones in ms: integer, [4] whether the user may run MSETEX and MSET: 1 or 0, [5] whether the batch has deletions: 1 or 0, [6..2n+5] item key and record (8 bytes of order, lowest bit: a deletion, then the value) n times, in a cluster records only, then PX and the expiry if there is one, then score and id n times
 -- RETURNS array of integers: versions dropped because a newer one was there, bytes of their values
 -- COST O(n log N); in Lua O(n) only when some version is not newer, an id is new while there are tombstones, or the server lacks MSETEX
 -- MODE writes
 local ids, deletions, n, ttl, tombstone, msetex, deletes = KEYS[1], KEYS[2], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1', ARGV[5] == '1'
-local first = ttl > 0 and n + 8 or n + 6
+local step = #KEYS > 2 and 1 or 2
+local first = step * n + (ttl > 0 and 8 or 6)
 local px = ttl > 0 and {'PX', ttl} or {}
-local function set (i) redis.call('SET', KEYS[2 + i], ARGV[5 + i], unpack(px)) end
+local function key (i) return step == 1 and KEYS[2 + i] or ARGV[4 + 2 * i] end
+local function record (i) return ARGV[5 + step * i] end
+local function set (i) local name = key(i) redis.call('SET', name, record(i), unpack(px)) end
 local function order (head)
   if #head < 8 then return -1 end
   local a, b, c, d, e, f, g, h = string.byte(head, 1, 8)
@@ -19,11 +22,10 @@ local changed = redis.call('ZADD', ids, 'GT', 'CH', unpack(ARGV, first))
 if ttl > 0 then redis.call('PEXPIRE', ids, ttl) end
 if changed == n and not deletes and (redis.call('ZCARD', ids) == size or redis.call('PTTL', deletions) == -2) then
   -- each version is newer than what was there, and none is older than a tombstone
-  if msetex then
-    local flat = {}
-    for i = 1, n do flat[2 * i - 1], flat[2 * i] = KEYS[2 + i], ARGV[5 + i] end
-    flat[2 * n + 1], flat[2 * n + 2] = px[1], px[2]
-    if ttl > 0 then redis.call('MSETEX', n, unpack(flat)) else redis.call('MSET', unpack(flat)) end
+  if msetex and ttl > 0 and step == 2 then
+    redis.call('MSETEX', n, unpack(ARGV, 6, first - 1))
+  elseif msetex and step == 2 then
+    redis.call('MSET', unpack(ARGV, 6, first - 1))
   else
     for i = 1, n do set(i) end
   end
@@ -38,21 +40,21 @@ end
 local stored, hasTombstones = redis.call('ZMSCORE', ids, unpack(members)), redis.call('PTTL', deletions) ~= -2
 local before, late, bytes, deleted = {}, 0, 0, false
 for i = 1, n do
-  local member, score, last = members[i], scores[i], newest[members[i]]
+  local name, member, score, last = key(i), members[i], scores[i], newest[members[i]]
   if not before[member] then
     before[member] = tonumber(stored[i])
     if before[member] == scores[last] then
       -- added or replaced by ZADD above; what was there stands in the key
-      before[member] = (hasTombstones or last > i) and order(redis.call('GETRANGE', KEYS[2 + i], 0, 7)) or -1
+      before[member] = (hasTombstones or last > i) and order(redis.call('GETRANGE', name, 0, 7)) or -1
       if before[member] > scores[last] then redis.call('ZREM', ids, member) end
     end
   end
   if score < before[member] then
-    late, bytes = late + 1, bytes + #ARGV[5 + i] - 8
+    late, bytes = late + 1, bytes + #record(i) - 8
   else
     before[member] = score
-    if i == last and string.byte(ARGV[5 + i], 8) % 2 == 1 then
-      redis.call('SET', KEYS[2 + i], ARGV[5 + i], 'PX', tombstone)
+    if i == last and string.byte(record(i), 8) % 2 == 1 then
+      redis.call('SET', name, record(i), 'PX', tombstone)
       redis.call('ZREM', ids, member)
       deleted = true
     elseif i == last then

@@ -8,8 +8,8 @@
  *     PEXPIRE ids ttl                             if the feed has an age limit
  *     EXEC
  *
- * with `late: overwrite`. With `late: newest` one EVALSHA of lua/append-newest.lua gets the same: the item keys as its keys, then records,
- * scores and ids.
+ * with `late: overwrite`. With `late: newest` one EVALSHA of lua/append-newest.lua gets the same arguments of MSETEX and ZADD; in a
+ * cluster the item keys are its keys, and records follow.
  * A late batch, or one with deletions, carries a mark in the transaction (late-marks.js).
  * Items are encoded when they are added: keys and records into one buffer, scores and ids into another, joined when the batch
  * is sent.
@@ -45,13 +45,13 @@ const NO_VALUE = Buffer.alloc(0)
  * @typedef {object} Encoding of a batch
  * @property {(part: string) => string} key
  * @property {number} ttlMs
- * @property {{ msetex: boolean, sha: (script: string) => string }} dialect
+ * @property {{ msetex: boolean, isCluster?: boolean, sha: (script: string) => string }} dialect
  * @property {Buffer} prefix of item keys
  * @property {boolean} separateSets
  * @property {number} tombstoneMs
  * @property {Buffer} expiry arguments
  * @property {number} count
- * @property {Buffer} records with `late: newest`
+ * @property {Buffer} records with `late: newest` in a cluster
  * @property {Buffer[]} deleted ids whose last operation is a deletion
  * @property {ReturnType<import('./late-marks.js').LateMark['around']>} around
  *
@@ -60,7 +60,8 @@ const NO_VALUE = Buffer.alloc(0)
 
 /**
  * @param {{ key: (part: string) => string, ttlMs: number, late: 'newest' | 'overwrite',
- *   dialect: { msetex: boolean, sha: (script: string) => string }, clock?: () => number }} options `ttlMs` 0 = keys do not expire
+ *   dialect: { msetex: boolean, isCluster?: boolean, sha: (script: string) => string }, clock?: () => number }} options `ttlMs` 0 = keys do
+ *   not expire
  * @returns {import('./index.js').Batch}
  */
 export function createIdsBatch (options) {
@@ -72,8 +73,8 @@ export function createIdsBatch (options) {
   const separateSets = late === 'overwrite' && !dialect.msetex
   const setHead = ttlMs > 0 ? SET_EXPIRING : SET
   const items = new Wire(64 * 1024)
-  // between the item keys, or behind all of them
-  const records = late === 'newest' ? new Wire(64 * 1024) : items
+  // between the item keys, or in a cluster behind all of them
+  const records = late === 'newest' && dialect.isCluster ? new Wire(64 * 1024) : items
   const members = new Wire(16 * 1024)
   const writeScore = createScoreText()
   /** @type {Set<string>} ids whose last operation is a deletion, as latin1 */
@@ -126,7 +127,8 @@ export function createIdsBatch (options) {
       const deleted = [...removed].map((name) => Buffer.from(name, 'latin1'))
       const around = mark.around(deleted)
       const encode = late === 'newest' ? encodeScript : encodeTransaction
-      const of = { ...options, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, records: records.written() }
+      const named = records === items ? NO_VALUE : records.written()
+      const of = { ...options, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, records: named }
       const { head, between, tail, replies } = encode(of)
       return { bytes: join(items, { head: Buffer.concat(head), rest: [...between, members.written(), ...tail] }), replies }
     },
@@ -167,11 +169,12 @@ function encodeTransaction ({ key, ttlMs, prefix, separateSets, tombstoneMs, exp
 /** @param {Encoding} of @returns {Parts} */
 function encodeScript ({ key, ttlMs, dialect, tombstoneMs, expiry, count, records, deleted, around }) {
   const words = (ttlMs > 0 ? 12 : 10) + 4 * count
-  const script = command(words, 'EVALSHA', dialect.sha('append-newest'), 2 + count, key('ids'), key('deletions'))
-  const facts = [count, ttlMs, tombstoneMs, dialect.msetex ? 1 : 0, deleted.length > 0 ? 1 : 0].map(argument).join('')
+  const script = command(words, 'EVALSHA', dialect.sha('append-newest'), dialect.isCluster ? 2 + count : 2, key('ids'), key('deletions'))
+  // all keys come first, and a cluster must know all of them; elsewhere MSETEX takes each beside its record
+  const facts = Buffer.from([count, ttlMs, tombstoneMs, dialect.msetex ? 1 : 0, deleted.length > 0 ? 1 : 0].map(argument).join(''))
   return {
-    head: around ? [around.before, script] : [script],
-    between: [Buffer.from(facts), records, expiry],
+    head: [...(around ? [around.before] : []), script, ...(dialect.isCluster ? [] : [facts])],
+    between: [...(dialect.isCluster ? [facts, records] : []), expiry],
     tail: around ? [around.after] : [],
     replies: 1 + (around ? around.replies : 0)
   }

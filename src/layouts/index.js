@@ -54,7 +54,7 @@
  * @property {() => Guarantees} describe
  * @property {import('./log.js').Log} [log] of log layouts: how entries are read
  * @property {(options: { key: Key, ttlMs: number, late: 'newest' | 'overwrite',
- *   dialect: { msetex: boolean, sha: (script: string) => string }, clock?: () => number, maxItems?: number,
+ *   dialect: { msetex: boolean, isCluster?: boolean, sha: (script: string) => string }, clock?: () => number, maxItems?: number,
  *   origin?: import('./log-origin.js').Origin, compress?: 'none' | 'brotli' }) => Batch} createBatch `ttlMs`: 0 = keys do not
  *   expire; `late`: for layouts that keep one version; `clock`: ms since 1970, for layouts that store the time of the append;
  *   `maxItems` and `origin`: for log layouts; `compress`: for layouts whose entries are batches

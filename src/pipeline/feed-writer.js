@@ -69,7 +69,7 @@ export async function openFeedWriter (options) {
       maxItems: retention.maxItems,
       origin,
       compress: options.compress,
-      dialect: { msetex: stripes.msetex, sha: (script) => readScript(script).sha }
+      dialect: { msetex: stripes.msetex, isCluster: stripes.isCluster, sha: (script) => readScript(script).sha }
     }),
     retention: definition,
     ...pipelineSettings(settled),

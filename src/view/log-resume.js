@@ -87,8 +87,13 @@ async function learnOrigins (connection, log, name, before, { origins, share }) 
  */
 export async function readBehind (connection, { feed, parts, log, count, definition, nowMs }) {
   const from = parts.map(({ name, entryId, versions }) => ({ name, after: versions > 0 ? previousEntryId(entryId) : entryId }))
-  const found = await entriesAfter(connection, from, { count })
+  const answers = await Promise.allSettled(from.map((one) => entriesAfter(connection, [one], { count })))
+  const failures = answers.flatMap((one) => one.status === 'rejected' ? [one.reason] : [])
+  // a partition whose servers are away does not stop the others
+  if (failures.length === parts.length || failures.some(({ retryable }) => !retryable)) throw failures[0]
+  const found = answers.map((one) => one.status === 'fulfilled' ? one.value[0] : [])
   const isSure = await Promise.all(parts.map(async (part, i) => {
+    if (answers[i].status === 'rejected') return false
     const { entryId, versions } = part
     if (versions > 0) {
       if (found[i].length > 0 && found[i][0].entryId !== entryId) throw expired(feed, `entry ${entryId} was trimmed`)

@@ -81,7 +81,12 @@ for (const engine of await scopedEngines()) {
       const own = await connectFor(t, node.url)
       await own.send('FLUSHALL')
       for (const { url } of [node, ...primaries]) await (await connectFor(t, url)).send('CLUSTER', 'DELSLOTS', slot)
-      await t.rejects(open('moving'), { code: 'SERVER_UNREACHABLE', message: `no primary of the cluster has slot ${slot}` })
+      // until the map was read again, the node that had it answers that it has not
+      await eventually(async () => {
+        const { code, message } = /** @type {any} */ (await open('moving').catch((error) => error))
+        t.match(code, /^SERVER_(LOST|UNREACHABLE)$/)
+        return message === `no primary of the cluster has slot ${slot}; assign it to one (CLUSTER ADDSLOTS)`
+      })
     })
   })
 
