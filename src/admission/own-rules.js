@@ -45,7 +45,8 @@ const linesIn = (/** @type {string} */ text) => text.split('\n').length
 
 /**
  * @param {{ keyPrefix: string, system: string, rules: Record<string, OwnRule>,
- *   watch: <T>(calling: Promise<T>, connection: Connection) => Promise<T> }} options `watch` a call, so that a rule that never ends is stopped (stop-script.js)
+ *   watch: <T>(calling: Promise<T>, connection: Connection) => Promise<T> }} options `watch` a call, so that a rule that never
+ *   ends is stopped (stop-script.js)
  */
 export function createOwnRules ({ keyPrefix, system, rules, watch }) {
   const names = Object.keys(rules)

@@ -35,12 +35,12 @@ for (const engine of await scopedEngines()) {
       t.match(await close('n0'), { status: 200, json: { code: 'closed' } })
 
       const slots = [0, 1].map((partition) => slotOf(admissionKey('fr:', 'auctions', partition)('')))
-      let isMoving = true
-      const moving = moveSlots(t, cluster, { slots, to: 2, isAtomic: engine.name === 'valkey' }).finally(() => { isMoving = false })
+      const moved = new AbortController()
+      const moving = moveSlots(t, cluster, { slots, to: 2, isAtomic: engine.name === 'valkey' }).finally(() => moved.abort())
       let amount = 10
       /** @type {any[]} */
       const unexpected = []
-      while (isMoving) {
+      while (!moved.signal.aborted) {
         amount += 2
         const replies = await each((id) => bid(id, `u${amount}`, amount, { key: `${id}-${amount}` }))
         unexpected.push(...replies.slice(1).filter(({ status }) => status !== 201))
@@ -94,10 +94,9 @@ for (const engine of await scopedEngines()) {
       const consumed = new Set()
       await system.consume('receipts', (entries) => { for (const { key } of entries) consumed.add(key) })
       await eventually(() => consumed.size === NAMES.length)
-      for await (const event of system.follow('n3')) {
-        t.match(event, { type: 'held', holder: 'ann' })
-        break
-      }
+      const events = system.follow('n3')
+      t.match(await events.next(), { value: { type: 'held', holder: 'ann' } })
+      await events.return()
     })
   })
 }
