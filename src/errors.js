@@ -62,10 +62,7 @@ export const ERRORS = define('core', {
   KEY_HOLDS_OTHER: { meaning: 'a key of the feed holds a value of another type' },
   SERVER_UNREACHABLE: { retryable: true, meaning: 'no server answered at this address within the deadline' },
   SERVER_REFUSED: { meaning: 'the server refused access: wrong user or password, or missing permission' },
-  CLUSTER_UNSUPPORTED: {
-    exitStatus: 2,
-    meaning: 'the server is part of a Redis or Valkey Cluster, and the command needs a single primary'
-  },
+  CLUSTER_UNSUPPORTED: { exitStatus: 2, meaning: 'the server is a node of a Redis or Valkey Cluster, and the command needs a single one' },
   SENTINEL_UNSUPPORTED: { exitStatus: 2, meaning: 'the address leads to a Sentinel, which stores no data' },
   SERVER_UNTRUSTED: { meaning: 'the certificate of the server, or the client certificate, cannot be used' },
   SERVER_LOST: { retryable: true, meaning: 'the connection closed before the reply; the outcome is unknown' },

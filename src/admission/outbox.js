@@ -77,7 +77,7 @@ export function followOutboxes ({ partitions, ...options }) {
  * @param {Omit<Parameters<typeof followOutboxes>[0], 'partitions'> & { keys: string[], positions: string[], generations: string[],
  *   confirmedMs: number[], split: () => void }} parts by partition: `keys` of outboxes, `positions` of the last entries read,
  *   `generations`, `confirmedMs`; `split` lets each partition have sessions of its own
- * @returns {() => Promise<import('../store/back-off.js').SessionOutcome>}
+ * @returns {() => Promise<import('../store/index.js').SessionOutcome>}
  */
 function createSession (own, signal, parts) {
   const { open, isSpread = () => false, keyOf, keys, sinceMs, onEntry, onReset, isFollowed = () => true, log, split } = parts

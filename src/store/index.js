@@ -19,6 +19,7 @@
  * @typedef {import('./routes.js').Routes} Routes
  * @typedef {import('./scripts.js').Script} Script
  * @typedef {import('./servers.js').Readable} Readable
+ * @typedef {import('./back-off.js').SessionOutcome} SessionOutcome
  */
 export { runSessions } from './back-off.js'
 export { commandName, rowsOf } from './commands.js'
