@@ -85,7 +85,7 @@ wholeTest('when the primary dies, start reports one error and exits with 1', asy
   const { command, pids, servers, get } = await startAll(t, root)
   // a writer that has not begun has nothing to say
   await eventually(async () => (await get('/v1/feeds/latest/count')).json.count > 0)
-  process.kill(await pidOf(servers.primary), 'SIGKILL')
+  process.kill(await pidOf(servers.primaries[0]), 'SIGKILL')
   const { code, stderr, stdout, summary } = await command.ended()
   t.equal(code, 1)
   t.match(stderr, /the primary of the embedded servers \(redis:\S+\) ended by SIGKILL, and its items are lost/)
