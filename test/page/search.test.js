@@ -48,7 +48,7 @@ wholeTest('lookup of an item', needsBrowser, async (t) => {
     await eventually(async () => (await rows()).length >= 2)
     await shows('summary', /./)
     const path = []
-    for (let n = 0; n < 17; n++) {
+    for (let n = 0; n < 18; n++) {
       await page.keyboard.press('Tab')
       const { name, outline } = await page.evaluate(() => {
         const { id, textContent, tagName } = /** @type {any} */ (document.activeElement)
