@@ -48,12 +48,11 @@ for (const engine of await scopedEngines()) {
       t.same(sizes, [0, 0])
     })
 
-    await t.test('what needs one server refuses several addresses', async (t) => {
-      const doctor = await endOfMain(['doctor', '--redis-url', both])
-      const letters = await endOfMain(['dead-letters', 'list', '--redis-url', both])
-      t.equal(doctor.code, 0, 'feeds can use it')
-      t.match(doctor.stdout, /Warnings:\n {2}the server at .* runs as a node of a cluster .*, which only feeds support yet/)
-      t.match(letters.stderr, /runs as a node of a cluster/)
+    await t.test('doctor and dead-letters take several addresses, plan needs one server', async (t) => {
+      const [doctor, letters, plan] = await Promise.all([['doctor'], ['dead-letters', 'list'], ['plan']].map((words) =>
+        endOfMain([...words, '--redis-url', both])))
+      t.same([doctor.code, letters.code], [0, 0], doctor.stderr + letters.stderr)
+      t.match(plan, { code: 2, stderr: /node of a cluster/ })
     })
 
     await t.test('a feed with one partition, as it may come from a server without a cluster, is on one primary', async (t) => {
