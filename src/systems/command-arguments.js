@@ -1,0 +1,33 @@
+/** Checks of what callers of a system pass: they may have no types. */
+import { FreshetError } from '../errors.js'
+
+const KEY = /^[A-Za-z0-9_.:-]{1,64}$/
+const MAX_ARGS_CHARS = 64 * 1024
+const MAX_ID_CHARS = 256
+
+/** @param {string} message */
+const invalid = (message) => new FreshetError('ARGUMENT_INVALID', message)
+
+/** @param {unknown} key */
+export function expectKey (key) {
+  if (typeof key !== 'string' || !KEY.test(key)) throw invalid(`key ${shown(key)}; expected 1-64 of A-Z a-z 0-9 _ . : -`)
+}
+
+/** @param {unknown} given */
+const shown = (given) => typeof given === 'string' ? JSON.stringify(given.slice(0, 100)) : `of type ${typeof given}`
+
+/** @param {any} given @param {Record<string, unknown>} rules @returns {import('../admission/index.js').Command} */
+export function commandOf (given, rules) {
+  const { rule, key, args, requestId = '' } = given ?? {}
+  if (typeof rule !== 'string' || !Object.hasOwn(rules, rule)) {
+    throw invalid(`rule ${shown(rule)}; expected ${Object.keys(rules).join(' | ')}`)
+  }
+  expectKey(key)
+  const isList = Array.isArray(args) && args.every((one) => typeof one === 'string' && one.isWellFormed())
+  if (!isList) throw invalid('args: expected an array of texts; write numbers as texts')
+  if (args.reduce((sum, one) => sum + one.length, 0) > MAX_ARGS_CHARS) throw invalid('args: expected at most 64 Ki characters in all')
+  if (typeof requestId !== 'string' || requestId.length > MAX_ID_CHARS) {
+    throw invalid(`requestId ${shown(requestId)}; expected up to ${MAX_ID_CHARS} characters`)
+  }
+  return { rule, key, scope: '', requestId, args }
+}
