@@ -97,7 +97,8 @@ export function createLink (place, {
   function failed (error) {
     if (error.code !== lastError?.code) onError(error)
     lastError = error
-    first.reject(error)
+    // another address may lead to a node
+    if (error.code !== 'SERVER_UNREACHABLE' || !map?.hasUntried) first.reject(error)
   }
 
   const kept = runSessions(session, { firstWaitMs: FIRST_WAIT_MS, signal: stop.signal, wait: moves.wait })

@@ -60,6 +60,8 @@ function createSlotMap (seeds, onUnused) {
   const map = {
     seeds,
     get isCluster () { return isCluster },
+    /** Whether an address has not been tried yet. */
+    get hasUntried () { return !isCluster && seed > 0 && seed < seeds.length },
     /** URLs of the primaries that have slots. */
     get primaries () { return table.primaries },
     /** Whether a primary has a slot. @param {number} slot */
@@ -111,7 +113,7 @@ function createSlotMap (seeds, onUnused) {
 
     /** An address failed: the next one is tried, or another node may have taken over. @param {string} url */
     failed (url) {
-      if (!isCluster) seed++
+      if (!isCluster && url === seeds[seed % seeds.length]) seed++
       if (away.has(url) || !table.has(url)) return
       map.refreshSoon()
       away.add(url)

@@ -48,6 +48,20 @@ for (const engine of await scopedEngines()) {
       t.same(sizes, [0, 0])
     })
 
+    await t.test('an address that does not answer is no fault while another one does', async (t) => {
+      const second = `redis://127.0.0.1:1,${redisUrl}`
+      const feed = await open('second', { redisUrl: second })
+      feed.append({ id: 'a', value: '1' })
+      await feed.flush()
+      await feed.close()
+      const dropped = await eventually(async () => {
+        const { code, stdout } = await endOfMain(['feed', 'drop', 'second', '--redis-url', second])
+        return code === 0 && JSON.parse(stdout)
+      })
+      t.equal(dropped.feed, 'second')
+      await t.rejects(open('none', { redisUrl: 'redis://127.0.0.1:1,redis://127.0.0.1:2' }), { code: 'SERVER_UNREACHABLE' })
+    })
+
     await t.test('doctor and dead-letters take several addresses, plan needs one server', async (t) => {
       const [doctor, letters, plan] = await Promise.all([['doctor'], ['dead-letters', 'list'], ['plan']].map((words) =>
         endOfMain([...words, '--redis-url', both])))
