@@ -48,6 +48,8 @@ export const main = (from) => runProcess(from, {
  */
 export async function serve (settings, { primaryUrl, replicaUrls }, log, signal, up = tellParent, heard = () => null) {
   const { maxStaleMs, maxUnconfirmedMs, maxStreams, maxStreamsPerToken } = settings
+  // before anything is open: a module that cannot be loaded ends the process
+  const found = await loadSystems(settings.systems)
   const security = await openSecurity(settings, { log })
   // servers may become reachable later; until then /readyz and the log give the reasons
   const options = { ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log }
@@ -57,7 +59,7 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
   const registry = createReaderRegistry(deployment, queries.figures)
   const embedded = startEmbedded(registry, settings.cloudwatchService)
   const isShared = () => security.access === null
-  const systems = openSystems(await loadSystems(settings.systems), {
+  const systems = openSystems(found, {
     deployment, primaryUrl, registry, signal, log, settings, database, isShared
   })
   /** @type {import('fastify').FastifyInstance | null} */

@@ -47,6 +47,8 @@ export const main = (from) => runProcess(from, {
  * @returns {Promise<number>} exit status
  */
 export async function serve (settings, { primaryUrl, replicaUrls }, log, signal, up = tellParent) {
+  // before anything is open: a module that cannot be loaded ends the process
+  const found = await loadSystems(settings.systems)
   const security = await openSecurity(settings, { log })
   const primary = watchPrimary({ ...settings, primaryUrl, replicaUrls, log })
   const metrics = createWriterMetrics({ figures: primary.figures })
@@ -67,7 +69,7 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
     log
   })
   const embedded = startEmbedded(metrics.registry, settings.cloudwatchService)
-  const systems = openSystems(settings, await loadSystems(settings.systems), { primaryUrl, registry: metrics.registry, log, signal })
+  const systems = openSystems(settings, found, { primaryUrl, registry: metrics.registry, log, signal })
   try {
     await primary.opened()
     await systems.check()

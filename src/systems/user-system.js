@@ -123,8 +123,14 @@ function defineErrors (name, errors) {
   define(name, errors)
 }
 
-/** @param {import('./face.js').CommandRoute} row @param {string} where for messages @returns {System['commands'][string]} */
+/**
+ * @param {import('./face.js').CommandRoute} row @param {string} where for messages @returns {System['commands'][string]}
+ * @throws {SettingsInvalid}
+ */
 function commandRow ({ method, path, access, summary, body = {}, command, replies }, where) {
+  if (typeof path !== 'string' || typeof command !== 'function' || Object(replies) !== replies) {
+    throw new SettingsInvalid([`${where}: expected path (a text), command (a function) and replies (an object)`])
+  }
   const statuses = Object.values(replies).filter((reply) => typeof reply === 'number')
   const codes = [...new Set(Object.values(replies).filter((reply) => typeof reply === 'string'))]
   return {

@@ -152,6 +152,9 @@ t.test('modules that cannot be a system are refused, with the reason', async (t)
     'route.js': [`export default { name: 'mine', rules: { a: { lua: ${lua} } },
       commands: { one: { path: '/v1/auctions/:key/bids', summary: 'x', command () {}, replies: {} } } }`,
     /the route POST \/v1\/auctions\/:key\/bids of mine is one of auctions's/],
+    'replies.js': [`export default { name: 'mine', rules: { a: { lua: ${lua} } },
+      commands: { one: { path: '/v1/a/:id', command () {} } } }`,
+    /mine\.commands\.one: expected path \(a text\), command \(a function\) and replies \(an object\)/],
     'error.js': [`export default { name: 'mine', rules: { a: { lua: ${lua} } }, errors: { FEED_UNKNOWN: { status: 404, meaning: 'x' } } }`,
       /errors\.FEED_UNKNOWN: this code is core's/]
   }
