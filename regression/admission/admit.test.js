@@ -138,7 +138,7 @@ function isRejected (t, { certain, before, after, decision: { code, details, isR
 const engines = await scopedEngines()
 for (const engine of engines) {
   const isNewest = engine === newest(engines)
-  const sequences = isNewest ? scoped(nightly(2000, 1000), 150) : nightly(500, 300)
+  const sequences = isNewest ? scoped(nightly(2000, 400), 150) : nightly(500, 100)
   t.test(`${engineName(engine)}: ${sequences} random sequences, seed ${SEED}`, async (t) => {
     const connection = await connectFor(t, (await startServer(t, { engine })).url)
     const replicationId = await replicationIdOf(connection)
@@ -148,7 +148,7 @@ for (const engine of engines) {
     const codes = {}
     const missing = () => CODES.filter((code) => !codes[code])
     // the rarest decisions occur once in hundreds of sequences: there are more until each has occurred
-    const most = isWhole && isNewest ? 4 * sequences : sequences
+    const most = isWhole && isNewest ? 8000 : sequences
     for (let n = 0; n < sequences || (n < most && missing().length > 0); n++) {
       const key = admissionKey('fr:', `s${n}`, 0)
       const { next, upTo } = createCommands(random)

@@ -33,7 +33,7 @@ async function startWriting (t, options) {
     pipeline.append(bytes(id), Date.now(), bytes(String(number)))
   }
   const writing = (async () => {
-    for (; !over.signal.aborted; await pause(5)) for (let n = 0; n < 10; n++) put(`id-${number % IDS}`)
+    for (; !over.signal.aborted; await pause(20)) for (let n = 0; n < 10; n++) put(`id-${number % IDS}`)
     for (let n = 0; n < 5; n++) put(`last-${n}`)
     await pipeline.flush()
   })()

@@ -8,7 +8,7 @@ import { engineName, eventually, testEngines } from '../../../test/servers.js'
 import { claimAlong, isWhole, ownersOf, startAll } from './claiming.js'
 
 /** at night 50 over both engines */
-const KILLS = nightly(25, scoped(5, 1))
+const KILLS = nightly(25, scoped(2, 1))
 
 const database = await sharedDatabase(t, { isMigrated: true })
 const all = await testEngines()
