@@ -5,7 +5,6 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { layoutOf } from '../../src/layouts/index.js'
 import { runReader } from '../../test/commands.js'
 import { startProxy } from '../../test/proxy.js'
 import { metricsOf } from '../../test/push/live-client.js'
@@ -18,7 +17,6 @@ const IDS = 200
 const SOME = ['id-3', 'id-50', 'id-120']
 const DEADLINE_MS = 60_000
 const FROZEN_MS = 3000
-const isLog = (/** @type {string} */ layout) => layoutOf(layout).log !== undefined
 
 /**
  * Clients of a feed that is written on and on.
@@ -84,8 +82,7 @@ for (const engine of (await scopedEngines()).slice(0, 1)) {
         await replicas[1 - first].kill()
         await followedOf([await connectFor(t, replicas[first].url)], followed.feed)
         await followed.goesOn()
-        if (isLog(layout)) await followed.isWell(t)
-        else await followed.isWell(t)
+        await followed.isWell(t)
       })
     }
 

@@ -8,13 +8,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readInfo } from '../store/index.js'
+import { waitUntilCaughtUp } from './catch-up.js'
 import { createRoundWaiters } from './round-waiters.js'
 import { createSetPartition } from './set-partition.js'
 
 const ROUND_MS = 10
-/** how long a node that is behind the view may take to catch up */
-const CATCH_UP_MS = 1000
-const CATCH_UP_LOOK_MS = 20
 
 /** @typedef {import('../store/index.js').Connection} Connection */
 /** @typedef {import('../layouts/index.js').Retention} Retention */
@@ -84,7 +82,8 @@ export function createSetFeed ({ layout, key, store, retention: given, now, onRe
      */
     async follow (connection, { answered }) {
       await checkHistory(connection)
-      await waitUntilCaughtUp(connection, part)
+      // that item may have been removed
+      await waitUntilCaughtUp(() => part.hasNewest(connection))
       for (;;) {
         const begunMs = performance.now()
         const askedMs = now()
@@ -104,16 +103,5 @@ export function createSetFeed ({ layout, key, store, retention: given, now, onRe
       rest.abort()
       await next
     }
-  }
-}
-
-/**
- * Waits, for a while, until a node has the newest item of the partition. That item may have been removed.
- * @param {Connection} connection
- * @param {SetPartition} part
- */
-async function waitUntilCaughtUp (connection, part) {
-  for (const untilMs = performance.now() + CATCH_UP_MS; performance.now() < untilMs; await sleep(CATCH_UP_LOOK_MS)) {
-    if (await part.hasNewest(connection)) return
   }
 }
