@@ -12,7 +12,7 @@ const FEED = 'latest'
 const PATIENT = ['--deadline-ms', '30000']
 const LIVE = '/v1/feeds/{feed}/live'
 /** requests that are made up for a route */
-const EXAMPLES = nightly(50, 10)
+const EXAMPLES = nightly(50, 6)
 /** a route that has answered 200 to none of a run is asked in another one */
 const MOST_RUNS = 3
 
