@@ -81,7 +81,7 @@ t.test('a sample has what was requested and served beside what was written', asy
   await allGone(...pids)
 })
 
-t.test('L14: a server that ends is the outcome of a measurement', async (t) => {
+nightTest('L14: a server that ends is the outcome of a measurement', async (t) => {
   const sample = await measured('ask',
     { duration: 10, onUp: () => setTimeout(() => process.kill(servingPids(/serve-process\.js/)[0], 'SIGKILL'), 2500) })
   t.match(sample, { valid: false, error: { code: 'SERVING_FAILED', message: /the server ask was ended by SIGKILL/ } })
