@@ -16,8 +16,8 @@ const MOST = 12
 /** of connections, how many lose a reply of their greeting in addition; these do not count */
 const GREETINGS = 0.1
 const REPLIES_OF_GREETING = 6
-/** a set and a log: what an engine is sent depends on these two */
-const ON_OTHERS = ['ids', 'segments']
+/** what an engine without MSETEX is sent otherwise */
+const ON_OTHERS = ['ids']
 /** what every batch names, and no greeting */
 const KEYS = 'fr:{latest:'
 

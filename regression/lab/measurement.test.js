@@ -103,7 +103,7 @@ for (const engine of nightly(engines, [newestEngine])) {
   })
 }
 
-t.test('L8: a closed loop sends as fast as possible, and nothing is planned', async (t) => {
+nightTest('L8: a closed loop sends as fast as possible, and nothing is planned', async (t) => {
   const sample = await begin(t, { settings: { rate: 0, warmUp: 1 } }).sample
   t.match(sample, { valid: true, error: null, planned: null, dropped: 0, failed: 0 })
   t.ok(sample.items > 0 && sample.items < sample.itemsAcknowledged)

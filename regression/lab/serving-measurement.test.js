@@ -98,7 +98,7 @@ nightTest('L14: more readers than a server allows connections are the outcome, w
   await allGone(...pids)
 })
 
-t.test('a stopped measurement leaves no process', async (t) => {
+nightTest('a stopped measurement leaves no process', async (t) => {
   const controller = new AbortController()
   await t.rejects(measured('bare', { duration: 10, signal: controller.signal, onUp: () => setTimeout(() => controller.abort(), 1500) }),
     { code: 'LAB_STOPPED' })

@@ -9,7 +9,7 @@ import { runBids } from '../../lab/contention/load.js'
 import { MUTANTS, openMutant } from '../../lab/contention/memory.js'
 import { openTechnique, TECHNIQUES } from '../../lab/contention/techniques.js'
 import { endOfMain } from '../bin/in-process.js'
-import { scopedEngines, wholeTest } from '../scope.js'
+import { nightEngines, wholeTest } from '../scope.js'
 import { engineName, startServer } from '../servers.js'
 
 const LOAD = { users: 20, thinkMs: 2, warmUpSeconds: 0.05, seconds: 0.15 }
@@ -32,7 +32,7 @@ async function bidUntil (bid, isEnough) {
 /** @param {{ name: string, ok: boolean, detail: string }[]} invariants */
 const broken = (invariants) => invariants.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: ${detail}`)
 
-for (const engine of await scopedEngines()) {
+for (const engine of await nightEngines()) {
   t.test(`${engineName(engine)}: every technique decides, and its history holds`, async (t) => {
     const { url } = await startServer(t, { engine })
     for (const technique of REAL) {
@@ -56,7 +56,7 @@ for (const engine of await scopedEngines()) {
 }
 
 wholeTest('the same over HTTP, through a gateway of the lab', async (t) => {
-  const [engine] = await scopedEngines()
+  const [engine] = await nightEngines()
   const { url } = await startServer(t, { engine })
   const open = await openOverHttp('batched+cache', { redisUrl: url, keyPrefix: 'lab-http:' })
   const { accepted, invariants, latencyMsByCode } = await runBids(open, { ...LOAD, seconds: 1, technique: 'batched+cache', driver: 'http' })
