@@ -22,7 +22,7 @@ export const nightly = (night, otherwise) => isNight ? night : otherwise
 /** @returns {Promise<import('../src/embedded/engine.js').Engine[]>} all engines, or the newest */
 export const scopedEngines = async () => enginesOf(isWhole)
 
-/** Where commands and Lua are the same for all. @returns {Promise<import('../src/embedded/engine.js').Engine[]>} the newest; all at night */
+/** For what is the same on all. @returns {Promise<import('../src/embedded/engine.js').Engine[]>} the newest; all at night */
 export const nightEngines = async () => enginesOf(isNight)
 
 /** @param {boolean} isAll */

@@ -1,5 +1,4 @@
 /** Two settings against each other, and what can be done with the files afterwards: check, compare, draw. */
-import t from 'tap'
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { filesIn, labCheckout, lookWithLab, pathsIn, readJson, runLab } from '../../test/lab/lab-checkout.js'
