@@ -63,7 +63,7 @@ export function createNode (role, url, { name, deadlineMs, log, map }) {
   /** @type {Node} */
   const node = {
     role,
-    url,
+    get url () { return link.url },
     link,
     engine: null,
     runId: null,

@@ -9,7 +9,7 @@ t.setTimeout(180_000)
 
 t.test('three primaries with a replica each, which other commands share', async (t) => {
   const root = await makeCheckout(t)
-  const servers = await useServers(t, root, { isCluster: true })
+  const servers = await useServers(t, root, { form: 'cluster' })
   t.equal(servers.primaries.length, 3)
   t.equal(servers.replicas.length, 3)
   t.match(await useServers(t, root, { replicas: 2 }), { primaries: servers.primaries }, 'a command that asks for no cluster uses it')
@@ -35,7 +35,7 @@ t.test('three primaries with a replica each, which other commands share', async 
 t.test('a cluster beside other servers of this checkout is refused, with the way out', async (t) => {
   const root = await makeCheckout(t)
   const servers = await useServers(t, root)
-  await t.rejects(useServers(t, root, { isCluster: true }), {
+  await t.rejects(useServers(t, root, { form: 'cluster' }), {
     code: 'SERVERS_DIFFER', exitStatus: 2, message: /already run as one primary with 1 replicas .* stop the commands that use them/
   })
   const pid = await pidOf(servers.primaryUrl)
