@@ -143,17 +143,14 @@ async function stateFolder (root) {
   return folder
 }
 
-const FORMS = Object.freeze({
-  replicas: 'one primary with replicas', cluster: 'a cluster', sentinels: 'one primary with replicas and Sentinels'
-})
-
 /** @param {Ready} running @param {import('./supervisor.js').Supervision} wanted @returns {string | null} */
 function differs ({ form, engine, primaries, replicas }, wanted) {
   if (wanted.named && wanted.named !== engine.program) {
     return `with ${engine.program} (${engine.name} ${engine.version}), not ${wanted.named}`
   }
   if (form !== 'replicas' && wanted.form === 'replicas') return null
-  if (form !== wanted.form) return `as ${FORMS[form]} (${primaries[0]}), not as ${FORMS[/** @type {'cluster'} */ (wanted.form)]}`
+  const formed = { replicas: `one primary with ${replicas.length} replicas`, cluster: 'a cluster', sentinels: 'a primary with Sentinels' }
+  if (form !== wanted.form) return `as ${formed[form]} (${primaries[0]}), not as ${formed[/** @type {'cluster'} */ (wanted.form)]}`
   if (form === 'replicas' && wanted.replicas !== replicas.length) return `with ${replicas.length} replicas, not ${wanted.replicas}`
   return null
 }

@@ -1,4 +1,4 @@
-/** The embedded cluster: a killed node comes back as a replica of the node that took over. */
+/** The embedded cluster, and servers with Sentinels: a killed node comes back as a replica of the node that took over. */
 import { kill } from 'node:process'
 import t from 'tap'
 import { openFeed } from '../../src/index.js'
@@ -30,6 +30,27 @@ t.test('three primaries with a replica each, which other commands share', async 
   const pids = await Promise.all([...servers.primaries, ...servers.replicas].map(pidOf))
   await servers.release()
   t.ok(pids.length === 6)
+})
+
+t.test('a primary with two replicas, watched by Sentinels', async (t) => {
+  const root = await makeCheckout(t)
+  const servers = await useServers(t, root, { form: 'sentinels', replicas: 2 })
+  t.match(servers.sentinel, /^redis\+sentinel:\/\/(127\.0\.0\.1:\d+,?){3}\/freshet$/)
+  t.equal(servers.primaryUrl, servers.sentinel)
+  const feed = await openFeed('latest', { redisUrl: servers.primaryUrl, log: silentLog, ack: 'replica' })
+  feed.append({ id: 'a', value: 'x' })
+  await feed.flush()
+  const [killed] = servers.primaries
+  kill(await pidOf(killed), 'SIGKILL')
+  feed.append({ id: 'b', value: 'x' })
+  await feed.flush({ deadlineMs: 60_000 })
+  t.equal((await feed.count()).count, 2)
+  await eventually(async () => {
+    const [role, , , state] = await (await connectFor(t, killed)).send('ROLE')
+    return String(role) === 'slave' && String(state) === 'connected'
+  })
+  await feed.close()
+  await servers.release()
 })
 
 t.test('a cluster beside other servers of this checkout is refused, with the way out', async (t) => {
