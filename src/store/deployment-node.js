@@ -32,7 +32,7 @@ export const FOREIGN = 'of another primary'
 export function createNode (role, url, { name, deadlineMs, log, map }) {
   /** @type {import('./connection.js').Refusal['again']} the request that the node refused last */
   let refusedRequest = null
-  const { host } = new URL(url)
+  const host = () => new URL(link.url).host
   // before a cluster is found, each of the given addresses is tried
   const urlNow = () => map && !map.isCluster && role === 'primary' ? map.urlOf('') : url
   const link = createLink(map ? { map, url: urlNow } : url, {
@@ -48,12 +48,12 @@ export function createNode (role, url, { name, deadlineMs, log, map }) {
     },
     onClosed (reason) {
       // that a primary was demoted is already in the log
-      if (node.state !== NOT_PRIMARY) log.warn({ node: host, nodeRole: role, reason }, 'node lost')
+      if (node.state !== NOT_PRIMARY) log.warn({ node: host(), nodeRole: role, reason }, 'node lost')
       node.state = absence(node)
       node.lagMs = null
     },
     onError (error) {
-      log.warn({ node: host, nodeRole: role, code: error.code, reason: error.message }, 'node cannot be used, retrying')
+      log.warn({ node: host(), nodeRole: role, code: error.code, reason: error.message }, 'node cannot be used, retrying')
     },
     onForbidden ({ error, connection, again }) {
       refusedRequest = again
