@@ -69,6 +69,8 @@ const isOk = (result) => Boolean(result?.ok)
 
 register('./lane-hooks.js', import.meta.url)
 t.setTimeout(0) // a file has its own
+// What a file left open, or an exception that it did not catch, would keep the lane for ever. Both have been reported.
+t.on('complete', () => process.exit())
 for (const [index, file] of files.entries()) {
   if (!take(index)) continue
   const started = { at: performance.now(), core: coreSecondsOf(process.pid) }
@@ -78,6 +80,4 @@ for (const [index, file] of files.entries()) {
   writeFileSync(join(folder, String(index)), JSON.stringify(result))
   process.stderr.write(`${hasPassed ? 'ok' : 'NOT OK'} ${seconds.toFixed(1)} s ${file}\n`)
 }
-// What a file left open has been reported, and would keep the lane for ever.
-t.on('complete', () => process.exit())
 t.end()

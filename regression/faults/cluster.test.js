@@ -90,7 +90,7 @@ for (const engine of nightly(engines, engines.slice(0, 1))) {
           await act(t, cluster, run)
           await run.goOn(500)
           t.comment(`longest pause of delivery ${run.longestPauseMs(sinceMs)} ms`)
-          t.match(await run.end(), WHOLE)
+          t.same(await run.end(), WHOLE)
         })
       }
     }

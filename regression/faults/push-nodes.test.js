@@ -10,13 +10,14 @@ import { startProxy } from '../../test/proxy.js'
 import { metricsOf } from '../../test/push/live-client.js'
 import { startResuming } from '../../test/push/resuming-client.js'
 import { openWritten } from '../../test/push/written.js'
-import { connectFor, engineName, eventually, inSync, startDeployment } from '../../test/servers.js'
+import { connectFor, engineName, eventually, inSync, startDeployment, startServer } from '../../test/servers.js'
 import { scopedEngines } from '../../test/scope.js'
 
 const IDS = 200
 const SOME = ['id-3', 'id-50', 'id-120']
 const DEADLINE_MS = 60_000
 const FROZEN_MS = 3000
+const LAG_MS = 500
 
 /**
  * Clients of a feed that is written on and on.
@@ -85,6 +86,27 @@ for (const engine of (await scopedEngines()).slice(0, 1)) {
         await followed.isWell(t)
       })
     }
+
+    await t.test('a replica that lags takes over: nothing goes back, not even versions ahead of the clock', async (t) => {
+      const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
+      const feed = 'lagging'
+      const reader = await runReader(t, { redisUrl: primary.url })
+      const written = await openWritten(t, { redisUrl: primary.url, feed, layout: 'ids', maxItems: 0 })
+      await written.put(['a', '1'])
+      const client = startResuming(t, [reader.url], `/v1/feeds/${feed}/live?limit=10`)
+      await written.reaches([client])
+      const line = await startProxy(t, primary.port, { delayMs: LAG_MS })
+      const lagging = await startServer(t, { engine, replicaOf: line })
+      await inSync(lagging)
+      written.append('a', '2', Date.now() + LAG_MS)
+      await written.flush()
+      await written.reaches([client])
+      await replica.kill()
+      await followedOf([await connectFor(t, lagging.url)], feed)
+      await written.put(['b', '1'])
+      await written.reaches([client])
+      t.same([client.wentBack, client.resets, client.items.get('a').ts], [[], [], written.ledger.get('a')?.ts])
+    })
 
     await t.test('all replicas are killed, and one comes back', async (t) => {
       const { primary, replicas } = await startDeployment(t, { engine })

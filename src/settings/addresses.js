@@ -33,11 +33,28 @@ export const serverUrl = {
 /** between addresses: a password may have a comma */
 const BETWEEN = /,(?=\s*rediss?:\/\/)/i
 
-/** @type {Check} one address, or those of nodes of a cluster, as one text */
+/** @type {Check} Sentinels and the name of the primary that they watch */
+const sentinelUrl = {
+  expects: 'redis+sentinel://[user:password@]host[:26379],host2/NAME[?sentinelUser=&sentinelPassword=]',
+  read (text, known) {
+    const [, scheme, user = '', hosts, name, query = ''] =
+      /^(rediss?)\+sentinel:\/\/(?:(.*)@)?([^/?#@]+)(?:\/([^/?#]*))?(?:\?(.*))?$/is.exec(text) ?? []
+    if (!hosts) throw wrong('its hosts cannot be read')
+    if (!name) throw wrong('it names no primary; expected its name, as the Sentinels have it, behind the hosts: .../NAME')
+    const fields = new URLSearchParams(query)
+    for (const field of ['sentinelUser', 'sentinelPassword']) fields.delete(field)
+    for (const host of hosts.split(',')) serverUrl.read(`${scheme}://${user && `${user}@`}${host}${fields.size > 0 ? `?${fields}` : ''}`, known)
+    return text
+  }
+}
+
+/** @type {Check} one address, or those of nodes of a cluster, or Sentinels, as one text */
 export const nodeUrls = {
-  expects: `${serverUrl.expects}; of a cluster, one or more of its nodes, separated by commas`,
+  expects: `${serverUrl.expects}; nodes of a cluster separated by commas; or ${sentinelUrl.expects}`,
   hint: serverUrl.hint,
-  read: (text, known) => text.split(BETWEEN).map((one) => serverUrl.read(one.trim(), known)).join(',')
+  read: (text, known) => /^\s*rediss?\+sentinel:/i.test(text)
+    ? sentinelUrl.read(text.trim(), known)
+    : text.split(BETWEEN).map((one) => serverUrl.read(one.trim(), known)).join(',')
 }
 
 /** @type {Check} */

@@ -1,8 +1,12 @@
 /** What a view knows of one partition's log: the newest entry that it read, and whether the log still has it. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { BEFORE_FIRST, compareEntryIds, entriesBefore, newestEntryId, nextEntryId } from '../layouts/index.js'
-import { waitUntilCaughtUp } from './catch-up.js'
 import { historyBefore } from './log-history.js'
 import { createOrigins } from './origins.js'
+
+/** how long a node that is behind the view may take to catch up */
+const CATCH_UP_MS = 1000
+const CATCH_UP_LOOK_MS = 20
 
 /** @typedef {import('../layouts/index.js').Log} Log */
 /** @typedef {import('../layouts/index.js').LogEntry} LogEntry */
@@ -67,10 +71,10 @@ export async function hasNewestRead (connection, log, { name, entryId, origin })
 export async function recoverPart (connection, log, part) {
   const { items, tombstones } = part.store.stats()
   const wasEmpty = items + tombstones === 0
-  await waitUntilCaughtUp(async () => {
+  for (const untilMs = performance.now() + CATCH_UP_MS; performance.now() < untilMs; await sleep(CATCH_UP_LOOK_MS)) {
     const newest = await newestEntryId(connection, part.name)
-    return compareEntryIds(newest, /** @type {string} */ (part.entryId)) >= 0 || (newest === BEFORE_FIRST && wasEmpty)
-  })
+    if (compareEntryIds(newest, /** @type {string} */ (part.entryId)) >= 0 || (newest === BEFORE_FIRST && wasEmpty)) break
+  }
   if (await hasNewestRead(connection, log, part)) return false
   part.store.clear()
   part.entryId = null

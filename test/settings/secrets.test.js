@@ -48,6 +48,21 @@ t.test('every password is masked', async (t) => {
   }
 })
 
+t.test('passwords of Sentinels and of their servers are masked', async (t) => {
+  const url = `redis+sentinel://bus:a%2F@${SECRET}@one,two:2/primary?sentinelUser=bus&sentinelPassword=${SECRET}`
+  t.equal(printable(resolve(['--redis-url', url], {}, KNOWN)).redisUrl, 'redis+sentinel://***@one,two:2/primary?***')
+  for (const [wrong, why] of [[`redis+sentinel://bus:${SECRET}@one,two`, /names no primary/],
+    [`redis+sentinel://bus:${SECRET}@one/primary?password=${SECRET}`, /its query has the field password/]]) {
+    try {
+      resolve(['--redis-url', String(wrong)], {}, KNOWN)
+      t.fail(`${wrong} was taken`)
+    } catch (error) {
+      t.match(error.message, why)
+      t.notOk(error.message.includes(SECRET))
+    }
+  }
+})
+
 t.test('unset values and addresses without a password are shown as they are', async (t) => {
   t.match(printable(resolve(['--redis-url', 'redis://host:1'], {}, KNOWN)),
     { redisUrl: 'redis://host:1', replicaUrl: null })
