@@ -5,15 +5,13 @@
  */
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { withoutSettings } from '../../lab/child.js'
 import { servingInvariants } from '../../lab/serving/figures.js'
 import { createFollowing } from '../../lab/serving/following.js'
 import { startProcess } from '../../lab/serving/process.js'
 import { EVERY_MS, IDS, LIES, RATE, VALUE_BYTES, startStreams } from '../../test/lab/mutants/streams.js'
+import { env } from './serving-commands.js'
 
 const CLIENTS = fileURLToPath(new URL('../../lab/serving/follow-process.js', import.meta.url))
-// NODE_OPTIONS is the test runner's
-const env = { ...withoutSettings(process.env), NODE_OPTIONS: '' }
 const WORKLOAD = { ids: IDS, writers: 1, valueBytes: VALUE_BYTES, isWhole: true }
 const USAGE = { atMs: 0, cpuSeconds: 0, loopBusyMs: 0, memoryBytes: 1 }
 const PUSH = {

@@ -4,14 +4,12 @@
  */
 import t from 'tap'
 import { fileURLToPath } from 'node:url'
-import { withoutSettings } from '../../lab/child.js'
 import { servingFigures, servingInvariants } from '../../lab/serving/figures.js'
 import { startProcess } from '../../lab/serving/process.js'
 import { IDS, RATE, VALUE_BYTES, startLiar } from '../../test/lab/mutants/servers.js'
+import { env } from './serving-commands.js'
 
 const CLIENT = fileURLToPath(new URL('../../lab/serving/client-process.js', import.meta.url))
-// NODE_OPTIONS is the test runner's
-const env = { ...withoutSettings(process.env), NODE_OPTIONS: '' }
 const WORKLOAD = { ids: IDS, writers: 1, valueBytes: VALUE_BYTES, isWhole: true }
 const USAGE = { atMs: 0, cpuSeconds: 0, loopBusyMs: 0, memoryBytes: 0 }
 
