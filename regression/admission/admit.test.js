@@ -4,24 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import t from 'tap'
 import { createOracle } from '../../lab/rules/oracle.js'
-import { admit as admitPrepared, admissionKey, decisionOf, fieldsOf, prepare } from '../../src/admission/index.js'
+import { admissionKey, fieldsOf } from '../../src/admission/index.js'
 import { CERTAIN } from '../../src/admission/rules/index.js'
 import { foldLatest } from '../../src/admission/rules/latest.js'
 import { foldStep } from '../../src/admission/rules/step.js'
+import { admit } from '../../test/admission/admit.js'
 import { newest } from '../../src/embedded/engine.js'
 import { isWhole, nightly, scoped, scopedEngines } from '../../test/scope.js'
 import { connectFor, engineName, startServer } from '../../test/servers.js'
 import { createCommands, KEYS } from './random-commands.js'
-
-/**
- * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key
- * @param {{ replicationId: string, requestMs: number, keepMs: number }} options
- * @param {import('../../src/admission/index.js').Command[]} commands
- */
-async function admit (connection, key, options, commands) {
-  const { replies, ...rest } = await admitPrepared(connection, key, options, commands.map(prepare))
-  return { ...rest, decisions: replies.map((reply) => decisionOf(String(reply))) }
-}
 
 const SEED = Number(process.env.FRESHET_TEST_SEED ?? randomInt(2 ** 31))
 const REQUEST_MS = 600_000
