@@ -11,6 +11,7 @@ import { env } from './serving-commands.js'
 
 const CLIENT = fileURLToPath(new URL('../../lab/serving/client-process.js', import.meta.url))
 const WORKLOAD = { ids: IDS, writers: 1, valueBytes: VALUE_BYTES, isWhole: true }
+const LONGEST_S = 10
 const USAGE = { atMs: 0, cpuSeconds: 0, loopBusyMs: 0, memoryBytes: 0 }
 
 /** @param {import('tap').Test} t */
@@ -22,10 +23,11 @@ async function startClient (t) {
 }
 
 /**
+ * For longer and longer until something was answered, as on a busy machine nothing may be in a short time.
  * @param {import('tap').Test} t @param {'pages' | 'freshness'} asks @param {string} name of the server
  * @returns {Promise<{ figures: import('../../lab/serving/figures.js').ServingFigures, broken: string[], detail: string }>}
  */
-async function asked (t, asks, name) {
+async function asked (t, asks, name, seconds = 1.5) {
   const [{ url }, client] = await Promise.all([startLiar(t, name), startClient(t)])
   const limit = asks === 'pages' ? 20 : 1
   client.send({
@@ -33,13 +35,14 @@ async function asked (t, asks, name) {
     urls: [`${url}?limit=${limit}`],
     connections: 1,
     everyMs: asks === 'pages' ? 20 : 2,
-    seconds: 1.5,
+    seconds,
     right: { items: limit, bytes: null, workload: WORKLOAD },
     freshness: asks === 'freshness' ? { ratePerSecond: RATE } : null,
     currentWithinMs: asks === 'pages' ? 1000 : null
   })
   const figures = servingFigures({ by: 'reader', asks, processes: 1, connections: 1, everyMs: 1 }, await client.receive('requested'),
     [USAGE], [{ ...USAGE, atMs: 1 }])
+  if (figures.answers.looked === 0 && seconds < LONGEST_S) return asked(t, asks, name, 2 * seconds)
   return {
     figures, broken: servingInvariants(figures).filter(({ ok }) => !ok).map(({ name }) => name), detail: String(figures.answers.detail)
   }
@@ -54,7 +57,7 @@ t.test('L15: a page that lacks something, and one of a server that stands still,
   t.ok(Number(healthy.figures.answers.newest?.[0]) > 5000)
   t.same([short.broken, stuck.broken], [[RIGHT], [RIGHT]])
   t.match(short.detail, /^19 items; expected 20/)
-  t.match(stuck.detail, /the newest item was \d{4} ms old when the request was sent; expected at most 1000 ms/)
+  t.match(stuck.detail, /the newest item was \d+ ms old when the request was sent; expected at most 1000 ms/)
 })
 
 // a machine that stands still for half a second may leave something unseen
