@@ -75,7 +75,7 @@ wholeTest('an unusable server is reported clearly and soon', { buffered: true },
     ['the user may not ask', primary.url.replace('//', '//mute:password-of-mute@'), /NOPERM|permission/, ['feed']],
     ['it is a replica', replica.url, /is a replica; give the address of its primary/, ['feed', 'reader']]
   ]
-  /** @type {[main: (process: { argv: string[], env: {} }) => Promise<number>, name: string, flags: string[]][]} */
+  /** @type {[main: typeof runFeed, name: string, flags: string[]][]} */
   const commands = [[runWriter, 'writer', ['--items', '10']], [runReader, 'reader', ['--port', '0']], [runFeed, 'feed', ['list']]]
   await Promise.all(cases.map(async ([what, url, sentence, usable = []]) => {
     for (const [main, name, flags] of commands.filter(([, name]) => !usable.includes(name))) {
