@@ -1,6 +1,7 @@
 /** What nodes of a cluster say about slots: CLUSTER SLOTS, and the epoch of CLUSTER INFO. */
 import { FreshetError } from '../errors.js'
 import { SLOTS } from './slots.js'
+import { urlAt } from './tls.js'
 
 /**
  * @param {import('./connection.js').Connection} connection to any node
@@ -27,14 +28,6 @@ export async function readSlots (connection, like) {
     shards.set(primary, replicas)
   }
   return { ids, owners, shards, epoch: Number(/cluster_current_epoch:(\d+)/.exec(String(info))?.[1] ?? 0) }
-}
-
-/** @param {string} like @param {string} host @param {string} port */
-export function urlAt (like, host, port) {
-  const url = new URL(like)
-  url.hostname = host.includes(':') ? `[${host}]` : host
-  url.port = port
-  return url.href
 }
 
 /** @param {string} url */
