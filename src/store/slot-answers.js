@@ -8,7 +8,9 @@ import { urlAt } from './tls.js'
  * @param {string} like an address with the credentials and TLS files of all nodes
  */
 export async function readSlots (connection, like) {
-  const [rows, info] = await Promise.all([connection.send('CLUSTER', 'SLOTS'), connection.send('CLUSTER', 'INFO')])
+  // one after the other: a refusal may end the connection
+  const rows = await connection.send('CLUSTER', 'SLOTS')
+  const info = await connection.send('CLUSTER', 'INFO')
   if (rows.length === 0) {
     throw new FreshetError('SERVER_UNREACHABLE', `the node at ${connection.address} knows no primary with slots; form the cluster first`)
   }
