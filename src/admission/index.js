@@ -35,4 +35,4 @@ export { entryOf, eventsOf, fieldsOf, followOutboxes, isAtOrAfter } from './outb
 export { createRejections } from './rejections.js'
 export { decisionOfRequest } from './request.js'
 export { createStopper, REPLY_MS } from './stop-script.js'
-export { createAgreement, readSystem } from './system.js'
+export { createAgreement, expectPartitions, readSystem } from './system.js'

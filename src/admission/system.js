@@ -97,6 +97,14 @@ async function agreeOnSystem (router, { keyPrefix, system, partitions }, ownOf) 
     await router.send('SET', systemKey(keyPrefix, system), JSON.stringify(own), 'NX')
     stored = /** @type {System} */ (await read())
   }
+  return expectPartitions(stored, { system, partitions })
+}
+
+/**
+ * @param {System} stored @param {{ system: string, partitions: number }} wanted @returns {System} the same
+ * @throws {FreshetError} SYSTEM_DIFFERS
+ */
+export function expectPartitions (stored, { system, partitions }) {
   if (stored.partitions === partitions) return stored
   throw new FreshetError('SYSTEM_DIFFERS',
     `${system} has ${stored.partitions} partitions on this server, not ${partitions}; use --system-partitions ${stored.partitions}`)

@@ -30,6 +30,7 @@ export function checkTogether (given) {
     ...feedFaults(given),
     ...exchangeFaults(given),
     ...loadFaults(given),
+    ...(values.cluster && values.redisUrl ? [fault(given, 'cluster', 'without --redis-url, whose servers are there already')] : []),
     ...chooseTable(given),
     ...(known.command === 'experiment' ? experimentFaults(given) : []),
     ...TOGETHER.flatMap((names) => partFaults(given, names)),
