@@ -81,8 +81,7 @@ export function followOutboxes ({ partitions, ...options }) {
 function createSession (own, signal, parts) {
   const { open, isSpread = () => false, agreed = async () => {}, keyOf, sinceMs, isFollowed = () => true } = parts
   const { positions, generations, confirmedMs, onEntry, onReset, log, split } = parts
-  /** of the last read @type {number[]} */
-  let followed = []
+  let followed = /** @type {number[]} */ ([])
   const outboxOf = (/** @type {number} */ partition) => keyOf(partition)('outbox')
 
   /** @param {Connection} connection */
@@ -148,10 +147,7 @@ function createSession (own, signal, parts) {
       while (!own.some(isFollowed) && !signal.aborted) await sleep(BLOCK_MS)
       await agreed()
       opened = await open(signal, outboxOf(own[0]))
-      if (own.length > 1 && isSpread()) {
-        split()
-        return 'used'
-      }
+      if (own.length > 1 && isSpread()) return split() ?? 'used'
       await begin(opened.connection)
       let checkedMs = performance.now()
       while (!signal.aborted && !opened.isLeft()) {
@@ -167,8 +163,8 @@ function createSession (own, signal, parts) {
       if (!signal.aborted) log.warn({ code: error.code, reason: error.message }, 'following outboxes was interrupted')
       return error.retryable ? 'unused' : 'refused'
     } finally {
-      for (const partition of own) confirmedMs[partition] = -Infinity
-      // what is kept would stay as it is for as long as no session can be opened
+      own.forEach((partition) => { confirmedMs[partition] = -Infinity })
+      // what is kept would stay as it is until a session opens
       if (opened) own.forEach(onReset)
       opened?.end(null)
     }
