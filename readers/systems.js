@@ -4,7 +4,7 @@
  *
  * @typedef {ReturnType<typeof openSystems>} Systems
  */
-import { admissionKey, createAdmission, createKeyView, readSystem, systemKey } from '../src/admission/index.js'
+import { createAdmission, createKeyView, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
 import { FreshetError } from '../src/errors.js'
 import { partitionOf as partitionOfId } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
@@ -55,8 +55,9 @@ export function openSystems (definitions, {
   /** @param {System} definition @param {any} metrics @param {import('../src/push/index.js').Push} push @returns {Promise<Opened>} */
   async function open (definition, metrics, push) {
     const { name: system, unknown, memory, reader } = definition
-    const { partitions, secret } = await storedOf(definition)
-    const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
+    const stored = await storedOf(definition)
+    const { partitions, secret } = stored
+    const keyOf = partitionKeys(keyPrefix, system, stored)
     const place = {
       connectionOf: (/** @type {number} */ partition, /** @type {boolean} */ isPrimary) => nodeOf(keyOf(partition)(''), isPrimary),
       keyOf,

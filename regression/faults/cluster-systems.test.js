@@ -37,7 +37,7 @@ const CASES = {
     await untilOwner(other, replicas[0])
   },
   async 'slots move key by key' (t, cluster) {
-    const slots = Array.from({ length: PARTITIONS }, (_, partition) => slotOf(admissionKey('fr:', 'auctions', partition)('')))
+    const slots = Array.from({ length: PARTITIONS }, (_, partition) => slotOf(admissionKey('fr:', 'auctions', partition, PARTITIONS)('')))
     for (const [p, slot] of slots.entries()) await moveSlots(t, cluster, { slots: [slot], to: p % 3, isAtomic: false })
   }
 }

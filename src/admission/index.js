@@ -14,6 +14,7 @@
  * @typedef {import('./own-rules.js').OwnRules} OwnRules
  * @typedef {import('./rules/index.js').Fields} Fields
  * @typedef {import('./rules/index.js').Ruleset} Ruleset
+ * @typedef {import('./system.js').Agreement} Agreement
  * @typedef {import('./system.js').KeepSecret} KeepSecret
  * @typedef {import('./system.js').System} System
  */
@@ -25,7 +26,7 @@ export { openConfirms } from './confirms.js'
 export { createConfirm, expectDurability } from './durability.js'
 export { createKeyView } from './key-view.js'
 export { idWith } from './ids.js'
-export { admissionKey, systemKey } from './keys.js'
+export { admissionKey, partitionKeys, systemKey } from './keys.js'
 export { maskWith } from './mask.js'
 export { createOwnRules } from './own-rules.js'
 export { memoryOf } from './own-memory.js'
@@ -34,4 +35,4 @@ export { entryOf, eventsOf, fieldsOf, followOutboxes, isAtOrAfter } from './outb
 export { createRejections } from './rejections.js'
 export { decisionOfRequest } from './request.js'
 export { createStopper, REPLY_MS } from './stop-script.js'
-export { readSystem } from './system.js'
+export { createAgreement, expectPartitions, readSystem } from './system.js'

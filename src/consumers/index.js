@@ -17,7 +17,7 @@
 export { consume } from './consume.js'
 export { consumeBatches } from './consume-batches.js'
 export { createDeadLetters } from './dead-letters.js'
-export { createKafkaEffect, topicOf } from './kafka.js'
+export { createKafkaEffect, expectKafka, topicOf } from './kafka.js'
 export { lagOf } from './lag.js'
 export { createOutboxReader } from './outbox-reader.js'
 export { followPartition } from './partition.js'

@@ -13,8 +13,9 @@
  */
 
 const FULL_WAIT_MS = 100
-/** while a slot moves, or its cluster is not whole */
+/** while a slot moves, or its cluster is not whole; doubles from try to try */
 const LATER_WAIT_MS = 20
+const LONGEST_LATER_MS = 160
 /** a window with so many unanswered batches is busy: another partial batch would only wait */
 const BUSY_BATCHES = 4
 
@@ -35,6 +36,8 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
   /** @type {NodeJS.Timeout | null} */
   let pause = null
   let full = false
+  /** the last wait for a slot; 0 = none */
+  let laterMs = 0
   let isClosed = false
   let lostInRow = 0
 
@@ -42,8 +45,8 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
 
   function sendAll () {
     while (connection !== null && isFree()) {
-      // probe a full server with the head alone
-      const end = full ? Math.min(1, queue.length) : queue.length
+      // probe with the head alone
+      const end = full || laterMs > 0 ? Math.min(1, queue.length) : queue.length
       if (queue.sent >= end) return
       const { attempt } = queue
       const group = queue.take(grouped ? end : queue.sent + 1, onSent)
@@ -56,6 +59,7 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
   /** @param {import('./acks.js').Answer[]} answers */
   function acknowledge (answers) {
     full = false
+    laterMs = 0
     lostInRow = 0
     for (const answer of answers) onAcknowledged(queue.shift(), answer)
     if (grouped) setImmediate(sendAll)
@@ -72,7 +76,8 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
       onFull()
       pause = setTimeout(resume, FULL_WAIT_MS)
     } else if (error.outcome === 'later') {
-      pause = setTimeout(resume, LATER_WAIT_MS)
+      laterMs = Math.min(Math.max(2 * laterMs, LATER_WAIT_MS), LONGEST_LATER_MS)
+      pause = setTimeout(resume, laterMs)
     } else {
       connection = null
       onRefused(error)

@@ -32,6 +32,9 @@ export function checkTogether (given) {
     ...feedFaults(given),
     ...exchangeFaults(given),
     ...loadFaults(given),
+    ...['cluster', 'sentinel'].filter((name) => values[name] && values.redisUrl)
+      .map((name) => fault(given, name, 'without --redis-url, whose servers are there already')),
+    ...(values.cluster && values.sentinel ? [fault(given, 'sentinel', 'without --cluster: a cluster needs no Sentinels')] : []),
     ...chooseTable(given),
     ...(known.command === 'experiment' ? experimentFaults(given) : []),
     ...TOGETHER.flatMap((names) => partFaults(given, names)),

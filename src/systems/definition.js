@@ -70,7 +70,7 @@
  * @property {import('../metrics/index.js').AdmissionMetrics} counters of its commands
  * @property {import('../store/index.js').Router} router to the primaries
  * @property {string} primaryUrl as --redis-url
- * @property {() => string} primaryIds replication ids of the primaries of its partitions; throws while one is away
+ * @property {() => Promise<string>} primaryIds replication ids of the primaries of its partitions; throws while one is away
  * @property {string} systemKey
  * @property {() => { isUp: () => boolean }} watchDatabase
  * @property {AbortSignal} signal the process stops

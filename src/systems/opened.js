@@ -33,7 +33,7 @@ const UNCOUNTED = Object.freeze({
 
 /**
  * Counts commands and what became of them.
- * @param {Pick<ReturnType<typeof connect>, 'submit'>} admission
+ * @param {Pick<Awaited<ReturnType<typeof connect>>, 'submit'>} admission
  * @param {{ account: import('./face.js').SystemAccount, metrics: Metrics }} counters
  */
 function createDeciding ({ submit }, { account, metrics }) {
@@ -84,14 +84,10 @@ export async function open (definition, settings, counted = {}) {
   // a listener of each follower
   setMaxListeners(0, closing.signal)
   const metrics = { ...UNCOUNTED, ...counted }
-  const connected = connect(definition, settings, name, { account, metrics })
-  const { place, close, agree, expectPrimary } = connected
+  const connected = await connect(definition, settings, name, { account, metrics })
+  const { place, close, expectPrimary } = connected
   const { keyOf, partitionOf, connectionOf } = place
   const deciding = createDeciding(connected, { account, metrics })
-  await agree().catch(async (error) => {
-    await close()
-    throw error
-  })
   const consumers = createConsumers({ ...place, id: `${name}-${randomUUID()}`, account, metrics, submit: deciding.decide })
   const following = createFollowing({ ...place, closing: closing.signal })
 

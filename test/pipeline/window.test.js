@@ -103,6 +103,25 @@ t.test('a full server is tried again a little later, from the head on', async (t
   t.same(seen(), ['acknowledged a', 'again b', 'sent c', 'acknowledged b', 'acknowledged c'])
 })
 
+t.test('while a slot moves, the head alone is tried again, later and later', async (t) => {
+  const { window, open, push, answer, fail, seen } = build()
+  open()
+  push('a')
+  seen()
+  const waits = []
+  for (let i = 0; i < 3; i++) {
+    const failedMs = performance.now()
+    await fail('later')
+    if (i === 0) push('b')
+    while (window.unanswered === 0) await pause(1)
+    waits.push(performance.now() - failedMs)
+    t.same(seen(), ['again a'])
+  }
+  t.ok(waits[0] >= 19 && waits[1] >= 39 && waits[2] >= 79, waits.join(' '))
+  await answer()
+  t.same(seen(), ['acknowledged a', 'sent b'])
+})
+
 t.test('a permanent refusal stops the sending', async (t) => {
   const { window, open, push, fail, seen } = build()
   open()
@@ -138,7 +157,8 @@ t.test('nor when a connection opens later, or more is pushed', async (t) => {
   t.equal(wire.length, 0)
 })
 
-const anyStory = fc.array(fc.constantFrom('push', 'push', 'answer', 'answer', 'over', 'full', 'open', 'lose', 'wait'), { maxLength: 60 })
+const anyStory = fc.array(fc.constantFrom('push', 'push', 'answer', 'answer', 'over', 'full', 'later', 'open', 'lose', 'wait'),
+  { maxLength: 60 })
 
 t.test('through any story each batch is acknowledged once, in order, and sent before that', (t) =>
   holds(t, fc.asyncProperty(anyStory, async (story) => {
@@ -149,6 +169,7 @@ t.test('through any story each batch is acknowledged once, in order, and sent be
       answer,
       over: () => fail('over'),
       full: () => fail('full'),
+      later: () => fail('later'),
       open: () => { wire.length = 0; open() },
       lose: () => { wire.length = 0; window.detach() },
       wait: turn

@@ -34,7 +34,7 @@ for (const engine of await scopedEngines()) {
       for (const id of NAMES) t.match(await auction(id, '?minSeq=1'), { id, currentBid: '10.00' }, id)
       t.match(await close('n0'), { status: 200, json: { code: 'closed' } })
 
-      const slots = [0, 1].map((partition) => slotOf(admissionKey('fr:', 'auctions', partition)('')))
+      const slots = [0, 1].map((partition) => slotOf(admissionKey('fr:', 'auctions', partition, PARTITIONS)('')))
       const over = new AbortController()
       const moving = moveSlots(t, cluster, { slots, to: 2, isAtomic: engine.name === 'valkey' }).finally(() => over.abort())
       let amount = 10

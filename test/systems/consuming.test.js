@@ -15,7 +15,7 @@ const LOG = ruleOf("return 'logged', {}, { events = { { type = 'logged', text = 
 
 /** @param {{ keyPrefix: string }} where */
 function lettersOf ({ keyPrefix }) {
-  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, 'seats', partition)
+  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, 'seats', partition, 2)
   return createDeadLetters({ connectionOf: () => connection, keyOf, partitions: 2 })
 }
 
@@ -132,7 +132,7 @@ t.test('a handler that outlasts its lease and ignores the signal does not run tw
   await eventually(() => running === 1)
   for (const partition of [0, 1]) {
     // another process takes the lease
-    const owner = admissionKey(where.keyPrefix, 'seats', partition)('owner:receipts')
+    const owner = admissionKey(where.keyPrefix, 'seats', partition, 2)('owner:receipts')
     await connection.send('HSET', owner, 'id', 'other', 'token', 7, 'until', 0)
   }
   await eventually(() => first?.aborted)

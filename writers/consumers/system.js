@@ -6,7 +6,7 @@
  *                     -> another primary? -> what was lost is restored
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { admissionKey, createAdmission, openConfirms } from '../../src/admission/index.js'
+import { createAdmission, openConfirms } from '../../src/admission/index.js'
 import {
   consume, consumeBatches, createDeadLetters, createKafkaEffect, createOutboxReader, createOwnership, lagOf
 } from '../../src/consumers/index.js'
@@ -38,12 +38,12 @@ const LOG_EVERY = 10
 export async function openSystem (definition, settings, parts) {
   const { id, primaryUrl, database, migrated, leaseMs, metrics, ownMetrics, log, signal, onWait } = parts
   const { name: system } = definition
-  const { keyPrefix, deadlineMs, systemPartitions: partitions, kafkaBrokers } = settings
+  const { deadlineMs, systemPartitions: partitions, kafkaBrokers } = settings
   const kafka = kafkaBrokers?.length > 0 ? await createKafkaEffect({ brokers: kafkaBrokers, system, partitions }) : null
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
-  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
-  const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
   const admission = openAdmission(definition, settings, { route: routes.route, database, metrics })
+  const { keyOf } = admission
+  const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
   const { deadLetter, noteFailure } = createNotes({ definition, letters, metrics, log })
   await routes.opened.catch(() => {})
@@ -71,7 +71,6 @@ export async function openSystem (definition, settings, parts) {
   }
 
   async function openHandlers () {
-    routes.route(keyOf(0)(''))
     await admission.agreed()
     const of = { admission, connectionOf, metrics: ownMetrics, counters: metrics, owned: () => ownership.owned }
     return definition.consumers({ ...parts, ...of, settings, deadLetter, openConfirm })

@@ -51,7 +51,7 @@ t.test('each version has one row, rows come evenly, and 100 assets are read at o
   const connection = await connectFor(t, primary.url)
   /** @param {string} asset @returns {Promise<number[]>} times of its prices */
   async function stored (asset) {
-    const key = admissionKey('fr:', 'prices', partitionOf(Buffer.from(asset), 2))(`events:${asset}`)
+    const key = admissionKey('fr:', 'prices', partitionOf(Buffer.from(asset), 2), 2)(`events:${asset}`)
     const events = (await connection.send('XRANGE', key, '-', '+')).map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String)))
     return events.filter((/** @type {any} */ { type }) => type === 'price').map((/** @type {any} */ { at }) => Number(at))
       .filter((/** @type {number} */ at) => at <= to)

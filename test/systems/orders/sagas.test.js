@@ -15,7 +15,7 @@ import { PARTITIONS, runPayments, startOrders } from './ordering.js'
 const COUNT = Number(PARTITIONS[1])
 const CONFIRMED = "SELECT 1 FROM order_view WHERE aggregate = $1 AND status = 'confirmed'"
 /** @param {string} keyPrefix @param {string} key */
-const placeOf = (keyPrefix, key) => admissionKey(keyPrefix, 'orders', partitionOf(Buffer.from(key), COUNT))
+const placeOf = (keyPrefix, key) => admissionKey(keyPrefix, 'orders', partitionOf(Buffer.from(key), COUNT), COUNT)
 
 t.test('orders when something fails', async (t) => {
   const whole = t
@@ -188,10 +188,8 @@ t.test('orders when something fails', async (t) => {
     const { orderId } = await order(ann, lamp)
     await eventually(async () => (await database.query(CONFIRMED, [`o:${orderId}`])).length === 1)
     const connection = await connectFor(t, primary.url)
-    for (let partition = 0; partition < COUNT; partition++) {
-      await connection.send('DEL', `${keyPrefix}{@orders:${partition}}:state:o:${orderId}`,
-        `${keyPrefix}{@orders:${partition}}:events:o:${orderId}`)
-    }
+    const key = placeOf(keyPrefix, `o:${orderId}`)
+    t.equal(await connection.send('DEL', key(`state:o:${orderId}`), key(`events:o:${orderId}`)), 2)
     const other = await startReader(t, { redisUrl, keyPrefix, flags: ['--database-url', database.url] })
     t.match((await eventually(async () => {
       const answer = await other.get(`/v1/orders/${orderId}`)
