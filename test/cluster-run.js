@@ -21,8 +21,9 @@ export async function startRun (t, {
 }) {
   const name = `run-${++runs}-${layout}`
   const common = { redisUrl, log, deadlineMs: 1000 }
-  const feed = await openFeed(name, { ...common, layout, partitions, ack, windowMs, inFlightBytes })
-  const reader = await openReader(common)
+  // a busy machine may not answer within the deadline
+  const feed = await eventually(() => openFeed(name, { ...common, layout, partitions, ack, windowMs, inFlightBytes }))
+  const reader = await eventually(() => openReader(common))
   t.teardown(() => Promise.all([feed.close({ drainMs: 0 }).catch(() => {}), reader.close()]))
   const isLog = layoutOf(layout).log !== undefined
   const idOf = (/** @type {number} */ n) => `id-${isLog ? n % IDS : n}`
