@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { clusterArgs, formCluster } from '../src/embedded/form-cluster.js'
 import { openConnection } from '../src/store/connection.js'
+import { slotOf } from '../src/store/slots.js'
 import { startProxy } from './proxy.js'
 import { connectFor, eventually, freePort, startServer } from './servers.js'
 
@@ -75,6 +76,12 @@ async function look ({ url }) {
 /** Whether a node is a primary with slots, as another one sees it. @param {any} admin @param {Node} node */
 export const ownsSlots = async (admin, { port }) =>
   (await admin.send('CLUSTER', 'SLOTS')).some((/** @type {any[]} */ [, , [, owner]]) => owner === port)
+
+/** Slots of all keys that match a pattern. @param {import('tap').Test} t @param {Cluster} cluster @param {string} pattern */
+export async function slotsOf (t, { primaries }, pattern) {
+  const keys = await Promise.all(primaries.map(async ({ url }) => (await connectFor(t, url)).send('KEYS', pattern)))
+  return [...new Set(keys.flat().map(slotOf))].sort((a, b) => a - b)
+}
 
 /**
  * Ends a primary, and starts it again when its replica has taken over.

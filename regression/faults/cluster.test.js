@@ -5,12 +5,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { openReader } from '../../src/index.js'
-import { failOver, healed, moveSlots, ownsSlots, replacePrimary, startCluster, startNode } from '../../test/cluster.js'
+import { failOver, healed, moveSlots, ownsSlots, replacePrimary, slotsOf, startCluster, startNode } from '../../test/cluster.js'
 import { startRun, WHOLE } from '../../test/cluster-run.js'
 import { startProxy } from '../../test/proxy.js'
 import { connectFor, engineName, eventually, freePort, silentLog } from '../../test/servers.js'
 import { nightly, scopedEngines } from '../../test/scope.js'
-import { slotOf, spreadTag } from '../../src/store/slots.js'
 
 t.setTimeout(nightly(7_200_000, 900_000))
 const FROZEN_MS = 10_000
@@ -21,9 +20,8 @@ const SHARDS = [0, 1, 2]
 /** @typedef {Awaited<ReturnType<typeof startRun>>} Run */
 /** @typedef {{ act: (t: import('tap').Test, cluster: Cluster, run: Run) => Promise<unknown>, ack?: string, everyMs?: number }} Case */
 
-/** @param {Run} run @returns {number[]} slots of its partitions */
-const slotsOf = ({ feed: { name, definition: { partitions } } }) =>
-  Array.from({ length: partitions }, (_, p) => slotOf(`{${spreadTag(name, p, partitions)}}`))
+/** Of the partitions and the definition of its feed. @param {import('tap').Test} t @param {Cluster} cluster @param {Run} run */
+const slotsOfRun = (t, cluster, { feed: { name } }) => slotsOf(t, cluster, `fr:{${name}[:}]*`)
 
 /** @type {(signal: NodeJS.Signals) => Case['act']} */
 const replacing = (signal) => async (t, cluster) =>
@@ -73,7 +71,8 @@ const FAILOVERS = {
 
 /** @param {{ isAtomic: boolean }} way @returns {Case['act']} */
 const moving = ({ isAtomic }) => async (t, cluster, run) => {
-  for (const [p, slot] of slotsOf(run).entries()) await moveSlots(t, cluster, { slots: [slot], to: (p + 1) % 3, isAtomic })
+  const slots = await slotsOfRun(t, cluster, run)
+  for (const [n, slot] of slots.entries()) await moveSlots(t, cluster, { slots: [slot], to: (n + 1) % 3, isAtomic })
 }
 
 /** @type {Record<string, Case>} */
@@ -84,7 +83,7 @@ const CLASSIC = {
     async act (t, cluster, run) {
       const node = await startNode(t, cluster)
       const primaries = [...cluster.primaries, node]
-      const slots = slotsOf(run).slice(0, 3)
+      const slots = (await slotsOfRun(t, cluster, run)).slice(0, 3)
       await moveSlots(t, { primaries }, { slots, to: 3, isAtomic: false })
       await run.goOn(500)
       await moveSlots(t, { primaries }, { slots, to: 0, isAtomic: false })
