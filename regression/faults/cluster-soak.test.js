@@ -5,7 +5,6 @@
  *
  *     SOAK_SECONDS=180 TAP_TIMEOUT=0 FRESHET_TEST_SCOPE=night node regression/faults/cluster-soak.test.js
  */
-import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { newest } from '../../src/embedded/engine.js'
@@ -72,22 +71,21 @@ async function disturb (t, started) {
 }
 
 /** Orders one after another, each until it is placed. @param {Awaited<ReturnType<typeof startOrders>>} orders */
-async function startOrdering ({ product, customer, place }) {
+async function startOrdering ({ product, customer, placed }) {
   await eventually(async () => (await product('soaked', { quantity: UNITS })).status < 300)
   const ann = await eventually(customer)
   /** @type {string[]} */
-  const placed = []
+  const ids = []
   const stopping = new AbortController()
   const running = (async () => {
     while (!stopping.signal.aborted) {
-      const key = randomUUID()
-      placed.push(await eventually(async () => (await place(ann, [{ sku: 'soaked', quantity: 1 }], key)).json.orderId))
+      ids.push(await placed(ann, [{ sku: 'soaked', quantity: 1 }]))
       await pause(EVERY_MS)
     }
   })()
   running.catch(() => {})
   return {
-    placed,
+    ids,
     async stop () {
       stopping.abort()
       await running
@@ -105,7 +103,7 @@ nightTest('a soak of feeds, auctions, sales and orders over a cluster under faul
   const ofDatabase = ['--database-url', database.url]
   const runs = await Promise.all(['segments', 'ids', 'stream'].map((layout) =>
     startRun(t, { redisUrl: url, layout, everyMs: EVERY_MS, windowMs: WINDOW_MS })))
-  const auctions = await startAuctions(t, { primary, partitions: 6 })
+  const auctions = await startAuctions(t, { primary, partitions: 6, gatewayFlags: ['--durability', 'replica'] })
   const sales = await startSales(t, { primary, readerFlags: ofDatabase, consumerFlags: ofDatabase })
   const orders = await startOrders(t, {
     primary, databaseUrl: database.url, paymentTimeoutMs: 10_000, gatewayFlags: ['--order-deadline-ms', '3600000']
@@ -134,6 +132,6 @@ nightTest('a soak of feeds, auctions, sales and orders over a cluster under faul
     }), { sold: claiming.sold.length, available: UNITS - claiming.sold.length })
   }
   const outcomes = await expectConsistent(t, { database, entries: orders.payments.entries, stock: orders.stock },
-    { orders: ordering.placed, units: { soaked: UNITS }, deadlineMs: FINAL_WITHIN_MS })
+    { orders: ordering.ids, units: { soaked: UNITS }, deadlineMs: FINAL_WITHIN_MS })
   t.comment(`orders: ${JSON.stringify(outcomes)}`)
 })

@@ -29,7 +29,9 @@ const CASES = {
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const started = await startCluster(t, { engine })
-    const auctions = await startAuctions(t, { primary: { url: started.url }, partitions: PARTITIONS })
+    const auctions = await startAuctions(t, {
+      primary: { url: started.url }, partitions: PARTITIONS, gatewayFlags: ['--durability', 'replica']
+    })
     let lots = 0
     for (const [title, act] of Object.entries(CASES)) {
       for (let n = 0; n < nightly(10, 1); n++) {
