@@ -92,7 +92,7 @@ export async function openConnection (url, options) {
     const isAnswer = error instanceof FreshetError && error.code !== 'SERVER_LOST'
     session.end(error)
     const { cause, wasReached, wasHeard } = session
-    const attempt = { address, isTls: where.tls !== null, wasReached, wasHeard, isLate: cause === late }
+    const attempt = { address, isTls: where.tls !== null, isOfCluster, wasReached, wasHeard, isLate: cause === late }
     throw openingFailure(isAnswer ? error : cause ?? error, attempt)
   } finally {
     clearTimeout(timer)
