@@ -46,13 +46,16 @@ local function eventOf (what, given)
 end
 
 local function tasksOf (given)
+  local dues = {}
   for name, due in pairs(given) do
     if type(name) ~= 'string' or #name > 64 or not string.match(name, '^[^%c%s]+$') then
       fail('the name of a task', name, '1-64 characters without control characters and blanks')
     end
-    if due and not (isWhole(due) and due >= 0) then fail('task ' .. name, due, 'ms since 1970, or false to remove it') end
+    local ms = due and tonumber(due)
+    if due and not (isWhole(ms) and ms >= 0) then fail('task ' .. name, due, 'ms since 1970, or false to remove it') end
+    dues[name] = ms
   end
-  return given
+  return dues
 end
 
 local function changeOf (given)

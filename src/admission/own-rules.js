@@ -37,6 +37,12 @@ const CHUNK = 'local chunk = nil'
 /** how servers call the text of a script, in errors */
 const LINE = /@?user_script:(\d+)/g
 const KILLED = /Script killed by user/
+/** what errors of Lua do not say */
+const HINTS = /** @type {[RegExp, string][]} */ ([
+  [/modify a readonly table|create global variable/, 'declare variables of a rule with local'],
+  [/compare (string with number|number with string)/, 'values of the state and arguments are texts: compare tonumber(...)'],
+  [new RegExp(`'(${HIDDEN.join('|')})' \\(a nil value\\)`), 'a rule cannot use it']
+])
 
 const HEAD = `function () local ${HIDDEN.join(', ')}\n`
 /** @param {string} text */
@@ -160,6 +166,7 @@ function explainer (body, rules) {
       found = { rule: place.name, line: Number(number) - place.first + 1 }
       return `${found.rule}, line ${found.line}`
     })
-    return { text, ...found }
+    const hint = HINTS.find(([pattern]) => pattern.test(text))?.[1]
+    return { text: hint ? `${text}; ${hint}` : text, ...found }
   }
 }

@@ -74,8 +74,9 @@ for (const engine of await scopedEngines()) {
         due: ['return "x", {}, { tasks = { a = "soon" } }', /task a is 'soon'/],
         index: ['local a\nreturn a.b', /seat, line 5: attempt to index local 'a'/],
         raised: ['error("no such seat")', /seat, line 4: no such seat/],
-        redis: ['return redis.call("PING")', /seat, line 4: attempt to index upvalue 'redis' \(a nil value\)/],
-        global: ['shared = 1', /seat, line 4: .*(readonly|global)/]
+        compared: ['return state.n < 7', /seat, line 4: attempt to compare .*; values of the state and arguments are texts: compare tonumber/],
+        redis: ['return redis.call("PING")', /seat, line 4: attempt to index upvalue 'redis' \(a nil value\); a rule cannot use it/],
+        global: ['shared = 1', /seat, line 4: .*(readonly|global).*; declare variables of a rule with local/]
       }
       for (const [name, [body, message]] of Object.entries(bodies)) {
         const good = "if args[1] == 'good' then state.n = (state.n or 0) + 1 return 'good', {}, {} end"
@@ -231,6 +232,8 @@ for (const engine of await scopedEngines()) {
         const command = /** @type {any} */ ({ ...good, ...bad })
         await t.rejects(system.submit(command), { code: 'ARGUMENT_INVALID' }, JSON.stringify(bad).slice(0, 60))
       }
+      const number = /** @type {any} */ ({ ...good, args: ['note', 7] })
+      await t.rejects(system.submit(number), { message: /args\[1\] of type number; expected a text; write numbers as String/ })
       await t.rejects(system.get('a b'), { code: 'ARGUMENT_INVALID' })
       await system.close()
       await t.rejects(system.submit(good), { code: 'PIPELINE_CLOSED' })
