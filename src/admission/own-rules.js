@@ -22,15 +22,11 @@
  * @typedef {ReturnType<typeof createOwnRules>} OwnRules
  */
 import { hash } from 'node:crypto'
-import { scriptWith } from '../store/index.js'
+import { CHUNK_HEAD, chunkOf, HIDDEN, scriptWith } from '../store/index.js'
 import { FreshetError } from './errors.js'
 import { systemKey } from './keys.js'
 import { memoryOf } from './own-memory.js'
 
-/** What a chunk cannot use: the server, other keys, other code. */
-const HIDDEN = ['redis', 'server', 'KEYS', 'ARGV', '_G', 'getfenv', 'setfenv', 'load', 'loadstring', 'loadfile', 'dofile', 'require',
-  'module', 'package', 'debug', 'os', 'io', 'cjson', 'cmsgpack', 'struct', 'coroutine', 'collectgarbage', 'gcinfo', 'newproxy', 'print',
-  '__redis__err__handler', '__server__err__handler']
 /** parts of scripts that the chunks replace */
 const PLACE = 'local rules, versions, kept = {}, {}, {}'
 const CHUNK = 'local chunk = nil'
@@ -44,9 +40,6 @@ const HINTS = /** @type {[RegExp, string][]} */ ([
   [new RegExp(`'(${HIDDEN.join('|')})' \\(a nil value\\)`), 'a rule cannot use it']
 ])
 
-const HEAD = `function () local ${HIDDEN.join(', ')}\n`
-/** @param {string} text */
-const chunkOf = (text) => `${HEAD}${text}\nend`
 const linesIn = (/** @type {string} */ text) => text.split('\n').length
 
 /**
@@ -153,7 +146,7 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
 function explainer (body, rules) {
   let at = 0
   const places = rules.map(([name, text]) => {
-    at = body.indexOf(HEAD, at) + HEAD.length
+    at = body.indexOf(CHUNK_HEAD, at) + CHUNK_HEAD.length
     const first = linesIn(body.slice(0, at))
     return { name, first, last: first + linesIn(text) - 1 }
   })
