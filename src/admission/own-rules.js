@@ -14,6 +14,7 @@
  * @typedef {import('./rules/index.js').Fields} Fields
  * @typedef {object} OwnRule
  * @property {string} text Lua @property {number} version @property {number} [keepEvents] newest events of a key that are kept, about
+ * @property {readonly string[]} [keeps] of KEPT_PARTS
  * @property {(state: Fields, args: readonly string[]) => Certain | null | undefined} [certain] a rejection that stays true within a
  *   generation
  * @property {(state: Fields, event: import('./own-state.js').OwnEvent) => Record<string, string | number | null | undefined>} [fold] the
@@ -28,7 +29,7 @@ import { systemKey } from './keys.js'
 import { memoryOf } from './own-memory.js'
 
 /** parts of scripts that the chunks replace */
-const PLACE = 'local rules, versions, kept = {}, {}, {}'
+const PLACE = 'local rules, versions, keptEvents, parts = {}, {}, {}, {}'
 const CHUNK = 'local chunk = nil'
 /** how servers call the text of a script, in errors */
 const LINE = /@?user_script:(\d+)/g
@@ -49,12 +50,14 @@ const linesIn = (/** @type {string} */ text) => text.split('\n').length
  */
 export function createOwnRules ({ keyPrefix, system, rules, watch }) {
   const names = Object.keys(rules)
-  const stored = names.map((name) => [name, String(rules[name].version), hash('sha1', rules[name].text)])
+  const digestOf = (/** @type {OwnRule} */ { text, keeps = [] }) => hash('sha1', [text, ...keeps].join('\0'))
+  const stored = names.map((name) => [name, String(rules[name].version), digestOf(rules[name])])
   const table = (/** @type {string[]} */ rows) => `{\n${rows.join(',\n')}\n}`
-  const script = scriptWith('decide', PLACE, 'local rules, versions, kept = ' + [
+  const script = scriptWith('decide', PLACE, 'local rules, versions, keptEvents, parts = ' + [
     table(names.map((name) => `['${name}'] = ${chunkOf(rules[name].text)}`)),
     table(stored.map(([name, version, digest]) => `['${name}'] = '${version} ${digest}'`)),
-    table(names.flatMap((name) => rules[name].keepEvents === undefined ? [] : `['${name}'] = ${rules[name].keepEvents}`))
+    table(names.flatMap((name) => rules[name].keepEvents === undefined ? [] : `['${name}'] = ${rules[name].keepEvents}`)),
+    table(names.flatMap((name) => rules[name].keeps?.length ? [`['${name}'] = { '${rules[name].keeps.join("', '")}' }`] : []))
   ].join(', '))
   const explain = explainer(script.body, names.map((name) => [name, rules[name].text]))
 
@@ -83,6 +86,8 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
 
   return {
     script,
+    /** What it has of a key besides state and events. @param {string} rule */
+    partsOf: (rule) => rules[rule].keeps ?? [],
     /** for the memory of keys, such as the rejection cache */
     memory: memoryOf(rules),
     watch: stoppable,

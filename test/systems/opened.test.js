@@ -67,6 +67,8 @@ for (const engine of await scopedEngines()) {
         code: ['return nil', /the code is a nil/],
         third: ['return "x", {}, 7', /the third value is 7/],
         unknown: ['return "x", {}, { event = {} }', /a name in the third value is 'event'; expected events, tasks, ends or reopens/],
+        undeclared: ['return "x", {}, { members = { a = "b" } }', /'members'; expected .* or what keeps of the rule declares/],
+        reader: ['return read.member("a")', /attempt to index local 'read' \(a nil value\)/],
         typeless: ['return "x", {}, { events = { {} } }', /events\[1\] is a table; expected a table with a field 'type'/],
         single: ['return "x", {}, { events = { type = "x" } }', /events is a table; expected a list of tables/],
         reserved: ['return "x", {}, { events = { { type = "x", seq = 7 } } }', /a field of events\[1\] is 'seq'; expected another name/],
@@ -244,10 +246,11 @@ for (const engine of await scopedEngines()) {
 t.test('all faults of a definition and its options are reported at once', async (t) => {
   const redisUrl = 'redis://127.0.0.1:1'
   const lua = SEAT
-  const wrong = /** @type {any} */ ({ name: 'Seats', rules: { 'a b': { lua: 7, version: 0, folds: 1 } }, route: {} })
+  const wrong = /** @type {any} */ ({ name: 'Seats', rules: { 'a b': { lua: 7, version: 0, folds: 1, keeps: ['member'] } }, route: {} })
   await t.rejects(openSystem(wrong, { redisUrl }), {
     code: 'SETTINGS_INVALID',
-    faults: [/^name: Seats; expected a-z/, /route is unknown/, /name of a rule/, /folds is unknown/, /lua: a value of type number/, /version: 0/]
+    faults: [/^name: Seats; expected a-z/, /route is unknown/, /name of a rule/, /folds is unknown/, /lua: a value of type number/, /version: 0/,
+      /keeps: member; expected a list of members holds waiting/]
   })
   await t.rejects(openSystem({ name: 'sales', rules: { seat: { lua } } }, { redisUrl }), { message: /sales is a system of Freshet/ })
   await t.rejects(openSystem({ name: 'seats', rules: {} }, { redisUrl }), { message: /with a rule or more/ })
