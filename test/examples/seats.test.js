@@ -72,6 +72,14 @@ t.test('the example is at most 250 lines, its README included, from public expor
   for (const text of texts) t.notMatch(text, /\.\.\/\.\.\/src/)
 })
 
+t.test('docs/own-systems.md builds it from its own lines', async (t) => {
+  const [page, ...files] = await Promise.all(['../../docs/own-systems.md', 'hall.lua', 'index.js']
+    .map((name) => readFile(new URL(name, EXAMPLE), 'utf8')))
+  const blocks = [...page.slice(page.indexOf('## A hall of seats')).matchAll(/```(?:lua|js)\n([^]*?)```/g)].map(([, text]) => text)
+  t.ok(blocks.length >= 5)
+  t.same(blocks.filter((text) => !files.some((file) => file.includes(text))), [])
+})
+
 t.test('the same over HTTP: gateway, reader and consumers with --systems, in one hall', async (t) => {
   const flags = ['--systems', `auctions,${fileURLToPath(new URL('index.js', EXAMPLE))}`]
   const options = { redisUrl, keyPrefix: `${keyPrefix}http:`, flags }
