@@ -40,7 +40,7 @@ async function feedOn (t, { url: redisUrl, primaries }, shard, options = {}) {
  * @param {import('tap').Test} t @param {string} name @param {Record<string, any>} options
  */
 async function openPatiently (t, name, options) {
-  const feed = await eventually(() => openFeed(name, { deadlineMs: 1000, log: silentLog, ...options }))
+  const feed = await eventually(() => openFeed(name, /** @type {any} */ ({ deadlineMs: 1000, log: silentLog, ...options })))
   t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
   return feed
 }

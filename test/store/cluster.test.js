@@ -146,7 +146,7 @@ for (const engine of await scopedEngines()) {
 
 t.test('the users of docs/acl suffice, and without a permission the error names it', async (t) => {
   const engine = newest(await scopedEngines())
-  const { urlOf, refused, nodes } = await startGuardedCluster(t, engine)
+  const { urlOf, refused, nodes } = await startGuardedCluster(t, /** @type {import('../servers.js').Engine} */ (engine))
   const feed = await openFeed('latest', { redisUrl: urlOf('library'), partitions: 2, log: silentLog })
   for (const id of ['a', 'b', 'c']) feed.append({ id, value: '1' })
   await feed.flush()
