@@ -32,3 +32,7 @@ export const otherBody = (what) =>
  */
 export const numbersIn = (details, names) => Object.fromEntries(Object.entries(names)
   .flatMap(([name, shown]) => details[name] === undefined ? [] : [[shown, Number(details[name])]]))
+
+/** The units of a stock after a command of rule `bounded`. @param {Pick<Decision, 'seq' | 'details'>} decision */
+export const unitsOf = ({ seq, details: { available, held, sold } }) =>
+  ({ seq, available: Number(available), held: Number(held), sold: Number(sold) })

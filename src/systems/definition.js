@@ -78,8 +78,9 @@
  *
  * @typedef {import('./reading.js').Place & { reading: import('./reading.js').Reading, view: import('../admission/index.js').KeyView,
  *   secret: string, now: () => number, push: import('../push/index.js').Push, submit: Admission['submit'], database: ReaderDatabase,
- *   settings: any, isShared: () => boolean, metrics: any, signal: AbortSignal, log: import('pino').Logger }} ReaderParts `now`: ms since
- *   1970; `submit` to the primary; `isShared`: whether caches between reader and client may store replies; `metrics`: its own
+ *   figures: () => Promise<any[]>, settings: any, isShared: () => boolean, metrics: any, signal: AbortSignal,
+ *   log: import('pino').Logger }} ReaderParts `now`: ms since 1970; `submit` to the primary; `figures` of each process of consumers;
+ *   `isShared`: whether caches between reader and client may store replies; `metrics`: its own
  *
  * @typedef {{ rows: (text: string, values: unknown[]) => Promise<any[]> }} ReaderDatabase throws DATABASE_DOWN
  *
@@ -101,6 +102,7 @@
  *
  * @typedef {object} Handlers
  * @property {(task: import('../schedule/index.js').Task) => Promise<unknown>} [run] a task that is due
+ * @property {() => unknown} [figures] of this process, which readers show, as JSON
  * @property {(entry: Entry) => boolean} [triggers] whether tasks are looked at again at once
  * @property {import('../consumers/index.js').SqlEffect | null} [rows] of entries, in the database
  * @property {import('../consumers/index.js').BatchEffect | null} [batches] of entries, elsewhere

@@ -3,7 +3,7 @@
  * tasks. Waits end when the reader closes.
  *
  * @typedef {import('../admission/index.js').Known} Known
- * @typedef {{ minSeq: number | null, waitMs: number }} Since
+ * @typedef {{ minSeq: number | null, waitMs: number | null }} Since fields of a query
  * @typedef {object} Place of a system on the servers
  * @property {(partition: number, isPrimary: boolean) => import('../store/index.js').Connection} connectionOf
  * @property {(partition: number) => (part: string) => string} keyOf
@@ -17,6 +17,8 @@ import { createTaskLists } from './task-lists.js'
 
 /** when the key is not in memory, because the outbox is not followed at the moment */
 const LOOK_EVERY_MS = 50
+/** for minSeq */
+const WAIT_MS = 500
 
 /**
  * @param {Place & { view: import('../admission/index.js').KeyView, unknown: readonly [code: string, message: string] }} parts `unknown`:
@@ -70,13 +72,17 @@ export function createReading ({ view, unknown: [code, message], connectionOf, k
     until,
 
     /**
-     * A key once its events are known up to a number; what is not known after the wait is asked of the primary.
-     * @param {string} key @param {Since} since @returns {Promise<Known>} @throws {FreshetError} as known
+     * A key once its events are known up to a number, or without one when it has come to its end; what is not known after the wait is asked
+     * of the primary.
+     * @param {string} key @param {Since} since
+     * @param {{ read?: () => Promise<Known>, isEnded?: (one: Known) => boolean }} [of] `read`: in another way than known
+     * @returns {Promise<Known>} @throws {FreshetError} as known, or `read`
      */
-    async since (key, { minSeq, waitMs }) {
-      const isDue = (/** @type {Known} */ one) => view.seqOf(one) >= Number(minSeq)
-      const one = await until(key, () => known(key), isDue, waitMs)
-      return isDue(one) ? one : await view.fromPrimary(key) ?? one
+    async since (key, { minSeq, waitMs }, { read = () => known(key), isEnded } = {}) {
+      const hasSeq = (/** @type {Known} */ one) => view.seqOf(one) >= Number(minSeq)
+      const isDue = isEnded ? (/** @type {Known} */ one) => isEnded(one) || (minSeq !== null && hasSeq(one)) : hasSeq
+      const one = await until(key, read, isDue, waitMs ?? (minSeq === null ? 0 : WAIT_MS))
+      return minSeq === null || isDue(one) ? one : await view.fromPrimary(key) ?? one
     },
 
     ...createTaskLists({ view, connectionOf, keyOf, partitions }),

@@ -20,8 +20,6 @@ import { checkedOptions } from './options.js'
 
 const ANY = Object.freeze({ type: 'object', additionalProperties: true })
 const NO_KEY = 'KEY_UNKNOWN'
-/** of ?minSeq= */
-const WAIT_MS = 500
 /** a module may be loaded by several processes in one @type {WeakMap<object, Promise<System>>} */
 const made = new WeakMap()
 
@@ -159,7 +157,7 @@ const storedOf = ({ key, fields: { seq: _, ...fields }, generation }) => ({ key,
 const queryRow = ({ path, summary, reply = ANY, shown }, unknown) => ({
   path,
   summary,
-  fields: sinceFields(WAIT_MS),
+  fields: sinceFields(),
   reply,
   codes: [unknown],
   run: async ({ params, query }, { since }) => shown(storedOf(await since(Object.values(params)[0], query)))

@@ -29,11 +29,12 @@ const STATUS_OF = Object.freeze(/** @type {Record<string, number>} */ ({ created
 const priceIn = ({ currentBid }) => currentBid === undefined ? {} : { currentBid: amountOrNull(currentBid) }
 
 /**
- * @param {Decision} decision @param {{ bidder?: string }} [facts] `bidder`: the masked id of the user
+ * @param {Decision} decision @param {{ id?: string, bidder?: string }} [facts] `id` of the auction, where the command was about it;
+ *   `bidder`: the masked id of the user
  * @returns {{ status: number, body: Record<string, unknown> }}
  * @throws {Error} AUCTION_UNKNOWN, AUCTION_CLOSED, AUCTION_NOT_OPEN, AUCTION_HAS_BIDS, AUCTION_NO_BUY_NOW, FIELD_INVALID, as expectTaken
  */
-export function replyTo (decision, { bidder } = {}) {
+export function replyTo (decision, { id, bidder } = {}) {
   const { code, seq, details } = expectTaken(decision, REFUSED, (one) =>
     ({ ...priceIn(one.details), ...numbersIn(one.details, TIMES), decidedAtSeq: one.seq }))
   const isRejected = code === 'too_low' || code === 'self_outbid'
@@ -41,6 +42,7 @@ export function replyTo (decision, { bidder } = {}) {
   return {
     status: STATUS_OF[code] ?? 200,
     body: {
+      ...(id === undefined ? {} : { id }),
       code: code === 'ended' ? 'closed' : code,
       ...(isRejected ? {} : leadingOf(code, details)),
       ...priceIn(details),

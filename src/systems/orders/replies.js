@@ -43,26 +43,30 @@ export function expectAccepted (decision, rule) {
   return expectTaken(decision, UNKNOWN[rule] ? { ...REFUSED, unknown: UNKNOWN[rule] } : REFUSED, availableIn)
 }
 
-/** Units of a product. @param {Record<string, string>} details */
-export const productOf = ({ available, held, sold }) => ({ available: Number(available), held: Number(held), sold: Number(sold) })
-
 /** @param {string} status of rule `step` */
 export const isFinal = (status) => FINAL.includes(status)
 
 /** As a client sees it. @param {string} status of rule `step` @returns {string} pending, confirmed or cancelled */
 export const statusOf = (status) => isFinal(status) ? status : 'pending'
 
-/** @param {{ key: string, fields: Fields }} known an order @returns {Record<string, unknown>} */
-export const orderOf = ({ key, fields: { status, seq, total, lines, reason, parked } }) => ({
-  orderId: idOfKey(key),
-  status: statusOf(status),
-  seq: Number(seq),
-  step: status,
-  total: moneyText(total),
-  lines: JSON.parse(lines).map((/** @type {import('./lines.js').Line} */ { sku, quantity, price }) =>
+/**
+ * @param {import('../../admission/index.js').Known} known an order
+ * @param {{ mask: import('../../admission/index.js').Mask, nowMs: number }} options @returns {Record<string, unknown>}
+ */
+export const orderOf = ({ key, generation, fields }, { mask, nowMs }) => ({
+  id: idOfKey(key),
+  customer: mask(fields.customer),
+  status: statusOf(fields.status),
+  step: fields.status,
+  total: moneyText(fields.total),
+  lines: JSON.parse(fields.lines).map((/** @type {import('./lines.js').Line} */ { sku, quantity, price }) =>
     ({ sku, quantity, price: moneyText(price) })),
-  ...(reason ? { reason } : {}),
-  ...(parked ? { stuck: parked } : {})
+  ...(fields.reason ? { reason: fields.reason } : {}),
+  ...(fields.parked ? { parked: fields.parked } : {}),
+  placedAt: Number(fields.placedAt),
+  generation,
+  seq: Number(fields.seq),
+  asOf: nowMs
 })
 
 /** @param {Fields} event of an order @returns {Record<string, unknown>} */
@@ -71,7 +75,7 @@ export const stepOf = ({ seq, type, status, reason, parked, ts }) => ({
   type,
   step: status,
   status: statusOf(status),
-  at: Number(ts),
   ...(reason ? { reason } : {}),
-  ...(parked ? { stuck: parked } : {})
+  ...(parked ? { parked } : {}),
+  ts: Number(ts)
 })

@@ -51,7 +51,7 @@ export async function keepAssets (assets, { prices, primaryIds, log, signal }) {
       const id = primaryIds()
       if (id === known) continue
       for (let i = 0; i < assets.length; i += AT_ONCE) {
-        await Promise.all(assets.slice(i, i + AT_ONCE).map(({ asset, ...place }) => prices.set(asset, place, '')))
+        await Promise.all(assets.slice(i, i + AT_ONCE).map(({ asset, ...keeping }) => prices.set(asset, keeping, '')))
       }
       known = id
       log.info({ assets: assets.length }, 'assets of the file are kept')

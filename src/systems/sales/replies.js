@@ -3,7 +3,6 @@
  *
  * @typedef {import('../../admission/index.js').Decision} Decision
  * @typedef {import('../../admission/index.js').Fields} Fields
- * @typedef {{ status: number, body: Record<string, unknown> }} Reply
  */
 import { expectTaken } from '../decisions.js'
 
@@ -40,20 +39,14 @@ export const expectAccepted = (decision) => expectTaken(decision, REFUSED, ({ se
   }
 })
 
-/** The numbers of a sale after a command. @param {Decision} decision */
-export const numbersOf = ({ seq, details: { available, held, sold } }) =>
-  ({ seq, available: Number(available), held: Number(held), sold: Number(sold) })
+/** @param {Decision} decision @param {string} claimId @returns {Record<string, unknown>} */
+export const claimReply = ({ seq, details: { available, status, until } }, claimId) =>
+  ({ claimId, status, seq, remaining: Number(available), ...(until === undefined ? {} : { holdUntil: Number(until) }) })
 
-/** @param {Decision} decision @param {string} claimId @returns {Reply} */
-export const claimOf = ({ seq, details: { available, status, until } }, claimId) => ({
-  status: 201,
-  body: { claimId, status, seq, remaining: Number(available), ...(until === undefined ? {} : { holdUntil: Number(until) }) }
-})
-
-/** @param {Decision} decision @param {string} [ticket] @returns {Reply} */
-export function placeOf ({ code, details: { status = code, position = '0', etaMs = '0', until } }, ticket) {
+/** @param {Decision} decision @param {string} [ticket] @returns {Record<string, unknown>} */
+export function queueReply ({ code, details: { status = code, position = '0', etaMs = '0', until } }, ticket) {
   const at = until === undefined ? {} : { until: Number(until) }
-  return { status: 200, body: { status, position: Number(position), etaMs: Number(etaMs), ...at, ...(ticket ? { ticket } : {}) } }
+  return { status, position: Number(position), etaMs: Number(etaMs), ...at, ...(ticket ? { ticket } : {}) }
 }
 
 /**
