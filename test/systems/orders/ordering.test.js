@@ -164,7 +164,7 @@ t.test('orders', async (t) => {
   await t.test('customers', async (t) => {
     const body = { email: 'Bob@Example.org', name: 'Bob', address: 'There 2' }
     const { status, json } = await post('/v1/customers', body, 'bob')
-    t.match({ status, json }, { status: 201, json: { customerId: String } })
+    t.match({ status, json }, { status: 201, json: { id: String } })
     t.match(await post('/v1/customers', body, 'bob'), { status: 201, json })
     isProblem(t, await post('/v1/customers', { ...body, email: ' bob@example.org'.trim() }), 409, 'CUSTOMER_EXISTS')
     for (const [field, value] of [['email', 'bob'], ['name', ''], ['address', 'a\0b'], ['name', 'a\ud800']]) {

@@ -56,7 +56,7 @@ t.test('orders when something fails', async (t) => {
     await payments.fail({})
     t.match({ status, reason }, { status: 'cancelled', reason: 'capture_declined' })
     t.match(await entryOf(orderId), { status: 'declined', captured: 0, captures: 0 })
-    t.same(await stock('lamp'), before)
+    t.match(await stock('lamp'), { available: before.available, held: before.held, sold: before.sold })
   })
 
   await t.test('errors of the provider, and callbacks that come late and twice', async (t) => {
