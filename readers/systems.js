@@ -48,7 +48,7 @@ export function openSystems (definitions, {
     const options = { keyPrefix, system }
     const key = systemKey(keyPrefix, system)
     const stored = await readSystem(nodeOf(key, false), options) ?? await readSystem(nodeOf(key, true), options)
-    if (stored === null) throw new FreshetError(...unknown)
+    if (stored === null) throw new FreshetError(unknown)
     return stored
   }
 

@@ -16,7 +16,7 @@
  * @typedef {object} System
  * @property {string} name a-z, then a-z 0-9 -, up to 32
  * @property {readonly string[]} rules names of rules of src/admission
- * @property {readonly [code: string, message: string]} unknown the error of a key that is not there
+ * @property {string} unknown code of the error for a key that is not there
  * @property {'memory' | 'replica'} durability without the setting; replica: memory where there is no replica
  * @property {boolean} [hasRows] its commands may wait for rows (durability db)
  * @property {boolean} [isUncached] certain rejections are asked of the server, too

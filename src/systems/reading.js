@@ -21,10 +21,10 @@ const LOOK_EVERY_MS = 50
 const WAIT_MS = 500
 
 /**
- * @param {Place & { view: import('../admission/index.js').KeyView, unknown: readonly [code: string, message: string] }} parts `unknown`:
- *   the error of a key that is not there
+ * @param {Place & { view: import('../admission/index.js').KeyView, unknown: string }} parts `unknown`: code of the error
+ *   for a key that is not there
  */
-export function createReading ({ view, unknown: [code, message], connectionOf, keyOf, partitionOf, partitions }) {
+export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf, partitions }) {
   /** @type {Set<() => void>} */
   const waiting = new Set()
   let isClosed = false
@@ -33,7 +33,7 @@ export function createReading ({ view, unknown: [code, message], connectionOf, k
   async function known (key) {
     const one = await view.get(key)
     if (one) return one
-    throw new FreshetError(code, message)
+    throw new FreshetError(unknown)
   }
 
   /**

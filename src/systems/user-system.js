@@ -47,12 +47,11 @@ async function make (given) {
     const options = { redisUrl, keyPrefix, partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability, log }
     return open(definition, checkedOptions(options, definition), metrics)
   }
-  const message = kindOf(unknown)?.meaning ?? unknown
 
   return {
     name,
     rules: Object.keys(definition.rules),
-    unknown: [unknown, message],
+    unknown,
     durability: 'memory',
     isUncached: true,
     demo: { about: 'a system of a user', commands: 'send commands here', tasks: 'scheduled tasks run when they are due' },

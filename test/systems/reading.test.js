@@ -29,7 +29,7 @@ function fakes () {
   })
   const reading = createReading({
     view,
-    unknown: ['FEED_UNKNOWN', 'no such key'],
+    unknown: 'FEED_UNKNOWN',
     connectionOf: () => connection,
     keyOf: () => (part) => part,
     partitionOf: () => 0,

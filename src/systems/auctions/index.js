@@ -16,7 +16,7 @@ import { createAuctionQueries, QUERIES, STREAM } from './queries.js'
 export default {
   name: 'auctions',
   rules: ['max'],
-  unknown: ['AUCTION_UNKNOWN', 'there is no auction with this id'],
+  unknown: 'AUCTION_UNKNOWN',
   durability: 'memory',
   demo: {
     about: '40 people bid on a few auctions',

@@ -14,14 +14,14 @@ import { moneyText } from '../money.js'
 const amountOrNull = (minor) => minor === '0' || minor === '' ? null : moneyText(minor)
 
 /** @type {import('../decisions.js').Refusals} */
-const REFUSED = Object.freeze({
-  unknown: ['AUCTION_UNKNOWN', 'there is no auction with this id'],
-  closed: ['AUCTION_CLOSED', 'the auction is closed'],
+const REFUSED = {
+  unknown: 'AUCTION_UNKNOWN',
+  closed: 'AUCTION_CLOSED',
   not_open: ['AUCTION_NOT_OPEN', 'the auction is not open yet; openAt says when it will be'],
   has_bids: ['AUCTION_HAS_BIDS', 'the auction has bids, or is closed; create one with another id'],
-  no_buy_now: ['AUCTION_NO_BUY_NOW', 'the auction has no buy-now price, or bids have reached it'],
+  no_buy_now: 'AUCTION_NO_BUY_NOW',
   invalid_times: ['FIELD_INVALID', ({ now }) => `closeAt: not after openAt and the time of the server, ${now}; expected a later time`]
-})
+}
 const TIMES = Object.freeze({ closeAt: 'closeAt', openAt: 'openAt' })
 const STATUS_OF = Object.freeze(/** @type {Record<string, number>} */ ({ created: 201, accepted: 201 }))
 

@@ -87,7 +87,7 @@ export const COMMANDS = {
     async run ({ body, requestId }, { secret, decide }) {
       const id = customerIdOf(await secret(), body.email)
       const { code, isReplay } = await decide('once', customerKey(id), requestId, ['create', JSON.stringify(body)])
-      if (code === 'exists') throw new FreshetError('CUSTOMER_EXISTS', 'another customer has this email')
+      if (code === 'exists') throw new FreshetError('CUSTOMER_EXISTS')
       return { status: 201, body: { id }, isReplay }
     }
   },
@@ -139,7 +139,7 @@ async function place (given, { secret, stateOf, decide, deadlineMs }) {
   const wanted = mergeLines(lines)
   const [customer, ...products] = await Promise.all([customerKey(customerId), ...wanted.map(({ sku }) => productKey(sku))].map(stateOf))
   try {
-    if (customer.status === undefined) throw new FreshetError('CUSTOMER_UNKNOWN', 'there is no customer with this id')
+    if (customer.status === undefined) throw new FreshetError('CUSTOMER_UNKNOWN')
     const prices = products.map(({ status, about }) => status === 'open' ? JSON.parse(about).price : null)
     const { lines: priced, total } = pricedLines(wanted, prices)
     const args = ['place', customerId, String(total), JSON.stringify(priced), address, deadlineMs, correlationOf(given)]

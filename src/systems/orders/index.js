@@ -22,7 +22,7 @@ import { createOrderQueries, QUERIES, STREAM } from './queries.js'
 export default {
   name: 'orders',
   rules: ['step', 'bounded', 'once'],
-  unknown: ['ORDER_UNKNOWN', 'there is no order with this id'],
+  unknown: 'ORDER_UNKNOWN',
   durability: 'replica',
   // the stock of a product changes with every order
   isUncached: true,

@@ -73,7 +73,7 @@ export const PRODUCT_COMMANDS = {
         ['claim', RESERVER, String(quantity), claimOfReservation(reservationId), 'sold', 'direct', String(holdMs ?? HOLD_MS)])
       const { code, details } = decision
       if (code === 'already_claimed' && details.quantity !== String(quantity)) throw otherBody('reservationId')
-      if (code === 'released') throw new FreshetError('RESERVATION_ENDED', 'the reservation was released, or has expired')
+      if (code === 'released') throw new FreshetError('RESERVATION_ENDED')
       const until = details.until === undefined ? {} : { holdUntil: Number(details.until) }
       const body = { sku, reservationId, status: 'held', ...until, ...unitsOf(decision) }
       return { status: 200, body, isReplay: code === 'already_claimed' }
@@ -110,8 +110,6 @@ export const PRODUCT_COMMANDS = {
   }
 }
 
-const unknown = () => new FreshetError('PRODUCT_UNKNOWN', 'there is no product with this SKU')
-
 /** @type {import('../../http/index.js').QueryRow} */
 export const PRODUCT = {
   path: '/v1/products/:sku',
@@ -119,11 +117,11 @@ export const PRODUCT = {
   fields: sinceFields(),
   reply: objectOf({ ...STOCK, name: { type: 'string' }, price: AMOUNT }),
   codes: ['PRODUCT_UNKNOWN'],
-  none () { throw unknown() },
+  none () { throw new FreshetError('PRODUCT_UNKNOWN') },
   async run ({ params: { sku }, query }, { reading, view }) {
     const read = async () => {
       const one = await view.get(productKey(sku))
-      if (one?.fields.status !== 'open') throw unknown()
+      if (one?.fields.status !== 'open') throw new FreshetError('PRODUCT_UNKNOWN')
       return one
     }
     const { fields } = await reading.since(productKey(sku), query, { read })

@@ -173,7 +173,7 @@ export function createOrderQueries ({ reading, view, partitions, connectionOf, k
     const one = await view.get(key)
     if (one) return one
     const [archived] = await rows(ARCHIVED, [key])
-    if (!archived) throw new FreshetError('ORDER_UNKNOWN', 'there is no order with this id')
+    if (!archived) throw new FreshetError('ORDER_UNKNOWN')
     const events = (await rows(EVENTS, [key])).map(({ data, ...event }) => ({ ...data, ...event }))
     return { key, partition: GONE, generation: 'archive', fields: archived, events }
   }

@@ -11,23 +11,23 @@ import { idOfKey } from './keys.js'
 
 const FINAL = Object.freeze(['confirmed', 'cancelled'])
 /** @type {import('../decisions.js').Refusal} */
-const INSUFFICIENT = Object.freeze(['PRODUCT_INSUFFICIENT', 'fewer units are available; available says how many'])
+const INSUFFICIENT = ['PRODUCT_INSUFFICIENT', 'fewer units are available; available says how many']
 
 /** Of rules that a client reaches. @type {import('../decisions.js').Refusals} */
-const REFUSED = Object.freeze({
+const REFUSED = {
   sold_out: INSUFFICIENT,
   all_held: INSUFFICIENT,
   insufficient: INSUFFICIENT,
   over_limit: INSUFFICIENT,
   has_holds: ['PRODUCT_HELD', 'units of the product are held; try again later'],
-  closed: ['PRODUCT_UNKNOWN', 'the product was deleted'],
-  unknown_claim: ['RESERVATION_ENDED', 'the reservation is unknown']
-})
+  closed: 'PRODUCT_UNKNOWN',
+  unknown_claim: 'RESERVATION_ENDED'
+}
 /** @type {Readonly<Record<string, import('../decisions.js').Refusal>>} by rule */
-const UNKNOWN = Object.freeze({
-  step: ['ORDER_UNKNOWN', 'there is no order with this id'],
-  bounded: ['PRODUCT_UNKNOWN', 'there is no product with this SKU']
-})
+const UNKNOWN = {
+  step: 'ORDER_UNKNOWN',
+  bounded: 'PRODUCT_UNKNOWN'
+}
 
 /** @param {Decision} decision */
 const availableIn = ({ details: { available } }) => available === undefined ? {} : { available: Number(available) }
@@ -38,7 +38,7 @@ const availableIn = ({ details: { available } }) => available === undefined ? {}
  */
 export function expectAccepted (decision, rule) {
   if (decision.code === 'already_claimed' && decision.details.status !== 'held') {
-    throw new FreshetError('RESERVATION_ENDED', 'the reservation is not held any more', availableIn(decision))
+    throw new FreshetError('RESERVATION_ENDED', undefined, availableIn(decision))
   }
   return expectTaken(decision, UNKNOWN[rule] ? { ...REFUSED, unknown: UNKNOWN[rule] } : REFUSED, availableIn)
 }

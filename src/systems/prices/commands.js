@@ -58,7 +58,7 @@ export const COMMANDS = {
 }
 
 /** @type {import('../decisions.js').Refusals} */
-const REFUSED = Object.freeze({ unknown: ['ASSET_UNKNOWN', 'there is no asset with this id; PUT /v1/assets/:asset creates it'] })
+const REFUSED = { unknown: ['ASSET_UNKNOWN', 'there is no asset with this id; PUT /v1/assets/:asset creates it'] }
 
 /** When an asset is refreshed within its interval. @param {string} asset */
 const phaseOf = (asset) => String(hash('sha256', asset, 'buffer').readUInt32BE() % PHASES)

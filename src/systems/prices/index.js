@@ -29,7 +29,7 @@ import { openPriceStore } from './store/index.js'
 export default {
   name: 'prices',
   rules: ['latest'],
-  unknown: ['ASSET_UNKNOWN', 'there is no asset with this id'],
+  unknown: 'ASSET_UNKNOWN',
   durability: 'memory',
   demo: {
     about: 'the prices of 1,000 assets are kept fresh from three local exchanges',

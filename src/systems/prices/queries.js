@@ -59,7 +59,7 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
     if (known && isUsable(known.fields, now())) return found(known, 'server')
     const row = await stored(asset)
     if (row) return row
-    if (known === null) throw new FreshetError('ASSET_UNKNOWN', 'there is no asset with this id')
+    if (known === null) throw new FreshetError('ASSET_UNKNOWN')
     const later = await wanting.want(asset) ?? known
     if (isUsable(later.fields, now())) return found(later, 'origin')
     throw missing(later.fields)

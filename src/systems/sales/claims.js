@@ -44,7 +44,7 @@ async function settled ({ settlement }, id, answer, claim, status = 201) {
 /** @param {Sales} sales @param {string} id @param {string} user @param {string} requestId @param {string[]} rest of the arguments */
 async function make ({ run }, id, user, requestId, ...rest) {
   const answer = await run(id, user, requestId, ['claim', user, ...rest])
-  if (answer.code === 'released') throw new FreshetError('CLAIM_EXPIRED', 'the claim of this request has expired, or was released')
+  if (answer.code === 'released') throw new FreshetError('CLAIM_EXPIRED')
   return answer
 }
 
@@ -181,7 +181,7 @@ export const CLAIM_QUERIES = {
     async run ({ params: { id, claim } }, own) {
       await own.reading.known(id)
       const found = (await membersOf(own, id, [claim]))[0] ?? (await membersOf(own, id, [claim], true))[0]
-      if (!found || found.status === 'waiting') throw new FreshetError('CLAIM_UNKNOWN', 'there is no such claim in this sale')
+      if (!found || found.status === 'waiting') throw new FreshetError('CLAIM_UNKNOWN')
       return found
     }
   }

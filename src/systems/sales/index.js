@@ -23,7 +23,7 @@ import { ALGORITHMS, createTokens } from './tokens.js'
 export default {
   name: 'sales',
   rules: ['bounded'],
-  unknown: ['SALE_UNKNOWN', 'there is no sale with this id'],
+  unknown: 'SALE_UNKNOWN',
   durability: 'replica',
   hasRows: true,
   needsDatabase: true,

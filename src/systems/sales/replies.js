@@ -7,23 +7,23 @@
 import { expectTaken } from '../decisions.js'
 
 /** @type {import('../decisions.js').Refusals} */
-const REFUSED = Object.freeze({
-  unknown: ['SALE_UNKNOWN', 'there is no sale with this id'],
+const REFUSED = {
+  unknown: 'SALE_UNKNOWN',
   restoring: ['SALE_RESTORING', 'the sale is new, or the servers were replaced: consumers compare it with the database first'],
-  closed: ['SALE_CLOSED', 'the sale is closed'],
+  closed: 'SALE_CLOSED',
   paused: ['SALE_PAUSED', 'the sale is paused; try again later'],
   not_open: ['SALE_NOT_OPEN', 'the sale is not open yet; openAt says when it will be'],
   has_claims: ['SALE_HAS_CLAIMS', 'the sale has claims, or is closed; create one with another id'],
-  sold_out: ['SALE_SOLD_OUT', 'every unit is sold'],
+  sold_out: 'SALE_SOLD_OUT',
   all_held: ['SALE_ALL_HELD', 'other users hold the remaining units; try again when the first hold ends (retryAfterMs)'],
   insufficient: ['SALE_INSUFFICIENT', 'fewer units are left; remaining says how many'],
-  already_claimed: ['SALE_ALREADY_CLAIMED', 'this user has the maximum number of units'],
-  not_admitted: ['SALE_NOT_ADMITTED', 'this user is still in the waiting room'],
+  already_claimed: 'SALE_ALREADY_CLAIMED',
+  not_admitted: 'SALE_NOT_ADMITTED',
   unknown_claim: ['CLAIM_UNKNOWN', 'there is no such claim, or it is not of this user; a sold claim is revoked only with its userId'],
-  hold_expired: ['CLAIM_EXPIRED', 'the hold has expired, or was released'],
+  hold_expired: 'CLAIM_EXPIRED',
   over_limit: ['FIELD_INVALID', ({ perUser }) => `quantity: more than one user may have; expected at most ${perUser}`],
   other_mode: ['SALE_OTHER_MODE', ({ mode }) => `the sale has mode ${mode}`]
-})
+}
 
 /**
  * @template {Decision & { now?: number }} D @param {D} decision `now`: when it was decided, on the clock of the server
