@@ -21,10 +21,10 @@ export function connect ({ name: system, rules }, settings, name, { account, met
   const routes = createRoutes({ primaryUrl, name, deadlineMs: Math.max(deadlineMs, REPLY_MS) })
   const reads = createRoutes({ primaryUrl, name: `${name}:reads`, deadlineMs })
   const connectionOf = (/** @type {number} */ partition) => reads.route(keyOf(partition)('')).connection
-  const place = { system, primaryUrl, keyOf, partitionOf, partitions, connectionOf, deadlineMs, name, log }
+  const target = { system, primaryUrl, keyOf, partitionOf, partitions, connectionOf, deadlineMs, name, log }
   const confirms = openConfirms({ ...settings, primaryUrl, name: `${name}:confirm`, keyOf, waitMs: settings.ackWithinMs })
   const own = createOwnRules({ keyPrefix, system, rules, watch: stopper.watch })
-  const cache = Object.keys(own.memory.certain).length > 0 ? openCache(settings, { ...place, rules: own.memory, account, metrics }) : null
+  const cache = Object.keys(own.memory.certain).length > 0 ? openCache(settings, { ...target, rules: own.memory, account, metrics }) : null
   const admission = createAdmission({
     ...settings,
     route: routes.route,
@@ -36,7 +36,7 @@ export function connect ({ name: system, rules }, settings, name, { account, met
   })
 
   return {
-    place,
+    target,
     submit: admission.submit,
     /** Throws why there is no primary. */
     expectPrimary () { for (let partition = 0; partition < partitions; partition++) routes.route(keyOf(partition)('')) },
@@ -62,11 +62,11 @@ export function connect ({ name: system, rules }, settings, name, { account, met
  * @param {{ requestMs: number }} settings
  * @param {Pick<Parameters<typeof createRejections>[0], 'keyOf' | 'partitionOf' | 'partitions' | 'rules' | 'log'> &
  *   { primaryUrl: string, name: string, deadlineMs: number, account: { cached: number }, metrics: Metrics,
- *   connectionOf: (partition: number) => import('../store/index.js').Connection }} place
+ *   connectionOf: (partition: number) => import('../store/index.js').Connection }} target
  */
-function openCache ({ requestMs }, { primaryUrl, name, deadlineMs, account, metrics, ...place }) {
+function openCache ({ requestMs }, { primaryUrl, name, deadlineMs, account, metrics, ...target }) {
   const rejections = createRejections({
-    ...place,
+    ...target,
     ...openerOf(primaryUrl, { name: `${name}:outbox`, deadlineMs }),
     requestMs,
     metrics: {

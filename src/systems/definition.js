@@ -54,15 +54,15 @@
  * @typedef {object} StreamRow server-sent events; either `event` and `snapshot`, or `source`
  * @property {string} path @property {string} summary @property {object} reply schema of an event
  * @property {import('../http/index.js').QueryRow['fields']} [fields] @property {string[]} [codes]
- * @property {(known: Known, own: any) => unknown} [snapshot] as JSON
+ * @property {(current: Known, own: any) => unknown} [snapshot] as JSON
  * @property {(event: Fields, own: any) => { name: string, data: unknown }} [event]
  * @property {(id: string) => string} [keyOf] the id of the path
  * @property {(given: Given, own: any) => import('../push/index.js').Source | Promise<import('../push/index.js').Source>} [source]
  *
  * @typedef {{ commands: any, onEntry?: (entry: Entry) => void, reasons?: () => string[], close?: () => unknown }} Gateway `commands`: what
  *   `run` gets; `onEntry`: of every event of the system; `reasons`: why it decides nothing
- * @typedef {{ queries: any, known?: (id: string) => Promise<Known>, onEntry?: (entry: Entry) => void, close?: () => unknown }} Reader
- *   `queries`: what `run` gets; `known`: by the id of a path, without it the key of that name
+ * @typedef {{ queries: any, current?: (id: string) => Promise<Known>, onEntry?: (entry: Entry) => void, close?: () => unknown }} Reader
+ *   `queries`: what `run` gets; `current`: by the id of a path, without it the key of that name
  *
  * @typedef {object} GatewayParts
  * @property {Pick<Admission, 'submit' | 'agreed' | 'stateOf' | 'memberOf'>} admission
@@ -76,7 +76,7 @@
  * @property {AbortSignal} signal the process stops
  * @property {import('pino').Logger} log
  *
- * @typedef {import('./reading.js').Place & { reading: import('./reading.js').Reading, view: import('../admission/index.js').KeyView,
+ * @typedef {import('./reading.js').Target & { reading: import('./reading.js').Reading, view: import('../admission/index.js').KeyView,
  *   secret: string, now: () => number, push: import('../push/index.js').Push, submit: Admission['submit'], database: ReaderDatabase,
  *   figures: () => Promise<any[]>, settings: any, isShared: () => boolean, metrics: any, signal: AbortSignal,
  *   log: import('pino').Logger }} ReaderParts `now`: ms since 1970; `submit` to the primary; `figures` of each process of consumers;

@@ -85,15 +85,15 @@ export async function open (definition, settings, counted = {}) {
   setMaxListeners(0, closing.signal)
   const metrics = { ...UNCOUNTED, ...counted }
   const connected = connect(definition, settings, name, { account, metrics })
-  const { place, close, agree, expectPrimary } = connected
-  const { keyOf, partitionOf, connectionOf } = place
+  const { target, close, agree, expectPrimary } = connected
+  const { keyOf, partitionOf, connectionOf } = target
   const deciding = createDeciding(connected, { account, metrics })
   await agree().catch(async (error) => {
     await close()
     throw error
   })
-  const consumers = createConsumers({ ...place, id: `${name}-${randomUUID()}`, account, metrics, submit: deciding.decide })
-  const following = createFollowing({ ...place, closing: closing.signal })
+  const consumers = createConsumers({ ...target, id: `${name}-${randomUUID()}`, account, metrics, submit: deciding.decide })
+  const following = createFollowing({ ...target, closing: closing.signal })
 
   function expectOpen () {
     if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', `the system ${system} is closed; open it again`)

@@ -4,7 +4,7 @@
  *
  * @typedef {import('../admission/index.js').Known} Known
  * @typedef {{ minSeq: number | null, waitMs: number | null }} Since fields of a query
- * @typedef {object} Place of a system on the servers
+ * @typedef {object} Target where a system is on the servers
  * @property {(partition: number, isPrimary: boolean) => import('../store/index.js').Connection} connectionOf
  * @property {(partition: number) => (part: string) => string} keyOf
  * @property {(key: string) => number} partitionOf
@@ -21,7 +21,7 @@ const LOOK_EVERY_MS = 50
 const WAIT_MS = 500
 
 /**
- * @param {Place & { view: import('../admission/index.js').KeyView, unknown: string }} parts `unknown`: code of the error
+ * @param {Target & { view: import('../admission/index.js').KeyView, unknown: string }} parts `unknown`: code of the error
  *   for a key that is not there
  */
 export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf, partitions }) {
@@ -30,7 +30,7 @@ export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf
   let isClosed = false
 
   /** @param {string} key @returns {Promise<Known>} @throws {FreshetError} `unknown`, and when no node can be asked */
-  async function known (key) {
+  async function current (key) {
     const one = await view.get(key)
     if (one) return one
     throw new FreshetError(unknown)
@@ -67,18 +67,18 @@ export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf
   }
 
   return {
-    known,
+    current,
     waitFor,
     until,
 
     /**
-     * A key once its events are known up to a number, or without one when it has come to its end; what is not known after the wait is asked
-     * of the primary.
+     * A key once it has events up to a number, or without one when it has come to its end; what is still missing is asked of the
+     * primary.
      * @param {string} key @param {Since} since
-     * @param {{ read?: () => Promise<Known>, isEnded?: (one: Known) => boolean }} [of] `read`: in another way than known
-     * @returns {Promise<Known>} @throws {FreshetError} as known, or `read`
+     * @param {{ read?: () => Promise<Known>, isEnded?: (one: Known) => boolean }} [of] `read`: in another way than current
+     * @returns {Promise<Known>} @throws {FreshetError} as current, or `read`
      */
-    async since (key, { minSeq, waitMs }, { read = () => known(key), isEnded } = {}) {
+    async since (key, { minSeq, waitMs }, { read = () => current(key), isEnded } = {}) {
       const hasSeq = (/** @type {Known} */ one) => view.seqOf(one) >= Number(minSeq)
       const isDue = isEnded ? (/** @type {Known} */ one) => isEnded(one) || (minSeq !== null && hasSeq(one)) : hasSeq
       const one = await until(key, read, isDue, waitMs ?? (minSeq === null ? 0 : WAIT_MS))

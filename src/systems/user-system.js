@@ -28,8 +28,8 @@ const made = new WeakMap()
  * @returns {Promise<System>} @throws {SettingsInvalid} with all faults
  */
 export function systemOf (given) {
-  const known = typeof given === 'object' && given !== null ? made.get(given) : undefined
-  if (known) return known
+  const existing = typeof given === 'object' && given !== null ? made.get(given) : undefined
+  if (existing) return existing
   const making = make(given)
   if (typeof given === 'object' && given !== null) made.set(given, making)
   return making
@@ -69,8 +69,8 @@ async function make (given) {
     reader: ({ reading, view }) => ({
       queries: { since: reading.since },
       // its streams number events by the field of our own rules
-      known: async (id) => {
-        const one = await reading.known(id)
+      current: async (id) => {
+        const one = await reading.current(id)
         return { ...one, fields: { ...one.fields, seq: String(view.seqOf(one)) } }
       }
     }),
@@ -149,7 +149,7 @@ function commandRow ({ method, path, access, summary, body = {}, command, replie
   }
 }
 
-/** @param {import('../admission/index.js').Known} known @returns {import('./face.js').Stored} */
+/** @param {import('../admission/index.js').Known} current @returns {import('./face.js').Stored} */
 const storedOf = ({ key, fields: { seq: _, ...fields }, generation }) => ({ key, ...stateOf(fields), generation })
 
 /** @param {import('./face.js').QueryRoute} row @param {string} unknown @returns {System['queries'][string]} */
@@ -168,7 +168,7 @@ const streamRow = ({ path, summary, snapshot, event }, unknown) => ({
   summary,
   reply: ANY,
   codes: [unknown],
-  snapshot: (known) => snapshot(storedOf(known)),
+  snapshot: (current) => snapshot(storedOf(current)),
   event: (fields) => ({ name: fields.type, data: event(eventOf(fields)) })
 })
 

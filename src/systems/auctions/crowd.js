@@ -21,9 +21,9 @@ const RETRY_MS = 1000
 /**
  * @param {Parameters<typeof createCrowdClient>[0] & { isActive: boolean, print: (line: string) => void }} options
  */
-export async function runCrowd ({ isActive, print, ...place }) {
-  const { signal } = place
-  const { send, pause } = createCrowdClient(place)
+export async function runCrowd ({ isActive, print, ...target }) {
+  const { signal } = target
+  const { send, pause } = createCrowdClient(target)
   let n = 0
   let isPrinted = false
   /** @type {Lot[]} */

@@ -94,7 +94,7 @@ export const QUERIES = {
     reply: pageOf(EVENT),
     codes: ['AUCTION_UNKNOWN'],
     async run ({ params: { id }, query: { after, limit } }, { reading, shownEvent }) {
-      const one = await reading.known(id)
+      const one = await reading.current(id)
       const below = after ?? Number(one.fields.seq) + 1
       const tail = one.events.filter((/** @type {Fields} */ { seq }) => Number(seq) < below)
       // the tail reaches back far enough, or to the first event
@@ -116,7 +116,7 @@ export const QUERIES = {
       if (userId !== null && isAdmin === false && !mayAs('write')) {
         throw new FreshetError('FORBIDDEN', 'userId: this token may not assert a bidder; expected one with the scope write, or no userId')
       }
-      return resultOf(await reading.known(id), mask, (winner) => Boolean(isAdmin) || winner === userId)
+      return resultOf(await reading.current(id), mask, (winner) => Boolean(isAdmin) || winner === userId)
     }
   },
   byRequest: byRequestRow({
@@ -141,8 +141,8 @@ export const STREAM = {
   summary: 'The auction, then its events: `snapshot`, `bid`, `close`, `reset`; resumes after Last-Event-ID',
   reply: EVENT,
   codes: ['AUCTION_UNKNOWN'],
-  snapshot: (known, { shown, shownEvent }) =>
-    ({ auction: shown(known), bids: known.events.slice(-SNAPSHOT_BIDS).reverse().map(shownEvent) }),
+  snapshot: (current, { shown, shownEvent }) =>
+    ({ auction: shown(current), bids: current.events.slice(-SNAPSHOT_BIDS).reverse().map(shownEvent) }),
   event: (event, { shownEvent }) => ({ name: event.type === 'close' ? 'close' : 'bid', data: shownEvent(event) })
 }
 

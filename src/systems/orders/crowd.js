@@ -25,9 +25,9 @@ const skuOf = (/** @type {number} */ i) => productOf(i).sku
 /**
  * @param {Parameters<typeof createCrowdClient>[0] & { isActive: boolean, print: (line: string) => void }} options
  */
-export async function runCrowd ({ isActive, print, ...place }) {
-  const { signal } = place
-  const { send, pause } = createCrowdClient(place)
+export async function runCrowd ({ isActive, print, ...target }) {
+  const { signal } = target
+  const { send, pause } = createCrowdClient(target)
   const counts = { orders: 0, failed: 0 }
   const create = async (/** @type {string} */ method, /** @type {string} */ path, /** @type {object} */ body) =>
     (await send(method, path, { body, tries: Infinity })).reply

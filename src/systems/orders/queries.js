@@ -93,9 +93,9 @@ export const QUERIES = {
     fields: sinceFields('a final status'),
     reply: ORDER,
     codes: ORDER_CODES,
-    async run ({ params: { id }, query }, { known, reading, shown }) {
+    async run ({ params: { id }, query }, { current, reading, shown }) {
       const isEnded = (/** @type {Known} */ { fields: { status } }) => isFinal(status)
-      return shown(await reading.since(orderKey(id), query, { read: () => known(id), isEnded }))
+      return shown(await reading.since(orderKey(id), query, { read: () => current(id), isEnded }))
     }
   },
   events: {
@@ -103,15 +103,15 @@ export const QUERIES = {
     summary: 'Its events, the oldest first',
     reply: listOf(EVENT),
     codes: ORDER_CODES,
-    run: async ({ params: { id } }, { known }) => ({ items: (await known(id)).events.map(stepOf) })
+    run: async ({ params: { id } }, { current }) => ({ items: (await current(id)).events.map(stepOf) })
   },
   timeline: {
     path: '/v1/orders/:id/timeline',
     summary: 'When each of its steps was, from the placing on',
     reply: TIMELINE,
     codes: ORDER_CODES,
-    async run ({ params: { id } }, { known }) {
-      const { events, fields } = await known(id)
+    async run ({ params: { id } }, { current }) {
+      const { events, fields } = await current(id)
       const placedAt = Number(events[0]?.ts)
       const steps = events.map((/** @type {any} */ { type, ts }) => ({ type, ts: Number(ts), afterMs: Number(ts) - placedAt }))
       return { id, step: fields.status, placedAt, tookMs: steps.at(-1)?.afterMs ?? 0, steps }
@@ -146,7 +146,7 @@ export const STREAM = {
   reply: EVENT,
   codes: ORDER_CODES,
   keyOf: orderKey,
-  snapshot: (known, { shown }) => shown(known),
+  snapshot: (current, { shown }) => shown(current),
   event: (event) => ({ name: 'step', data: stepOf(event) })
 }
 
@@ -168,7 +168,7 @@ export function createOrderQueries ({ reading, view, partitions, connectionOf, k
   const letters = createDeadLetters({ connectionOf: (partition) => connectionOf(partition, false), keyOf, partitions })
 
   /** @param {string} id @returns {Promise<Known>} @throws {FreshetError} ORDER_UNKNOWN, DATABASE_DOWN, and when no node can be asked */
-  async function known (id) {
+  async function current (id) {
     const key = orderKey(id)
     const one = await view.get(key)
     if (one) return one
@@ -181,11 +181,11 @@ export function createOrderQueries ({ reading, view, partitions, connectionOf, k
   const queries = {
     reading,
     view,
-    known,
+    current,
     flow,
     letters,
     workers: figures,
     shown: (/** @type {Known} */ one) => orderOf(one, { mask, nowMs: now() })
   }
-  return { queries, known, onEntry: flow.note }
+  return { queries, current, onEntry: flow.note }
 }

@@ -27,9 +27,9 @@ const ASSETS = Object.entries(TIERS).flatMap(([tier, [[from, to], currencies]]) 
 /**
  * @param {Parameters<typeof createCrowdClient>[0] & { isActive: boolean, print: (line: string) => void }} options
  */
-export async function runCrowd ({ isActive, print, ...place }) {
-  const { signal } = place
-  const { send, pause } = createCrowdClient(place)
+export async function runCrowd ({ isActive, print, ...target }) {
+  const { signal } = target
+  const { send, pause } = createCrowdClient(target)
 
   async function ask () {
     let popular = shuffled()

@@ -30,6 +30,6 @@ async function pointsOf ({ reading, store }, asset, from, to) {
  */
 export async function historyOf (own, asset, { from, to, stepMs }) {
   const points = (await pointsOf(own, asset, from, to)).slice(-MAX_POINTS)
-  if (points.length === 0) await own.reading.known(asset)
+  if (points.length === 0) await own.reading.current(asset)
   return { asset, items: stepMs === null ? points : candles(points, { from, to, stepMs }) }
 }

@@ -30,7 +30,7 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
   const wanting = createWanting({ view, reading, submit, now })
   const inStore = store && createStoreReads(store)
 
-  /** @param {Known} known @param {import('./replies.js').Level} level @returns {Found} */
+  /** @param {Known} current @param {import('./replies.js').Level} level @returns {Found} */
   const found = ({ key, fields, generation }, level) => ({ asset: key, fields, generation, level })
 
   /** @param {string} asset @returns {Promise<Found | null>} */
@@ -54,13 +54,13 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
       demand.note(asset)
       return found(inMemory, read ? 'server' : 'local')
     }
-    const known = await view.get(asset)
-    if (known) demand.note(asset)
-    if (known && isUsable(known.fields, now())) return found(known, 'server')
+    const current = await view.get(asset)
+    if (current) demand.note(asset)
+    if (current && isUsable(current.fields, now())) return found(current, 'server')
     const row = await stored(asset)
     if (row) return row
-    if (known === null) throw new FreshetError('ASSET_UNKNOWN')
-    const later = await wanting.want(asset) ?? known
+    if (current === null) throw new FreshetError('ASSET_UNKNOWN')
+    const later = await wanting.want(asset) ?? current
     if (isUsable(later.fields, now())) return found(later, 'origin')
     throw missing(later.fields)
   }

@@ -66,7 +66,7 @@ function rangeIn (query) {
   return { from, to, stepMs: query.step }
 }
 
-/** @param {import('../../admission/index.js').Known} known */
+/** @param {import('../../admission/index.js').Known} asset */
 const shownAsset = ({ key, fields: { tier, pinned, seq } }) => ({ asset: key, tier, pinned: pinned === '1', seq: Number(seq) })
 
 /** @type {import('../definition.js').System['queries']} */
@@ -151,8 +151,8 @@ export const QUERIES = {
       /** @type {string[]} */
       const assets = await reading.names(RULE, after !== null)
       const page = assets.filter((asset) => after === null || asset > after).slice(0, limit)
-      const known = await Promise.all(page.map((asset) => view.get(asset)))
-      const items = known.flatMap((one) => one ? [shownAsset(one)] : [])
+      const all = await Promise.all(page.map((asset) => view.get(asset)))
+      const items = all.flatMap((one) => one ? [shownAsset(one)] : [])
       return { items, next: page.length > 0 && page.at(-1) !== assets.at(-1) ? String(page.at(-1)) : null }
     }
   },

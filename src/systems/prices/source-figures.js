@@ -19,8 +19,8 @@ export function mergeSources (all) {
   /** @type {Map<string, PublishedFigure>} */
   const merged = new Map()
   for (const one of all.flat()) {
-    const known = merged.get(one.exchange)
-    merged.set(one.exchange, known ? worse(known, one) : one)
+    const before = merged.get(one.exchange)
+    merged.set(one.exchange, before ? worse(before, one) : one)
   }
   return [...merged.values()]
 }

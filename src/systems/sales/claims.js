@@ -139,7 +139,7 @@ const CLAIM = objectOf({
   status: { type: 'string', enum: ['held', 'pending', 'sold', 'released', 'revoked', 'expired', 'left'] }
 })
 
-/** @typedef {import('../reading.js').Place & { mask: import('../../admission/index.js').Mask }} Own */
+/** @typedef {import('../reading.js').Target & { mask: import('../../admission/index.js').Mask }} Own */
 
 /** Claims as the server stores them. @param {Own} own @param {string} id @param {string[]} claimIds @param {boolean} [isPrimary] */
 export async function membersOf ({ connectionOf, keyOf, partitionOf, mask }, id, claimIds, isPrimary = false) {
@@ -163,7 +163,7 @@ export const CLAIM_QUERIES = {
     reply: pageOf(CLAIM),
     codes: ['SALE_UNKNOWN'],
     async run ({ params: { id }, query: { after, limit } }, own) {
-      await own.reading.known(id)
+      await own.reading.current(id)
       const from = after ?? 0
       const events = await own.reading.events(id, 'XRANGE', `${from + 1}-0`, '+', 'COUNT', MAX_EVENTS)
       const ids = [...new Set(events.map((/** @type {any} */ { claim }) => claim).filter(Boolean))]
@@ -179,7 +179,7 @@ export const CLAIM_QUERIES = {
     reply: CLAIM,
     codes: ['SALE_UNKNOWN', 'CLAIM_UNKNOWN'],
     async run ({ params: { id, claim } }, own) {
-      await own.reading.known(id)
+      await own.reading.current(id)
       const found = (await membersOf(own, id, [claim]))[0] ?? (await membersOf(own, id, [claim], true))[0]
       if (!found || found.status === 'waiting') throw new FreshetError('CLAIM_UNKNOWN')
       return found

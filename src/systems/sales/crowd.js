@@ -34,9 +34,9 @@ const givesUp = () => Math.random() < GIVE_UP
 /**
  * @param {Parameters<typeof createCrowdClient>[0] & { mode: string, isActive: boolean, print: (line: string) => void }} options
  */
-export async function runCrowd ({ mode, isActive, print, ...place }) {
-  const { signal } = place
-  const { send, pause } = createCrowdClient(place)
+export async function runCrowd ({ mode, isActive, print, ...target }) {
+  const { signal } = target
+  const { send, pause } = createCrowdClient(target)
   /** @param {AbortSignal} until @returns {Send} */
   const sendUntil = (until) => (method, path, options) => send(method, `/v1/sales/${path}`, { tries: TRIES, until, ...options })
 

@@ -30,7 +30,7 @@ const SALE = objectOf({
   available: UNITS,
   held: UNITS,
   sold: UNITS,
-  orderRows: { type: ['integer', 'null'], description: 'orders in the database; null: not known' },
+  orderRows: { type: ['integer', 'null'], description: 'orders in the database; null: unknown' },
   perUser: UNITS,
   openAt: TIME,
   closeAt: TIME,
@@ -100,7 +100,7 @@ export const STREAMS = [
     reply: SALE,
     codes: ['SALE_UNKNOWN'],
     async source ({ params: { id } }, { reading, hub }) {
-      await reading.known(id)
+      await reading.current(id)
       return hub.sourceOf(id, '')
     }
   },
@@ -126,11 +126,11 @@ export function createSaleQueries (parts) {
     pauseMs: PAUSE_MS,
     lookEveryMs: LOOK_EVERY_MS,
     async read (/** @type {string} */ id) {
-      const known = await reading.known(id)
-      const { asOf, ...state } = await shown(known)
+      const current = await reading.current(id)
+      const { asOf, ...state } = await shown(current)
       const text = JSON.stringify({ ...state, asOf })
       const bytes = Buffer.from(`event: sale\ndata: ${text}\nid: ${state.generation}:${state.seq}\n\n`)
-      return { known, state: JSON.stringify(state), bytes }
+      return { current, state: JSON.stringify(state), bytes }
     },
     // each event is the newest state, so a viewer that reads slowly skips states, never the last one
     sendTo ({ state, bytes }, stream, /** @type {string} */ last, send) {

@@ -79,7 +79,7 @@ const shownPlace = ({ status, position, etaMs, untilMs, claim }) => ({
 /** Of the ticket that is shown. @param {import('../../http/index.js').Given} given @param {{ secret: string, reading: any }} own */
 async function claimIn ({ params: { id: sale, userId: user }, headers }, { secret, reading }) {
   const claim = claimOfTicket(secret, { sale, user, ticket: readTicket(headers) })
-  await reading.known(sale)
+  await reading.current(sale)
   return claim
 }
 

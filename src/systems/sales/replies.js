@@ -50,7 +50,7 @@ export function queueReply ({ code, details: { status = code, position = '0', et
 }
 
 /**
- * @param {import('../../admission/index.js').Known} known @param {{ nowMs: number, orderRows: number | null }} facts
+ * @param {import('../../admission/index.js').Known} current @param {{ nowMs: number, orderRows: number | null }} facts
  * @returns {Record<string, unknown>}
  */
 export function saleOf ({ key, fields, generation }, { nowMs, orderRows }) {
@@ -76,7 +76,7 @@ export function saleOf ({ key, fields, generation }, { nowMs, orderRows }) {
   }
 }
 
-/** @param {{ fields: Fields, generation: string }} known @param {number} nowMs */
+/** @param {{ fields: Fields, generation: string }} current @param {number} nowMs */
 function statusOf ({ fields: { status, openAt, closeAt, lineage, sold, stock }, generation }, nowMs) {
   if (status === 'closed' || nowMs >= Number(closeAt)) return 'closed'
   if (lineage !== undefined && lineage !== generation.split('.')[0]) return 'restoring'
