@@ -263,8 +263,7 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('Demo', ['demo'], [
     row('crowd', 'Whether a crowd takes part', { default: 'yes', check: oneOf('yes', 'no') }),
-    row('replicas', 'Number of consumers in the demo orders; plan: number of replicas of each primary',
-      { uses: ['demo', PLAN], default: 1, defaults: { plan: 2 }, check: integer(0, 16) }),
+    row('workers', 'Number of processes that drive orders, in the demo orders', { default: 1, check: integer(0, 16) }),
     row('mode', 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
       'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
   ]),
@@ -314,6 +313,7 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('Plan', [PLAN], [
     row('itemsPerSecond', 'Items per second of the feed', { unit: 'items/s', default: 100_000, check: number(1, 1e9) }),
+    row('replicas', 'Number of replicas of each primary', { default: 2, check: integer(0, 16) }),
     row('readers', 'Number of reader processes', { default: 2, check: integer(0, 10_000) }),
     row('requestsPerSecond', 'Requests per second to all readers', { default: 0, check: number(0, 1e9) }),
     row('nodeType', 'Type of node, such as cache.r7g.large: shows its arithmetic; with --redis-url, that of the servers',

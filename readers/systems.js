@@ -9,7 +9,7 @@ import { FreshetError } from '../src/errors.js'
 import { partitionOf as partitionOfId } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
 import { createRoutes, shardOf, slotMapOf } from '../src/store/index.js'
-import { createReading } from '../src/systems/inside.js'
+import { createReading, readFigures } from '../src/systems/inside.js'
 
 /**
  * @typedef {import('../src/systems/inside.js').System} System
@@ -48,7 +48,7 @@ export function openSystems (definitions, {
     const options = { keyPrefix, system }
     const key = systemKey(keyPrefix, system)
     const stored = await readSystem(nodeOf(key, false), options) ?? await readSystem(nodeOf(key, true), options)
-    if (stored === null) throw new FreshetError(...unknown)
+    if (stored === null) throw new FreshetError(unknown)
     return stored
   }
 
@@ -80,7 +80,8 @@ export function openSystems (definitions, {
     })
     const reading = createReading({ ...place, view, unknown })
     ending.add(reading.close)
-    const parts = { ...place, reading, view, secret, now, push, submit, database, settings, isShared, metrics, signal, log }
+    const figures = () => readFigures(place.connectionOf(0, false), keyOf(0))
+    const parts = { ...place, reading, view, secret, now, push, submit, figures, database, settings, isShared, metrics, signal, log }
     own = await reader(parts)
     return {
       own,

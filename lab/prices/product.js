@@ -41,7 +41,7 @@ export async function openProductArm (technique, { redisUrl, keyPrefix, tiers, i
   const parts = { connectionOf, keyOf, partitionOf, partitions: PARTITIONS }
   const view = technique === 'scheduled' ? serverView(stateOf, partitionOf) : memoryView({ ...parts, redisUrl })
   const demand = createDemand({ submit })
-  const reading = createReading({ view, unknown: ['ASSET_UNKNOWN', ''], ...parts })
+  const reading = createReading({ view, unknown: 'ASSET_UNKNOWN', ...parts })
   const queries = createPriceQueries({ view, reading, submit, demand, store: null, now: Date.now })
   const encoder = createEncoder({ isShared: () => false })
   const prices = createPrices({ submit, stateOf, tiers: ruleTiers(tiers) })

@@ -69,7 +69,7 @@ for (const engine of await scopedEngines()) {
       t.same(statuses(await each((sku) => product(sku))), [201])
       const placed = await each((sku) => place(ann, [{ sku, quantity: 1 }]))
       t.same(statuses(placed), [201])
-      for (const { json: { orderId } } of placed) t.match(await final(orderId), { status: 'confirmed' })
+      for (const { json: { id: orderId } } of placed) t.match(await final(orderId), { status: 'confirmed' })
       const listed = await endOfMain(['dead-letters', 'list', '--system', 'orders', '--redis-url', url])
       t.match(listed, { code: 0, stdout: '' })
     })

@@ -1,7 +1,7 @@
 /**
  * Consumers: processes that share the partitions of a system, each partition owned by one of them at a time.
  *
- *     heartbeat -> who lives? -> which partitions are mine? (assignment.js) -> lease of each -> work, until it is lost
+ *     heartbeat -> live processes -> own partitions (assignment.js) -> lease of each -> work, until it is lost
  *
  * A process that dies, or stands still, loses its leases after `leaseMs`; the next owner has a higher fencing token.
  *

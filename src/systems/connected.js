@@ -40,7 +40,7 @@ export async function connect ({ name: system, rules }, settings, name, { accoun
     throw error
   })
 
-  const place = {
+  const target = {
     system,
     primaryUrl,
     keyOf,
@@ -51,7 +51,7 @@ export async function connect ({ name: system, rules }, settings, name, { accoun
     name,
     log
   }
-  const cache = Object.keys(own.memory.certain).length > 0 ? openCache(settings, { ...place, rules: own.memory, account, metrics }) : null
+  const cache = Object.keys(own.memory.certain).length > 0 ? openCache(settings, { ...target, rules: own.memory, account, metrics }) : null
   const admission = createAdmission({
     ...settings,
     route: routes.route,
@@ -64,7 +64,7 @@ export async function connect ({ name: system, rules }, settings, name, { accoun
   })
 
   return {
-    place,
+    target,
     submit: admission.submit,
     /** Throws why there is no primary. */
     expectPrimary () { for (let partition = 0; partition < partitions; partition++) routes.route(keyOf(partition)('')) },
@@ -77,11 +77,11 @@ export async function connect ({ name: system, rules }, settings, name, { accoun
  * @param {{ requestMs: number }} settings
  * @param {Pick<Parameters<typeof createRejections>[0], 'keyOf' | 'partitionOf' | 'partitions' | 'rules' | 'log'> &
  *   { primaryUrl: string, name: string, deadlineMs: number, account: { cached: number }, metrics: Metrics,
- *   connectionOf: (partition: number) => import('../store/index.js').Connection }} place
+ *   connectionOf: (partition: number) => import('../store/index.js').Connection }} target
  */
-function openCache ({ requestMs }, { primaryUrl, name, deadlineMs, account, metrics, ...place }) {
+function openCache ({ requestMs }, { primaryUrl, name, deadlineMs, account, metrics, ...target }) {
   const rejections = createRejections({
-    ...place,
+    ...target,
     ...openerOf(primaryUrl, { name: `${name}:outbox`, deadlineMs }),
     requestMs,
     metrics: {

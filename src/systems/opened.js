@@ -85,11 +85,11 @@ export async function open (definition, settings, counted = {}) {
   setMaxListeners(0, closing.signal)
   const metrics = { ...UNCOUNTED, ...counted }
   const connected = await connect(definition, settings, name, { account, metrics })
-  const { place, close, expectPrimary } = connected
-  const { keyOf, partitionOf, connectionOf } = place
+  const { target, close, expectPrimary } = connected
+  const { keyOf, partitionOf, connectionOf } = target
   const deciding = createDeciding(connected, { account, metrics })
-  const consumers = createConsumers({ ...place, id: `${name}-${randomUUID()}`, account, metrics, submit: deciding.decide })
-  const following = createFollowing({ ...place, closing: closing.signal })
+  const consumers = createConsumers({ ...target, id: `${name}-${randomUUID()}`, account, metrics, submit: deciding.decide })
+  const following = createFollowing({ ...target, closing: closing.signal })
 
   function expectOpen () {
     if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', `the system ${system} is closed; open it again`)

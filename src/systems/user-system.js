@@ -21,8 +21,6 @@ import { checkedOptions } from './options.js'
 
 const ANY = Object.freeze({ type: 'object', additionalProperties: true })
 const NO_KEY = 'KEY_UNKNOWN'
-/** of ?minSeq= */
-const WAIT_MS = 500
 /** a module may be loaded by several processes in one @type {WeakMap<object, Promise<System>>} */
 const made = new WeakMap()
 
@@ -31,8 +29,8 @@ const made = new WeakMap()
  * @returns {Promise<System>} @throws {SettingsInvalid} with all faults
  */
 export function systemOf (given) {
-  const known = typeof given === 'object' && given !== null ? made.get(given) : undefined
-  if (known) return known
+  const existing = typeof given === 'object' && given !== null ? made.get(given) : undefined
+  if (existing) return existing
   const making = make(given)
   if (typeof given === 'object' && given !== null) made.set(given, making)
   return making
@@ -50,12 +48,11 @@ async function make (given) {
     const options = { redisUrl, keyPrefix, partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability, log }
     return open(definition, checkedOptions(options, definition), metrics)
   }
-  const message = kindOf(unknown)?.meaning ?? unknown
 
   return {
     name,
     rules: Object.keys(definition.rules),
-    unknown: [unknown, message],
+    unknown,
     durability: 'memory',
     isUncached: true,
     demo: { about: 'a system of a user', commands: 'send commands here', tasks: 'scheduled tasks run when they are due' },
@@ -75,8 +72,8 @@ async function make (given) {
     reader: ({ reading, view }) => ({
       queries: { since: reading.since },
       // its streams number events by the field of our own rules
-      known: async (id) => {
-        const one = await reading.known(id)
+      current: async (id) => {
+        const one = await reading.current(id)
         return { ...one, fields: { ...one.fields, seq: String(view.seqOf(one)) } }
       }
     }),
@@ -139,14 +136,14 @@ function commandRow ({ method, path, access, summary, body = {}, command, replie
   }
 }
 
-/** @param {import('../admission/index.js').Known} known @returns {import('./face.js').Stored} */
+/** @param {import('../admission/index.js').Known} current @returns {import('./face.js').Stored} */
 const storedOf = ({ key, fields: { seq: _, ...fields }, generation }) => ({ key, ...stateOf(fields), generation })
 
 /** @param {import('./face.js').QueryRoute} row @param {string} unknown @returns {System['queries'][string]} */
 const queryRow = ({ path, summary, reply = ANY, shown }, unknown) => ({
   path,
   summary,
-  fields: sinceFields(WAIT_MS),
+  fields: sinceFields(),
   reply,
   codes: [unknown],
   run: async ({ params, query }, { since }) => shown(storedOf(await since(Object.values(params)[0], query)))
@@ -158,7 +155,7 @@ const streamRow = ({ path, summary, snapshot, event }, unknown) => ({
   summary,
   reply: ANY,
   codes: [unknown],
-  snapshot: (known) => snapshot(storedOf(known)),
+  snapshot: (current) => snapshot(storedOf(current)),
   event: (fields) => ({ name: fields.type, data: event(eventOf(fields)) })
 })
 

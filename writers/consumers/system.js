@@ -16,6 +16,7 @@ import { keepSecret } from '../../src/sql/index.js'
 import { createRoutes, openerOf } from '../../src/store/index.js'
 import { durabilityOf, hasReplicas } from '../confirms.js'
 import { eachSecond } from '../each-second.js'
+import { publishFigures } from '../../src/systems/inside.js'
 import { followTriggers } from './triggers.js'
 import { untilUp } from './until-up.js'
 
@@ -78,7 +79,8 @@ export async function openSystem (definition, settings, parts) {
 
   /** by partition @type {Map<number, () => void>} */
   const wakers = new Map()
-  const { triggers, effects: own = [] } = handlers
+  const { triggers, figures, effects: own = [] } = handlers
+  const published = figures && publishFigures({ connection: () => connectionOf(0), key: keyOf(0), id, figures })
   const waking = triggers
     ? followTriggers({ primaryUrl, name: `${id}:${system}:triggers`, deadlineMs, keyOf, partitions, triggers, wakers, log })
     : null
@@ -118,6 +120,7 @@ export async function openSystem (definition, settings, parts) {
     figures: figuresOf({ ownership, effects: [...effects.map(({ name }) => name), ...own], letters, connectionOf, keyOf }),
 
     async close () {
+      published?.close()
       await ownership.close()
       await Promise.all([...effects.map(({ reader }) => reader.close()), waking?.close(), handlers.close?.(), closeOwn()])
       await Promise.all([routes.close(), kafka?.close()])
@@ -147,7 +150,7 @@ const figuresOf = ({ ownership, effects, letters, connectionOf, keyOf }) => ({
   owned: () => ownership.owned,
   lagMs: async () => Math.max(0, ...await Promise.all(ownership.owned.flatMap((partition) =>
     effects.map((name) => lagOf(connectionOf(partition), keyOf(partition), name))))),
-  deadLetters: async () => (await Promise.all(ownership.owned.map(letters.count))).reduce((sum, n) => sum + n, 0)
+  deadLetters: () => letters.count(ownership.owned)
 })
 
 /**

@@ -21,7 +21,7 @@ const READS = nightly(20, 5)
 const engine = /** @type {import('../../../test/servers.js').Engine} */ (newest(await testEngines()))
 const { url } = await startDynamodb(t)
 const store = await createPriceStore({
-  table: 'rates', place: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS }, latestMs: 60_000, historyMs: 60_000
+  table: 'rates', location: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS }, latestMs: 60_000, historyMs: 60_000
 })
 t.teardown(() => store.close())
 await store.make()
