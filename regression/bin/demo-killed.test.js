@@ -12,8 +12,8 @@ import { nightly, nightTest } from '../../test/scope.js'
 import { eventually, freePort } from '../../test/servers.js'
 
 const SLOW = { deadlineMs: 80_000 }
-const POLL_MS = 20
-const KILLED = nightly(['consumers', 'payments', 'gateway', 'reader'], ['consumers', 'gateway'])
+const POLL_MS = 100
+const KILLED = nightly(['consumers', 'payments', 'gateway', 'reader'], ['consumers'])
 
 /** The processes of a command, by their parent. @param {number} parent @param {string} command */
 async function pidsOf (parent, command) {

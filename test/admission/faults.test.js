@@ -1,19 +1,10 @@
 /** Calls in which something fails: one command, the script cache, memory, the role of the server, its history. */
 import t from 'tap'
-import { admit as admitPrepared, admissionKey, createAdmission, decisionOf, prepare } from '../../src/admission/index.js'
+import { admissionKey, createAdmission } from '../../src/admission/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, startDeployment, startServer } from '../servers.js'
-
-/**
- * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key
- * @param {{ replicationId: string, requestMs: number, keepMs: number }} options
- * @param {import('../../src/admission/index.js').Command[]} commands
- */
-async function admit (connection, key, options, commands) {
-  const { replies, ...rest } = await admitPrepared(connection, key, options, commands.map(prepare))
-  return { ...rest, decisions: replies.map((reply) => decisionOf(String(reply))) }
-}
+import { admit } from './admit.js'
 
 const OPTIONS = { replicationId: 'id', requestMs: 60_000, keepMs: 60_000 }
 const NO_METRICS = { sent () {}, waited () {}, dropped () {} }

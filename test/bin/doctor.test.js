@@ -12,12 +12,16 @@ import { endOfMain } from './in-process.js'
 
 const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
 
+const [engine] = await scopedEngines()
+/** Without pip, whose version takes longer than everything else. */
+const PATH = t.testdir({ [`${engine.name}-server`]: t.fixture('symlink', engine.program) })
+
 /**
  * @param {string[]} flags @param {Record<string, string>} [env]
  * @returns {Promise<{ status: number, text: string, error: string }>}
  */
 async function doctor (flags, env = {}) {
-  const { code, stdout, stderr } = await endOfMain(['doctor', ...flags], { env })
+  const { code, stdout, stderr } = await endOfMain(['doctor', ...flags], { env: { PATH, ...env } })
   return { status: code, text: stdout, error: stderr }
 }
 
@@ -32,7 +36,6 @@ const doctorCommand = (flags, env = {}) => new Promise((resolve) => {
 const warning = (sentence) => `\nWarnings:\n  ${sentence}\n\nNo problems besides the warnings found.\n`
 
 async function startPair () {
-  const [engine] = await scopedEngines()
   const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
   return { primary, replica, admin: await connectFor(t, primary.url) }
 }
@@ -41,7 +44,6 @@ async function startPair () {
 const pair = await startPair()
 
 t.test('it lists the engines found and the one that would be used', async (t) => {
-  await scopedEngines() // where PATH has none, this fetches one, which doctor does not
   const { status, text } = await doctorCommand([])
   t.equal(status, 0)
   t.match(text, /^node +v\d+/m)

@@ -1,5 +1,6 @@
 /** The users of docs/acl: each may run the commands of its role and no others, and servers receive exactly those. */
 import { readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import t from 'tap'
 import { LAB_COMMANDS, LAB_PREFIX, LAB_USER } from '../../lab/servers/commands.js'
 import { admissionKey } from '../../src/admission/index.js'
@@ -8,8 +9,8 @@ import { layoutNames } from '../../src/layouts/index.js'
 import { openSystem } from '../../src/systems/index.js'
 import { COMMANDS, ROLES, USERS, commandName, permissions, permissionsFor, rowsOf } from '../../src/store/commands.js'
 import { endOfMain } from '../bin/in-process.js'
-import { endOf } from '../commands.js'
 import { sharedDatabase } from '../database.js'
+import { startWriter } from '../flow/writer.js'
 import { startProxy } from '../proxy.js'
 import { engineName, eventually, openWriterFor } from '../servers.js'
 import { startConsumers, startGateway, startReader } from '../services.js'
@@ -42,6 +43,8 @@ t.test('the files match the table, and no row is there twice', async (t) => {
 for (const engine of engines) {
   t.test(engineName(engine), async (t) => {
     const [{ primary, control, onReplica, urlOf }, database] = await Promise.all([startGuarded(t, engine), sharedDatabase(t)])
+    /** Without pip, where nothing but the server is there: its version takes longer than everything else. */
+    const env = { PATH: dirname(engine.program) }
     /** of somebody who waits in the queue of a sale */
     let ticket = ''
 
@@ -182,7 +185,7 @@ for (const engine of engines) {
       proxy.resetAll()
       await eventually(() => cut.connected && cut.sessions > 1)
 
-      const ended = await endOf(t, ['writer', '--redis-url', urlOf('writer'), '--items', '500', '--rate', '0'])
+      const ended = await startWriter(t, ['--items', '500', '--rate', '0'], { redisUrl: urlOf('writer') }).ended()
       t.match(ended.summary, { items: 500, nodes: [{ role: 'primary' }, { role: 'replica' }] }, ended.stderr)
 
       const gateway = await startGateway(t, { redisUrl: urlOf('writer'), flags: ['--read-from', 'primary'] })
@@ -267,7 +270,7 @@ for (const engine of engines) {
 
     await t.test('the doctor reports that the permissions of each user suffice', async (t) => {
       for (const role of /** @type {const} */ (['writer', 'reader', 'admin'])) {
-        const ended = await endOfMain(['doctor', '--redis-url', urlOf(role)])
+        const ended = await endOfMain(['doctor', '--redis-url', urlOf(role)], { env })
         t.match(ended.stdout, new RegExp(`${role} +has all permissions`), ended.stdout)
         t.equal(ended.code, 0)
       }
@@ -281,7 +284,7 @@ for (const engine of engines) {
       await forget()
       const redisUrl = urlOf('admin')
       const run = async (/** @type {string[]} */ ...args) => {
-        const ended = await endOfMain([...args, '--redis-url', redisUrl])
+        const ended = await endOfMain([...args, '--redis-url', redisUrl], { env })
         t.equal(ended.code, 0, `${args.join(' ')}: ${ended.stderr}`)
         return ended.stdout
       }

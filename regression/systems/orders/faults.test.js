@@ -15,7 +15,7 @@ import { orderCommands, PARTITIONS, startOrders } from '../../../test/systems/or
 const HOUR_MS = 3_600_000
 /** several leases of the consumers that stand still */
 const STILL_MS = 3000
-const ORDERS = nightly(100, 40)
+const ORDERS = nightly(100, 20)
 const UNITS = 100_000
 /** what a busy machine may need; only a failure takes as long */
 const FINAL_WITHIN_MS = 120_000

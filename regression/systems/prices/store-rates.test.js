@@ -9,7 +9,7 @@ import { partitionOf } from '../../../src/item/index.js'
 import { newest } from '../../../src/embedded/engine.js'
 import { createPriceStore } from '../../../src/systems/prices/store/index.js'
 import { CREDENTIALS, startDynamodb, useCredentials } from '../../../test/dynamodb.js'
-import { nightly } from '../../../test/scope.js'
+import { nightly, nightTest } from '../../../test/scope.js'
 import { connectFor, eventually, startDeployment, testEngines } from '../../../test/servers.js'
 import { startPrices } from '../../../test/systems/prices/pricing.js'
 
@@ -35,7 +35,7 @@ async function timed (run) {
   return performance.now() - since
 }
 
-t.test('each version has one row, rows come evenly, and 100 assets are read at once', async (t) => {
+nightTest('each version has one row, rows come evenly, and 100 assets are read at once', async (t) => {
   const flags = ['--dynamodb-endpoint', url, '--dynamodb-table', 'rates', '--dynamodb-region', 'eu-central-1']
   useCredentials(t)
   const { primary } = await startDeployment(t, { engine, replicas: 1 })
