@@ -13,13 +13,15 @@ const BEGUN_WITHIN_MS = 5000
 const POLL_MS = 20
 const NAME_AT = 'event: '.length
 const FIRST = 'e'.charCodeAt(0)
+/** how a message of Centrifugo begins, up to what was published */
+const PUBLISHED = Buffer.from('data: {"channel":"lab","pub":{"data":')
 const LF = 10
 
 /** @typedef {'items' | 'snapshot' | 'reset' | 'other'} Kind */
 
 /** By the first line alone, which is cheap. @param {Buffer} event @returns {Kind} */
 function kindOf (event) {
-  if (event[0] !== FIRST) return 'other'
+  if (event[0] !== FIRST) return event.indexOf(PUBLISHED) === 0 ? 'items' : 'other'
   const name = event.toString('latin1', NAME_AT, event.indexOf(LF))
   return name === 'items' || name === 'snapshot' || name === 'reset' ? name : 'other'
 }
@@ -92,7 +94,7 @@ export function startPush ({ urls, followers, bytes: dueBytes, now }) {
     // a snapshot is what the client starts from, so it is always read
     if (kind === 'items' && !followers.wants(client)) return
     try {
-      const { items } = JSON.parse(String(readEvent(event.toString()).data))
+      const { pub, items = pub?.data.items } = JSON.parse(String(readEvent(event.toString()).data))
       if (!Array.isArray(items)) throw new Error('it has no items')
       followers.read(client, items, receivedMs)
     } catch ({ message }) {
