@@ -65,7 +65,7 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
     // further parts of a snapshot are sent as changes
     stream.list = next < ids.length ? { name: 'items', ids, at: next } : null
     if (frame !== null) {
-      stream.sendFrame(frame)
+      stream.sendFrame(frame, round.nowMs)
       counts.events++
       counts.bytes += frame.length - FRAME_BYTES
     }

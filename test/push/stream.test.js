@@ -24,7 +24,7 @@ t.test('events arrive whole and in order, over HTTP/1.1 and from a client of HTT
       response, budget: createBudget(), ids: null, limit: 0, encoding: 'utf8', periodMs: 10, isPermitted: () => true, onEnd () {}
     })
     for (const [i, frame] of frames.entries()) {
-      stream.sendFrame(frame)
+      stream.sendFrame(frame, performance.now())
       if (i % 3 === 0) stream.send(': \n\n')
     }
     stream.end('stopped', 'retry: 2\n\n')
