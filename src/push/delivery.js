@@ -97,6 +97,9 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
     while (stream.list !== null && stream.hasRoom() && sendPart(round, stream));
   }
 
+  /** Whether a stream lacks something, or waits for something else than changes. @param {Stream} stream */
+  const lacksAnything = (stream) => stream.isResuming || hasLongDelivery(stream) || hasChanges(changes, stream)
+
   return {
     /**
      * Begins a turn of all streams, which may take several rounds.
@@ -111,22 +114,24 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
     /**
      * One round over streams, or as much of it as there is time for.
      * @param {View} view that is complete @param {Iterator<Stream>} streams
-     * @param {{ isLong: boolean, shared: Shared }} which `isLong`: streams with long deliveries, or the others
+     * @param {{ isLong: boolean, shared: Shared, lacking: Set<Stream> }} which `isLong`: streams with long deliveries, or the others;
+     *   `lacking`: streams that lack something after their turn, which the round updates
      * @returns {boolean} whether all were served; otherwise the next round continues
      */
-    round (view, streams, { isLong, shared }) {
+    round (view, streams, { isLong, shared, lacking }) {
       const nowMs = performance.now()
       const round = { view, position: view.position(), nowMs, ...shared }
       while (performance.now() - nowMs < SLICE_MS) {
         const { done, value: stream } = streams.next()
         if (done) return true
-        if (hasLongDelivery(stream) !== isLong) continue
         try {
-          serve(round, stream)
+          if (hasLongDelivery(stream) === isLong) serve(round, stream)
         } catch (error) {
           log.error({ err: error }, 'stream failed')
           stream.end('failed', '')
         }
+        if (!stream.isOver && lacksAnything(stream)) lacking.add(stream)
+        else if (lacking.size > 0) lacking.delete(stream)
       }
       return false
     }
