@@ -22,7 +22,7 @@ import { createDeletedIds, createSubscribers } from './subscribers.js'
 import { TICK_MS, createTicks } from './ticks.js'
 import { watchView } from './view-watch.js'
 
-/** between two looks at the sockets of all streams, except while too many bytes wait in them */
+/** between two looks at all streams while nothing changes, and at their sockets unless too many bytes wait in them */
 const TIDY_EVERY_MS = 100
 /** how long a stream without a first snapshot waits for a view that is being built */
 const FOLLOWING_WITHIN_MS = 5000
@@ -82,12 +82,12 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
     for (const stream of streams) if (!stream.isResuming && (!stream.needsSnapshot || stream.isFromHead)) reset(stream, 'rebuilt')
   }
 
-  /** @returns {boolean} whether there is nothing to do until the next tick */
+  /** @returns {number} ms until the next tick is needed even if nothing changes */
   function tick () {
     const view = watch.check()
     if (view === null) {
       for (const stream of streams) keepAlive(stream, performance.now())
-      return true
+      return TICK_MS
     }
     if (watch.restart()) resetAll()
     noteChanges()
@@ -202,24 +202,25 @@ function createTurns ({ streams, changes, delivery, budget }) {
   }
 
   return {
-    /** @param {import('../view/index.js').View} view @returns {boolean} whether there is nothing to do until the next tick */
+    /** @param {import('../view/index.js').View} view @returns {number} ms until there is more to do, unless something changes */
     advance (view) {
       if (recentEndedMs === null) {
         const due = recent === null ? next(performance.now()) : null
-        if (due?.size === 0) return true
+        if (due?.size === 0) return TIDY_EVERY_MS
         recent ??= /** @type {Set<Stream>} */ (due).values()
-        if (!delivery.round(view, recent, { isLong: false, shared, lacking })) return false
+        if (!delivery.round(view, recent, { isLong: false, shared, lacking })) return 0
         recentEndedMs = performance.now()
       }
       const isDone = lacking.size === 0 || delivery.round(view, long, { isLong: true, shared, lacking })
       if (isDone) long = lacking.values()
-      else if (performance.now() - recentEndedMs < TICK_MS) return false
+      else if (performance.now() - recentEndedMs < TICK_MS) return 0
       const nowMs = performance.now()
       if (nowMs - tidiedMs >= TIDY_EVERY_MS || isFull || budget.isOver) tidy(nowMs)
       changes.trim(seq)
       shared = delivery.share(isFull)
       recent = recentEndedMs = null
-      return isDone
+      if (!isDone) return 0
+      return lacking.size > 0 ? TICK_MS : TIDY_EVERY_MS
     },
 
     /** All streams have a turn: something changed. */
