@@ -1,4 +1,4 @@
-/** Calls a tick when something changed, or after the time that the last tick asked for; never within 10 ms of the last one. */
+/** Calls a tick when something changed, at most every 10 ms, and after the time that the last tick asked for. */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 
 export const TICK_MS = 10
@@ -7,17 +7,19 @@ const RETRY_MS = 1000
 export function createTicks () {
   let isDue = false
   let due = () => {}
+  /** the last tick because of a change */
+  let changedMs = -Infinity
 
   /** @param {number} mostMs unless something changes @returns {Promise<void>} */
   const untilDue = (mostMs) => new Promise((resolve) => {
-    const fromMs = performance.now()
-    let timer = setTimeout(resolve, isDue ? TICK_MS : mostMs)
+    let timer = setTimeout(resolve, mostMs)
     due = () => {
       clearTimeout(timer)
-      const leftMs = fromMs + TICK_MS - performance.now()
+      const leftMs = changedMs + TICK_MS - performance.now()
       if (leftMs > 0) timer = setTimeout(resolve, leftMs)
       else resolve()
     }
+    if (isDue) due()
   })
 
   function soon () {
@@ -37,7 +39,7 @@ export function createTicks () {
       signal.addEventListener('abort', soon, { once: true })
       while (!signal.aborted) {
         let waitMs = TICK_MS
-        isDue = false
+        if (isDue) [isDue, changedMs] = [false, performance.now()]
         try {
           waitMs = tick()
         } catch (error) {
