@@ -28,7 +28,8 @@ const SMALL_LIST_IDS = 1000
  *   where the next part begins; `seq`: of the changes when it was built, which it includes
  */
 /**
- * @typedef {{ isFull: boolean, parts: Map<readonly string[], Map<string, Part>> }} Shared `parts`: of lists of streams of all ids
+ * @typedef {{ name: string, at: number, encoding: string, isBehind: boolean, part: Part }} SharedPart for streams that are alike
+ * @typedef {{ isFull: boolean, parts: Map<readonly string[], SharedPart[]> }} Shared `parts`: of lists of streams of all ids
  * @typedef {Shared & { view: View, position: string, nowMs: number }} Round
  */
 
@@ -209,11 +210,15 @@ function createParts ({ changes, isDeleted, budget }) {
   return (round, stream) => {
     if (stream.ids !== null) return build(round, stream)
     const { name, ids, at } = /** @type {import('./stream.js').List} */ (stream.list)
-    const ofList = round.parts.get(ids) ?? new Map()
-    round.parts.set(ids, ofList)
-    const key = `${name} ${at} ${stream.encoding} ${hasChanges(changes, stream)}`
-    const part = ofList.get(key) ?? build(round, stream)
-    ofList.set(key, part)
+    const { encoding } = stream
+    const isBehind = hasChanges(changes, stream)
+    let ofList = round.parts.get(ids)
+    if (ofList === undefined) round.parts.set(ids, ofList = [])
+    for (const one of ofList) {
+      if (one.at === at && one.isBehind === isBehind && one.name === name && one.encoding === encoding) return one.part
+    }
+    const part = build(round, stream)
+    ofList.push({ name, at, encoding, isBehind, part })
     return part
   }
 }
