@@ -16,8 +16,8 @@ export default {
     },
     centrifugo: {
       serving: { ...serving, by: 'centrifugo', maxRate: 10 },
-      note: 'Centrifugo 6 with the same Valkey as its broker: unidirectional SSE, messages published through its HTTP API; left out unless ' +
-        '`centrifugo` is on PATH'
+      note: 'Centrifugo 6 with the same Valkey as its broker: unidirectional SSE, messages published through its HTTP API; left out ' +
+        'unless `centrifugo` is on PATH'
     }
   },
   labels: { push: 'our reader', bare: 'bare event stream', centrifugo: 'Centrifugo' },
@@ -34,8 +34,8 @@ export default {
   measures: ['servingCpuMicrosPerEvent', 'deliveryMsP50', 'deliveryMsP99', 'eventsPerSecond', 'deliveredPercent', 'bytesPerEvent',
     'servingCpuPercent', 'servingMemoryBytes', 'clientLoopPercent', 'primaryCpuPercent'],
   differs: [
-    'push stores what it pushes: a writer appends each burst of 20 items to a feed, and the reader follows it; in the other arms the same ' +
-      'writer runs, but its items are not sent',
+    'push stores what it pushes: a writer appends each burst of 20 items to a feed, and the reader follows it; in the other arms the ' +
+      'same writer runs, but its items are not sent',
     'the delay of push counts from the time when an item is due, before the writer batches it; that of centrifugo from just before the ' +
       'request that publishes it; that of bare from just before it is written',
     'clients of push get the newest version of each item, a position to resume from, and a snapshot; those of centrifugo get messages ' +

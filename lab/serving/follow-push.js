@@ -26,6 +26,29 @@ function kindOf (event) {
   return name === 'items' || name === 'snapshot' || name === 'reset' ? name : 'other'
 }
 
+/** The last event of each client that is not read in the window: it shows at the end what the client has. */
+function createUnread () {
+  /** @type {Map<number, Buffer>} */
+  let events = new Map()
+  return {
+    /** @param {number} client @param {Buffer} event */
+    keep (client, event) {
+      const kept = events.get(client)
+      if (kept?.length === event.length) event.copy(kept)
+      else events.set(client, Buffer.from(event))
+    },
+
+    /** @param {number} client */
+    drop: (client) => events.delete(client),
+
+    take () {
+      const taken = events
+      events = new Map()
+      return taken
+    }
+  }
+}
+
 /**
  * @param {{ urls: string[], followers: import('./followers.js').AllFollowers, bytes: number | null, now: () => number }} options
  *   `urls`: one for each client; `bytes` of every event, where they are known; `now`: ms since 1970
@@ -38,6 +61,7 @@ export function startPush ({ urls, followers, bytes: dueBytes, now }) {
   /** @type {{ [why: string]: number }} */
   const ended = {}
   const begun = new Set()
+  const unread = createUnread()
   let settled = 0
   let open = 0
 
@@ -92,7 +116,13 @@ export function startPush ({ urls, followers, bytes: dueBytes, now }) {
     if (kind === 'items') followers.received(client, event.length, receivedMs)
     if (dueBytes !== null && event.length !== dueBytes) return followers.wrong(`an event of ${event.length} bytes; expected ${dueBytes}`)
     // a snapshot is what the client starts from, so it is always read
-    if (kind === 'items' && !followers.wants(client)) return
+    if (kind === 'items' && !followers.wants(client)) return unread.keep(client, event)
+    unread.drop(client)
+    read(client, event, receivedMs)
+  }
+
+  /** @param {number} client @param {Buffer} event @param {number} receivedMs */
+  function read (client, event, receivedMs) {
     try {
       const { pub, items = pub?.data.items } = JSON.parse(String(readEvent(event.toString()).data))
       if (!Array.isArray(items)) throw new Error('it has no items')
@@ -116,6 +146,11 @@ export function startPush ({ urls, followers, bytes: dueBytes, now }) {
       while (settled < urls.length && performance.now() < untilMs) await pause(POLL_MS)
       requests.timeouts = urls.length - settled
       return { requests: { ...requests, missing: requests.errors + requests.timeouts }, latencyMs: latencies.percentiles() }
+    },
+
+    /** Reads the last events of clients that were not read in the window and received nothing since. */
+    readLast () {
+      for (const [client, event] of unread.take()) read(client, event, now())
     },
 
     /** How many streams are open, and why others ended. */

@@ -104,6 +104,7 @@ export function faultsOfServing (place, serving, { load, settings: settingsOfLoa
   if (connections >= 1 && connections < processes) {
     faults.push(unfit(`${place}.connections`, connections, `at least ${processes}: one for each process`))
   }
+  if (by === 'centrifugo' && asks !== 'push') faults.push(unfit(`${place}.asks`, asks, 'push: centrifugo serves nothing else'))
   if (!LOADS.includes(load)) faults.push(`${place}: load ${load} writes no feed that can be served; expected load ${LOADS.join(' or ')}`)
   for (const name of LAB_SETS) if (Object.hasOwn(settings, name)) faults.push(`${place}.settings.${name}: the lab sets it; leave it out`)
   if (!FOLLOWS.includes(asks)) {

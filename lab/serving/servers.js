@@ -52,7 +52,10 @@ export function startServers ({ by, processes, settings }, { redisUrl, replicaUr
       return up(running[0])
     },
 
-    /** From now on they send a constant response. @param {object | null} constant @returns {Promise<number | null>} bytes of it, where they are known */
+    /**
+     * From now on they send a constant response.
+     * @param {object | null} constant @returns {Promise<number | null>} bytes of it, where they are known
+     */
     async sendConstant (constant) {
       for (const server of running) server.send({ event: 'constant', ...constant })
       const [{ bytes }] = await Promise.all(running.map((server) => server.receive('constant')))
