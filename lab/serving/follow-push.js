@@ -60,8 +60,7 @@ export function startPush ({ urls, followers, bytes: dueBytes, now }) {
   const latencies = createLatencies()
   /** @type {{ [why: string]: number }} */
   const ended = {}
-  const begun = new Set()
-  const unread = createUnread()
+  const [begun, unread] = [new Set(), createUnread()]
   let settled = 0
   let open = 0
 
@@ -149,9 +148,7 @@ export function startPush ({ urls, followers, bytes: dueBytes, now }) {
     },
 
     /** Reads the last events of clients that were not read in the window and received nothing since. */
-    readLast () {
-      for (const [client, event] of unread.take()) read(client, event, now())
-    },
+    readLast () { for (const [client, event] of unread.take()) read(client, event, now()) },
 
     /** How many streams are open, and why others ended. */
     state: () => ({ open, ended })
