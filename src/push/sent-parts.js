@@ -17,7 +17,7 @@ const indexes = new WeakMap()
 export function noteSent (stream, { ids, at }, { next, seq }) {
   if (stream.ids !== null) {
     for (let i = at; i < next; i++) stream.changed.delete(ids[i])
-  } else {
+  } else if (at > 0 || next < ids.length || seq > stream.seq || stream.sent !== null) {
     if (stream.sent?.ids !== ids) stream.sent = { ids, parts: [] }
     stream.sent.parts.push({ from: at, until: next, seq })
     if (next === ids.length && includesNothing(stream)) stream.sent = null
