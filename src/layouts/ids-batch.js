@@ -9,7 +9,8 @@
  *     EXEC
  *
  * with `late: overwrite`. With `late: newest` one EVALSHA of lua/append-newest.lua gets the same arguments of MSETEX and ZADD; in a
- * cluster the item keys are its keys, and records follow.
+ * cluster the item keys are its keys, and records follow. Or, if the batch is newer than all that is stored (ids-append.js), it is
+ * the same transaction, with an EVALSHA of lua/mend-scores.lua as its last command.
  * A late batch, or one with deletions, carries a mark in the transaction (late-marks.js).
  * Items are encoded when they are added: keys and records into one buffer, scores and ids into another, joined when the batch
  * is sent.
@@ -17,7 +18,7 @@
  * A deletion is a record without a value (a tombstone), encoded like an item, ZADD included; ZREM then removes its id. Only
  * batches with deletions track ids, so a normal append pays one comparison.
  */
-import { RECORD_HEAD_BYTES, writeRecordHead } from '../item/index.js'
+import { RECORD_HEAD_BYTES, scoreOf, writeRecordHead } from '../item/index.js'
 import { createLateMark } from './late-marks.js'
 import { MAX_ARGUMENTS, MAX_BATCH_ITEMS } from './read-size.js'
 import { createScoreText } from './score-text.js'
@@ -45,7 +46,7 @@ const NO_VALUE = Buffer.alloc(0)
  * @typedef {object} Encoding of a batch
  * @property {(part: string) => string} key
  * @property {number} ttlMs
- * @property {{ msetex: boolean, isCluster?: boolean, sha: (script: string) => string }} dialect
+ * @property {import('./index.js').Dialect} dialect
  * @property {Buffer} prefix of item keys
  * @property {boolean} separateSets
  * @property {number} tombstoneMs
@@ -53,6 +54,7 @@ const NO_VALUE = Buffer.alloc(0)
  * @property {number} count
  * @property {Buffer} records with `late: newest` in a cluster
  * @property {Buffer[]} deleted ids whose last operation is a deletion
+ * @property {Buffer} mend last command of a watched transaction
  * @property {ReturnType<import('./late-marks.js').LateMark['around']>} around
  *
  * @typedef {{ head: Buffer[], between: Buffer[], tail: Buffer[], replies: number }} Parts of a batch, around its items and members
@@ -60,8 +62,7 @@ const NO_VALUE = Buffer.alloc(0)
 
 /**
  * @param {{ key: (part: string) => string, ttlMs: number, late: 'newest' | 'overwrite',
- *   dialect: { msetex: boolean, isCluster?: boolean, sha: (script: string) => string }, clock?: () => number }} options `ttlMs` 0 = keys do
- *   not expire
+ *   dialect: import('./index.js').Dialect, clock?: () => number }} options `ttlMs` 0 = keys do not expire
  * @returns {import('./index.js').Batch}
  */
 export function createIdsBatch (options) {
@@ -83,6 +84,10 @@ export function createIdsBatch (options) {
   let count = 0
   /** of the last item; -1 = not encoded yet */
   let end = -1
+  /** scores of the first and the last item; NaN = they are not in order */
+  let [first, last] = [0, -1]
+  /** where the last item's key begins and ends, and where its record begins */
+  let [keyAt, keyEnd, recordAt] = [0, 0, 0]
   items.length = HEAD_ROOM
 
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
@@ -92,10 +97,13 @@ export function createIdsBatch (options) {
     members.reserve(id.length + ITEM_ROOM)
     if (separateSets) items.short(deleted ? SET_EXPIRING : setHead)
     items.bulkHead(prefix.length + id.length)
+    keyAt = items.length
     items.short(prefix)
     items.short(id)
+    keyEnd = items.length
     items.end()
     records.bulkHead(RECORD_HEAD_BYTES + value.length)
+    recordAt = records.length
     records.length = writeRecordHead(records.bytes, records.length, ts, seq, deleted)
     records.long(value)
     records.end()
@@ -105,7 +113,32 @@ export function createIdsBatch (options) {
     members.short(id)
     members.end()
     mark.add(ts)
+    const score = scoreOf(ts, seq)
+    if (count === 0) first = score
+    last = score >= last ? score : NaN
     count++
+  }
+
+  /** @param {boolean} isWatched */
+  function encoded (isWatched) {
+    // again when it is sent again: it may be late now
+    if (end < 0) end = items.length
+    items.length = end
+    const deleted = [...removed].map((name) => Buffer.from(name, 'latin1'))
+    const around = mark.around(deleted)
+    const encode = late === 'newest' && !isWatched ? encodeScript : encodeTransaction
+    const named = records === items ? NO_VALUE : records.written()
+    const mend = isWatched ? encodeMend() : NO_VALUE
+    const of = { ...options, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, records: named, mend }
+    const { head, between, tail, replies } = encode(of)
+    return { bytes: join(items, { head: Buffer.concat(head), rest: [...between, members.written(), ...tail] }), replies }
+  }
+
+  function encodeMend () {
+    const script = command(8, 'EVALSHA', dialect.sha('mend-scores'), 2, key('ids'))
+    const lastKey = items.bytes.subarray(keyAt, keyEnd)
+    const head = items.bytes.subarray(recordAt, recordAt + RECORD_HEAD_BYTES)
+    return Buffer.concat([script, ...[lastKey, head, Buffer.from(String(first)), prefix].map(bulk)])
   }
 
   return {
@@ -120,28 +153,26 @@ export function createIdsBatch (options) {
       removed.add(id.toString('latin1'))
       encode(id, ts, seq, NO_VALUE, true)
     },
-    encoded () {
-      // again when it is sent again: it may be late now
-      if (end < 0) end = items.length
-      items.length = end
-      const deleted = [...removed].map((name) => Buffer.from(name, 'latin1'))
-      const around = mark.around(deleted)
-      const encode = late === 'newest' ? encodeScript : encodeTransaction
-      const named = records === items ? NO_VALUE : records.written()
-      const of = { ...options, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, records: named }
-      const { head, between, tail, replies } = encode(of)
-      return { bytes: join(items, { head: Buffer.concat(head), rest: [...between, members.written(), ...tail] }), replies }
-    },
+    encoded: () => encoded(false),
+    watched: late === 'newest' && dialect.mayWatch && dialect.msetex && !dialect.isCluster
+      ? {
+          ids: key('ids'),
+          deletions: key('deletions'),
+          isAbove: (score) => removed.size === 0 && last >= first && first > score,
+          encoded: () => encoded(true)
+        }
+      : undefined,
     missedMark: mark.missed,
     dropped (reply) {
       if (late === 'overwrite') return { late: 0 }
       // in a transaction with a mark it is the first of several replies
       const [dropped, lateBytes = 0] = [reply].flat(2)
-      return { late: Number(dropped), lateBytes: Number(lateBytes) }
+      return { late: Number(dropped), lateBytes: Number(lateBytes), form: 'script' }
     },
     reset () {
       count = 0
       end = -1
+      last = -1
       records.reset()
       items.length = HEAD_ROOM
       members.reset()
@@ -152,7 +183,7 @@ export function createIdsBatch (options) {
 }
 
 /** @param {Encoding} of @returns {Parts} */
-function encodeTransaction ({ key, ttlMs, prefix, separateSets, tombstoneMs, expiry, count, deleted, around }) {
+function encodeTransaction ({ key, ttlMs, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, mend }) {
   const { before, after, replies } = around ?? { before: MULTI, after: EXEC, replies: 2 }
   const zadd = command(2 + 2 * count, 'ZADD', key('ids'))
   // SET and MSETEX gave tombstones their expiry; MSET has none
@@ -161,8 +192,8 @@ function encodeTransaction ({ key, ttlMs, prefix, separateSets, tombstoneMs, exp
   return {
     head: separateSets ? [before] : [before, mset],
     between: separateSets ? [zadd] : [expiry, zadd],
-    tail: [removals.bytes, ttlMs > 0 ? wholeCommand('PEXPIRE', key('ids'), ttlMs) : NO_VALUE, after],
-    replies: replies + (separateSets ? count : 1) + 1 + removals.replies + (ttlMs > 0 ? 1 : 0)
+    tail: [removals.bytes, ttlMs > 0 ? wholeCommand('PEXPIRE', key('ids'), ttlMs) : NO_VALUE, mend, after],
+    replies: replies + (separateSets ? count : 1) + 1 + removals.replies + (ttlMs > 0 ? 1 : 0) + (mend.length > 0 ? 1 : 0)
   }
 }
 
