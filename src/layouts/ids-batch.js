@@ -18,10 +18,10 @@
  * A deletion is a record without a value (a tombstone), encoded like an item, ZADD included; ZREM then removes its id. Only
  * batches with deletions track ids, so a normal append pays one comparison.
  */
-import { RECORD_HEAD_BYTES, scoreOf, writeRecordHead } from '../item/index.js'
+import { scoreOf } from '../item/index.js'
+import { createItemEncoder, createOrder } from './ids-encoder.js'
 import { createLateMark } from './late-marks.js'
 import { MAX_ARGUMENTS, MAX_BATCH_ITEMS } from './read-size.js'
-import { createScoreText } from './score-text.js'
 import { Wire, argument, bulk, command, wholeCommand } from './wire.js'
 
 /**
@@ -34,11 +34,8 @@ export const TOMBSTONE_MS = 24 * 60 * 60 * 1000
 const HEAD_ROOM = 512
 /** four arguments an item, and twelve */
 const MAX_NEWEST_ITEMS = Math.floor((MAX_ARGUMENTS - 12) / 4)
-const ITEM_ROOM = 96
 const MULTI = wholeCommand('MULTI')
 const EXEC = wholeCommand('EXEC')
-const SET = command(3, 'SET')
-const SET_EXPIRING = command(5, 'SET')
 const PEXPIRE = command(3, 'PEXPIRE')
 const NO_VALUE = Buffer.alloc(0)
 
@@ -70,52 +67,26 @@ export function createIdsBatch (options) {
   const prefix = Buffer.from(key('item:'))
   const tombstoneMs = ttlMs || TOMBSTONE_MS
   const expiry = ttlMs > 0 ? Buffer.from(argument('PX') + argument(ttlMs)) : Buffer.alloc(0)
-  const tombstoneExpiry = Buffer.from(argument('PX') + argument(tombstoneMs))
   const separateSets = late === 'overwrite' && !dialect.msetex
-  const setHead = ttlMs > 0 ? SET_EXPIRING : SET
   const items = new Wire(64 * 1024)
   // between the item keys, or in a cluster behind all of them
   const records = late === 'newest' && dialect.isCluster ? new Wire(64 * 1024) : items
   const members = new Wire(16 * 1024)
-  const writeScore = createScoreText()
+  const encoder = createItemEncoder({ items, records, members, prefix, expiry, tombstoneMs, separateSets })
+  const order = createOrder()
   /** @type {Set<string>} ids whose last operation is a deletion, as latin1 */
   const removed = new Set()
   const mark = createLateMark({ key, ttlMs, clock })
   let count = 0
   /** of the last item; -1 = not encoded yet */
   let end = -1
-  /** scores of the first and the last item; NaN = they are not in order */
-  let [first, last] = [0, -1]
-  /** where the last item's key begins and ends, and where its record begins */
-  let [keyAt, keyEnd, recordAt] = [0, 0, 0]
   items.length = HEAD_ROOM
 
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
   function encode (id, ts, seq, value, deleted) {
-    items.reserve(prefix.length + id.length + ITEM_ROOM)
-    records.reserve(prefix.length + id.length + value.length + 2 * ITEM_ROOM + tombstoneExpiry.length)
-    members.reserve(id.length + ITEM_ROOM)
-    if (separateSets) items.short(deleted ? SET_EXPIRING : setHead)
-    items.bulkHead(prefix.length + id.length)
-    keyAt = items.length
-    items.short(prefix)
-    items.short(id)
-    keyEnd = items.length
-    items.end()
-    records.bulkHead(RECORD_HEAD_BYTES + value.length)
-    recordAt = records.length
-    records.length = writeRecordHead(records.bytes, records.length, ts, seq, deleted)
-    records.long(value)
-    records.end()
-    if (separateSets) items.short(deleted ? tombstoneExpiry : expiry)
-    writeScore(members, ts, seq)
-    members.bulkHead(id.length)
-    members.short(id)
-    members.end()
+    encoder.encode(id, ts, seq, value, deleted)
     mark.add(ts)
-    const score = scoreOf(ts, seq)
-    if (count === 0) first = score
-    last = score >= last ? score : NaN
+    order.add(scoreOf(ts, seq))
     count++
   }
 
@@ -128,17 +99,10 @@ export function createIdsBatch (options) {
     const around = mark.around(deleted)
     const encode = late === 'newest' && !isWatched ? encodeScript : encodeTransaction
     const named = records === items ? NO_VALUE : records.written()
-    const mend = isWatched ? encodeMend() : NO_VALUE
+    const mend = isWatched ? encodeMend(options, [...encoder.lastItem(), Buffer.from(String(order.lowest)), prefix]) : NO_VALUE
     const of = { ...options, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, records: named, mend }
     const { head, between, tail, replies } = encode(of)
     return { bytes: join(items, { head: Buffer.concat(head), rest: [...between, members.written(), ...tail] }), replies }
-  }
-
-  function encodeMend () {
-    const script = command(8, 'EVALSHA', dialect.sha('mend-scores'), 2, key('ids'))
-    const lastKey = items.bytes.subarray(keyAt, keyEnd)
-    const head = items.bytes.subarray(recordAt, recordAt + RECORD_HEAD_BYTES)
-    return Buffer.concat([script, ...[lastKey, head, Buffer.from(String(first)), prefix].map(bulk)])
   }
 
   return {
@@ -158,7 +122,7 @@ export function createIdsBatch (options) {
       ? {
           ids: key('ids'),
           deletions: key('deletions'),
-          isAbove: (score) => removed.size === 0 && last >= first && first > score,
+          isAbove: (score) => removed.size === 0 && order.isAbove(score),
           encoded: () => encoded(true)
         }
       : undefined,
@@ -172,15 +136,22 @@ export function createIdsBatch (options) {
     reset () {
       count = 0
       end = -1
-      last = -1
       records.reset()
       items.length = HEAD_ROOM
       members.reset()
       removed.clear()
       mark.reset()
+      order.reset()
     }
   }
 }
+
+/**
+ * @param {{ key: (part: string) => string, dialect: import('./index.js').Dialect }} options
+ * @param {Buffer[]} words of mend-scores.lua, behind the set @returns {Buffer}
+ */
+const encodeMend = ({ key, dialect }, words) =>
+  Buffer.concat([command(4 + words.length, 'EVALSHA', dialect.sha('mend-scores'), 2, key('ids')), ...words.map(bulk)])
 
 /** @param {Encoding} of @returns {Parts} */
 function encodeTransaction ({ key, ttlMs, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, mend }) {

@@ -43,7 +43,10 @@ for (const engine of await scopedEngines()) {
       for (let n = 4; n >= 0; n--) await append([item('a', NOW - n)])
       t.ok(isAlone(connection))
       return {
-        key, connection, append, interrupt,
+        key,
+        connection,
+        append,
+        interrupt,
         /** @param {Record<string, string>} wanted values by id */
         async holds (wanted, comment = '') {
           t.same(await storedIn(admin, key), { values: wanted, faults: [] }, comment)
@@ -196,7 +199,10 @@ function interruptible (inner) {
   })
   return {
     connection,
-    /** @param {number} after commands of the transaction @param {() => Promise<unknown>} meanwhile @returns {Promise<void>} when it has happened */
+    /**
+     * @param {number} after commands of the transaction @param {() => Promise<unknown>} meanwhile
+     * @returns {Promise<void>} when it has happened
+     */
     interrupt: (after, meanwhile) => new Promise((resolve) => { interruption = { after, meanwhile, done: resolve } })
   }
 }

@@ -61,7 +61,8 @@ async function run (writers, connections, how) {
 }
 
 /** @param {Map<string, Version>} newest */
-const valuesOf = (newest) => Object.fromEntries([...newest.values()].filter(({ deleted }) => !deleted).map(({ id, value }) => [id, value]).sort())
+const valuesOf = (newest) => Object.fromEntries(
+  [...newest.values()].filter(({ deleted }) => !deleted).map(({ id, value }) => [id, value]).sort())
 
 /** @param {unknown} found @param {unknown} wanted */
 function expectSame (found, wanted) {
