@@ -9,7 +9,8 @@
  * newer one. Rejected: retrying single batches, which reorders them.
  *
  * A grouped window sends all waiting batches as one group, and the next group after its acknowledgement, at the end of the
- * turn: batches of several partitions that close in the same turn join the group.
+ * turn: batches of several partitions that close in the same turn join the group. While the layout sends batches alone, the next one
+ * waits for the answer to the one before.
  */
 
 const FULL_WAIT_MS = 100
@@ -24,12 +25,13 @@ const BUSY_BATCHES = 4
 /**
  * @template B
  * @param {{ send: (connection: Connection, batches: B[]) => Promise<import('./acks.js').Answer[]>, grouped?: boolean,
+ *   isAlone?: (connection: Connection) => boolean,
  *   onSent: (batch: B, again: boolean) => void,
  *   onAcknowledged: (batch: B, answer: import('./acks.js').Answer) => void,
  *   onFull: () => void, onRefused: (error: Error) => void }} parts
  *   `onRefused`: the server will always refuse the head; nothing more is sent
  */
-export function createWindow ({ send, grouped = false, onSent, onAcknowledged, onFull, onRefused }) {
+export function createWindow ({ send, grouped = false, isAlone = () => false, onSent, onAcknowledged, onFull, onRefused }) {
   const queue = /** @type {ReturnType<typeof createQueue<B>>} */ (createQueue())
   /** @type {Connection | null} */
   let connection = null
@@ -41,7 +43,8 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
   let isClosed = false
   let lostInRow = 0
 
-  const isFree = () => pause === null && !(grouped && queue.sent > 0)
+  const isOneByOne = () => grouped || (connection !== null && isAlone(connection))
+  const isFree = () => pause === null && !(queue.sent > 0 && isOneByOne())
 
   function sendAll () {
     while (connection !== null && isFree()) {
@@ -103,7 +106,7 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
     get unanswered () { return queue.sent },
     get canSend () { return connection !== null && !full },
     /** A batch pushed now would wait. */
-    get busy () { return queue.sent >= (grouped ? 1 : BUSY_BATCHES) },
+    get busy () { return queue.sent >= (isOneByOne() ? 1 : BUSY_BATCHES) },
     /** The server had no memory for the last batch. */
     get full () { return full },
     /** @param {B} batch */

@@ -112,8 +112,8 @@ async function roleFacts (connection, key, hasMsetex) {
  */
 export async function refusedRows (connection, rows, key) {
   const isNamed = (/** @type {string[]} */ names) => (/** @type {CommandRow} */ row) => names.includes(commandName(row))
-  // these two are not queued; outside MULTI they are errors and change nothing
-  const apart = rows.filter(isNamed(['EXEC', 'DISCARD']))
+  // these are not queued; outside MULTI they change nothing
+  const apart = rows.filter(isNamed(['EXEC', 'DISCARD', 'WATCH']))
   const refused = await refusedOf(connection, apart, key)
   const mayQueue = await unlessRefused(connection.send('MULTI'), null) !== null
   const reading = rowsOf('reader')

@@ -166,7 +166,9 @@ for (const engine of engines) {
         for (const layout of layoutNames()) await write({ feed: `${layout}-${ack}`, layout, ack })
       }
       for (const late of ['newest', 'overwrite']) {
-        for (const windowMs of [0, 60_000]) await write({ feed: `${late}-${windowMs}`, late, windowMs, isWithDeletion: false })
+        for (const windowMs of [0, 60_000]) {
+          await write({ feed: `${late}-${windowMs}`, late, windowMs, isWithDeletion: false, batchItems: 1 })
+        }
       }
       const trimmed = []
       for (const layout of layoutNames()) trimmed.push(await write({ feed: `few-${layout}`, layout, maxItems: 5 }))

@@ -43,6 +43,7 @@ const CALLS = {
   'begin-lineage': { keys: ['generation'], args: ['id', '', 'lineage', 1] },
   'append-batch': { keys: ['ids', 'item:c'], args: [5, 1000, 3, 'c'] },
   'append-newest': { keys: ['ids', 'deletions', 'item:c'], args: [1, 0, 1000, 0, 0, Buffer.alloc(9, 1), 3, 'c'] },
+  'mend-scores': { keys: ['ids', 'item:c'], args: ['12345678', 1, 'item:'] },
   'append-item': { keys: ['ids', 'item:c'], args: [5, 1000, 3, 'c'] },
   'read-key': {
     keys: ['state', 'events', 'outbox', 'generation'], args: [10], reply: [[], [], [], [null, null]]
