@@ -6,9 +6,9 @@
 -- COST O(n log N)
 -- MODE writes
 local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
--- Each makes the functions of its rule, when a command needs them. A rule is a function of state, args, now in ms and a reader; it returns a code, details (names and values in turn) and, if it accepts, a change:
---   events   fields and values in turn, the sequence number first; an event with the number 0 goes to the outbox only
---   tasks { name, due ms }, members { field, value }, units { user, more }, holds { claim, until ms }, waiting { user, place }: absent lists are empty, no second value removes; the earliest hold is a task `expire`
+-- Each makes a rule, when a command needs it. A rule is as those of users (docs/own-systems.md): a function of state, args, now in ms and read, which returns a code, details and, if it accepts, a change. Its values are texts. What differs:
+--   events   the rule numbers them (state.seq); an event with the number 0 goes to the outbox only
+--   units    units of a user: user to how many more; `user <user>` in members
 --   ends     the key expires
 --   keeps    events of the key, about; without it, all; 0: its events are in the outbox only
 --   reopens  a rejection that was final no longer is: the generation grows
@@ -46,36 +46,41 @@ local function targetOf (number)
   return targets[number]
 end
 
+local function flat (list, fields)
+  for name, value in pairs(fields) do
+    list[#list + 1] = name
+    list[#list + 1] = value
+  end
+  return list
+end
+
 local function schedule (task, due)
   if due then redis.call('ZADD', tasks, due, task) else redis.call('ZREM', tasks, task) end
 end
 
 local function store (target, changed, change, request)
-  local state, events, members, holds, waiting, flat = target.state, target.events, target.members, target.holds, target.waiting, {}
+  local state, events, members, holds, waiting = target.state, target.events, target.members, target.holds, target.waiting
   local task = target.rule .. ' ' .. target.key .. ' '
   for _, event in ipairs(change.events) do
+    local fields = flat({}, event)
     -- an event without a sequence number is for the outbox only
-    if event[2] ~= '0' and change.keeps ~= 0 then redis.call('XADD', events, event[2] .. '-0', 'ts', nowText, 'request', request, unpack(event)) end
+    if event.seq ~= '0' and change.keeps ~= 0 then redis.call('XADD', events, event.seq .. '-0', 'ts', nowText, 'request', request, unpack(fields)) end
     if (change.keeps or 0) > 0 then redis.call('XTRIM', events, 'MAXLEN', '~', change.keeps) end
-    redis.call('XADD', outbox, 'MINID', '~', since, nowText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request, unpack(event))
+    redis.call('XADD', outbox, 'MINID', '~', since, nowText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request, unpack(fields))
   end
-  for field, value in pairs(changed) do
-    flat[#flat + 1] = field
-    flat[#flat + 1] = value
+  redis.call('HSET', state, unpack(flat({}, changed)))
+  for name, due in pairs(change.tasks or none) do schedule(task .. name, due) end
+  for name, value in pairs(change.members or none) do
+    if value then redis.call('HSET', members, name, value) else redis.call('HDEL', members, name) end
   end
-  redis.call('HSET', state, unpack(flat))
-  for _, one in ipairs(change.tasks or {}) do schedule(task .. one[1], one[2]) end
-  for _, one in ipairs(change.members or {}) do
-    if one[2] then redis.call('HSET', members, one[1], one[2]) else redis.call('HDEL', members, one[1]) end
+  for name, due in pairs(change.holds or none) do
+    if due then redis.call('ZADD', holds, due, name) else redis.call('ZREM', holds, name) end
   end
-  for _, one in ipairs(change.holds or {}) do
-    if one[2] then redis.call('ZADD', holds, one[2], one[1]) else redis.call('ZREM', holds, one[1]) end
+  for user, more in pairs(change.units or none) do
+    if redis.call('HINCRBY', members, 'user ' .. user, more) == 0 then redis.call('HDEL', members, 'user ' .. user) end
   end
-  for _, one in ipairs(change.units or {}) do
-    if redis.call('HINCRBY', members, 'user ' .. one[1], one[2]) == 0 then redis.call('HDEL', members, 'user ' .. one[1]) end
-  end
-  for _, one in ipairs(change.waiting or {}) do
-    if one[2] then redis.call('ZADD', waiting, one[2], one[1]) else redis.call('ZREM', waiting, one[1]) end
+  for user, place in pairs(change.waiting or none) do
+    if place then redis.call('ZADD', waiting, place, user) else redis.call('ZREM', waiting, user) end
   end
   if change.holds then schedule(task .. 'expire', redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2]) end
   if change.ends then
@@ -98,7 +103,7 @@ local function decide (i)
   ofKey = target.kept
   local code, details, change = made[target.rule](fields, args, now, read)
   if change then fields.version = string.format('%.0f', (fields.version or 0) + 1) end
-  local decision = table.concat({ code, fields.seq or '0', fields.version or '0', unpack(details) }, '\n')
+  local decision = table.concat(flat({ code, fields.seq or '0', fields.version or '0' }, details), '\n')
   if change then store(target, fields, change, id) end
   if change and id ~= '' then
     local stored = redis.sha1hex(table.concat(args, '\n')) .. '\n' .. decision

@@ -40,12 +40,13 @@ end
 
 local function plan (state, due)
   state.due = text(due)
-  return { { 'refresh', state.due } }
+  return { refresh = state.due }
 end
 
-local function numbered (state, ...)
+local function numbered (state, event)
   state.seq = text(n(state.seq) + 1)
-  return { 'seq', state.seq, ... }
+  event.seq = state.seq
+  return event
 end
 
 local function cool (state, now)
@@ -70,7 +71,7 @@ end
 
 -- after a change of tier: an earlier refresh, if the tier is a higher one
 local function moved (state, now)
-  local event = numbered(state, 'type', 'tier', 'tier', state.tier, 'pinned', state.pinned)
+  local event = numbered(state, { type = 'tier', tier = state.tier, pinned = state.pinned })
   return { events = { event }, tasks = plan(state, math.min(n(state.due), now + interval(state))), keeps = 1000 }
 end
 
@@ -80,17 +81,17 @@ function ops.set (state, args, now)
   local base, pinned, tiers, phase = args[2], args[3], args[4], args[5]
   if state.status then
     base, pinned = base == '' and state.base or base, pinned == '' and state.pinned or pinned
-    if state.base == base and state.pinned == pinned and state.tiers == tiers then return 'unchanged', { 'tier', state.tier, 'pinned', state.pinned } end
+    if state.base == base and state.pinned == pinned and state.tiers == tiers then return 'unchanged', { tier = state.tier, pinned = state.pinned } end
     state.base, state.pinned, state.tiers = base, pinned, tiers
     place(state)
-    return 'accepted', { 'tier', state.tier, 'pinned', state.pinned }, moved(state, now)
+    return 'accepted', { tier = state.tier, pinned = state.pinned }, moved(state, now)
   end
   base = base == '' and 'cold' or base
   state.status, state.base, state.tier, state.pinned, state.tiers, state.phase = 'open', base, base, pinned == '' and '0' or pinned, tiers, phase
   state.price, state.ts, state.asOf, state.sources, state.soft, state.hard = '', '0', '0', '[]', '0', '0'
   state.failedAt, state.retryAt, state.failures, state.reason, state.candidate = '0', '0', '0', '', ''
   state.heat, state.heatAt, state.wantedUntil, state.seq = '0', text(now), '0', '0'
-  return 'created', { 'tier', base, 'pinned', state.pinned }, { events = { { 'seq', '0', 'type', 'wanted' } }, tasks = plan(state, now) }
+  return 'created', { tier = base, pinned = state.pinned }, { events = { { seq = '0', type = 'wanted' } }, tasks = plan(state, now) }
 end
 
 function ops.tier (state, args, now)
@@ -99,19 +100,21 @@ end
 
 function ops.price (state, args, now)
   local startedAt, price, sources, asOf = args[2], args[3], args[4], args[5]
-  if n(startedAt) <= n(state.ts) then return 'stale', { 'ts', state.ts } end
+  if n(startedAt) <= n(state.ts) then return 'stale', { ts = state.ts } end
   cool(state, now)
   place(state)
   state.price, state.ts, state.asOf, state.sources = price, startedAt, asOf, sources
   state.soft, state.hard = text(n(asOf) + ms(state, 2)), text(n(asOf) + ms(state, 3))
   state.failures, state.reason, state.candidate, state.retryAt, state.wantedUntil = '0', '', '', '0', '0'
-  local event = numbered(state, 'type', 'price', 'price', price, 'at', startedAt, 'asOf', asOf, 'sources', sources, 'soft', state.soft, 'hard', state.hard, 'tier', state.tier)
+  local event = numbered(state, {
+    type = 'price', price = price, at = startedAt, asOf = asOf, sources = sources, soft = state.soft, hard = state.hard, tier = state.tier
+  })
   return 'accepted', {}, { events = { event }, tasks = plan(state, now + interval(state)), keeps = 1000 }
 end
 
 function ops.fail (state, args, now)
   local startedAt, reason, candidate, sources = args[2], args[3], args[4], args[5]
-  if n(startedAt) <= math.max(n(state.ts), n(state.failedAt)) then return 'stale', { 'ts', state.ts } end
+  if n(startedAt) <= math.max(n(state.ts), n(state.failedAt)) then return 'stale', { ts = state.ts } end
   cool(state, now)
   place(state)
   local refresh, failures = ms(state, 1), n(state.failures)
@@ -120,25 +123,27 @@ function ops.fail (state, args, now)
   state.failedSources = sources
   local tasks = plan(state, now + jittered(state, wait))
   state.retryAt = state.due
-  local event = numbered(state, 'type', 'failed', 'at', startedAt, 'reason', reason, 'candidate', candidate, 'sources', sources, 'retryAt', state.retryAt, 'tier', state.tier)
+  local event = numbered(state, {
+    type = 'failed', at = startedAt, reason = reason, candidate = candidate, sources = sources, retryAt = state.retryAt, tier = state.tier
+  })
   return 'accepted', {}, { events = { event }, tasks = tasks, keeps = 1000 }
 end
 
 local function wanted (state, now)
   state.wantedUntil = text(now + wantMs)
-  return 'accepted', { 'seq', state.seq }, { events = { { 'seq', '0', 'type', 'wanted' } }, tasks = plan(state, now) }
+  return 'accepted', { seq = state.seq }, { events = { { seq = '0', type = 'wanted' } }, tasks = plan(state, now) }
 end
 
 function ops.want (state, args, now)
-  if now < n(state.hard) then return 'known', { 'seq', state.seq } end
-  if now < n(state.retryAt) then return 'failing', { 'reason', state.reason, 'retryAt', state.retryAt } end
-  if now < n(state.wantedUntil) then return 'in_progress', { 'seq', state.seq } end
+  if now < n(state.hard) then return 'known', { seq = state.seq } end
+  if now < n(state.retryAt) then return 'failing', { reason = state.reason, retryAt = state.retryAt } end
+  if now < n(state.wantedUntil) then return 'in_progress', { seq = state.seq } end
   return wanted(state, now)
 end
 
 function ops.force (state, args, now)
-  if now < n(state.wantedUntil) then return 'in_progress', { 'seq', state.seq } end
-  if now - math.max(n(state.ts), n(state.failedAt)) < soonMs then return 'too_soon', { 'seq', state.seq } end
+  if now < n(state.wantedUntil) then return 'in_progress', { seq = state.seq } end
+  if now - math.max(n(state.ts), n(state.failedAt)) < soonMs then return 'too_soon', { seq = state.seq } end
   return wanted(state, now)
 end
 

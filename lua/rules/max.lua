@@ -17,10 +17,10 @@ end
 local function event (state, type, user, amount)
   local before = state.price
   state.seq, state.price = text(n(state.seq) + 1), amount
-  return { 'seq', state.seq, 'type', type, 'user', user, 'amount', amount, 'previous', before }
+  return { seq = state.seq, type = type, user = user, amount = amount, previous = before }
 end
 local function outcome (state)
-  return { 'currentBid', state.price, 'minNext', text(nextOf(state)), 'seq', state.seq, 'closeAt', state.closeAt }
+  return { currentBid = state.price, minNext = text(nextOf(state)), seq = state.seq, closeAt = state.closeAt }
 end
 local ops = {}
 
@@ -31,16 +31,16 @@ function ops.create (state, args, now)
   for i, field in ipairs(fields) do isSame = isSame and state[field] == given[i] end
   if isSame then return 'unchanged', outcome(state) end
   if state.status and (state.bids ~= '0' or state.status == 'closed') then return 'has_bids', outcome(state) end
-  if n(args[5]) <= now or n(args[5]) <= n(args[4]) then return 'invalid_times', { 'now', text(now) } end
+  if n(args[5]) <= now or n(args[5]) <= n(args[4]) then return 'invalid_times', { now = text(now) } end
   for i, field in ipairs(fields) do state[field] = given[i] end
   state.status, state.price, state.leader, state.max, state.bids = 'open', '0', '', '0', '0'
   state.seq = state.seq or '0'
-  return 'created', outcome(state), { events = { { 'seq', '0', 'type', 'open' } }, tasks = { { 'due', state.closeAt } } }
+  return 'created', outcome(state), { events = { { seq = '0', type = 'open' } }, tasks = { due = state.closeAt } }
 end
 
 function ops.bid (state, args, now)
   local user, amount, max = args[2], args[3], args[4]
-  if now < n(state.openAt) then return 'not_open', { 'openAt', state.openAt } end
+  if now < n(state.openAt) then return 'not_open', { openAt = state.openAt } end
   if isClosed(state, now) then return 'closed', outcome(state) end
   if user == state.leader then
     if max == '' or n(max) <= n(state.max) then return 'self_outbid', outcome(state) end
@@ -61,24 +61,22 @@ function ops.bid (state, args, now)
     local closeAt = text(math.min(now + n(state.softCloseMs), n(state.lastCloseAt)))
     if n(closeAt) > n(state.closeAt) then
       state.closeAt = closeAt
-      tasks[1] = { 'due', closeAt }
-      for _, field in ipairs({ 'closeAt', closeAt }) do table.insert(events[#events], field) end
+      tasks.due, events[#events].closeAt = closeAt, closeAt
     end
   end
   local details = outcome(state)
-  table.insert(details, 'leading')
-  table.insert(details, leads and '1' or '0')
+  details.leading = leads and '1' or '0'
   return 'accepted', details, { events = events, tasks = tasks }
 end
 
 local function close (state, type, user, amount)
   local events = { event(state, type, user, amount) }
   state.status = 'closed'
-  return outcome(state), { events = events, tasks = { { 'due' } }, ends = true }
+  return outcome(state), { events = events, tasks = { due = false }, ends = true }
 end
 
 function ops.buy (state, args, now)
-  if now < n(state.openAt) then return 'not_open', { 'openAt', state.openAt } end
+  if now < n(state.openAt) then return 'not_open', { openAt = state.openAt } end
   if isClosed(state, now) then return 'closed', outcome(state) end
   if state.buyNow == '' or n(state.price) >= n(state.buyNow) then return 'no_buy_now', outcome(state) end
   state.leader, state.bids = args[2], text(n(state.bids) + 1)

@@ -30,10 +30,12 @@ steps.deadline = { from = { placed = true, held = true }, to = 'cancelling' }
 steps.cancelled = { from = { cancelling = true }, to = 'cancelled' }
 local final = { confirmed = true, cancelled = true }
 
-local function outcome (state) return { 'status', state.status, 'reason', state.reason, 'deadline', state.deadline } end
-local function event (state, type, ...)
+local function outcome (state) return { status = state.status, reason = state.reason, deadline = state.deadline } end
+local function event (state, type, more)
   state.seq = text(n(state.seq) + 1)
-  return { 'seq', state.seq, 'type', type, 'status', state.status, 'reason', state.reason, ... }
+  local made = more or {}
+  made.seq, made.type, made.status, made.reason = state.seq, type, state.status, state.reason
+  return made
 end
 local function accepted (state, change) return 'accepted', outcome(state), change end
 local ops = {}
@@ -47,31 +49,31 @@ function ops.place (state, args, now)
   state.status, state.customer, state.total, state.lines, state.address = 'placed', args[2], args[3], args[4], args[5]
   state.deadline, state.correlation, state.authorization, state.placedAt = text(now + n(args[6])), args[7], '', text(now)
   state.reason, state.parked, state.wasHeld, state.seq = '', '', '', '0'
-  local placed = event(state, 'placed', 'customer', args[2], 'total', args[3], 'lines', args[4], 'address', args[5], 'deadline', state.deadline)
-  return 'created', outcome(state), { events = { placed }, tasks = { { 'run', text(now) }, { 'deadline', state.deadline } } }
+  local placed = event(state, 'placed', { customer = args[2], total = args[3], lines = args[4], address = args[5], deadline = state.deadline })
+  return 'created', outcome(state), { events = { placed }, tasks = { run = text(now), deadline = state.deadline } }
 end
 
 -- the owner looks at once; a confirmed order has its payment, and one that is being driven is looked at anyway
 function ops.check (state, args, now)
   if state.parked == '' and state.status ~= 'cancelled' then return 'illegal', outcome(state) end
-  return accepted(state, { events = { { 'seq', '0', 'type', 'wanted' } }, tasks = { { 'run', text(now) } } })
+  return accepted(state, { events = { { seq = '0', type = 'wanted' } }, tasks = { run = text(now) } })
 end
 
 function ops.checked (state)
   if not final[state.status] then return 'illegal', outcome(state) end
-  return accepted(state, { events = {}, tasks = { { 'run' } } })
+  return accepted(state, { events = {}, tasks = { run = false } })
 end
 
 function ops.park (state, args)
   if final[state.status] then return 'illegal', outcome(state) end
   state.parked = args[2]
-  return accepted(state, { events = { event(state, 'parked', 'parked', args[2]) }, tasks = { { 'run' } } })
+  return accepted(state, { events = { event(state, 'parked', { parked = args[2] }) }, tasks = { run = false } })
 end
 
 function ops.resume (state, args, now)
   if state.parked == '' then return 'illegal', outcome(state) end
   state.parked = ''
-  return accepted(state, { events = { event(state, 'resumed', 'parked', '') }, tasks = { { 'run', text(now) } } })
+  return accepted(state, { events = { event(state, 'resumed', { parked = '' }) }, tasks = { run = text(now) } })
 end
 
 local function take (state, args, now)
@@ -84,8 +86,8 @@ local function take (state, args, now)
   if step.to == 'capturing' then state.authorization = args[2] or '' end
   if step.to == 'cancelling' then state.reason = args[2] or op end
   local isFinal = final[step.to]
-  local tasks = { { 'run', not isFinal and text(now) } }
-  if isFinal or step.to == 'capturing' or step.to == 'cancelling' then tasks[2] = { 'deadline' } end
+  local tasks = { run = not isFinal and text(now) }
+  if isFinal or step.to == 'capturing' or step.to == 'cancelling' then tasks.deadline = false end
   return accepted(state, { events = { event(state, op) }, tasks = tasks, ends = isFinal })
 end
 

@@ -10,15 +10,15 @@ local function restoreOne (state, change, now, claim, user, quantity, status, re
     return
   end
   if known == 'sold' then return end
-  if known == 'waiting' then with(change.waiting, { owner }) end
+  if known == 'waiting' then change.waiting[owner] = false end
   local units = has and ownQuantity or quantity
   add(state, has and 'held' or 'available', -n(units))
   add(state, 'sold', n(units))
   local buyer = has and owner or user
-  with(change.events, event(state, 'sold', claim, buyer, units))
-  with(change.members, { 'claim ' .. claim, 'sold ' .. units .. ' ' .. buyer .. ' ' .. (has and since or state.seq) })
-  if not has then with(change.units, { user, n(quantity) }) end
-  with(change.holds, { claim })
+  note(change, event(state, 'sold', claim, buyer, units))
+  change.members['claim ' .. claim] = 'sold ' .. units .. ' ' .. buyer .. ' ' .. (has and since or state.seq)
+  if not has then count(change, user, n(quantity)) end
+  change.holds[claim] = false
 end
 
 function ops.restore (state, args, now, read)
@@ -35,7 +35,7 @@ function ops.adopt (state, args, now, read)
   expireAll(state, now, read, change, read.holdsDue('+inf', short))
   change.reopens = (state.lineage or '') ~= ''
   state.lineage = read.lineage()
-  with(change.events, { 'seq', '0', 'type', 'restored' })
+  note(change, { seq = '0', type = 'restored' })
   admit(state, now, read, change)
   return 'accepted', outcome(state), change
 end

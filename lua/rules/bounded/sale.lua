@@ -16,10 +16,10 @@ function ops.create (state, args, now)
   state.status, state.available, state.held, state.sold, state.seq = 'open', state.stock, '0', '0', state.seq or '0'
   state.queued, state.turnMs = '0', state.holdMs
   local opens = state.mode == 'queue' and now < n(state.openAt)
-  local tasks = { { 'open', opens and state.openAt }, { 'due', not args[10] and state.closeAt } }
+  local tasks = { open = opens and state.openAt, due = not args[10] and state.closeAt }
   if isAgain then add(state, 'seq', 1) end
-  local opened = { 'seq', isAgain and state.seq or '0', 'type', 'open' }
-  if args[10] then with(opened, 'stock', state.stock, 'about', state.about) end
+  local opened = { seq = isAgain and state.seq or '0', type = 'open' }
+  if args[10] then opened.stock, opened.about = state.stock, state.about end
   return 'created', outcome(state), { events = { opened }, tasks = tasks }
 end
 
@@ -29,7 +29,7 @@ function ops.restock (state, args, now, read)
   change.reopens = state.sold == state.stock
   add(state, 'stock', n(args[2]))
   add(state, 'available', n(args[2]))
-  with(change.events, event(state, 'restocked', '', '', args[2]))
+  note(change, event(state, 'restocked', '', '', args[2]))
   admit(state, now, read, change)
   return 'accepted', outcome(state), change
 end
@@ -39,7 +39,7 @@ local function turnTo (state, now, read, status, type)
   if state.status == status then return 'unchanged', outcome(state) end
   state.status = status
   local change = nothing()
-  with(change.events, event(state, type, '', '', '0'))
+  note(change, event(state, type, '', '', '0'))
   admit(state, now, read, change)
   return 'accepted', outcome(state), change
 end
@@ -49,7 +49,7 @@ function ops.resume (state, args, now, read) return turnTo(state, now, read, 'op
 local function finishSale (state)
   state.status = 'closed'
   local events = { event(state, 'closed', '', '', '0') }
-  return 'accepted', outcome(state), { events = events, tasks = { { 'due' }, { 'open' } }, ends = not state.rememberMs }
+  return 'accepted', outcome(state), { events = events, tasks = { due = false, open = false }, ends = not state.rememberMs }
 end
 function ops.remove (state)
   if state.status == 'closed' then return 'closed', outcome(state) end
