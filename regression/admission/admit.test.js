@@ -32,9 +32,7 @@ const ofEach = async (read) => Object.fromEntries(await Promise.all(KEYS.map(asy
 async function contentOf (connection, key) {
   const texts = (/** @type {any} */ reply) => reply.map(String)
   const entries = async (/** @type {string} */ stream) => (await connection.send('XRANGE', stream, '-', '+'))
-    .map((/** @type {any} */ [id, fields]) => ({ id: String(id), fields: texts(fields) }))
-  const fieldsOf = (/** @type {string[]} */ flat) =>
-    Object.fromEntries(Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i], flat[2 * i + 1]]))
+    .map((/** @type {any} */ [id, fields]) => ({ id: String(id), fields: fieldsOf(texts(fields)) }))
   return {
     states: await ofEach(async (name) => fieldsOf(texts(await connection.send('HGETALL', key(`state:${name}`))))),
     events: await ofEach(async (name) => (await entries(key(`events:${name}`))).map(({ fields }) => fields)),
@@ -49,13 +47,13 @@ async function contentOf (connection, key) {
 /** @param {ReturnType<typeof createOracle>} oracle */
 const contentOfOracle = ({ states, events, outbox, tasks, members, holds, waiting }) => ({
   states: Object.fromEntries(KEYS.map((name) => [name, states.get(name) ?? {}])),
-  events: Object.fromEntries(KEYS.map((name) => [name, events.get(name) ?? []])),
+  events: Object.fromEntries(KEYS.map((name) => [name, (events.get(name) ?? []).map(fieldsOf)])),
   members: Object.fromEntries(KEYS.map((name) => [name, Object.fromEntries(members.get(name) ?? [])])),
   holds: Object.fromEntries(KEYS.map((name) =>
     [name, Object.fromEntries([...holds.get(name) ?? []].map(([claim, untilMs]) => [claim, String(untilMs)]))])),
   waiting: Object.fromEntries(KEYS.map((name) =>
     [name, Object.fromEntries([...waiting.get(name) ?? []].map(([user, place]) => [user, String(place)]))])),
-  outbox: outbox.map(({ rule, key, fields }) => ({ atMs: fields[1], fields: ['rule', rule, 'key', key, ...fields] })),
+  outbox: outbox.map(({ rule, key, fields }) => ({ atMs: fields[1], fields: { rule, key, ...fieldsOf(fields) } })),
   tasks: Object.fromEntries([...tasks].map(([name, dueMs]) => [name, String(dueMs)]))
 })
 

@@ -135,9 +135,10 @@ t.test('installed into an empty project', async (t) => {
     await writeFile(join(folder, 'program.cjs'), `
       const { openFeed } = require('freshet-feed')
       const { follow } = require('freshet-feed/client')
-      console.log(typeof openFeed, typeof follow)
+      const { openSystem, checkRule } = require('freshet-feed/systems')
+      console.log(typeof openFeed, typeof follow, typeof openSystem, typeof checkRule)
     `)
-    t.same(await run('node', ['program.cjs'], { cwd: folder, env }), { stdout: 'function function\n', stderr: '' })
+    t.same(await run('node', ['program.cjs'], { cwd: folder, env }), { stdout: 'function function function function\n', stderr: '' })
   })
 
   await t.test('its command is there', async (t) => {

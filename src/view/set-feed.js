@@ -112,7 +112,7 @@ export function createSetFeed ({ layout, key, store, retention: given, now, onRe
 async function hasCaughtUp (connection, hasReached) {
   const sinceMs = performance.now()
   while (!hasReached(sinceMs) && performance.now() < sinceMs + CATCH_UP_MS) {
-    await connection.send('PING')
+    await connection.send('ECHO', '')
     await sleep(CATCH_UP_LOOK_MS)
   }
   return hasReached(sinceMs)

@@ -77,7 +77,7 @@ wholeTest('the history store of prices: none, embedded, or a table and why it ca
   t.match(missing.text, /^history store +prices +http:.* +eu-central-1 +unusable$/m)
   t.match(missing.text, /Problems:\n +there is no DynamoDB table prices; .*\n +aws dynamodb create-table --table-name prices/)
   t.equal(missing.error, '', 'no warning of the SDK')
-  const store = await createPriceStore({ table: 'prices', place: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS } })
+  const store = await createPriceStore({ table: 'prices', location: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS } })
   await store.make()
   await store.close()
   t.match(await doctorCommand(flags, keys), { status: 0, text: /^history store +prices +http:.* +eu-central-1$/m })
