@@ -70,7 +70,7 @@ const workerOf = ({ id, cpuPercent, partitions, driven }) => make('li', {},
   make('h3', {}, id),
   make('meter', { min: 0, max: 100, value: Math.min(100, cpuPercent), title: 'CPU, of one core' }),
   make('p', { className: 'quiet' },
-    `CPU ${number(cpuPercent)} %, ${number(partitions)} partitions, ${number(driven)} orders at the moment`))
+    `CPU ${number(cpuPercent)} %; owns ${number(partitions)} partitions; drives ${number(driven)} orders at the moment`))
 
 /** @param {{ breaker: string, paymentUrl: string | null }[]} workers */
 function provider (workers) {

@@ -3,8 +3,6 @@
  *
  *     gateway   commands.js -> admission
  *     reader    outbox -> key view -> queries.js
- *
- * @typedef {import('./commands.js').Auctions} Auctions
  */
 import { taskCommands } from '../../schedule/index.js'
 import { createBidWriter } from './bids.js'

@@ -6,9 +6,6 @@
  *     reader     outbox -> key view -> queries.js; SQL for orders that have left the servers
  *
  * Gateways and readers hold no state of a saga, so any of them answers for any order.
- *
- * @typedef {import('./commands.js').Orders} Orders
- * @typedef {import('./payments/payments.js').Payments} Payments
  */
 import { createArchive } from './archive.js'
 import { COMMANDS, createOrders } from './commands.js'

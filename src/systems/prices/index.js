@@ -4,9 +4,6 @@
  *     consumers  task `refresh` -> sources -> aggregate -> rule `latest` -> state, events, outbox
  *     gateway    commands.js -> admission
  *     reader     outbox -> key view -> queries.js
- *
- * @typedef {import('./commands.js').Prices} Prices
- * @typedef {import('./sources/sources.js').Tick} Tick
  */
 import { keepAssets, readAssets } from './assets.js'
 import { COMMANDS, createPrices, timesOf } from './commands.js'

@@ -4,8 +4,6 @@
  *     gateway    commands.js -> admission
  *     consumers  outbox -> orders.js -> SQL; restore.js after the servers were replaced
  *     reader     outbox -> key view -> queries.js; waiting room
- *
- * @typedef {import('./commands.js').Sales} Sales
  */
 import { taskCommands } from '../../schedule/index.js'
 import { CLAIM_COMMANDS } from './claims.js'
