@@ -46,8 +46,8 @@ export const SETTINGS = Object.freeze([
       'checkout are used, and started if necessary; plan: of servers to look at', { default: null, check: nodeUrls, secret: true }),
     row('replicaUrl', 'URLs of the replicas; without it, the primary lists them; a cluster lists its own',
       { uses: [...CLIENTS, 'experiment', PLAN], default: null, check: serverUrls, secret: true }),
-    row('redisAuth', 'iam = IAM authenticates the user of the address (ElastiCache), with credentials and region that the AWS SDK finds; ' +
-      'without it, the password of the address', { uses: CLIENTS, default: null, check: oneOf('iam') }),
+    row('redisAuth', 'Password of the address, or IAM for its user (ElastiCache), with credentials and region that the AWS SDK finds',
+      { uses: CLIENTS, default: 'password', check: oneOf('password', 'iam') }),
     row('keyPrefix', 'Prefix of all keys',
       { uses: CLIENTS, default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/) })
   ]),

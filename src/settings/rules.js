@@ -44,7 +44,7 @@ export function checkTogether (given) {
 
 /** @param {Given} given @returns {string[]} */
 function chooseAuth ({ values, origins }) {
-  if (!values.redisAuth) return []
+  if (values.redisAuth !== 'iam') return []
   if (!values.redisUrl) return [`redisAuth: iam (${origins.redisAuth}); expected only with --redis-url, of a server with users of IAM`]
   try {
     values.redisUrl = withIam(values.redisUrl)

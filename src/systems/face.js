@@ -73,7 +73,7 @@
 
 /**
  * @typedef {object} SystemOptions
- * @property {string} redisUrl of the primary: redis:// or rediss://
+ * @property {string} redisUrl of the primary, redis:// or rediss://; of nodes of a cluster; or of Sentinels
  * @property {string} [keyPrefix] prefix of every key; default: `fr:`
  * @property {number} [partitions] default: 16; the first process decides
  * @property {'memory' | 'replica' | 'aof'} [durability] what must have a command before it counts as accepted: the primary (memory), a
