@@ -17,7 +17,7 @@ export const enginesOf = ({ arms, levels }) =>
  */
 export function withoutEngines (plan, absent) {
   if (absent.length === 0) return plan
-  const isThere = (/** @type {[string, { engine?: string, serving?: { by?: string } }]} */ [, { engine, serving }]) =>
+  const isThere = (/** @type {[string, { engine?: string, serving?: { by?: string, connections?: number } }]} */ [, { engine, serving }]) =>
     ![engine, serving?.by].some((one) => one !== undefined && absent.includes(one))
   const arms = Object.fromEntries(Object.entries(plan.arms).filter(isThere))
   const levels = Object.fromEntries(Object.entries(plan.levels).filter(isThere))
