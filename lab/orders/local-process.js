@@ -130,7 +130,7 @@ async function listen ({ server, move, key, ways }) {
     const id = randomUUID()
     const total = lines.reduce((/** @type {number} */ sum, /** @type {Line} */ { quantity }) => sum + PRICE * quantity, 0)
     await ways.place(id, { total, lines })
-    return { id: id, status: 'pending' }
+    return { id, status: 'pending' }
   })
   app.get('/v1/orders/:id', async (request, reply) => {
     const status = await ways.statusOf(/** @type {any} */ (request.params).id)
