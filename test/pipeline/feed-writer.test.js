@@ -3,6 +3,7 @@ import t from 'tap'
 import { layoutNames } from '../../src/layouts/index.js'
 import { agree, dropFeed, listDefinitions, readDefinition, setRetention } from '../../src/feeds/definitions.js'
 import { spreadTag } from '../../src/store/slots.js'
+import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, openWriterFor, silentLog, startDeployment, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 import { accounted } from './fake-server.js'
@@ -36,17 +37,21 @@ for (const engine of await scopedEngines()) {
       t.equal(stats.includes('cmdstat_set:calls=10'), !engine.hasMsetex)
     })
 
-    await t.test('batches in order go without the script where the server has MSETEX and no replica must confirm', async (t) => {
+    await t.test('batches in order go without the script where the server has MSETEX, is near, and no replica must confirm', async (t) => {
       const { primary } = await startDeployment(t, { engine, replicas: 1 })
-      for (const ack of ['primary', 'replica']) {
-        const writer = await openWriterFor(t, { redisUrl: primary.url, feed: ack, ack })
+      const far = await startProxy(t, primary.port, { delayMs: 15 })
+      const writers = [['near', 'primary', primary.url], ['confirmed', 'replica', primary.url], ['far', 'primary', far.url]]
+      for (const [feed, ack, redisUrl] of writers) {
+        const writer = await openWriterFor(t, { redisUrl, feed, ack, deadlineMs: 10_000 })
         for (let n = 0; n < 40; n++) {
           appendIds(writer, 0, 50)
           await writer.pipeline.flush()
         }
         const { items, batches, watched, scripts, refused } = writer.pipeline.account
         t.same([items, watched + scripts, refused], [2000, batches, {}])
-        t.equal(watched > scripts, engine.hasMsetex && ack === 'primary', `${watched} of ${batches} watched`)
+        // on a busy machine every server may look far for a while
+        if (engine.hasMsetex && feed === 'near') t.ok(watched > 0, `${watched} of ${batches} watched`)
+        else t.ok(watched <= 8, `${watched} of ${batches} watched`)
       }
     })
 
