@@ -4,7 +4,7 @@
  *
  * Nodes of one replication history have the same items sooner or later. A node that is behind the view gets a second to catch
  * up, because what it does not have yet would look removed. A node of another history may lack items for good, so the view is
- * rebuilt then.
+ * rebuilt then, also where a slot of a cluster has moved: that looks the same as a primary that took over without the newest items.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readInfo } from '../store/index.js'

@@ -3,12 +3,14 @@ import t from 'tap'
 import { newest } from '../../src/embedded/engine.js'
 import { openFeed, openReader } from '../../src/index.js'
 import { ROLES } from '../../src/store/commands.js'
+import { slotOf, SLOTS } from '../../src/store/slots.js'
 import { endOfMain } from '../bin/in-process.js'
 import { endOf } from '../commands.js'
 import { moveSlots, startCluster, startNode } from '../cluster.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
 import { startGateway, startReader } from '../services.js'
 import { startGuardedCluster } from './guarded.js'
+import { openViews } from '../view/viewing.js'
 import { isWhole, scopedEngines } from '../scope.js'
 
 t.setTimeout(300_000)
@@ -82,6 +84,26 @@ for (const engine of await scopedEngines()) {
       await feed.close()
     })
 
+    await t.test('a view of a log goes on at the new owner of its slot, that of a set is rebuilt', async (t) => {
+      for (const [layout, rebuilt] of /** @type {const} */ ([['segments', 0], ['ids', 1]])) {
+        const name = `viewed-${layout}`
+        const feed = await open(name, { layout })
+        const write = async (/** @type {string} */ word) => {
+          for (let n = 0; n < 50; n++) feed.append({ id: `${word}-${n}`, value: word })
+          await feed.flush()
+        }
+        await write('before')
+        const { views, isComplete, countsOf, figuresOf } = await openViews(t, { primary: cluster, mode: 'all' })
+        await isComplete(name)
+        const slot = slotOf(`{${name}:0}`)
+        await moveSlots(t, cluster, { slots: [slot], to: slot < SLOTS / 2 ? 1 : 0, isAtomic: false })
+        await write('after')
+        await eventually(() => figuresOf(name)?.items === 100 && views.status().reasons.length === 0)
+        t.equal(countsOf(name)?.rebuilt, rebuilt, layout)
+        await feed.close()
+      }
+    })
+
     await t.test('a slot that moved, and one that no primary has', async (t) => {
       const feed = await open('moving', { partitions: 2, layout: 'segments' })
       feed.append({ id: 'a', value: '1' })
@@ -92,7 +114,7 @@ for (const engine of await scopedEngines()) {
       await moveSlots(t, { primaries: [...primaries, node] }, { slots: [slot], to: 2, isAtomic: false })
       const reader = await openReader({ redisUrl, log: silentLog })
       t.teardown(() => reader.close())
-      t.match(await reader.feeds(), [{ feed: 'moving' }, { feed: 'single' }])
+      t.match((await reader.feeds()).map(({ feed }) => feed), ['moving', 'single', 'viewed-ids', 'viewed-segments'])
       await feed.close()
       const own = await connectFor(t, node.url)
       await own.send('FLUSHALL')

@@ -1,5 +1,5 @@
 /** Views over real servers, for tests: a deployment, queries to its nodes, and the same queries answered from views. */
-import { createDeployment } from '../../src/store/deployment.js'
+import { createServers } from '../../src/store/servers.js'
 import { createQueries } from '../../src/view/queries.js'
 import { createViews } from '../../src/view/views.js'
 import { eventually, silentLog } from '../servers.js'
@@ -10,7 +10,7 @@ import { eventually, silentLog } from '../servers.js'
  *   replicaUrls?: string[] | null, deadlineMs?: number }} options
  */
 export async function openViews (t, { primary, readFrom = 'primary', replicaUrls = null, deadlineMs = 2000, ...options }) {
-  const deployment = createDeployment({ primaryUrl: primary.url, replicaUrls, readFrom, name: 'test-reader', deadlineMs, log: silentLog })
+  const deployment = createServers({ redisUrl: primary.url, replicaUrls, readFrom, name: 'test-reader', deadlineMs, log: silentLog })
   t.teardown(() => deployment.close())
   await deployment.ready.catch(() => {})
   const queries = createQueries({ deployment, keyPrefix: 'fr:', now: options.now ?? Date.now })
