@@ -42,10 +42,12 @@ const group = (title, uses, rows) => rows.map((one) => ({ group: title, uses, ..
 /** @type {readonly Row[]} */
 export const SETTINGS = Object.freeze([
   ...group('Servers', [...CLIENTS, PLAN], [
-    row('redisUrl', 'URL of the primary, or of any nodes of a cluster; without it, the embedded servers of this checkout are used, and ' +
-      'started if necessary; plan: of servers to look at', { default: null, check: nodeUrls, secret: true }),
+    row('redisUrl', 'URL of the primary, of any nodes of a cluster, or of Sentinels; without it, the embedded servers of this ' +
+      'checkout are used, and started if necessary; plan: of servers to look at', { default: null, check: nodeUrls, secret: true }),
     row('replicaUrl', 'URLs of the replicas; without it, the primary lists them; a cluster lists its own',
       { uses: [...CLIENTS, 'experiment', PLAN], default: null, check: serverUrls, secret: true }),
+    row('redisAuth', 'iam = IAM authenticates the user of the address (ElastiCache), with credentials and region that the AWS SDK finds; ' +
+      'without it, the password of the address', { uses: CLIENTS, default: null, check: oneOf('iam') }),
     row('keyPrefix', 'Prefix of all keys',
       { uses: CLIENTS, default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/) })
   ]),
@@ -66,7 +68,9 @@ export const SETTINGS = Object.freeze([
       { default: null, check: matching('a region such as eu-central-1', /^[a-z]{2}(-[a-z]+)+-\d$/) })
   ]),
   ...group('Servers', ['start', 'servers'], [
-    row('cluster', 'Run the embedded servers as a cluster of 3 primaries with a replica each', { default: false, check: present })
+    row('cluster', 'Run the embedded servers as a cluster of 3 primaries with a replica each', { default: false, check: present }),
+    row('sentinel', 'Run 3 Sentinels beside the embedded servers, so that a replica takes over from a primary that ends',
+      { default: false, check: present })
   ]),
   ...group('Servers', ALL, [
     row('server', 'Program of the embedded servers; without it, the newest one found, or a pinned copy',

@@ -136,17 +136,18 @@ export async function startServer (t, { engine, args = [], replicaOf = null, por
   t.teardown(stop)
 
   return {
-    port,
-    url: tls ? `rediss://127.0.0.1:${port}?ca=${tls.ca}` : `redis://127.0.0.1:${port}`,
+    get port () { return port },
+    get url () { return tls ? `rediss://127.0.0.1:${port}?ca=${tls.ca}` : `redis://127.0.0.1:${port}` },
     get process () { return child },
     get pid () { return /** @type {number} */ (child.pid) },
     /** Ends it with SIGKILL; its folder stays, for `restart`. */
     kill,
     freeze: () => { child.kill('SIGSTOP') },
     thaw: () => { child.kill('SIGCONT') },
-    /** Starts it again on its port, in its folder. */
-    async restart () {
+    /** Starts it again in its folder, on its port or another one. @param {{ port?: number }} [at] */
+    async restart (at = {}) {
       await kill()
+      port = at.port ?? port
       await start()
     },
     /** Ends it and removes its folder. */

@@ -40,11 +40,14 @@ async function changesMeanwhile (feed, reading) {
     next++
   }, APPEND_MS)
   const over = new AbortController()
-  for await (const { id } of reading.subscribe({ signal: over.signal })) {
-    ids.push(id)
-    if (Number(id) === last) over.abort()
+  try {
+    for await (const { id } of reading.subscribe({ signal: over.signal })) {
+      ids.push(id)
+      if (Number(id) === last) over.abort()
+    }
+  } finally {
+    clearInterval(appending)
   }
-  clearInterval(appending)
   await feed.flush({ deadlineMs: DEADLINE_MS })
   return { ids, last }
 }

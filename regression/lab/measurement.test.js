@@ -148,7 +148,7 @@ for (const [what, which] of /** @type {const} */ ([['primary', 0], ['replica', 1
       arm: 'ids',
       valid: false,
       items: 0,
-      nodes: [],
+      nodes: { length: 0 },
       error: {
         code: 'SERVER_LOST',
         message: new RegExp(`^a server ended during the measurement: the ${what} redis://127\\.0\\.0\\.1:\\d+ ended by SIGKILL$`)

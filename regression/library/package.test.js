@@ -75,7 +75,8 @@ t.test('installed into an empty project', async (t) => {
 
   await t.test('the examples of README and docs/library.md print what is shown', async (t) => {
     const [engine] = await scopedEngines()
-    for (const [page, name] of [['README.md', 'short'], ['docs/library.md', 'library'], ['docs/library.md', 'typed']]) {
+    const examples = [['README.md', 'short'], ['docs/library.md', 'library'], ['docs/library.md', 'typed'], ['docs/own-systems.md', 'own']]
+    for (const [page, name] of examples) {
       const [code, printed] = await exampleOf(page, name)
       const { primary } = await startDeployment(t, { engine, replicas: 1 })
       const program = ts.transpile(code, { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext })
@@ -141,9 +142,10 @@ t.test('installed into an empty project', async (t) => {
     await writeFile(join(folder, 'program.cjs'), `
       const { openFeed } = require('freshet-feed')
       const { follow } = require('freshet-feed/client')
-      console.log(typeof openFeed, typeof follow)
+      const { openSystem, checkRule } = require('freshet-feed/systems')
+      console.log(typeof openFeed, typeof follow, typeof openSystem, typeof checkRule)
     `)
-    t.same(await run('node', ['program.cjs'], { cwd: folder, env }), { stdout: 'function function\n', stderr: '' })
+    t.same(await run('node', ['program.cjs'], { cwd: folder, env }), { stdout: 'function function function function\n', stderr: '' })
   })
 
   await t.test('its command is there', async (t) => {

@@ -60,7 +60,7 @@ function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, own
   const numbers = new Map()
   /** @type {[rule: string, key: string, parts: number][]} */
   const targets = []
-  const partsOf = (/** @type {string} */ rule) => own ? [] : KEPT[rule] ?? []
+  const partsOf = own?.partsOf ?? ((/** @type {string} */ rule) => KEPT[rule] ?? [])
   const requests = key('request:')
   const keys = [key('outbox'), key('tasks'), key('generation')]
   const args = [replicationId, String(requestMs), String(keepMs), String(maxOutbox), '']

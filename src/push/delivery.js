@@ -11,7 +11,7 @@
  * lacks some older ones, so no position is correct for it.
  */
 import { MAX_CHUNK_BYTES } from './budget.js'
-import { EMPTY_HEARTBEAT, createEvents, heartbeat, resetEvent } from './events.js'
+import { EMPTY_HEARTBEAT, FRAME_BYTES, createEvents, heartbeat, resetEvent } from './events.js'
 import { noteSent, withoutSent } from './sent-parts.js'
 import { createSnapshots, newestAmong } from './snapshots.js'
 
@@ -20,12 +20,11 @@ const HEARTBEAT_MS = 10_000
 const SLICE_MS = 5
 /** lists up to this size are not bounded in number */
 const SMALL_LIST_IDS = 1000
-const NOTHING = Buffer.alloc(0)
 
 /** @typedef {import('../view/index.js').View} View */
 /** @typedef {import('./stream.js').Stream} Stream */
 /**
- * @typedef {{ bytes: Buffer, next: number, seq: number }} Part of a list: `bytes` empty when no id has anything to send; `next`:
+ * @typedef {{ frame: Buffer | null, next: number, seq: number }} Part of a list: `frame` null when no id has anything to send; `next`:
  *   where the next part begins; `seq`: of the changes when it was built, which it includes
  */
 /**
@@ -60,15 +59,15 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
   function sendPart (round, stream) {
     const list = /** @type {import('./stream.js').List} */ (stream.list)
     const { ids } = list
-    const { bytes, next, seq } = partOf(round, stream)
-    if (bytes.length > MAX_CHUNK_BYTES && budget.isFarOver) return false
+    const { frame, next, seq } = partOf(round, stream)
+    if (frame !== null && frame.length > MAX_CHUNK_BYTES && budget.isFarOver) return false
     noteSent(stream, list, { next, seq })
     // further parts of a snapshot are sent as changes
     stream.list = next < ids.length ? { name: 'items', ids, at: next } : null
-    if (bytes.length > 0) {
-      stream.send(bytes)
+    if (frame !== null) {
+      stream.sendFrame(frame)
       counts.events++
-      counts.bytes += bytes.length
+      counts.bytes += frame.length - FRAME_BYTES
     }
     return true
   }
@@ -198,8 +197,8 @@ function createParts ({ changes, isDeleted, budget }) {
     let next = at
     while (next < ids.length && writer.length < budget.chunkBytes) put(round.view, writer, ids[next++])
     const isLast = next === ids.length && !hasChanges(changes, stream)
-    const bytes = writer.end(isLast ? round.position : null)
-    return { bytes: writer.isEmpty && name !== 'snapshot' ? NOTHING : bytes, next, seq: changes.end }
+    const frame = writer.end(isLast ? round.position : null)
+    return { frame: writer.isEmpty && name !== 'snapshot' ? null : frame, next, seq: changes.end }
   }
 
   return (round, stream) => {

@@ -1,7 +1,7 @@
 /**
  * Pushes the changes of one feed to all of its clients, from one view.
  *
- *     view -> changed ids, once per tick (10 ms)  ->  streams of all ids      changes after their sequence number (changes.js)
+ *     view -> changed ids, at most every 10 ms    ->  streams of all ids      changes after their sequence number (changes.js)
  *                                                 ->  streams of some ids     those of their ids that changed
  *                                                            |
  *                        the newest version of each, from the view, when it is sent (delivery.js)
@@ -13,16 +13,17 @@
  * stream that falls too far behind. Streams with a position resume (resume.js). Streams that want no items in their snapshot get all
  * changes since the head of their response.
  */
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createChanges } from './changes.js'
 import { createDelivery, keepAlive, reset } from './delivery.js'
 import { retryAfter } from './events.js'
 import { createResuming } from './resume.js'
 import { createDeletedIds, createSubscribers } from './subscribers.js'
+import { TICK_MS, createTicks } from './ticks.js'
 import { watchView } from './view-watch.js'
 
-export const TICK_MS = 10
-const RETRY_MS = 1000
+/** between two looks at the sockets of all streams, except while too many bytes wait in them */
+const TIDY_EVERY_MS = 100
 /** how long a stream without a first snapshot waits for a view that is being built */
 const FOLLOWING_WITHIN_MS = 5000
 /** ids in lists of streams of all ids together; beyond it streams at a point of their own are reset */
@@ -47,23 +48,19 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
   const delivery = createDelivery({ changes, isDeleted: deleted.has, budget, counts, log })
   const stop = new AbortController()
   let viewVersion = 0
-  const watch = watchView({ view: watched.view, isWanted: subscribers.want, onDeleted: deleted.note })
+  const ticks = createTicks()
+  const watch = watchView({ view: watched.view, isWanted: subscribers.want, onChanged: ticks.soon, onDeleted: deleted.note })
+  /** @param {Stream} stream */
+  function begin (stream) {
+    noteChanges()
+    stream.seq = changes.end
+    stream.changed.clear()
+  }
   const resuming = createResuming({
-    feed,
-    queries,
-    now,
-    log,
-    signal: stop.signal,
-    view: () => watch.continuous,
-    viewVersion: () => viewVersion,
-    begin (stream) {
-      noteChanges()
-      stream.seq = changes.end
-      stream.changed.clear()
-    }
+    feed, queries, now, log, signal: stop.signal, view: () => watch.continuous, viewVersion: () => viewVersion, begin
   })
   const turns = createTurns({ streams, changes, delivery, budget })
-  const running = runTicks(tick, stop.signal, (error) => {
+  const running = ticks.run(tick, stop.signal, (error) => {
     log.error({ feed, err: error }, 'pushing changes failed, retrying')
     watch.interrupt()
   })
@@ -109,6 +106,7 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
       subscribers.add(stream)
       if (position === null) beginFresh(stream, { isNoted: watch.continuous !== null, isInvalid })
       else resuming.add(stream, position)
+      ticks.soon()
     },
 
     /** @param {Stream} stream */
@@ -150,21 +148,6 @@ function beginFresh (stream, { isNoted, isInvalid }) {
   else if (stream.limit === 0 && !isNoted) stream.resetReason = 'unknown'
 }
 
-/** @param {() => boolean} tick false: there is more to do @param {AbortSignal} signal @param {(error: Error) => void} onError */
-async function runTicks (tick, signal, onError) {
-  while (!signal.aborted) {
-    let waitMs = TICK_MS
-    try {
-      if (!tick()) waitMs = 0
-    } catch (error) {
-      onError(error)
-      waitMs = RETRY_MS
-    }
-    if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {})
-    else await setImmediate()
-  }
-}
-
 /**
  * Turns of all streams: streams that lack recent changes once per tick; long deliveries over many ticks.
  * @param {{ streams: Set<Stream>, changes: import('./changes.js').Changes, delivery: ReturnType<typeof createDelivery>,
@@ -175,14 +158,18 @@ function createTurns ({ streams, changes, delivery, budget }) {
   let long = streams.values()
   /** null: not all have been served yet @type {number | null} */
   let recentEndedMs = null
-  let shared = delivery.share(false)
+  let isFull = false
+  let shared = delivery.share(isFull)
+  let tidiedMs = -Infinity
+  /** all streams have the changes up to here */
+  let seq = changes.end
 
-  /** After a turn: measures sockets, drops changes and counts listed ids. */
-  function tidy () {
-    let seq = changes.end
+  /** Measures sockets, counts listed ids, and looks which changes all streams have. @param {number} nowMs */
+  function tidy (nowMs) {
+    tidiedMs = nowMs
+    seq = changes.end
     /** @type {Set<readonly string[]>} */
     const lists = new Set()
-    const nowMs = performance.now()
     for (const stream of streams) {
       stream.measure()
       stream.endIfStuck(nowMs)
@@ -190,10 +177,9 @@ function createTurns ({ streams, changes, delivery, budget }) {
       if (!stream.needsSnapshot || stream.isFromHead) seq = Math.min(seq, stream.seq)
       if (stream.list !== null) lists.add(stream.list.ids)
     }
-    changes.trim(seq)
     let listed = 0
     for (const ids of lists) listed += ids.length
-    shared = delivery.share(listed > MAX_LISTED_IDS)
+    isFull = listed > MAX_LISTED_IDS
   }
 
   return {
@@ -206,7 +192,10 @@ function createTurns ({ streams, changes, delivery, budget }) {
       const isDone = delivery.round(view, long, { isLong: true, shared })
       if (isDone) long = streams.values()
       else if (performance.now() - recentEndedMs < TICK_MS) return false
-      tidy()
+      const nowMs = performance.now()
+      if (nowMs - tidiedMs >= TIDY_EVERY_MS || isFull || budget.isOver) tidy(nowMs)
+      changes.trim(seq)
+      shared = delivery.share(isFull)
       recent = streams.values()
       recentEndedMs = null
       return isDone

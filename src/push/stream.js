@@ -8,6 +8,7 @@
  * nothing for 15 to 30 s is ended; the client may reconnect and resume.
  */
 import { whenClosed } from '../http/index.js'
+import { eventOf } from './events.js'
 
 /** socket timeout; heartbeats come more often */
 const STALLED_MS = 15_000
@@ -113,6 +114,17 @@ export function createStream ({ response, budget, ids, limit, encoding, periodMs
       if (isOver) return
       sentMs = performance.now()
       response.write(bytes)
+      measure()
+    },
+
+    /** @param {Buffer} frame an event (events.js) */
+    sendFrame (frame) {
+      if (isOver) return
+      const { socket } = response
+      // the response makes three writes of a chunk
+      if (!socket || !response.chunkedEncoding || socket.writableLength < response.writableLength) return this.send(eventOf(frame))
+      sentMs = performance.now()
+      socket.write(frame)
       measure()
     },
 

@@ -9,7 +9,7 @@ import { COMMANDS, ROLES, commandName, rowsOf } from './commands.js'
 import { openConnection } from './connection.js'
 import { capabilities, nodeFigures, replicaUrls, replicationId } from './nodes.js'
 import { openPrimaries } from './open-server.js'
-import { addressesOf, slotMapOf } from './slot-map.js'
+import { firstAddressOf, slotMapOf } from './slot-map.js'
 
 const NAME = 'freshet-doctor'
 
@@ -61,7 +61,7 @@ async function probeServer (url, { replicas, keyPrefix, deadlineMs, map }) {
  */
 export async function probeServers (redisUrl, options) {
   try {
-    return [await probeServer(addressesOf(redisUrl)[0], options)]
+    return [await probeServer(await firstAddressOf(redisUrl), options)]
   } catch (error) {
     if (error.code !== 'CLUSTER_UNSUPPORTED') throw error
   }

@@ -61,7 +61,7 @@ export const clusterUnsupported = (address) => /** @type {FreshetError & { outco
 
 /** @param {string} address */
 export const sentinelUnsupported = (address) => new FreshetError('SENTINEL_UNSUPPORTED', `the server at ${address} is a Sentinel, which ` +
-  'stores no data; use the address of the primary that it watches', { outcome: 'refused' })
+  `stores no data; use redis+sentinel://${address}/NAME, with the name of the primary that it watches`, { outcome: 'refused' })
 
 /** EXEC names the reason when it fails although all its commands were queued */
 const EXEC_REFUSED = /^EXECABORT [^:]*because of: /

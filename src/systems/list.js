@@ -32,6 +32,8 @@ export const isSystem = (name) => name === ALL_SYSTEMS || Object.hasOwn(SYSTEMS,
  */
 export async function loadSystems (names) {
   const wanted = [...new Set((names ?? [ALL_SYSTEMS]).flatMap((name) => name === ALL_SYSTEMS ? SYSTEM_NAMES : [name]))]
+  // codes of their errors are defined first
+  await Promise.all(wanted.flatMap((name) => PATH.test(name) ? [] : [SYSTEMS[name]()]))
   const systems = await Promise.all(wanted.map(async (name) => PATH.test(name) ? loadModule(name) : (await SYSTEMS[name]()).default))
   const faults = [...takenNames(systems, wanted), ...takenRoutes(systems)]
   if (faults.length > 0) throw new SettingsInvalid(faults)

@@ -6,9 +6,10 @@
  *     consumers  the library: its handlers, and the scheduled tasks
  */
 import { createOwnRules, eventOf, memoryOf, stateOf } from '../admission/index.js'
-import { define, FreshetError, kindOf, SettingsInvalid } from '../errors.js'
+import { FreshetError, kindOf } from '../errors.js'
 import { createRoutes } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
+import { checkRoutes } from './checked-routes.js'
 import { fieldsOf } from './fields.js'
 import { sinceFields } from './schemas.js'
 import { open } from './opened.js'
@@ -40,8 +41,8 @@ export function systemOf (given) {
 /** @param {UserSystem} given @returns {Promise<System>} */
 async function make (given) {
   const definition = await checkedDefinition(given)
-  const { name, errors = {}, commands = {}, queries = {}, stream, consumers = {}, unknown = NO_KEY } = given
-  defineErrors(name, errors)
+  checkRoutes(given)
+  const { name, commands = {}, queries = {}, stream, consumers = {}, unknown = NO_KEY } = given
   /** @param {any} settings @param {string} redisUrl @param {{ log: import('pino').Logger, metrics: any }} parts */
   function openFor (settings, redisUrl, { log, metrics }) {
     const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability: asked } = settings
@@ -66,6 +67,8 @@ async function make (given) {
 
     gateway ({ settings, primaryUrl, counters: metrics, log }) {
       const lazy = once(async () => openFor(settings, primaryUrl, { log, metrics }))
+      // a rule that differs is known before the first command
+      lazy.get().catch(() => {})
       return { commands: lazy.get, reasons: lazy.reasons, close: lazy.close }
     },
 
@@ -111,26 +114,10 @@ async function findingsOf ({ name: system, rules }, { redisUrl, keyPrefix, deadl
   }
 }
 
-/** @param {string} name @param {Record<string, import('./face.js').SystemError>} errors @throws {SettingsInvalid} */
-function defineErrors (name, errors) {
-  const faults = Object.entries(errors).flatMap(([code, { status, meaning } = /** @type {any} */ ({})]) => [
-    .../^[A-Z][A-Z0-9_]{2,63}$/.test(code) ? [] : [`errors.${code}: expected A-Z, then A-Z 0-9 _`],
-    ...Number.isInteger(status) && status >= 400 && status < 500 ? [] : [`errors.${code}.status: ${status}; expected 400 to 499`],
-    ...typeof meaning === 'string' && meaning !== '' ? [] : [`errors.${code}.meaning: expected a text`],
-    ...kindOf(code) === undefined ? [] : [`errors.${code}: this code is ${kindOf(code)?.domain}'s; choose another one`]
-  ])
-  if (faults.length > 0) throw new SettingsInvalid(faults.map((fault) => `system ${name}: ${fault}`))
-  define(name, errors)
-}
-
 /**
  * @param {import('./face.js').CommandRoute} row @param {string} where for messages @returns {System['commands'][string]}
- * @throws {SettingsInvalid}
  */
 function commandRow ({ method, path, access, summary, body = {}, command, replies }, where) {
-  if (typeof path !== 'string' || typeof command !== 'function' || Object(replies) !== replies) {
-    throw new SettingsInvalid([`${where}: expected path (a text), command (a function) and replies (an object)`])
-  }
   const statuses = Object.values(replies).filter((reply) => typeof reply === 'number')
   const codes = [...new Set(Object.values(replies).filter((reply) => typeof reply === 'string'))]
   return {

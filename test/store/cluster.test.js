@@ -1,4 +1,4 @@
-/** Feeds over a cluster of one or two nodes, and what cannot be one: plain errors. Failovers and moving slots: regression/faults. */
+/** Feeds and a system over a cluster of one or two nodes, and what cannot be one: plain errors. Failovers: regression/faults. */
 import t from 'tap'
 import { newest } from '../../src/embedded/engine.js'
 import { openFeed, openReader } from '../../src/index.js'
@@ -12,6 +12,7 @@ import { startGateway, startReader } from '../services.js'
 import { startGuardedCluster } from './guarded.js'
 import { openViews } from '../view/viewing.js'
 import { isWhole, scopedEngines } from '../scope.js'
+import { openSeats } from '../systems/seats.js'
 
 t.setTimeout(300_000)
 const ofCluster = ['--cluster-enabled', 'yes', '--cluster-require-full-coverage', 'no']
@@ -102,6 +103,19 @@ for (const engine of await scopedEngines()) {
         t.equal(countsOf(name)?.rebuilt, rebuilt, layout)
         await feed.close()
       }
+    })
+
+    await t.test('a system of a user has its partitions on all primaries', async (t) => {
+      const keys = Array.from({ length: 8 }, (_, n) => `n${n}`)
+      const { code, system } = await openSeats(t, { redisUrl, keyPrefix: 'seats:', partitions: 4 })
+      t.same(new Set(await Promise.all(keys.map((key) => code(key, 'hold', 'ann')))), new Set(['held']))
+      /** @type {Set<string>} */
+      const consumed = new Set()
+      await system.consume('receipts', (entries) => { for (const { key } of entries) consumed.add(key) })
+      await eventually(() => consumed.size === keys.length)
+      const events = system.follow('n3')
+      t.match((await events.next()).value, { type: 'held', holder: 'ann' })
+      await events.return(undefined)
     })
 
     await t.test('a slot that moved, and one that no primary has', async (t) => {

@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { LAB_SCRIPTS } from '../../lab/loads/scripts.js'
-import { readScript, scriptNames } from '../../src/store/scripts.js'
+import { CHUNK_HEAD, readScript, scriptNames } from '../../src/store/scripts.js'
 import { connectFor, engineName, startDeployment } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
@@ -54,8 +54,8 @@ const CALLS = {
   'trim-values': { keys: ['ids'], args: [2, 0, 500] }
 }
 
-/** @param {string} body without its comments */
-const codeOf = (body) => body.split('\n').filter((line) => !line.trim().startsWith('--'))
+/** @param {string} body without its comments, and what hides the server from rules */
+const codeOf = (body) => body.split('\n').filter((line) => !line.trim().startsWith('--') && !CHUNK_HEAD.endsWith(`${line.replace(/^.* = /, '')}\n`))
 
 /** @param {string} header @returns {{ single: number[], ranges: number[] }} `[1] a, [2..n+1] b` -> 1, and from 2 on */
 const declaredIn = (header) => ({

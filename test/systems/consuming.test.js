@@ -148,7 +148,7 @@ t.test('scheduled tasks run where a process consumes or runs tasks, once each, a
   const where = options()
   const { system, submit, code } = await openSeats(t, where, {
     lua: ruleOf(`if args[1] == 'plan' then
-      return 'planned', {}, { tasks = { ['ring:1'] = args[2] ~= '' and now + tonumber(args[2]) or false } }
+      return 'planned', {}, { tasks = { ['ring:1'] = args[2] ~= '' and string.format('%.0f', now + tonumber(args[2])) or false } }
     elseif args[1] == 'ring:1' then
       state.rings = (state.rings or 0) + 1
       return 'rung', {}, { events = { { type = 'rung' } } }

@@ -140,7 +140,7 @@ export async function startOrders (t, {
   /** Places an order as a client does, which asks again with its key: on a busy machine a replica may be late. @returns its id */
   const placed = async (/** @type {string} */ customerId, /** @type {any[]} */ lines) => {
     const key = randomUUID()
-    return eventually(async () => (await commands.place(customerId, lines, key)).json.orderId)
+    return eventually(async () => (await commands.place(customerId, lines, key)).json.orderId ?? false)
   }
   /** @param {string} sku */
   const stock = async (sku) => (await reader.get(`/v1/products/${sku}`)).json
