@@ -38,6 +38,8 @@ for (const engine of await scopedEngines()) {
       await eventually(async () => (await reader.ask('/v1/feeds/latest/items/posted')).status === 200)
       t.match((await reader.ask('/v1/feeds/latest/count')).json, { exact: true })
       await eventually(async () => (await reader.ask('/readyz')).json.nodes.length === 2)
+      // its heartbeat would come again
+      t.equal(await gateway.service.stop(), 0)
       const dropped = await eventually(async () => {
         const { code, stdout } = await endOfMain(['feed', 'drop', 'latest', '--redis-url', redisUrl])
         return code === 0 && JSON.parse(stdout)
@@ -94,7 +96,7 @@ for (const engine of await scopedEngines()) {
           await feed.flush()
         }
         await write('before')
-        const { views, isComplete, countsOf, figuresOf } = await openViews(t, { primary: cluster, mode: 'all' })
+        const { views, isComplete, countsOf, figuresOf } = await openViews(t, { primary: cluster, isCluster: true, mode: 'all', deadlineMs: 10_000 })
         await isComplete(name)
         const slot = slotOf(`{${name}:0}`)
         await moveSlots(t, cluster, { slots: [slot], to: slot < SLOTS / 2 ? 1 : 0, isAtomic: false })
