@@ -96,7 +96,9 @@ for (const engine of await scopedEngines()) {
           await feed.flush()
         }
         await write('before')
-        const { views, isComplete, countsOf, figuresOf } = await openViews(t, { primary: cluster, isCluster: true, mode: 'all', deadlineMs: 10_000 })
+        const { views, isComplete, countsOf, figuresOf } = await openViews(t, {
+          primary: cluster, isCluster: true, mode: 'all', deadlineMs: 10_000
+        })
         await isComplete(name)
         const slot = slotOf(`{${name}:0}`)
         await moveSlots(t, cluster, { slots: [slot], to: slot < SLOTS / 2 ? 1 : 0, isAtomic: false })
