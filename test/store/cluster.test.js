@@ -3,12 +3,14 @@ import t from 'tap'
 import { newest } from '../../src/embedded/engine.js'
 import { openFeed, openReader } from '../../src/index.js'
 import { ROLES } from '../../src/store/commands.js'
+import { slotOf, SLOTS } from '../../src/store/slots.js'
 import { endOfMain } from '../bin/in-process.js'
 import { endOf } from '../commands.js'
 import { moveSlots, startCluster, startNode } from '../cluster.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
 import { startGateway, startReader } from '../services.js'
 import { startGuardedCluster } from './guarded.js'
+import { openViews } from '../view/viewing.js'
 import { isWhole, scopedEngines } from '../scope.js'
 import { openSeats } from '../systems/seats.js'
 
@@ -36,6 +38,8 @@ for (const engine of await scopedEngines()) {
       await eventually(async () => (await reader.ask('/v1/feeds/latest/items/posted')).status === 200)
       t.match((await reader.ask('/v1/feeds/latest/count')).json, { exact: true })
       await eventually(async () => (await reader.ask('/readyz')).json.nodes.length === 2)
+      // its heartbeat would come again
+      t.equal(await gateway.service.stop(), 0)
       const dropped = await eventually(async () => {
         const { code, stdout } = await endOfMain(['feed', 'drop', 'latest', '--redis-url', redisUrl])
         return code === 0 && JSON.parse(stdout)
@@ -83,6 +87,28 @@ for (const engine of await scopedEngines()) {
       await feed.close()
     })
 
+    await t.test('a view of a log goes on at the new owner of its slot, that of a set is rebuilt', async (t) => {
+      for (const [layout, rebuilt] of /** @type {const} */ ([['segments', 0], ['ids', 1]])) {
+        const name = `viewed-${layout}`
+        const feed = await open(name, { layout })
+        const write = async (/** @type {string} */ word) => {
+          for (let n = 0; n < 50; n++) feed.append({ id: `${word}-${n}`, value: word })
+          await feed.flush()
+        }
+        await write('before')
+        const { views, isComplete, countsOf, figuresOf } = await openViews(t, {
+          primary: cluster, isCluster: true, mode: 'all', deadlineMs: 10_000
+        })
+        await isComplete(name)
+        const slot = slotOf(`{${name}:0}`)
+        await moveSlots(t, cluster, { slots: [slot], to: slot < SLOTS / 2 ? 1 : 0, isAtomic: false })
+        await write('after')
+        await eventually(() => figuresOf(name)?.items === 100 && views.status().reasons.length === 0)
+        t.equal(countsOf(name)?.rebuilt, rebuilt, layout)
+        await feed.close()
+      }
+    })
+
     await t.test('a system of a user has its partitions on all primaries', async (t) => {
       const keys = Array.from({ length: 8 }, (_, n) => `n${n}`)
       const { code, system } = await openSeats(t, { redisUrl, keyPrefix: 'seats:', partitions: 4 })
@@ -106,7 +132,7 @@ for (const engine of await scopedEngines()) {
       await moveSlots(t, { primaries: [...primaries, node] }, { slots: [slot], to: 2, isAtomic: false })
       const reader = await openReader({ redisUrl, log: silentLog })
       t.teardown(() => reader.close())
-      t.match(await reader.feeds(), [{ feed: 'moving' }, { feed: 'single' }])
+      t.match((await reader.feeds()).map(({ feed }) => feed), ['moving', 'single', 'viewed-ids', 'viewed-segments'])
       await feed.close()
       const own = await connectFor(t, node.url)
       await own.send('FLUSHALL')
