@@ -120,7 +120,7 @@ export const APPEND_FORMS = Object.freeze({
   'newest-script': {
     does: 'one EVALSHA of append-newest.lua with all items',
     async prepare (connection) {
-      await needMsetex(connection)
+      await needMsetex(connection, 'newest-script')
       const { body, sha } = readScript('append-newest')
       await connection.send('SCRIPT', 'LOAD', body)
       return sha
