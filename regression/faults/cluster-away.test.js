@@ -61,7 +61,9 @@ const CASES = {
     const { engine, primaries: [primary], replicas: [replica] } = cluster
     const admin = await connectFor(t, primary.url)
     const second = await startNode(t, cluster)
-    await (await connectFor(t, second.url)).send('CLUSTER', 'REPLICATE', await admin.send('CLUSTER', 'MYID'))
+    const own = await connectFor(t, second.url)
+    const id = await own.send('CLUSTER', 'MYID')
+    await own.send('CLUSTER', 'REPLICATE', await admin.send('CLUSTER', 'MYID'))
     await eventually(async () => String(await admin.send('INFO', 'replication')).split('state=online').length === 3)
     const [near, far, reader] = await Promise.all([feedOn(t, cluster, 0), feedOn(t, cluster, 1, { ack: 'replica' }), readerOf(t, cluster)])
     const isRead = (/** @type {any} */ { name }, /** @type {string} */ id) => eventually(() => reader.feed(name).get(id))
@@ -103,6 +105,7 @@ const CASES = {
     await replica.restart()
     await confirmed.flush({ deadlineMs: 60_000 })
     await isRead(near, 'unconfirmed')
+    for (const { url } of cluster.nodes) await (await connectFor(t, url)).send('CLUSTER', 'FORGET', id)
   },
 
   async 'a primary that accepts and never answers: waits end, memory is bounded, other shards go on' (t, cluster) {
