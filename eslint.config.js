@@ -14,8 +14,17 @@ export default [
       '@stylistic/max-len': ['error', { code: 140, ignoreRegExpLiterals: true }]
     }
   },
-  // a test is one story, however long
-  { files: ['test/**', 'regression/**'], rules: { 'max-lines-per-function': 'off' } },
+  {
+    files: ['test/**', 'regression/**'],
+    rules: {
+      // a test is one story, however long
+      'max-lines-per-function': 'off',
+      'no-restricted-syntax': ['error', {
+        selector: "CallExpression[callee.property.name='match'] > :nth-child(2) ArrayExpression[elements.length=0]",
+        message: 't.match takes any array for []; use t.same, or { length: 0 }'
+      }]
+    }
+  },
   {
     files: ['readers/page/**'],
     languageOptions: { globals: Object.fromEntries(IN_BROWSERS.map((name) => [name, 'readonly'])) }

@@ -42,10 +42,12 @@ const group = (title, uses, rows) => rows.map((one) => ({ group: title, uses, ..
 /** @type {readonly Row[]} */
 export const SETTINGS = Object.freeze([
   ...group('Servers', [...CLIENTS, PLAN], [
-    row('redisUrl', 'URL of the primary, or of any nodes of a cluster; without it, the embedded servers of this checkout are used, and ' +
-      'started if necessary; plan: of servers to look at', { default: null, check: nodeUrls, secret: true }),
+    row('redisUrl', 'URL of the primary, of any nodes of a cluster, or of Sentinels; without it, the embedded servers of this ' +
+      'checkout are used, and started if necessary; plan: of servers to look at', { default: null, check: nodeUrls, secret: true }),
     row('replicaUrl', 'URLs of the replicas; without it, the primary lists them; a cluster lists its own',
       { uses: [...CLIENTS, 'experiment', PLAN], default: null, check: serverUrls, secret: true }),
+    row('redisAuth', 'iam = IAM authenticates the user of the address (ElastiCache), with credentials and region that the AWS SDK finds; ' +
+      'without it, the password of the address', { uses: CLIENTS, default: null, check: oneOf('iam') }),
     row('keyPrefix', 'Prefix of all keys',
       { uses: CLIENTS, default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/) })
   ]),
@@ -66,7 +68,9 @@ export const SETTINGS = Object.freeze([
       { default: null, check: matching('a region such as eu-central-1', /^[a-z]{2}(-[a-z]+)+-\d$/) })
   ]),
   ...group('Servers', ['start', 'servers'], [
-    row('cluster', 'Run the embedded servers as a cluster of 3 primaries with a replica each', { default: false, check: present })
+    row('cluster', 'Run the embedded servers as a cluster of 3 primaries with a replica each', { default: false, check: present }),
+    row('sentinel', 'Run 3 Sentinels beside the embedded servers, so that a replica takes over from a primary that ends',
+      { default: false, check: present })
   ]),
   ...group('Servers', ALL, [
     row('server', 'Program of the embedded servers; without it, the newest one found, or a pinned copy',
@@ -259,8 +263,7 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('Demo', ['demo'], [
     row('crowd', 'Whether a crowd takes part', { default: 'yes', check: oneOf('yes', 'no') }),
-    row('replicas', 'Number of consumers in the demo orders; plan: number of replicas of each primary',
-      { uses: ['demo', PLAN], default: 1, defaults: { plan: 2 }, check: integer(0, 16) }),
+    row('workers', 'Number of processes that drive orders, in the demo orders', { default: 1, check: integer(0, 16) }),
     row('mode', 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
       'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
   ]),
@@ -310,6 +313,7 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('Plan', [PLAN], [
     row('itemsPerSecond', 'Items per second of the feed', { unit: 'items/s', default: 100_000, check: number(1, 1e9) }),
+    row('replicas', 'Number of replicas of each primary', { default: 2, check: integer(0, 16) }),
     row('readers', 'Number of reader processes', { default: 2, check: integer(0, 10_000) }),
     row('requestsPerSecond', 'Requests per second to all readers', { default: 0, check: number(0, 1e9) }),
     row('nodeType', 'Type of node, such as cache.r7g.large: shows its arithmetic; with --redis-url, that of the servers',

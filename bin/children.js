@@ -10,7 +10,7 @@ import { flagsOf as flagsOfAll } from '../settings.js'
 import { expectFreePort } from '../src/http/index.js'
 import { aborted, listenForStop, visible } from '../src/runtime/index.js'
 import { withTarget } from '../src/embedded/index.js'
-import { addressesOf } from '../src/store/index.js'
+import { hostsOf } from '../src/store/index.js'
 import { createBackOff, MOST } from './back-off.js'
 
 const FRESHET = fileURLToPath(new URL('./freshet.js', import.meta.url))
@@ -59,7 +59,7 @@ export async function runChildren (settings, env, startAll) {
   try {
     return await withTarget(settings, { env, report: (line) => print('servers', line), stopping }, async (target) => {
       const { primaryUrl, replicaUrls } = target
-      print('servers', [...addressesOf(primaryUrl).map((url) => `primary ${hostOf(url)}`),
+      print('servers', [...hostsOf(primaryUrl),
         ...(replicaUrls ?? []).map((url) => `replica ${hostOf(url)}`)].join(', '))
       children = createChildren(settings, target, { signal: stopping.signal, fail })
       await Promise.race([startAll(children, stopping.signal), aborted(stopping.signal)])

@@ -1,13 +1,13 @@
 /** `npm start servers`: the embedded servers in the foreground. */
 import { help, resolve } from '../settings.js'
 import { aborted, listenForStop } from '../src/runtime/index.js'
-import { ROOT, useEmbeddedServers } from '../src/embedded/index.js'
+import { formOf, ROOT, useEmbeddedServers } from '../src/embedded/index.js'
 
 const USAGE = `Usage: npm start servers -- [flags]
 
-Runs one primary and two replicas, or with --cluster a cluster of three primaries with a replica each, which the other
-commands of this checkout share. Prints their addresses, primaries first. Ctrl-C stops them unless another command
-still uses them.`
+Runs one primary and two replicas, with --sentinel also three Sentinels that watch them, or with --cluster a cluster
+of three primaries with a replica each, which the other commands of this checkout share. Prints their addresses,
+primaries first. Ctrl-C stops them unless another command still uses them.`
 
 /** @param {string} line */
 const print = (line) => process.stdout.write(line + '\n')
@@ -33,7 +33,7 @@ export async function main ({ argv, env }) {
     const servers = await useEmbeddedServers({
       root: ROOT,
       named: settings.server,
-      isCluster: settings.cluster,
+      form: formOf(settings),
       cacheDir: settings.cacheDir ?? undefined,
       env,
       signal,
@@ -45,6 +45,7 @@ export async function main ({ argv, env }) {
     })
     for (const url of servers.primaries) print(`primary ${url}`)
     for (const url of servers.replicas) print(`replica ${url}`)
+    if (servers.sentinel) print(`sentinel ${servers.sentinel}`)
     await aborted(signal)
     await servers.release()
   } catch (error) {

@@ -29,18 +29,8 @@ local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
 local named, targets, made, firstKeys = cjson.decode(targetTexts), {}, {}, { n + 4 }
 for i, one in ipairs(named) do firstKeys[i + 1] = firstKeys[i] + 2 + one[3] end
 
-local function readerOf (members, holds, waiting)
-  local reader = {}
-  function reader.member (field) return redis.call('HGET', members, field) end
-  function reader.firstHold () return redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2] end
-  function reader.holdUntil (claim) return redis.call('ZSCORE', holds, claim) end
-  function reader.holdsDue (before, most) return redis.call('ZRANGEBYSCORE', holds, '-inf', before, 'LIMIT', 0, most) end
-  function reader.waiting (most) return redis.call('ZRANGE', waiting, 0, most - 1) end
-  function reader.waitingCount () return redis.call('ZCARD', waiting) end
-  function reader.position (user) return redis.call('ZRANK', waiting, user) + 1 end
-  function reader.lineage () return lineage end
-  return reader
-end
+-- @include kept
+function read.lineage () return lineage end
 
 -- its state is read once a call; a rule changes a table in front of it, which is dropped unless the command is accepted
 local function targetOf (number)
@@ -49,10 +39,10 @@ local function targetOf (number)
   local state, events, members, holds, waiting = unpack(KEYS, first, last)
   local flat = redis.call('HGETALL', state)
   for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
-  local reader, rule, key = members and readerOf(members, holds, waiting), named[number][1], named[number][2]
+  local rule, key, kept = named[number][1], named[number][2], members and { members = { key = members }, holds = { key = holds }, waiting = { key = waiting } }
   made[rule] = made[rule] or rules[rule]()
   targets[number] = { rule = rule, key = key, first = first, last = last, state = state, events = events, members = members, holds = holds, waiting = waiting,
-    fields = fields, front = { __index = fields }, reader = reader }
+    kept = kept, fields = fields, front = { __index = fields } }
   return targets[number]
 end
 
@@ -105,7 +95,8 @@ local function decide (i)
     return body == redis.sha1hex(table.concat(args, '\n')) and '1\n' .. decision or '0\nother_body\n0\n0'
   end
   local fields = setmetatable({}, target.front)
-  local code, details, change = made[target.rule](fields, args, now, target.reader)
+  ofKey = target.kept
+  local code, details, change = made[target.rule](fields, args, now, read)
   if change then fields.version = string.format('%.0f', (fields.version or 0) + 1) end
   local decision = table.concat({ code, fields.seq or '0', fields.version or '0', unpack(details) }, '\n')
   if change then store(target, fields, change, id) end

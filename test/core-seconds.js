@@ -19,6 +19,12 @@ function statOf (pid) {
   }
 }
 
+/** @param {number} pid @returns {number[]} its children, theirs and so on, and itself at the end */
+export function treeOf (pid) {
+  const children = processIds().filter((child) => statOf(child)?.parent === pid)
+  return [...children.flatMap(treeOf), pid]
+}
+
 /** @param {number} pid @returns {number} of it and of its children that have ended */
 export const coreSecondsOf = (pid) => statOf(pid)?.coreSeconds ?? NaN
 

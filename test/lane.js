@@ -1,12 +1,12 @@
 /**
  * A lane of the runner: a process that takes the next file of the queue, imports it as one subtest named by its path, and goes on
- * until none is left: `node test/lane.js FOLDER`. The folder holds `files.json`; a file is taken by creating `INDEX` in it, and its
- * result is written there.
+ * until none is left: `node test/lane.js FOLDER`. The folder holds `files.json`; a file is taken by creating `INDEX` in it with the
+ * process id of the lane, and its result is written there.
  *
  * A file's `import t from 'tap'` is answered by lane-tap.js. A file that says `A process of its own:` with a reason is started
  * instead of imported. A file whose timers, sockets or processes are still open 5 s after its end has failed.
  */
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { register } from 'node:module'
 import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -27,7 +27,7 @@ const files = JSON.parse(readFileSync(join(folder, 'files.json'), 'utf8'))
 /** @param {number} index @returns {boolean} false when another lane has it */
 function take (index) {
   try {
-    closeSync(openSync(join(folder, String(index)), 'wx'))
+    writeFileSync(join(folder, String(index)), JSON.stringify({ lane: process.pid }), { flag: 'wx' })
     return true
   } catch (error) {
     if (error.code === 'EEXIST') return false
@@ -69,6 +69,8 @@ const isOk = (result) => Boolean(result?.ok)
 
 register('./lane-hooks.js', import.meta.url)
 t.setTimeout(0) // a file has its own
+// What a file left open, or an exception that it did not catch, would keep the lane for ever. Both have been reported.
+t.on('complete', () => process.exit())
 for (const [index, file] of files.entries()) {
   if (!take(index)) continue
   const started = { at: performance.now(), core: coreSecondsOf(process.pid) }
@@ -78,3 +80,4 @@ for (const [index, file] of files.entries()) {
   writeFileSync(join(folder, String(index)), JSON.stringify(result))
   process.stderr.write(`${hasPassed ? 'ok' : 'NOT OK'} ${seconds.toFixed(1)} s ${file}\n`)
 }
+t.end()

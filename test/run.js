@@ -11,7 +11,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { countCoreSeconds } from './core-seconds.js'
+import { countCoreSeconds, treeOf } from './core-seconds.js'
 import { shareDatabase } from './database.js'
 import { LANE } from './node.js'
 import { isNight, isWhole } from './scope.js'
@@ -21,11 +21,14 @@ import { shareDeployments } from './shared.js'
 /** Most files wait for most of their time: with fewer lanes, two cores are idle. Long files would miss their deadlines beside many. */
 const LANES = isWhole ? 4 : 6
 const SLOWEST = 10
+/** A lane ends a file after 300 s; a lane that does not, because its event loop is blocked or a process holds its output, is ended. */
+const OVERDUE_MS = 400_000
+const WATCH_EVERY_MS = 10_000
 /** of a file of regression/, which runs as well */
 const IS_SMOKE = /^import '.*\/regression\//m
 const HAS_NIGHT_FORM = /\b(nightTest|nightly)\(|\bisNight\b/
 
-/** @typedef {{ file: string, isOk: boolean, seconds: number, coreSeconds: number }} Result */
+/** @typedef {{ file: string, isOk: boolean, seconds: number, coreSeconds: number, lane?: number }} Result `lane`: process that runs it */
 
 /** @param {string} path @returns {string[]} */
 const testFiles = (path) => statSync(path).isFile()
@@ -57,12 +60,27 @@ function timeWork () {
 
 /** @returns {Result[]} a file whose lane ended under it, or that no lane took, has failed */
 const results = () => files.map((file, index) => {
+  const none = { file, isOk: false, seconds: 0, coreSeconds: 0 }
   try {
-    return { file, ...JSON.parse(readFileSync(join(queue, String(index)), 'utf8')) }
+    return { ...none, ...JSON.parse(readFileSync(join(queue, String(index)), 'utf8')) }
   } catch {
-    return { file, isOk: false, seconds: 0, coreSeconds: 0 }
+    return none
   }
 })
+
+/** Ends lanes whose file is overdue, with all their processes. */
+function endOverdue () {
+  for (const [index, { file, lane }] of results().entries()) {
+    if (!lane || Date.now() - statSync(join(queue, String(index))).mtimeMs < OVERDUE_MS) continue
+    writeFileSync(join(queue, String(index)), '{}')
+    process.stderr.write(`NOT OK ${file} did not end, nor did its time limit end it: its lane is ended\n`)
+    for (const pid of treeOf(lane)) {
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {} // it has ended
+    }
+  }
+}
 
 /** @param {Result[]} results @param {{ coreSeconds: number, processes: number }} spent @param {number} work seconds */
 function report (results, { coreSeconds, processes }, work) {
@@ -80,6 +98,7 @@ const files = wanted()
 const queue = mkdtempSync(join(tmpdir(), 'freshet-test-run-'))
 writeFileSync(join(queue, 'files.json'), JSON.stringify(files))
 const counter = countCoreSeconds()
+setInterval(endOverdue, WATCH_EVERY_MS).unref()
 const work = [timeWork()]
 t.jobs = LANES
 t.setTimeout(0) // the whole takes as long as its files

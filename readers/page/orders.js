@@ -31,7 +31,7 @@ const WORST = Object.keys(BREAKERS)
 let paymentUrl = ''
 
 async function show () {
-  const figures = await get('/v1/sagas/figures').catch((error) => {
+  const figures = await get('/v1/orders/figures').catch((error) => {
     if (error.status !== 404) throw error
   })
   if (!figures) {
@@ -48,9 +48,9 @@ async function show () {
   put(at('running'), number(figures.running))
   put(at('letters'), number(figures.deadLetters))
   at('steps').replaceChildren(...figures.steps.map((/** @type {any} */ one) => stepOf(one, ended)))
-  at('replicas').replaceChildren(...figures.replicas.map(workerOf))
-  at('no-replicas').hidden = figures.replicas.length > 0
-  provider(figures.replicas)
+  at('workers').replaceChildren(...figures.workers.map(workerOf))
+  at('no-workers').hidden = figures.workers.length > 0
+  provider(figures.workers)
   takeLatest(figures.steps[0].recent)
   state('live', 'live')
   return EVERY_MS

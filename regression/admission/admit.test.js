@@ -4,24 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import t from 'tap'
 import { createOracle } from '../../lab/rules/oracle.js'
-import { admit as admitPrepared, admissionKey, decisionOf, fieldsOf, prepare } from '../../src/admission/index.js'
+import { admissionKey, fieldsOf } from '../../src/admission/index.js'
 import { CERTAIN } from '../../src/admission/rules/index.js'
 import { foldLatest } from '../../src/admission/rules/latest.js'
 import { foldStep } from '../../src/admission/rules/step.js'
+import { admit } from '../../test/admission/admit.js'
 import { newest } from '../../src/embedded/engine.js'
 import { isWhole, nightly, scoped, scopedEngines } from '../../test/scope.js'
 import { connectFor, engineName, startServer } from '../../test/servers.js'
 import { createCommands, KEYS } from './random-commands.js'
-
-/**
- * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key
- * @param {{ replicationId: string, requestMs: number, keepMs: number }} options
- * @param {import('../../src/admission/index.js').Command[]} commands
- */
-async function admit (connection, key, options, commands) {
-  const { replies, ...rest } = await admitPrepared(connection, key, options, commands.map(prepare))
-  return { ...rest, decisions: replies.map((reply) => decisionOf(String(reply))) }
-}
 
 const SEED = Number(process.env.FRESHET_TEST_SEED ?? randomInt(2 ** 31))
 const REQUEST_MS = 600_000
@@ -138,7 +129,7 @@ function isRejected (t, { certain, before, after, decision: { code, details, isR
 const engines = await scopedEngines()
 for (const engine of engines) {
   const isNewest = engine === newest(engines)
-  const sequences = isNewest ? scoped(nightly(2000, 1000), 150) : nightly(500, 300)
+  const sequences = isNewest ? scoped(nightly(2000, 400), 150) : nightly(500, 100)
   t.test(`${engineName(engine)}: ${sequences} random sequences, seed ${SEED}`, async (t) => {
     const connection = await connectFor(t, (await startServer(t, { engine })).url)
     const replicationId = await replicationIdOf(connection)
@@ -148,7 +139,7 @@ for (const engine of engines) {
     const codes = {}
     const missing = () => CODES.filter((code) => !codes[code])
     // the rarest decisions occur once in hundreds of sequences: there are more until each has occurred
-    const most = isWhole && isNewest ? 4 * sequences : sequences
+    const most = isWhole && isNewest ? 8000 : sequences
     for (let n = 0; n < sequences || (n < most && missing().length > 0); n++) {
       const key = admissionKey('fr:', `s${n}`, 0)
       const { next, upTo } = createCommands(random)

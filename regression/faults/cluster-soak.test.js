@@ -122,7 +122,7 @@ nightTest('a soak of feeds, auctions, sales and orders over a cluster under faul
 
   await Promise.all([ordering.stop(), ...sold.map(({ claiming }) => claiming.stop())])
   for (const run of runs) {
-    t.match(await run.end(), WHOLE)
+    t.same(await run.end(), WHOLE)
     t.comment(`${run.feed.definition.layout}: ${run.acknowledged.size} acknowledged`)
   }
   await bidding.end(t)

@@ -114,7 +114,7 @@ async function onOneCluster (t, engine, cases) {
         await act(t, cluster, run)
         await run.goOn(500)
         t.comment(`longest pause of delivery ${run.longestPauseMs(sinceMs)} ms, ${run.acknowledged.size} acknowledged`)
-        t.match(await run.end(), WHOLE)
+        t.same(await run.end(), WHOLE)
       })
     }
   }

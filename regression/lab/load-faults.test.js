@@ -41,7 +41,7 @@ t.test('a stopped load ends early, and all it sent is acknowledged', async (t) =
     const said = writers > 1 ? await stoppedProcess(t, order, hasWritten) : await stoppedHere(order, hasWritten)
     t.match(said, { status: 0, failed: null, summary: { failed: 0, dropped: 0 } }, load)
     t.match(await ledgerOf(t, server, { settings, acknowledged: said.acknowledged ?? [], storage: storageOf(load, settings) }),
-      { missing: 0, foreign: 0, misplaced: 0, detail: [] })
+      { missing: 0, foreign: 0, misplaced: 0, detail: { length: 0 } })
   }
 })
 

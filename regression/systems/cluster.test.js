@@ -33,7 +33,7 @@ for (const engine of await scopedEngines()) {
       for (const id of NAMES) t.match(await auction(id, '?minSeq=1'), { id, currentBid: '10.00' }, id)
       t.match(await close('n0'), { status: 200, json: { code: 'closed' } })
 
-      const slots = [0, 1].map((partition) => slotOf(admissionKey('fr:', 'auctions', partition)('')))
+      const slots = [0, 1].map((partition) => slotOf(admissionKey('fr:', 'auctions', partition, PARTITIONS)('')))
       const over = new AbortController()
       const moving = moveSlots(t, cluster, { slots, to: 2, isAtomic: engine.name === 'valkey' }).finally(() => over.abort())
       let amount = 10
@@ -69,7 +69,7 @@ for (const engine of await scopedEngines()) {
       t.same(statuses(await each((sku) => product(sku))), [201])
       const placed = await each((sku) => place(ann, [{ sku, quantity: 1 }]))
       t.same(statuses(placed), [201])
-      for (const { json: { orderId } } of placed) t.match(await final(orderId), { status: 'confirmed' })
+      for (const { json: { id: orderId } } of placed) t.match(await final(orderId), { status: 'confirmed' })
       const listed = await endOfMain(['dead-letters', 'list', '--system', 'orders', '--redis-url', url])
       t.match(listed, { code: 0, stdout: '' })
     })

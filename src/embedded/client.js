@@ -15,40 +15,41 @@ const LOOK_DEADLINE_MS = 2_000
 /**
  * @typedef {import('./reach.js').Ready} Ready
  * @typedef {Record<string, string | undefined>} Env
- * @typedef {{ primaryUrl: string, replicaUrls: string[] | null, primaries: string[], replicas: string[],
+ * @typedef {{ primaryUrl: string, replicaUrls: string[] | null, primaries: string[], replicas: string[], sentinel?: string,
  *   engine: { name: string, version: string }, supervisorPid: number, release(): Promise<void> }} EmbeddedServers `primaryUrl`: of a
- *   cluster, its primaries, separated by commas, and `replicaUrls` is null; `release` of the last command resolves when the servers have
- *   ended
+ *   cluster, its primaries, separated by commas, and with Sentinels `sentinel`; then `replicaUrls` is null; `release` of the last command
+ *   resolves when the servers have ended
  */
 
 /** @param {string} root the folder of this package @returns {string} the default folder of the pinned copy */
 export const defaultCacheDir = (root) => join(root, '.freshet')
 
 /**
- * @param {{ root: string, named?: string | null, replicas?: number, isCluster?: boolean, env?: Env, cacheDir?: string,
+ * @param {{ root: string, named?: string | null, replicas?: number, form?: import('./supervisor.js').Form, env?: Env, cacheDir?: string,
  *   signal?: AbortSignal, report?: (line: string) => void, onFailure?: (error: FreshetError) => void }} options
  *   `root`: the folder of this package, whose .freshet holds the servers; `named`: a server program; `signal` cancels the
- *   wait for servers, with an error; `isCluster`: three primaries with a replica each; others use what runs; `report` gets messages for
+ *   wait for servers, with an error; `form`: of servers that are started, as others use what runs; `report` gets messages for
  *   the user; `onFailure` is called at most once, when the
  *   servers end before their release
  * @returns {Promise<EmbeddedServers>} once the primary answers and the replicas are in sync
  * @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED, SERVERS_DIFFER
  */
-export async function useEmbeddedServers ({ named = null, replicas = 2, isCluster = false, ...options }) {
+export async function useEmbeddedServers ({ named = null, replicas = 2, form = 'replicas', ...options }) {
   const program = named ? (await namedEngine(named, options.env ?? process.env)).program : null
-  const { ready, supervision, release, socket } = await use('servers', { ...options, named: program, replicas, isCluster })
+  const { ready, supervision, release, socket } = await use('servers', { ...options, named: program, replicas, form })
   const difference = differs(ready, supervision)
   if (difference) {
     socket.destroy()
     throw new FreshetError('SERVERS_DIFFER', `the embedded servers of this checkout already run ${difference} (supervisor: process ` +
       `${ready.pid}); stop the commands that use them (Ctrl-C), then start this one again`)
   }
-  const { primaries, replicas: found, engine: { name, version } } = ready
+  const { primaries, replicas: found, sentinel, engine: { name, version } } = ready
   return {
-    primaryUrl: primaries.join(','),
-    replicaUrls: primaries.length > 1 ? null : found,
+    primaryUrl: sentinel ?? primaries.join(','),
+    replicaUrls: ready.form === 'replicas' ? found : null,
     primaries,
     replicas: found,
+    sentinel,
     engine: { name, version },
     supervisorPid: ready.pid,
     release
@@ -79,14 +80,15 @@ export async function useEmbeddedDynamodb (options) {
 
 /**
  * @template {keyof import('./reach.js').Parts} T @param {T} part
- * @param {Parameters<typeof useEmbeddedDatabase>[0] & { named: string | null, replicas: number, isCluster?: boolean }} options
+ * @param {Parameters<typeof useEmbeddedDatabase>[0] & { named: string | null, replicas: number,
+ *   form?: import('./supervisor.js').Form }} options
  */
 async function use (part, {
-  root, named, replicas, isCluster = false, env = process.env, cacheDir = defaultCacheDir(root), signal, report = () => {},
+  root, named, replicas, form = 'replicas', env = process.env, cacheDir = defaultCacheDir(root), signal, report = () => {},
   onFailure = () => {}
 }) {
   const folder = await stateFolder(root)
-  const supervision = { folder, cacheDir: resolve(cacheDir), named, replicas, isCluster }
+  const supervision = { folder, cacheDir: resolve(cacheDir), named, replicas, form }
   const { socket, ready, ended } = await reachSupervisor(part, supervision, { env, report, signal }).catch((error) => {
     if (error instanceof FreshetError) throw error
     throw new FreshetError('SERVERS_FAILED', `the embedded servers cannot be started or reached (${error.message}). ` +
@@ -142,13 +144,14 @@ async function stateFolder (root) {
 }
 
 /** @param {Ready} running @param {import('./supervisor.js').Supervision} wanted @returns {string | null} */
-function differs ({ engine, primaries, replicas }, wanted) {
+function differs ({ form, engine, primaries, replicas }, wanted) {
   if (wanted.named && wanted.named !== engine.program) {
     return `with ${engine.program} (${engine.name} ${engine.version}), not ${wanted.named}`
   }
-  if (primaries.length > 1) return null
-  if (wanted.isCluster) return `as one primary with ${replicas.length} replicas (${primaries[0]}), not as a cluster`
-  if (wanted.replicas !== replicas.length) return `with ${replicas.length} replicas, not ${wanted.replicas}`
+  if (form !== 'replicas' && wanted.form === 'replicas') return null
+  const formed = { replicas: `one primary with ${replicas.length} replicas`, cluster: 'a cluster', sentinels: 'a primary with Sentinels' }
+  if (form !== wanted.form) return `as ${formed[form]} (${primaries[0]}), not as ${formed[/** @type {'cluster'} */ (wanted.form)]}`
+  if (form === 'replicas' && wanted.replicas !== replicas.length) return `with ${replicas.length} replicas, not ${wanted.replicas}`
   return null
 }
 

@@ -11,7 +11,8 @@
  *
  * @typedef {'servers' | 'database' | 'dynamodb'} Part
  * @typedef {{ event: 'report', message: string }
- *   | { event: 'ready', primaries: string[], replicas: string[], engine: { program: string, name: string, version: string }, pid: number }
+ *   | { event: 'ready', form: import('./supervisor.js').Form, primaries: string[], replicas: string[], sentinel?: string,
+ *     engine: { program: string, name: string, version: string }, pid: number }
  *   | { event: 'database', url: string }
  *   | { event: 'dynamodb', url: string }
  *   | { event: 'replica', url: string, state: 'down' | 'in sync', restarts: number, message: string }

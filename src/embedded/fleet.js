@@ -2,28 +2,25 @@
  * The servers of one supervisor: a primary and its replicas, or a cluster, and the guard that knows their process ids.
  *
  * A dead replica is restarted on its port, if `revives`. A dead primary is not: it would restart empty, and its replicas would
- * drop all data to follow it. So when it ends, all servers end. In a cluster a replica takes over; then the node is restarted, and
- * follows it.
+ * drop all data to follow it. So when it ends, all servers end. In a cluster, and with Sentinels, a replica takes over; then the node is
+ * restarted, and follows it.
  *
  * Servers are stopped with SIGKILL: they hold no persistent data, and an orderly shutdown waits for replicas.
  */
 import { rm } from 'node:fs/promises'
-import { setTimeout as pause } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { openConnection } from '../store/index.js'
 import { clusterArgs, formCluster } from './form-cluster.js'
 import { freePort } from './free-port.js'
 import { createGuard } from './guard.js'
+import { createKeeper, untilTakenOver } from './keeper.js'
+import { primaryPort, sentinelsUrl, startSentinels } from './sentinels.js'
 import { spawnServer, startServer, untilInSync } from './server-process.js'
 
 /** @typedef {import('./server-process.js').Server} Server */
 
-const RESTARTS_A_MINUTE = 4
-const MINUTE_MS = 60_000
 /** of a cluster, and as many replicas */
 const PRIMARIES = 3
-const TAKEN_OVER_WITHIN_MS = 15_000
-const LOOK_MS = 100
 
 /**
  * @param {{ folder: string, signal: AbortSignal, say: (event: import('./door.js').SupervisorEvent) => void,
@@ -35,6 +32,7 @@ export function createFleet ({ folder, signal, say, fail, revives = true }) {
   /** @type {Set<Server>} */
   const running = new Set()
   const guard = createGuard()
+  const keepUp = createKeeper({ signal, say, add })
   const tellGuard = () => guard.watch([...running].map((server) => server.pid).filter((pid) => pid > 0))
 
   /** @param {Server} server */
@@ -49,23 +47,37 @@ export function createFleet ({ folder, signal, say, fail, revives = true }) {
   }
 
   /**
-   * @param {string} program
-   * @param {number} count of replicas
-   * @returns {Promise<{ primaries: [string], replicas: string[] }>} addresses, when all answer and are in sync
+   * @param {string} program @param {number} count of replicas @param {{ hasSentinels?: boolean }} [options] three that watch them
+   * @returns {Promise<{ primaries: [string], replicas: string[], sentinel?: string }>} addresses, when all answer and are in sync;
+   *   `sentinel`: a value of --redis-url
    * @throws {FreshetError} SERVERS_FAILED
    */
-  async function start (program, count) {
+  async function start (program, count, { hasSentinels = false } = {}) {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
-    const primary = await startServer({ program, folder, onSpawn: add })
-    primary.exited.then((how) => fail(primaryDied(primary, how)))
-    const plan = { program, folder, replicaOf: primary }
-    const replicas = await Promise.all(Array.from({ length: count }, () => startServer({ ...plan, onSpawn: add })))
+    const plan = { program, folder, onSpawn: add }
+    const primary = await startServer(plan)
+    if (!hasSentinels) primary.exited.then((how) => fail(primaryDied(primary, how)))
+    const replicas = await Promise.all(Array.from({ length: count }, () => startServer({ ...plan, replicaOf: primary })))
     await Promise.all(replicas.map(untilInSync))
+    const urls = { primaries: /** @type {[string]} */ ([primary.url]), replicas: replicas.map(({ url }) => url) }
+    if (hasSentinels) return { ...urls, sentinel: await watchBySentinels(plan, primary, replicas) }
     for (const replica of replicas) {
-      if (revives) keepUp(replica, () => spawnServer({ ...plan, port: replica.port })).catch(fail)
+      if (revives) keepUp(replica, () => spawnServer({ ...plan, replicaOf: primary, port: replica.port })).catch(fail)
       else replica.exited.then((how) => fail(replicaDied(replica, how)))
     }
-    return { primaries: [primary.url], replicas: replicas.map((replica) => replica.url) }
+    return urls
+  }
+
+  /** @param {Parameters<typeof startServer>[0]} plan @param {Server} primary @param {Server[]} replicas @returns {Promise<string>} */
+  async function watchBySentinels (plan, primary, replicas) {
+    const sentinels = await startSentinels(plan, primary, replicas.length)
+    for (const node of [primary, ...replicas]) {
+      let replicaOf = { port: primary.port }
+      keepUp(node, () => spawnServer({ ...plan, replicaOf, port: node.port }), async () => {
+        replicaOf = { port: await untilTakenOver(node, async () => [await primaryPort(sentinels)]) }
+      }).catch(fail)
+    }
+    return sentinelsUrl(sentinels)
   }
 
   /**
@@ -84,32 +96,10 @@ export function createFleet ({ folder, signal, say, fail, revives = true }) {
     const urls = nodes.map(({ url }) => url)
     for (const node of nodes) {
       const others = urls.filter((url) => url !== node.url)
-      keepUp(node, () => spawnServer({ ...node.plan, port: node.port }), () => untilTakenOver(node, others)).catch(fail)
+      const isTakenOver = () => untilTakenOver(node, () => Promise.any(others.map(primaryPorts)))
+      keepUp(node, () => spawnServer({ ...node.plan, port: node.port }), isTakenOver).catch(fail)
     }
     return { primaries: urls.slice(0, PRIMARIES), replicas: urls.slice(PRIMARIES) }
-  }
-
-  /**
-   * @param {Server} replica @param {() => Server} respawn
-   * @param {() => Promise<void>} [mayRespawn] of a node of a cluster, which may be a primary
-   */
-  async function keepUp (replica, respawn, mayRespawn) {
-    const { url } = replica
-    const what = mayRespawn ? 'node' : 'replica'
-    for (let restarts = 1, recent = /** @type {number[]} */ ([]); ; restarts++) {
-      const how = await replica.exited
-      if (signal.aborted) return
-      const waitMs = recent.length < RESTARTS_A_MINUTE ? 0 : Math.max(0, recent[0] + MINUTE_MS - Date.now())
-      const when = waitMs ? ` in ${Math.ceil(waitMs / 1000)} s` : ''
-      say({ event: 'replica', url, state: 'down', restarts, message: `the ${what} ${url} ended ${how}; restarting it${when}` })
-      await Promise.all([pause(waitMs, null, { signal }), mayRespawn?.()])
-      recent = [...recent, Date.now()].slice(-RESTARTS_A_MINUTE)
-      replica = respawn()
-      add(replica)
-      untilInSync(replica).then(
-        () => say({ event: 'replica', url, state: 'in sync', restarts, message: `the ${what} ${url} is in sync again` }),
-        (error) => { if (!signal.aborted) say({ event: 'report', message: error.message }) })
-    }
   }
 
   const kill = () => Promise.all([...running].map((server) => server.kill()))
@@ -122,20 +112,6 @@ export function createFleet ({ folder, signal, say, fail, revives = true }) {
   }
 
   return { start, startCluster, kill, close }
-}
-
-/**
- * Resolves when a node that ended has no slots any more: restarted with slots, it would be an empty primary, and its replicas would
- * drop all data.
- * @param {Server} node @param {string[]} others @throws {FreshetError} SERVERS_FAILED
- */
-async function untilTakenOver (node, others) {
-  for (const endMs = performance.now() + TAKEN_OVER_WITHIN_MS; performance.now() < endMs; await pause(LOOK_MS)) {
-    const owners = await Promise.any(others.map(primaryPorts)).catch(() => [node.port])
-    if (!owners.includes(node.port)) return
-  }
-  throw new FreshetError('SERVERS_FAILED', `the primary ${node.url} of the embedded cluster ended, and no replica took over within ` +
-    `${TAKEN_OVER_WITHIN_MS / 1000} s, so its items are lost; run the command again to start with empty servers`)
 }
 
 /** Ports of the primaries that have slots, as a node sees it. @param {string} url @returns {Promise<number[]>} */

@@ -6,7 +6,7 @@
  * answer a PING just as well.
  */
 import { spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -31,7 +31,8 @@ const CONFIG = [
  * @typedef {{ url: string, port: number, pid: number, exited: Promise<string>, kill(): Promise<void>, hasExited(): boolean,
  *   log(): Promise<string> }} Server `exited` resolves with the manner ("by SIGKILL", "with status 1"); `kill` resolves when
  *   process and folder are gone; `log`: its last lines
- * @typedef {{ program: string, folder: string, replicaOf?: Server, args?: string[] }} Plan `folder`: parent of the server's own folder
+ * @typedef {{ program: string, folder: string, replicaOf?: { port: number }, args?: string[], sentinelConfig?: string }} Plan `folder`:
+ *   parent of the server's own folder; `sentinelConfig`: a Sentinel, with these lines
  */
 
 /**
@@ -56,13 +57,15 @@ export async function startServer ({ onSpawn = () => {}, ...plan }) {
 }
 
 /** @param {Plan & { port: number }} plan @returns {Server} */
-export function spawnServer ({ program, folder, replicaOf, args = [], port }) {
+export function spawnServer ({ program, folder, replicaOf, args = [], sentinelConfig, port }) {
   const own = join(folder, String(port))
   const logFile = join(own, 'server.log')
   mkdirSync(own, { recursive: true })
   const log = openSync(logFile, 'a')
   const role = replicaOf ? ['--replicaof', '127.0.0.1', String(replicaOf.port)] : []
-  const flags = ['--port', String(port), ...CONFIG, ...role, ...args]
+  const flags = sentinelConfig === undefined
+    ? ['--port', String(port), ...CONFIG, ...role, ...args]
+    : [sentinelFile(own, `port ${port}\ndir ${own}\n${sentinelConfig}`), '--sentinel']
   const child = spawn(program, flags, { cwd: own, detached: true, stdio: ['ignore', log, log] })
   closeSync(log)
   let hasExited = false
@@ -84,6 +87,13 @@ export function spawnServer ({ program, folder, replicaOf, args = [], port }) {
       await rm(own, { recursive: true, force: true })
     }
   }
+}
+
+/** @param {string} folder @param {string} text @returns {string} a configuration file, without which there is no Sentinel */
+function sentinelFile (folder, text) {
+  const file = join(folder, 'sentinel.conf')
+  writeFileSync(file, text)
+  return file
 }
 
 /** @param {Server} server @throws {FreshetError} SERVERS_FAILED */
@@ -109,7 +119,7 @@ async function untilInfoSays (server, wanted, what) {
 
 /** @param {string} url @returns {Promise<string>} */
 async function askInfo (url) {
-  const connection = await openConnection(url, { name: 'freshet-supervisor', deadlineMs: CONNECTION_DEADLINE_MS })
+  const connection = await openConnection(url, { name: 'freshet-supervisor', deadlineMs: CONNECTION_DEADLINE_MS, isChecked: false })
   try {
     return String(await connection.send('INFO'))
   } finally {

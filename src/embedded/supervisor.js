@@ -27,14 +27,17 @@ const FIRST_COMMAND_DEADLINE_MS = 30_000
 const LAST_WORDS_DEADLINE_MS = 500
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 
-/** @typedef {{ folder: string, cacheDir: string, named: string | null, replicas: number, isCluster?: boolean }} Supervision `folder`: the
- *   checkout's .freshet */
+/**
+ * @typedef {'replicas' | 'cluster' | 'sentinels'} Form one primary with replicas, which Sentinels may watch, or a cluster
+ * @typedef {{ folder: string, cacheDir: string, named: string | null, replicas: number, form?: Form }} Supervision `folder`: the checkout's
+ *   .freshet
+ */
 
 /**
  * @param {Supervision} supervision
  * @returns {Promise<0 | 1>} the exit status; 0 also when another supervisor already runs
  */
-export async function supervise ({ folder, cacheDir, named, replicas, isCluster = false }) {
+export async function supervise ({ folder, cacheDir, named, replicas, form = 'replicas' }) {
   const ending = new AbortController()
   /** @param {Error | null} failure */
   const end = (failure) => ending.abort(failure)
@@ -50,8 +53,12 @@ export async function supervise ({ folder, cacheDir, named, replicas, isCluster 
 
   async function startServers () {
     const { program, name, version } = await chooseEngine({ named, env: process.env, cacheDir, report, signal: ending.signal })
-    const addresses = isCluster ? await fleet.startCluster(program) : await fleet.start(program, replicas)
-    say({ event: 'ready', ...addresses, engine: { program, name, version }, pid: process.pid })
+    const addresses = await {
+      replicas: () => fleet.start(program, replicas),
+      cluster: () => fleet.startCluster(program),
+      sentinels: () => fleet.start(program, replicas, { hasSentinels: true })
+    }[form]()
+    say({ event: 'ready', form, ...addresses, engine: { program, name, version }, pid: process.pid })
   }
 
   const start = {

@@ -10,19 +10,22 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** The reason of a stop after the embedded servers ended: nothing can be flushed. */
 export const SERVERS_FAILED = 'servers failed'
 
+/** @param {any} settings @returns {import('./supervisor.js').Form} */
+export const formOf = ({ cluster, sentinel }) => cluster ? 'cluster' : sentinel ? 'sentinels' : 'replicas'
+
 /** @typedef {{ primaryUrl: string, replicaUrls: string[] | null }} Target `replicaUrls` null = ask the primary for them */
 
 /**
  * Finds or starts the servers, runs `use`, and releases them.
  * @param {{ redisUrl: string | null, replicaUrl: string[] | null, server: string | null,
- *   cacheDir: string | null, cluster?: boolean }} settings
+ *   cacheDir: string | null, cluster?: boolean, sentinel?: boolean }} settings
  * @param {{ env: Record<string, string | undefined>, report: (line: string) => void,
  *   stopping: { signal: AbortSignal, stop: (reason: string) => void } }} to
  * @param {(target: Target) => Promise<number>} use resolves with the exit status of the command
  * @returns {Promise<number>} 0 also when the command was stopped before there were servers
  * @throws {import('../errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED, SERVERS_DIFFER
  */
-export async function withTarget ({ redisUrl, replicaUrl, server, cacheDir, cluster = false }, { env, report, stopping }, use) {
+export async function withTarget ({ redisUrl, replicaUrl, server, cacheDir, ...settings }, { env, report, stopping }, use) {
   if (redisUrl !== null) return use({ primaryUrl: redisUrl, replicaUrls: replicaUrl })
   /** @type {Error | null} */
   let failure = null
@@ -32,7 +35,7 @@ export async function withTarget ({ redisUrl, replicaUrl, server, cacheDir, clus
     servers = await useEmbeddedServers({
       root: ROOT,
       named: server,
-      isCluster: cluster,
+      form: formOf(settings),
       cacheDir: cacheDir ?? undefined,
       env,
       report,

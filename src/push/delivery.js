@@ -11,7 +11,7 @@
  * lacks some older ones, so no position is correct for it.
  */
 import { MAX_CHUNK_BYTES } from './budget.js'
-import { EMPTY_HEARTBEAT, createEvents, heartbeat, resetEvent } from './events.js'
+import { EMPTY_HEARTBEAT, FRAME_BYTES, createEvents, heartbeat, resetEvent } from './events.js'
 import { noteSent, withoutSent } from './sent-parts.js'
 import { createSnapshots, newestAmong } from './snapshots.js'
 
@@ -20,16 +20,16 @@ const HEARTBEAT_MS = 10_000
 const SLICE_MS = 5
 /** lists up to this size are not bounded in number */
 const SMALL_LIST_IDS = 1000
-const NOTHING = Buffer.alloc(0)
 
 /** @typedef {import('../view/index.js').View} View */
 /** @typedef {import('./stream.js').Stream} Stream */
 /**
- * @typedef {{ bytes: Buffer, next: number, seq: number }} Part of a list: `bytes` empty when no id has anything to send; `next`:
+ * @typedef {{ frame: Buffer | null, next: number, seq: number }} Part of a list: `frame` null when no id has anything to send; `next`:
  *   where the next part begins; `seq`: of the changes when it was built, which it includes
  */
 /**
- * @typedef {{ isFull: boolean, parts: Map<readonly string[], Map<string, Part>> }} Shared `parts`: of lists of streams of all ids
+ * @typedef {{ name: string, at: number, encoding: string, isBehind: boolean, part: Part }} SharedPart for streams that are alike
+ * @typedef {{ isFull: boolean, parts: Map<readonly string[], SharedPart[]> }} Shared `parts`: of lists of streams of all ids
  * @typedef {Shared & { view: View, position: string, nowMs: number }} Round
  */
 
@@ -60,15 +60,15 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
   function sendPart (round, stream) {
     const list = /** @type {import('./stream.js').List} */ (stream.list)
     const { ids } = list
-    const { bytes, next, seq } = partOf(round, stream)
-    if (bytes.length > MAX_CHUNK_BYTES && budget.isFarOver) return false
+    const { frame, next, seq } = partOf(round, stream)
+    if (frame !== null && frame.length > MAX_CHUNK_BYTES && budget.isFarOver) return false
     noteSent(stream, list, { next, seq })
     // further parts of a snapshot are sent as changes
     stream.list = next < ids.length ? { name: 'items', ids, at: next } : null
-    if (bytes.length > 0) {
-      stream.send(bytes)
+    if (frame !== null) {
+      stream.sendFrame(frame, round.nowMs)
       counts.events++
-      counts.bytes += bytes.length
+      counts.bytes += frame.length - FRAME_BYTES
     }
     return true
   }
@@ -98,6 +98,9 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
     while (stream.list !== null && stream.hasRoom() && sendPart(round, stream));
   }
 
+  /** Whether a stream lacks something, or waits for something else than changes. @param {Stream} stream */
+  const lacksAnything = (stream) => stream.isResuming || hasLongDelivery(stream) || hasChanges(changes, stream)
+
   return {
     /**
      * Begins a turn of all streams, which may take several rounds.
@@ -112,22 +115,24 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
     /**
      * One round over streams, or as much of it as there is time for.
      * @param {View} view that is complete @param {Iterator<Stream>} streams
-     * @param {{ isLong: boolean, shared: Shared }} which `isLong`: streams with long deliveries, or the others
+     * @param {{ isLong: boolean, shared: Shared, lacking: Set<Stream> }} which `isLong`: streams with long deliveries, or the others;
+     *   `lacking`: streams that lack something after their turn, which the round updates
      * @returns {boolean} whether all were served; otherwise the next round continues
      */
-    round (view, streams, { isLong, shared }) {
+    round (view, streams, { isLong, shared, lacking }) {
       const nowMs = performance.now()
       const round = { view, position: view.position(), nowMs, ...shared }
       while (performance.now() - nowMs < SLICE_MS) {
         const { done, value: stream } = streams.next()
         if (done) return true
-        if (hasLongDelivery(stream) !== isLong) continue
         try {
-          serve(round, stream)
+          if (hasLongDelivery(stream) === isLong) serve(round, stream)
         } catch (error) {
           log.error({ err: error }, 'stream failed')
           stream.end('failed', '')
         }
+        if (!stream.isOver && lacksAnything(stream)) lacking.add(stream)
+        else if (lacking.size > 0) lacking.delete(stream)
       }
       return false
     }
@@ -198,18 +203,22 @@ function createParts ({ changes, isDeleted, budget }) {
     let next = at
     while (next < ids.length && writer.length < budget.chunkBytes) put(round.view, writer, ids[next++])
     const isLast = next === ids.length && !hasChanges(changes, stream)
-    const bytes = writer.end(isLast ? round.position : null)
-    return { bytes: writer.isEmpty && name !== 'snapshot' ? NOTHING : bytes, next, seq: changes.end }
+    const frame = writer.end(isLast ? round.position : null)
+    return { frame: writer.isEmpty && name !== 'snapshot' ? null : frame, next, seq: changes.end }
   }
 
   return (round, stream) => {
     if (stream.ids !== null) return build(round, stream)
     const { name, ids, at } = /** @type {import('./stream.js').List} */ (stream.list)
-    const ofList = round.parts.get(ids) ?? new Map()
-    round.parts.set(ids, ofList)
-    const key = `${name} ${at} ${stream.encoding} ${hasChanges(changes, stream)}`
-    const part = ofList.get(key) ?? build(round, stream)
-    ofList.set(key, part)
+    const { encoding } = stream
+    const isBehind = hasChanges(changes, stream)
+    let ofList = round.parts.get(ids)
+    if (ofList === undefined) round.parts.set(ids, ofList = [])
+    for (const one of ofList) {
+      if (one.at === at && one.isBehind === isBehind && one.name === name && one.encoding === encoding) return one.part
+    }
+    const part = build(round, stream)
+    ofList.push({ name, at, encoding, isBehind, part })
     return part
   }
 }

@@ -7,10 +7,21 @@
  *
  * Data is one line: line breaks in ids and values are escaped or replaced (replies/encode-items.js). What does not fit into one
  * event comes in several; only the last has the position, so a client that disconnects before it receives all of them again.
+ *
+ * An event of items is built as a frame, which is one chunk of HTTP/1.1 (RFC 9112, 7.1), so that one write of a socket sends it:
+ *
+ *     00000dac CR LF  event  CR LF      size in eight hexadecimal digits
  */
 import { itemWriter, TextBuffer } from '../replies/index.js'
 
 const COMMA = 0x2c
+const SIZE_DIGITS = 8
+const HEAD = `${'0'.repeat(SIZE_DIGITS)}\r\n`
+const TAIL = '\r\n'
+export const FRAME_BYTES = HEAD.length + TAIL.length
+
+/** @param {Buffer} frame @returns {Buffer} its event */
+export const eventOf = (frame) => frame.subarray(HEAD.length, -TAIL.length)
 
 /**
  * @typedef {{ ts: number, value: Buffer, deleted: false } | { ts: number | null, value: null, deleted: true }} Newest
@@ -32,7 +43,7 @@ export function createEvents (encoding) {
     begin (name) {
       out.length = 0
       isEmpty = true
-      out.text(`event: ${name}\ndata: {"items":[`)
+      out.text(`${HEAD}event: ${name}\ndata: {"items":[`)
     },
 
     /** @param {string} id latin1 string of its bytes @param {Newest} newest */
@@ -47,9 +58,11 @@ export function createEvents (encoding) {
     /** Whether the event has no items. */
     get isEmpty () { return isEmpty },
 
-    /** @param {string | null} position null: more events follow @returns {Buffer} */
+    /** @param {string | null} position null: more events follow @returns {Buffer} a frame */
     end (position) {
       out.text(position === null ? ']}\n\n' : `]}\nid: ${position}\n\n`)
+      out.bytes.write((out.length - HEAD.length).toString(16).padStart(SIZE_DIGITS, '0'), 0)
+      out.text(TAIL)
       return out.take()
     }
   }

@@ -1,7 +1,7 @@
 /**
  * Pushes the changes of one feed to all of its clients, from one view.
  *
- *     view -> changed ids, once per tick (10 ms)  ->  streams of all ids      changes after their sequence number (changes.js)
+ *     view -> changed ids, at most every 10 ms    ->  streams of all ids      changes after their sequence number (changes.js)
  *                                                 ->  streams of some ids     those of their ids that changed
  *                                                            |
  *                        the newest version of each, from the view, when it is sent (delivery.js)
@@ -13,16 +13,17 @@
  * stream that falls too far behind. Streams with a position resume (resume.js). Streams that want no items in their snapshot get all
  * changes since the head of their response.
  */
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createChanges } from './changes.js'
 import { createDelivery, keepAlive, reset } from './delivery.js'
 import { retryAfter } from './events.js'
 import { createResuming } from './resume.js'
 import { createDeletedIds, createSubscribers } from './subscribers.js'
+import { TICK_MS, createTicks } from './ticks.js'
 import { watchView } from './view-watch.js'
 
-export const TICK_MS = 10
-const RETRY_MS = 1000
+/** between two looks at all streams while nothing changes, and at their sockets unless too many bytes wait in them */
+const TIDY_EVERY_MS = 100
 /** how long a stream without a first snapshot waits for a view that is being built */
 const FOLLOWING_WITHIN_MS = 5000
 /** ids in lists of streams of all ids together; beyond it streams at a point of their own are reset */
@@ -47,23 +48,19 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
   const delivery = createDelivery({ changes, isDeleted: deleted.has, budget, counts, log })
   const stop = new AbortController()
   let viewVersion = 0
-  const watch = watchView({ view: watched.view, isWanted: subscribers.want, onDeleted: deleted.note })
+  const ticks = createTicks()
+  const watch = watchView({ view: watched.view, isWanted: subscribers.want, onChanged: ticks.soon, onDeleted: deleted.note })
+  /** @param {Stream} stream */
+  function begin (stream) {
+    noteChanges()
+    stream.seq = changes.end
+    stream.changed.clear()
+  }
   const resuming = createResuming({
-    feed,
-    queries,
-    now,
-    log,
-    signal: stop.signal,
-    view: () => watch.continuous,
-    viewVersion: () => viewVersion,
-    begin (stream) {
-      noteChanges()
-      stream.seq = changes.end
-      stream.changed.clear()
-    }
+    feed, queries, now, log, signal: stop.signal, view: () => watch.continuous, viewVersion: () => viewVersion, begin
   })
   const turns = createTurns({ streams, changes, delivery, budget })
-  const running = runTicks(tick, stop.signal, (error) => {
+  const running = ticks.run(tick, stop.signal, (error) => {
     log.error({ feed, err: error }, 'pushing changes failed, retrying')
     watch.interrupt()
   })
@@ -71,6 +68,7 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
   function noteChanges () {
     const ids = watch.take()
     if (ids.size === 0) return
+    turns.begin()
     subscribers.notify(ids)
     if (subscribers.ofAll > 0) changes.add(ids)
   }
@@ -78,17 +76,18 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
   /** Changes were missed: resets all streams except new ones. */
   function resetAll () {
     viewVersion++
+    turns.begin()
     changes.clear()
     delivery.clear()
     for (const stream of streams) if (!stream.isResuming && (!stream.needsSnapshot || stream.isFromHead)) reset(stream, 'rebuilt')
   }
 
-  /** @returns {boolean} whether there is nothing to do until the next tick */
+  /** @returns {number} ms until the next tick is needed even if nothing changes */
   function tick () {
     const view = watch.check()
     if (view === null) {
       for (const stream of streams) keepAlive(stream, performance.now())
-      return true
+      return TICK_MS
     }
     if (watch.restart()) resetAll()
     noteChanges()
@@ -109,6 +108,8 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
       subscribers.add(stream)
       if (position === null) beginFresh(stream, { isNoted: watch.continuous !== null, isInvalid })
       else resuming.add(stream, position)
+      turns.begin()
+      ticks.soon()
     },
 
     /** @param {Stream} stream */
@@ -116,6 +117,7 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
       if (!streams.delete(stream)) return
       resuming.remove(stream)
       subscribers.remove(stream)
+      turns.remove(stream)
       if (stream.ids !== null || subscribers.ofAll > 0) return
       // until the next stream of all ids comes, changes are not noted
       changes.clear()
@@ -150,66 +152,81 @@ function beginFresh (stream, { isNoted, isInvalid }) {
   else if (stream.limit === 0 && !isNoted) stream.resetReason = 'unknown'
 }
 
-/** @param {() => boolean} tick false: there is more to do @param {AbortSignal} signal @param {(error: Error) => void} onError */
-async function runTicks (tick, signal, onError) {
-  while (!signal.aborted) {
-    let waitMs = TICK_MS
-    try {
-      if (!tick()) waitMs = 0
-    } catch (error) {
-      onError(error)
-      waitMs = RETRY_MS
-    }
-    if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {})
-    else await setImmediate()
-  }
-}
-
 /**
- * Turns of all streams: streams that lack recent changes once per tick; long deliveries over many ticks.
+ * Turns of streams: those that lack recent changes once per tick; long deliveries over many ticks. After changes all streams have a
+ * turn, then those that still lack something (not due, no room, a long delivery) until they lack nothing.
  * @param {{ streams: Set<Stream>, changes: import('./changes.js').Changes, delivery: ReturnType<typeof createDelivery>,
  *   budget: import('./budget.js').Budget }} parts
  */
 function createTurns ({ streams, changes, delivery, budget }) {
-  let recent = streams.values()
-  let long = streams.values()
+  /** @type {Set<Stream>} */
+  const lacking = new Set()
+  /** null: the next turn begins @type {Iterator<Stream> | null} */
+  let recent = null
+  let long = lacking.values()
   /** null: not all have been served yet @type {number | null} */
   let recentEndedMs = null
-  let shared = delivery.share(false)
+  /** all streams have a turn next, because there are changes, or to send heartbeats */
+  let isForAll = true
+  /** when they last had one, and the changes then: streams that are not in `lacking` have these */
+  let [begunMs, begunSeq] = [-Infinity, changes.end]
+  let isFull = false
+  let shared = delivery.share(isFull)
+  let tidiedMs = -Infinity
+  /** all streams have the changes up to here */
+  let seq = changes.end
 
-  /** After a turn: measures sockets, drops changes and counts listed ids. */
-  function tidy () {
-    let seq = changes.end
+  /** The streams that have a turn now. @param {number} nowMs */
+  function next (nowMs) {
+    const isAll = isForAll || nowMs - begunMs >= TIDY_EVERY_MS
+    if (isAll) [isForAll, begunMs, begunSeq] = [false, nowMs, changes.end]
+    return isAll ? streams : lacking
+  }
+
+  /** Measures sockets, counts listed ids, and looks which changes all streams have. @param {number} nowMs */
+  function tidy (nowMs) {
+    tidiedMs = nowMs
+    seq = begunSeq
     /** @type {Set<readonly string[]>} */
     const lists = new Set()
-    const nowMs = performance.now()
-    for (const stream of streams) {
+    for (const stream of budget.waiting > 0 ? streams : lacking) {
       stream.measure()
       stream.endIfStuck(nowMs)
       if (stream.ids !== null) continue
       if (!stream.needsSnapshot || stream.isFromHead) seq = Math.min(seq, stream.seq)
       if (stream.list !== null) lists.add(stream.list.ids)
     }
-    changes.trim(seq)
     let listed = 0
     for (const ids of lists) listed += ids.length
-    shared = delivery.share(listed > MAX_LISTED_IDS)
+    isFull = listed > MAX_LISTED_IDS
   }
 
   return {
-    /** @param {import('../view/index.js').View} view @returns {boolean} whether there is nothing to do until the next tick */
+    /** @param {import('../view/index.js').View} view @returns {number} ms until there is more to do, unless something changes */
     advance (view) {
       if (recentEndedMs === null) {
-        if (!delivery.round(view, recent, { isLong: false, shared })) return false
+        const due = recent === null ? next(performance.now()) : null
+        if (due?.size === 0) return TIDY_EVERY_MS
+        recent ??= /** @type {Set<Stream>} */ (due).values()
+        if (!delivery.round(view, recent, { isLong: false, shared, lacking })) return 0
         recentEndedMs = performance.now()
       }
-      const isDone = delivery.round(view, long, { isLong: true, shared })
-      if (isDone) long = streams.values()
-      else if (performance.now() - recentEndedMs < TICK_MS) return false
-      tidy()
-      recent = streams.values()
-      recentEndedMs = null
-      return isDone
-    }
+      const isDone = lacking.size === 0 || delivery.round(view, long, { isLong: true, shared, lacking })
+      if (isDone) long = lacking.values()
+      else if (performance.now() - recentEndedMs < TICK_MS) return 0
+      const nowMs = performance.now()
+      if (nowMs - tidiedMs >= TIDY_EVERY_MS || isFull || budget.isOver) tidy(nowMs)
+      changes.trim(seq)
+      shared = delivery.share(isFull)
+      recent = recentEndedMs = null
+      if (!isDone) return 0
+      return lacking.size > 0 ? TICK_MS : TIDY_EVERY_MS
+    },
+
+    /** All streams have a turn: something changed. */
+    begin () { isForAll = true },
+
+    /** @param {Stream} stream */
+    remove (stream) { lacking.delete(stream) }
   }
 }

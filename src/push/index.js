@@ -120,4 +120,4 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
 }
 
 export { EMPTY_HEARTBEAT, resetEvent, retryAfter } from './events.js'
-export { TICK_MS } from './hub.js'
+export { TICK_MS } from './ticks.js'

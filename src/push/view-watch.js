@@ -3,10 +3,11 @@
 /** @typedef {import('../view/index.js').View} View */
 
 /**
- * @param {{ view: () => View | null, isWanted: (id: string) => boolean, onDeleted: (id: string, isDeleted: boolean) => void }} parts
- *   `view`: that the feed has now; `isWanted`: by any stream; `onDeleted`: an id was deleted, or exists again
+ * @param {{ view: () => View | null, isWanted: (id: string) => boolean, onChanged: () => void,
+ *   onDeleted: (id: string, isDeleted: boolean) => void }} parts `view`: that the feed has now; `isWanted`: by any stream; `onChanged`:
+ *   the first change after those that were taken, or changes may have been missed; `onDeleted`: an id was deleted, or exists again
  */
-export function watchView ({ view, isWanted, onDeleted }) {
+export function watchView ({ view, isWanted, onChanged, onDeleted }) {
   /** @type {View | null} */
   let current = null
   let unwatch = () => {}
@@ -22,10 +23,14 @@ export function watchView ({ view, isWanted, onDeleted }) {
       if (!isComplete) return
       const id = /** @type {Buffer} */ (bytes).toString('latin1', idAt, idEnd)
       if (!isWanted(id)) return
+      if (changed.size === 0) onChanged()
       changed.add(id)
       onDeleted(id, isDeleted)
     },
-    rebuilt () { isInterrupted = true }
+    rebuilt () {
+      isInterrupted = true
+      onChanged()
+    }
   }
 
   return {

@@ -6,11 +6,11 @@
  * answers the same request. Otherwise the node would seem ready until the next request.
  *
  * @typedef {{ role: 'primary' | 'replica', url: string, link: import('./link.js').Link, engine: string | null, runId: string | null,
- *   state: string, offset: number, lagMs: number | null, left: boolean, history: import('./history.js').History,
+ *   state: string, offset: number, lagMs: number | null, reachedMs: number, left: boolean, history: import('./history.js').History,
  *   isForeign: boolean, isConfirmed: boolean, refusal: Error | null, refusedMs: number }} Node
- *   `runId`: of the server that the address led to last; `left`: it is too far behind; `isForeign`: a replica of another
- *   primary; `isConfirmed`: it hears from its primary, as far as is known (primary-contact.js); `refusal`: of a connection for a view
- *   (deployment.js), at `refusedMs`
+ *   `runId`: of the server that the address led to last; `reachedMs`: it has all that the primary had then; `left`: it is too far
+ *   behind; `isForeign`: a replica of another primary; `isConfirmed`: it hears from its primary, as far as is known
+ *   (primary-contact.js); `refusal`: of a connection for a view (deployment.js), at `refusedMs`
  */
 import { ERRORS, FreshetError } from '../errors.js'
 import { createHistory } from './history.js'
@@ -32,7 +32,7 @@ export const FOREIGN = 'of another primary'
 export function createNode (role, url, { name, deadlineMs, log, map }) {
   /** @type {import('./connection.js').Refusal['again']} the request that the node refused last */
   let refusedRequest = null
-  const { host } = new URL(url)
+  const host = () => new URL(link.url).host
   // before a cluster is found, each of the given addresses is tried
   const urlNow = () => map && !map.isCluster && role === 'primary' ? map.urlOf('') : url
   const link = createLink(map ? { map, url: urlNow } : url, {
@@ -48,12 +48,12 @@ export function createNode (role, url, { name, deadlineMs, log, map }) {
     },
     onClosed (reason) {
       // that a primary was demoted is already in the log
-      if (node.state !== NOT_PRIMARY) log.warn({ node: host, nodeRole: role, reason }, 'node lost')
+      if (node.state !== NOT_PRIMARY) log.warn({ node: host(), nodeRole: role, reason }, 'node lost')
       node.state = absence(node)
       node.lagMs = null
     },
     onError (error) {
-      log.warn({ node: host, nodeRole: role, code: error.code, reason: error.message }, 'node cannot be used, retrying')
+      log.warn({ node: host(), nodeRole: role, code: error.code, reason: error.message }, 'node cannot be used, retrying')
     },
     onForbidden ({ error, connection, again }) {
       refusedRequest = again
@@ -63,13 +63,14 @@ export function createNode (role, url, { name, deadlineMs, log, map }) {
   /** @type {Node} */
   const node = {
     role,
-    url,
+    get url () { return link.url },
     link,
     engine: null,
     runId: null,
     state: 'connecting',
     offset: 0,
     lagMs: null,
+    reachedMs: -Infinity,
     left: false,
     history: createHistory(),
     isForeign: false,

@@ -73,6 +73,8 @@ export function createDeployment ({ readFrom, ...options }) {
         isLeft: () => !(mayAnswer(node) && node.runId === runId) && topology.nodes().some(mayAnswer),
         /** of the node, null = not known */
         lagMs: () => lagNow(node),
+        /** Whether it has everything that the primary had at a time. @param {number} atMs performance.now() */
+        hasReached: (atMs) => node.role === 'primary' || node.reachedMs >= atMs,
         /** Closes the connection. @param {Error | null} refusal if the user may not do what the connection is for */
         end (refusal) {
           if (refusal) refused(refusal)

@@ -1,5 +1,6 @@
 /** The first commands on a connection (user, database, name), and the error when a connection cannot be opened. */
 import { FreshetError } from '../errors.js'
+import { iamToken, isOfIam } from './iam.js'
 import { sentinelUnsupported } from './replies.js'
 import { isNoTls, untrustedBecause } from './tls.js'
 
@@ -10,7 +11,8 @@ import { isNoTls, untrustedBecause } from './tls.js'
  * @throws {FreshetError} SERVER_REFUSED, SERVER_UNREACHABLE, SERVER_LOST
  */
 export async function greet (url, { name, isChecked, isOfCluster }, send) {
-  const [user, password] = [url.username, url.password].map(decoded)
+  const [user, given] = [url.username, url.password].map(decoded)
+  const password = isOfIam(url) ? await iamToken(url) : given
   const database = url.pathname.slice(1)
   await Promise.all([
     user || password ? send('AUTH', ...(user ? [user] : []), password).catch(unlessNoPasswords) : null,

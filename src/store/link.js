@@ -63,8 +63,9 @@ export function createLink (place, {
 
   /** @returns {Promise<import('./back-off.js').SessionOutcome>} */
   async function session () {
-    moves.begin()
     try {
+      await map?.locate()
+      moves.begin()
       return await live(await open())
     } catch (error) {
       if (stop.signal.aborted) return 'unused'
@@ -86,7 +87,7 @@ export function createLink (place, {
     onOpen(connection)
     const reason = await connection.closed
     current = null
-    if (map?.isCluster && !moves.signal.aborted) map.failed(moves.url)
+    if (!moves.signal.aborted) map?.failed(moves.url)
     if (connection.refused) lastError = new FreshetError('SERVER_REFUSED', reason, { publicWhy: connection.publicWhy })
     if (!stop.signal.aborted) onClosed(reason)
     if (connection.refused) return 'refused'

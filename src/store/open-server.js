@@ -2,7 +2,7 @@
 import { openConnection } from './connection.js'
 import { nodeInfo } from './nodes.js'
 import { createPrimaries } from './primaries.js'
-import { addressesOf } from './slot-map.js'
+import { firstAddressOf } from './slot-map.js'
 
 /**
  * @param {string} url of several addresses, which are those of a cluster, the first is asked
@@ -11,7 +11,7 @@ import { addressesOf } from './slot-map.js'
  * @throws {import('../errors.js').FreshetError} as openConnection and nodeInfo
  */
 export async function openServer (url, options) {
-  const connection = await openConnection(addressesOf(url)[0], options)
+  const connection = await openConnection(await firstAddressOf(url), options)
   try {
     await nodeInfo(connection)
     return connection

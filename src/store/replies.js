@@ -41,7 +41,11 @@ const WORDED_AS_ERR = [
   [/^ERR WAIT cannot be used with replica/, 'READONLY']
 ]
 
-/** Replies of the nodes of a cluster. @type {Record<string, { code: string, outcome: Outcome }>} */
+/**
+ * Replies of the nodes of a cluster. ASK is no redirection here: the node that imports a slot answers TRYAGAIN to commands of several keys
+ * of which one does not exist, and every batch and every decision creates keys. So they wait until the slot is whole.
+ * @type {Record<string, { code: string, outcome: Outcome }>}
+ */
 const OF_CLUSTERS = {
   MOVED: { code: 'SERVER_LOST', outcome: 'moved' },
   ASK: { code: 'SERVER_LOST', outcome: 'later' },
@@ -57,7 +61,7 @@ export const clusterUnsupported = (address) => /** @type {FreshetError & { outco
 
 /** @param {string} address */
 export const sentinelUnsupported = (address) => new FreshetError('SENTINEL_UNSUPPORTED', `the server at ${address} is a Sentinel, which ` +
-  'stores no data; use the address of the primary that it watches', { outcome: 'refused' })
+  `stores no data; use redis+sentinel://${address}/NAME, with the name of the primary that it watches`, { outcome: 'refused' })
 
 /** EXEC names the reason when it fails although all its commands were queued */
 const EXEC_REFUSED = /^EXECABORT [^:]*because of: /

@@ -8,15 +8,18 @@
  * Several nodes are asked; the answer of the highest epoch counts, because a node that was cut off knows less. Without a cluster
  * (or before one is found) every key is on the one primary of the address.
  *
- * @typedef {ReturnType<typeof createSlotMap>} SlotMap
+ * @typedef {ReturnType<typeof createSlotMap> | import('./sentinels.js').SentinelMap} SlotMap
  * @typedef {import('./connection.js').Connection} Connection
  */
 import { FreshetError } from '../errors.js'
 import { openConnection } from './connection.js'
 import { firstPromoted } from './promoted.js'
-import { hostnameOf, hostOf, readSlots, urlAt } from './slot-answers.js'
+import { createSentinelMap, isOfSentinels, shownSentinels } from './sentinels.js'
+import { hostnameOf, hostOf, readSlots } from './slot-answers.js'
 import { createSlotTable } from './slot-table.js'
 import { slotOf } from './slots.js'
+import { urlAt } from './tls.js'
+import { createWatchers } from './watchers.js'
 
 /** between two requests of a process for the map */
 const REFRESH_MS = 1000
@@ -27,15 +30,29 @@ const DEADLINE_MS = 1000
 /** @type {Map<string, SlotMap>} */
 const maps = new Map()
 
-/** @param {string} redisUrl one address, or those of several nodes of a cluster, separated by commas @returns {SlotMap} */
+/** @param {string} redisUrl one address, those of several nodes of a cluster, separated by commas, or of Sentinels @returns {SlotMap} */
 export function slotMapOf (redisUrl) {
-  const known = maps.get(redisUrl) ?? createSlotMap(addressesOf(redisUrl), () => maps.delete(redisUrl))
+  const forget = () => maps.delete(redisUrl)
+  const known = maps.get(redisUrl) ??
+    (isOfSentinels(redisUrl) ? createSentinelMap(redisUrl, forget) : createSlotMap(addressesOf(redisUrl), forget))
   maps.set(redisUrl, known)
   return known
 }
 
 /** The addresses in a value of --redis-url: a password may have a comma. @param {string} redisUrl */
-export const addressesOf = (redisUrl) => redisUrl.split(/,(?=rediss?:)/i)
+const addressesOf = (redisUrl) => redisUrl.split(/,(?=rediss?:)/i)
+
+/** For people. @param {string} redisUrl @returns {string[]} */
+export const hostsOf = (redisUrl) => isOfSentinels(redisUrl)
+  ? [shownSentinels(redisUrl)]
+  : addressesOf(redisUrl).map((url) => `primary ${hostOf(url)}`)
+
+/** The primary that Sentinels name now, or the first address. @param {string} redisUrl @returns {Promise<string>} URL */
+export async function firstAddressOf (redisUrl) {
+  const map = slotMapOf(redisUrl)
+  await map.locate()
+  return map.seeds[0]
+}
 
 /** @param {string[]} seeds @param {() => void} onUnused */
 function createSlotMap (seeds, onUnused) {
@@ -44,7 +61,7 @@ function createSlotMap (seeds, onUnused) {
   const { watch, changed, watched } = createWatchers(() => map.refreshSoon(), () => {
     refreshing.cancel()
     onUnused()
-  })
+  }, PERIOD_MS)
   const table = createSlotTable(changed)
   /** primaries that are away @type {Set<string>} */
   const away = new Set()
@@ -60,6 +77,7 @@ function createSlotMap (seeds, onUnused) {
   const map = {
     seeds,
     get isCluster () { return isCluster },
+    async locate () {},
     /** Whether an address has not been tried yet. */
     get hasUntried () { return !isCluster && seed > 0 && seed < seeds.length },
     /** URLs of the primaries that have slots. */
@@ -146,31 +164,6 @@ function createRefreshing (refresh) {
     cancel () {
       clearTimeout(timer)
       timer = undefined
-    }
-  }
-}
-
-/** @param {() => void} refresh is called each half a minute while something watches @param {() => void} onUnused */
-function createWatchers (refresh, onUnused) {
-  /** @type {Set<() => void>} */
-  const watchers = new Set()
-  /** @type {NodeJS.Timeout | undefined} */
-  let period
-
-  return {
-    watched: () => watchers.size > 0,
-    changed () { for (const watcher of [...watchers]) watcher() },
-
-    /** @param {() => void} watcher is called after a change @returns {() => void} ends that */
-    watch (watcher) {
-      watchers.add(watcher)
-      period ??= setInterval(refresh, PERIOD_MS * (0.9 + Math.random() / 5)).unref()
-      return () => {
-        if (!watchers.delete(watcher) || watchers.size > 0) return
-        clearInterval(period)
-        period = undefined
-        onUnused()
-      }
     }
   }
 }

@@ -60,7 +60,7 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
     await primary.history.look(connection, primary.state)
     primary.state = 'up'
     lookedMs = null
-    clock.add(atMs, Number(offset))
+    clock.add(askedMs, atMs, Number(offset))
     if (replicaUrls !== null) return
     follow(replicas, await urlsOfReplicas(connection), nodeAt)
     isListed = true
@@ -180,6 +180,7 @@ async function pollReplica (node, { primary, clock, contact, log }) {
   node.state = String(role) !== 'slave' ? NOT_REPLICA : isForeign ? FOREIGN : String(state)
   node.offset = Number(offset)
   node.lagMs = isForeign ? null : clock.lagMs(node.offset, askedMs)
+  if (node.lagMs !== null) node.reachedMs = clock.reachedMs(node.offset)
   leaveOrReturn(node, log)
   node.isConfirmed = contact.isDirect || (String(role) === 'slave' && !node.isForeign && await contact.ask(connection))
 }

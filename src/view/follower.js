@@ -18,7 +18,8 @@ const BLOCK_SHARE = 0.25
  * @param {{ deployment: import('../store/index.js').Readable, key: string, name: string, isForLog: boolean, log: import('pino').Logger,
  *   follow: (connection: Connection, options: Options) => Promise<void> }} parts `key`: has the hash tag of what is followed;
  *   `follow` runs until the connection ends, and rejects with the reason
- * @typedef {{ blockMs: number, answered: () => void }} Options `answered`: to be called when the feed could be read
+ * @typedef {{ blockMs: number, answered: () => void, hasReached: (atMs: number) => boolean }} Options `answered`: to be called when the
+ *   feed could be read; `hasReached`: whether the node has everything that its primary had at a time, performance.now()
  */
 export function createFollower ({ deployment, key, name, isForLog, log, follow }) {
   const stop = new AbortController()
@@ -48,7 +49,7 @@ export function createFollower ({ deployment, key, name, isForLog, log, follow }
     }
     signal.addEventListener('abort', abort, { once: true })
     try {
-      if (!signal.aborted) await follow(connection, { blockMs, answered })
+      if (!signal.aborted) await follow(connection, { blockMs, answered, hasReached: opened.hasReached })
     } catch (error) {
       failed(error)
       if (error.outcome === 'forbidden') refusal = error

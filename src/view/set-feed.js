@@ -2,9 +2,10 @@
  * Follows one partition of a feed whose layout does not keep the order of arrival, by polling a node, and puts what it reads into its
  * store of a view. A round reads what came (set-partition.js). Reading takes at most half of the time.
  *
- * Nodes of one replication history have the same items sooner or later. A node that is behind the view gets a second to catch
- * up, because what it does not have yet would look removed. A node of another history may lack items for good, so the view is
- * rebuilt then.
+ * Nodes of one replication history have the same items sooner or later. What a node does not have yet would look removed, or would be
+ * replaced by an older version. So another node, or the same one again, is read once it has everything that the primary had by then. If
+ * that is not known within seconds, because the primary is away, the view is rebuilt; also with a node of another history, which may lack
+ * items for good.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readInfo } from '../store/index.js'
@@ -12,13 +13,13 @@ import { createRoundWaiters } from './round-waiters.js'
 import { createSetPartition } from './set-partition.js'
 
 const ROUND_MS = 10
-/** how long a node that is behind the view may take to catch up */
-const CATCH_UP_MS = 1000
+/** how long a node that may be behind the view may take to catch up */
+const CATCH_UP_MS = 3000
 const CATCH_UP_LOOK_MS = 20
 
 /** @typedef {import('../store/index.js').Connection} Connection */
 /** @typedef {import('../layouts/index.js').Retention} Retention */
-/** @typedef {ReturnType<typeof createSetPartition>} SetPartition */
+/** @typedef {import('./follower.js').Options['hasReached']} HasReached */
 
 /**
  * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string,
@@ -36,14 +37,15 @@ export function createSetFeed ({ layout, key, store, retention: given, now, onRe
   /** @param {number} nowMs */
   const settle = (nowMs) => store.advance(nowMs, 0)
 
-  /** @param {Connection} connection */
-  async function checkHistory (connection) {
+  /** @param {Connection} connection @param {HasReached} hasReached */
+  async function continueOn (connection, hasReached) {
     const { master_replid: found = '' } = readInfo(await connection.send('INFO', 'replication'), connection.address)
-    const isAnother = history !== '' && found !== history
+    const before = history
     history = found
-    if (!isAnother) return
+    const isSame = found === before
+    if (before === '' || (isSame && await hasCaughtUp(connection, hasReached))) return
     part.reset()
-    onRebuilt('the node has another replication history')
+    onRebuilt(isSame ? 'the node may lack what was read' : 'the node has another replication history')
   }
 
   /** @param {Connection} connection */
@@ -82,9 +84,8 @@ export function createSetFeed ({ layout, key, store, retention: given, now, onRe
      * @param {Connection} connection @param {import('./follower.js').Options} options
      * @returns {Promise<void>} rejects
      */
-    async follow (connection, { answered }) {
-      await checkHistory(connection)
-      await waitUntilCaughtUp(connection, part)
+    async follow (connection, { answered, hasReached }) {
+      await continueOn(connection, hasReached)
       for (;;) {
         const begunMs = performance.now()
         const askedMs = now()
@@ -107,13 +108,12 @@ export function createSetFeed ({ layout, key, store, retention: given, now, onRe
   }
 }
 
-/**
- * Waits, for a while, until a node has the newest item of the partition. That item may have been removed.
- * @param {Connection} connection
- * @param {SetPartition} part
- */
-async function waitUntilCaughtUp (connection, part) {
-  for (const untilMs = performance.now() + CATCH_UP_MS; performance.now() < untilMs; await sleep(CATCH_UP_LOOK_MS)) {
-    if (await part.hasNewest(connection)) return
+/** Waits until a node has what the primary has now. @param {Connection} connection @param {HasReached} hasReached */
+async function hasCaughtUp (connection, hasReached) {
+  const sinceMs = performance.now()
+  while (!hasReached(sinceMs) && performance.now() < sinceMs + CATCH_UP_MS) {
+    await connection.send('ECHO', '')
+    await sleep(CATCH_UP_LOOK_MS)
   }
+  return hasReached(sinceMs)
 }

@@ -107,14 +107,6 @@ export function createSetPartition ({ layout, key, store, now, retention }) {
 
     refill,
 
-    /** Whether a node has the newest item that was read, or a newer one. @param {Connection} connection */
-    async hasNewest (connection) {
-      if (newest === null) return true
-      const member = await newestMember(connection, { layout, key, retention: retention(), nowMs: Math.floor(now()) })
-      // not by time alone: the node may have one of two batches with items of the same millisecond
-      return member !== undefined && compareOrder(member, newest) >= 0
-    },
-
     /** @param {Connection} connection @param {{ isThorough: boolean }} options whether to count all tiers */
     async round (connection, { isThorough }) {
       if (newest === null) await start(connection)

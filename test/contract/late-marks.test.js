@@ -30,7 +30,7 @@ for (const engine of await scopedEngines()) {
         t.same(marks, [{ from: nowMs - 5000, to: nowMs - 1000, ids: [] }, ...deletion])
         t.same(await marksAfter(connection, key, last), { marks: [], last, isGap: false })
         await append([item('c', 7, 0, 'v')])
-        t.match(await marksAfter(connection, key, last), { marks: [{ from: 7, to: 7, ids: [] }], isGap: false })
+        t.match(await marksAfter(connection, key, last), { marks: [{ from: 7, to: 7, ids: { length: 0 } }], isGap: false })
       })
     }
 

@@ -87,7 +87,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
       windowMs: 3_600_000,
       maxItems: 500,
       ready: true,
-      reasons: [],
+      reasons: { length: 0 },
       count: 20,
       exact: true,
       newestTs: ts + 29,

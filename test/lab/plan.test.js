@@ -42,7 +42,16 @@ function faultsOf (plan, name = NAME) {
 t.test('a plan has its name, number and defaults, and cannot be changed', async (t) => {
   const plan = readPlan(NAME, raw(), KNOWN)
   t.match(plan,
-    { name: NAME, number: '013', differs: [], expected: [], fixed: {}, fixedAndMarginal: false, published: null, notControlled: [] })
+    {
+      name: NAME,
+      number: '013',
+      differs: { length: 0 },
+      expected: { length: 0 },
+      fixed: {},
+      fixedAndMarginal: false,
+      published: null,
+      notControlled: { length: 0 }
+    })
   t.same(plan.arms.ids, { load: 'writer', settings: { layout: 'ids' } })
   t.same(plan.arms.blob, { load: 'blob', settings: {} })
   t.same(plan.levels['10 k items/s'], { settings: { rate: 10_000 }, x: 10_000, without: [] })

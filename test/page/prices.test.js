@@ -30,7 +30,7 @@ wholeTest('the page', needsBrowser, async (t) => {
     }
     /** @type {Record<string, (url: URL) => object>} */
     const replies = {
-      '/v1/tiers': () => ({ items: state.tiers, next: null }),
+      '/v1/assets': () => ({ items: state.tiers, next: null }),
       '/v1/sources': () => ({
         items: [{ exchange: 'alpha', ...SOURCE, url }, { exchange: 'beta', ...SOURCE, breaker: 'open', lastError: 'rate_limited', url }]
       }),

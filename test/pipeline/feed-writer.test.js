@@ -36,6 +36,20 @@ for (const engine of await scopedEngines()) {
       t.equal(stats.includes('cmdstat_set:calls=10'), !engine.hasMsetex)
     })
 
+    await t.test('batches in order go without the script where the server has MSETEX and no replica must confirm', async (t) => {
+      const { primary } = await startDeployment(t, { engine, replicas: 1 })
+      for (const ack of ['primary', 'replica']) {
+        const writer = await openWriterFor(t, { redisUrl: primary.url, feed: ack, ack })
+        for (let n = 0; n < 40; n++) {
+          appendIds(writer, 0, 50)
+          await writer.pipeline.flush()
+        }
+        const { items, batches, watched, scripts, refused } = writer.pipeline.account
+        t.same([items, watched + scripts, refused], [2000, batches, {}])
+        t.equal(watched > scripts, engine.hasMsetex && ack === 'primary', `${watched} of ${batches} watched`)
+      }
+    })
+
     await t.test('a writer that differs from the definition, or is sent to a replica, is refused and leaves no connection', async (t) => {
       const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
       const connection = await connectFor(t, primary.url)

@@ -34,7 +34,7 @@ export async function openWritten (t, options) {
   return {
     writer,
     ledger,
-    append: (/** @type {string} */ id, /** @type {string | Buffer} */ value) => append(id, value, Date.now()),
+    append: (/** @type {string} */ id, /** @type {string | Buffer} */ value, ts = Date.now()) => append(id, value, ts),
     flush: () => pipeline.flush({ deadlineMs: 30_000 }),
 
     /** Writes, each later than the one before, and waits until it is acknowledged. @param {...[id: string, value: string | Buffer]} some */

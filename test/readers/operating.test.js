@@ -20,7 +20,9 @@ t.test('livez succeeds whatever the servers do; readyz gives reasons', async (t)
   const { app, state } = createReader(t, feeds())
   const ready = await app.inject('/readyz')
   t.equal(ready.statusCode, 200)
-  t.match(ready.json(), { ready: true, reasons: [], nodes: [{ role: 'replica', address: '10.1.2.3:6379', state: 'ok', lagMs: 1 }] })
+  t.match(ready.json(), {
+    ready: true, reasons: { length: 0 }, nodes: [{ role: 'replica', address: '10.1.2.3:6379', state: 'ok', lagMs: 1 }]
+  })
   state.status = { ready: false, reasons: ['no replica answers', 'no primary'], nodes: [] }
   state.failure = new FreshetError('REPLICAS_GONE', 'gone')
   const response = await app.inject('/readyz')

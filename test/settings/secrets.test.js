@@ -48,6 +48,21 @@ t.test('every password is masked', async (t) => {
   }
 })
 
+t.test('passwords of Sentinels and of their servers are masked', async (t) => {
+  const url = `redis+sentinel://bus:a%2F@${SECRET}@one,two:2/primary?sentinelUser=bus&sentinelPassword=${SECRET}`
+  t.equal(printable(resolve(['--redis-url', url], {}, KNOWN)).redisUrl, 'redis+sentinel://***@one,two:2/primary?***')
+  for (const [wrong, why] of [[`redis+sentinel://bus:${SECRET}@one,two`, /names no primary/],
+    [`redis+sentinel://bus:${SECRET}@one/primary?password=${SECRET}`, /its query has the field password/]]) {
+    try {
+      resolve(['--redis-url', String(wrong)], {}, KNOWN)
+      t.fail(`${wrong} was taken`)
+    } catch (error) {
+      t.match(error.message, why)
+      t.notOk(error.message.includes(SECRET))
+    }
+  }
+})
+
 t.test('unset values and addresses without a password are shown as they are', async (t) => {
   t.match(printable(resolve(['--redis-url', 'redis://host:1'], {}, KNOWN)),
     { redisUrl: 'redis://host:1', replicaUrl: null })
@@ -65,10 +80,10 @@ t.test('the message about a wrong secret does not show it', async (t) => {
 
 t.test('the message names the wrong part of an address, and nothing that may be secret', async (t) => {
   for (const [url, why] of [
-    [`rediss://:${SECRET}@host:1?cafile=${SECRET}`, 'its query has the field cafile, which is not one of ca, cert, key'],
+    [`rediss://:${SECRET}@host:1?cafile=${SECRET}`, 'its query has the field cafile, which is not one of ca, cert, key, iam'],
     [`redis://:${SECRET}@host:1?ca=${SECRET}`, 'its query has the field ca, which needs rediss://'],
-    [`rediss://:${SECRET}@host:1?${'x'.repeat(50)}=1`, 'its query has a field, which is not one of ca, cert, key'],
-    [`redis://user:12?${SECRET}=1@host:1`, 'its query has a field, which is not one of ca, cert, key'],
+    [`rediss://:${SECRET}@host:1?${'x'.repeat(50)}=1`, 'its query has a field, which is not one of ca, cert, key, iam'],
+    [`redis://user:12?${SECRET}=1@host:1`, 'its query has a field, which is not one of ca, cert, key, iam'],
     [`redis://user:12/${SECRET}@host:1`, 'it has an @ after the host; in a password write / ? # as %2F %3F %23'],
     [`redis://:${SECRET}@host:port`, 'its host or port cannot be read'],
     ['redis:///2', 'it names no host'],

@@ -141,6 +141,12 @@ t.test('migrations of each system run once, also when two processes begin at onc
   await t.rejects(migrate(one, [pathToFileURL(`${folder}/`)]), differs)
   await rename(join(folder, 'auctions-001-bids.sql'), join(folder, 'auctions-000-before.sql'))
   await t.rejects(migrate(one, [pathToFileURL(`${folder}/`)]), differs, 'a later version has made tables of this system')
+  await rm(join(folder, 'auctions-000-before.sql'))
+  await writeFile(join(folder, 'mine-001-one.sql'), 'CREATE TABLE mine (a int)')
+  await writeFile(join(folder, 'mine-002-two.sql'), 'CREATE TABL mine')
+  await t.rejects(migrate(one, [pathToFileURL(`${folder}/`)]), { message: /syntax error/ })
+  await writeFile(join(folder, 'mine-002-two.sql'), 'DROP TABLE mine')
+  t.same(await migrate(one, [pathToFileURL(`${folder}/`)]), ['mine-001-one.sql', 'mine-002-two.sql'], 'one that fails leaves nothing')
 })
 
 t.test('the embedded one gives other users of the machine nothing, and who has its password no more than its database', async (t) => {

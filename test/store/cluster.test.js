@@ -1,11 +1,14 @@
 /** Feeds and a system over a cluster of one or two nodes, and what cannot be one: plain errors. Failovers: regression/faults. */
 import t from 'tap'
+import { newest } from '../../src/embedded/engine.js'
 import { openFeed, openReader } from '../../src/index.js'
+import { ROLES } from '../../src/store/commands.js'
 import { endOfMain } from '../bin/in-process.js'
 import { endOf } from '../commands.js'
 import { moveSlots, startCluster, startNode } from '../cluster.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
 import { startGateway, startReader } from '../services.js'
+import { startGuardedCluster } from './guarded.js'
 import { isWhole, scopedEngines } from '../scope.js'
 import { openSeats } from '../systems/seats.js'
 
@@ -140,3 +143,35 @@ for (const engine of await scopedEngines()) {
     await feed.close()
   })
 }
+
+t.test('the users of docs/acl suffice, and without a permission the error names it', async (t) => {
+  const engine = newest(await scopedEngines())
+  const { urlOf, refused, nodes } = await startGuardedCluster(t, /** @type {import('../servers.js').Engine} */ (engine))
+  const feed = await openFeed('latest', { redisUrl: urlOf('library'), partitions: 2, log: silentLog })
+  for (const id of ['a', 'b', 'c']) feed.append({ id, value: '1' })
+  await feed.flush()
+  const gateway = await startGateway(t, { redisUrl: urlOf('writer') })
+  const reader = await startReader(t, { redisUrl: urlOf('reader') })
+  t.equal((await gateway.post('/v1/feeds/latest/items', [{ id: 'd', value: 1 }])).status, 200)
+  const terms = { startPrice: 1, minIncrement: 1, closeAt: Date.now() + 600_000, currency: 'EUR' }
+  t.equal((await gateway.send('PUT', '/v1/auctions/a', JSON.stringify(terms), { 'content-type': 'application/json' })).status, 201)
+  await eventually(async () => (await reader.ask('/v1/feeds/latest/items?limit=9')).json.items.length === 4)
+  t.equal((await reader.ask('/v1/auctions/a')).json.bids, 0)
+  await feed.close()
+  const listed = await endOfMain(['feed', 'list', '--redis-url', urlOf('admin'), '--deadline-ms', '10000'])
+  t.match(listed, { code: 0, stdout: /"latest"/ })
+  t.same(await refused(), [])
+  for (const role of ROLES) {
+    const { code, stdout } = await endOfMain(['doctor', '--redis-url', urlOf(role)])
+    t.match(stdout, new RegExp(`${role} +has all permissions`), stdout)
+    t.equal(code, 0)
+  }
+  for (const command of ['cluster|info', 'cluster|slots', 'readonly']) {
+    for (const node of nodes) await node.send('ACL', 'SETUSER', 'freshet-reader', `-${command}`)
+    const why = new RegExp(`no permissions to run the '${command.replace('|', '.')}' command`)
+    // the map of the other address is known already
+    const redisUrl = urlOf('reader').replace('127.0.0.1', 'localhost')
+    await t.rejects(openReader({ redisUrl, log: silentLog }), { code: 'SERVER_REFUSED', message: why }, command)
+    for (const node of nodes) await node.send('ACL', 'SETUSER', 'freshet-reader', `+${command}`)
+  }
+})

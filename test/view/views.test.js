@@ -156,7 +156,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   await t.test('without discovery, the first query opens a view, and it is closed when idle', async (t) => {
     await write(t, 'lazy', 30)
     const { views } = await openViews(t, { primary, discover: false, idleMs: 300 })
-    t.match(views.status(), { ready: true, reasons: [] })
+    t.match(views.status(), { ready: true, reasons: { length: 0 } })
     t.same(views.figures().views, [])
     t.match(await views.count('lazy'), { count: 30, exact: true }, 'a count waits for the view')
     t.same(ids((await views.latest('lazy', { limit: 2 })).items), ['0', '1'])

@@ -6,7 +6,7 @@
  *   in ms since 1970
  */
 import { maskWith } from '../../admission/index.js'
-import { field, idField, invalidFields, millisField, optional, timeField } from '../../http/index.js'
+import { field, ID_TEXT, idField, invalidFields, millisField, optional, timeField } from '../../http/index.js'
 import { moneyField } from '../money.js'
 import { NULLABLE_AMOUNT, objectOf, SEQ, TIME } from '../schemas.js'
 import { replyTo } from './replies.js'
@@ -42,8 +42,9 @@ const BIDDER = { type: 'string', description: 'the masked id of the user, as rea
 const reply = (codes, properties) => ({
   ...objectOf({ code: { type: 'string', enum: codes }, currentBid: PRICE, closeAt: TIME, ...properties }), required: ['code']
 })
-const CREATED = reply(['created', 'unchanged'], { minNext: PRICE, seq: SEQ })
-const ENDED = reply(['closed', 'bought'], { seq: SEQ, bidder: BIDDER })
+const CREATED = reply(['created', 'unchanged'], { id: ID_TEXT, minNext: PRICE, seq: SEQ })
+const BOUGHT = reply(['bought'], { seq: SEQ, bidder: BIDDER })
+const CLOSED = reply(['closed'], { id: ID_TEXT, seq: SEQ })
 
 /** @type {import('../definition.js').System['commands']} */
 export const COMMANDS = {
@@ -72,7 +73,7 @@ export const COMMANDS = {
     path: '/v1/auctions/:id/buy-now',
     summary: 'Buy at the buy-now price, which ends the auction',
     body: BUYER,
-    replies: { 200: ENDED },
+    replies: { 200: BOUGHT },
     codes: ['AUCTION_UNKNOWN', 'AUCTION_CLOSED', 'AUCTION_NOT_OPEN', 'AUCTION_NO_BUY_NOW'],
     run: ({ params: { id }, body: { userId }, requestId }, auctions) => auctions.buy(id, userId, requestId)
   },
@@ -80,7 +81,7 @@ export const COMMANDS = {
     path: '/v1/auctions/:id/close',
     access: 'admin',
     summary: 'Close before closeAt',
-    replies: { 200: ENDED },
+    replies: { 200: CLOSED },
     codes: ['AUCTION_UNKNOWN', 'AUCTION_CLOSED'],
     run: ({ params: { id }, requestId }, auctions) => auctions.close(id, requestId)
   }
@@ -106,7 +107,7 @@ export function createAuctions ({ submit, agreed }) {
   /** @param {string} key @param {string} userId or empty @param {string} requestId @param {string[]} args */
   async function run (key, userId, requestId, args) {
     const decision = await submit({ rule: RULE, key, scope: userId, requestId, args })
-    const facts = userId === '' ? {} : { bidder: await masked(userId) }
+    const facts = userId === '' ? { id: key } : { bidder: await masked(userId) }
     return { ...replyTo(decision, facts), isReplay: decision.isReplay }
   }
 

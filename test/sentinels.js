@@ -1,0 +1,37 @@
+/** A primary, two replicas and three Sentinels for tests: configured by the code of the embedded servers, gone with their test. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sentinelsUrl, startSentinels } from '../src/embedded/sentinels.js'
+import { connectFor, eventually, startDeployment } from './servers.js'
+
+/** @typedef {Awaited<ReturnType<typeof startWatched>>} Watched */
+
+/** @param {import('tap').Test} t @param {Parameters<typeof startDeployment>[1]} options */
+export async function startWatched (t, options) {
+  const { primary, replicas } = await startDeployment(t, options)
+  const folder = await mkdtemp(join(tmpdir(), 'freshet-sentinels-'))
+  /** @type {import('../src/embedded/server-process.js').Server[]} */
+  const spawned = []
+  t.teardown(async () => {
+    await Promise.all(spawned.map((one) => one.kill()))
+    await rm(folder, { recursive: true, force: true })
+  })
+  const plan = { program: options.engine.program, folder, onSpawn: (/** @type {any} */ one) => { spawned.push(one) } }
+  const sentinels = await startSentinels(plan, /** @type {any} */ (primary), replicas.length)
+  return {
+    primary,
+    replicas,
+    sentinels,
+    url: sentinelsUrl(sentinels),
+
+    /** Resolves when the Sentinels name another primary, which is one. @param {{ port: number }} before */
+    untilOther: (before) => eventually(async () => {
+      const sentinel = await connectFor(t, sentinels[0].url, { isChecked: false })
+      const [, port] = await sentinel.send('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'freshet')
+      if (Number(port) === before.port) return false
+      const [role] = await (await connectFor(t, `redis://127.0.0.1:${port}`)).send('ROLE')
+      return String(role) === 'master'
+    })
+  }
+}
