@@ -9,6 +9,8 @@ import { eventually, silentLog } from './servers.js'
 
 const CHUNK = 50
 const IDS = 500
+/** what a busy machine may need; only a failure takes as long */
+const PATIENT = { deadlineMs: 60_000 }
 let runs = 0
 
 /**
@@ -44,7 +46,7 @@ export async function startRun (t, {
   let disordered = 0
 
   feed.append({ id: idOf(next), value: String(next++) })
-  await feed.flush()
+  await feed.flush(PATIENT)
   const subscribed = (async () => {
     for await (const { id, value } of reader.feed(name).subscribe({ pollMs: 20, overlapMs: 300, signal: stop.signal })) {
       const n = Number(value)
@@ -60,7 +62,7 @@ export async function startRun (t, {
     if (delivered.size === 0) feed.append({ id: idOf(next), value: String(next++) })
     return delivered.size > 0
   })
-  await feed.flush()
+  await feed.flush(PATIENT)
   const first = next
 
   const written = (async () => {
@@ -96,7 +98,7 @@ export async function startRun (t, {
     async end () {
       writing.abort()
       await written
-      await feed.flush({ deadlineMs: 60_000 })
+      await feed.flush(PATIENT)
       await eventually(() => acknowledged.size === next - first)
       const isDelivered = () => [...acknowledged].every((n) => delivered.has(n))
       if (isLog) await eventually(isDelivered).catch(() => {})

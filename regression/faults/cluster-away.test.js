@@ -18,6 +18,8 @@ const AWAY_MS = 5000
 const ASKED = 4
 const ITEMS = 1000
 const HOLDS_MS = 2000
+/** what a busy machine may need; only a failure takes as long */
+const PATIENT = { deadlineMs: 60_000 }
 
 /** @typedef {import('../../test/cluster.js').Cluster & { behind: import('../../test/proxy.js').Proxy }} Cluster */
 /** @typedef {(t: import('tap').Test, cluster: Cluster) => Promise<unknown>} Case */
@@ -69,7 +71,7 @@ const CASES = {
     const isRead = (/** @type {any} */ { name }, /** @type {string} */ id) => eventually(() => reader.feed(name).get(id))
     append(near, Array.from({ length: ITEMS }, (_, n) => `n${n}`))
     append(far, ['a'])
-    await Promise.all([near.flush(), far.flush()])
+    await Promise.all([near.flush(PATIENT), far.flush(PATIENT)])
     await isRead(near, 'n0')
 
     // it loads each key so slowly that it still does so when this is over
@@ -82,13 +84,13 @@ const CASES = {
     await admin.send('CLIENT', 'KILL', 'TYPE', 'replica')
     append(near, ['late'])
     for (const id of ['large', 'larger']) near.append({ id, value: 'x'.repeat(100_000) })
-    await near.flush({ deadlineMs: 60_000 })
+    await near.flush(PATIENT)
     await isRead(near, 'late')
     replica.thaw()
     const isLoading = async () => /loading:1/.test(await loading.send('INFO', 'persistence'))
     await eventually(isLoading)
     append(near, ['while it loads'])
-    await near.flush({ deadlineMs: 60_000 })
+    await near.flush(PATIENT)
     await isRead(near, 'while it loads')
     t.ok(await isLoading(), `${engineName(engine)} loads`)
     await loading.send('CONFIG', 'SET', 'key-load-delay', 0)
@@ -100,10 +102,10 @@ const CASES = {
     t.equal(confirmed.account.items, 0)
     await eventually(async () => (await reader.feed(near.name).get('a').catch((error) => error)).code === 'REPLICAS_GONE')
     append(far, ['b'])
-    await far.flush({ deadlineMs: 60_000 })
+    await far.flush(PATIENT)
     await isRead(far, 'b')
     await replica.restart()
-    await confirmed.flush({ deadlineMs: 60_000 })
+    await confirmed.flush(PATIENT)
     await isRead(near, 'unconfirmed')
     for (const { url } of cluster.nodes) await (await connectFor(t, url)).send('CLUSTER', 'FORGET', id)
   },
@@ -161,7 +163,7 @@ const CASES = {
     for (const redisUrl of addresses.slice(0, CLIENTS)) clients.push(await openPatiently(t, 'crowd', { redisUrl, partitions: 3 }))
     const flushed = (/** @type {string} */ when) => Promise.all(clients.map((feed, n) => {
       append(feed, ['a', 'b', 'c', 'd', 'e'].map((id) => `${id}-${n}-${when}`))
-      return feed.flush({ deadlineMs: 60_000 })
+      return feed.flush(PATIENT)
     }))
     await flushed('before')
 
@@ -185,7 +187,7 @@ const CASES = {
     const admin = await connectFor(t, primary.url)
     const [feed, reader] = await Promise.all([feedOn(t, cluster, 0), readerOf(t, cluster)])
     append(feed, ['before'])
-    await feed.flush()
+    await feed.flush(PATIENT)
     for (const [name, value] of [['min-replicas-to-write', 1], ['min-replicas-max-lag', 1]]) await admin.send('CONFIG', 'SET', name, value)
     replica.freeze()
     await eventually(() => admin.send('SET', `{${feed.name}:0}:test`, 1).then(() => false, ({ reply }) => reply === 'NOREPLICAS'))
@@ -197,7 +199,7 @@ const CASES = {
     await t.rejects(feed.flush({ deadlineMs: HOLDS_MS }), { code: 'DEADLINE_PASSED' })
     t.equal(feed.account.items, 1)
     for (const node of nodes) node.thaw()
-    await feed.flush({ deadlineMs: 60_000 })
+    await feed.flush(PATIENT)
     await admin.send('CONFIG', 'SET', 'min-replicas-to-write', 0)
     await eventually(async () => (await reader.feed(feed.name).count()).count === 3)
     for (const id of ['before', 'no replica', 'no majority']) t.ok(await reader.feed(feed.name).get(id), id)
