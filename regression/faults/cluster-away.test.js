@@ -134,7 +134,10 @@ const CASES = {
     const { behind, primaries: [, , primary] } = cluster
     const run = await startRun(t, { redisUrl: cluster.url, layout: 'segments', ack: 'primary' })
     const admin = await connectFor(t, primary.url)
-    const clients = async () => [...String(await admin.send('CLIENT', 'LIST')).matchAll(/id=(\d+) .* name=[^ ]*:items /g)].map(([, id]) => id)
+    const clients = async () => {
+      const list = String(await admin.send('CLIENT', 'LIST'))
+      return [...list.matchAll(/id=(\d+) .* name=[^ ]*:items /g)].map(([, id]) => id)
+    }
     await run.goOn(500)
     const older = await clients()
     t.ok(older.length > 0)
