@@ -9,18 +9,21 @@ import { eventually, silentLog } from './servers.js'
 
 const CHUNK = 50
 const IDS = 500
+/** what a busy machine may need; only a failure takes as long */
+const PATIENT = { deadlineMs: 60_000 }
 let runs = 0
 
 /**
  * @param {import('tap').Test} t
  * @param {{ redisUrl: string, layout: any, partitions?: number, ack?: any, everyMs?: number, windowMs?: number, inFlightBytes?: number,
- *   log?: import('pino').Logger }} options `everyMs`: between two chunks of 50 items; 0 = as fast as it goes
+ *   deadlineMs?: number, log?: import('pino').Logger }} options `everyMs`: between two chunks of 50 items; 0 = as fast as it goes
  */
 export async function startRun (t, {
-  redisUrl, layout, partitions = 6, ack = 'replica', everyMs = 10, windowMs = 600_000, inFlightBytes = 4 * 1024 * 1024, log = silentLog
+  redisUrl, layout, partitions = 6, ack = 'replica', everyMs = 10, windowMs = 600_000, inFlightBytes = 4 * 1024 * 1024,
+  deadlineMs = 1000, log = silentLog
 }) {
   const name = `run-${++runs}-${layout}`
-  const common = { redisUrl, log, deadlineMs: 1000 }
+  const common = { redisUrl, log, deadlineMs }
   // a busy machine may not answer within the deadline
   const feed = await eventually(() => openFeed(name, { ...common, layout, partitions, ack, windowMs, inFlightBytes }))
   const reader = await eventually(() => openReader(common))
@@ -43,7 +46,7 @@ export async function startRun (t, {
   let disordered = 0
 
   feed.append({ id: idOf(next), value: String(next++) })
-  await feed.flush()
+  await feed.flush(PATIENT)
   const subscribed = (async () => {
     for await (const { id, value } of reader.feed(name).subscribe({ pollMs: 20, overlapMs: 300, signal: stop.signal })) {
       const n = Number(value)
@@ -59,7 +62,7 @@ export async function startRun (t, {
     if (delivered.size === 0) feed.append({ id: idOf(next), value: String(next++) })
     return delivered.size > 0
   })
-  await feed.flush()
+  await feed.flush(PATIENT)
   const first = next
 
   const written = (async () => {
@@ -95,7 +98,7 @@ export async function startRun (t, {
     async end () {
       writing.abort()
       await written
-      await feed.flush({ deadlineMs: 60_000 })
+      await feed.flush(PATIENT)
       await eventually(() => acknowledged.size === next - first)
       const isDelivered = () => [...acknowledged].every((n) => delivered.has(n))
       if (isLog) await eventually(isDelivered).catch(() => {})
@@ -129,7 +132,7 @@ async function allOf (reading, count) {
   /** @type {string | null} */
   let after = null
   do {
-    const { items, next } = await reading.latest({ limit: 10_000, after })
+    const { items, next } = await eventually(() => reading.latest({ limit: 10_000, after }))
     for (const { value } of items) found.set(Number(value), (found.get(Number(value)) ?? 0) + 1)
     after = next
   } while (after !== null)

@@ -27,6 +27,8 @@ const SHARDS = 3
 const MOST_PAUSE_MS = 5000
 const EVERY_MS = 100
 const UNITS = 1_000_000
+/** of all requests: everything runs in one process */
+const DEADLINE_MS = 5000
 /** longer than it lasts: an item that expires would count as lost */
 const WINDOW_MS = 86_400_000
 /** what a busy machine may need; only a failure takes as long */
@@ -102,7 +104,7 @@ nightTest('a soak of feeds, auctions, sales and orders over a cluster under faul
   const primary = { url, port: cluster.nodes[0].port }
   const ofDatabase = ['--database-url', database.url]
   const runs = await Promise.all(['segments', 'ids', 'stream'].map((layout) =>
-    startRun(t, { redisUrl: url, layout, everyMs: EVERY_MS, windowMs: WINDOW_MS })))
+    startRun(t, { redisUrl: url, layout, everyMs: EVERY_MS, windowMs: WINDOW_MS, deadlineMs: DEADLINE_MS })))
   const auctions = await startAuctions(t, { primary, partitions: 6, gatewayFlags: ['--durability', 'replica'] })
   const sales = await startSales(t, { primary, readerFlags: ofDatabase, consumerFlags: ofDatabase })
   const orders = await startOrders(t, {

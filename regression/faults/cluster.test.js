@@ -62,7 +62,7 @@ const FAILOVERS = {
         await failOver(t, await healed(cluster), shard)
       }
       // a map of its own, which has the address of the seed only
-      const reader = await openReader({ redisUrl: `${seed.url},${seed.url}`, log: silentLog })
+      const reader = await eventually(() => openReader({ redisUrl: `${seed.url},${seed.url}`, log: silentLog }))
       t.teardown(() => reader.close())
       await eventually(async () => (await reader.feed(run.feed.name).latest(1)).items.length === 1)
     }
