@@ -1,11 +1,14 @@
 /** The plan as text: a table of nodes, and the arithmetic of one of them. */
 import { columns } from '../columns.js'
 import { demandOf } from './model.js'
-import { MEASURED, REQUESTS_PER_READER } from './layouts.js'
+import { MEASURED, MSETEX, REQUESTS_PER_READER } from './layouts.js'
 import { PRICES, SOURCES } from './nodes.js'
 import { errorsOfFit, fitOf, STUDY } from './published.js'
 
 const ROWS = 12
+/** so that a feed spreads over shards that are added later, too */
+const PARTITIONS_PER_SHARD = 2
+const BYTES_OF_GBIT = 1e9 / 8
 const YEAR_MS = 365.25 * 86_400_000
 
 const count = (/** @type {number} */ n) => Math.round(n).toLocaleString('en')
@@ -44,12 +47,14 @@ export function arithmetic (load, { node, shards, resources, usdPerHour, usdPerM
     `  processor  published way on ${like}: ${short(primary.fixedCores)} cores + ${short(primary.microsPerItem)} us an item`,
     `             ${load.layout}: ${short(cost.primary)} x that per item (experiment ${MEASURED.experiment})` +
       (load.valueBytes === MEASURED.valueBytes ? '' : `; measured with values of ${MEASURED.valueBytes} bytes, larger ones cost more`),
+    ...(load.layout === 'ids' ? [`             ${MSETEX}`] : []),
     `  network    ${count(load.itemsPerSecond)} x (${load.valueBytes} + ${cost.sentBytes}) bytes x 8 = ${short(sentGbit)} Gbit/s to the ` +
       `primaries; baseline of this node ${node.networkGbit}`,
     `  memory     ${count(kept)} x (${load.valueBytes} + ${cost.memoryBytes}) bytes = ${short(memoryGiB)} GiB; the node has ` +
       `${node.memoryGiB}, of which 25 % are reserved`,
     ...resources.map(({ name, of, use, limit, headroom }) =>
       `  ${`${name}, ${of}`.padEnd(24)} ${short(use)} of ${short(limit)}, ${percent(headroom)} free`),
+    `  durability ${short(sentGbit * BYTES_OF_GBIT / shards / 2 ** 20)} MiB/s written to a primary; with durability ElastiCache takes 100`,
     `  price      ${shards} x ${1 + load.replicas} x ${node.usdPerHour} = ${short(usdPerHour)} USD/h / ` +
       `${short(load.itemsPerSecond * 3600 / 1e6)} million items/h = ${short(usdPerMillionItems)} USD`
   ]
@@ -90,6 +95,8 @@ export function planText (load, options, now) {
   return loadText(load) + columns([HEAD, ...options.slice(0, ROWS).map(rowOf)]) +
     (options.length > ROWS ? `${options.length - ROWS} dearer ones are left out; --node-type shows one of them\n` : '') +
     '\n' + arithmetic(load, options[0]) + readersText(load) +
-    (options[0].shards > 1 ? '\nFreshet does not write to a cluster yet: one feed and one server for each shard.\n' : '') +
+    (options[0].shards > 1
+      ? `\nShards: one feed over a cluster, with --partitions ${PARTITIONS_PER_SHARD * options[0].shards}, ${PARTITIONS_PER_SHARD} a shard.\n`
+      : '') +
     publishedText() + priceText(now)
 }

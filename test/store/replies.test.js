@@ -42,6 +42,12 @@ for (const [text, code, outcome] of REPLIES) {
   })
 }
 
+t.test('in a cluster, CLUSTERDOWN is back-pressure, as a lagging log of ElastiCache gives it', async (t) => {
+  for (const text of ['CLUSTERDOWN The log is behind', 'EXECABORT Transaction discarded because of: CLUSTERDOWN The log is behind']) {
+    t.match(fromReply(new Error(text), 'host:1', { isOfCluster: true }), { code: 'SERVER_LOST', outcome: 'later' })
+  }
+})
+
 t.test('arguments in the reply are removed', async (t) => {
   const found = fromReply(new Error('ERR unknown command \'NOPE\', with args beginning with: \'secret-value\' \n\'more\' '), 'host:1')
   t.equal(found.message, 'the server at host:1 answered: ERR unknown command \'NOPE\'')

@@ -6,9 +6,14 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { ownMetric } from './services.js'
 
-/** The nodes of the group. @param {import('./cache.js').Cache} cache @returns {string[]} names, which ElastiCache derives from the group */
-export const nodesOf = ({ replicationGroup, nodes }) =>
-  Array.from({ length: nodes }, (_, i) => `${replicationGroup.ref}-${String(i + 1).padStart(3, '0')}`)
+/**
+ * The nodes of each shard, as ElastiCache derives their names from the group; without cluster mode there is one.
+ * @param {import('./cache.js').Cache} cache @returns {string[][]}
+ */
+export const shardsOf = ({ replicationGroup: { ref }, shards, nodesOfShard, inCluster }) => Array.from({ length: shards }, (_, shard) =>
+  Array.from({ length: nodesOfShard }, (_, node) => [ref, ...inCluster ? [padded(shard, 4)] : [], padded(node, 3)].join('-')))
+
+const padded = (/** @type {number} */ index, /** @type {number} */ digits) => String(index + 1).padStart(digits, '0')
 
 /** @param {string} node @param {string} metric */
 export const nodeMetric = (node, metric, statistic = 'Average') => new Metric({
@@ -37,7 +42,8 @@ export function createAlarms (stack, { config, cache, services }) {
     if (action) one.addAlarmAction(action)
   }
 
-  for (const [i, node] of nodesOf(cache).entries()) {
+  const durability = config.cache.cluster?.durability ?? 'disabled'
+  for (const [i, node] of shardsOf(cache).flat().entries()) {
     alarm(`EngineCpu${i}`, 'The core that runs commands is nearly full: npx freshet plan --redis-url says what to change first',
       nodeMetric(node, 'EngineCPUUtilization'), 90)
     // one core is half of it
@@ -50,6 +56,14 @@ export function createAlarms (stack, { config, cache, services }) {
     for (const [way, advice] of Object.entries({ In: 'layout segments', Out: 'fewer readers of a replica' })) {
       alarm(`Network${way}${i}`, `The node has more to ${way === 'In' ? 'receive' : 'send'} than it may: ${advice}, or a larger type`,
         nodeMetric(node, `NetworkBandwidth${way}AllowanceExceeded`, 'Sum'), 0)
+    }
+    if (durability === 'async') {
+      alarm(`DurabilityLag${i}`, 'A failure now would lose this many ms of acknowledged writes; at 10,000 the primary refuses writes',
+        nodeMetric(node, 'DurabilityLag', 'Maximum'), 5000, 1)
+    }
+    if (durability !== 'disabled') {
+      alarm(`Throttled${i}`, 'More is written than the log takes (100 MiB/s a primary): layout segments, --compress brotli, or more shards',
+        nodeMetric(node, 'TrafficManagementActive', 'Maximum'), 0)
     }
     if (config.cache.replicas > 0) {
       alarm(`Lag${i}`, 'A replica is behind: readers serve older items', nodeMetric(node, 'ReplicationLag', 'Maximum'), 1)

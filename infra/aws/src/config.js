@@ -8,7 +8,11 @@
  * @property {object} cache
  * @property {string} cache.nodeType `npx freshet plan` says which
  * @property {number} cache.vcpu of this type; on 2 vCPU one core is 50 % of CPUUtilization
- * @property {number} cache.replicas
+ * @property {number} cache.replicas of each primary
+ * @property {{ shards: number, durability: 'sync' | 'async' | 'disabled' } | null} cache.cluster cluster mode; null: one primary.
+ *   `durability` keeps writes in a log of several zones, before the reply (`sync`) or up to 10 s after it (`async`); needs a replica, and
+ *   cannot be added or removed later: docs/deploying.md
+ * @property {'password' | 'iam'} cache.auth of all processes but the lab; `iam`: tokens of the role of the task, no stored passwords
  * @property {string} cache.snapshotWindow UTC; not within the maintenance window
  * @property {string} cache.maintenanceWindow UTC: engine updates, with a failover
  * @property {number} cache.snapshotDays 0 = no snapshots: a feed is refilled by its writers, systems are not
@@ -42,14 +46,16 @@ const SHARED = Object.freeze({
   jwt: null,
   alarmTopicArn: null
 })
-const WINDOWS = Object.freeze({ snapshotWindow: '03:00-04:00', maintenanceWindow: 'sun:05:00-sun:06:00' })
+const CACHE = Object.freeze({
+  snapshotWindow: '03:00-04:00', maintenanceWindow: 'sun:05:00-sun:06:00', cluster: null, auth: /** @type {const} */ ('password')
+})
 
 /** As for the published deployments: small, one of each; medium, 1 to 3; large, 2 to 5. @type {Readonly<Record<string, Config>>} */
 export const TIERS = Object.freeze({
   small: {
     ...SHARED,
     zones: ['us-east-1a', 'us-east-1b'],
-    cache: { ...WINDOWS, nodeType: 'cache.m7g.large', vcpu: 2, replicas: 1, snapshotDays: 1 },
+    cache: { ...CACHE, nodeType: 'cache.m7g.large', vcpu: 2, replicas: 1, snapshotDays: 1 },
     services: {
       writer: { count: 1, cpu: 1024, memoryMiB: 2048 },
       gateway: { least: 1, most: 1, cpu: 512, memoryMiB: 1024 },
@@ -61,7 +67,7 @@ export const TIERS = Object.freeze({
   medium: {
     ...SHARED,
     zones: ['us-east-1a', 'us-east-1b', 'us-east-1c'],
-    cache: { ...WINDOWS, nodeType: 'cache.r7g.large', vcpu: 2, replicas: 2, snapshotDays: 3 },
+    cache: { ...CACHE, nodeType: 'cache.r7g.large', vcpu: 2, replicas: 2, snapshotDays: 3 },
     services: {
       writer: { count: 2, cpu: 1024, memoryMiB: 2048 },
       gateway: { least: 1, most: 3, cpu: 1024, memoryMiB: 2048 },
@@ -73,7 +79,9 @@ export const TIERS = Object.freeze({
   large: {
     ...SHARED,
     zones: ['us-east-1a', 'us-east-1b', 'us-east-1c'],
-    cache: { ...WINDOWS, nodeType: 'cache.r7g.2xlarge', vcpu: 8, replicas: 3, snapshotDays: 7 },
+    cache: {
+      ...CACHE, nodeType: 'cache.r7g.xlarge', vcpu: 4, replicas: 2, snapshotDays: 7, cluster: { shards: 3, durability: 'sync' }
+    },
     services: {
       writer: { count: 8, cpu: 2048, memoryMiB: 4096 },
       gateway: { least: 2, most: 10, cpu: 1024, memoryMiB: 2048 },
@@ -92,8 +100,10 @@ export const TIERS = Object.freeze({
   }
 })
 
-/** Valkey up to 8.2: without MSETEX and append-only file. */
-export const ENGINE_VERSION = '8.2'
+/** The first with MSETEX. */
+export const ENGINE_VERSION = '9.1'
+/** of a feed in a cluster: it spreads over shards that are added later, too */
+export const PARTITIONS_PER_SHARD = 2
 export const PORTS = Object.freeze({ server: 6379, reader: 8080, gateway: 8081, metrics: 9090, database: 5432 })
 /** of a core that is busy: where another task is started */
 export const TARGET_CPU_PERCENT = 70

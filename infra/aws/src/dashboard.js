@@ -1,7 +1,7 @@
 /** The dashboard: each node side by side, as in the published charts, then the services and Freshet's own figures. */
 import { Duration } from 'aws-cdk-lib'
 import { Dashboard, GraphWidget, PeriodOverride, TextWidget } from 'aws-cdk-lib/aws-cloudwatch'
-import { nodeMetric, nodesOf } from './alarms.js'
+import { nodeMetric, shardsOf } from './alarms.js'
 import { ownMetric } from './services.js'
 
 const WIDTH = 24
@@ -14,6 +14,7 @@ const OF_NODES = Object.freeze([
   ['Packets beyond the allowance, in', 'NetworkBandwidthInAllowanceExceeded', 'Sum'],
   ['Packets beyond the allowance, out', 'NetworkBandwidthOutAllowanceExceeded', 'Sum'],
   ['Packets beyond the allowed rate', 'NetworkPacketsPerSecondAllowanceExceeded', 'Sum'], ['Evictions', 'Evictions', 'Sum'],
+  ['Writes not yet in the log (durability), ms', 'DurabilityLag', 'Maximum'],
   ['Connections', 'CurrConnections', 'Maximum'], ['New connections', 'NewConnections', 'Sum'],
   ['Commands that write', 'SetTypeCmds', 'Sum'], ['Commands of sorted sets', 'SortedSetBasedCmds', 'Sum'],
   ['Commands of streams', 'StreamBasedCmds', 'Sum'], ['Scripts', 'EvalBasedCmds', 'Sum']
@@ -33,24 +34,26 @@ const OWN = Object.freeze([
  */
 export function createDashboard (stack, { cache, services }) {
   const dashboard = new Dashboard(stack, 'Dashboard', { periodOverride: PeriodOverride.INHERIT, defaultInterval: Duration.hours(3) })
-  const nodes = nodesOf(cache)
+  const shards = shardsOf(cache)
   const row = (/** @type {GraphWidget[]} */ ...widgets) => dashboard.addWidgets(...widgets)
   const title = (/** @type {string} */ text) => dashboard.addWidgets(new TextWidget({ markdown: `## ${text}`, width: WIDTH, height: 1 }))
 
-  title('Servers: the first node is the primary until a failover')
+  title('Servers: the first node of a row is the primary until a failover')
   for (const [name, metric, statistic] of OF_NODES.slice(0, 2)) {
-    row(...nodes.map((node, i) => new GraphWidget({
-      title: `${i === 0 ? 'Primary' : `Replica ${i}`}: ${name}`,
-      width: Math.floor(WIDTH / nodes.length),
-      left: [nodeMetric(node, metric, statistic)],
-      leftYAxis: { min: 0, max: 100 }
-    })))
+    for (const nodes of shards) {
+      row(...nodes.map((node, i) => new GraphWidget({
+        title: `${i === 0 ? 'Primary' : `Replica ${i}`}: ${name}`,
+        width: Math.floor(WIDTH / nodes.length),
+        left: [nodeMetric(node, metric, statistic)],
+        leftYAxis: { min: 0, max: 100 }
+      })))
+    }
   }
   const widths = (/** @type {GraphWidget[]} */ widgets) => {
     for (let i = 0; i < widgets.length; i += 3) row(...widgets.slice(i, i + 3))
   }
   widths(OF_NODES.slice(2).map(([name, metric, statistic]) =>
-    new GraphWidget({ title: name, width: WIDTH / 3, left: nodes.map((node) => nodeMetric(node, metric, statistic)) })))
+    new GraphWidget({ title: name, width: WIDTH / 3, left: shards.flat().map((node) => nodeMetric(node, metric, statistic)) })))
 
   title('Processes')
   const all = Object.entries({ ...services.serving, writer: services.writers })

@@ -1,5 +1,5 @@
 /** The processes on Fargate, their load balancer, and how they scale. */
-import { ArnFormat, Duration, RemovalPolicy } from 'aws-cdk-lib'
+import { Duration, RemovalPolicy } from 'aws-cdk-lib'
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import {
   Cluster, ContainerImage, ContainerInsights, CpuArchitecture, FargateService, FargateTaskDefinition, LogDrivers, Secret as EcsSecret
@@ -11,7 +11,7 @@ import {
 } from 'aws-cdk-lib/aws-elasticloadbalancingv2'
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs'
-import { PORTS, TARGET_CPU_PERCENT } from './config.js'
+import { PARTITIONS_PER_SHARD, PORTS, TARGET_CPU_PERCENT } from './config.js'
 
 /** of Freshet's own metrics */
 export const NAMESPACE = 'Freshet'
@@ -37,7 +37,11 @@ export const ownMetric = (name, metric, statistic = 'Average') => new Metric({
  */
 export function createServices (stack, config, { image, labImage, network: { vpc, entry, tasks }, cache, stores }) {
   const cluster = new Cluster(stack, 'Cluster', { vpc, containerInsightsV2: ContainerInsights.ENABLED })
-  const [writerUrl, primaryUrl, labUrl] = ['writer', 'library', 'lab'].map((name) => cache.urlOf(`freshet-${name}`, 'primary'))
+  const [writerUrl, primaryUrl] = ['writer', 'library'].map((name) => cache.urlOf(`freshet-${name}`, 'primary'))
+  // a cluster has no reader endpoint: its map names the replicas
+  const replicas = cache.inCluster ? {} : { FRESHET_REPLICA_URL: cache.urlOf('freshet-library', 'reader') }
+  const partitions = cache.inCluster ? ['--partitions', String(PARTITIONS_PER_SHARD * cache.shards)] : []
+  const auth = config.cache.auth === 'iam' ? { FRESHET_REDIS_AUTH: 'iam', AWS_REGION: config.region } : {}
   const database = stores.databaseUrl ? { FRESHET_DATABASE_URL: stores.databaseUrl } : {}
   const access = config.jwt
     ? ['--jwt-keys', config.jwt.keys, '--jwt-issuer', config.jwt.issuer, '--jwt-audience', config.jwt.audience]
@@ -60,7 +64,7 @@ export function createServices (stack, config, { image, labImage, network: { vpc
       readonlyRootFilesystem: !ofLab,
       stopTimeout: Duration.seconds(STOP_SECONDS),
       secrets: Object.fromEntries(Object.entries(secrets).map(([variable, secret]) => [variable, EcsSecret.fromSecretsManager(secret)])),
-      environment: ofLab ? {} : { FRESHET_CLOUDWATCH_SERVICE: name, ...(readFrom ? { FRESHET_READ_FROM: readFrom } : {}) },
+      environment: ofLab ? {} : { FRESHET_CLOUDWATCH_SERVICE: name, ...auth, ...(readFrom ? { FRESHET_READ_FROM: readFrom } : {}) },
       logging: LogDrivers.awsLogs({ streamPrefix: name, logGroup }),
       ...(port
         ? {
@@ -76,21 +80,21 @@ export function createServices (stack, config, { image, labImage, network: { vpc
   const { writer, gateway, reader, consumers } = config.services
   const system = { FRESHET_REDIS_URL: primaryUrl, ...database }
   const writers = serviceOf('writer', taskOf('writer', writer, {
-    words: ['writer', '--metrics-port', String(PORTS.metrics)],
+    words: ['writer', '--metrics-port', String(PORTS.metrics), ...partitions],
     secrets: { FRESHET_REDIS_URL: writerUrl },
     port: PORTS.metrics,
     readFrom: 'primary'
   }).task, writer.count, { isSource: true })
   const serving = {
     gateway: serviceOf('gateway', taskOf('gateway', gateway, {
-      words: ['gateway', '--host', '0.0.0.0', '--port', String(PORTS.gateway), ...BEHIND_BALANCER, ...access],
+      words: ['gateway', '--host', '0.0.0.0', '--port', String(PORTS.gateway), ...BEHIND_BALANCER, ...access, ...partitions],
       secrets: system,
       port: PORTS.gateway,
       readFrom: 'primary'
     }).task, gateway.least),
     reader: serviceOf('reader', taskOf('reader', reader, {
       words: ['reader', '--host', '0.0.0.0', '--port', String(PORTS.reader), ...BEHIND_BALANCER, ...access, ...prices],
-      secrets: { ...system, FRESHET_REPLICA_URL: cache.urlOf('freshet-library', 'reader') },
+      secrets: { ...system, ...replicas },
       port: PORTS.reader
     }).task, reader.least),
     consumers: serviceOf('consumers', taskOf('consumers', consumers, {
@@ -100,28 +104,41 @@ export function createServices (stack, config, { image, labImage, network: { vpc
       port: PORTS.metrics
     }).task, consumers.least)
   }
-  for (const [name, service] of Object.entries(serving)) {
-    const { least, most } = config.services[/** @type {keyof typeof serving} */ (name)]
-    const scaling = service.autoScaleTaskCount({ minCapacity: least, maxCapacity: most })
-    scaling.scaleOnCpuUtilization('Cpu', { targetUtilizationPercent: TARGET_CPU_PERCENT, scaleInCooldown: Duration.minutes(5) })
-    if (name === 'reader') {
-      scaling.scaleToTrackCustomMetric('Streams', { metric: ownMetric('reader', 'freshet_streams'), targetValue: reader.streams })
-    }
-  }
+  scale(serving, config)
 
   stores.prices?.grantReadData(serving.reader.taskDefinition.taskRole)
   stores.prices?.grantReadWriteData(serving.consumers.taskDefinition.taskRole)
 
   const { balancer, targets } = createBalancer(stack, config, { vpc, entry, serving })
 
-  // run by hand: aws ecs run-task, with the words of an experiment
-  const lab = taskOf('lab', { cpu: 2048, memoryMiB: 4096 }, {
-    words: ['experiment', '001', '--aws-replication-group', cache.replicationGroup.ref],
-    secrets: { FRESHET_TARGET: labUrl },
-    ofLab: true
-  })
-  mayLook(stack, lab.task, cache.replicationGroup.ref)
-  return { cluster, writers, serving, balancer, targets, lab: lab.task }
+  if (config.cache.auth === 'iam') {
+    for (const [name, { taskDefinition }] of Object.entries({ writer: writers, ...serving })) {
+      cache.mayConnect(taskDefinition, name === 'writer' ? 'freshet-writer' : 'freshet-library')
+    }
+  }
+
+  // run by hand: aws ecs run-task, with the words of an experiment; the lab measures groups without cluster mode
+  if (!cache.inCluster) {
+    const { task } = taskOf('lab', { cpu: 2048, memoryMiB: 4096 }, {
+      words: ['experiment', '001', '--aws-replication-group', cache.replicationGroup.ref],
+      secrets: { FRESHET_TARGET: cache.urlOf('freshet-lab', 'primary') },
+      ofLab: true
+    })
+    mayLook(task, cache.arn)
+  }
+  return { cluster, writers, serving, balancer, targets }
+}
+
+/** @param {Record<string, FargateService>} serving @param {import('./config.js').Config} config */
+function scale (serving, { services }) {
+  for (const [name, service] of Object.entries(serving)) {
+    const { least, most } = services[/** @type {'gateway' | 'reader' | 'consumers'} */ (name)]
+    const scaling = service.autoScaleTaskCount({ minCapacity: least, maxCapacity: most })
+    scaling.scaleOnCpuUtilization('Cpu', { targetUtilizationPercent: TARGET_CPU_PERCENT, scaleInCooldown: Duration.minutes(5) })
+    if (name === 'reader') {
+      scaling.scaleToTrackCustomMetric('Streams', { metric: ownMetric('reader', 'freshet_streams'), targetValue: services.reader.streams })
+    }
+  }
 }
 
 /**
@@ -153,14 +170,8 @@ function imageOf (stack, name, image) {
   return ContainerImage.fromEcrRepository(repository, tag)
 }
 
-/**
- * What --aws-replication-group asks.
- * @param {import('aws-cdk-lib').Stack} stack @param {FargateTaskDefinition} task @param {string} group
- */
-function mayLook (stack, task, group) {
-  const arn = stack.formatArn({
-    service: 'elasticache', resource: 'replicationgroup', resourceName: group, arnFormat: ArnFormat.COLON_RESOURCE_NAME
-  })
+/** What --aws-replication-group asks. @param {FargateTaskDefinition} task @param {string} arn of the group */
+function mayLook (task, arn) {
   task.addToTaskRolePolicy(new PolicyStatement({ actions: ['elasticache:DescribeReplicationGroups'], resources: [arn] }))
   // it takes no resource
   task.addToTaskRolePolicy(new PolicyStatement({ actions: ['cloudwatch:GetMetricData'], resources: ['*'] }))
