@@ -8,7 +8,7 @@ import { onlyKey } from '../../src/feeds/keys.js'
 import { layoutOf } from '../../src/layouts/index.js'
 import { readScript } from '../../src/store/scripts.js'
 import { connectFor, engineName } from '../servers.js'
-import { scoped, scopedEngines } from '../scope.js'
+import { nightly, scoped, scopedEngines } from '../scope.js'
 import { sharedDeployment } from '../shared.js'
 import { holds } from '../properties.js'
 import { fakePartition } from './fake-partition.js'
@@ -91,7 +91,7 @@ t.test('in every interleaving', async (t) => {
     const values = Object.fromEntries([...state.ids.keys()].sort().map((id) => [id, state.records.get(id)?.slice(8)]))
     expectSame(values, valuesOf(found.newest))
     for (const [id, { order }] of found.newest) expectSame(orderOf(state.records.get(id) ?? ''), order)
-  }), { runs: scoped(10_000, 600), timeLimitMs: 120_000 })
+  }), { runs: nightly(10_000, scoped(2000, 600)), timeLimitMs: 120_000 })
   t.same([...forms].sort(), ['script', 'watched'])
 })
 
@@ -112,7 +112,7 @@ for (const engine of await scopedEngines()) {
       const { values, faults } = await storedIn(reader, key)
       expectSame(faults, [])
       expectSame(Object.fromEntries(Object.entries(values).sort()), valuesOf(found.newest))
-    }), { runs: scoped(300, 60), timeLimitMs: 60_000 })
+    }), { runs: nightly(300, 60), timeLimitMs: 60_000 })
     t.same([...forms].sort(), ['script', 'watched'])
   })
 }
