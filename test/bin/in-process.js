@@ -30,11 +30,11 @@ async function run ([command, ...argv], { env = {}, cwd = ROOT, more } = {}) {
   const { main } = await import(join(cwd, `bin/${command}.js`))
   const text = { stdout: '', stderr: '' }
   const restore = capture(text)
-  const { connected } = process
+  const { connected, send } = process
   const before = process.cwd()
   process.chdir(cwd)
   // a command tells its parent what it does, and the parent of this process is the test runner
-  process.connected = false
+  Object.assign(process, { connected: false, send: undefined })
   try {
     const code = await main({ argv, env: { PATH: process.env.PATH, FRESHET_CACHE_DIR: CACHE_DIR, ...env }, ...more })
     return { code, ...text }
@@ -43,7 +43,7 @@ async function run ([command, ...argv], { env = {}, cwd = ROOT, more } = {}) {
     text.stderr += visibleLines(`freshet ${command}: ${error.message}${npmAdvice(error.lost, argv)}\n`)
     return { code: error.exitStatus, ...text }
   } finally {
-    process.connected = connected
+    Object.assign(process, { connected, send })
     process.chdir(before)
     restore()
   }
