@@ -96,7 +96,8 @@ export function planText (load, options, now) {
     (options.length > ROWS ? `${options.length - ROWS} dearer ones are left out; --node-type shows one of them\n` : '') +
     '\n' + arithmetic(load, options[0]) + readersText(load) +
     (options[0].shards > 1
-      ? `\nShards: one feed over a cluster, with --partitions ${PARTITIONS_PER_SHARD * options[0].shards}, ${PARTITIONS_PER_SHARD} a shard.\n`
+      ? `\nShards: one feed over a cluster, with --partitions ${PARTITIONS_PER_SHARD * options[0].shards}, ` +
+        `${PARTITIONS_PER_SHARD} a shard.\n`
       : '') +
     publishedText() + priceText(now)
 }
