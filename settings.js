@@ -42,10 +42,12 @@ const group = (title, uses, rows) => rows.map((one) => ({ group: title, uses, ..
 /** @type {readonly Row[]} */
 export const SETTINGS = Object.freeze([
   ...group('Servers', [...CLIENTS, PLAN], [
-    row('redisUrl', 'URL of the primary, of any nodes of a cluster, or of Sentinels; without it, the embedded servers of this checkout are ' +
-      'used, and started if necessary; plan: of servers to look at', { default: null, check: nodeUrls, secret: true }),
+    row('redisUrl', 'URL of the primary, of any nodes of a cluster, or of Sentinels; without it, the embedded servers of this ' +
+      'checkout are used, and started if necessary; plan: of servers to look at', { default: null, check: nodeUrls, secret: true }),
     row('replicaUrl', 'URLs of the replicas; without it, the primary lists them; a cluster lists its own',
       { uses: [...CLIENTS, 'experiment', PLAN], default: null, check: serverUrls, secret: true }),
+    row('redisAuth', 'Password of the address, or IAM for its user (ElastiCache), with credentials and region that the AWS SDK finds',
+      { uses: CLIENTS, default: 'password', check: oneOf('password', 'iam') }),
     row('keyPrefix', 'Prefix of all keys',
       { uses: CLIENTS, default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/) })
   ]),
@@ -261,8 +263,7 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('Demo', ['demo'], [
     row('crowd', 'Whether a crowd takes part', { default: 'yes', check: oneOf('yes', 'no') }),
-    row('replicas', 'Number of consumers in the demo orders; plan: number of replicas of each primary',
-      { uses: ['demo', PLAN], default: 1, defaults: { plan: 2 }, check: integer(0, 16) }),
+    row('workers', 'Number of processes that drive orders, in the demo orders', { default: 1, check: integer(0, 16) }),
     row('mode', 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
       'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
   ]),
@@ -312,6 +313,7 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('Plan', [PLAN], [
     row('itemsPerSecond', 'Items per second of the feed', { unit: 'items/s', default: 100_000, check: number(1, 1e9) }),
+    row('replicas', 'Number of replicas of each primary', { default: 2, check: integer(0, 16) }),
     row('readers', 'Number of reader processes', { default: 2, check: integer(0, 10_000) }),
     row('requestsPerSecond', 'Requests per second to all readers', { default: 0, check: number(0, 1e9) }),
     row('nodeType', 'Type of node, such as cache.r7g.large: shows its arithmetic; with --redis-url, that of the servers',

@@ -3,7 +3,7 @@
  * to standard output, one JSON line each.
  */
 import { SettingsInvalid, help, resolve } from '../settings.js'
-import { admissionKey, readSystem } from '../src/admission/index.js'
+import { partitionKeys, readSystem } from '../src/admission/index.js'
 import { createDeadLetters } from '../src/consumers/index.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
 import { withTarget } from '../src/embedded/index.js'
@@ -57,7 +57,7 @@ async function * act (primaries, { keyPrefix, system: wanted }, action, id) {
   const stored = await readSystem(primaries.router, { keyPrefix, system })
   if (stored === null) return
   const { partitions } = stored
-  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
+  const keyOf = partitionKeys(keyPrefix, system, stored)
   const connectionOf = (/** @type {number} */ partition) => primaries.connectionOf(keyOf(partition)(''))
   const letters = createDeadLetters({ connectionOf, keyOf, partitions, isNeeded })
   if (action === 'list') {

@@ -16,7 +16,7 @@ import { DRAIN_MS, flagsOf, runChildren } from './children.js'
 const HOST = '127.0.0.1'
 const PORTS_TRIED = 20
 /** of some demos only */
-const OWN_SETTINGS = ['mode', 'replicas']
+const OWN_SETTINGS = ['mode', 'workers']
 /** @param {import('../src/systems/inside.js').System[]} systems */
 const usageOf = (systems) => `Usage: npm start demo -- ${SYSTEMS.join('|')}|PATH [flags]
 
@@ -29,7 +29,7 @@ Examples:
   npm start demo -- auctions
   npm start demo -- sales --mode token
   npm start demo -- prices
-  npm start demo -- orders --replicas 3
+  npm start demo -- orders --workers 3
   npm start demo -- auctions --crowd no --port 9090
   npm start demo -- ./examples/seats/index.js`
 
@@ -63,7 +63,7 @@ export async function main ({ argv, env }) {
 
 /** @param {any} settings @param {import('./children.js').Children} children @param {AbortSignal} signal */
 async function startAll (settings, { start, print }, signal) {
-  const { system, name, demo: { commands, tasks, beside, crowd: loadCrowd }, port, gatewayPort, crowd, mode, replicas } = settings
+  const { system, name, demo: { commands, tasks, beside, crowd: loadCrowd }, port, gatewayPort, crowd, mode, workers } = settings
   const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://${HOST}:${one}`)
   const common = flagsOf(settings, ['keyPrefix'])
   const served = isModule(system) ? ['--systems', system] : []
@@ -79,7 +79,7 @@ async function startAll (settings, { start, print }, signal) {
   const children = [
     start('gateway', [...common, ...served, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
       '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`, own.secrets),
-    ...Array.from({ length: replicas }, () => start('consumers', [...common, '--systems', system, ...own.ofConsumers], () => tasks)),
+    ...Array.from({ length: workers }, () => start('consumers', [...common, '--systems', system, ...own.ofConsumers], () => tasks)),
     start('reader', [...common, ...served, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) =>
       isModule(system) ? `${url}/docs   what ${name} answers` : `${url}/${system}   open this page`)
   ]

@@ -1,5 +1,5 @@
 /**
- * Changes of a run to a plan: missing engines, and the driver of the load. Pure.
+ * Changes of a run to a plan: missing programs, and the driver of the load. Pure.
  *
  * @typedef {import('./plan.js').Plan} Plan
  */
@@ -11,13 +11,14 @@ export const enginesOf = ({ arms, levels }) =>
 
 /**
  * @param {Plan} plan
- * @param {string[]} absent engines as in the plan
+ * @param {string[]} absent engines as in the plan, and programs that serve
  * @returns {Plan} without their arms and levels, and what refers to them
  * @throws {FreshetError} ENGINE_MISSING: nothing, or no baseline, is left
  */
 export function withoutEngines (plan, absent) {
   if (absent.length === 0) return plan
-  const isThere = (/** @type {[string, { engine?: string }]} */ [, { engine }]) => engine === undefined || !absent.includes(engine)
+  const isThere = (/** @type {[string, any]} */ [, { engine, serving }]) =>
+    ![engine, serving?.by].some((one) => one !== undefined && absent.includes(one))
   const arms = Object.fromEntries(Object.entries(plan.arms).filter(isThere))
   const levels = Object.fromEntries(Object.entries(plan.levels).filter(isThere))
   if (!(plan.baseline in arms) || !(plan.ceiling in arms) || Object.keys(levels).length === 0) {

@@ -6,9 +6,9 @@
 -- COST O(n log N)
 -- MODE writes
 local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
--- Each makes the functions of its rule, when a command needs them. A rule is a function of state, args, now in ms and a reader; it returns a code, details (names and values in turn) and, if it accepts, a change:
---   events   fields and values in turn, the sequence number first; an event with the number 0 goes to the outbox only
---   tasks { name, due ms }, members { field, value }, units { user, more }, holds { claim, until ms }, waiting { user, place }: absent lists are empty, no second value removes; the earliest hold is a task `expire`
+-- Each makes a rule, when a command needs it. A rule is as those of users (docs/own-systems.md): a function of state, args, now in ms and read, which returns a code, details and, if it accepts, a change. Its values are texts. What differs:
+--   events   the rule numbers them (state.seq); an event with the number 0 goes to the outbox only
+--   units    units of a user: user to how many more; `user <user>` in members
 --   ends     the key expires
 --   keeps    events of the key, about; without it, all; 0: its events are in the outbox only
 --   reopens  a rejection that was final no longer is: the generation grows
@@ -29,18 +29,8 @@ local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
 local named, targets, made, firstKeys = cjson.decode(targetTexts), {}, {}, { n + 4 }
 for i, one in ipairs(named) do firstKeys[i + 1] = firstKeys[i] + 2 + one[3] end
 
-local function readerOf (members, holds, waiting)
-  local reader = {}
-  function reader.member (field) return redis.call('HGET', members, field) end
-  function reader.firstHold () return redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2] end
-  function reader.holdUntil (claim) return redis.call('ZSCORE', holds, claim) end
-  function reader.holdsDue (before, most) return redis.call('ZRANGEBYSCORE', holds, '-inf', before, 'LIMIT', 0, most) end
-  function reader.waiting (most) return redis.call('ZRANGE', waiting, 0, most - 1) end
-  function reader.waitingCount () return redis.call('ZCARD', waiting) end
-  function reader.position (user) return redis.call('ZRANK', waiting, user) + 1 end
-  function reader.lineage () return lineage end
-  return reader
-end
+-- @include kept
+function read.lineage () return lineage end
 
 -- its state is read once a call; a rule changes a table in front of it, which is dropped unless the command is accepted
 local function targetOf (number)
@@ -49,11 +39,19 @@ local function targetOf (number)
   local state, events, members, holds, waiting = unpack(KEYS, first, last)
   local flat = redis.call('HGETALL', state)
   for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
-  local reader, rule, key = members and readerOf(members, holds, waiting), named[number][1], named[number][2]
+  local rule, key, kept = named[number][1], named[number][2], members and { members = { key = members }, holds = { key = holds }, waiting = { key = waiting } }
   made[rule] = made[rule] or rules[rule]()
   targets[number] = { rule = rule, key = key, first = first, last = last, state = state, events = events, members = members, holds = holds, waiting = waiting,
-    fields = fields, front = { __index = fields }, reader = reader }
+    kept = kept, fields = fields, front = { __index = fields } }
   return targets[number]
+end
+
+local function flat (list, fields)
+  for name, value in pairs(fields) do
+    list[#list + 1] = name
+    list[#list + 1] = value
+  end
+  return list
 end
 
 local function schedule (task, due)
@@ -61,31 +59,28 @@ local function schedule (task, due)
 end
 
 local function store (target, changed, change, request)
-  local state, events, members, holds, waiting, flat = target.state, target.events, target.members, target.holds, target.waiting, {}
+  local state, events, members, holds, waiting = target.state, target.events, target.members, target.holds, target.waiting
   local task = target.rule .. ' ' .. target.key .. ' '
   for _, event in ipairs(change.events) do
+    local fields = flat({}, event)
     -- an event without a sequence number is for the outbox only
-    if event[2] ~= '0' and change.keeps ~= 0 then redis.call('XADD', events, event[2] .. '-0', 'ts', nowText, 'request', request, unpack(event)) end
+    if event.seq ~= '0' and change.keeps ~= 0 then redis.call('XADD', events, event.seq .. '-0', 'ts', nowText, 'request', request, unpack(fields)) end
     if (change.keeps or 0) > 0 then redis.call('XTRIM', events, 'MAXLEN', '~', change.keeps) end
-    redis.call('XADD', outbox, 'MINID', '~', since, nowText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request, unpack(event))
+    redis.call('XADD', outbox, 'MINID', '~', since, nowText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request, unpack(fields))
   end
-  for field, value in pairs(changed) do
-    flat[#flat + 1] = field
-    flat[#flat + 1] = value
+  redis.call('HSET', state, unpack(flat({}, changed)))
+  for name, due in pairs(change.tasks or none) do schedule(task .. name, due) end
+  for name, value in pairs(change.members or none) do
+    if value then redis.call('HSET', members, name, value) else redis.call('HDEL', members, name) end
   end
-  redis.call('HSET', state, unpack(flat))
-  for _, one in ipairs(change.tasks or {}) do schedule(task .. one[1], one[2]) end
-  for _, one in ipairs(change.members or {}) do
-    if one[2] then redis.call('HSET', members, one[1], one[2]) else redis.call('HDEL', members, one[1]) end
+  for name, due in pairs(change.holds or none) do
+    if due then redis.call('ZADD', holds, due, name) else redis.call('ZREM', holds, name) end
   end
-  for _, one in ipairs(change.holds or {}) do
-    if one[2] then redis.call('ZADD', holds, one[2], one[1]) else redis.call('ZREM', holds, one[1]) end
+  for user, more in pairs(change.units or none) do
+    if redis.call('HINCRBY', members, 'user ' .. user, more) == 0 then redis.call('HDEL', members, 'user ' .. user) end
   end
-  for _, one in ipairs(change.units or {}) do
-    if redis.call('HINCRBY', members, 'user ' .. one[1], one[2]) == 0 then redis.call('HDEL', members, 'user ' .. one[1]) end
-  end
-  for _, one in ipairs(change.waiting or {}) do
-    if one[2] then redis.call('ZADD', waiting, one[2], one[1]) else redis.call('ZREM', waiting, one[1]) end
+  for user, place in pairs(change.waiting or none) do
+    if place then redis.call('ZADD', waiting, place, user) else redis.call('ZREM', waiting, user) end
   end
   if change.holds then schedule(task .. 'expire', redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2]) end
   if change.ends then
@@ -105,9 +100,10 @@ local function decide (i)
     return body == redis.sha1hex(table.concat(args, '\n')) and '1\n' .. decision or '0\nother_body\n0\n0'
   end
   local fields = setmetatable({}, target.front)
-  local code, details, change = made[target.rule](fields, args, now, target.reader)
+  ofKey = target.kept
+  local code, details, change = made[target.rule](fields, args, now, read)
   if change then fields.version = string.format('%.0f', (fields.version or 0) + 1) end
-  local decision = table.concat({ code, fields.seq or '0', fields.version or '0', unpack(details) }, '\n')
+  local decision = table.concat(flat({ code, fields.seq or '0', fields.version or '0' }, details), '\n')
   if change then store(target, fields, change, id) end
   if change and id ~= '' then
     local stored = redis.sha1hex(table.concat(args, '\n')) .. '\n' .. decision

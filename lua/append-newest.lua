@@ -12,11 +12,7 @@ local px = ttl > 0 and {'PX', ttl} or {}
 local function key (i) return step == 1 and KEYS[2 + i] or ARGV[4 + 2 * i] end
 local function record (i) return ARGV[5 + step * i] end
 local function set (i) local name = key(i) redis.call('SET', name, record(i), unpack(px)) end
-local function order (head)
-  if #head < 8 then return -1 end
-  local a, b, c, d, e, f, g, h = string.byte(head, 1, 8)
-  return ((((a * 256 + b) * 256 + c) * 256 + d) * 256 + e) * 256 + f + (g * 16 + math.floor(h / 16)) / 4096
-end
+-- @include order
 local size = redis.call('ZCARD', ids)
 local changed = redis.call('ZADD', ids, 'GT', 'CH', unpack(ARGV, first))
 if ttl > 0 then redis.call('PEXPIRE', ids, ttl) end

@@ -4,12 +4,12 @@
  *
  * @typedef {ReturnType<typeof openSystems>} Systems
  */
-import { admissionKey, createAdmission, createKeyView, readSystem, systemKey } from '../src/admission/index.js'
+import { createAdmission, createKeyView, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
 import { FreshetError } from '../src/errors.js'
 import { partitionOf as partitionOfId } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
 import { createRoutes, shardOf, slotMapOf } from '../src/store/index.js'
-import { createReading } from '../src/systems/inside.js'
+import { createReading, readFigures } from '../src/systems/inside.js'
 
 /**
  * @typedef {import('../src/systems/inside.js').System} System
@@ -48,15 +48,16 @@ export function openSystems (definitions, {
     const options = { keyPrefix, system }
     const key = systemKey(keyPrefix, system)
     const stored = await readSystem(nodeOf(key, false), options) ?? await readSystem(nodeOf(key, true), options)
-    if (stored === null) throw new FreshetError(...unknown)
+    if (stored === null) throw new FreshetError(unknown)
     return stored
   }
 
   /** @param {System} definition @param {any} metrics @param {import('../src/push/index.js').Push} push @returns {Promise<Opened>} */
   async function open (definition, metrics, push) {
     const { name: system, unknown, memory, reader } = definition
-    const { partitions, secret } = await storedOf(definition)
-    const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
+    const stored = await storedOf(definition)
+    const { partitions, secret } = stored
+    const keyOf = partitionKeys(keyPrefix, system, stored)
     const place = {
       connectionOf: (/** @type {number} */ partition, /** @type {boolean} */ isPrimary) => nodeOf(keyOf(partition)(''), isPrimary),
       keyOf,
@@ -79,7 +80,8 @@ export function openSystems (definitions, {
     })
     const reading = createReading({ ...place, view, unknown })
     ending.add(reading.close)
-    const parts = { ...place, reading, view, secret, now, push, submit, database, settings, isShared, metrics, signal, log }
+    const figures = () => readFigures(place.connectionOf(0, false), keyOf(0))
+    const parts = { ...place, reading, view, secret, now, push, submit, figures, database, settings, isShared, metrics, signal, log }
     own = await reader(parts)
     return {
       own,

@@ -108,14 +108,14 @@ export const publicReason = ({ code, publicWhy }) => {
 export class FreshetError extends Error {
   /**
    * @param {string} code registered by `define`
-   * @param {string} message what was received, what is expected, how to fix it
+   * @param {string} [message] what was received, what is expected, how to fix it; without it, the meaning of the code
    * @param {Record<string, unknown> & { cause?: unknown }} [facts] become properties of the error
    */
   constructor (code, message, facts = {}) {
     const { cause, ...rest } = facts
-    super(message, cause === undefined ? undefined : { cause })
     const kind = kinds.get(code)
     if (!kind) throw new TypeError(`error code ${code} is not defined`)
+    super(message ?? kind.meaning, cause === undefined ? undefined : { cause })
     this.name = 'FreshetError'
     this.code = code
     this.retryable = kind.retryable

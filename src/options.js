@@ -32,7 +32,8 @@ import { createClock } from './runtime/index.js'
 /**
  * Servers. docs/settings.md lists defaults and limits.
  * @typedef {object} ServerOptions
- * @property {string} redisUrl of the primary: redis:// or rediss://
+ * @property {string} redisUrl of the primary, redis:// or rediss://; of nodes of a cluster; or of Sentinels
+ * @property {'password' | 'iam'} [redisAuth] of the user of the address
  * @property {string[]} [replicaUrl] of replicas; without it the primary is asked for them
  * @property {'replica' | 'primary'} [readFrom] nodes that answer queries; default: replicas, or the primary while it has not had one
  * @property {string} [keyPrefix] prefix of every key

@@ -8,18 +8,25 @@ import { layoutOf } from '../src/layouts/index.js'
 import { eventually, silentLog } from './servers.js'
 
 const CHUNK = 50
-const EVERY_MS = 10
 const IDS = 500
+/** what a busy machine may need; only a failure takes as long */
+const PATIENT = { deadlineMs: 60_000 }
+let runs = 0
 
 /**
  * @param {import('tap').Test} t
- * @param {{ redisUrl: string, layout: any, partitions?: number, ack?: any, log?: import('pino').Logger }} options
+ * @param {{ redisUrl: string, layout: any, partitions?: number, ack?: any, everyMs?: number, windowMs?: number, inFlightBytes?: number,
+ *   deadlineMs?: number, log?: import('pino').Logger }} options `everyMs`: between two chunks of 50 items; 0 = as fast as it goes
  */
-export async function startRun (t, { redisUrl, layout, partitions = 6, ack = 'replica', log = silentLog }) {
-  const name = `run-${layout}`
-  const common = { redisUrl, log, deadlineMs: 1000 }
-  const feed = await openFeed(name, { ...common, layout, partitions, ack, windowMs: 600_000, inFlightBytes: 4 * 1024 * 1024 })
-  const reader = await openReader(common)
+export async function startRun (t, {
+  redisUrl, layout, partitions = 6, ack = 'replica', everyMs = 10, windowMs = 600_000, inFlightBytes = 4 * 1024 * 1024,
+  deadlineMs = 1000, log = silentLog
+}) {
+  const name = `run-${++runs}-${layout}`
+  const common = { redisUrl, log, deadlineMs }
+  // a busy machine may not answer within the deadline
+  const feed = await eventually(() => openFeed(name, { ...common, layout, partitions, ack, windowMs, inFlightBytes }))
+  const reader = await eventually(() => openReader(common))
   t.teardown(() => Promise.all([feed.close({ drainMs: 0 }).catch(() => {}), reader.close()]))
   const isLog = layoutOf(layout).log !== undefined
   const idOf = (/** @type {number} */ n) => `id-${isLog ? n % IDS : n}`
@@ -39,7 +46,7 @@ export async function startRun (t, { redisUrl, layout, partitions = 6, ack = 're
   let disordered = 0
 
   feed.append({ id: idOf(next), value: String(next++) })
-  await feed.flush()
+  await feed.flush(PATIENT)
   const subscribed = (async () => {
     for await (const { id, value } of reader.feed(name).subscribe({ pollMs: 20, overlapMs: 300, signal: stop.signal })) {
       const n = Number(value)
@@ -55,7 +62,7 @@ export async function startRun (t, { redisUrl, layout, partitions = 6, ack = 're
     if (delivered.size === 0) feed.append({ id: idOf(next), value: String(next++) })
     return delivered.size > 0
   })
-  await feed.flush()
+  await feed.flush(PATIENT)
   const first = next
 
   const written = (async () => {
@@ -65,7 +72,7 @@ export async function startRun (t, { redisUrl, layout, partitions = 6, ack = 're
       const until = next
       feed.acknowledged({ deadlineMs: Infinity }).then(() => { for (let n = from; n < until; n++) acknowledged.add(n) }, () => {})
       await feed.ready({ deadlineMs: Infinity })
-      await pause(EVERY_MS)
+      await pause(everyMs)
     }
   })().catch((error) => { failure ??= error })
 
@@ -79,7 +86,7 @@ export async function startRun (t, { redisUrl, layout, partitions = 6, ack = 're
     /** Longest time without a delivered item. @param {number} sinceMs */
     longestPauseMs (sinceMs) {
       const times = [sinceMs, ...deliveredMs.filter((ms) => ms >= sinceMs).sort((a, b) => a - b)]
-      return Math.round(Math.max(...times.map((ms, i) => ms - (times[i - 1] ?? ms))))
+      return Math.round(times.reduce((longest, ms, i) => Math.max(longest, ms - (times[i - 1] ?? ms)), 0))
     },
     /** Resolves when so many more items are acknowledged. @param {number} count */
     async goOn (count) {
@@ -91,7 +98,7 @@ export async function startRun (t, { redisUrl, layout, partitions = 6, ack = 're
     async end () {
       writing.abort()
       await written
-      await feed.flush({ deadlineMs: 60_000 })
+      await feed.flush(PATIENT)
       await eventually(() => acknowledged.size === next - first)
       const isDelivered = () => [...acknowledged].every((n) => delivered.has(n))
       if (isLog) await eventually(isDelivered).catch(() => {})
@@ -125,7 +132,7 @@ async function allOf (reading, count) {
   /** @type {string | null} */
   let after = null
   do {
-    const { items, next } = await reading.latest({ limit: 10_000, after })
+    const { items, next } = await eventually(() => reading.latest({ limit: 10_000, after }))
     for (const { value } of items) found.set(Number(value), (found.get(Number(value)) ?? 0) + 1)
     after = next
   } while (after !== null)

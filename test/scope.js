@@ -20,9 +20,15 @@ export const scoped = (whole, quick) => isWhole ? whole : quick
 export const nightly = (night, otherwise) => isNight ? night : otherwise
 
 /** @returns {Promise<import('../src/embedded/engine.js').Engine[]>} all engines, or the newest */
-export const scopedEngines = async () => {
+export const scopedEngines = async () => enginesOf(isWhole)
+
+/** For what is the same on all. @returns {Promise<import('../src/embedded/engine.js').Engine[]>} the newest; all at night */
+export const nightEngines = async () => enginesOf(isNight)
+
+/** @param {boolean} isAll */
+async function enginesOf (isAll) {
   const engines = await testEngines()
-  return isWhole ? engines : engines.filter((engine) => engine === newest(engines))
+  return isAll ? engines : engines.filter((engine) => engine === newest(engines))
 }
 
 /** In a lane, `t` is another test for each file. @param {any[]} given */

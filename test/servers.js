@@ -23,8 +23,10 @@ import { createGuard } from '../src/embedded/guard.js'
 export { freePort }
 
 const FOUND = 'FRESHET_TEST_FOUND'
+const RUNNER = 'FRESHET_TEST_RUNNER'
 const WANTED = ['valkey', 'redis']
 const START_DEADLINE_MS = 30_000
+const LOOK_EVERY_MS = 1000
 /** what a busy machine may need; only a failure takes as long */
 const DEADLINE_MS = 60_000
 const POLL_MS = 10
@@ -56,10 +58,22 @@ export async function testEngines () {
 }
 
 /** Environment of the files of a run, which then need not look for engines. @returns {Promise<Record<string, string>>} */
-export const shareEngines = async () => ({ [FOUND]: JSON.stringify(await testEngines()) })
+export const shareEngines = async () => ({ [FOUND]: JSON.stringify(await testEngines()), [RUNNER]: String(process.pid) })
 
 /** @param {Engine} engine @returns {string} for titles: `valkey 9.1.2` */
 export const engineName = ({ name, version }) => `${name} ${version}`
+
+const runner = Number(process.env[RUNNER])
+// should the runner be killed, its lanes and the files in processes of their own end, and their servers and commands with them
+if (runner) setInterval(endWithRunner, LOOK_EVERY_MS).unref()
+
+function endWithRunner () {
+  try {
+    process.kill(runner, 0)
+  } catch {
+    process.exit(1)
+  }
+}
 
 const guard = createGuard()
 /** @type {Set<number>} process ids of servers */
@@ -136,17 +150,18 @@ export async function startServer (t, { engine, args = [], replicaOf = null, por
   t.teardown(stop)
 
   return {
-    port,
-    url: tls ? `rediss://127.0.0.1:${port}?ca=${tls.ca}` : `redis://127.0.0.1:${port}`,
+    get port () { return port },
+    get url () { return tls ? `rediss://127.0.0.1:${port}?ca=${tls.ca}` : `redis://127.0.0.1:${port}` },
     get process () { return child },
     get pid () { return /** @type {number} */ (child.pid) },
     /** Ends it with SIGKILL; its folder stays, for `restart`. */
     kill,
     freeze: () => { child.kill('SIGSTOP') },
     thaw: () => { child.kill('SIGCONT') },
-    /** Starts it again on its port, in its folder. */
-    async restart () {
+    /** Starts it again in its folder, on its port or another one. @param {{ port?: number }} [at] */
+    async restart (at = {}) {
       await kill()
+      port = at.port ?? port
       await start()
     },
     /** Ends it and removes its folder. */

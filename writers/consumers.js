@@ -7,11 +7,14 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { help, printable, resolve } from '../settings.js'
+import { expectPartitions, readSystem } from '../src/admission/index.js'
+import { expectKafka } from '../src/consumers/index.js'
 import { publicReason } from '../src/errors.js'
 import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
 import { createAdmissionMetrics, createConsumerMetrics, startEmbedded } from '../src/metrics/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { migrate } from '../src/sql/index.js'
+import { createRoutes } from '../src/store/index.js'
 import { loadSystems } from '../src/systems/list.js'
 import { openSystem } from './consumers/system.js'
 import { untilUp } from './consumers/until-up.js'
@@ -59,6 +62,7 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
   const systems = new Map()
   const admissionMetrics = createAdmissionMetrics(registry)
   const consumerMetrics = createConsumerMetrics(registry, () => [...systems].map(([name, { figures }]) => [name, figures]))
+  if (settings.kafkaBrokers?.length > 0) await expectKafka()
   const ending = new AbortController()
   const fail = (/** @type {Error} */ error) => ending.abort(error)
   const needsDatabase = settings.databaseUrl !== null || definitions.some((one) => one.needsDatabase)
@@ -73,8 +77,9 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
   const status = () => ({ ready: systems.size === definitions.length, reasons: reasons(), nodes: [] })
   const server = settings.metricsPort === null ? null : await serveMetrics(settings, { registry, status, log })
   try {
-    const migrated = used ? migrateWhenUp(used.database, { definitions, log, signal, fail }) : Promise.resolve()
-    await Promise.race([migrated, sleep(DATABASE_WITHIN_MS, undefined, { ref: false })])
+    const compared = () => expectStored(settings, definitions, { primaryUrl, name: `${id}:settings` })
+    const migrated = used ? migrateWhenUp(used.database, { compared, definitions, log, signal, fail }) : Promise.resolve()
+    await Promise.race([migrated, sleep(DATABASE_WITHIN_MS, undefined, { ref: false }), aborted(ending.signal)])
     const stop = AbortSignal.any([signal, ending.signal])
     const parts = { id, primaryUrl, database: used?.database ?? null, migrated, leaseMs, log, signal: stop, fail }
     /** @param {import('../src/systems/inside.js').System} definition */
@@ -98,15 +103,34 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
 }
 
 /**
- * Migrates the database once it answers. What does not need it goes on in the meantime.
+ * @param {any} settings @param {import('../src/systems/inside.js').System[]} definitions
+ * @param {{ primaryUrl: string, name: string }} place `name` of connections
+ * @throws {import('../src/errors.js').FreshetError} SYSTEM_DIFFERS, and why the primary cannot be used
+ */
+async function expectStored ({ keyPrefix, deadlineMs, systemPartitions: partitions }, definitions, { primaryUrl, name }) {
+  const routes = createRoutes({ primaryUrl, name, deadlineMs })
+  try {
+    await routes.opened.catch(() => {})
+    for (const { name: system } of definitions) {
+      const stored = await readSystem(routes.router, { keyPrefix, system })
+      if (stored !== null) expectPartitions(stored, { system, partitions })
+    }
+  } finally {
+    await routes.close()
+  }
+}
+
+/**
+ * Migrates the database once it answers, and the settings are those that are stored. What does not need it goes on in the meantime.
  * @param {import('../src/sql/index.js').Database} database
- * @param {{ definitions: import('../src/systems/inside.js').System[], log: import('pino').Logger, signal: AbortSignal,
- *   fail: (error: Error) => void }} parts `fail`: DATABASE_DIFFERS
+ * @param {{ compared: () => Promise<void>, definitions: import('../src/systems/inside.js').System[], log: import('pino').Logger,
+ *   signal: AbortSignal, fail: (error: Error) => void }} parts `compared`: expectStored; `fail`: DATABASE_DIFFERS, SYSTEM_DIFFERS
  * @returns {Promise<void>} when it was migrated; never, if it failed or was stopped
  */
-async function migrateWhenUp (database, { definitions, log, signal, fail }) {
+async function migrateWhenUp (database, { compared, definitions, log, signal, fail }) {
   const folders = definitions.flatMap(({ migrations }) => migrations ?? [])
   try {
+    await untilUp(compared, { signal, log, words: 'the database is not migrated before the servers answer' })
     const names = await untilUp(() => migrate(database, folders), { signal, log, words: 'no rows are written until the database answers' })
     if (names.length > 0) log.info({ migrations: names }, 'the database was migrated')
   } catch (error) {

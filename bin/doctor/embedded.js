@@ -2,7 +2,10 @@
 import {
   defaultCacheDir, findPip, installAdvice, installedEngines, lookAtEmbeddedServers, namedEngine, newest, PINNED_VERSION, ROOT
 } from '../../src/embedded/index.js'
+import { openConnection } from '../../src/store/index.js'
 import { labelled } from './rows.js'
+
+const DEADLINE_MS = 1000
 
 /** @typedef {Record<string, string | undefined>} Env */
 
@@ -20,11 +23,7 @@ export async function embeddedFindings ({ server: named, cacheDir }, env) {
       ? [['starting or stopping']]
       : running.servers === null
         ? [['not running']]
-        : [
-            ...running.servers.primaries.map((url, i, { length }) =>
-              ['primary', url, ...(i === 0 ? [`${engineOf(running)}${length > 1 ? ', a cluster' : ''}`] : [])]),
-            ...running.servers.replicas.map((url) => ['replica', url])
-          ])
+        : await nodeRows(running.servers))
   return {
     rows: [
       ...labelled('engines', [...installed.map(engineCells), ...skipped.map((line) => [line])]),
@@ -36,8 +35,28 @@ export async function embeddedFindings ({ server: named, cacheDir }, env) {
   }
 }
 
-/** @param {any} running */
-const engineOf = ({ servers: { engine } }) => `${engine.name} ${engine.version}`
+/**
+ * Nodes of a cluster may have other roles than at the start.
+ * @param {{ primaries: string[], replicas: string[], engine: { name: string, version: string } }} servers @returns {Promise<string[][]>}
+ */
+export async function nodeRows ({ primaries, replicas, engine: { name, version } }) {
+  const rows = await Promise.all([...primaries, ...replicas].map(async (url) => [await roleOf(url), url]))
+  const text = `${name} ${version}${primaries.length > 1 ? ', a cluster' : ''}`
+  return ROLES.flatMap((role) => rows.filter(([its]) => its === role)).map((row, i) => i === 0 ? [...row, text] : row)
+}
+
+const ROLES = ['primary', 'replica', 'away']
+
+/** @param {string} url */
+async function roleOf (url) {
+  try {
+    const connection = await openConnection(url, { name: 'freshet-doctor', deadlineMs: DEADLINE_MS })
+    const [role] = await connection.send('ROLE').finally(() => connection.close())
+    return String(role) === 'master' ? 'primary' : 'replica'
+  } catch {
+    return 'away'
+  }
+}
 
 /**
  * The choice of chooseEngine, without a download.

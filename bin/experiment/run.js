@@ -20,7 +20,7 @@ import { engineName, findEngine } from '../../lab/servers/engines.js'
 import { openOwnServers } from '../../lab/servers/own.js'
 import { openTarget } from '../../lab/servers/target.js'
 import { conditionsOf, putAway } from '../../lab/unfinished.js'
-import { defaultCacheDir, ROOT } from '../../src/embedded/index.js'
+import { defaultCacheDir, programsOnPath, ROOT } from '../../src/embedded/index.js'
 import { openGroup } from './aws.js'
 import { drawResult } from './look.js'
 import { CHARTS, EXPERIMENTS, FRESHET, LAB } from './places.js'
@@ -36,6 +36,8 @@ import { createProgress } from './progress.js'
  * @property {(settings: Record<string, unknown>) => Record<string, any>} settledSettings
  * @property {(settings: Record<string, unknown>) => string[]} flagsOf
  */
+
+const CENTRIFUGO = 'centrifugo'
 
 const report = (/** @type {string} */ line) => process.stderr.write(`experiment: ${line}\n`)
 const shown = (/** @type {string} */ file) => relative(process.cwd(), file) || file
@@ -206,7 +208,7 @@ async function enginesHere (plan, place, settings) {
 }
 
 /**
- * Leaves out arms and levels whose engine is not here, and says so.
+ * Leaves out arms and levels whose engine or program is not here, and says so.
  * @param {Plan} plan @param {Place} place
  */
 async function withEngines (plan, place) {
@@ -220,6 +222,11 @@ async function withEngines (plan, place) {
     })
   }
   if (absent.length > 0) report(`left out, no such engine here: ${absent.join(', ')}; name its program with --engine`)
+  const isServing = Object.values(plan.arms).some(({ serving }) => serving?.by === CENTRIFUGO)
+  if (isServing && (await programsOnPath(place.env, [CENTRIFUGO])).length === 0) {
+    absent.push(CENTRIFUGO)
+    report(`left out, not on PATH: ${CENTRIFUGO}; go install github.com/centrifugal/centrifugo/v6@latest`)
+  }
   return withoutEngines(plan, absent)
 }
 

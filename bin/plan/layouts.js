@@ -17,7 +17,7 @@ export const LAYOUTS = Object.freeze({
   segments: { primary: 0.13, replica: 0.109, sentBytes: 20, replicatedBytes: 20, memoryBytes: 39 }
 })
 
-/** `ids` on one shard of Valkey 9.1: experiments/013-layouts-fast, median. The plan counts without it, as 8.2 and clusters need. */
+/** Of one shard of Valkey 9.1: experiments/013-layouts-fast, median. The plan counts without it, so that it holds for 8.2 and clusters. */
 export const MSETEX =
   'with MSETEX (Valkey 9.1, one shard) 0.76 x on the primary (experiment 013); not counted here, so this holds for 8.2 too'
 

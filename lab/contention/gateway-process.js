@@ -7,7 +7,7 @@ import { Registry } from 'prom-client'
 import {
   createBodyRoom, createServer, idField, optional, readCommand, readRequestId, takeBodies
 } from '../../src/http/index.js'
-import { createAuctions, moneyField } from '../../src/systems/auctions/index.js'
+import auctions, { createAuctions, moneyField } from '../../src/systems/auctions/index.js'
 import { openTechnique } from './techniques.js'
 
 const BODIES_BYTES = 64 * 1024 * 1024
@@ -20,13 +20,14 @@ const send = (/** @type {object} */ message) => process.send?.(message)
 process.once('disconnect', () => process.exit(0))
 process.once('message', async (/** @type {any} */ { technique: name, redisUrl, keyPrefix }) => {
   const technique = await openTechnique(name, { redisUrl, keyPrefix })
-  const auctions = createAuctions({ submit: technique.submit, agreed: async () => ({ secret: 'lab' }) })
+  const own = createAuctions({ submit: technique.submit, agreed: async () => ({ secret: 'lab' }) })
   const app = createServer({ registry: new Registry() })
   takeBodies(app, { types: ['application/json'], maxBytes: MAX_BODY_BYTES, room: createBodyRoom(BODIES_BYTES) })
   app.post('/v1/auctions/:id/bids', async (request, reply) => {
     const bid = /** @type {any} */ (readCommand(request, BID))
     const { id } = /** @type {any} */ (request.params)
-    const { status, body, isReplay } = await auctions.bid(id, bid, readRequestId(request) ?? randomUUID())
+    const given = { params: { id }, query: {}, body: bid, headers: {}, requestId: readRequestId(request) ?? randomUUID(), id: '' }
+    const { status, body, isReplay } = await auctions.commands.bid.run(given, own)
     if (isReplay) reply.header('idempotent-replayed', 'true')
     return reply.code(status).send(body)
   })

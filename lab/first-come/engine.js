@@ -33,7 +33,7 @@ const PAGE = 10_000
  */
 export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: hold }) {
   // it brings HTTP along, and every experiment imports this file
-  const { createSales, createTokens } = await import('../../src/systems/sales/index.js')
+  const { default: { commands }, createSales, createTokens } = await import('../../src/systems/sales/index.js')
   const { batches, hasCache, mode, algorithm = 'HS256', givesToken = false } = ENGINE_ARMS[technique]
   const onEntry = (/** @type {{ key: string }} */ { key: sale }) => room.note(sale)
   const engine = await openEngine({ redisUrl, keyPrefix, batches, hasCache, system: SYSTEM, rule: 'bounded', onEntry })
@@ -47,6 +47,13 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
   if (mode !== 'direct') runTasks({ connection: () => connection, key, run: taskCommands(engine.submit), signal: stop.signal })
   const sales = createSales({ submit: engine.submit, agreed, tokens, settlement: null, isRecorded: false })
 
+  /**
+   * As a gateway does.
+   * @param {string} command @param {string} id @param {object} body @param {string} requestId @param {string | null} [ticket]
+   */
+  const run = async (command, id, body, requestId, ticket = null) => /** @type {any} */ (commands[command].run(
+    { params: { id }, query: {}, body, headers: ticket === null ? {} : { 'freshet-ticket': ticket }, requestId, id: '' }, sales))
+
   /** @param {string} sale @param {string} user @param {import('../../src/waiting-room/index.js').Place} place */
   async function shown (sale, user, place) {
     if (place.status !== 'admitted' || !givesToken) return { status: 200, body: place }
@@ -58,11 +65,11 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
     async create (sale, stock) {
       const holdMs = mode === 'direct' ? 0 : hold
       const terms = { stock, perUser: 1, mode, openAt: null, closeAt: null, holdMs, admitConcurrency: SLOTS }
-      await sales.create(sale, terms, randomUUID())
+      await run('create', sale, terms, randomUUID())
     },
-    claim: (sale, userId, ticket, requestId) => sales.claim(sale, { userId, quantity: null }, ticket, requestId),
-    issue: (sale, userId, requestId) => sales.issue(sale, { userId }, requestId),
-    join: (sale, userId, requestId) => sales.join(sale, { userId }, requestId),
+    claim: (sale, userId, ticket, requestId) => run('claim', sale, { userId, quantity: null }, requestId, ticket),
+    issue: (sale, userId, requestId) => run('issue', sale, { userId }, requestId),
+    join: (sale, userId, requestId) => run('join', sale, { userId }, requestId),
 
     async place (sale, user, ticket, waitMs) {
       const [claim] = ticket.split('.')

@@ -10,13 +10,14 @@
  *     script-per-batch     EVALSHA with all item keys, scores and records (lua/append-batch.lua)
  *     script-per-item      EVALSHA, n times (lua/append-item.lua)                               atomic for each item
  *     function-per-batch   FCALL of the body of script-per-batch
+ *     newest-script        EVALSHA of the layout's own script, which compares each item (experiment 024)
  *
  * The layout's own batch (src/layouts/ids-batch.js) is like msetex, or multi-commands where the server lacks MSETEX, and also
- * sets the expiry of the sorted set.
+ * sets the expiry of the sorted set; with `--late newest` it is like newest-script, or watched before (src/layouts/ids-append.js).
  */
 import { FreshetError } from '../errors.js'
 import { argument, command, wholeCommand } from '../../src/layouts/index.js'
-import { capabilities } from '../../src/store/index.js'
+import { capabilities, readScript } from '../../src/store/index.js'
 import { loadFunction, loadScript } from './scripts.js'
 
 const MULTI = wholeCommand('MULTI')
@@ -115,6 +116,29 @@ export const APPEND_FORMS = Object.freeze({
     does: 'one EVALSHA with all items',
     prepare: (connection) => loadScript(connection, 'append-batch'),
     encode: encodeBatchCall('EVALSHA')
+  },
+  'newest-script': {
+    does: 'one EVALSHA of append-newest.lua with all items',
+    async prepare (connection) {
+      await needMsetex(connection, 'newest-script')
+      const { body, sha } = readScript('append-newest')
+      await connection.send('SCRIPT', 'LOAD', body)
+      return sha
+    },
+    encode: ({ key, record, member, idsKey, ttlMs }, name) => ({
+      items (item) {
+        key(item)
+        record(item)
+      },
+      members: member,
+      frame: (count) => ({
+        head: Buffer.concat([command(12 + 4 * count, 'EVALSHA', name, 2, idsKey, idsKey.replace(/ids$/, 'deletions')),
+          ...[count, ttlMs, ttlMs, 1, 0].map((word) => Buffer.from(argument(word)))]),
+        middle: Buffer.from(argument('PX') + argument(ttlMs)),
+        tail: NOTHING,
+        replies: 1
+      })
+    })
   },
   'script-per-item': {
     does: 'an EVALSHA for each item, pipelined',

@@ -13,7 +13,7 @@ import { BATCHES_IN_FLIGHT, LOST_AFTER_MS, driveBatches } from './drive.js'
 import { FEED_OPTIONS } from './library.js'
 
 /** The gateway has its own batch size. */
-const GATEWAY_OPTIONS = FEED_OPTIONS.filter((name) => name !== 'batchItems' && name !== 'replicaUrl')
+const GATEWAY_OPTIONS = FEED_OPTIONS.filter((name) => !['batchItems', 'replicaUrl', 'redisAuth'].includes(name))
 const UP_MS = 20_000
 /** with fewer items, there may be more than one request a millisecond */
 const LEAST_ITEMS = 50

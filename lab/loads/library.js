@@ -10,9 +10,9 @@ import { LOST_AFTER_MS } from './drive.js'
 import { createSource } from './source.js'
 
 /** Settings of a writer that openFeed takes; a test compares them with settings.js. */
-export const FEED_OPTIONS = ['replicaUrl', 'keyPrefix', 'readFrom', 'layout', 'partitions', 'late', 'compress', 'maxFutureMs', 'windowMs',
-  'maxItems',
-  'batchItems', 'batchBytes', 'batchMs', 'inFlightBytes', 'ack', 'whenFull', 'drainMs', 'deadlineMs', 'sortedSetContainsActualValue']
+export const FEED_OPTIONS = ['replicaUrl', 'redisAuth', 'keyPrefix', 'readFrom', 'layout', 'partitions', 'late', 'compress', 'maxFutureMs',
+  'windowMs', 'maxItems', 'batchItems', 'batchBytes', 'batchMs', 'inFlightBytes', 'ack', 'whenFull', 'drainMs', 'deadlineMs',
+  'sortedSetContainsActualValue']
 
 /** @type {import('./index.js').Load['open']} */
 export async function openLibrary ({ settings, redisUrl, replicaUrls, index, clock, onBehind, onFlush }) {

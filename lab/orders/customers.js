@@ -47,11 +47,14 @@ export const STOCK = Object.freeze(Object.fromEntries([[EMPTY, 0],
 /** Requests over keep-alive connections. */
 export function createClient () {
   const agent = new Agent({ keepAlive: true })
-  /** @param {string} url @param {object} [body] @param {string} [key] @returns {Promise<{ status: number, reply: any }>} 0: none */
-  const ask = (url, body, key) => new Promise((resolve) => {
+  /**
+   * @param {string} url @param {object} [body] @param {string} [key] @param {string} [method]
+   * @returns {Promise<{ status: number, reply: any }>} 0: none
+   */
+  const ask = (url, body, key, method = body ? 'POST' : 'GET') => new Promise((resolve) => {
     const headers = { ...(body ? { 'content-type': 'application/json' } : {}), ...(key ? { 'idempotency-key': key } : {}) }
     const none = () => resolve({ status: 0, reply: null })
-    request(url, { method: body ? 'POST' : 'GET', agent, headers }, (response) => {
+    request(url, { method, agent, headers }, (response) => {
       json(response).then((reply) => resolve({ status: Number(response.statusCode), reply }), none)
     }).once('error', none).end(body && JSON.stringify(body))
   })
@@ -80,7 +83,7 @@ export function createClient () {
 async function replenish ({ technique, send, commandUrls: [url], heard, signal }) {
   const [key, untilMs] = [randomUUID(), performance.now() + REPLENISHED_WITHIN_MS]
   while (isProduct(technique)) {
-    const { status, reply } = await send(`${url}/v1/products/${SCARCE}/replenish`, { quantity: MORE_UNITS }, key)
+    const { status, reply } = await send(`${url}/v1/products/${SCARCE}/restock`, { quantity: MORE_UNITS }, key)
     if (status === 200) heard.replenished += MORE_UNITS
     if (status === 200 || signal.aborted) return
     if (performance.now() > untilMs) throw new FreshetError('LOAD_FAILED', `replenish: ${status} ${JSON.stringify(reply)}`)
@@ -94,22 +97,22 @@ const newCustomer = () => ({ email: `${randomUUID()}@example.org`, name: 'Ann', 
  * @param {ReturnType<typeof createClient>['ask']} send @param {string} url of a gateway @returns {Promise<string[]>} ids of customers
  */
 async function createAll (send, url) {
-  const post = async (/** @type {string} */ path, /** @type {object} */ body) => {
+  const create = async (/** @type {string} */ path, /** @type {object} */ body, /** @type {string} */ method = 'POST') => {
     // a process that has just started may not have reached the server
-    const { status, reply } = await send(url + path, body)
+    const { status, reply } = await send(url + path, body, undefined, method)
     if (status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(reply)}`)
     return reply
   }
   const products = Object.entries(STOCK)
   for (let i = 0; i < products.length; i += AT_ONCE) {
     await Promise.all(products.slice(i, i + AT_ONCE).map(([sku, quantity]) =>
-      post('/v1/products', { sku, name: sku, price: PRICE, quantity })))
+      create(`/v1/products/${sku}`, { name: sku, price: PRICE, quantity }, 'PUT')))
   }
   const customers = []
   for (let i = 0; i < CUSTOMERS; i += AT_ONCE) {
-    customers.push(...await Promise.all(Array.from({ length: AT_ONCE }, () => post('/v1/customers', newCustomer()))))
+    customers.push(...await Promise.all(Array.from({ length: AT_ONCE }, () => create('/v1/customers', newCustomer()))))
   }
-  return customers.map(({ customerId }) => customerId)
+  return customers.map(({ id }) => id)
 }
 
 /**
@@ -134,8 +137,8 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
     const copy = isProduct(technique) && Math.random() < doubled ? send(url, body, key) : null
     const { status, reply } = await send(url, body, key)
     const ms = performance.now() - dueMs
-    if (copy && (await copy).reply?.orderId !== reply?.orderId) return { status: 0, ms, id: null }
-    return { status, ms, id: status === 201 ? reply.orderId : null }
+    if (copy && (await copy).reply?.id !== reply?.id) return { status: 0, ms, id: null }
+    return { status, ms, id: status === 201 ? reply.id : null }
   }
 
   /** @param {number} n @param {string} id @param {number} dueMs */

@@ -103,15 +103,18 @@ async function listen ({ server, move, key, ways }) {
   const app = createServer({ registry: new Registry() })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, JSON.parse(String(body))))
+  /** @param {'POST' | 'PUT'} method @param {string} url @param {number} status @param {(body: any, params: any) => Promise<object>} run */
+  const take = (method, url, status, run) => app.route({
+    method, url, handler: async ({ body, params }, reply) => reply.code(status).send(await run(body, params))
+  })
   /** @param {string} path @param {number} status @param {(body: any, params: any) => Promise<object>} run */
-  const post = (path, status, run) =>
-    app.post(path, async (request, reply) => reply.code(status).send(await run(request.body, request.params)))
+  const post = (path, status, run) => take('POST', path, status, run)
 
   post('/v1/customers', 201, async ({ email }) => {
     await server.send('HSET', key('customers'), email, '1')
-    return { customerId: email }
+    return { id: email }
   })
-  post('/v1/products', 201, async ({ sku, quantity }) => {
+  take('PUT', '/v1/products/:sku', 201, async ({ quantity }, { sku }) => {
     await server.send('HSET', key('stock'), sku, quantity)
     return { sku }
   })
@@ -127,7 +130,7 @@ async function listen ({ server, move, key, ways }) {
     const id = randomUUID()
     const total = lines.reduce((/** @type {number} */ sum, /** @type {Line} */ { quantity }) => sum + PRICE * quantity, 0)
     await ways.place(id, { total, lines })
-    return { orderId: id, status: 'pending' }
+    return { id, status: 'pending' }
   })
   app.get('/v1/orders/:id', async (request, reply) => {
     const status = await ways.statusOf(/** @type {any} */ (request.params).id)

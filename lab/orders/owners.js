@@ -14,7 +14,8 @@ export async function partitionsOf ({ technique, redisUrl, keyPrefix }, pid) {
   const connection = await openConnection(redisUrl, { name: 'lab-owners', deadlineMs: DEADLINE_MS, signal: stop.signal })
   try {
     const all = Array.from({ length: PARTITIONS[technique] }, (_, partition) => partition)
-    const ids = await connection.sendAll(all.map((partition) => ['HGET', admissionKey(keyPrefix, 'orders', partition)('owner'), 'id']))
+    const ids = await connection.sendAll(all.map((partition) =>
+      ['HGET', admissionKey(keyPrefix, 'orders', partition, all.length)('owner'), 'id']))
     // host-pid-random (writers/consumers.js)
     return all.filter((partition) => String(ids[partition]).split('-').at(-2) === String(pid))
   } finally {

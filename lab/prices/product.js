@@ -4,7 +4,7 @@
  *     scheduled        each request reads the state of the asset from the server
  *     scheduled+push   the state is in memory, kept current by the outbox
  */
-import { admissionKey, createAdmission, createKeyView, fieldsOf } from '../../src/admission/index.js'
+import { createAdmission, createKeyView, fieldsOf } from '../../src/admission/index.js'
 import { createRoutes, openConnection } from '../../src/store/index.js'
 import { createDemand, createEncoder, createPriceQueries, createPrices, createReading, STATUSES } from '../../src/systems/prices/index.js'
 import { eachOf, ruleTiers, tierOf } from './assets.js'
@@ -33,15 +33,15 @@ export async function openProductArm (technique, { redisUrl, keyPrefix, tiers, i
     deadlineMs: DEADLINE_MS,
     metrics: METRICS
   })
-  const { submit, partitionOf } = admission
-  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, SYSTEM, partition)
+  await admission.agreed()
+  const { submit, partitionOf, keyOf } = admission
   const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
   const stateOf = async (/** @type {string} */ asset) =>
     fieldsOf((await connectionOf(partitionOf(asset)).send('HGETALL', keyOf(partitionOf(asset))(`state:${asset}`))).map(String))
   const parts = { connectionOf, keyOf, partitionOf, partitions: PARTITIONS }
   const view = technique === 'scheduled' ? serverView(stateOf, partitionOf) : memoryView({ ...parts, redisUrl })
   const demand = createDemand({ submit })
-  const reading = createReading({ view, unknown: ['ASSET_UNKNOWN', ''], ...parts })
+  const reading = createReading({ view, unknown: 'ASSET_UNKNOWN', ...parts })
   const queries = createPriceQueries({ view, reading, submit, demand, store: null, now: Date.now })
   const encoder = createEncoder({ isShared: () => false })
   const prices = createPrices({ submit, stateOf, tiers: ruleTiers(tiers) })

@@ -45,7 +45,8 @@ export async function lacking (connection, { keyPrefix, isReplica, without = [] 
     return { msetex: null }
   })
   // without permission for MSETEX, items would be written in another way than measured
-  const needed = (isReplica ? ON_REPLICAS : LAB_USER).filter((row) => row.isWithMsetex ? msetex !== false : row.without === undefined)
+  const needed = (isReplica ? ON_REPLICAS : LAB_USER).filter((row) => !row.isOfCluster)
+    .filter((row) => row.isWithMsetex ? msetex !== false : row.without === undefined)
   const refused = await refusedRows(connection, needed.filter((row) => !without.includes(commandName(row))), `${keyPrefix}{look}`)
   return refused.map(commandName)
 }

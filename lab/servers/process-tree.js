@@ -2,6 +2,17 @@
 import { readdir, readFile } from 'node:fs/promises'
 
 const TICKS_PER_SECOND = 100
+const PAGE_BYTES = 4096
+
+/**
+ * @param {number} pid @returns {Promise<{ cpuSeconds: number, memoryBytes: number }>} of one process; resident memory
+ * @throws {Error} it has ended, or there is no /proc
+ */
+export async function usageOfProcess (pid) {
+  const stat = await statOf(pid)
+  if (stat === null) throw new Error(`/proc has no process ${pid}; expected Linux, and a process that runs`)
+  return { cpuSeconds: stat.ticks / TICKS_PER_SECOND, memoryBytes: stat.pages * PAGE_BYTES }
+}
 
 /**
  * Of all processes with the same parent, of the parent, and of children of it that have ended.
@@ -20,12 +31,12 @@ export async function cpuSecondsBeside (pid) {
   return ticks / TICKS_PER_SECOND
 }
 
-/** @param {number} pid */
+/** @param {number} pid @returns {Promise<{ pid: number, parent: number, ticks: number, endedTicks: number, pages: number } | null>} */
 async function statOf (pid) {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
   if (text === null) return null
   // its name may have spaces
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const [userTicks, systemTicks, endedUser, endedSystem] = fields.slice(11, 15).map(Number)
-  return { pid, parent: Number(fields[1]), ticks: userTicks + systemTicks, endedTicks: endedUser + endedSystem }
+  return { pid, parent: Number(fields[1]), ticks: userTicks + systemTicks, endedTicks: endedUser + endedSystem, pages: Number(fields[21]) }
 }

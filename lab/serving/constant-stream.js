@@ -1,6 +1,7 @@
 /**
  * The cost of pushing alone (L11): events of a constant size at a constant pace, the same event for all clients that are due.
- * Its items carry the time when the event was built, so that clients can measure the delay.
+ * Its items carry the time when the event was built, so that clients can measure the delay. An event is one chunk of HTTP and one write
+ * of the socket, as in a reader.
  *
  *     each 10 ms   one event  ->  clients of the whole feed: all of them, once in everyMs
  *                             ->  clients of some ids: those whose turn it is, each once in everyMs
@@ -26,18 +27,22 @@ const NO_TIME = '0'.repeat(String(Date.now()).length)
  * @property {string} feed
  */
 
-/**
- * @param {Pick<Shape, 'ats' | 'valueBytes' | 'feed'>} shape
- * @returns {{ bytes: number, at: (ms: number) => Buffer }} an event made at that time
- */
-export function constantEvent ({ ats, valueBytes, feed }) {
+/** @typedef {{ bytes: number, at: (ms: number) => Buffer }} Timed text of a constant size, with the time in each item */
+
+/** @param {Pick<Shape, 'ats' | 'valueBytes' | 'feed'>} shape @returns {Timed} an event */
+export function constantEvent ({ feed, ...items }) {
+  const position = encodeOffsets(feed, { readMs: Date.now(), offsets: [{ ms: Date.now(), n: 0, versions: 0, isEnd: false }] })
+  return constantItems(items, (data) => `event: items\ndata: ${data}\nid: ${position}\n\n`)
+}
+
+/** @param {Pick<Shape, 'ats' | 'valueBytes'>} shape @param {(data: string) => string} around the JSON of the items @returns {Timed} */
+export function constantItems ({ ats, valueBytes }, around) {
   const { value, change } = makeValue(valueBytes, 0)
   const items = ats.map((at) => {
     change()
     return `{"id":"${nameOf(at)}","ts":${NO_TIME},"value":"${value.toString('base64')}"}`
   })
-  const position = encodeOffsets(feed, { readMs: Date.now(), offsets: [{ ms: Date.now(), n: 0, versions: 0, isEnd: false }] })
-  const constant = Buffer.from(`event: items\ndata: {"items":[${items.join()}]}\nid: ${position}\n\n`)
+  const constant = Buffer.from(around(`{"items":[${items.join()}]}`))
   /** @type {number[]} */
   const times = []
   const field = `"ts":${NO_TIME},`
@@ -55,6 +60,8 @@ export function constantEvent ({ ats, valueBytes, feed }) {
 /** @param {Shape} shape */
 export function startConstantStream ({ everyMs, isSpread, ...shape }) {
   const event = constantEvent(shape)
+  const head = Buffer.from(`${event.bytes.toString(16)}\r\n`)
+  const tail = Buffer.from('\r\n')
   const startMs = performance.now()
   /** @type {Map<Response, { dueMs: number }>} */
   const clients = new Map()
@@ -67,9 +74,10 @@ export function startConstantStream ({ everyMs, isSpread, ...shape }) {
     for (const [response, next] of clients) {
       if (next.dueMs > nowMs) continue
       next.dueMs = nextAfter(next.dueMs, nowMs)
-      if (response.writableLength > ROOM_BYTES) continue
-      made ??= event.at(Date.now())
-      response.write(made)
+      const { socket } = response
+      if (socket === null || socket.writableLength > ROOM_BYTES) continue
+      made ??= Buffer.concat([head, event.at(Date.now()), tail])
+      socket.write(made)
     }
   }
 
@@ -85,6 +93,7 @@ export function startConstantStream ({ everyMs, isSpread, ...shape }) {
     add (response) {
       response.writeHead(200,
         { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+      response.flushHeaders()
       const turnMs = isSpread ? (serial++ * TICK_MS) % everyMs : 0
       clients.set(response, { dueMs: nextAfter(startMs + turnMs, performance.now()) })
       response.on('close', () => clients.delete(response)).on('error', () => clients.delete(response))

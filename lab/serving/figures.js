@@ -4,7 +4,7 @@
  * @typedef {import('./latencies.js').Percentiles} Percentiles
  *
  * @typedef {object} ServingFigures
- * @property {'reader' | 'ask' | 'bare'} by
+ * @property {import('./plan.js').Serving['by']} by
  * @property {import('./plan.js').Serving['asks']} [asks] absent = pages
  * @property {number} processes
  * @property {number} connections of the client, spread over the processes

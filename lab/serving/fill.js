@@ -1,6 +1,7 @@
 /** Before a window: every process must have the feed. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
+import { CONSTANT } from './plan.js'
 import { requestOnce } from './request-once.js'
 import { readResponse } from './responses.js'
 import { createChecker } from './workload.js'
@@ -12,15 +13,15 @@ const FILL_MS = 2000
 /** @typedef {import('./index.js').Parts} Parts */
 
 /**
- * Waits until each process returns a correct response; `bare` gets the one that it sends from then on.
+ * Waits until each process returns a correct response; `bare` gets the one that it sends from then on. Centrifugo has no pages.
  * @param {Parts} parts @param {Promise<unknown>} begun the load's window
  * @throws {FreshetError} SERVING_FAILED
  */
 export async function fill (parts, begun) {
   const { serving: { by, asks }, servers, following, right } = parts
-  const body = await untilFilled(parts, begun)
+  const body = by === 'centrifugo' ? '' : await untilFilled(parts, begun)
   // `bare` builds the response with all items itself, in the process that is measured
-  if (by === 'bare' && asks !== 'everything') right.bytes = await servers.sendConstant(following?.constant() ?? { body })
+  if (CONSTANT.includes(by) && asks !== 'everything') right.bytes = await servers.sendConstant(following?.constant() ?? { body })
   await following?.open(parts.urls, right.bytes)
 }
 

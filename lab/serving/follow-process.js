@@ -86,6 +86,7 @@ async function follow ({ seconds }) {
 /** @param {{ acknowledged: number[] }} order */
 async function settle ({ acknowledged }) {
   const untilMs = performance.now() + SETTLED_WITHIN_MS
+  push?.readLast()
   let { behind, ...settled } = followers.settled(acknowledged)
   while (settled.newest < settled.due && performance.now() < untilMs) {
     await (poll ? poll.again(behind) : pause(POLL_MS))

@@ -13,15 +13,40 @@ const BEGUN_WITHIN_MS = 5000
 const POLL_MS = 20
 const NAME_AT = 'event: '.length
 const FIRST = 'e'.charCodeAt(0)
+/** how a message of Centrifugo begins, up to what was published */
+const PUBLISHED = Buffer.from('data: {"channel":"lab","pub":{"data":')
 const LF = 10
 
 /** @typedef {'items' | 'snapshot' | 'reset' | 'other'} Kind */
 
 /** By the first line alone, which is cheap. @param {Buffer} event @returns {Kind} */
 function kindOf (event) {
-  if (event[0] !== FIRST) return 'other'
+  if (event[0] !== FIRST) return event.indexOf(PUBLISHED) === 0 ? 'items' : 'other'
   const name = event.toString('latin1', NAME_AT, event.indexOf(LF))
   return name === 'items' || name === 'snapshot' || name === 'reset' ? name : 'other'
+}
+
+/** The last event of each client that is not read in the window: it shows at the end what the client has. */
+function createUnread () {
+  /** @type {Map<number, Buffer>} */
+  let events = new Map()
+  return {
+    /** @param {number} client @param {Buffer} event */
+    keep (client, event) {
+      const kept = events.get(client)
+      if (kept?.length === event.length) event.copy(kept)
+      else events.set(client, Buffer.from(event))
+    },
+
+    /** @param {number} client */
+    drop: (client) => events.delete(client),
+
+    take () {
+      const taken = events
+      events = new Map()
+      return taken
+    }
+  }
 }
 
 /**
@@ -35,7 +60,7 @@ export function startPush ({ urls, followers, bytes: dueBytes, now }) {
   const latencies = createLatencies()
   /** @type {{ [why: string]: number }} */
   const ended = {}
-  const begun = new Set()
+  const [begun, unread] = [new Set(), createUnread()]
   let settled = 0
   let open = 0
 
@@ -90,9 +115,15 @@ export function startPush ({ urls, followers, bytes: dueBytes, now }) {
     if (kind === 'items') followers.received(client, event.length, receivedMs)
     if (dueBytes !== null && event.length !== dueBytes) return followers.wrong(`an event of ${event.length} bytes; expected ${dueBytes}`)
     // a snapshot is what the client starts from, so it is always read
-    if (kind === 'items' && !followers.wants(client)) return
+    if (kind === 'items' && !followers.wants(client)) return unread.keep(client, event)
+    unread.drop(client)
+    read(client, event, receivedMs)
+  }
+
+  /** @param {number} client @param {Buffer} event @param {number} receivedMs */
+  function read (client, event, receivedMs) {
     try {
-      const { items } = JSON.parse(String(readEvent(event.toString()).data))
+      const { pub, items = pub?.data.items } = JSON.parse(String(readEvent(event.toString()).data))
       if (!Array.isArray(items)) throw new Error('it has no items')
       followers.read(client, items, receivedMs)
     } catch ({ message }) {
@@ -115,6 +146,9 @@ export function startPush ({ urls, followers, bytes: dueBytes, now }) {
       requests.timeouts = urls.length - settled
       return { requests: { ...requests, missing: requests.errors + requests.timeouts }, latencyMs: latencies.percentiles() }
     },
+
+    /** Reads the last events of clients that were not read in the window and received nothing since. */
+    readLast () { for (const [client, event] of unread.take()) read(client, event, now()) },
 
     /** How many streams are open, and why others ended. */
     state: () => ({ open, ended })

@@ -26,7 +26,7 @@ export function faultsOfFollowing (place, { by, asks, connections, idsEach, maxR
     faults.push(`${place}: asks ${asks} reads the numbers in values; expected valueBytes ${least} or more, and values that change`)
   }
   if (!(rate > 0)) faults.push(`${place}: asks ${asks} needs a rate; expected one above 0`)
-  if (by === 'ask' || (by === 'bare' && !isPush)) {
+  if (by === 'ask' || (by !== 'reader' && !isPush)) {
     faults.push(`${place}: asks ${asks} of ${by}, which is not supported; expected by reader${isPush ? ' or bare' : ''}`)
   }
   if (isPush && everyMs > 0) faults.push(unfit(`${place}.everyMs`, everyMs, '0: asks push sends one request; maxRate bounds the events'))

@@ -12,6 +12,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { servingFigures } from './figures.js'
 import { flowOf, idsOf, pathOf } from './flow.js'
+import { CONSTANT } from './plan.js'
 
 const MEMORY_EVERY_MS = 200
 /** of the timer that measures the delay of an event loop; a finer one would cost too much */
@@ -29,12 +30,13 @@ export function createFollowing (serving, { client, feed, workload, ratePerSecon
   const { by, connections, idsEach, maxRate, everyMs } = serving
   const asks = /** @type {'push' | 'poll'} */ (serving.asks)
   const { ids, valueBytes } = workload
-  const isConstant = by === 'bare'
+  const isConstant = CONSTANT.includes(by)
   const followers = { connections, idsEach, ids }
+  const flow = flowOf({ ...followers, ...(asks === 'push' && { maxRate }), ratePerSecond })
 
   /** What `bare` pushes. */
   function constant () {
-    const { itemsPerEvent, eventsPerSecond } = flowOf({ ...followers, maxRate, ratePerSecond })
+    const { itemsPerEvent, eventsPerSecond } = flow
     const ats = idsOf(0, followers).slice(0, Math.max(1, Math.round(itemsPerEvent)))
     return { stream: { ats, valueBytes, feed, everyMs: 1000 / eventsPerSecond, isSpread: idsEach !== undefined } }
   }
@@ -45,7 +47,7 @@ export function createFollowing (serving, { client, feed, workload, ratePerSecon
     /** @param {string[]} urls of the servers @param {number | null} bytes of every event, where they are known */
     async open (urls, bytes) {
       const all = Array.from({ length: connections }, (_, place) =>
-        urls[place % urls.length] + pathOf(asks, place, { ...followers, feed, maxRate }))
+        urls[place % urls.length] + (by === 'centrifugo' ? '' : pathOf(asks, place, { ...followers, feed, maxRate })))
       client.send({ event: 'open', urls: all, bytes, asks, connections, idsEach, maxRate, everyMs, ratePerSecond, workload, isConstant })
       await client.receive('opened', OPEN_WITHIN_MS)
     },
@@ -74,9 +76,9 @@ export function createFollowing (serving, { client, feed, workload, ratePerSecon
       const { event: _, following, bytes, ...followed } = await client.receive('followed', SPARE_MS)
       const loopDelayMsP99 = Math.max(...loops.map(({ delayMsP99 }) => delayMsP99))
       const figures = servingFigures(serving, { ...followed, bytes }, before, after)
-      return {
-        ...figures, following: { ...following, maxRate: asks === 'push' ? maxRate ?? null : null, memoryBytes, liveBytes, loopDelayMsP99 }
-      }
+      const dueItems = asks === 'push' ? flow.itemsPerSecond * following.readClients * figures.seconds : null
+      const most = asks === 'push' ? maxRate ?? null : null
+      return { ...figures, following: { ...following, dueItems, maxRate: most, memoryBytes, liveBytes, loopDelayMsP99 } }
     },
 
     /** @param {number[]} acknowledged items of each writer, when the load has ended */

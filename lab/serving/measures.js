@@ -139,6 +139,19 @@ export const SERVING_MEASURES = Object.freeze({
     isBetter: 'higher',
     of: ({ serving }) => serving?.following ? per(serving.following.events, serving.seconds) : null
   },
+  deliveredPercent: {
+    title: 'Items delivered, of those due',
+    unit: '%',
+    verb: 'delivers',
+    isBetter: 'higher',
+    of: ({ serving }) => serving?.following?.dueItems ? serving.following.items * 100 / serving.following.dueItems : null
+  },
+  bytesPerEvent: {
+    title: 'Bytes of an event or response',
+    unit: 'bytes',
+    verb: 'sends',
+    of: ({ serving }) => serving?.following ? per(serving.following.bytes, serving.following.events) : null
+  },
   deliveredBytesPerSecond: {
     title: 'Bytes to clients per second',
     unit: 'bytes/s',

@@ -11,7 +11,8 @@
  *
  * @typedef {import('../plan.js').Settings} Settings
  * @typedef {object} Serving
- * @property {'reader' | 'ask' | 'bare'} by `npm start reader`, or one of the lab's own (serve-process.js)
+ * @property {'reader' | 'ask' | 'bare' | 'centrifugo'} by `npm start reader`, one of the lab's own (serve-process.js), or Centrifugo
+ *   (centrifugo-process.js) where it is on PATH
  * @property {'pages' | 'freshness' | 'everything' | 'push' | 'poll'} asks
  * @property {number} processes
  * @property {number} connections of the client, spread over the processes
@@ -30,7 +31,9 @@ import { WARM_UP_MS } from './request-loop.js'
 import { faultsOfFollowing } from './following-plan.js'
 import { SEEN_WITHIN_MS } from './freshness.js'
 
-const BY = ['reader', 'ask', 'bare']
+const BY = ['reader', 'ask', 'bare', 'centrifugo']
+/** They send constant items, which are not of the feed. */
+export const CONSTANT = ['bare', 'centrifugo']
 const ASKS = ['pages', 'freshness', 'everything', 'push', 'poll']
 /** Clients that keep state. */
 export const FOLLOWS = ['push', 'poll']
@@ -58,7 +61,7 @@ const LEAST_FRESHNESS_SECONDS = 2 * SEEN_WITHIN_MS / 1000
 
 export const DEFAULT_PATH = '/v1/feeds/lab/items?limit=100'
 
-const connections = integer(1, 1000)
+const connections = integer(1, 2000)
 const idsEach = integer(1, MOST_FOLLOWED)
 const everyMs = integer(0, 60_000)
 const path = matching('a path of the reader, such as ' + DEFAULT_PATH, PATH)
@@ -101,6 +104,7 @@ export function faultsOfServing (place, serving, { load, settings: settingsOfLoa
   if (connections >= 1 && connections < processes) {
     faults.push(unfit(`${place}.connections`, connections, `at least ${processes}: one for each process`))
   }
+  if (by === 'centrifugo' && asks !== 'push') faults.push(unfit(`${place}.asks`, asks, 'push: centrifugo serves nothing else'))
   if (!LOADS.includes(load)) faults.push(`${place}: load ${load} writes no feed that can be served; expected load ${LOADS.join(' or ')}`)
   for (const name of LAB_SETS) if (Object.hasOwn(settings, name)) faults.push(`${place}.settings.${name}: the lab sets it; leave it out`)
   if (!FOLLOWS.includes(asks)) {

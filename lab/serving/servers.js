@@ -1,8 +1,9 @@
-/** The processes that serve in a measurement: readers, or the reference servers of serve-process.js. */
+/** The processes that serve in a measurement: readers, the reference servers of serve-process.js, or Centrifugo. */
 import { fileURLToPath } from 'node:url'
 import { startProcess } from './process.js'
 
 const SERVE_PROCESS = fileURLToPath(new URL('serve-process.js', import.meta.url))
+const CENTRIFUGO_PROCESS = fileURLToPath(new URL('centrifugo-process.js', import.meta.url))
 
 /** @typedef {ReturnType<typeof startServers>} Servers */
 
@@ -12,10 +13,11 @@ const SERVE_PROCESS = fileURLToPath(new URL('serve-process.js', import.meta.url)
  */
 export function startServers ({ by, processes, settings }, { redisUrl, replicaUrls, keyPrefix, feed, layout, readerCommand, env }) {
   const isReader = by === 'reader'
+  const isOfPrimary = by === 'centrifugo' || settings.readFrom === 'primary'
   const start = () => isReader
     ? startProcess('the reader', readerCommand({ ...settings, keyPrefix, port: 0 }),
       { ...env, FRESHET_REDIS_URL: redisUrl, FRESHET_REPLICA_URL: replicaUrls.join(',') })
-    : startProcess(`the server ${by}`, [SERVE_PROCESS], env)
+    : startProcess(`the server ${by}`, [by === 'centrifugo' ? CENTRIFUGO_PROCESS : SERVE_PROCESS], env)
   let running = Array.from({ length: processes }, start)
   /** of processes that have ended */
   let endedCpuSeconds = 0
@@ -24,7 +26,7 @@ export function startServers ({ by, processes, settings }, { redisUrl, replicaUr
   async function up (server) {
     if (!isReader) {
       await server.receive('loaded')
-      server.send({ event: 'start', urls: settings.readFrom === 'primary' ? [redisUrl] : replicaUrls, keyPrefix, feed, layout })
+      server.send({ event: 'start', urls: isOfPrimary ? [redisUrl] : replicaUrls, keyPrefix, feed, layout })
     }
     return (await server.receive('up')).url
   }
@@ -50,7 +52,10 @@ export function startServers ({ by, processes, settings }, { redisUrl, replicaUr
       return up(running[0])
     },
 
-    /** From now on they send a constant response. @param {object | null} constant @returns {Promise<number>} bytes of it */
+    /**
+     * From now on they send a constant response.
+     * @param {object | null} constant @returns {Promise<number | null>} bytes of it, where they are known
+     */
     async sendConstant (constant) {
       for (const server of running) server.send({ event: 'constant', ...constant })
       const [{ bytes }] = await Promise.all(running.map((server) => server.receive('constant')))

@@ -14,13 +14,18 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { usageNow } from './usage.js'
 
+let usageOf = () => Promise.resolve(usageNow())
+
+/** Another process is measured in place of this one. @param {() => Promise<import('./usage.js').Usage>} other */
+export function reportUsageOf (other) { usageOf = other }
+
 /** Interval of the timer; measured delays include it. */
 const STEP_MS = 1
 let stepMs = STEP_MS
 let delays = monitorEventLoopDelay({ resolution: STEP_MS })
 
 process.on('message', (/** @type {any} */ message) => {
-  if (message?.event === 'usage') process.send?.({ event: 'usage', ...usageNow() }, () => {})
+  if (message?.event === 'usage') usageOf().then((usage) => process.send?.({ event: 'usage', ...usage }, () => {}))
   else if (message?.event === 'watch loop') {
     delays.disable()
     stepMs = message.stepMs ?? STEP_MS

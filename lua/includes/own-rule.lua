@@ -45,35 +45,55 @@ local function eventOf (what, given)
   return flat
 end
 
+local function numbersOf (what, given, expected)
+  local made = {}
+  for name, value in pairs(given or {}) do
+    local number = value and tonumber(value)
+    if value and not (isWhole(number) and number >= 0) then fail(what .. ' ' .. tostring(name), value, expected .. ', or false to remove it') end
+    made[name] = number and string.format('%.0f', number)
+  end
+  return made
+end
+
 local function tasksOf (given)
-  for name, due in pairs(given) do
+  for name in pairs(given or {}) do
     if type(name) ~= 'string' or #name > 64 or not string.match(name, '^[^%c%s]+$') then
       fail('the name of a task', name, '1-64 characters without control characters and blanks')
     end
-    if due and not (isWhole(due) and due >= 0) then fail('task ' .. name, due, 'ms since 1970, or false to remove it') end
   end
-  return given
+  return numbersOf('task', given, 'ms since 1970')
 end
 
-local function changeOf (given)
+local function membersOf (given)
+  local removed, kept = {}, {}
+  for name, value in pairs(given) do
+    if value then kept[name] = value else removed[name] = false end
+  end
+  for name, value in pairs(texts('members', kept)) do removed[name] = value end
+  return removed
+end
+
+local function changeOf (keeps, given)
   if not given then return nil end
   if type(given) ~= 'table' then fail('the third value', given, 'a table, or nothing') end
   for name, value in pairs(given) do
-    if not kinds[name] then fail('a name in the third value', name, 'events, tasks, ends or reopens') end
-    if type(value) ~= kinds[name] then fail(name, value, 'a ' .. kinds[name]) end
+    local kind = keeps[name] and 'table' or kinds[name]
+    if not kind then fail('a name in the third value', name, 'events, tasks, ends or reopens, or what keeps of the rule declares') end
+    if type(value) ~= kind then fail(name, value, 'a ' .. kind) end
   end
   local events, count = {}, 0
   for i, event in ipairs(given.events or {}) do events[i] = eventOf('events[' .. i .. ']', event) end
   for _ in pairs(given.events or {}) do count = count + 1 end
   if count > #events then fail('events', given.events, 'a list of tables') end
-  return { events = events, tasks = tasksOf(given.tasks or {}), ends = given.ends, reopens = given.reopens }
+  return { events = events, tasks = tasksOf(given.tasks), ends = given.ends, reopens = given.reopens, members = given.members and membersOf(given.members),
+    holds = given.holds and numbersOf('hold', given.holds, 'ms since 1970'), waiting = given.waiting and numbersOf('place', given.waiting, 'a number') }
 end
 
-local function checked (state, code, details, change)
+local function checked (keeps, state, code, details, change)
   if type(code) ~= 'string' or #code > 64 or not string.match(code, '^[^%c]+$') then
     fail('the code', code, '1-64 characters without control characters')
   end
-  local made, fields = changeOf(change), change and texts('state', state)
+  local made, fields = changeOf(keeps, change), change and texts('state', state)
   for name in pairs(fields or {}) do
     if string.sub(name, 1, 1) == '@' then fail('a field of the state', name, 'a name that does not begin with @') end
   end

@@ -19,14 +19,15 @@ for _, target in pairs(targets) do
     end
     for i = 1, #flat, 1000 do redis.call('HSET', state, unpack(flat, i, math.min(#flat, i + 999))) end
     for i = 1, #removed, 1000 do redis.call('HDEL', state, unpack(removed, i, math.min(#removed, i + 999))) end
-    if kept[target.rule] then redis.call('XTRIM', events, 'MAXLEN', '~', kept[target.rule]) end
+    if keptEvents[target.rule] then redis.call('XTRIM', events, 'MAXLEN', '~', keptEvents[target.rule]) end
+    writeKept(target.kept)
     if target.ends then
-      for _, key in ipairs({ state, events }) do redis.call('PEXPIRE', key, keep) end
+      for i = target.first, target.last do redis.call('PEXPIRE', KEYS[i], keep) end
     end
   end
 end
 for task, due in pairs(dues) do
-  if due then redis.call('ZADD', tasks, string.format('%.0f', due), task) else redis.call('ZREM', tasks, task) end
+  if due then redis.call('ZADD', tasks, due, task) else redis.call('ZREM', tasks, task) end
 end
 for _, request in ipairs(decided) do redis.call('SET', request, accepted[request], 'PX', expiry) end
 if reopened > 0 then redis.call('HINCRBY', generation, 'n', reopened) end

@@ -16,17 +16,15 @@
 -- available + held + sold = stock, always; pending claims are held. A claim that was released or has expired keeps its member, so that it is not made twice. Admission from the waiting room is part of the command that frees a slot, so no slot waits for a timer.
 -- A stock with rememberMs, such as a product, can be created again after `remove` or `close`; its event numbers continue. It forgets a claim that long after it was sold or released; until then the claim cannot be made again. `about` is a text that comes back in its state.
 -- A recorded sale belongs to a lineage. In another one its state may be an older copy, so it sells again only after `restore` and `adopt`.
-function rules.bounded ()
-  local ops = {}
+local ops = {}
 -- @include rules/bounded/units
 -- @include rules/bounded/queue
 -- @include rules/bounded/claims
 -- @include rules/bounded/sale
 -- @include rules/bounded/restore
 
-  return function (state, args, now, read)
-    if args[1] ~= 'create' and not state.status then return 'unknown', {} end
-    if isRestoring(state, read) and not restoring[args[1]] then return 'restoring', outcome(state) end
-    return ops[args[1]](state, args, now, read)
-  end
+return function (state, args, now, read)
+  if args[1] ~= 'create' and not state.status then return 'unknown', {} end
+  if isRestoring(state, read) and not restoring[args[1]] then return 'restoring', outcome(state) end
+  return ops[args[1]](state, args, now, read)
 end

@@ -12,146 +12,149 @@
 --   asked    requests since the last time: demand moves an asset to a higher tier
 --
 -- The next refresh is a scheduled task, `refresh`. It carries no command: the owner of the partition asks the sources, then sends `price` or `fail`, which schedule the next one. `phase` (0 to 999) is a function of the asset; with the sequence number it makes the jitter.
-function rules.latest ()
-  local n, names = tonumber, { 'hot', 'medium', 'cold' }
-  local rank = { hot = 1, medium = 2, cold = 3 }
-  local stepMs, maxSteps, wantMs, soonMs, longestMs = 15000, 60, 1000, 1000, 5000
-  -- requests in thousandths, which a rate of 1 a second, and of 6 a minute, reaches; half of it is left to stay
-  local heats = { 94000, 9400 }
-  local function text (number) return string.format('%.0f', number) end
+local n, names = tonumber, { 'hot', 'medium', 'cold' }
+local rank = { hot = 1, medium = 2, cold = 3 }
+local stepMs, maxSteps, wantMs, soonMs, longestMs = 15000, 60, 1000, 1000, 5000
+-- requests in thousandths, which a rate of 1 a second, and of 6 a minute, reaches; half of it is left to stay
+local heats = { 94000, 9400 }
+local function text (number) return string.format('%.0f', number) end
 
-  local function ms (state, which)
-    local i, at = (rank[state.tier] - 1) * 3 + which, 0
-    for number in string.gmatch(state.tiers, '%d+') do
-      at = at + 1
-      if at == i then return n(number) end
+local function ms (state, which)
+  local i, at = (rank[state.tier] - 1) * 3 + which, 0
+  for number in string.gmatch(state.tiers, '%d+') do
+    at = at + 1
+    if at == i then return n(number) end
+  end
+end
+
+local function jittered (state, interval)
+  return math.floor(interval * (900 + (n(state.phase) * 7 + n(state.seq) * 61) % 201) / 1000)
+end
+
+-- 0.9 to 1.1 of the interval; after the first price 0.9 to 1.8, so that assets created together are not refreshed together
+local function interval (state)
+  local refresh = ms(state, 1)
+  if state.seq == '1' then return math.floor(refresh * (9000 + 9 * n(state.phase)) / 10000) end
+  return jittered(state, refresh)
+end
+
+local function plan (state, due)
+  state.due = text(due)
+  return { refresh = state.due }
+end
+
+local function numbered (state, event)
+  state.seq = text(n(state.seq) + 1)
+  event.seq = state.seq
+  return event
+end
+
+local function cool (state, now)
+  local steps, heat = math.floor((now - n(state.heatAt)) / stepMs), n(state.heat)
+  if steps >= maxSteps then heat = 0 end
+  for _ = 1, math.min(steps, maxSteps) do heat = math.floor(heat * 841 / 1000) end
+  state.heat, state.heatAt = text(heat), text(n(state.heatAt) + steps * stepMs)
+end
+
+-- the tier as set, or a higher one by demand
+local function place (state)
+  local before, heat, best = state.tier, n(state.heat), rank[state.base]
+  if state.pinned == '0' then
+    for i = 2, 1, -1 do
+      local least = rank[before] <= i and heats[i] / 2 or heats[i]
+      if heat >= least then best = math.min(best, i) end
     end
   end
+  state.tier = names[best]
+  return state.tier ~= before
+end
 
-  local function jittered (state, interval)
-    return math.floor(interval * (900 + (n(state.phase) * 7 + n(state.seq) * 61) % 201) / 1000)
-  end
+-- after a change of tier: an earlier refresh, if the tier is a higher one
+local function moved (state, now)
+  local event = numbered(state, { type = 'tier', tier = state.tier, pinned = state.pinned })
+  return { events = { event }, tasks = plan(state, math.min(n(state.due), now + interval(state))), keeps = 1000 }
+end
 
-  -- 0.9 to 1.1 of the interval; after the first price 0.9 to 1.8, so that assets created together are not refreshed together
-  local function interval (state)
-    local refresh = ms(state, 1)
-    if state.seq == '1' then return math.floor(refresh * (9000 + 9 * n(state.phase)) / 10000) end
-    return jittered(state, refresh)
-  end
+local ops = {}
 
-  local function plan (state, due)
-    state.due = text(due)
-    return { { 'refresh', state.due } }
-  end
-
-  local function numbered (state, ...)
-    state.seq = text(n(state.seq) + 1)
-    return { 'seq', state.seq, ... }
-  end
-
-  local function cool (state, now)
-    local steps, heat = math.floor((now - n(state.heatAt)) / stepMs), n(state.heat)
-    if steps >= maxSteps then heat = 0 end
-    for _ = 1, math.min(steps, maxSteps) do heat = math.floor(heat * 841 / 1000) end
-    state.heat, state.heatAt = text(heat), text(n(state.heatAt) + steps * stepMs)
-  end
-
-  -- the tier as set, or a higher one by demand
-  local function place (state)
-    local before, heat, best = state.tier, n(state.heat), rank[state.base]
-    if state.pinned == '0' then
-      for i = 2, 1, -1 do
-        local least = rank[before] <= i and heats[i] / 2 or heats[i]
-        if heat >= least then best = math.min(best, i) end
-      end
-    end
-    state.tier = names[best]
-    return state.tier ~= before
-  end
-
-  -- after a change of tier: an earlier refresh, if the tier is a higher one
-  local function moved (state, now)
-    local event = numbered(state, 'type', 'tier', 'tier', state.tier, 'pinned', state.pinned)
-    return { events = { event }, tasks = plan(state, math.min(n(state.due), now + interval(state))), keeps = 1000 }
-  end
-
-  local ops = {}
-
-  function ops.set (state, args, now)
-    local base, pinned, tiers, phase = args[2], args[3], args[4], args[5]
-    if state.status then
-      base, pinned = base == '' and state.base or base, pinned == '' and state.pinned or pinned
-      if state.base == base and state.pinned == pinned and state.tiers == tiers then return 'unchanged', { 'tier', state.tier, 'pinned', state.pinned } end
-      state.base, state.pinned, state.tiers = base, pinned, tiers
-      place(state)
-      return 'accepted', { 'tier', state.tier, 'pinned', state.pinned }, moved(state, now)
-    end
-    base = base == '' and 'cold' or base
-    state.status, state.base, state.tier, state.pinned, state.tiers, state.phase = 'open', base, base, pinned == '' and '0' or pinned, tiers, phase
-    state.price, state.ts, state.asOf, state.sources, state.soft, state.hard = '', '0', '0', '[]', '0', '0'
-    state.failedAt, state.retryAt, state.failures, state.reason, state.candidate = '0', '0', '0', '', ''
-    state.heat, state.heatAt, state.wantedUntil, state.seq = '0', text(now), '0', '0'
-    return 'created', { 'tier', base, 'pinned', state.pinned }, { events = { { 'seq', '0', 'type', 'wanted' } }, tasks = plan(state, now) }
-  end
-
-  function ops.tier (state, args, now)
-    return ops.set(state, { 'set', args[2], args[3], state.tiers, state.phase }, now)
-  end
-
-  function ops.price (state, args, now)
-    local startedAt, price, sources, asOf = args[2], args[3], args[4], args[5]
-    if n(startedAt) <= n(state.ts) then return 'stale', { 'ts', state.ts } end
-    cool(state, now)
+function ops.set (state, args, now)
+  local base, pinned, tiers, phase = args[2], args[3], args[4], args[5]
+  if state.status then
+    base, pinned = base == '' and state.base or base, pinned == '' and state.pinned or pinned
+    if state.base == base and state.pinned == pinned and state.tiers == tiers then return 'unchanged', { tier = state.tier, pinned = state.pinned } end
+    state.base, state.pinned, state.tiers = base, pinned, tiers
     place(state)
-    state.price, state.ts, state.asOf, state.sources = price, startedAt, asOf, sources
-    state.soft, state.hard = text(n(asOf) + ms(state, 2)), text(n(asOf) + ms(state, 3))
-    state.failures, state.reason, state.candidate, state.retryAt, state.wantedUntil = '0', '', '', '0', '0'
-    local event = numbered(state, 'type', 'price', 'price', price, 'at', startedAt, 'asOf', asOf, 'sources', sources, 'soft', state.soft, 'hard', state.hard, 'tier', state.tier)
-    return 'accepted', {}, { events = { event }, tasks = plan(state, now + interval(state)), keeps = 1000 }
+    return 'accepted', { tier = state.tier, pinned = state.pinned }, moved(state, now)
   end
+  base = base == '' and 'cold' or base
+  state.status, state.base, state.tier, state.pinned, state.tiers, state.phase = 'open', base, base, pinned == '' and '0' or pinned, tiers, phase
+  state.price, state.ts, state.asOf, state.sources, state.soft, state.hard = '', '0', '0', '[]', '0', '0'
+  state.failedAt, state.retryAt, state.failures, state.reason, state.candidate = '0', '0', '0', '', ''
+  state.heat, state.heatAt, state.wantedUntil, state.seq = '0', text(now), '0', '0'
+  return 'created', { tier = base, pinned = state.pinned }, { events = { { seq = '0', type = 'wanted' } }, tasks = plan(state, now) }
+end
 
-  function ops.fail (state, args, now)
-    local startedAt, reason, candidate, sources = args[2], args[3], args[4], args[5]
-    if n(startedAt) <= math.max(n(state.ts), n(state.failedAt)) then return 'stale', { 'ts', state.ts } end
-    cool(state, now)
-    place(state)
-    local refresh, failures = ms(state, 1), n(state.failures)
-    local wait = math.min(math.max(refresh, longestMs), math.min(refresh, soonMs) * 2 ^ math.min(failures, 6))
-    state.failedAt, state.failures, state.reason, state.candidate, state.wantedUntil = startedAt, text(failures + 1), reason, candidate, '0'
-    state.failedSources = sources
-    local tasks = plan(state, now + jittered(state, wait))
-    state.retryAt = state.due
-    local event = numbered(state, 'type', 'failed', 'at', startedAt, 'reason', reason, 'candidate', candidate, 'sources', sources, 'retryAt', state.retryAt, 'tier', state.tier)
-    return 'accepted', {}, { events = { event }, tasks = tasks, keeps = 1000 }
-  end
+function ops.tier (state, args, now)
+  return ops.set(state, { 'set', args[2], args[3], state.tiers, state.phase }, now)
+end
 
-  local function wanted (state, now)
-    state.wantedUntil = text(now + wantMs)
-    return 'accepted', { 'seq', state.seq }, { events = { { 'seq', '0', 'type', 'wanted' } }, tasks = plan(state, now) }
-  end
+function ops.price (state, args, now)
+  local startedAt, price, sources, asOf = args[2], args[3], args[4], args[5]
+  if n(startedAt) <= n(state.ts) then return 'stale', { ts = state.ts } end
+  cool(state, now)
+  place(state)
+  state.price, state.ts, state.asOf, state.sources = price, startedAt, asOf, sources
+  state.soft, state.hard = text(n(asOf) + ms(state, 2)), text(n(asOf) + ms(state, 3))
+  state.failures, state.reason, state.candidate, state.retryAt, state.wantedUntil = '0', '', '', '0', '0'
+  local event = numbered(state, {
+    type = 'price', price = price, at = startedAt, asOf = asOf, sources = sources, soft = state.soft, hard = state.hard, tier = state.tier
+  })
+  return 'accepted', {}, { events = { event }, tasks = plan(state, now + interval(state)), keeps = 1000 }
+end
 
-  function ops.want (state, args, now)
-    if now < n(state.hard) then return 'known', { 'seq', state.seq } end
-    if now < n(state.retryAt) then return 'failing', { 'reason', state.reason, 'retryAt', state.retryAt } end
-    if now < n(state.wantedUntil) then return 'in_progress', { 'seq', state.seq } end
-    return wanted(state, now)
-  end
+function ops.fail (state, args, now)
+  local startedAt, reason, candidate, sources = args[2], args[3], args[4], args[5]
+  if n(startedAt) <= math.max(n(state.ts), n(state.failedAt)) then return 'stale', { ts = state.ts } end
+  cool(state, now)
+  place(state)
+  local refresh, failures = ms(state, 1), n(state.failures)
+  local wait = math.min(math.max(refresh, longestMs), math.min(refresh, soonMs) * 2 ^ math.min(failures, 6))
+  state.failedAt, state.failures, state.reason, state.candidate, state.wantedUntil = startedAt, text(failures + 1), reason, candidate, '0'
+  state.failedSources = sources
+  local tasks = plan(state, now + jittered(state, wait))
+  state.retryAt = state.due
+  local event = numbered(state, {
+    type = 'failed', at = startedAt, reason = reason, candidate = candidate, sources = sources, retryAt = state.retryAt, tier = state.tier
+  })
+  return 'accepted', {}, { events = { event }, tasks = tasks, keeps = 1000 }
+end
 
-  function ops.force (state, args, now)
-    if now < n(state.wantedUntil) then return 'in_progress', { 'seq', state.seq } end
-    if now - math.max(n(state.ts), n(state.failedAt)) < soonMs then return 'too_soon', { 'seq', state.seq } end
-    return wanted(state, now)
-  end
+local function wanted (state, now)
+  state.wantedUntil = text(now + wantMs)
+  return 'accepted', { seq = state.seq }, { events = { { seq = '0', type = 'wanted' } }, tasks = plan(state, now) }
+end
 
-  function ops.asked (state, args, now)
-    cool(state, now)
-    state.heat = text(n(state.heat) + n(args[2]) * 1000)
-    if place(state) then return 'accepted', {}, moved(state, now) end
-    return 'accepted', {}, { events = {} }
-  end
+function ops.want (state, args, now)
+  if now < n(state.hard) then return 'known', { seq = state.seq } end
+  if now < n(state.retryAt) then return 'failing', { reason = state.reason, retryAt = state.retryAt } end
+  if now < n(state.wantedUntil) then return 'in_progress', { seq = state.seq } end
+  return wanted(state, now)
+end
 
-  return function (state, args, now)
-    if args[1] ~= 'set' and not state.status then return 'unknown', {} end
-    return ops[args[1]](state, args, now)
-  end
+function ops.force (state, args, now)
+  if now < n(state.wantedUntil) then return 'in_progress', { seq = state.seq } end
+  if now - math.max(n(state.ts), n(state.failedAt)) < soonMs then return 'too_soon', { seq = state.seq } end
+  return wanted(state, now)
+end
+
+function ops.asked (state, args, now)
+  cool(state, now)
+  state.heat = text(n(state.heat) + n(args[2]) * 1000)
+  if place(state) then return 'accepted', {}, moved(state, now) end
+  return 'accepted', {}, { events = {} }
+end
+
+return function (state, args, now)
+  if args[1] ~= 'set' and not state.status then return 'unknown', {} end
+  return ops[args[1]](state, args, now)
 end

@@ -2,15 +2,13 @@
 -- STATE status (open), about, seq, version
 -- ARGS create about
 -- CODES created, exists
-function rules.once ()
-  local ops = {}
+local ops = {}
 
-  function ops.create (state, args)
-    if state.status then return 'exists', {} end
-    state.status, state.about, state.seq = 'open', args[2], '1'
-    -- a stream of one event takes 4 KiB, and its state says as much
-    return 'created', {}, { events = { { 'seq', '1', 'type', 'created', 'about', args[2] } }, keeps = 0 }
-  end
-
-  return function (state, args) return ops[args[1]](state, args) end
+function ops.create (state, args)
+  if state.status then return 'exists', {} end
+  state.status, state.about, state.seq = 'open', args[2], '1'
+  -- a stream of one event takes 4 KiB, and its state says as much
+  return 'created', {}, { events = { { seq = '1', type = 'created', about = args[2] } }, keeps = 0 }
 end
+
+return function (state, args) return ops[args[1]](state, args) end

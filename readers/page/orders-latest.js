@@ -10,7 +10,7 @@ const NEW_EVERY_MS = 3000
 const NEW_AT_ONCE = 2
 const FINAL = ['confirmed', 'cancelled']
 
-/** @typedef {{ orderId: string, status: string, step: string, total: string, reason?: string,
+/** @typedef {{ id: string, customer: string, status: string, step: string, total: string, reason?: string,
  *   lines: { sku: string, quantity: number, price: string }[] }} Order */
 
 /** the newest first @type {Order[]} */
@@ -25,17 +25,17 @@ const products = new Set()
 export const takeLatest = (ids) => { latest = ids }
 
 const orderOf = (/** @type {string} */ id) => get(`/v1/orders/${encodeURIComponent(id)}`)
-const isShown = (/** @type {string} */ id) => orders.some(({ orderId }) => orderId === id)
+const isShown = (/** @type {string} */ id) => orders.some((one) => one.id === id)
 
 /** Adds some of the latest orders, and reads those that are on their way. */
 export async function showLatest () {
   const nowMs = performance.now()
   const added = nowMs - addedMs < NEW_EVERY_MS ? [] : latest.filter((id) => !isShown(id)).slice(0, orders.length === 0 ? ROWS : NEW_AT_ONCE)
   if (added.length > 0) addedMs = nowMs
-  const ids = [...added, ...orders.map(({ orderId }) => orderId)]
-  const all = await Promise.all(ids.map((id) => orders.find((one) => one.orderId === id && FINAL.includes(one.status)) ?? orderOf(id)))
+  const ids = [...added, ...orders.map(({ id }) => id)]
+  const all = await Promise.all(ids.map((id) => orders.find((one) => one.id === id && FINAL.includes(one.status)) ?? orderOf(id)))
   // the chosen one stays
-  orders = all.filter(({ orderId }, i) => i < ROWS || orderId === chosen)
+  orders = all.filter(({ id }, i) => i < ROWS || id === chosen)
   for (const { lines } of orders) for (const { sku } of lines) products.add(sku)
   if (at('products').children.length !== products.size) {
     at('products').replaceChildren(...[...products].sort().map((value) => make('option', { value })))
@@ -54,13 +54,13 @@ function show () {
 }
 
 /** @param {Order} order */
-function rowOf ({ orderId, status, step, total, reason, lines }) {
-  const open = make('button', { type: 'button', onclick: () => choose(orderId) }, orderId.slice(0, 6))
-  open.setAttribute('aria-pressed', String(orderId === chosen))
-  open.title = `Timeline of the order ${orderId}`
+function rowOf ({ id, customer, status, step, total, reason, lines }) {
+  const open = make('button', { type: 'button', onclick: () => choose(id) }, id.slice(0, 6))
+  open.setAttribute('aria-pressed', String(id === chosen))
+  open.title = `Timeline of the order ${id}`
   const about = lines.map(({ sku, quantity }) => `${quantity} × ${sku.replaceAll('-', ' ')}`).join(', ')
   const how = status === 'cancelled' && reason ? `cancelled: ${reason.replaceAll('_', ' ')}` : step
-  const row = make('tr', {}, make('td', {}, open), make('td', {}, about), make('td', {}, total), make('td', {}, how))
+  const row = make('tr', {}, ...[open, customer, about, total, how].map((cell) => make('td', {}, cell)))
   row.dataset.status = status
   return row
 }
@@ -74,7 +74,7 @@ function choose (id) {
 }
 
 async function timeline () {
-  const order = orders.find(({ orderId }) => orderId === chosen)
+  const order = orders.find(({ id }) => id === chosen)
   at('timeline').hidden = order === undefined
   if (!order) return
   const { steps, tookMs } = await get(`/v1/orders/${encodeURIComponent(chosen)}/timeline`).catch(() => ({ steps: [], tookMs: 0 }))
@@ -84,13 +84,13 @@ async function timeline () {
 }
 
 /** The visitor as a customer. @returns {Promise<string>} id */
-async function customer () {
+async function visitor () {
   const known = sessionStorage.getItem('customer')
   if (known) return known
   const key = `page-${Date.now()}-${Math.random().toString(36).slice(2)}`
   const { reply } = await send('/v1/customers', { email: `${key}@example.org`, name: 'A visitor', address: 'This page' }, key)
-  sessionStorage.setItem('customer', reply.customerId)
-  return reply.customerId
+  sessionStorage.setItem('customer', reply.id)
+  return reply.id
 }
 
 at('place').addEventListener('submit', async (/** @type {SubmitEvent} */ event) => {
@@ -99,13 +99,13 @@ at('place').addEventListener('submit', async (/** @type {SubmitEvent} */ event) 
   at('press').disabled = true
   try {
     const line = { sku: at('sku').value.trim(), quantity: Number(at('quantity').value) }
-    const body = { customerId: await customer(), lines: [line], address: 'This page' }
+    const body = { customerId: await visitor(), lines: [line], address: 'This page' }
     const { status, reply } = await send('/v1/orders', body, `page-${Date.now()}-${Math.random().toString(36).slice(2)}`)
     if (status !== 201) say('bad', reply.detail ?? `status ${status}`)
     else {
-      say('good', `Placed: order ${reply.orderId}`)
-      chosen = reply.orderId
-      orders = [await orderOf(reply.orderId), ...orders]
+      say('good', `Placed: order ${reply.id}`)
+      chosen = reply.id
+      orders = [await orderOf(reply.id), ...orders]
       show()
     }
   } catch (error) {

@@ -31,7 +31,7 @@ const WORST = Object.keys(BREAKERS)
 let paymentUrl = ''
 
 async function show () {
-  const figures = await get('/v1/sagas/figures').catch((error) => {
+  const figures = await get('/v1/orders/figures').catch((error) => {
     if (error.status !== 404) throw error
   })
   if (!figures) {
@@ -48,9 +48,9 @@ async function show () {
   put(at('running'), number(figures.running))
   put(at('letters'), number(figures.deadLetters))
   at('steps').replaceChildren(...figures.steps.map((/** @type {any} */ one) => stepOf(one, ended)))
-  at('replicas').replaceChildren(...figures.replicas.map(workerOf))
-  at('no-replicas').hidden = figures.replicas.length > 0
-  provider(figures.replicas)
+  at('workers').replaceChildren(...figures.workers.map(workerOf))
+  at('no-workers').hidden = figures.workers.length > 0
+  provider(figures.workers)
   takeLatest(figures.steps[0].recent)
   state('live', 'live')
   return EVERY_MS
@@ -70,7 +70,7 @@ const workerOf = ({ id, cpuPercent, partitions, driven }) => make('li', {},
   make('h3', {}, id),
   make('meter', { min: 0, max: 100, value: Math.min(100, cpuPercent), title: 'CPU, of one core' }),
   make('p', { className: 'quiet' },
-    `CPU ${number(cpuPercent)} %, ${number(partitions)} partitions, ${number(driven)} orders at the moment`))
+    `CPU ${number(cpuPercent)} %; owns ${number(partitions)} partitions; drives ${number(driven)} orders at the moment`))
 
 /** @param {{ breaker: string, paymentUrl: string | null }[]} workers */
 function provider (workers) {

@@ -43,7 +43,7 @@ async function list () {
   /** @type {{ asset: string, tier: string }[]} */
   const all = []
   for (let after = ''; after !== null;) {
-    const { items, next } = await get(`/v1/tiers?limit=${LIST_PAGE}${after && `&after=${encodeURIComponent(after)}`}`)
+    const { items, next } = await get(`/v1/assets?limit=${LIST_PAGE}${after && `&after=${encodeURIComponent(after)}`}`)
     all.push(...items)
     after = next
   }

@@ -45,10 +45,10 @@ function eventsOf (app, { snapshot, event, keyOf }) {
    */
   return async ({ params, headers: { 'last-event-id': last } }, own, { reading, view, push, log }) => {
     const [id] = Object.values(params)
-    const known = own.known ?? reading.known
-    await known(id)
+    const current = own.current ?? reading.current
+    await current(id)
     events ??= createEvents({
-      known,
+      current,
       keyOf,
       snapshot: (one) => snapshot?.(one, own.queries),
       event: (one) => event ? event(one, own.queries) : { name: one.type, data: one },

@@ -4,24 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import t from 'tap'
 import { createOracle } from '../../lab/rules/oracle.js'
-import { admit as admitPrepared, admissionKey, decisionOf, fieldsOf, prepare } from '../../src/admission/index.js'
+import { admissionKey, fieldsOf } from '../../src/admission/index.js'
 import { CERTAIN } from '../../src/admission/rules/index.js'
 import { foldLatest } from '../../src/admission/rules/latest.js'
 import { foldStep } from '../../src/admission/rules/step.js'
+import { admit } from '../../test/admission/admit.js'
 import { newest } from '../../src/embedded/engine.js'
 import { isWhole, nightly, scoped, scopedEngines } from '../../test/scope.js'
 import { connectFor, engineName, startServer } from '../../test/servers.js'
 import { createCommands, KEYS } from './random-commands.js'
-
-/**
- * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key
- * @param {{ replicationId: string, requestMs: number, keepMs: number }} options
- * @param {import('../../src/admission/index.js').Command[]} commands
- */
-async function admit (connection, key, options, commands) {
-  const { replies, ...rest } = await admitPrepared(connection, key, options, commands.map(prepare))
-  return { ...rest, decisions: replies.map((reply) => decisionOf(String(reply))) }
-}
 
 const SEED = Number(process.env.FRESHET_TEST_SEED ?? randomInt(2 ** 31))
 const REQUEST_MS = 600_000
@@ -41,9 +32,7 @@ const ofEach = async (read) => Object.fromEntries(await Promise.all(KEYS.map(asy
 async function contentOf (connection, key) {
   const texts = (/** @type {any} */ reply) => reply.map(String)
   const entries = async (/** @type {string} */ stream) => (await connection.send('XRANGE', stream, '-', '+'))
-    .map((/** @type {any} */ [id, fields]) => ({ id: String(id), fields: texts(fields) }))
-  const fieldsOf = (/** @type {string[]} */ flat) =>
-    Object.fromEntries(Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i], flat[2 * i + 1]]))
+    .map((/** @type {any} */ [id, fields]) => ({ id: String(id), fields: fieldsOf(texts(fields)) }))
   return {
     states: await ofEach(async (name) => fieldsOf(texts(await connection.send('HGETALL', key(`state:${name}`))))),
     events: await ofEach(async (name) => (await entries(key(`events:${name}`))).map(({ fields }) => fields)),
@@ -58,13 +47,13 @@ async function contentOf (connection, key) {
 /** @param {ReturnType<typeof createOracle>} oracle */
 const contentOfOracle = ({ states, events, outbox, tasks, members, holds, waiting }) => ({
   states: Object.fromEntries(KEYS.map((name) => [name, states.get(name) ?? {}])),
-  events: Object.fromEntries(KEYS.map((name) => [name, events.get(name) ?? []])),
+  events: Object.fromEntries(KEYS.map((name) => [name, (events.get(name) ?? []).map(fieldsOf)])),
   members: Object.fromEntries(KEYS.map((name) => [name, Object.fromEntries(members.get(name) ?? [])])),
   holds: Object.fromEntries(KEYS.map((name) =>
     [name, Object.fromEntries([...holds.get(name) ?? []].map(([claim, untilMs]) => [claim, String(untilMs)]))])),
   waiting: Object.fromEntries(KEYS.map((name) =>
     [name, Object.fromEntries([...waiting.get(name) ?? []].map(([user, place]) => [user, String(place)]))])),
-  outbox: outbox.map(({ rule, key, fields }) => ({ atMs: fields[1], fields: ['rule', rule, 'key', key, ...fields] })),
+  outbox: outbox.map(({ rule, key, fields }) => ({ atMs: fields[1], fields: { rule, key, ...fieldsOf(fields) } })),
   tasks: Object.fromEntries([...tasks].map(([name, dueMs]) => [name, String(dueMs)]))
 })
 
@@ -138,7 +127,7 @@ function isRejected (t, { certain, before, after, decision: { code, details, isR
 const engines = await scopedEngines()
 for (const engine of engines) {
   const isNewest = engine === newest(engines)
-  const sequences = isNewest ? scoped(nightly(2000, 1000), 150) : nightly(500, 300)
+  const sequences = isNewest ? scoped(nightly(2000, 400), 150) : nightly(500, 100)
   t.test(`${engineName(engine)}: ${sequences} random sequences, seed ${SEED}`, async (t) => {
     const connection = await connectFor(t, (await startServer(t, { engine })).url)
     const replicationId = await replicationIdOf(connection)
@@ -148,7 +137,7 @@ for (const engine of engines) {
     const codes = {}
     const missing = () => CODES.filter((code) => !codes[code])
     // the rarest decisions occur once in hundreds of sequences: there are more until each has occurred
-    const most = isWhole && isNewest ? 4 * sequences : sequences
+    const most = isWhole && isNewest ? 8000 : sequences
     for (let n = 0; n < sequences || (n < most && missing().length > 0); n++) {
       const key = admissionKey('fr:', `s${n}`, 0)
       const { next, upTo } = createCommands(random)

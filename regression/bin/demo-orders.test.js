@@ -10,13 +10,13 @@ const SLOW = { deadlineMs: 80_000 }
 
 nightTest('orders are on their way on the page; a provider that is down holds them up, and loses none', needsBrowser, async (t) => {
   const database = await startDatabase(t)
-  const { command, url } = await startDemo(t, 'orders', await sharedDeployment(t), ['--replicas', '2', '--database-url', database.url])
+  const { command, url } = await startDemo(t, 'orders', await sharedDeployment(t), ['--workers', '2', '--database-url', database.url])
   await command.until(/^crowd +100 products/m)
   const browser = await startBrowser(t)
   const { page, faults } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })
   const number = async (/** @type {string} */ id) => parseFloat(await page.textContent(`#${id}`) ?? '')
   await page.goto(`${url}/orders`)
-  await eventually(async () => await number('confirmed') > 1 && (await page.locator('#replicas li').count()) === 2, SLOW)
+  await eventually(async () => await number('confirmed') > 1 && (await page.locator('#workers li').count()) === 2, SLOW)
   t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, 'nothing is cut off')
   await page.locator('#sku').fill('no-such-thing')
   await page.locator('#press').click()

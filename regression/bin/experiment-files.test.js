@@ -1,12 +1,12 @@
 /** Two settings against each other, and what can be done with the files afterwards: check, compare, draw. */
-import t from 'tap'
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { filesIn, labCheckout, lookWithLab, pathsIn, readJson, runLab } from '../../test/lab/lab-checkout.js'
+import { nightTest } from '../../test/scope.js'
 
 const FLAGS = ['--a', '--layout ids --ids 500', '--b', '--layout values --ids 500', '--rate', '4000']
 
-t.test('two settings against each other: samples, chart and report, which check and compare can read', async (t) => {
+nightTest('two settings against each other: samples, chart and report, which check and compare can read', async (t) => {
   const root = await labCheckout(t)
   const before = await filesIn(join(root, 'experiments'))
   const { code, stdout, stderr } = await runLab(t, root, ['ad-hoc', ...FLAGS, '--rounds', '1', '--seconds', '1'])

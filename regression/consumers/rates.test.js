@@ -46,7 +46,8 @@ async function sell (t, redisUrl) {
 
 /** @param {import('../../src/store/index.js').Connection} connection @returns {Promise<string[]>} ids of the owners that hold a lease */
 const ownersIn = async (connection) => Promise.all(Array.from({ length: PARTITIONS }, async (_, partition) => {
-  const [id, until] = (await connection.send('HMGET', admissionKey('fr:', 'sales', partition)('owner'), 'id', 'until')).map(String)
+  const key = admissionKey('fr:', 'sales', partition, PARTITIONS)('owner')
+  const [id, until] = (await connection.send('HMGET', key, 'id', 'until')).map(String)
   return Number(until) > Date.now() ? id : ''
 }))
 

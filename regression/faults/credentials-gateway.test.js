@@ -12,7 +12,7 @@ import { startGateway } from '../../test/services.js'
 
 const USER = 'freshet-writer'
 const REQUESTS = 40
-const PAUSE_MS = 10
+const PAUSE_MS = 40
 const WATCHED_MS = 3000
 /** of a feed: items and control; each tries once a second at most */
 const CONNECTIONS_PER_FEED = 2

@@ -4,17 +4,15 @@ import { layoutNames } from '../../src/layouts/index.js'
 import { engineName } from '../../test/servers.js'
 import { startFailover } from '../../test/faults/ledger/failover.js'
 import { expectWhole } from '../../test/faults/ledger/run.js'
-import { nightly, scoped, scopedEngines } from '../../test/scope.js'
+import { nightEngines, nightly, scoped } from '../../test/scope.js'
 
 const KILLS = nightly(10, scoped(4, 2))
 
 // they wait more than they work
 t.jobs = 4
 t.setTimeout(300_000)
-/** a set and a log: what an engine is sent depends on these two */
-const ON_OTHERS = ['ids', 'segments']
-for (const [i, engine] of (await scopedEngines()).entries()) {
-  for (const layout of scoped(i === 0 ? layoutNames() : nightly(layoutNames(), ON_OTHERS), ['ids'])) {
+for (const engine of await nightEngines()) {
+  for (const layout of scoped(layoutNames(), ['ids'])) {
     t.test(`${engineName(engine)}, ${layout}, ack: replica: ${KILLS} kills in a row lose nothing that was acknowledged`, {
       buffered: true
     }, async (t) => {

@@ -7,17 +7,17 @@ import { subscribeTo } from '../../test/faults/ledger/delivered.js'
 import { expectWhole, startRun } from '../../test/faults/ledger/run.js'
 import { isNight, nightly, scoped, scopedEngines, wholeTest } from '../../test/scope.js'
 
-const FAULTS = nightly(500, scoped(100, 30))
+const FAULTS = nightly(500, scoped(60, 30))
 /** of what is sent as something else is, or the same to both engines */
-const FEWER = nightly(100, 40)
+const FEWER = nightly(100, 30)
 const WRITERS = 12
 /** replies to what a batch does, and the most until one is lost: those of a few batches */
 const MOST = 12
 /** of connections, how many lose a reply of their greeting in addition; these do not count */
 const GREETINGS = 0.1
 const REPLIES_OF_GREETING = 6
-/** a set and a log: what an engine is sent depends on these two */
-const ON_OTHERS = ['ids', 'segments']
+/** what an engine without MSETEX is sent otherwise */
+const ON_OTHERS = ['ids']
 /** what every batch names, and no greeting */
 const KEYS = 'fr:{latest:'
 

@@ -1,10 +1,9 @@
 /** A server that has no memory left, gets some, and has none left again. */
 import t from 'tap'
-import { newest } from '../../src/embedded/engine.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { connectFor, engineName, eventually, startServer } from '../../test/servers.js'
 import { expectWhole, say, startRun } from '../../test/faults/ledger/run.js'
-import { nightly, scopedEngines } from '../../test/scope.js'
+import { nightEngines, nightly } from '../../test/scope.js'
 
 const FAULTS = nightly(3, 2)
 const STEP_BYTES = 512 * 1024
@@ -13,9 +12,6 @@ const REFUSALS = 10
 const KILLED = ['ids', 'segments']
 /** @type {{ layout: string, late?: 'overwrite' }[]} */
 const KINDS = [...layoutNames().map((layout) => ({ layout })), { layout: 'ids', late: 'overwrite' }]
-
-/** Every way of writing on one engine, a set and a log on the others. @param {boolean} isNewest */
-const kindsOn = (isNewest) => isNewest ? KINDS : KINDS.filter(({ layout, late }) => KILLED.includes(layout) && !late)
 
 /**
  * @param {import('tap').Test} t
@@ -50,9 +46,8 @@ async function startFilling (t, engine, options) {
 
 t.jobs = 3
 t.setTimeout(300_000)
-const engines = await scopedEngines()
-for (const engine of engines) {
-  for (const options of nightly(KINDS, kindsOn(engine === newest(engines)))) {
+for (const engine of await nightEngines()) {
+  for (const options of KINDS) {
     const what = `${engineName(engine)}, ${Object.values(options).join(' with late: ')}`
     t.test(`${what}: a server that is full again and again has everything in the end`, { buffered: true }, async (t) => {
       const { server, run, fill, empty } = await startFilling(t, engine, options)

@@ -29,7 +29,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   const reader = await runReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
   const written = await openWritten(t, { redisUrl: server.url, feed: 'busy' })
   const value = Buffer.alloc(2000, 'v')
-  const writing = written.keepWriting({ ids: 300, perSlice: 30, everyMs: 10, valueAt: () => value })
+  const writing = written.keepWriting({ ids: 300, perSlice: 15, everyMs: 20, valueAt: () => value })
   await eventually(() => writing.written > 300)
   const nobodyIsLeft = () => eventually(async () => {
     const metrics = await metricsOf(reader)

@@ -29,7 +29,7 @@ async function startFollowed (t, { primary, layout = 'segments', flags = [] }) {
   const path = `/v1/feeds/${feed}/live`
   const reader = await runReader(t, { redisUrl: primary.url, flags: ['--deadline-ms', '500', ...flags] })
   const written = await openWritten(t, { redisUrl: primary.url, feed, layout, partitions: 2 })
-  const writing = written.keepWriting({ ids: IDS, perSlice: 20, everyMs: 10, valueAt: (n) => `value ${n}` })
+  const writing = written.keepWriting({ ids: IDS, perSlice: 10, everyMs: 20, valueAt: (n) => `value ${n}` })
   await eventually(() => writing.written > IDS)
   const ofAll = [startResuming(t, [reader.url], `${path}?limit=${IDS}`), startResuming(t, [reader.url], `${path}?limit=${IDS}&maxRate=2`)]
   const ofSome = startResuming(t, [reader.url], `${path}?${SOME.map((id) => `id=${id}`).join('&')}`)

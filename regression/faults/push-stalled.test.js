@@ -13,8 +13,8 @@ import { openWritten } from '../../test/push/written.js'
 import { eventually, startServer } from '../../test/servers.js'
 import { nightly, scopedEngines } from '../../test/scope.js'
 
-const STALLED = nightly(200, 50)
-const HEALTHY = 10
+const STALLED = nightly(200, 24)
+const HEALTHY = 5
 /** the budget is 16 MiB */
 const MOST_GROWTH_MIB = 32
 /** A hub that waited for them would delay the others by the seconds until they are ended; what is measured is 1 to 4 times. */
@@ -83,7 +83,7 @@ t.test(`${STALLED} that never read, beside ${HEALTHY} that do`, async (t) => {
 
   await t.test('memory growth is bounded, and other clients are not delayed', async (t) => {
     // clients that come, read and go, as usual
-    const usual = await stall(50)
+    const usual = await stall(STALLED)
     for (const socket of usual) socket.resume()
     await pause(WINDOW_MS)
     for (const socket of usual) socket.destroy()

@@ -1,4 +1,4 @@
-/** A reader that stops with hundreds of clients: it ends in time, sends each a retry delay, and they resume elsewhere without a gap. */
+/** A reader that stops with many clients: it ends in time, sends each a retry delay, and they resume elsewhere without a gap. */
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,8 +13,8 @@ import { nightly, scopedEngines } from '../../test/scope.js'
 const STOPS_WITHIN_MS = 10_000
 /** of all clients: these take nothing, those follow all ids, the others some */
 const STALLED = nightly(20, 10)
-const OF_ALL = nightly(60, 30)
-const STREAMS = nightly(500, 200)
+const OF_ALL = nightly(60, 20)
+const STREAMS = nightly(500, 100)
 const IDS = 200
 const LARGE_IDS = 400
 const LARGE = 'v'.repeat(8000)

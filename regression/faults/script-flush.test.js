@@ -5,7 +5,7 @@ import { layoutNames } from '../../src/layouts/index.js'
 import { openFeed, openReader } from '../../src/index.js'
 import { connectFor, engineName, startServer } from '../../test/servers.js'
 import { expectWhole, startRun } from '../../test/faults/ledger/run.js'
-import { nightly, scopedEngines } from '../../test/scope.js'
+import { nightEngines, nightly } from '../../test/scope.js'
 
 const FAULTS = nightly(15, 5)
 const KNOWN = 3000
@@ -52,7 +52,7 @@ async function keepReading (reading, expected, over) {
 
 t.jobs = 2
 t.setTimeout(300_000)
-for (const engine of await scopedEngines()) {
+for (const engine of await nightEngines()) {
   t.test(`${engineName(engine)}: SCRIPT FLUSH under load loses nothing and no page is wrong`, { buffered: true }, async (t) => {
     const server = await startServer(t, { engine })
     const admin = await connectFor(t, server.url)

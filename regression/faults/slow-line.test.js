@@ -33,14 +33,18 @@ async function changesMeanwhile (feed, reading) {
   const startMs = Date.now()
   let next = 0
   let last = Infinity
-  const appending = setInterval(() => {
+  const append = () => {
     if (next > last) return
     feed.append({ id: String(next), ts: startMs + next, value: valueOf(next) })
     if (ids.length >= CHANGES) last = next
     next++
-  }, APPEND_MS)
-  const over = new AbortController()
+  }
+  append()
+  // the first item creates the feed; without it there is nothing to subscribe to
+  await feed.flush({ deadlineMs: DEADLINE_MS })
+  const appending = setInterval(append, APPEND_MS)
   try {
+    const over = new AbortController()
     for await (const { id } of reading.subscribe({ signal: over.signal })) {
       ids.push(id)
       if (Number(id) === last) over.abort()

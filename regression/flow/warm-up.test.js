@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { childrenOf, endOf, logOf, runCommand } from '../../test/commands.js'
+import { childrenOf, logOf, runCommand } from '../../test/commands.js'
+import { startWriter } from '../../test/flow/writer.js'
 import { connectFor, startServer } from '../../test/servers.js'
 import { scopedEngines } from '../../test/scope.js'
 
@@ -29,6 +30,9 @@ async function writeUnderParent (t, flags) {
   t.equal(code, 0)
   return { messages, summary: JSON.parse(stdout), seconds: (performance.now() - startedAt) / 1000 }
 }
+
+/** In this process, to its end. @param {import('tap').Test} t @param {string[]} flags @param {string} [input] */
+const write = (t, flags, input) => startWriter(t, flags, { redisUrl: url, input }).ended()
 
 /** @param {any} summary */
 const isSummedUp = ({ offered, items, refused, dropped, failed }) => offered === items + refused + dropped + failed
@@ -63,7 +67,7 @@ t.test('without a warm-up everything is measured, and the parent hears so as wel
 })
 
 t.test('a run that ends during its warm-up logs that nothing was measured', async (t) => {
-  const { code, summary, stderr } = await endOf(t, ['writer', '--redis-url', url, '--feed', 'short', '--items', '100', '--warm-up', '3600'])
+  const { code, summary, stderr } = await write(t, ['--feed', 'short', '--items', '100', '--warm-up', '3600'])
   t.equal(code, 0)
   t.match(summary, { offered: 0, items: 0, failed: 0, seconds: 0, itemsPerSecond: 0, loopUse: 0, writerCpuMicrosPerItem: null })
   t.match(stderr, /ended during its warm-up; nothing was measured/)
@@ -75,7 +79,7 @@ t.test('a run that ends during its warm-up logs that nothing was measured', asyn
 t.test('failed items are reported, whenever they were offered', async (t) => {
   const admin = await connectFor(t, url)
   await admin.send('SET', 'fr:{taken:0}:ids', 'mine')
-  const { code, summary } = await endOf(t, ['writer', '--redis-url', url, '--feed', 'taken', '--items', '10', '--warm-up', '3600'])
+  const { code, summary } = await write(t, ['--feed', 'taken', '--items', '10', '--warm-up', '3600'])
   t.equal(code, 1)
   // it goes on until the first refusal comes back
   t.ok(summary.failed > 0 && summary.failed <= 10)
@@ -83,9 +87,8 @@ t.test('failed items are reported, whenever they were offered', async (t) => {
 })
 
 t.test('lines that were refused during the warm-up are left out of the summary, not of the exit status', async (t) => {
-  const { code, summary, stderr } = await endOf(t,
-    ['writer', '--redis-url', url, '--feed', 'lines', '--source', 'stdin', '--warm-up', '3600'],
-    { input: `{"id":"a","ts":${Date.now()}}\nnot json\n` })
+  const { code, summary, stderr } = await write(t, ['--feed', 'lines', '--source', 'stdin', '--warm-up', '3600'],
+    `{"id":"a","ts":${Date.now()}}\nnot json\n`)
   t.equal(code, 3)
   t.match(summary, { offered: 0, items: 0, refused: 0 })
   t.match(stderr, /line 2/)

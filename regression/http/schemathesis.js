@@ -42,12 +42,13 @@ export async function installed () {
 
 /**
  * @param {string} packages their folder
- * @param {{ url: string, seconds: number, args?: string[], env: Record<string, string> }} options `seconds`: for the whole run
+ * @param {{ url: string, examples: number, phases?: string, args?: string[], env: Record<string, string> }} options `examples`: requests
+ *   that are made up for each route
  * @returns {Promise<{ status: number, output: string }>} `status` 0: no failures
  */
-export function check (packages, { url, seconds, args = [], env }) {
+export function check (packages, { url, examples, phases = 'fuzzing', args = [], env }) {
   const words = ['-m', 'schemathesis.cli', '--no-color', '--config-file', join(FOLDER, 'schemathesis.toml'), 'run', `${url}/docs/json`,
-    '--checks', 'all', '--generation-database', 'none', '--max-time', String(seconds), ...args]
+    '--checks', 'all', '--generation-database', 'none', '--phases', phases, '--max-examples', String(examples), ...args]
   return new Promise((resolve) => {
     // it keeps what failed in its folder
     const options = { cwd: packages, env: { ...envWith(packages), ...env }, maxBuffer: MAX_OUTPUT_BYTES }

@@ -48,7 +48,7 @@ const measured = (serving, settings) => measure({
 /** @param {any} sample @returns {string[]} */
 const brokenIn = ({ invariants }) => invariants.filter((/** @type {any} */ { ok }) => !ok)
 
-t.test('clients that are pushed to, with ids of their own and with all, hear everything that is newest', async (t) => {
+nightTest('clients that are pushed to, with ids of their own and with all, hear everything that is newest', async (t) => {
   const [some, all] = await Promise.all([measured({ idsEach: 5, maxRate: 10 }), measured({ connections: 5 }, { writers: 2, rate: 1000 })])
   t.same([some.error, brokenIn(some)], [null, []])
   t.match(some.serving, {

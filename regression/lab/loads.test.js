@@ -17,7 +17,7 @@ import { runCommand } from '../../test/commands.js'
 import { connectFor, engineName, startDeployment, startServer } from '../../test/servers.js'
 import { ledgerOf, loadHere, runLoad, untilLevel } from '../../test/lab/load.js'
 import { settingsWith } from './load-settings.js'
-import { scopedEngines } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
 
 const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
 const engines = await scopedEngines()
@@ -35,6 +35,8 @@ const VARIANTS = [
 ]
 /** nothing in them is done otherwise by another engine */
 const ON_ONE = [...Object.keys(STRUCTURES), ...Object.keys(PUBLISHED_STRUCTURES)]
+/** Whether a load runs on every engine. @param {string} load */
+const isForAll = (load) => nightly(!ON_ONE.includes(load), load.startsWith('msetex'))
 /** loads that write at the same time, each into a feed of its own */
 const AT_ONCE = 3
 /** @param {Record<string, any>} settings @returns {string[]} arguments of node */
@@ -82,7 +84,7 @@ for (const engine of engines) {
     }
 
     /** @type {[string, Record<string, any>][]} */
-    const runs = [...loadNames().filter((load) => engine === anyEngine || !ON_ONE.includes(load))
+    const runs = [...loadNames().filter((load) => engine === anyEngine || isForAll(load))
       .map((load) => /** @type {[string, {}]} */ ([load, load === 'reference-burst' ? { rate: 3000, duration: 1.5 } : {}])),
     ...(engine === anyEngine ? VARIANTS : [])]
     while (runs.length) await Promise.all(runs.splice(0, AT_ONCE).map(([load, more]) => check(load, more)))

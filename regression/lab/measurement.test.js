@@ -103,7 +103,7 @@ for (const engine of nightly(engines, [newestEngine])) {
   })
 }
 
-t.test('L8: a closed loop sends as fast as possible, and nothing is planned', async (t) => {
+nightTest('L8: a closed loop sends as fast as possible, and nothing is planned', async (t) => {
   const sample = await begin(t, { settings: { rate: 0, warmUp: 1 } }).sample
   t.match(sample, { valid: true, error: null, planned: null, dropped: 0, failed: 0 })
   t.ok(sample.items > 0 && sample.items < sample.itemsAcknowledged)
@@ -174,7 +174,7 @@ t.test('a gateway is part of the load: what it takes is checked, and it ends wit
 
   const ends = /** @type {[RegExp, RegExp][]} */ ([[/freshet\.js gateway/, /the gateway/],
     [/load-process/, /the load gateway was ended by SIGKILL/]])
-  for (const [pattern, message] of nightly(ends, ends.slice(0, 1))) {
+  for (const [pattern, message] of nightly(ends, [])) {
     const killed = begin(t, { load: 'gateway', settings: { ...settings, duration: 600 } })
     await killed.underWay()
     const running = await killed.processes()
@@ -185,7 +185,7 @@ t.test('a gateway is part of the load: what it takes is checked, and it ends wit
   }
 })
 
-t.test('L14: a load that is killed is the outcome of this measurement', async (t) => {
+nightTest('L14: a load that is killed is the outcome of this measurement', async (t) => {
   const { sample: promise, underWay, processes, left } = begin(t, { settings: { duration: 600 } })
   await underWay()
   process.kill(pidOfOne(await processes(), /freshet\.js writer/), 'SIGKILL')
@@ -193,7 +193,7 @@ t.test('L14: a load that is killed is the outcome of this measurement', async (t
   t.same(await left(), [])
 })
 
-t.test('a load that somebody stops has measured nothing', async (t) => {
+nightTest('a load that somebody stops has measured nothing', async (t) => {
   const { sample: promise, underWay, processes } = begin(t, { settings: { duration: 600 } })
   await underWay()
   process.kill(pidOfOne(await processes(), /freshet\.js writer/), 'SIGTERM')

@@ -78,7 +78,7 @@ t.test('L2: a run is one file: stopped, it resumes, and the whole is put where r
   })
 })
 
-t.test('a run of fewer rounds is not the whole, and goes nowhere else', async (t) => {
+nightTest('a run of fewer rounds is not the whole, and goes nowhere else', async (t) => {
   const { root, code, stdout, stderr } = await ranOnce()
   t.equal(code, 0, stderr)
   t.match(stdout, /raw samples {2}\.freshet\/lab\/results\/901-tiny\//)
@@ -87,7 +87,7 @@ t.test('a run of fewer rounds is not the whole, and goes nowhere else', async (t
   t.same(await pathsIn(join(root, '.freshet', 'lab', 'unfinished')), [])
 })
 
-t.test('what an earlier run left is kept aside when conditions are others, or it cannot be read', async (t) => {
+nightTest('what an earlier run left is kept aside when conditions are others, or it cannot be read', async (t) => {
   const { result } = await ranOnce()
   const root = await labCheckout(t)
   const keptAside = () => pathsIn(join(root, '.freshet', 'lab', 'unfinished'), /-left-/)

@@ -81,7 +81,7 @@ t.test('a sample has what was requested and served beside what was written', asy
   await allGone(...pids)
 })
 
-t.test('L14: a server that ends is the outcome of a measurement', async (t) => {
+nightTest('L14: a server that ends is the outcome of a measurement', async (t) => {
   const sample = await measured('ask',
     { duration: 10, onUp: () => setTimeout(() => process.kill(servingPids(/serve-process\.js/)[0], 'SIGKILL'), 2500) })
   t.match(sample, { valid: false, error: { code: 'SERVING_FAILED', message: /the server ask was ended by SIGKILL/ } })
@@ -98,7 +98,7 @@ nightTest('L14: more readers than a server allows connections are the outcome, w
   await allGone(...pids)
 })
 
-t.test('a stopped measurement leaves no process', async (t) => {
+nightTest('a stopped measurement leaves no process', async (t) => {
   const controller = new AbortController()
   await t.rejects(measured('bare', { duration: 10, signal: controller.signal, onUp: () => setTimeout(() => controller.abort(), 1500) }),
     { code: 'LAB_STOPPED' })

@@ -1,20 +1,17 @@
 /**
- * Servers that lie about a feed (L15): the client finds each of them out, and lets the one pass that does not. What they
- * answer is made up in the test's own process, which is busy; so nothing is said of how fast they are. What is wrong with a page is found
- * in the process of a test too: test/lab/serving-mutants.test.js.
+ * Servers that lie about a feed (L15): the client, as a process, finds them out, and lets the one pass that does not. What they answer is
+ * made up in the test's own process, which is busy; so nothing is said of how fast they are. Every lie: test/lab/serving-mutants.test.js.
  */
 import t from 'tap'
 import { fileURLToPath } from 'node:url'
-import { withoutSettings } from '../../lab/child.js'
 import { servingFigures, servingInvariants } from '../../lab/serving/figures.js'
 import { startProcess } from '../../lab/serving/process.js'
 import { IDS, RATE, VALUE_BYTES, startLiar } from '../../test/lab/mutants/servers.js'
-import { nightly, nightTest } from '../../test/scope.js'
+import { env } from './serving-commands.js'
 
 const CLIENT = fileURLToPath(new URL('../../lab/serving/client-process.js', import.meta.url))
-// NODE_OPTIONS is the test runner's
-const env = { ...withoutSettings(process.env), NODE_OPTIONS: '' }
 const WORKLOAD = { ids: IDS, writers: 1, valueBytes: VALUE_BYTES, isWhole: true }
+const LONGEST_S = 10
 const USAGE = { atMs: 0, cpuSeconds: 0, loopBusyMs: 0, memoryBytes: 0 }
 
 /** @param {import('tap').Test} t */
@@ -26,10 +23,11 @@ async function startClient (t) {
 }
 
 /**
+ * For longer and longer until something was answered, as on a busy machine nothing may be in a short time.
  * @param {import('tap').Test} t @param {'pages' | 'freshness'} asks @param {string} name of the server
  * @returns {Promise<{ figures: import('../../lab/serving/figures.js').ServingFigures, broken: string[], detail: string }>}
  */
-async function asked (t, asks, name) {
+async function asked (t, asks, name, seconds = 1.5) {
   const [{ url }, client] = await Promise.all([startLiar(t, name), startClient(t)])
   const limit = asks === 'pages' ? 20 : 1
   client.send({
@@ -37,13 +35,14 @@ async function asked (t, asks, name) {
     urls: [`${url}?limit=${limit}`],
     connections: 1,
     everyMs: asks === 'pages' ? 20 : 2,
-    seconds: 1.5,
+    seconds,
     right: { items: limit, bytes: null, workload: WORKLOAD },
     freshness: asks === 'freshness' ? { ratePerSecond: RATE } : null,
     currentWithinMs: asks === 'pages' ? 1000 : null
   })
   const figures = servingFigures({ by: 'reader', asks, processes: 1, connections: 1, everyMs: 1 }, await client.receive('requested'),
     [USAGE], [{ ...USAGE, atMs: 1 }])
+  if (figures.answers.looked === 0 && seconds < LONGEST_S) return asked(t, asks, name, 2 * seconds)
   return {
     figures, broken: servingInvariants(figures).filter(({ ok }) => !ok).map(({ name }) => name), detail: String(figures.answers.detail)
   }
@@ -52,24 +51,13 @@ async function asked (t, asks, name) {
 const RIGHT = 'responses are correct'
 const SEEN = 'due items became visible'
 
-t.test('L15: pages that lack something, hold it twice, in another order or under another id are found', async (t) => {
-  const all = /** @type {[string, RegExp][]} */ ([
-    ['leaves one out', /^19 items; expected 20/],
-    ['shows one twice', /item 6 \(id-\d+\) appears twice/],
-    ['mixes up two', /is newer than the one before it/],
-    ['pairs a value with another id', /item 3 \(id-\d+\): number \d+ was written for id-\d+/],
-    ['shows what was overwritten', /item 20 \(id-\d+\)( appears twice|: number \d+ follows \d+; the numbers between them are missing)/],
-    ['cuts values', /item 1 \(id-\d+\): not a value that was written/],
-    ['stuck', /the newest item was \d{4} ms old when the request was sent; expected at most 1000 ms/]
-  ])
-  const lies = nightly(all, all.filter(([name]) => ['leaves one out', 'stuck'].includes(name)))
-  const [healthy, ...others] = await Promise.all(['healthy', ...lies.map(([name]) => name)].map((name) => asked(t, 'pages', name)))
+t.test('L15: a page that lacks something, and one of a server that stands still, are found', async (t) => {
+  const [healthy, short, stuck] = await Promise.all(['healthy', 'leaves one out', 'stuck'].map((name) => asked(t, 'pages', name)))
   t.same(healthy.broken, [], healthy.detail)
   t.ok(Number(healthy.figures.answers.newest?.[0]) > 5000)
-  for (const [i, [name, detail]] of lies.entries()) {
-    t.same(others[i].broken, [RIGHT], name)
-    t.match(others[i].detail, detail)
-  }
+  t.same([short.broken, stuck.broken], [[RIGHT], [RIGHT]])
+  t.match(short.detail, /^19 items; expected 20/)
+  t.match(stuck.detail, /the newest item was \d+ ms old when the request was sent; expected at most 1000 ms/)
 })
 
 // a machine that stands still for half a second may leave something unseen
@@ -84,14 +72,6 @@ t.test('L15: freshness of a server that is late is reported, of one that stands 
   t.same(wrong(stale.broken), [], stale.detail)
   t.ok(Number(stale.figures.freshness?.p50) >= 200, `${stale.figures.freshness?.p50} ms`)
   t.same(stuck.broken, [SEEN], stuck.detail)
-})
-
-nightTest('L15: freshness of a server that forges times is none', async (t) => {
-  const [early, forged] = await Promise.all(['of tomorrow', 'forges times'].map((name) => asked(t, 'freshness', name)))
-  t.ok(early.broken.includes(RIGHT))
-  t.match(early.detail, /before it was due/)
-  t.ok(forged.broken.includes(RIGHT))
-  t.match(forged.detail, /has time \d+, which does not fit the numbers and times before it/)
 })
 
 t.test('L15: everything that is not everything is found', async (t) => {
@@ -117,9 +97,5 @@ t.test('L15: everything that is not everything is found', async (t) => {
   t.match(healthy, { items: IDS, fault: null })
   t.ok(healthy.newest > 5000)
   t.match((await fault('leaves one out')).fault, /^1 items are missing that were not overwritten during the response/)
-  t.match((await fault('shows one twice')).fault, /appears twice/)
-  t.match((await fault('mixes up two')).fault, /^line \d+ is newer than the one before it/)
-  t.match((await fault('pairs a value with another id')).fault, /was written for/)
-  t.match((await fault('cuts values')).fault, /not a value that was written/)
   t.match((await fault('stuck')).fault, /the newest item was \d+ ms old when the request was sent; expected at most 5 ms/)
 })

@@ -5,9 +5,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { flagsOf } from '../../settings.js'
 import { layoutNames } from '../../src/layouts/index.js'
-import { withoutSettings } from '../../lab/child.js'
 import { servingInvariants } from '../../lab/serving/figures.js'
 import { createHandler } from '../../lab/serving/handler.js'
 import { startServing } from '../../lab/serving/index.js'
@@ -17,14 +15,11 @@ import { allGone } from '../../test/embedded/checkout.js'
 import { connectFor, eventually, openWriterFor, startDeployment } from '../../test/servers.js'
 import { nightTest, scopedEngines } from '../../test/scope.js'
 import { startReader } from '../../test/services.js'
+import { commandOf, env } from './serving-commands.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const KEY_PREFIX = 'lab-1234abcd:'
 const ITEMS = 300
-// NODE_OPTIONS is the test runner's
-const env = { ...withoutSettings(process.env), NODE_OPTIONS: '' }
-const commandOf = (/** @type {string} */ command) => (/** @type {Record<string, any>} */ settings) =>
-  [join(ROOT, 'bin/freshet.js'), command, ...flagsOf(settings), '--log-level', 'error']
 
 const [engine] = await scopedEngines()
 

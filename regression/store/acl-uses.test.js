@@ -42,7 +42,8 @@ async function useLibrary (t, redisUrl) {
   }
 }
 
-for (const engine of await scopedEngines()) {
+const engines = await scopedEngines()
+for (const engine of engines) {
   t.test(engineName(engine), async (t) => {
     const { primary, urlOf, refused } = await startGuarded(t, engine)
 
@@ -82,6 +83,8 @@ for (const engine of await scopedEngines()) {
       t.same(await refused(), [])
     })
 
+    // its processes send no other commands
+    if (engine !== engines[0]) return
     await t.test('and npm start', async (t) => {
       const started = runCommand(t,
         ['start', '--redis-url', urlOf('library'), '--port', '0', '--gateway-port', '0', '--rate', '200', '--ids', '50'])

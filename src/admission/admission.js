@@ -8,9 +8,8 @@ import { createRouter, insist } from '../store/index.js'
 import { admit } from './admit.js'
 import { createBatcher } from './batcher.js'
 import { prepare } from './commands.js'
-import { admissionKey } from './keys.js'
 import { fieldsOf } from './outbox.js'
-import { agreeOnSystem, newSecret, restoreSystem } from './system.js'
+import { createAgreement } from './system.js'
 
 /** @typedef {ReturnType<typeof createAdmission>} Admission */
 /** @typedef {import('./batcher.js').Answer} Answer */
@@ -32,34 +31,22 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  *   decisions of a partition
  * @param {import('./own-rules.js').OwnRules} [options.own] rules of a user
  * @param {number} [options.maxWaiting] commands of a partition
- * @param {import('./system.js').KeepSecret} [options.keepSecret] keeps the secret of the system outside of the servers
+ * @param {import('./system.js').KeepSecret} [options.keepSecret] as createAgreement
+ * @param {import('./system.js').Agreement} [options.agreement] which others use, too
  * @param {Parameters<typeof createBatcher>[0]['metrics']} options.metrics
  */
 export function createAdmission ({
   route, keyPrefix, system, partitions, requestMs, keepMs, maxOutbox, isRead, deadlineMs, batches = true, rejections = NEVER,
-  confirmOf = () => async () => {}, keepSecret = async (secret) => secret, own, maxWaiting, metrics
+  confirmOf = () => async () => {}, keepSecret, agreement, own, maxWaiting, metrics
 }) {
-  const place = { keyPrefix, system }
-  /** @type {Promise<import('./system.js').System> | null} */
-  let agreed = null
-  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
-
   const router = createRouter((key) => route(String(key)).connection, (connection) => connection.close('it cannot answer'))
-
-  function agree () {
-    agreed ??= agreeOnSystem(router, { ...place, partitions, secretOf: () => keepSecret(newSecret()) })
-    agreed.catch(() => { agreed = null })
-    return agreed
-  }
-  let isAgreed = false
-  /** the secret that `refresh` found last */
-  let kept = ''
+  const { agreed, restore, refresh, keyOf } = agreement ?? createAgreement({ router, keyPrefix, system, partitions, keepSecret })
 
   /** @param {number} partition @param {import('./commands.js').Prepared[]} commands */
   async function call (partition, commands) {
     const key = keyOf(partition)
     const { connection, replicationId } = route(key(''))
-    const calling = admit(connection, key, { replicationId, requestMs, keepMs, maxOutbox, isRead, own, router }, commands)
+    const calling = admit(connection, key, { replicationId, requestMs, keepMs, maxOutbox, isRead, own, router, restore }, commands)
     return (own ? own.watch(calling, connection) : calling).catch((error) => {
       // it is no longer the primary, or is unusable
       if (error.outcome === 'over') connection.close(error.message)
@@ -72,10 +59,7 @@ export function createAdmission ({
     const confirm = confirmOf(partition)
     const batcher = createBatcher({
       async send (commands) {
-        if (!isAgreed) {
-          await agree()
-          isAgreed = true
-        }
+        await agreed()
         const admitted = await insist(() => call(partition, commands), deadlineMs)
         rejections.note(partition, admitted.generation)
         return admitted
@@ -99,31 +83,19 @@ export function createAdmission ({
 
     /** From the primary; empty if there is none. @param {string} key @returns {Promise<import('./rules/index.js').Fields>} */
     async stateOf (key) {
+      await agreed()
       return fieldsOf(await router.send('HGETALL', keyOf(partitionOfKey(key))(`state:${key}`)))
     },
 
     /** What the rule remembers, from the primary. @param {string} key @param {string} field @returns {Promise<string | null>} */
     async memberOf (key, field) {
+      await agreed()
       const member = await router.send('HGET', keyOf(partitionOfKey(key))(`members:${key}`), field)
       return member === null ? null : String(member)
     },
 
-    /** @returns {Promise<import('./system.js').System>} @throws {import('../errors.js').FreshetError} SYSTEM_DIFFERS */
-    agreed: agree,
-
-    /**
-     * Stores the system again if the servers have lost it, and agrees with others on its secret: the one that is kept, else the stored one.
-     * @throws {import('../errors.js').FreshetError} SYSTEM_DIFFERS, or why the primary, or what keeps the secret, does not answer
-     */
-    async refresh () {
-      const { secret: own } = await agree()
-      const stored = await agreeOnSystem(router, { ...place, partitions, secretOf: async () => own })
-      if (stored.secret === kept) return
-      const secret = await keepSecret(stored.secret)
-      if (secret !== stored.secret) await restoreSystem(router, place, { ...stored, secret })
-      agreed = Promise.resolve({ ...stored, secret })
-      kept = secret
-    },
+    agreed,
+    refresh,
 
     /**
      * @param {import('./commands.js').Command} command

@@ -5,10 +5,11 @@
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('./commands.js').Prepared} Prepared
  * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, isRead?: boolean,
- *   own?: import('./own-rules.js').OwnRules, router?: import('../store/index.js').Router }} Terms `replicationId`
- *   of the primary; `requestMs`: how long a request is known; `keepMs`: how long an ended key is kept; `maxOutbox`: entries that may wait
- *   for consumers; `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a user; `router`
- *   to the primaries of other keys
+ *   own?: import('./own-rules.js').OwnRules, router?: import('../store/index.js').Router,
+ *   restore?: () => Promise<unknown> }} Terms `replicationId` of the primary; `requestMs`: how long a request is known; `keepMs`: how long
+ *   an ended key is kept; `maxOutbox`: entries that may wait for consumers; `isRead`: the outbox is kept until consumers have read it, also
+ *   before there are any; `own`: rules of a user; `router` to the primaries of other keys; `restore` stores the system again if a new
+ *   primary does not have it
  * @typedef {{ generation: string, now: number, replies: Buffer[] }} Admitted `generation`: `<lineage>.<n>`; `now`: ms since 1970
  */
 import { randomBytes } from 'node:crypto'
@@ -38,8 +39,10 @@ export async function admit (connection, key, options, commands) {
     const [generation, now, ...replies] = await connection.runScript(own?.script ?? 'admit', keys, args)
     const first = String(replies[0])
     // the first call on this primary
-    if (now === undefined) await beginLineage(connection, key, options, String(generation))
-    else if (first === 'rules') await own?.agreeIn(options.router ?? connection, key)
+    if (now === undefined) {
+      await options.restore?.()
+      await beginLineage(connection, key, options, String(generation))
+    } else if (first === 'rules') await own?.agreeIn(options.router ?? connection, key)
     else if (first !== 'backlog') return { generation: String(generation), now: Number(now), replies }
     else {
       throw new FreshetError('ADMISSION_BACKLOG', `more than ${options.maxOutbox} entries of this partition wait for consumers; try again`)
@@ -57,7 +60,7 @@ function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, own
   const numbers = new Map()
   /** @type {[rule: string, key: string, parts: number][]} */
   const targets = []
-  const partsOf = (/** @type {string} */ rule) => own ? [] : KEPT[rule] ?? []
+  const partsOf = own?.partsOf ?? ((/** @type {string} */ rule) => KEPT[rule] ?? [])
   const requests = key('request:')
   const keys = [key('outbox'), key('tasks'), key('generation')]
   const args = [replicationId, String(requestMs), String(keepMs), String(maxOutbox), '']

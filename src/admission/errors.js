@@ -6,7 +6,7 @@ define('admission', {
   ADMISSION_BACKLOG: { retryable: true, meaning: 'too many entries of the outbox wait for consumers; nothing was decided' },
   ADMISSION_LATE: { retryable: true, meaning: 'the command waited too long and was not sent' },
   NOT_CONFIRMED: { retryable: true, meaning: 'the command was decided, but its decision was not confirmed as durable in time' },
-  SYSTEM_DIFFERS: { exitStatus: 2, meaning: 'the system is stored with another number of partitions' },
+  SYSTEM_DIFFERS: { exitStatus: 2, meaning: 'the system is stored with another number of partitions, or in another format' },
   DURABILITY_UNSUPPORTED: { exitStatus: 2, meaning: 'the server cannot confirm commands as --durability asks' },
   REQUEST_NOT_ACCEPTED: { status: 404, meaning: 'no request with this Idempotency-Key was accepted so far, or it has expired' },
   REQUEST_DIFFERS: { status: 422, meaning: 'a request with this id was accepted with other arguments' },

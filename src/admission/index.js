@@ -14,6 +14,7 @@
  * @typedef {import('./own-rules.js').OwnRules} OwnRules
  * @typedef {import('./rules/index.js').Fields} Fields
  * @typedef {import('./rules/index.js').Ruleset} Ruleset
+ * @typedef {import('./system.js').Agreement} Agreement
  * @typedef {import('./system.js').KeepSecret} KeepSecret
  * @typedef {import('./system.js').System} System
  */
@@ -25,13 +26,14 @@ export { openConfirms } from './confirms.js'
 export { createConfirm, expectDurability } from './durability.js'
 export { createKeyView } from './key-view.js'
 export { idWith } from './ids.js'
-export { admissionKey, systemKey } from './keys.js'
+export { admissionKey, partitionKeys, systemKey } from './keys.js'
 export { maskWith } from './mask.js'
 export { createOwnRules } from './own-rules.js'
 export { memoryOf } from './own-memory.js'
 export { eventOf, generationOf, OWN_NAMES, readState, stateOf } from './own-state.js'
 export { entryOf, eventsOf, fieldsOf, followOutboxes, isAtOrAfter } from './outbox.js'
 export { createRejections } from './rejections.js'
+export { KEPT_PARTS } from './rules/index.js'
 export { decisionOfRequest } from './request.js'
 export { createStopper, REPLY_MS } from './stop-script.js'
-export { readSystem } from './system.js'
+export { createAgreement, expectPartitions, readSystem } from './system.js'

@@ -22,7 +22,7 @@ const TAIL = 64
 /**
  * @param {object} options
  * @param {Parameters<typeof followOutboxes>[0]['open']} options.open of a connection that follows
- * @param {() => boolean} [options.isSpread] as followOutboxes
+ * @param {() => boolean} [options.isSpread] @param {() => Promise<unknown>} [options.agreed] as followOutboxes
  * @param {(partition: number, isPrimary: boolean) => import('../store/index.js').Connection} options.connectionOf for reads
  * @param {(partition: number) => (part: string) => string} options.keyOf @param {(key: string) => number} options.partitionOf
  * @param {number} options.partitions
@@ -34,7 +34,7 @@ const TAIL = 64
  * @param {number} [options.tail] events read of each key; up to twice as many are kept
  */
 export function createKeyView ({
-  open, isSpread, connectionOf, keyOf, partitionOf, partitions, sinceMs, onEntry = () => {}, log, rules = OURS, maxKeys = MAX_KEYS,
+  open, isSpread, agreed, connectionOf, keyOf, partitionOf, partitions, sinceMs, onEntry = () => {}, log, rules = OURS, maxKeys = MAX_KEYS,
   tail = TAIL
 }) {
   /** the least recently used first @type {Map<string, Kept>} */
@@ -47,6 +47,7 @@ export function createKeyView ({
   const follower = followOutboxes({
     open,
     isSpread,
+    agreed,
     keyOf,
     partitions,
     sinceMs,

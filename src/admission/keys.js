@@ -10,10 +10,30 @@
  *     fr:{@auctions:3}:members:<key>  what the rule remembers of users and claims: a hash; :holds:<key> ends of holds: a sorted set
  *     fr:{@auctions:3}:waiting:<key>  the waiting room: users by place, a sorted set
  *     fr:{@auctions:3}:request:<digest>    the decision of an accepted command: a string that expires
+ *
+ * With several partitions the tag of partition 3 is `{@auctions:3.12}`, so that they spread over the primaries of a cluster
+ * (store/slots.js). Systems of format 1 have tags like `{@auctions:3}`.
  */
+import { spreadTag } from '../store/index.js'
+
+/** stored with several partitions; without a format it is 1 */
+export const SPREAD_FORMAT = 2
 
 /** @param {string} prefix @param {string} system */
 export const systemKey = (prefix, system) => `${prefix}{@${system}}:system`
 
-/** @param {string} prefix @param {string} system @param {number} partition @returns {(part: string) => string} */
-export const admissionKey = (prefix, system, partition) => (part) => `${prefix}{@${system}:${partition}}:${part}`
+/**
+ * @param {string} prefix @param {string} system @param {number} partition
+ * @param {number} [spread] partitions that spread; 1 = one, or format 1 @returns {(part: string) => string}
+ */
+export function admissionKey (prefix, system, partition, spread = 1) {
+  const tag = spread > 1 ? spreadTag(`@${system}`, partition, spread) : `@${system}:${partition}`
+  return (part) => `${prefix}{${tag}}:${part}`
+}
+
+/**
+ * The keys of the partitions of a stored system.
+ * @param {string} prefix @param {string} system @param {Pick<import('./system.js').System, 'partitions' | 'format'>} stored
+ */
+export const partitionKeys = (prefix, system, { partitions, format }) => (/** @type {number} */ partition) =>
+  admissionKey(prefix, system, partition, format === SPREAD_FORMAT ? partitions : 1)

@@ -1,8 +1,8 @@
 /**
  * Follows the outboxes of a system: every event of its partitions, in order, from when a session began.
  *
- * What was missed is unknown after a lost connection, a change of generation, or a pause; then `onReset` is called, and what was kept
- * is read again. A session that is confirmed was complete at that moment: its last read returned all there was.
+ * What was missed is unknown from when a connection is lost, after a change of generation, or a pause; then `onReset` is called, and what
+ * was kept is read again. A session that is confirmed was complete at that moment: its last read returned all there was.
  *
  * One session follows all partitions where one node has them, and one each where they are in slots of a cluster.
  *
@@ -25,19 +25,18 @@ const FIRST_WAIT_MS = 50
 /** @typedef {ReturnType<typeof followOutboxes>} Follower */
 
 /**
- * @param {{ open: (signal: AbortSignal, key: string) => Promise<Session>, isSpread?: () => boolean,
+ * @param {{ open: (signal: AbortSignal, key: string) => Promise<Session>, isSpread?: () => boolean, agreed?: () => Promise<unknown>,
  *   keyOf: (partition: number) => (part: string) => string, partitions: number,
  *   sinceMs?: number, onEntry: (partition: number, entry: Entry) => void, onReset: (partition: number) => void,
  *   isFollowed?: (partition: number) => boolean, log: import('pino').Logger }} options `open`: to a node that has the key; `isSpread`:
- *   whether a session can have one partition only, as in a cluster; `sinceMs`: how far back a session begins; without it, at the end;
- *   `isFollowed`: at the moment; one that was not begins at its end
+ *   whether a session can have one partition only, as in a cluster; `agreed`: when `keyOf` knows the keys; `sinceMs`: how far back a
+ *   session begins; without it, at the end; `isFollowed`: at the moment; one that was not begins at its end
  */
 export function followOutboxes ({ partitions, ...options }) {
   const stop = new AbortController()
   // of as many sessions as there are partitions
   setMaxListeners(0, stop.signal)
   const all = Array.from({ length: partitions }, (_, partition) => partition)
-  const keys = all.map((partition) => options.keyOf(partition)('outbox'))
   /** of the last entry read @type {string[]} */
   const positions = []
   /** @type {string[]} */
@@ -47,7 +46,7 @@ export function followOutboxes ({ partitions, ...options }) {
   const running = []
 
   const together = new AbortController()
-  const parts = { ...options, keys, positions, generations, confirmedMs, split }
+  const parts = { ...options, positions, generations, confirmedMs, split }
   /** @param {number[]} own @param {AbortSignal} signal */
   const run = (own, signal) => running.push(runSessions(createSession(own, signal, parts), { firstWaitMs: FIRST_WAIT_MS, signal }))
   function split () {
@@ -74,22 +73,22 @@ export function followOutboxes ({ partitions, ...options }) {
 /**
  * One session of some partitions.
  * @param {number[]} own @param {AbortSignal} signal
- * @param {Omit<Parameters<typeof followOutboxes>[0], 'partitions'> & { keys: string[], positions: string[], generations: string[],
- *   confirmedMs: number[], split: () => void }} parts by partition: `keys` of outboxes, `positions` of the last entries read,
- *   `generations`, `confirmedMs`; `split` lets each partition have sessions of its own
+ * @param {Omit<Parameters<typeof followOutboxes>[0], 'partitions'> & { positions: string[], generations: string[],
+ *   confirmedMs: number[], split: () => void }} parts by partition: `positions` of the last entries read, `generations`, `confirmedMs`;
+ *   `split` lets each partition have sessions of its own
  * @returns {() => Promise<import('../store/index.js').SessionOutcome>}
  */
 function createSession (own, signal, parts) {
-  const { open, isSpread = () => false, keyOf, keys, sinceMs, onEntry, onReset, isFollowed = () => true, log, split } = parts
-  const { positions, generations, confirmedMs } = parts
-  /** of the last read @type {number[]} */
-  let followed = []
+  const { open, isSpread = () => false, agreed = async () => {}, keyOf, sinceMs, isFollowed = () => true } = parts
+  const { positions, generations, confirmedMs, onEntry, onReset, log, split } = parts
+  let followed = /** @type {number[]} */ ([])
+  const outboxOf = (/** @type {number} */ partition) => keyOf(partition)('outbox')
 
   /** @param {Connection} connection */
   async function begin (connection) {
     followed = own.filter(isFollowed)
     const ends = sinceMs === undefined
-      ? await endsOf(connection, own.map((one) => keys[one]))
+      ? await endsOf(connection, own.map(outboxOf))
       : own.map(() => `${Date.now() - sinceMs}-0`)
     const found = await generationsOf(connection, own.map((one) => keyOf(one)('generation')))
     for (const [i, partition] of own.entries()) {
@@ -102,7 +101,7 @@ function createSession (own, signal, parts) {
   /** @param {Connection} connection @param {number[]} wanted */
   async function follow (connection, wanted) {
     const added = wanted.filter((partition) => !followed.includes(partition))
-    const ends = await endsOf(connection, added.map((partition) => keys[partition]))
+    const ends = await endsOf(connection, added.map(outboxOf))
     for (const [i, partition] of added.entries()) positions[partition] = ends[i]
     added.forEach(onReset)
     followed = wanted
@@ -113,11 +112,12 @@ function createSession (own, signal, parts) {
     await follow(connection, own.filter(isFollowed))
     const sentMs = performance.now()
     if (followed.length === 0) return sleep(BLOCK_MS)
+    const keys = followed.map(outboxOf)
     const streams = await connection.send('XREAD', 'COUNT', COUNT, 'BLOCK', BLOCK_MS, 'STREAMS',
-      ...[keys, positions].flatMap((those) => followed.map((partition) => those[partition])))
+      ...keys, ...followed.map((partition) => positions[partition]))
     let isWhole = true
     for (const [key, entries] of streams ?? []) {
-      const partition = keys.indexOf(String(key))
+      const partition = followed[keys.indexOf(String(key))]
       isWhole &&= entries.length < COUNT
       for (const [id, flat] of entries) onEntry(partition, entryOf(String(id), flat.map(String)))
       positions[partition] = String(entries.at(-1)[0])
@@ -145,11 +145,9 @@ function createSession (own, signal, parts) {
     let opened = null
     try {
       while (!own.some(isFollowed) && !signal.aborted) await sleep(BLOCK_MS)
-      opened = await open(signal, keys[own[0]])
-      if (own.length > 1 && isSpread()) {
-        split()
-        return 'used'
-      }
+      await agreed()
+      opened = await open(signal, outboxOf(own[0]))
+      if (own.length > 1 && isSpread()) return split() ?? 'used'
       await begin(opened.connection)
       let checkedMs = performance.now()
       while (!signal.aborted && !opened.isLeft()) {
@@ -165,7 +163,9 @@ function createSession (own, signal, parts) {
       if (!signal.aborted) log.warn({ code: error.code, reason: error.message }, 'following outboxes was interrupted')
       return error.retryable ? 'unused' : 'refused'
     } finally {
-      for (const partition of own) confirmedMs[partition] = -Infinity
+      own.forEach((partition) => { confirmedMs[partition] = -Infinity })
+      // what is kept would stay as it is until a session opens
+      if (opened) own.forEach(onReset)
       opened?.end(null)
     }
   }

@@ -14,6 +14,7 @@
  * @typedef {import('./rules/index.js').Fields} Fields
  * @typedef {object} OwnRule
  * @property {string} text Lua @property {number} version @property {number} [keepEvents] newest events of a key that are kept, about
+ * @property {readonly string[]} [keeps] of KEPT_PARTS
  * @property {(state: Fields, args: readonly string[]) => Certain | null | undefined} [certain] a rejection that stays true within a
  *   generation
  * @property {(state: Fields, event: import('./own-state.js').OwnEvent) => Record<string, string | number | null | undefined>} [fold] the
@@ -22,25 +23,24 @@
  * @typedef {ReturnType<typeof createOwnRules>} OwnRules
  */
 import { hash } from 'node:crypto'
-import { scriptWith } from '../store/index.js'
+import { CHUNK_HEAD, chunkOf, HIDDEN, scriptWith } from '../store/index.js'
 import { FreshetError } from './errors.js'
 import { systemKey } from './keys.js'
 import { memoryOf } from './own-memory.js'
 
-/** What a chunk cannot use: the server, other keys, other code. */
-const HIDDEN = ['redis', 'server', 'KEYS', 'ARGV', '_G', 'getfenv', 'setfenv', 'load', 'loadstring', 'loadfile', 'dofile', 'require',
-  'module', 'package', 'debug', 'os', 'io', 'cjson', 'cmsgpack', 'struct', 'coroutine', 'collectgarbage', 'gcinfo', 'newproxy', 'print',
-  '__redis__err__handler', '__server__err__handler']
 /** parts of scripts that the chunks replace */
-const PLACE = 'local rules, versions, kept = {}, {}, {}'
+const PLACE = 'local rules, versions, keptEvents, parts = {}, {}, {}, {}'
 const CHUNK = 'local chunk = nil'
 /** how servers call the text of a script, in errors */
 const LINE = /@?user_script:(\d+)/g
 const KILLED = /Script killed by user/
+/** what errors of Lua do not say */
+const HINTS = /** @type {[RegExp, string][]} */ ([
+  [/modify a readonly table|create global variable/, 'declare variables of a rule with local'],
+  [/compare (string with number|number with string)/, 'values of the state and arguments are texts: compare tonumber(...)'],
+  [new RegExp(`'(${HIDDEN.join('|')})' \\(a nil value\\)`), 'a rule cannot use it']
+])
 
-const HEAD = `function () local ${HIDDEN.join(', ')}\n`
-/** @param {string} text */
-const chunkOf = (text) => `${HEAD}${text}\nend`
 const linesIn = (/** @type {string} */ text) => text.split('\n').length
 
 /**
@@ -50,12 +50,14 @@ const linesIn = (/** @type {string} */ text) => text.split('\n').length
  */
 export function createOwnRules ({ keyPrefix, system, rules, watch }) {
   const names = Object.keys(rules)
-  const stored = names.map((name) => [name, String(rules[name].version), hash('sha1', rules[name].text)])
+  const digestOf = (/** @type {OwnRule} */ { text, keeps = [] }) => hash('sha1', [text, ...keeps].join('\0'))
+  const stored = names.map((name) => [name, String(rules[name].version), digestOf(rules[name])])
   const table = (/** @type {string[]} */ rows) => `{\n${rows.join(',\n')}\n}`
-  const script = scriptWith('decide', PLACE, 'local rules, versions, kept = ' + [
+  const script = scriptWith('decide', PLACE, 'local rules, versions, keptEvents, parts = ' + [
     table(names.map((name) => `['${name}'] = ${chunkOf(rules[name].text)}`)),
     table(stored.map(([name, version, digest]) => `['${name}'] = '${version} ${digest}'`)),
-    table(names.flatMap((name) => rules[name].keepEvents === undefined ? [] : `['${name}'] = ${rules[name].keepEvents}`))
+    table(names.flatMap((name) => rules[name].keepEvents === undefined ? [] : `['${name}'] = ${rules[name].keepEvents}`)),
+    table(names.flatMap((name) => rules[name].keeps?.length ? [`['${name}'] = { '${rules[name].keeps.join("', '")}' }`] : []))
   ].join(', '))
   const explain = explainer(script.body, names.map((name) => [name, rules[name].text]))
 
@@ -84,6 +86,8 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
 
   return {
     script,
+    /** What it has of a key besides state and events. @param {string} rule */
+    partsOf: (rule) => rules[rule].keeps ?? [],
     /** for the memory of keys, such as the rejection cache */
     memory: memoryOf(rules),
     watch: stoppable,
@@ -147,7 +151,7 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
 function explainer (body, rules) {
   let at = 0
   const places = rules.map(([name, text]) => {
-    at = body.indexOf(HEAD, at) + HEAD.length
+    at = body.indexOf(CHUNK_HEAD, at) + CHUNK_HEAD.length
     const first = linesIn(body.slice(0, at))
     return { name, first, last: first + linesIn(text) - 1 }
   })
@@ -160,6 +164,7 @@ function explainer (body, rules) {
       found = { rule: place.name, line: Number(number) - place.first + 1 }
       return `${found.rule}, line ${found.line}`
     })
-    return { text, ...found }
+    const hint = HINTS.find(([pattern]) => pattern.test(text))?.[1]
+    return { text: hint ? `${text}; ${hint}` : text, ...found }
   }
 }

@@ -1,51 +1,124 @@
 /**
- * What is stored about a system: into how many partitions its keys are divided, and a secret. The first process decides.
+ * What is stored about a system: into how many partitions its keys are divided, the format of their tags, and a secret. The first process
+ * decides; a system that an older version stored keeps its format.
  *
  * Where a database keeps the secret, it decides: a secret that the servers lost with their memory is restored from there.
+ *
+ * @typedef {import('../store/index.js').Router} Router to the primaries
+ * @typedef {{ partitions: number, secret: string, format?: number }} System `secret`: of the keyed hashes that make ids and mask users;
+ *   `format` of keys, 1 if absent
+ * @typedef {(secret: string) => Promise<string>} KeepSecret keeps a secret, and returns the one that was kept first
+ * @typedef {ReturnType<typeof createAgreement>} Agreement
  */
 import { randomBytes } from 'node:crypto'
 import { FreshetError } from './errors.js'
-import { systemKey } from './keys.js'
+import { partitionKeys, SPREAD_FORMAT, systemKey } from './keys.js'
 
 const SECRET_BYTES = 16
 
-/** @typedef {{ partitions: number, secret: string }} System `secret`: of the keyed hashes that make ids and mask users */
-/** @typedef {(secret: string) => Promise<string>} KeepSecret keeps a secret, and returns the one that was kept first */
-
-/** @returns {string} */
-export const newSecret = () => randomBytes(SECRET_BYTES).toString('hex')
+const newSecret = () => randomBytes(SECRET_BYTES).toString('hex')
 
 /**
- * @param {import('../store/index.js').Router} router to the primaries
- * @param {{ keyPrefix: string, system: string, partitions: number, secretOf?: () => Promise<string> }} options `secretOf` a system that is
- *   not stored
+ * Agrees with other processes on what is stored, and gives the keys of the partitions, which follow from it.
+ * @param {{ router: Router, keyPrefix: string, system: string, partitions: number, keepSecret?: KeepSecret }} options `keepSecret`: outside
+ *   of the servers
+ */
+export function createAgreement ({ router, keyPrefix, system, partitions, keepSecret = async (secret) => secret }) {
+  const place = { keyPrefix, system, partitions }
+  /** @type {Promise<System> | null} */
+  let agreeing = null
+  /** by partition, once agreed @type {((part: string) => string)[]} */
+  let keys = []
+  /** the secret that `refresh` found last */
+  let kept = ''
+
+  async function agree () {
+    const stored = await agreeOnSystem(router, place, async () => ({
+      partitions,
+      ...(partitions > 1 ? { format: SPREAD_FORMAT } : {}),
+      secret: await keepSecret(newSecret())
+    }))
+    keys = Array.from({ length: partitions }, (_, partition) => partitionKeys(keyPrefix, system, stored)(partition))
+    return stored
+  }
+
+  /** @returns {Promise<System>} @throws {FreshetError} SYSTEM_DIFFERS */
+  function agreed () {
+    if (agreeing === null) {
+      agreeing = agree()
+      agreeing.catch(() => { agreeing = null })
+    }
+    return agreeing
+  }
+
+  /** Stores the system again if the servers have lost it. @returns {Promise<System>} @throws {FreshetError} SYSTEM_DIFFERS */
+  async function restore () {
+    const own = await agreed()
+    const stored = await agreeOnSystem(router, place, async () => own)
+    if (stored.format === own.format) return stored
+    throw new FreshetError('SYSTEM_DIFFERS', `the servers lost ${system}, and it is stored in format ${stored.format ?? 1} now, not ` +
+      `${own.format ?? 1}; restart this process`)
+  }
+
+  return {
+    agreed,
+    restore,
+    /** What it gives may be called once the system is agreed. @param {number} partition @returns {(part: string) => string} */
+    keyOf: (partition) => keys[partition] ?? ((part) => keys[partition](part)),
+
+    /**
+     * As `restore`, and agrees with others on the secret: the one that is kept, else the stored one.
+     * @throws {FreshetError} SYSTEM_DIFFERS, or why the primary, or what keeps the secret, does not answer
+     */
+    async refresh () {
+      const stored = await restore()
+      if (stored.secret === kept) return
+      const secret = await keepSecret(stored.secret)
+      if (secret !== stored.secret) {
+        await router.send('SET', systemKey(keyPrefix, system), JSON.stringify({ ...stored, secret }))
+      }
+      agreeing = Promise.resolve({ ...stored, secret })
+      kept = secret
+    }
+  }
+}
+
+/**
+ * @param {Router} router @param {{ keyPrefix: string, system: string, partitions: number }} place
+ * @param {() => Promise<System>} ownOf what is stored if nothing is
  * @returns {Promise<System>}
  * @throws {FreshetError} SYSTEM_DIFFERS
  */
-export async function agreeOnSystem (router, { keyPrefix, system, partitions, secretOf = async () => newSecret() }) {
+async function agreeOnSystem (router, { keyPrefix, system, partitions }, ownOf) {
   const read = () => readSystem(router, { keyPrefix, system })
   let stored = await read()
   if (stored === null) {
-    const own = { partitions, secret: await secretOf(), createdAt: new Date().toISOString() }
+    const own = { createdAt: new Date().toISOString(), ...await ownOf() }
     await router.send('SET', systemKey(keyPrefix, system), JSON.stringify(own), 'NX')
     stored = /** @type {System} */ (await read())
   }
+  return expectPartitions(stored, { system, partitions })
+}
+
+/**
+ * @param {System} stored @param {{ system: string, partitions: number }} wanted @returns {System} the same
+ * @throws {FreshetError} SYSTEM_DIFFERS
+ */
+export function expectPartitions (stored, { system, partitions }) {
   if (stored.partitions === partitions) return stored
   throw new FreshetError('SYSTEM_DIFFERS',
     `${system} has ${stored.partitions} partitions on this server, not ${partitions}; use --system-partitions ${stored.partitions}`)
 }
 
 /**
- * Stores another secret than the one that the server has.
- * @param {import('../store/index.js').Router} router to the primary @param {{ keyPrefix: string, system: string }} options
- * @param {System} restored
+ * @param {Pick<Router, 'send'>} router @param {{ keyPrefix: string, system: string }} options
+ * @returns {Promise<System | null>} null: nothing is stored @throws {FreshetError} SYSTEM_DIFFERS
  */
-export async function restoreSystem (router, { keyPrefix, system }, restored) {
-  await router.send('SET', systemKey(keyPrefix, system), JSON.stringify(restored))
-}
-
-/** @param {Pick<import('../store/index.js').Router, 'send'>} router @param {{ keyPrefix: string, system: string }} options */
 export async function readSystem (router, { keyPrefix, system }) {
-  const stored = await router.send('GET', systemKey(keyPrefix, system))
-  return stored === null ? null : /** @type {System} */ (JSON.parse(String(stored)))
+  const text = await router.send('GET', systemKey(keyPrefix, system))
+  if (text === null) return null
+  const stored = /** @type {System} */ (JSON.parse(String(text)))
+  if ((stored.format ?? 1) <= SPREAD_FORMAT) return stored
+  throw new FreshetError('SYSTEM_DIFFERS', `${system} is stored in format ${stored.format}, which this version does not know; use the ` +
+    'version that stored it')
 }

@@ -26,7 +26,7 @@ export const mayBlame = ({ retryable, isOfStatement }) => !retryable || isOfStat
 
 /**
  * @param {{ owned: import('./ownership.js').Owned, connection: () => import('../store/index.js').Connection,
- *   key: (part: string) => string }} place
+ *   key: (part: string) => string }} target
  * @param {{ consumer: string, entry: string, most: number }} what `entry`: id of the first one; `most`: attempts
  */
 export function createAttempt ({ owned, connection, key }, { consumer, entry, most }) {

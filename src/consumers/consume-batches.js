@@ -11,12 +11,12 @@
 import { followPartition } from './partition.js'
 
 /**
- * @param {import('./partition.js').Place & { effect: BatchEffect }} parts
+ * @param {import('./partition.js').Target & { effect: BatchEffect }} parts
  * @returns {Promise<void>} when the partition is given back @throws {import('./errors.js').FreshetError} LEASE_LOST
  */
-export const consumeBatches = ({ effect, ...place }) => followPartition(effect.name, place, {
+export const consumeBatches = ({ effect, ...target }) => followPartition(effect.name, target, {
   async write (entries, begin) {
     await begin()
-    await effect.write(entries, place.owned.partition)
+    await effect.write(entries, target.owned.partition)
   }
 })

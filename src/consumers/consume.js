@@ -20,22 +20,22 @@ import { lost } from './attempts.js'
 import { followPartition } from './partition.js'
 import { retry } from './retry.js'
 
-const OWN = `INSERT INTO consumer_cursor AS known (system, consumer, partition, entry, token) VALUES ($1, $2, $3, '0-0', $4)
-  ON CONFLICT (system, consumer, partition) DO UPDATE SET token = $4 WHERE known.token < $4`
+const OWN = `INSERT INTO consumer_cursor AS stored (system, consumer, partition, entry, token) VALUES ($1, $2, $3, '0-0', $4)
+  ON CONFLICT (system, consumer, partition) DO UPDATE SET token = $4 WHERE stored.token < $4`
 const ADVANCE = 'UPDATE consumer_cursor SET entry = $5 WHERE system = $1 AND consumer = $2 AND partition = $3 AND token = $4'
 
 /**
- * @param {import('./partition.js').Place & { system: string, effect: SqlEffect, database: Database }} parts
+ * @param {import('./partition.js').Target & { system: string, effect: SqlEffect, database: Database }} parts
  * @returns {Promise<void>} when the partition is given back @throws {import('./errors.js').FreshetError} LEASE_LOST
  */
-export async function consume ({ system, effect, database, ...place }) {
-  const { owned, metrics } = place
+export async function consume ({ system, effect, database, ...target }) {
+  const { owned, metrics } = target
   const row = [system, effect.name, owned.partition, owned.token]
 
   const { rowCount } = await retry(() => database.query(OWN, row), { signal: owned.signal, onFailure: metrics.failed })
   if (rowCount !== 1) throw lost(owned)
 
-  await followPartition(effect.name, place, {
+  await followPartition(effect.name, target, {
     write: (entries, begin) => database.transaction(async (client) => {
       // the database answers: what ends the connection from here on may be an entry
       await begin()

@@ -73,8 +73,9 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded =
       if (Number(await connection.send('XDEL', key('dead'), stream)) !== 1) throw gone(id)
     },
 
-    /** How many there are in one partition. @param {number} partition @returns {Promise<number>} */
-    count: async (partition) => Number(await connectionOf(partition).send('XLEN', keyOf(partition)('dead')))
+    /** How many there are. @param {readonly number[]} [some] partitions @returns {Promise<number>} */
+    count: async (some = Array.from({ length: partitions }, (_, partition) => partition)) => (await Promise.all(
+      some.map((partition) => connectionOf(partition).send('XLEN', keyOf(partition)('dead'))))).reduce((sum, n) => sum + Number(n), 0)
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Consumers: processes that share the partitions of a system, each partition owned by one of them at a time.
  *
- *     heartbeat -> who lives? -> which partitions are mine? (assignment.js) -> lease of each -> work, until it is lost
+ *     heartbeat -> live processes -> own partitions (assignment.js) -> lease of each -> work, until it is lost
  *
  * A process that dies, or stands still, loses its leases after `leaseMs`; the next owner has a higher fencing token.
  *
@@ -17,7 +17,7 @@
 export { consume } from './consume.js'
 export { consumeBatches } from './consume-batches.js'
 export { createDeadLetters } from './dead-letters.js'
-export { createKafkaEffect, topicOf } from './kafka.js'
+export { createKafkaEffect, expectKafka, topicOf } from './kafka.js'
 export { lagOf } from './lag.js'
 export { createOutboxReader } from './outbox-reader.js'
 export { followPartition } from './partition.js'

@@ -80,6 +80,9 @@ async function load () {
   }
 }
 
+/** @throws {FreshetError} KAFKA_MISSING */
+export const expectKafka = async () => { await load() }
+
 /** @param {any} cause @param {string[]} brokers @returns {FreshetError} */
 function errorOf (cause, brokers) {
   const reason = reasonOf(cause)

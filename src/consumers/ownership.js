@@ -6,8 +6,9 @@
  *
  * @typedef {{ partition: number, token: number, signal: AbortSignal }} Owned `token`: fencing token; `signal`: it is lost, or given back
  * @typedef {(owned: Owned) => Promise<void>} Work ends when the signal is aborted
- * @typedef {{ token: number, stop: AbortController, timer: NodeJS.Timeout, working: Promise<void>, hasEnded: boolean,
- *   leaving: Promise<void> | null }} Lease `timer`: stops the work when the lease was not renewed in time, whatever the connection does
+ * @typedef {{ token: number, stop: AbortController, askedMs: number, timer: NodeJS.Timeout, working: Promise<void>, hasEnded: boolean,
+ *   leaving: Promise<void> | null }} Lease `askedMs`: when it was given or renewed; `timer`: stops the work when the lease was not renewed
+ *   in time, whatever the connection does
  */
 import { ownerOf } from './assignment.js'
 
@@ -22,6 +23,21 @@ const stopAt = (stop, atMs) => setTimeout(() => stop.abort(), atMs - performance
 
 /** Other partitions are served all the while. @param {Lease} lease @param {Promise<unknown>} leaving */
 const leave = (lease, leaving) => { lease.leaving = leaving.then(() => {}, () => {}) }
+
+/** One run at a time of each name; what fails is tried again by the next. */
+function createRuns () {
+  /** @type {Map<string | number, Promise<unknown>>} */
+  const running = new Map()
+  return {
+    /** @param {string | number} name @param {() => Promise<unknown>} run @returns {Promise<unknown>} of the run that is under way */
+    begin (name, run) {
+      const one = running.get(name) ?? run().catch(() => {}).finally(() => running.delete(name))
+      running.set(name, one)
+      return one
+    },
+    ended: () => Promise.all(running.values())
+  }
+}
 
 /** @typedef {ReturnType<typeof createOwnership>} Ownership */
 
@@ -38,18 +54,22 @@ const leave = (lease, leaving) => { lease.leaving = leaving.then(() => {}, () =>
  */
 export function createOwnership ({ id, partitions, connectionOf, keyOf, work, log, leastToken = async () => 0, leaseMs = LEASE_MS }) {
   const all = Array.from({ length: partitions }, (_, partition) => partition)
+  const everyMs = leaseMs / RENEWALS_PER_LEASE
   /** @type {Map<number, Lease>} by partition */
   const leases = new Map()
   /** @type {Set<number>} as of the last heartbeat */
   let mine = new Set()
   let isClosed = false
   let beatMs = -Infinity
+  const runs = createRuns()
   /** @type {NodeJS.Timeout} */
   let timer
 
   /** @param {boolean} lives */
   async function beat (lives) {
+    const nowMs = performance.now()
     const ids = await connectionOf(0).runScript('heartbeat', [keyOf(0)('consumers')], [id, lives ? 1 : 0, leaseMs])
+    beatMs = nowMs
     const living = ids.map(String)
     mine = new Set(all.filter((partition) => ownerOf(living, partition) === id))
   }
@@ -69,7 +89,7 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
       .catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'work on a partition failed'))
       .finally(() => { lease.hasEnded = true })
     /** @type {Lease} */
-    const lease = { token, stop, timer: stopAt(stop, askedMs + leaseMs), working, hasEnded: false, leaving: null }
+    const lease = { token, stop, askedMs, timer: stopAt(stop, askedMs + leaseMs), working, hasEnded: false, leaving: null }
     leases.set(partition, lease)
     log.info({ partition, token }, 'partition taken')
   }
@@ -79,6 +99,7 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
     const askedMs = performance.now()
     if (await askLease(partition, lease.token, leaseMs) !== lease.token) return leave(lease, drop(partition, lease, 'another has it'))
     clearTimeout(lease.timer)
+    lease.askedMs = askedMs
     lease.timer = stopAt(lease.stop, askedMs + leaseMs)
   }
 
@@ -97,38 +118,29 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
   /** @param {number} partition @param {Lease} lease */
   const giveBack = (partition, lease) => drop(partition, lease, 'given back').then(() => askLease(partition, lease.token, 0))
 
-  /** @param {boolean} isDue whether leases are renewed */
-  async function settle (isDue) {
-    await Promise.allSettled(all.map(async (partition) => {
-      const lease = leases.get(partition)
-      if (lease === undefined) return mine.has(partition) ? take(partition) : undefined
-      if (lease.leaving !== null) return
-      if (lease.stop.signal.aborted) return leave(lease, drop(partition, lease, 'not renewed in time'))
-      if (!mine.has(partition) || lease.hasEnded) return leave(lease, giveBack(partition, lease))
-      return isDue ? renew(partition, lease) : undefined
-    }))
+  /** @param {number} partition */
+  async function settleOne (partition) {
+    const lease = leases.get(partition)
+    if (lease === undefined) return mine.has(partition) ? take(partition) : undefined
+    if (lease.leaving !== null) return
+    if (lease.stop.signal.aborted) return leave(lease, drop(partition, lease, 'not renewed in time'))
+    if (!mine.has(partition) || lease.hasEnded) return leave(lease, giveBack(partition, lease))
+    return performance.now() - lease.askedMs >= everyMs ? renew(partition, lease) : undefined
   }
 
+  /** A primary that does not answer delays its own partitions only. */
+  const settle = () => Promise.all(isClosed ? [] : all.map((partition) => runs.begin(partition, () => settleOne(partition))))
+
   async function look () {
-    const nowMs = performance.now()
-    const isDue = nowMs - beatMs >= leaseMs / RENEWALS_PER_LEASE
-    try {
-      if (isDue) {
-        await beat(true)
-        beatMs = nowMs
-      }
-    } catch (error) {
-      log.debug({ code: error.code, reason: error.message }, 'the primary cannot be asked about leases')
-    }
-    // partitions on other primaries stay
-    await settle(isDue)
-    if (!isClosed) timer = setTimeout(() => { looking = look() }, leaseMs / TRIES_PER_LEASE)
+    timer = setTimeout(look, leaseMs / TRIES_PER_LEASE)
+    settle()
+    if (performance.now() - beatMs >= everyMs) await runs.begin('heartbeat', () => beat(true))
+    await settle()
   }
-  let looking = look()
 
   return {
     /** Resolves when the first partitions were taken, or the primary could not be asked. */
-    joined: looking,
+    joined: look(),
 
     /** Partitions that this process owns. */
     get owned () { return [...leases.keys()] },
@@ -137,7 +149,7 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
     async close () {
       isClosed = true
       clearTimeout(timer)
-      await looking
+      await runs.ended()
       await Promise.all([...leases].map(([partition, lease]) => lease.leaving ?? giveBack(partition, lease).catch(() => {})))
       await beat(false).catch(() => {})
     }

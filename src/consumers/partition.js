@@ -7,7 +7,7 @@
  * becomes a dead letter, and the partition goes on.
  *
  * @typedef {import('../admission/index.js').Entry} Entry
- * @typedef {object} Place
+ * @typedef {object} Target
  * @property {import('./ownership.js').Owned} owned
  * @property {() => import('../store/index.js').Connection} connection to the primary
  * @property {(part: string) => string} key of the partition
@@ -35,16 +35,16 @@ const CURSORS = Object.freeze(['owner', 'cursors', 'generation'])
 
 /**
  * @param {string} consumer its name
- * @param {Place} place
+ * @param {Target} target
  * @param {Steps} steps
  * @returns {Promise<void>} when the partition is given back @throws {FreshetError} LEASE_LOST
  */
-export async function followPartition (consumer, place, steps) {
-  const { owned: { partition, token, signal }, connection, key, reader, metrics } = place
+export async function followPartition (consumer, target, steps) {
+  const { owned: { partition, token, signal }, connection, key, reader, metrics } = target
   const position = await retry(() => positionOf(connection(), key, { token, consumer }), { signal, onFailure: metrics.failed })
   // the lease may have ended before the reply came; no abort follows then
   if (signal.aborted) return
-  const taker = createTaker(consumer, place, steps)
+  const taker = createTaker(consumer, target, steps)
   let taking = Promise.resolve()
 
   await new Promise((resolve, reject) => {
@@ -62,7 +62,7 @@ export async function followPartition (consumer, place, steps) {
   reader.leave(partition)
 }
 
-/** @param {string} consumer @param {Place} place @param {Steps} steps */
+/** @param {string} consumer @param {Target} target @param {Steps} steps */
 function createTaker (consumer, { owned, connection, key, deadLetter, metrics }, steps) {
   const { token, signal } = owned
   /** the one that runs @type {import('./attempts.js').Attempt | null} */
@@ -137,7 +137,7 @@ function createTaker (consumer, { owned, connection, key, deadLetter, metrics },
  * Where a consumer begins. What is after a cursor is never trimmed, unless another program does it; so one that begins has a cursor,
  * too, before its first entry is finished.
  * @param {import('../store/index.js').Connection} connection @param {(part: string) => string} key
- * @param {{ token: number, consumer: string }} who
+ * @param {{ token: number, consumer: string }} owner
  * @returns {Promise<string>} @throws {FreshetError} OUTBOX_TRIMMED
  */
 async function positionOf (connection, key, { token, consumer }) {

@@ -121,7 +121,7 @@ export async function namedEngine (named, env, advice = ADVICE) {
  * that behaves according to its name.
  * @param {Env} env @param {string[]} names @returns {Promise<string[]>}
  */
-async function programsOnPath (env, names = PROGRAMS) {
+export async function programsOnPath (env, names = PROGRAMS) {
   const given = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
   const folders = new Set(await Promise.all(given.map((folder) => realpath(folder).catch(() => resolve(folder)))))
   const candidates = [...folders].flatMap((folder) => names.map((name) => join(folder, name)))

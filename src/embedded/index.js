@@ -8,7 +8,9 @@
 export { defaultCacheDir, lookAtEmbeddedServers, useEmbeddedDatabase, useEmbeddedDynamodb, useEmbeddedServers } from './client.js'
 export { createDynamodb } from './dynamodb/server.js'
 export { hasDynalite, VERSION as DYNALITE_VERSION } from './dynamodb/pinned.js'
-export { chooseEngine, compareVersions, enginesFound, installAdvice, installedEngines, namedEngine, newest } from './engine.js'
+export {
+  chooseEngine, compareVersions, enginesFound, installAdvice, installedEngines, namedEngine, newest, programsOnPath
+} from './engine.js'
 export { createFleet } from './fleet.js'
 export { createGuard } from './guard.js'
 export { isLocalRequest, REFUSED } from './local-requests.js'

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { SettingsInvalid } from '../errors.js'
 import { FreshetError } from './errors.js'
 
 /** @typedef {{ host: string, port: number, setting: string }} Where `setting`: the flag that chose the port */
@@ -8,7 +9,7 @@ import { FreshetError } from './errors.js'
  * @param {import('fastify').FastifyInstance} app
  * @param {Where} where
  * @returns {Promise<string>} the URL
- * @throws {FreshetError} PORT_IN_USE
+ * @throws {FreshetError} PORT_IN_USE; SETTINGS_INVALID: two routes are the same
  */
 export const listen = async (app, { host, port, setting }) =>
   app.listen({ host, port }).catch((error) => { throw refusalOf(error, { host, port, setting }) })
@@ -49,6 +50,9 @@ function refusalOf (error, { host, port, setting }) {
   }
   if (['EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND'].includes(error.code)) {
     return new FreshetError('PORT_IN_USE', `cannot listen on ${host} port ${port} (${error.code}); choose another --host or --${setting}`)
+  }
+  if (error.code === 'FST_ERR_DUPLICATED_ROUTE') {
+    return new SettingsInvalid([`systems: a route of a system is one of Freshet's own: ${error.message}; choose another path`])
   }
   return error
 }

@@ -113,11 +113,11 @@ export const givenOfQuery = (request, fields = NO_FIELDS) =>
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ name: string, queries: Record<string, QueryRow>, unknown: readonly [code: string, message: string],
- *   opened: () => Promise<unknown>, database: unknown, access: import('./security/index.js').Access | null }} parts `unknown`: the error of
- *   `opened` while nothing of the system is stored
+ * @param {{ name: string, queries: Record<string, QueryRow>, unknown: string, opened: () => Promise<unknown>, database: unknown,
+ *   access: import('./security/index.js').Access | null }} parts `unknown`: code of the error of `opened` while nothing of the system is
+ *   stored
  */
-export async function queryRoutes (app, { name, queries, unknown: [code], opened, database, access }) {
+export async function queryRoutes (app, { name, queries, unknown, opened, database, access }) {
   app.addHook('onSend', async (_request, reply) => { if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store') })
   for (const row of Object.values(queries)) {
     const { path, access: scope = 'read', none, isOfDatabase, run } = row
@@ -131,7 +131,7 @@ export async function queryRoutes (app, { name, queries, unknown: [code], opened
       const given = { ...givenOfQuery(request, row.fields), mayAs }
       if (isOfDatabase) return run(given, database, reply)
       const own = await opened().catch((error) => {
-        if (none && error.code === code) return null
+        if (none && error.code === unknown) return null
         throw error
       })
       return own === null ? none?.(given) : run(given, own, reply)

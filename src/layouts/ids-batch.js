@@ -9,7 +9,8 @@
  *     EXEC
  *
  * with `late: overwrite`. With `late: newest` one EVALSHA of lua/append-newest.lua gets the same arguments of MSETEX and ZADD; in a
- * cluster the item keys are its keys, and records follow.
+ * cluster the item keys are its keys, and records follow. Or, if the batch is newer than all that is stored (ids-append.js), it is
+ * the same transaction, with an EVALSHA of lua/mend-scores.lua as its last command.
  * A late batch, or one with deletions, carries a mark in the transaction (late-marks.js).
  * Items are encoded when they are added: keys and records into one buffer, scores and ids into another, joined when the batch
  * is sent.
@@ -17,10 +18,10 @@
  * A deletion is a record without a value (a tombstone), encoded like an item, ZADD included; ZREM then removes its id. Only
  * batches with deletions track ids, so a normal append pays one comparison.
  */
-import { RECORD_HEAD_BYTES, writeRecordHead } from '../item/index.js'
+import { scoreOf } from '../item/index.js'
+import { createItemEncoder, createOrder } from './ids-encoder.js'
 import { createLateMark } from './late-marks.js'
 import { MAX_ARGUMENTS, MAX_BATCH_ITEMS } from './read-size.js'
-import { createScoreText } from './score-text.js'
 import { Wire, argument, bulk, command, wholeCommand } from './wire.js'
 
 /**
@@ -33,11 +34,8 @@ export const TOMBSTONE_MS = 24 * 60 * 60 * 1000
 const HEAD_ROOM = 512
 /** four arguments an item, and twelve */
 const MAX_NEWEST_ITEMS = Math.floor((MAX_ARGUMENTS - 12) / 4)
-const ITEM_ROOM = 96
 const MULTI = wholeCommand('MULTI')
 const EXEC = wholeCommand('EXEC')
-const SET = command(3, 'SET')
-const SET_EXPIRING = command(5, 'SET')
 const PEXPIRE = command(3, 'PEXPIRE')
 const NO_VALUE = Buffer.alloc(0)
 
@@ -45,7 +43,7 @@ const NO_VALUE = Buffer.alloc(0)
  * @typedef {object} Encoding of a batch
  * @property {(part: string) => string} key
  * @property {number} ttlMs
- * @property {{ msetex: boolean, isCluster?: boolean, sha: (script: string) => string }} dialect
+ * @property {import('./index.js').Dialect} dialect
  * @property {Buffer} prefix of item keys
  * @property {boolean} separateSets
  * @property {number} tombstoneMs
@@ -53,6 +51,7 @@ const NO_VALUE = Buffer.alloc(0)
  * @property {number} count
  * @property {Buffer} records with `late: newest` in a cluster
  * @property {Buffer[]} deleted ids whose last operation is a deletion
+ * @property {Buffer} mend last command of a watched transaction
  * @property {ReturnType<import('./late-marks.js').LateMark['around']>} around
  *
  * @typedef {{ head: Buffer[], between: Buffer[], tail: Buffer[], replies: number }} Parts of a batch, around its items and members
@@ -60,8 +59,7 @@ const NO_VALUE = Buffer.alloc(0)
 
 /**
  * @param {{ key: (part: string) => string, ttlMs: number, late: 'newest' | 'overwrite',
- *   dialect: { msetex: boolean, isCluster?: boolean, sha: (script: string) => string }, clock?: () => number }} options `ttlMs` 0 = keys do
- *   not expire
+ *   dialect: import('./index.js').Dialect, clock?: () => number }} options `ttlMs` 0 = keys do not expire
  * @returns {import('./index.js').Batch}
  */
 export function createIdsBatch (options) {
@@ -69,14 +67,13 @@ export function createIdsBatch (options) {
   const prefix = Buffer.from(key('item:'))
   const tombstoneMs = ttlMs || TOMBSTONE_MS
   const expiry = ttlMs > 0 ? Buffer.from(argument('PX') + argument(ttlMs)) : Buffer.alloc(0)
-  const tombstoneExpiry = Buffer.from(argument('PX') + argument(tombstoneMs))
   const separateSets = late === 'overwrite' && !dialect.msetex
-  const setHead = ttlMs > 0 ? SET_EXPIRING : SET
   const items = new Wire(64 * 1024)
   // between the item keys, or in a cluster behind all of them
   const records = late === 'newest' && dialect.isCluster ? new Wire(64 * 1024) : items
   const members = new Wire(16 * 1024)
-  const writeScore = createScoreText()
+  const encoder = createItemEncoder({ items, records, members, prefix, expiry, tombstoneMs, separateSets })
+  const order = createOrder()
   /** @type {Set<string>} ids whose last operation is a deletion, as latin1 */
   const removed = new Set()
   const mark = createLateMark({ key, ttlMs, clock })
@@ -87,25 +84,25 @@ export function createIdsBatch (options) {
 
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
   function encode (id, ts, seq, value, deleted) {
-    items.reserve(prefix.length + id.length + ITEM_ROOM)
-    records.reserve(prefix.length + id.length + value.length + 2 * ITEM_ROOM + tombstoneExpiry.length)
-    members.reserve(id.length + ITEM_ROOM)
-    if (separateSets) items.short(deleted ? SET_EXPIRING : setHead)
-    items.bulkHead(prefix.length + id.length)
-    items.short(prefix)
-    items.short(id)
-    items.end()
-    records.bulkHead(RECORD_HEAD_BYTES + value.length)
-    records.length = writeRecordHead(records.bytes, records.length, ts, seq, deleted)
-    records.long(value)
-    records.end()
-    if (separateSets) items.short(deleted ? tombstoneExpiry : expiry)
-    writeScore(members, ts, seq)
-    members.bulkHead(id.length)
-    members.short(id)
-    members.end()
+    encoder.encode(id, ts, seq, value, deleted)
     mark.add(ts)
+    order.add(scoreOf(ts, seq))
     count++
+  }
+
+  /** @param {boolean} isWatched */
+  function encoded (isWatched) {
+    // again when it is sent again: it may be late now
+    if (end < 0) end = items.length
+    items.length = end
+    const deleted = [...removed].map((name) => Buffer.from(name, 'latin1'))
+    const around = mark.around(deleted)
+    const encode = late === 'newest' && !isWatched ? encodeScript : encodeTransaction
+    const named = records === items ? NO_VALUE : records.written()
+    const mend = isWatched ? encodeMend(options, [...encoder.lastItem(), Buffer.from(String(order.lowest)), prefix]) : NO_VALUE
+    const of = { ...options, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, records: named, mend }
+    const { head, between, tail, replies } = encode(of)
+    return { bytes: join(items, { head: Buffer.concat(head), rest: [...between, members.written(), ...tail] }), replies }
   }
 
   return {
@@ -120,24 +117,21 @@ export function createIdsBatch (options) {
       removed.add(id.toString('latin1'))
       encode(id, ts, seq, NO_VALUE, true)
     },
-    encoded () {
-      // again when it is sent again: it may be late now
-      if (end < 0) end = items.length
-      items.length = end
-      const deleted = [...removed].map((name) => Buffer.from(name, 'latin1'))
-      const around = mark.around(deleted)
-      const encode = late === 'newest' ? encodeScript : encodeTransaction
-      const named = records === items ? NO_VALUE : records.written()
-      const of = { ...options, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, records: named }
-      const { head, between, tail, replies } = encode(of)
-      return { bytes: join(items, { head: Buffer.concat(head), rest: [...between, members.written(), ...tail] }), replies }
-    },
+    encoded: () => encoded(false),
+    watched: late === 'newest' && dialect.mayWatch && dialect.msetex && !dialect.isCluster
+      ? {
+          ids: key('ids'),
+          deletions: key('deletions'),
+          isAbove: (score) => removed.size === 0 && order.isAbove(score),
+          encoded: () => encoded(true)
+        }
+      : undefined,
     missedMark: mark.missed,
     dropped (reply) {
       if (late === 'overwrite') return { late: 0 }
       // in a transaction with a mark it is the first of several replies
       const [dropped, lateBytes = 0] = [reply].flat(2)
-      return { late: Number(dropped), lateBytes: Number(lateBytes) }
+      return { late: Number(dropped), lateBytes: Number(lateBytes), form: 'script' }
     },
     reset () {
       count = 0
@@ -147,12 +141,20 @@ export function createIdsBatch (options) {
       members.reset()
       removed.clear()
       mark.reset()
+      order.reset()
     }
   }
 }
 
+/**
+ * @param {{ key: (part: string) => string, dialect: import('./index.js').Dialect }} options
+ * @param {Buffer[]} words of mend-scores.lua, behind the set @returns {Buffer}
+ */
+const encodeMend = ({ key, dialect }, words) =>
+  Buffer.concat([command(4 + words.length, 'EVALSHA', dialect.sha('mend-scores'), 2, key('ids')), ...words.map(bulk)])
+
 /** @param {Encoding} of @returns {Parts} */
-function encodeTransaction ({ key, ttlMs, prefix, separateSets, tombstoneMs, expiry, count, deleted, around }) {
+function encodeTransaction ({ key, ttlMs, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, mend }) {
   const { before, after, replies } = around ?? { before: MULTI, after: EXEC, replies: 2 }
   const zadd = command(2 + 2 * count, 'ZADD', key('ids'))
   // SET and MSETEX gave tombstones their expiry; MSET has none
@@ -161,8 +163,8 @@ function encodeTransaction ({ key, ttlMs, prefix, separateSets, tombstoneMs, exp
   return {
     head: separateSets ? [before] : [before, mset],
     between: separateSets ? [zadd] : [expiry, zadd],
-    tail: [removals.bytes, ttlMs > 0 ? wholeCommand('PEXPIRE', key('ids'), ttlMs) : NO_VALUE, after],
-    replies: replies + (separateSets ? count : 1) + 1 + removals.replies + (ttlMs > 0 ? 1 : 0)
+    tail: [removals.bytes, ttlMs > 0 ? wholeCommand('PEXPIRE', key('ids'), ttlMs) : NO_VALUE, mend, after],
+    replies: replies + (separateSets ? count : 1) + 1 + removals.replies + (ttlMs > 0 ? 1 : 0) + (mend.length > 0 ? 1 : 0)
   }
 }
 

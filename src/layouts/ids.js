@@ -20,6 +20,7 @@ import { compareOrder, newestFirst, readRecord, scoreOf, unscore } from '../item
 import { justBelow } from './floor.js'
 import { sendMarked } from './late-marks.js'
 import { seekMembers } from './seek.js'
+import { appendComparing, isAlone } from './ids-append.js'
 import { TOMBSTONE_MS, createIdsBatch } from './ids-batch.js'
 import { MAX_BATCH_ITEMS, MAX_READ, MAX_READ_BYTES, MAX_TRIMMED, createReadSize } from './read-size.js'
 
@@ -47,9 +48,11 @@ const layout = {
   createBatch: createIdsBatch,
 
   async append (connection, batch) {
+    if (batch.watched) return appendComparing(connection, batch, batch.watched)
     const reply = await sendMarked(connection, batch)
     return batch.dropped?.(reply) ?? { late: 0 }
   },
+  isAlone,
 
   async latest (connection, key, { limit, after, sinceMs, retention, nowMs }) {
     const minTs = Math.max(sinceMs ?? 0, retention.windowMs ? nowMs - retention.windowMs : 0)

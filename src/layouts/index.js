@@ -12,8 +12,10 @@
  * @typedef {import('../store/index.js').Router} Connection
  * @typedef {(part: string) => string} Key
  *
- * @typedef {{ late: number, lateBytes?: number }} Stored `late`: versions dropped because a newer one was there; `lateBytes`: of their
- *   values, default 0
+ * @typedef {{ late: number, lateBytes?: number, form?: 'watched' | 'script' }} Stored `late`: versions dropped because a newer one was
+ *   there; `lateBytes`: of their values, default 0; `form`: how versions were compared (ids-append.js), none where they are not
+ * @typedef {{ msetex: boolean, isCluster?: boolean, mayWatch?: boolean, sha: (script: string) => string }} Dialect `msetex`: whether
+ *   batches may use it; `mayWatch`: whether batches of a connection are sent one at a time while the layout wants that (`isAlone`)
  *
  * @typedef {object} Batch items of one partition, encoded for the wire; reusable after `reset`
  * @property {number} count
@@ -25,6 +27,9 @@
  * @property {() => { bytes: Buffer, replies: number } | null} [missedMark] of layouts that mark late batches: what else to send when
  *   the batch is stored (late-marks.js)
  * @property {(reply: any) => Stored} [dropped] by the last reply
+ * @property {{ ids: string, deletions: string, isAbove: (score: number) => boolean, encoded: Batch['encoded'] }} [watched] where it may
+ *   be sent without the script (ids-append.js). `isAbove`: whether each of its versions, in their order, is newer than that score and
+ *   all before it, and none is a deletion
  * @property {() => void} reset
  *
  * @typedef {object} Guarantees
@@ -54,11 +59,13 @@
  * @property {() => Guarantees} describe
  * @property {import('./log.js').Log} [log] of log layouts: how entries are read
  * @property {(options: { key: Key, ttlMs: number, late: 'newest' | 'overwrite',
- *   dialect: { msetex: boolean, isCluster?: boolean, sha: (script: string) => string }, clock?: () => number, maxItems?: number,
+ *   dialect: Dialect, clock?: () => number, maxItems?: number,
  *   origin?: import('./log-origin.js').Origin, compress?: 'none' | 'brotli' }) => Batch} createBatch `ttlMs`: 0 = keys do not
  *   expire; `late`: for layouts that keep one version; `clock`: ms since 1970, for layouts that store the time of the append;
  *   `maxItems` and `origin`: for log layouts; `compress`: for layouts whose entries are batches
  * @property {(connection: import('../store/index.js').Connection, batch: Batch) => Promise<Stored>} append
+ * @property {(connection: import('../store/index.js').Connection) => boolean} [isAlone] whether the next batch must wait until all
+ *   earlier ones of the connection are answered; only with the dialect `mayWatch`
  * @property {(connection: Connection, key: Key, query: { limit: number, after: Place | null, sinceMs: number | null,
  *   retention: Retention, nowMs: number, scan?: unknown }) => Promise<{ items: Item[], next: Place | null, scan?: unknown }>}
  *   latest newest first; a page may have fewer than `limit` items, even none, although `next` is set. `scan`: returned by the

@@ -74,10 +74,11 @@ export function createLateMark ({ key, ttlMs, clock }) {
 /**
  * Sends a batch, and its mark if it became late under way.
  * @param {import('../store/index.js').Connection} connection @param {import('./index.js').Batch} batch
+ * @param {Encoded} [encoded] in another form
  * @returns {Promise<any>} the last reply
  */
-export async function sendMarked (connection, batch) {
-  const reply = await connection.sendEncoded(batch.encoded())
+export async function sendMarked (connection, batch, encoded = batch.encoded()) {
+  const reply = await connection.sendEncoded(encoded)
   const mark = batch.missedMark?.()
   if (mark) await connection.sendEncoded(mark)
   return reply

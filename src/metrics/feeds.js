@@ -103,7 +103,6 @@ function registerCounters (registry, entries) {
 
   total('freshet_items_total', 'Total items acknowledged', ({ pipeline }) => pipeline.account.items)
   total('freshet_value_bytes_total', 'Total value bytes of acknowledged items', ({ pipeline }) => pipeline.account.bytes)
-  total('freshet_batches_total', 'Total batches acknowledged', ({ pipeline }) => pipeline.account.batches)
   total('freshet_dropped_total', 'Total items dropped at the in-flight bound or skipped by --catch-up no',
     ({ pipeline }) => pipeline.account.dropped)
   total('freshet_failed_total', 'Total items not acknowledged when the feed was closed', ({ pipeline }) => pipeline.account.failed)
@@ -117,6 +116,15 @@ function registerCounters (registry, entries) {
   total('freshet_trimmed_total', 'Total expired items or log entries removed by this process', ({ trimmed }) => trimmed)
   total('freshet_connections_total', 'Total write connections opened to the primary', ({ sessions }) => sessions)
 
+  counter(registry, {
+    name: 'freshet_batches_total',
+    help: 'Total batches acknowledged, by form',
+    labels: ['feed', 'form']
+  }, () => [...entries.values()].flatMap((entry) => {
+    const { batches, watched, scripts } = addAccounts(counted(entry).map(({ pipeline }) => pipeline.account))
+    return Object.entries({ watched, script: scripts, plain: batches - watched - scripts })
+      .map(([form, n]) => /** @type {[Record<string, string>, number]} */ ([{ feed: entry.label, form }, n]))
+  }))
   counter(registry, { name: 'freshet_refused_total', help: 'Total items refused, by reason', labels: ['feed', 'reason'] }, () =>
     [...entries.values()].flatMap((entry) => {
       const { refused } = addAccounts([noneRefused, ...counted(entry).map(({ pipeline }) => pipeline.account)])

@@ -14,6 +14,10 @@ export const newAccount = () => ({
   retried: 0,
   /** acknowledged */
   batches: 0,
+  /** of them, compared without the script (layouts/ids-append.js) */
+  watched: 0,
+  /** of them, compared by the script */
+  scripts: 0,
   /** of acknowledged values */
   bytes: 0,
   /** batches that a full server did not accept */

@@ -123,8 +123,10 @@ export function createDelivery (parts) {
 }
 
 /** @param {import('./account.js').Account} account @param {OpenBatch} one @param {import('./acks.js').Answer} answer */
-function countAcknowledged (account, { batch, valueBytes }, { late, lateBytes = 0 }) {
+function countAcknowledged (account, { batch, valueBytes }, { late, lateBytes = 0, form }) {
   account.batches++
+  if (form === 'watched') account.watched++
+  else if (form === 'script') account.scripts++
   account.items += batch.count - late
   account.bytes += valueBytes - lateBytes
   if (late) countRefused(account, 'late', late)

@@ -20,6 +20,8 @@ import { createWaiters } from './waiters.js'
  * @typedef {object} PipelineOptions
  * @property {(bucket: number, connection: import('../store/index.js').Connection, batches: Batch[]) =>
  *   Promise<import('./acks.js').Answer[]>} send
+ * @property {(connection: import('../store/index.js').Connection) => boolean} [isAlone] whether the next batch waits until all earlier
+ *   ones of the connection are answered
  * @property {{ stripes: number, grouped: boolean }} ack `stripes`: of each partition
  * @property {number} partitions
  * @property {(partition: number, retention: Retention) => Batch} createBatch

@@ -7,11 +7,11 @@ import { createWindow } from './window.js'
 /** @typedef {import('./open-batches.js').OpenBatch} OpenBatch */
 
 /**
- * @param {Pick<import('./pipeline.js').PipelineOptions, 'ack' | 'send' | 'clock' | 'onBehind'> & { buckets: number,
+ * @param {Pick<import('./pipeline.js').PipelineOptions, 'ack' | 'send' | 'isAlone' | 'clock' | 'onBehind'> & { buckets: number,
  *   account: import('./account.js').Account, onAcknowledged: (batch: OpenBatch, answer: import('./acks.js').Answer) => void,
  *   onFull: () => void, onRefused: (error: Error) => void }} parts
  */
-export function createStripeWindows ({ ack, buckets, send, clock, onBehind = () => {}, account, onAcknowledged, onFull, onRefused }) {
+export function createStripeWindows ({ ack, buckets, send, isAlone, clock, onBehind = () => {}, account, ...on }) {
   /** @type {number[]} of the batches being sent; reported after the send, because the hook may append */
   const behindMs = []
 
@@ -32,9 +32,8 @@ export function createStripeWindows ({ ack, buckets, send, clock, onBehind = () 
       return answers
     },
     grouped: ack.grouped,
+    isAlone,
     onSent,
-    onAcknowledged,
-    onFull,
-    onRefused
+    ...on
   }))
 }

@@ -40,7 +40,8 @@ export function createStripes ({ redisUrl, name, deadlineMs, keys, layout, late,
     if (msetex && !found.msetex) throw withoutMsetex(connection.address, found)
     if (found.msetex === null && msetex === null) log.warn('this user may not use MSETEX: each item is sent as one SET')
     msetex ??= found.msetex ?? false
-    if (layout.describe().late === 'by feed' && late === 'newest') await connection.send('SCRIPT', 'LOAD', readScript('append-newest').body)
+    if (layout.describe().late !== 'by feed' || late !== 'newest') return
+    await connection.sendAll(['append-newest', 'mend-scores'].map((script) => ['SCRIPT', 'LOAD', readScript(script).body]))
   }
 
   /** @param {string} key @param {number} bucket */

@@ -9,12 +9,14 @@
  * newer one. Rejected: retrying single batches, which reorders them.
  *
  * A grouped window sends all waiting batches as one group, and the next group after its acknowledgement, at the end of the
- * turn: batches of several partitions that close in the same turn join the group.
+ * turn: batches of several partitions that close in the same turn join the group. While the layout sends batches alone, the next one
+ * waits for the answer to the one before.
  */
 
 const FULL_WAIT_MS = 100
-/** while a slot moves, or its cluster is not whole */
+/** while a slot moves, or its cluster is not whole; doubles from try to try */
 const LATER_WAIT_MS = 20
+const LONGEST_LATER_MS = 160
 /** a window with so many unanswered batches is busy: another partial batch would only wait */
 const BUSY_BATCHES = 4
 
@@ -23,27 +25,31 @@ const BUSY_BATCHES = 4
 /**
  * @template B
  * @param {{ send: (connection: Connection, batches: B[]) => Promise<import('./acks.js').Answer[]>, grouped?: boolean,
+ *   isAlone?: (connection: Connection) => boolean,
  *   onSent: (batch: B, again: boolean) => void,
  *   onAcknowledged: (batch: B, answer: import('./acks.js').Answer) => void,
  *   onFull: () => void, onRefused: (error: Error) => void }} parts
  *   `onRefused`: the server will always refuse the head; nothing more is sent
  */
-export function createWindow ({ send, grouped = false, onSent, onAcknowledged, onFull, onRefused }) {
+export function createWindow ({ send, grouped = false, isAlone = () => false, onSent, onAcknowledged, onFull, onRefused }) {
   const queue = /** @type {ReturnType<typeof createQueue<B>>} */ (createQueue())
   /** @type {Connection | null} */
   let connection = null
   /** @type {NodeJS.Timeout | null} */
   let pause = null
   let full = false
+  /** the last wait for a slot; 0 = none */
+  let laterMs = 0
   let isClosed = false
   let lostInRow = 0
 
-  const isFree = () => pause === null && !(grouped && queue.sent > 0)
+  const isOneByOne = () => grouped || (connection !== null && isAlone(connection))
+  const isFree = () => pause === null && !(queue.sent > 0 && isOneByOne())
 
   function sendAll () {
     while (connection !== null && isFree()) {
-      // probe a full server with the head alone
-      const end = full ? Math.min(1, queue.length) : queue.length
+      // probe with the head alone
+      const end = full || laterMs > 0 ? Math.min(1, queue.length) : queue.length
       if (queue.sent >= end) return
       const { attempt } = queue
       const group = queue.take(grouped ? end : queue.sent + 1, onSent)
@@ -56,6 +62,7 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
   /** @param {import('./acks.js').Answer[]} answers */
   function acknowledge (answers) {
     full = false
+    laterMs = 0
     lostInRow = 0
     for (const answer of answers) onAcknowledged(queue.shift(), answer)
     if (grouped) setImmediate(sendAll)
@@ -72,7 +79,8 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
       onFull()
       pause = setTimeout(resume, FULL_WAIT_MS)
     } else if (error.outcome === 'later') {
-      pause = setTimeout(resume, LATER_WAIT_MS)
+      laterMs = Math.min(Math.max(2 * laterMs, LATER_WAIT_MS), LONGEST_LATER_MS)
+      pause = setTimeout(resume, laterMs)
     } else {
       connection = null
       onRefused(error)
@@ -98,7 +106,7 @@ export function createWindow ({ send, grouped = false, onSent, onAcknowledged, o
     get unanswered () { return queue.sent },
     get canSend () { return connection !== null && !full },
     /** A batch pushed now would wait. */
-    get busy () { return queue.sent >= (grouped ? 1 : BUSY_BATCHES) },
+    get busy () { return queue.sent >= (isOneByOne() ? 1 : BUSY_BATCHES) },
     /** The server had no memory for the last batch. */
     get full () { return full },
     /** @param {B} batch */

@@ -110,8 +110,8 @@ export function createChanges () {
      * @returns {readonly string[]} the same array for all callers until the next change
      */
     since (seq) {
-      const known = cached.get(seq)
-      if (known) return known
+      const before = cached.get(seq)
+      if (before) return before
       /** @type {string[]} */
       const found = []
       let first = segments.length

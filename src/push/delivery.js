@@ -28,7 +28,8 @@ const SMALL_LIST_IDS = 1000
  *   where the next part begins; `seq`: of the changes when it was built, which it includes
  */
 /**
- * @typedef {{ isFull: boolean, parts: Map<readonly string[], Map<string, Part>> }} Shared `parts`: of lists of streams of all ids
+ * @typedef {{ name: string, at: number, encoding: string, isBehind: boolean, part: Part }} SharedPart for streams that are alike
+ * @typedef {{ isFull: boolean, parts: Map<readonly string[], SharedPart[]> }} Shared `parts`: of lists of streams of all ids
  * @typedef {Shared & { view: View, position: string, nowMs: number }} Round
  */
 
@@ -65,7 +66,7 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
     // further parts of a snapshot are sent as changes
     stream.list = next < ids.length ? { name: 'items', ids, at: next } : null
     if (frame !== null) {
-      stream.sendFrame(frame)
+      stream.sendFrame(frame, round.nowMs)
       counts.events++
       counts.bytes += frame.length - FRAME_BYTES
     }
@@ -97,6 +98,9 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
     while (stream.list !== null && stream.hasRoom() && sendPart(round, stream));
   }
 
+  /** Whether a stream lacks something, or waits for something else than changes. @param {Stream} stream */
+  const lacksAnything = (stream) => stream.isResuming || hasLongDelivery(stream) || hasChanges(changes, stream)
+
   return {
     /**
      * Begins a turn of all streams, which may take several rounds.
@@ -111,22 +115,24 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
     /**
      * One round over streams, or as much of it as there is time for.
      * @param {View} view that is complete @param {Iterator<Stream>} streams
-     * @param {{ isLong: boolean, shared: Shared }} which `isLong`: streams with long deliveries, or the others
+     * @param {{ isLong: boolean, shared: Shared, lacking: Set<Stream> }} which `isLong`: streams with long deliveries, or the others;
+     *   `lacking`: streams that lack something after their turn, which the round updates
      * @returns {boolean} whether all were served; otherwise the next round continues
      */
-    round (view, streams, { isLong, shared }) {
+    round (view, streams, { isLong, shared, lacking }) {
       const nowMs = performance.now()
       const round = { view, position: view.position(), nowMs, ...shared }
       while (performance.now() - nowMs < SLICE_MS) {
         const { done, value: stream } = streams.next()
         if (done) return true
-        if (hasLongDelivery(stream) !== isLong) continue
         try {
-          serve(round, stream)
+          if (hasLongDelivery(stream) === isLong) serve(round, stream)
         } catch (error) {
           log.error({ err: error }, 'stream failed')
           stream.end('failed', '')
         }
+        if (!stream.isOver && lacksAnything(stream)) lacking.add(stream)
+        else if (lacking.size > 0) lacking.delete(stream)
       }
       return false
     }
@@ -204,11 +210,15 @@ function createParts ({ changes, isDeleted, budget }) {
   return (round, stream) => {
     if (stream.ids !== null) return build(round, stream)
     const { name, ids, at } = /** @type {import('./stream.js').List} */ (stream.list)
-    const ofList = round.parts.get(ids) ?? new Map()
-    round.parts.set(ids, ofList)
-    const key = `${name} ${at} ${stream.encoding} ${hasChanges(changes, stream)}`
-    const part = ofList.get(key) ?? build(round, stream)
-    ofList.set(key, part)
+    const { encoding } = stream
+    const isBehind = hasChanges(changes, stream)
+    let ofList = round.parts.get(ids)
+    if (ofList === undefined) round.parts.set(ids, ofList = [])
+    for (const one of ofList) {
+      if (one.at === at && one.isBehind === isBehind && one.name === name && one.encoding === encoding) return one.part
+    }
+    const part = build(round, stream)
+    ofList.push({ name, at, encoding, isBehind, part })
     return part
   }
 }

@@ -22,7 +22,7 @@ import { createDeletedIds, createSubscribers } from './subscribers.js'
 import { TICK_MS, createTicks } from './ticks.js'
 import { watchView } from './view-watch.js'
 
-/** between two looks at the sockets of all streams, except while too many bytes wait in them */
+/** between two looks at all streams while nothing changes, and at their sockets unless too many bytes wait in them */
 const TIDY_EVERY_MS = 100
 /** how long a stream without a first snapshot waits for a view that is being built */
 const FOLLOWING_WITHIN_MS = 5000
@@ -68,6 +68,7 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
   function noteChanges () {
     const ids = watch.take()
     if (ids.size === 0) return
+    turns.begin()
     subscribers.notify(ids)
     if (subscribers.ofAll > 0) changes.add(ids)
   }
@@ -75,17 +76,18 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
   /** Changes were missed: resets all streams except new ones. */
   function resetAll () {
     viewVersion++
+    turns.begin()
     changes.clear()
     delivery.clear()
     for (const stream of streams) if (!stream.isResuming && (!stream.needsSnapshot || stream.isFromHead)) reset(stream, 'rebuilt')
   }
 
-  /** @returns {boolean} whether there is nothing to do until the next tick */
+  /** @returns {number} ms until the next tick is needed even if nothing changes */
   function tick () {
     const view = watch.check()
     if (view === null) {
       for (const stream of streams) keepAlive(stream, performance.now())
-      return true
+      return TICK_MS
     }
     if (watch.restart()) resetAll()
     noteChanges()
@@ -106,6 +108,7 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
       subscribers.add(stream)
       if (position === null) beginFresh(stream, { isNoted: watch.continuous !== null, isInvalid })
       else resuming.add(stream, position)
+      turns.begin()
       ticks.soon()
     },
 
@@ -114,6 +117,7 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
       if (!streams.delete(stream)) return
       resuming.remove(stream)
       subscribers.remove(stream)
+      turns.remove(stream)
       if (stream.ids !== null || subscribers.ofAll > 0) return
       // until the next stream of all ids comes, changes are not noted
       changes.clear()
@@ -149,28 +153,43 @@ function beginFresh (stream, { isNoted, isInvalid }) {
 }
 
 /**
- * Turns of all streams: streams that lack recent changes once per tick; long deliveries over many ticks.
+ * Turns of streams: those that lack recent changes once per tick; long deliveries over many ticks. After changes all streams have a
+ * turn, then those that still lack something (not due, no room, a long delivery) until they lack nothing.
  * @param {{ streams: Set<Stream>, changes: import('./changes.js').Changes, delivery: ReturnType<typeof createDelivery>,
  *   budget: import('./budget.js').Budget }} parts
  */
 function createTurns ({ streams, changes, delivery, budget }) {
-  let recent = streams.values()
-  let long = streams.values()
+  /** @type {Set<Stream>} */
+  const lacking = new Set()
+  /** null: the next turn begins @type {Iterator<Stream> | null} */
+  let recent = null
+  let long = lacking.values()
   /** null: not all have been served yet @type {number | null} */
   let recentEndedMs = null
+  /** all streams have a turn next, because there are changes, or to send heartbeats */
+  let isForAll = true
+  /** when they last had one, and the changes then: streams that are not in `lacking` have these */
+  let [begunMs, begunSeq] = [-Infinity, changes.end]
   let isFull = false
   let shared = delivery.share(isFull)
   let tidiedMs = -Infinity
   /** all streams have the changes up to here */
   let seq = changes.end
 
+  /** The streams that have a turn now. @param {number} nowMs */
+  function next (nowMs) {
+    const isAll = isForAll || nowMs - begunMs >= TIDY_EVERY_MS
+    if (isAll) [isForAll, begunMs, begunSeq] = [false, nowMs, changes.end]
+    return isAll ? streams : lacking
+  }
+
   /** Measures sockets, counts listed ids, and looks which changes all streams have. @param {number} nowMs */
   function tidy (nowMs) {
     tidiedMs = nowMs
-    seq = changes.end
+    seq = begunSeq
     /** @type {Set<readonly string[]>} */
     const lists = new Set()
-    for (const stream of streams) {
+    for (const stream of budget.waiting > 0 ? streams : lacking) {
       stream.measure()
       stream.endIfStuck(nowMs)
       if (stream.ids !== null) continue
@@ -183,22 +202,31 @@ function createTurns ({ streams, changes, delivery, budget }) {
   }
 
   return {
-    /** @param {import('../view/index.js').View} view @returns {boolean} whether there is nothing to do until the next tick */
+    /** @param {import('../view/index.js').View} view @returns {number} ms until there is more to do, unless something changes */
     advance (view) {
       if (recentEndedMs === null) {
-        if (!delivery.round(view, recent, { isLong: false, shared })) return false
+        const due = recent === null ? next(performance.now()) : null
+        if (due?.size === 0) return TIDY_EVERY_MS
+        recent ??= /** @type {Set<Stream>} */ (due).values()
+        if (!delivery.round(view, recent, { isLong: false, shared, lacking })) return 0
         recentEndedMs = performance.now()
       }
-      const isDone = delivery.round(view, long, { isLong: true, shared })
-      if (isDone) long = streams.values()
-      else if (performance.now() - recentEndedMs < TICK_MS) return false
+      const isDone = lacking.size === 0 || delivery.round(view, long, { isLong: true, shared, lacking })
+      if (isDone) long = lacking.values()
+      else if (performance.now() - recentEndedMs < TICK_MS) return 0
       const nowMs = performance.now()
       if (nowMs - tidiedMs >= TIDY_EVERY_MS || isFull || budget.isOver) tidy(nowMs)
       changes.trim(seq)
       shared = delivery.share(isFull)
-      recent = streams.values()
-      recentEndedMs = null
-      return isDone
-    }
+      recent = recentEndedMs = null
+      if (!isDone) return 0
+      return lacking.size > 0 ? TICK_MS : TIDY_EVERY_MS
+    },
+
+    /** All streams have a turn: something changed. */
+    begin () { isForAll = true },
+
+    /** @param {Stream} stream */
+    remove (stream) { lacking.delete(stream) }
   }
 }

@@ -56,8 +56,8 @@ export function createHubs ({ queries, now, budget, counts, log, lingerMs }) {
       throwIfClosed()
       clearTimeout(lingering.get(feed))
       lingering.delete(feed)
-      const known = followed.get(feed)
-      if (known) return known
+      const existing = followed.get(feed)
+      if (existing) return existing
       const opening = open(feed)
       followed.set(feed, opening)
       opening.catch(() => followed.delete(feed))

@@ -8,7 +8,7 @@
  */
 
 /** positions of the ids in lists, which streams share @type {WeakMap<readonly string[], Map<string, number>>} */
-const places = new WeakMap()
+const indexes = new WeakMap()
 
 /**
  * Call it for each part that is sent.
@@ -17,7 +17,7 @@ const places = new WeakMap()
 export function noteSent (stream, { ids, at }, { next, seq }) {
   if (stream.ids !== null) {
     for (let i = at; i < next; i++) stream.changed.delete(ids[i])
-  } else {
+  } else if (at > 0 || next < ids.length || seq > stream.seq || stream.sent !== null) {
     if (stream.sent?.ids !== ids) stream.sent = { ids, parts: [] }
     stream.sent.parts.push({ from: at, until: next, seq })
     if (next === ids.length && includesNothing(stream)) stream.sent = null
@@ -37,19 +37,19 @@ export function withoutSent (changes, stream) {
   const { sent } = stream
   stream.sent = null
   if (sent === null) return ids
-  const placeOf = placesIn(sent.ids)
+  const indexOf = indexesIn(sent.ids)
   return ids.filter((id) => {
-    const place = placeOf.get(id) ?? -1
-    const part = sent.parts.find(({ from, until }) => place >= from && place < until)
+    const index = indexOf.get(id) ?? -1
+    const part = sent.parts.find(({ from, until }) => index >= from && index < until)
     return part === undefined || changes.lastSeqOf(id) > part.seq
   })
 }
 
 /** @param {readonly string[]} ids */
-function placesIn (ids) {
-  const known = places.get(ids)
-  if (known) return known
-  const made = new Map(ids.map((id, place) => [id, place]))
-  places.set(ids, made)
+function indexesIn (ids) {
+  const cached = indexes.get(ids)
+  if (cached) return cached
+  const made = new Map(ids.map((id, index) => [id, index]))
+  indexes.set(ids, made)
   return made
 }

@@ -15,9 +15,9 @@ export function createSnapshots (changes) {
   return {
     /** @param {View} view @param {number} limit @param {number} nowMs @returns {Snapshot} */
     ofAll (view, limit, nowMs) {
-      const known = snapshots.get(limit)
-      const isShared = known && limit > LARGE_IDS && nowMs - known.builtMs < SHARED_MS && changes.covers(known.seq)
-      if (known && (known.seq === changes.end || isShared)) return known
+      const cached = snapshots.get(limit)
+      const isShared = cached && limit > LARGE_IDS && nowMs - cached.builtMs < SHARED_MS && changes.covers(cached.seq)
+      if (cached && (cached.seq === changes.end || isShared)) return cached
       const built = { ids: newestIds(view, limit), seq: changes.end, builtMs: nowMs }
       for (const [other, { builtMs }] of snapshots) if (nowMs - builtMs >= SHARED_MS) snapshots.delete(other)
       snapshots.set(limit, built)
@@ -37,12 +37,12 @@ export function createSnapshots (changes) {
  */
 export function newestAmong (view, ids, limit) {
   /** @type {[id: string, ts: number][]} */
-  const live = []
+  const items = []
   for (const id of ids) {
     const newest = view.newest(Buffer.from(id, 'latin1'))
-    if (newest !== null && !newest.deleted) live.push([id, newest.ts])
+    if (newest !== null && !newest.deleted) items.push([id, newest.ts])
   }
-  return limit === 0 ? [] : live.sort(([, a], [, b]) => a - b).slice(-limit).map(([id]) => id)
+  return limit === 0 ? [] : items.sort(([, a], [, b]) => a - b).slice(-limit).map(([id]) => id)
 }
 
 /** Oldest first. @param {View} view @param {number} limit @returns {string[]} */

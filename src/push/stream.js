@@ -50,18 +50,24 @@ export function createStream ({ response, budget, ids, limit, encoding, periodMs
   whenClosed(response, () => over('closed'))
   response.on('error', () => over('closed'))
   response.setTimeout(STALLED_MS, stall)
+  count(sentMs)
 
   function stall () {
     over('stalled')
     response.destroy()
   }
 
-  function measure () {
+  /** @param {number} nowMs */
+  function count (nowMs) {
     const bytes = response.writableLength
-    if (bytes < waiting || bytes === 0) readMs = performance.now()
+    if (bytes < waiting || waiting === 0) readMs = nowMs
+    if (bytes === waiting) return
     budget.change(bytes - waiting)
     waiting = bytes
   }
+
+  // each write is counted, so when nothing waits there is nothing to count until the next one
+  function measure () { if (waiting > 0) count(performance.now()) }
 
   return {
     ids,
@@ -114,18 +120,20 @@ export function createStream ({ response, budget, ids, limit, encoding, periodMs
       if (isOver) return
       sentMs = performance.now()
       response.write(bytes)
-      measure()
+      count(sentMs)
     },
 
-    /** @param {Buffer} frame an event (events.js) */
-    sendFrame (frame) {
+    /** @param {Buffer} frame an event (events.js) @param {number} nowMs */
+    sendFrame (frame, nowMs) {
       if (isOver) return
       const { socket } = response
-      // the response makes three writes of a chunk
-      if (!socket || !response.chunkedEncoding || socket.writableLength < response.writableLength) return this.send(eventOf(frame))
-      sentMs = performance.now()
+      // the response makes three writes of a chunk; what waits in it comes first
+      if (!socket || !response.chunkedEncoding || (waiting > 0 && socket.writableLength < response.writableLength)) {
+        return this.send(eventOf(frame))
+      }
+      sentMs = nowMs
       socket.write(frame)
-      measure()
+      count(nowMs)
     },
 
     /** @param {string} reason one word, for metrics @param {string} last sent before the end */

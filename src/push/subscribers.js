@@ -21,10 +21,10 @@ export function createSubscribers () {
     add (stream) {
       if (stream.ids === null) ofAll++
       for (const id of stream.ids ?? []) {
-        const known = byId.get(id)
-        if (known === undefined) byId.set(id, stream)
-        else if (known instanceof Set) known.add(stream)
-        else byId.set(id, new Set([known, stream]))
+        const existing = byId.get(id)
+        if (existing === undefined) byId.set(id, stream)
+        else if (existing instanceof Set) existing.add(stream)
+        else byId.set(id, new Set([existing, stream]))
       }
     },
 
@@ -32,9 +32,9 @@ export function createSubscribers () {
     remove (stream) {
       if (stream.ids === null) ofAll--
       for (const id of stream.ids ?? []) {
-        const known = byId.get(id)
-        if (known === stream) byId.delete(id)
-        else if (known instanceof Set && known.delete(stream) && known.size === 0) byId.delete(id)
+        const existing = byId.get(id)
+        if (existing === stream) byId.delete(id)
+        else if (existing instanceof Set && existing.delete(stream) && existing.size === 0) byId.delete(id)
       }
     },
 
@@ -42,9 +42,9 @@ export function createSubscribers () {
     notify (ids) {
       if (byId.size === 0) return
       for (const id of ids) {
-        const known = byId.get(id)
-        if (known instanceof Set) for (const stream of known) stream.changed.add(id)
-        else known?.changed.add(id)
+        const existing = byId.get(id)
+        if (existing instanceof Set) for (const stream of existing) stream.changed.add(id)
+        else existing?.changed.add(id)
       }
     }
   }

@@ -1,6 +1,4 @@
-/**
- * Calls a tick at most every 10 ms: at once when something changed after a quiet time, otherwise 10 to 20 ms after the one before.
- */
+/** Calls a tick when something changed, at most every 10 ms, and after the time that the last tick asked for. */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 
 export const TICK_MS = 10
@@ -9,38 +7,46 @@ const RETRY_MS = 1000
 export function createTicks () {
   let isDue = false
   let due = () => {}
+  /** the last tick because of a change */
+  let changedMs = -Infinity
 
-  /** @returns {Promise<void>} */
-  const untilDue = () => new Promise((resolve) => {
-    const timer = setTimeout(resolve, TICK_MS)
+  /** @param {number} mostMs unless something changes @returns {Promise<void>} */
+  const untilDue = (mostMs) => new Promise((resolve) => {
+    let timer = setTimeout(resolve, mostMs)
     due = () => {
       clearTimeout(timer)
-      resolve()
+      const leftMs = changedMs + TICK_MS - performance.now()
+      if (leftMs > 0) timer = setTimeout(resolve, leftMs)
+      else resolve()
     }
+    if (isDue) due()
   })
+
+  function soon () {
+    isDue = true
+    due()
+  }
 
   return {
     /** Something changed. */
-    soon () {
-      isDue = true
-      due()
-    },
+    soon,
 
-    /** @param {() => boolean} tick false: there is more to do @param {AbortSignal} signal @param {(error: Error) => void} onError */
+    /**
+     * @param {() => number} tick ms until the next one is needed even if nothing changes; 0 = there is more to do
+     * @param {AbortSignal} signal @param {(error: Error) => void} onError
+     */
     async run (tick, signal, onError) {
+      signal.addEventListener('abort', soon, { once: true })
       while (!signal.aborted) {
         let waitMs = TICK_MS
-        isDue = false
+        if (isDue) [isDue, changedMs] = [false, performance.now()]
         try {
-          if (!tick()) waitMs = 0
+          waitMs = tick()
         } catch (error) {
           onError(error)
-          waitMs = RETRY_MS
+          await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
         }
-        if (waitMs > 0) {
-          await sleep(waitMs, undefined, { signal }).catch(() => {})
-          if (!isDue && !signal.aborted) await untilDue()
-        }
+        if (waitMs > 0) await untilDue(waitMs)
         // what arrived with a change goes with it
         await setImmediate()
       }

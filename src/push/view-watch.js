@@ -5,7 +5,7 @@
 /**
  * @param {{ view: () => View | null, isWanted: (id: string) => boolean, onChanged: () => void,
  *   onDeleted: (id: string, isDeleted: boolean) => void }} parts `view`: that the feed has now; `isWanted`: by any stream; `onChanged`:
- *   the first change after those that were taken; `onDeleted`: an id was deleted, or exists again
+ *   the first change after those that were taken, or changes may have been missed; `onDeleted`: an id was deleted, or exists again
  */
 export function watchView ({ view, isWanted, onChanged, onDeleted }) {
   /** @type {View | null} */
@@ -27,7 +27,10 @@ export function watchView ({ view, isWanted, onChanged, onDeleted }) {
       changed.add(id)
       onDeleted(id, isDeleted)
     },
-    rebuilt () { isInterrupted = true }
+    rebuilt () {
+      isInterrupted = true
+      onChanged()
+    }
   }
 
   return {

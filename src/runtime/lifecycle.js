@@ -40,6 +40,8 @@ export function listenForStop ({ onStop = () => {} } = {}) {
   for (const name of SIGNALS) process.on(name, onSignal)
   process.on('disconnect', onDisconnect)
   process.on('message', onMessage)
+  // the parent was killed before this line
+  if (process.send && !process.connected) onDisconnect()
   return {
     signal: controller.signal,
     stop,

@@ -8,6 +8,8 @@ import { integer, matching, wrong } from './checks.js'
 
 /** query fields of an address: files of the certificate authority, and of the client's certificate and key */
 const TLS_FILES = ['ca', 'cert', 'key']
+/** another one: IAM authenticates the user, for the server or cache of this name */
+const FIELDS = [...TLS_FILES, 'iam']
 
 /** @type {Check} */
 export const serverUrl = {
@@ -23,15 +25,26 @@ export const serverUrl = {
     for (const name of url.searchParams.keys()) {
       // so does an unescaped ?, so the name may be part of a password
       const field = /^[\w.-]{1,40}$/.test(name) && !url.search.includes('@') ? `the field ${name}` : 'a field'
-      if (!TLS_FILES.includes(name)) throw wrong(`its query has ${field}, which is not one of ${TLS_FILES.join(', ')}`)
+      if (!FIELDS.includes(name)) throw wrong(`its query has ${field}, which is not one of ${FIELDS.join(', ')}`)
       if (url.protocol === 'redis:') throw wrong(`its query has ${field}, which needs rediss://`)
     }
+    if (url.searchParams.has('iam') && (!url.username || url.password)) throw wrong('with iam it has a user and no password')
     return text
   }
 }
 
 /** between addresses: a password may have a comma */
 const BETWEEN = /,(?=\s*rediss?:\/\/)/i
+
+/** `?iam=NAME`, with the name that AWS gives the host. @param {string} text one or more addresses @returns {string} @throws {RangeError} */
+export const withIam = (text) => text.split(BETWEEN).map((one) => {
+  const url = new URL(one)
+  if (url.searchParams.has('iam')) return one
+  const [, serverless, name] = /^(?:(.+)-[^.-]+\.serverless\.|[^.]+\.([^.]+)\.).*\.amazonaws\.com$/.exec(url.hostname) ?? []
+  if (!serverless && !name) throw wrong('its host is not that of an ElastiCache server; add ?iam=NAME, the name of the replication group')
+  url.searchParams.set('iam', serverless ?? name)
+  return serverUrl.read(url.href, /** @type {any} */ (null))
+}).join(',')
 
 /** @type {Check} Sentinels and the name of the primary that they watch */
 const sentinelUrl = {
@@ -43,7 +56,8 @@ const sentinelUrl = {
     if (!name) throw wrong('it names no primary; expected its name, as the Sentinels have it, behind the hosts: .../NAME')
     const fields = new URLSearchParams(query)
     for (const field of ['sentinelUser', 'sentinelPassword']) fields.delete(field)
-    for (const host of hosts.split(',')) serverUrl.read(`${scheme}://${user && `${user}@`}${host}${fields.size > 0 ? `?${fields}` : ''}`, known)
+    const [before, after] = [user && `${user}@`, fields.size > 0 ? `?${fields}` : '']
+    for (const host of hosts.split(',')) serverUrl.read(`${scheme}://${before}${host}${after}`, known)
     return text
   }
 }

@@ -4,6 +4,7 @@
  * @typedef {{ values: Record<string, any>, origins: Record<string, string>, known: import('./checks.js').Known, words?: string[] }} Given
  *   `words`: arguments that are no flags
  */
+import { withIam } from './addresses.js'
 import { LOCAL_EXCHANGES } from './of-prices.js'
 import { unexpectedWords } from './flags.js'
 import { flagOf } from './rows.js'
@@ -24,17 +25,34 @@ const ONLY_RECORDS = ['format', 'itemsField', 'idField', 'tsField', 'valueField'
 export function checkTogether (given) {
   const { values, known } = given
   return [
+    ...chooseAuth(given),
     ...chooseLayout(given),
     ...chooseSource(given),
     ...(known.command !== 'writer' ? [] : MADE.includes(values.source) ? syntheticFaults(given) : recordFaults(given)),
     ...feedFaults(given),
     ...exchangeFaults(given),
     ...loadFaults(given),
+    ...['cluster', 'sentinel'].filter((name) => values[name] && values.redisUrl)
+      .map((name) => fault(given, name, 'without --redis-url, whose servers are there already')),
+    ...(values.cluster && values.sentinel ? [fault(given, 'sentinel', 'without --cluster: a cluster needs no Sentinels')] : []),
     ...chooseTable(given),
     ...(known.command === 'experiment' ? experimentFaults(given) : []),
     ...TOGETHER.flatMap((names) => partFaults(given, names)),
     ...(values.host && !LOCAL_HOSTS.includes(values.host) ? hostFaults(given) : [])
   ]
+}
+
+/** @param {Given} given @returns {string[]} */
+function chooseAuth ({ values, origins }) {
+  if (values.redisAuth !== 'iam') return []
+  if (!values.redisUrl) return [`redisAuth: iam (${origins.redisAuth}); expected only with --redis-url, of a server with users of IAM`]
+  try {
+    values.redisUrl = withIam(values.redisUrl)
+    values.replicaUrl = values.replicaUrl?.map(withIam) ?? null
+    return []
+  } catch (error) {
+    return [`redisUrl: (hidden), ${error.why} (${origins.redisAuth})`]
+  }
 }
 
 /** @param {Given} given @param {string} name @param {string} expected */

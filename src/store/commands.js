@@ -11,9 +11,10 @@
  * that only the lab sends.
  *
  * @typedef {'writer' | 'reader' | 'admin'} Role
- * @typedef {{ roles: Role[], words: (key: string) => string[], why: string, without?: string, isWithMsetex?: boolean }} CommandRow
+ * @typedef {{ roles: Role[], words: (key: string) => string[], why: string, without?: string, isWithMsetex?: boolean,
+ *   isOfCluster?: boolean }} CommandRow
  *   `words`: an example that is harmless when it is only queued; `without`: the consequence of a missing permission, for
- *   commands that a role can do without; `isWithMsetex`: sent only to servers that have MSETEX
+ *   commands that a role can do without; `isWithMsetex`: sent only to servers that have MSETEX; `isOfCluster`: only to nodes of a cluster
  */
 
 /** @type {Role[]} */
@@ -42,6 +43,9 @@ const ROWS = [
   { roles: ROLES, words: () => ['ECHO', 'nonce'], why: 'whether each reply is that of its command' },
   { roles: ROLES, words: () => ['INFO'], why: 'engine, role, offsets, processor time' },
   { roles: ROLES, words: () => ['ROLE'], why: 'whether a primary is still one; its replicas and their lag' },
+  { roles: ROLES, words: () => ['CLUSTER', 'SLOTS'], why: 'which primary has which slot', isOfCluster: true },
+  { roles: ROLES, words: () => ['CLUSTER', 'INFO'], why: 'which node knows the newest map of slots', isOfCluster: true },
+  { roles: ROLES, words: () => ['READONLY'], why: 'reading from replicas in a cluster', isOfCluster: true },
   { roles: ROLES, words: (key) => ['GET', key], why: 'definitions, leases' },
   { roles: ROLES, words: (key) => ['ZCOUNT', key, '0', '1'], why: 'counting; in scripts, positions in the order' },
   { roles: ROLES, words: (key) => ['ZCARD', key], why: 'retention by count; in scripts, ranks' },
@@ -105,6 +109,13 @@ const ROWS = [
     isWithMsetex: true
   },
   { roles: WRITER, words: (key) => ['MSET', key, 'v'], why: 'the same for a feed without an age limit', isWithMsetex: true },
+  {
+    roles: WRITER,
+    words: (key) => ['WATCH', key],
+    why: 'storing a batch that is newer than everything stored without comparing each item (layout ids)',
+    without: 'each item is compared in a script, which costs the server two to three times as much',
+    isWithMsetex: true
+  },
   { roles: WRITER, words: (key) => ['ZADD', key, '0', 'v'], why: 'the order of a feed' },
   { roles: WRITER, words: (key) => ['ZREM', key, 'v'], why: 'deletions; facts about trimmed entries of a log' },
   { roles: WRITER, words: (key) => ['ZREMRANGEBYRANK', key, '0', '0'], why: 'trimming' },
@@ -162,7 +173,7 @@ const ROWS = [
 ]
 export const COMMANDS = Object.freeze(ROWS)
 
-const CONTAINERS = ['CLIENT', 'SCRIPT', 'FUNCTION']
+const CONTAINERS = ['CLIENT', 'CLUSTER', 'SCRIPT', 'FUNCTION']
 
 /** @param {CommandRow} row @returns {string} as permissions name it: ZADD, CLIENT|KILL */
 export function commandName ({ words }) {

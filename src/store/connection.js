@@ -8,6 +8,7 @@
 import { FreshetError } from '../errors.js'
 import { readWithClient } from './client-replies.js'
 import { greet, openingFailure } from './greeting.js'
+import { isOfIam, keepAuthenticated } from './iam.js'
 import { readForLog } from './log-replies.js'
 import { createNonces, NO_NONCES } from './nonces.js'
 import { fromReply, takerOf } from './replies.js'
@@ -50,9 +51,10 @@ const LENT = 'XREAD'
 /**
  * @param {string} url redis://, or rediss:// with ?ca=FILE&cert=FILE&key=FILE (tls.js)
  * @param {{ name: string, deadlineMs: number, isForLog?: boolean, isChecked?: boolean, onForbidden?: (refusal: Refusal) => void,
- *   map?: import('./slot-map.js').SlotMap, signal?: AbortSignal }} options
+ *   map?: import('./slot-map.js').SlotMap, signal?: AbortSignal, renewMs?: number }} options
  *   `name` for CLIENT LIST; `map`: learns where slots have moved; `isForLog`: a reply of XREAD is valid until XREAD has been sent twice
- *   more; `isChecked`: by nonces, which would be queued where a transaction stays open over a turn; `signal` cancels the opening
+ *   more; `isChecked`: by nonces, which would be queued where a transaction stays open over a turn; `signal` cancels the opening;
+ *   `renewMs`: between two tokens of IAM
  * @returns {Promise<Connection>}
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
  */
@@ -84,12 +86,13 @@ export async function openConnection (url, options) {
   try {
     await Promise.race([wire.opened, session.closed.then(() => { throw session.cause })])
     await greet(target, { name, isChecked, isOfCluster }, say)
+    if (isOfIam(target)) keepAuthenticated(target, { send: connection.send, closed: session.closed, renewMs: options.renewMs })
     return connection
   } catch (error) {
     const isAnswer = error instanceof FreshetError && error.code !== 'SERVER_LOST'
     session.end(error)
     const { cause, wasReached, wasHeard } = session
-    const attempt = { address, isTls: where.tls !== null, wasReached, wasHeard, isLate: cause === late }
+    const attempt = { address, isTls: where.tls !== null, isOfCluster, wasReached, wasHeard, isLate: cause === late }
     throw openingFailure(isAnswer ? error : cause ?? error, attempt)
   } finally {
     clearTimeout(timer)

@@ -1,5 +1,6 @@
 /** The first commands on a connection (user, database, name), and the error when a connection cannot be opened. */
 import { FreshetError } from '../errors.js'
+import { iamToken, isOfIam } from './iam.js'
 import { sentinelUnsupported } from './replies.js'
 import { isNoTls, untrustedBecause } from './tls.js'
 
@@ -10,7 +11,8 @@ import { isNoTls, untrustedBecause } from './tls.js'
  * @throws {FreshetError} SERVER_REFUSED, SERVER_UNREACHABLE, SERVER_LOST
  */
 export async function greet (url, { name, isChecked, isOfCluster }, send) {
-  const [user, password] = [url.username, url.password].map(decoded)
+  const [user, given] = [url.username, url.password].map(decoded)
+  const password = isOfIam(url) ? await iamToken(url) : given
   const database = url.pathname.slice(1)
   await Promise.all([
     user || password ? send('AUTH', ...(user ? [user] : []), password).catch(unlessNoPasswords) : null,
@@ -57,8 +59,9 @@ const tooMany = (error) => MAX_CLIENTS.test(error.message) ? new FreshetError('S
 
 /**
  * @param {Error} error that ended the attempt, or the error reply
- * @param {{ address: string, isTls: boolean, wasReached: boolean, wasHeard: boolean, isLate: boolean }} attempt
- *   `wasReached`: something listens at the address; `wasHeard`: and sent something; `isLate`: the deadline ended the attempt
+ * @param {{ address: string, isTls: boolean, isOfCluster: boolean, wasReached: boolean, wasHeard: boolean, isLate: boolean }} attempt
+ *   `isOfCluster`: the address is that of a node of a cluster; `wasReached`: something listens there; `wasHeard`: and sent something;
+ *   `isLate`: the deadline ended the attempt
  * @returns {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
  */
 export function openingFailure (error, attempt) {
@@ -71,12 +74,13 @@ export function openingFailure (error, attempt) {
 }
 
 /** @param {Error} error @param {Parameters<typeof openingFailure>[1]} attempt */
-function adviceFor (error, { isTls, wasReached, wasHeard, isLate }) {
+function adviceFor (error, { isTls, isOfCluster, wasReached, wasHeard, isLate }) {
   if (wasReached && !wasHeard) {
     if (isTls && (isLate || isNoTls(error))) return 'Does that port speak TLS? Without, its address is redis://'
     // with TLS 1.3 the server checks our certificate after the handshake, and may reset the connection before it says why
     if (isTls) return 'A server that requires a client certificate may end connections like that: add &cert=FILE&key=FILE to the address'
     if (!isLate) return 'A port that expects TLS ends connections like that; its address is rediss://'
   }
+  if (isOfCluster) return 'Is that node running? Its address must be one that this process can reach: see cluster-announce-ip and -port'
   return 'Is it running, and is the address right?'
 }

@@ -35,7 +35,7 @@ export { capabilities, expectStillPrimary, figuresIn, nodeFigures, readInfo, rep
 export { openPrimaries, openServer } from './open-server.js'
 export { probeServers, refusedRows } from './probe.js'
 export { openPublishedClient } from './published-client.js'
-export { readScript, scriptWith } from './scripts.js'
+export { CHUNK_HEAD, chunkOf, HIDDEN, readScript, scriptWith } from './scripts.js'
 export { bareHost } from './tls.js'
 export { createRouter, insist } from './router.js'
 export { createRoutes, openerOf } from './routes.js'

@@ -8,6 +8,7 @@
  */
 import { FreshetError } from '../errors.js'
 import { clusterUnsupported, sentinelUnsupported } from './replies.js'
+import { urlAt } from './tls.js'
 
 /**
  * @param {unknown} bytes the reply to INFO
@@ -96,12 +97,7 @@ export async function replicaUrls (primary) {
   const [role, , replicas] = reply
   if (String(role) !== 'master') return []
   if (!Array.isArray(replicas) || !replicas.every(Array.isArray)) throw unlike(primary.address, 'ROLE')
-  return replicas.map((/** @type {Buffer[]} */ [host, port]) => {
-    const url = new URL(primary.url)
-    url.hostname = String(host).includes(':') ? `[${host}]` : String(host)
-    url.port = String(port)
-    return url.href
-  })
+  return replicas.map((/** @type {Buffer[]} */ [host, port]) => urlAt(primary.url, String(host), String(port)))
 }
 
 /**

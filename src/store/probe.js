@@ -46,7 +46,7 @@ async function probeServer (url, { replicas, keyPrefix, deadlineMs, map }) {
       primary,
       hasMsetex: msetex,
       evicts: policy && policy !== 'noeviction' ? policy : null,
-      roles: await roleFacts(connection, probeKey(keyPrefix), msetex === true),
+      roles: await roleFacts(connection, probeKey(keyPrefix), msetex === true && !map),
       replicas: await Promise.all(addresses.map((address) => replicaFacts(address, { primary, keyPrefix, deadlineMs, map })))
     }
   } finally {
@@ -88,11 +88,12 @@ const unlessRefused = (answer, instead) => answer.catch((error) => {
 
 /**
  * The last use of a connection, as refusedRows.
- * @param {Connection} connection @param {string} key @param {boolean} hasMsetex
+ * @param {Connection} connection @param {string} key @param {boolean} hasMsetex whether it is used
  * @returns {Promise<RoleFacts[]>}
  */
 async function roleFacts (connection, key, hasMsetex) {
-  const refused = await refusedRows(connection, COMMANDS, key)
+  const rows = COMMANDS.filter(({ isOfCluster }) => !isOfCluster || connection.isOfCluster)
+  const refused = await refusedRows(connection, rows, key)
   return ROLES.map((role) => {
     const rows = rowsOf(role).filter((row) => refused.includes(row))
     return {
@@ -111,8 +112,8 @@ async function roleFacts (connection, key, hasMsetex) {
  */
 export async function refusedRows (connection, rows, key) {
   const isNamed = (/** @type {string[]} */ names) => (/** @type {CommandRow} */ row) => names.includes(commandName(row))
-  // these two are not queued; outside MULTI they are errors and change nothing
-  const apart = rows.filter(isNamed(['EXEC', 'DISCARD']))
+  // these are not queued; outside MULTI they change nothing
+  const apart = rows.filter(isNamed(['EXEC', 'DISCARD', 'WATCH']))
   const refused = await refusedOf(connection, apart, key)
   const mayQueue = await unlessRefused(connection.send('MULTI'), null) !== null
   const reading = rowsOf('reader')

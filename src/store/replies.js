@@ -41,7 +41,11 @@ const WORDED_AS_ERR = [
   [/^ERR WAIT cannot be used with replica/, 'READONLY']
 ]
 
-/** Replies of the nodes of a cluster. @type {Record<string, { code: string, outcome: Outcome }>} */
+/**
+ * Replies of the nodes of a cluster. ASK is no redirection here: the node that imports a slot answers TRYAGAIN to commands of several keys
+ * of which one does not exist, and every batch and every decision creates keys. So they wait until the slot is whole.
+ * @type {Record<string, { code: string, outcome: Outcome }>}
+ */
 const OF_CLUSTERS = {
   MOVED: { code: 'SERVER_LOST', outcome: 'moved' },
   ASK: { code: 'SERVER_LOST', outcome: 'later' },

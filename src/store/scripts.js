@@ -1,7 +1,7 @@
 /**
  * Lua scripts, read from disk once. A script names its parts in a header (KEYS, ARGV, RETURNS, COST, MODE), which a test
- * compares with the body. A line `-- @include NAME` is replaced by lua/includes/NAME.lua, and `rules/NAME` by that rule;
- * a rule may include parts of its own.
+ * compares with the body. A line `-- @include NAME` is replaced by lua/includes/NAME.lua, and `rules/NAME` by the chunk of that rule, which
+ * may include parts of its own.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -11,6 +11,17 @@ const FOLDER = new URL('../../lua/', import.meta.url)
 const INCLUDE = /^-- @include ([a-z/-]+)$/gm
 /** Folders whose files are parts of scripts. */
 const PARTS = /^(includes|rules)\//
+
+const RULE = /^rules\/([a-z]+)$/
+/** What the chunk of a rule cannot use: the server, other keys, other code. */
+export const HIDDEN = Object.freeze(['redis', 'server', 'KEYS', 'ARGV', '_G', 'getfenv', 'setfenv', 'load', 'loadstring', 'loadfile',
+  'dofile', 'require', 'module', 'package', 'debug', 'os', 'io', 'cjson', 'cmsgpack', 'struct', 'coroutine', 'collectgarbage', 'gcinfo',
+  'newproxy', 'print', '__redis__err__handler', '__server__err__handler'])
+/** The line before the text of a rule: names are nil in it, and its lines keep their distance. */
+export const CHUNK_HEAD = `function () local ${HIDDEN.join(', ')}\n`
+
+/** The chunk of a rule: a function that returns the rule. @param {string} text */
+export const chunkOf = (text) => `${CHUNK_HEAD}${text}\nend`
 
 /** @typedef {{ name: string, body: string, sha: string, mode: 'read' | 'writes', headers: Record<string, string> }} Script */
 
@@ -53,5 +64,8 @@ function scriptOf (name, body, origin) {
 export const scriptWith = (name, part, other) => scriptOf(name, readScript(name).body.replace(part, () => other), name)
 
 /** @param {string} text @returns {string} */
-const withIncludes = (text) => text.replace(INCLUDE, (_, part) =>
-  withIncludes(readFileSync(new URL(`${PARTS.test(part) ? part : `includes/${part}`}.lua`, FOLDER), 'utf8').trimEnd()))
+const withIncludes = (text) => text.replace(INCLUDE, (_, part) => {
+  const body = withIncludes(readFileSync(new URL(`${PARTS.test(part) ? part : `includes/${part}`}.lua`, FOLDER), 'utf8').trimEnd())
+  const [, rule] = RULE.exec(part) ?? []
+  return rule ? `rules.${rule} = ${chunkOf(body)}` : body
+})

@@ -11,7 +11,7 @@
  */
 import { FreshetError } from '../errors.js'
 import { openConnection } from './connection.js'
-import { urlAt } from './slot-answers.js'
+import { urlAt } from './tls.js'
 import { createWatchers } from './watchers.js'
 
 const PERIOD_MS = 2000

@@ -1,13 +1,16 @@
 /** What nodes of a cluster say about slots: CLUSTER SLOTS, and the epoch of CLUSTER INFO. */
 import { FreshetError } from '../errors.js'
 import { SLOTS } from './slots.js'
+import { urlAt } from './tls.js'
 
 /**
  * @param {import('./connection.js').Connection} connection to any node
  * @param {string} like an address with the credentials and TLS files of all nodes
  */
 export async function readSlots (connection, like) {
-  const [rows, info] = await Promise.all([connection.send('CLUSTER', 'SLOTS'), connection.send('CLUSTER', 'INFO')])
+  // one after the other: a refusal may end the connection
+  const rows = await connection.send('CLUSTER', 'SLOTS')
+  const info = await connection.send('CLUSTER', 'INFO')
   if (rows.length === 0) {
     throw new FreshetError('SERVER_UNREACHABLE', `the node at ${connection.address} knows no primary with slots; form the cluster first`)
   }
@@ -27,14 +30,6 @@ export async function readSlots (connection, like) {
     shards.set(primary, replicas)
   }
   return { ids, owners, shards, epoch: Number(/cluster_current_epoch:(\d+)/.exec(String(info))?.[1] ?? 0) }
-}
-
-/** @param {string} like @param {string} host @param {string} port */
-export function urlAt (like, host, port) {
-  const url = new URL(like)
-  url.hostname = host.includes(':') ? `[${host}]` : host
-  url.port = port
-  return url.href
 }
 
 /** @param {string} url */

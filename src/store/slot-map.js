@@ -15,9 +15,10 @@ import { FreshetError } from '../errors.js'
 import { openConnection } from './connection.js'
 import { firstPromoted } from './promoted.js'
 import { createSentinelMap, isOfSentinels, shownSentinels } from './sentinels.js'
-import { hostnameOf, hostOf, readSlots, urlAt } from './slot-answers.js'
+import { hostnameOf, hostOf, readSlots } from './slot-answers.js'
 import { createSlotTable } from './slot-table.js'
 import { slotOf } from './slots.js'
+import { urlAt } from './tls.js'
 import { createWatchers } from './watchers.js'
 
 /** between two requests of a process for the map */

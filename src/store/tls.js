@@ -5,14 +5,17 @@
  *
  * `ca` is the certificate of the authority that signed the certificate of the server, if Node does not know it. `cert` and `key`
  * are the client's, if the server requires them. The files are read for every connection, so renewed ones need no restart.
- * The certificate of the server and its name are always checked.
+ * The certificate of the server and its name are always checked. Nodes often know each other by IP address; the certificate of one that a
+ * node names may be for the configured host name instead.
  */
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
-import { createSecureContext } from 'node:tls'
+import { checkServerIdentity, createSecureContext } from 'node:tls'
 import { FreshetError } from '../errors.js'
 
+/** in addresses of this process: the host name that was configured */
+const CONFIGURED = 'servername'
 const HOW = 'Give rediss://host:port?ca=FILE, and &cert=FILE&key=FILE where the server asks for a certificate'
 
 /**
@@ -31,11 +34,33 @@ export async function tlsOptions (url) {
   }
   const host = bareHost(url)
   try {
-    return { secureContext: createSecureContext({ ca, cert, key }), ...(isIP(host) ? {} : { servername: host }) }
+    return { secureContext: createSecureContext({ ca, cert, key }), ...named(host, url.searchParams.get(CONFIGURED)) }
   } catch (error) {
     throw new FreshetError('SERVER_UNTRUSTED', `the files cert and key for ${url.host} cannot be used together (${reasonOf(error)}); ` +
       'expected a certificate and its own key, both as PEM.')
   }
+}
+
+/** @param {string} host @param {string | null} configured @returns {import('node:tls').ConnectionOptions} */
+function named (host, configured) {
+  if (!isIP(host)) return { servername: host }
+  if (configured === null) return {}
+  return {
+    servername: configured,
+    checkServerIdentity: (_, certificate) => checkServerIdentity(host, certificate) && checkServerIdentity(configured, certificate)
+  }
+}
+
+/**
+ * The address of a node that another one names.
+ * @param {string} like with the credentials and TLS files of all nodes @param {string} host @param {string} port
+ */
+export function urlAt (like, host, port) {
+  const url = new URL(like)
+  if (url.protocol === 'rediss:' && isIP(host) && !isIP(bareHost(url))) url.searchParams.set(CONFIGURED, bareHost(url))
+  url.hostname = host.includes(':') ? `[${host}]` : host
+  url.port = port
+  return url.href
 }
 
 /** @param {URL} url @returns {string} without the brackets of IPv6 */

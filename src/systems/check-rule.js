@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { admissionKey, memoryOf, OWN_NAMES, systemKey } from '../admission/index.js'
+import { admissionKey, KEPT_PARTS, memoryOf, OWN_NAMES, systemKey } from '../admission/index.js'
 import { FreshetError, SettingsInvalid } from '../errors.js'
 import { createRoutes } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
@@ -135,7 +135,8 @@ async function removeKeys ({ redisUrl, keyPrefix, deadlineMs }, system, keys) {
   const routes = createRoutes({ primaryUrl: redisUrl, name: `freshet-${process.pid}-${system}`, deadlineMs })
   await routes.opened
   const part = admissionKey(keyPrefix, system, 0)
-  const names = [...['outbox', 'tasks', 'generation'].map(part), ...keys.flatMap((key) => [part(`state:${key}`), part(`events:${key}`)])]
+  const own = keys.flatMap((key) => ['state', 'events', ...KEPT_PARTS].map((one) => `${one}:${key}`))
+  const names = ['outbox', 'tasks', 'generation', ...own].map(part)
   const whole = systemKey(keyPrefix, system)
   await Promise.all([whole, `${whole}:rules`, ...names].map((name) => routes.router.send('UNLINK', name)))
   await routes.close()

@@ -1,11 +1,12 @@
 /** The check of a definition: all its faults at once, in the message of SETTINGS_INVALID. */
 import { readFile } from 'node:fs/promises'
+import { KEPT_PARTS } from '../admission/index.js'
 import { SettingsInvalid } from '../errors.js'
 
 export const NAME = /^[a-z][a-z0-9-]{0,31}$/
 export const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
 const PARTS = Object.freeze(['name', 'rules', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers'])
-const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'keepEvents'])
+const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'keepEvents', 'keeps'])
 
 /** @param {unknown} given */
 const isWhole = (given) => Number.isSafeInteger(given) && Number(given) >= 1
@@ -17,13 +18,16 @@ const unknownIn = (given, known, of) => Object.keys(given).filter((name) => !kno
 /** @param {string} name @param {any} rule @returns {string[]} */
 function faultsOfRule (name, rule) {
   if (typeof rule !== 'object' || rule === null) return [`rules.${name}: a value of type ${typeof rule}; expected an object with lua`]
-  const { lua, version = 1, keepEvents = 1, fold = NAME.test, certain = NAME.test } = rule
+  const { lua, version = 1, keepEvents = 1, keeps = [], fold = NAME.test, certain = NAME.test } = rule
   return [
     ...NAME.test(name) ? [] : [`rules.${name}: the name of a rule has ${NAMED}`],
     ...unknownIn(rule, PARTS_OF_RULES, `rules.${name}`),
     ...typeof lua === 'string' || lua instanceof URL ? [] : [`rules.${name}.lua: a value of type ${typeof lua}; expected a text or a URL`],
     ...isWhole(version) ? [] : [`rules.${name}.version: ${version}; expected an integer of 1 or more`],
     ...isWhole(keepEvents) ? [] : [`rules.${name}.keepEvents: ${keepEvents}; expected an integer of 1 or more`],
+    ...Array.isArray(keeps) && keeps.every((part) => KEPT_PARTS.includes(part))
+      ? []
+      : [`rules.${name}.keeps: ${keeps}; expected a list of ${KEPT_PARTS.join(' ')}`],
     ...[fold, certain].every((part) => typeof part === 'function') ? [] : [`rules.${name}: fold and certain are functions`]
   ]
 }
@@ -44,8 +48,8 @@ export async function checkedDefinition (given) {
     ...isTable ? Object.entries(rules).flatMap(([rule, one]) => faultsOfRule(rule, one)) : ['rules: expected an object with a rule or more']
   ]
   if (faults.length > 0) throw new SettingsInvalid(faults)
-  const read = await Promise.all(Object.entries(rules).map(async ([rule, { lua, version = 1, keepEvents, fold, certain }]) =>
-    [rule, { text: await textOf(rule, lua), version, keepEvents, fold, certain }]))
+  const read = await Promise.all(Object.entries(rules).map(async ([rule, { lua, version = 1, keepEvents, keeps, fold, certain }]) =>
+    [rule, { text: await textOf(rule, lua), version, keepEvents, keeps, fold, certain }]))
   return { name, durability, rules: Object.fromEntries(read) }
 }
 

@@ -23,8 +23,9 @@ export function commandOf (given, rules) {
     throw invalid(`rule ${shown(rule)}; expected ${Object.keys(rules).join(' | ')}`)
   }
   expectKey(key)
-  const isList = Array.isArray(args) && args.every((one) => typeof one === 'string' && one.isWellFormed())
-  if (!isList) throw invalid('args: expected an array of texts; write numbers as texts')
+  if (!Array.isArray(args)) throw invalid(`args ${shown(args)}; expected an array of texts`)
+  const wrong = args.findIndex((one) => typeof one !== 'string' || !one.isWellFormed())
+  if (wrong >= 0) throw invalid(`args[${wrong}] ${shown(args[wrong])}; expected a text; write numbers as String(number)`)
   if (args.reduce((sum, one) => sum + one.length, 0) > MAX_ARGS_CHARS) throw invalid('args: expected at most 64 Ki characters in all')
   if (typeof requestId !== 'string' || requestId.length > MAX_ID_CHARS) {
     throw invalid(`requestId ${shown(requestId)}; expected up to ${MAX_ID_CHARS} characters`)

@@ -32,7 +32,7 @@ const running = new Map()
  */
 export function createConsumers (parts) {
   const { id, name, system, primaryUrl, partitions, deadlineMs, keyOf, connectionOf, account, metrics, submit, log } = parts
-  const letters = createDeadLetters({ connectionOf, keyOf, partitions })
+  const deadLetters = createDeadLetters({ connectionOf, keyOf, partitions })
   /** @type {Set<{ close: () => Promise<void> }>} */
   const open = new Set()
   /** @type {Promise<void> | null} */
@@ -66,7 +66,7 @@ export function createConsumers (parts) {
         }
       },
       async deadLetter (letter) {
-        await letters.deadLetter(owned.partition, letter)
+        await deadLetters.deadLetter(owned.partition, letter)
         account.deadLetters++
         metrics.deadLettered()
         log.error({ system, consumer, key: letter.entry.key, entry: letter.entry.id, reason: letter.reason }, 'dead letter')
@@ -136,17 +136,17 @@ function expectArguments (consumer, handler, attempts, rest) {
 const invalid = (message) => new FreshetError('ARGUMENT_INVALID', message)
 
 /**
- * @param {string} place of the handler in this process @param {import('../admission/index.js').Entry[]} entries
+ * @param {string} name of the handler in this process @param {import('../admission/index.js').Entry[]} entries
  * @param {{ begin: () => Promise<void>, handler: import('./face.js').Handler, owned: import('../consumers/index.js').Owned }} parts
  */
-async function handOver (place, entries, { begin, handler, owned }) {
+async function handOver (name, entries, { begin, handler, owned }) {
   // an entry without a sequence number is for readers
   const given = entries.filter(({ seq }) => seq > 0).map(({ id, rule, key, fields }) => ({ id, rule, key, ...eventOf(fields) }))
   if (given.length === 0) return
-  while (running.has(place)) await running.get(place)?.catch(() => {})
+  while (running.has(name)) await running.get(name)?.catch(() => {})
   owned.signal.throwIfAborted()
   await begin()
   const handling = Promise.resolve().then(() => handler(given, owned))
-  running.set(place, handling)
-  await handling.finally(() => running.delete(place))
+  running.set(name, handling)
+  await handling.finally(() => running.delete(name))
 }

@@ -3,7 +3,8 @@ import { FreshetError } from '../errors.js'
 
 /**
  * @typedef {import('../admission/index.js').Decision} Decision
- * @typedef {readonly [code: string, message: string | ((details: Record<string, string>) => string)]} Refusal
+ * @typedef {string | readonly [code: string, message: string | ((details: Record<string, string>) => string)]} Refusal a code alone: its
+ *   meaning is the message
  * @typedef {Readonly<Record<string, Refusal>>} Refusals by code of the rule: rejections that are errors
  */
 
@@ -18,8 +19,8 @@ export function expectTaken (decision, refusals, factsOf = () => ({})) {
   if (code === 'other_body') throw otherBody('Idempotency-Key')
   const refusal = refusals[code]
   if (!refusal) return decision
-  const [error, message] = refusal
-  throw new FreshetError(error, typeof message === 'string' ? message : message(details), factsOf(decision))
+  const [error, message] = typeof refusal === 'string' ? [refusal] : refusal
+  throw new FreshetError(error, typeof message === 'function' ? message(details) : message, factsOf(decision))
 }
 
 /** @param {string} what */
@@ -32,3 +33,7 @@ export const otherBody = (what) =>
  */
 export const numbersIn = (details, names) => Object.fromEntries(Object.entries(names)
   .flatMap(([name, shown]) => details[name] === undefined ? [] : [[shown, Number(details[name])]]))
+
+/** The units of a stock after a command of rule `bounded`. @param {Pick<Decision, 'seq' | 'details'>} decision */
+export const unitsOf = ({ seq, details: { available, held, sold } }) =>
+  ({ seq, available: Number(available), held: Number(held), sold: Number(sold) })

@@ -16,7 +16,7 @@
  * @typedef {object} System
  * @property {string} name a-z, then a-z 0-9 -, up to 32
  * @property {readonly string[]} rules names of rules of src/admission
- * @property {readonly [code: string, message: string]} unknown the error of a key that is not there
+ * @property {string} unknown code of the error for a key that is not there
  * @property {'memory' | 'replica'} durability without the setting; replica: memory where there is no replica
  * @property {boolean} [hasRows] its commands may wait for rows (durability db)
  * @property {boolean} [isUncached] certain rejections are asked of the server, too
@@ -54,15 +54,15 @@
  * @typedef {object} StreamRow server-sent events; either `event` and `snapshot`, or `source`
  * @property {string} path @property {string} summary @property {object} reply schema of an event
  * @property {import('../http/index.js').QueryRow['fields']} [fields] @property {string[]} [codes]
- * @property {(known: Known, own: any) => unknown} [snapshot] as JSON
+ * @property {(current: Known, own: any) => unknown} [snapshot] as JSON
  * @property {(event: Fields, own: any) => { name: string, data: unknown }} [event]
  * @property {(id: string) => string} [keyOf] the id of the path
  * @property {(given: Given, own: any) => import('../push/index.js').Source | Promise<import('../push/index.js').Source>} [source]
  *
  * @typedef {{ commands: any, onEntry?: (entry: Entry) => void, reasons?: () => string[], close?: () => unknown }} Gateway `commands`: what
  *   `run` gets; `onEntry`: of every event of the system; `reasons`: why it decides nothing
- * @typedef {{ queries: any, known?: (id: string) => Promise<Known>, onEntry?: (entry: Entry) => void, close?: () => unknown }} Reader
- *   `queries`: what `run` gets; `known`: by the id of a path, without it the key of that name
+ * @typedef {{ queries: any, current?: (id: string) => Promise<Known>, onEntry?: (entry: Entry) => void, close?: () => unknown }} Reader
+ *   `queries`: what `run` gets; `current`: by the id of a path, without it the key of that name
  *
  * @typedef {object} GatewayParts
  * @property {Pick<Admission, 'submit' | 'agreed' | 'stateOf' | 'memberOf'>} admission
@@ -70,16 +70,17 @@
  * @property {import('../metrics/index.js').AdmissionMetrics} counters of its commands
  * @property {import('../store/index.js').Router} router to the primaries
  * @property {string} primaryUrl as --redis-url
- * @property {() => string} primaryIds replication ids of the primaries of its partitions; throws while one is away
+ * @property {() => Promise<string>} primaryIds replication ids of the primaries of its partitions; throws while one is away
  * @property {string} systemKey
  * @property {() => { isUp: () => boolean }} watchDatabase
  * @property {AbortSignal} signal the process stops
  * @property {import('pino').Logger} log
  *
- * @typedef {import('./reading.js').Place & { reading: import('./reading.js').Reading, view: import('../admission/index.js').KeyView,
+ * @typedef {import('./reading.js').Target & { reading: import('./reading.js').Reading, view: import('../admission/index.js').KeyView,
  *   secret: string, now: () => number, push: import('../push/index.js').Push, submit: Admission['submit'], database: ReaderDatabase,
- *   settings: any, isShared: () => boolean, metrics: any, signal: AbortSignal, log: import('pino').Logger }} ReaderParts `now`: ms since
- *   1970; `submit` to the primary; `isShared`: whether caches between reader and client may store replies; `metrics`: its own
+ *   figures: () => Promise<any[]>, settings: any, isShared: () => boolean, metrics: any, signal: AbortSignal,
+ *   log: import('pino').Logger }} ReaderParts `now`: ms since 1970; `submit` to the primary; `figures` of each process of consumers;
+ *   `isShared`: whether caches between reader and client may store replies; `metrics`: its own
  *
  * @typedef {{ rows: (text: string, values: unknown[]) => Promise<any[]> }} ReaderDatabase throws DATABASE_DOWN
  *
@@ -101,6 +102,7 @@
  *
  * @typedef {object} Handlers
  * @property {(task: import('../schedule/index.js').Task) => Promise<unknown>} [run] a task that is due
+ * @property {() => unknown} [figures] of this process, which readers show, as JSON
  * @property {(entry: Entry) => boolean} [triggers] whether tasks are looked at again at once
  * @property {import('../consumers/index.js').SqlEffect | null} [rows] of entries, in the database
  * @property {import('../consumers/index.js').BatchEffect | null} [batches] of entries, elsewhere

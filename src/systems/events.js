@@ -22,25 +22,25 @@ export const GONE = -1
 const NOWHERE = Object.freeze({ generation: '', seq: 0 })
 
 /**
- * @param {Omit<Parameters<typeof createHub>[0], 'read' | 'sendTo'> & Views & { known: (id: string) => Promise<Known> }} parts `known`
+ * @param {Omit<Parameters<typeof createHub>[0], 'read' | 'sendTo'> & Views & { current: (id: string) => Promise<Known> }} parts `current`
  *   throws if there is no such id
  */
-export function createEvents ({ known, snapshot, event, push, ...parts }) {
+export function createEvents ({ current, snapshot, event, push, ...parts }) {
   const { bytesOf, snapshotOf } = createEncoder({ snapshot, event })
 
   const { sourceOf, close } = createHub(/** @type {any} */ ({
     ...parts,
     push,
     read: async (/** @type {string} */ id) => {
-      const one = await known(id)
-      return { known: one, isLast: one.partition === GONE }
+      const one = await current(id)
+      return { current: one, isLast: one.partition === GONE }
     },
 
     /**
-     * @param {{ known: Known }} shown @param {import('./hub.js').Stream} stream @param {Position} position
+     * @param {{ current: Known }} shown @param {import('./hub.js').Stream} stream @param {Position} position
      * @param {import('./hub.js').Send} send @param {boolean} isOther @returns {Position}
      */
-    sendTo ({ known: one }, stream, position, send, isOther) {
+    sendTo ({ current: one }, stream, position, send, isOther) {
       const seq = Number(one.fields.seq)
       const first = seq - one.events.length + 1
       // terms may have changed
@@ -76,8 +76,8 @@ function createEncoder ({ snapshot, event: viewOf }) {
 
   /** @param {Known} one @param {Fields} event */
   function bytesOf ({ generation }, event) {
-    const known = encoded.get(event)
-    if (known) return known
+    const cached = encoded.get(event)
+    if (cached) return cached
     const { name, data } = viewOf(event)
     const bytes = Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\nid: ${generation}:${event.seq}\n\n`)
     encoded.set(event, bytes)

@@ -14,6 +14,7 @@
  * @typedef {object} Rule
  * @property {string | URL} lua its text, or the URL of a file
  * @property {number} [version] 1 or more; a change of the text needs a higher one. Default: 1
+ * @property {('members' | 'holds' | 'waiting')[]} [keeps] what it keeps of a key besides its state; docs/own-systems.md says how
  * @property {number} [keepEvents] how many events of a key are kept, about; default: all
  * @property {(state: State, args: readonly string[]) => string | { code: string, details?: Record<string, string | number> } | null
  *   | undefined} [certain] the code of a rejection that stays true within a generation; such commands are answered without the server
@@ -72,7 +73,7 @@
 
 /**
  * @typedef {object} SystemOptions
- * @property {string} redisUrl of the primary: redis:// or rediss://
+ * @property {string} redisUrl of the primary, redis:// or rediss://; of nodes of a cluster; or of Sentinels
  * @property {string} [keyPrefix] prefix of every key; default: `fr:`
  * @property {number} [partitions] default: 16; the first process decides
  * @property {'memory' | 'replica' | 'aof'} [durability] what must have a command before it counts as accepted: the primary (memory), a

@@ -5,7 +5,7 @@
  * @typedef {import('../admission/index.js').Known} Known
  * @typedef {import('../push/index.js').Stream} Stream
  * @typedef {(stream: Stream, bytes: Buffer) => void} Send one event
- * @typedef {{ known: Known, isLast?: boolean }} Shown what was read of a key; `isLast`: it does not change any more
+ * @typedef {{ current: Known, isLast?: boolean }} Shown what was read of a key; `isLast`: it does not change any more
  */
 import { EMPTY_HEARTBEAT } from '../push/index.js'
 
@@ -44,7 +44,7 @@ export function createHub ({ read, keyOf = (id) => id, sendTo, pauseMs = 0, look
     const shown = before?.isLast ? before : await read(id)
     // the last viewer may have left
     if (all.get(id) !== viewers) return
-    const isOther = shown.known !== before?.known
+    const isOther = shown.current !== before?.current
     if (isOther) {
       viewers.unwatch()
       viewers.unwatch = view.watch(keyOf(id), () => serveSoon(id))

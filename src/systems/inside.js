@@ -11,4 +11,5 @@
  * @typedef {import('./definition.js').StreamRow} StreamRow
  */
 export { createEvents } from './events.js'
+export { publishFigures, readFigures } from './process-figures.js'
 export { createReading } from './reading.js'

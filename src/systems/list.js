@@ -32,6 +32,8 @@ export const isSystem = (name) => name === ALL_SYSTEMS || Object.hasOwn(SYSTEMS,
  */
 export async function loadSystems (names) {
   const wanted = [...new Set((names ?? [ALL_SYSTEMS]).flatMap((name) => name === ALL_SYSTEMS ? SYSTEM_NAMES : [name]))]
+  // codes of their errors are defined first
+  await Promise.all(wanted.flatMap((name) => PATH.test(name) ? [] : [SYSTEMS[name]()]))
   const systems = await Promise.all(wanted.map(async (name) => PATH.test(name) ? loadModule(name) : (await SYSTEMS[name]()).default))
   const faults = [...takenNames(systems, wanted), ...takenRoutes(systems)]
   if (faults.length > 0) throw new SettingsInvalid(faults)
@@ -59,15 +61,15 @@ const takenNames = (systems, wanted) => systems.flatMap(({ name }, i) => {
 /** @param {System[]} systems @returns {string[]} faults */
 function takenRoutes (systems) {
   /** @type {Map<string, string>} */
-  const known = new Map()
+  const owners = new Map()
   return systems.flatMap(({ name, commands, queries, streams }) => [
     ...Object.values(commands).map(({ method = 'POST', path }) => `${method} ${path}`),
     ...[...Object.values(queries), ...streams].map(({ path }) => `GET ${path}`)
   ].flatMap((route) => {
     // names of parameters make no difference
     const key = route.replace(/:\w+/g, ':')
-    const owner = known.get(key)
-    known.set(key, name)
+    const owner = owners.get(key)
+    owners.set(key, name)
     return owner === undefined ? [] : [`systems: the route ${route} of ${name} is one of ${owner}'s; choose another path`]
   }))
 }

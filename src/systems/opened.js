@@ -33,7 +33,7 @@ const UNCOUNTED = Object.freeze({
 
 /**
  * Counts commands and what became of them.
- * @param {Pick<ReturnType<typeof connect>, 'submit'>} admission
+ * @param {Pick<Awaited<ReturnType<typeof connect>>, 'submit'>} admission
  * @param {{ account: import('./face.js').SystemAccount, metrics: Metrics }} counters
  */
 function createDeciding ({ submit }, { account, metrics }) {
@@ -84,16 +84,12 @@ export async function open (definition, settings, counted = {}) {
   // a listener of each follower
   setMaxListeners(0, closing.signal)
   const metrics = { ...UNCOUNTED, ...counted }
-  const connected = connect(definition, settings, name, { account, metrics })
-  const { place, close, agree, expectPrimary } = connected
-  const { keyOf, partitionOf, connectionOf } = place
+  const connected = await connect(definition, settings, name, { account, metrics })
+  const { target, close, expectPrimary } = connected
+  const { keyOf, partitionOf, connectionOf } = target
   const deciding = createDeciding(connected, { account, metrics })
-  await agree().catch(async (error) => {
-    await close()
-    throw error
-  })
-  const consumers = createConsumers({ ...place, id: `${name}-${randomUUID()}`, account, metrics, submit: deciding.decide })
-  const following = createFollowing({ ...place, closing: closing.signal })
+  const consumers = createConsumers({ ...target, id: `${name}-${randomUUID()}`, account, metrics, submit: deciding.decide })
+  const following = createFollowing({ ...target, closing: closing.signal })
 
   function expectOpen () {
     if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', `the system ${system} is closed; open it again`)

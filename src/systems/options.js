@@ -1,13 +1,13 @@
 /** Options of openSystem. The settings of commands have rows of the same kind, in settings.js. */
 import { SettingsInvalid } from '../errors.js'
-import { givenBy, integer, matching, oneOf, readRows, serverUrl, unknownName } from '../settings/index.js'
+import { givenBy, integer, matching, oneOf, readRows, nodeUrls, unknownName } from '../settings/index.js'
 
 const DAY_MS = 86_400_000
 /** @param {string} name @param {import('../settings/index.js').Check} check @param {unknown} [value] */
 const row = (name, check, value = null) => ({ name, check, default: value, meaning: '', uses: [], group: '', secret: name === 'redisUrl' })
 
 const ROWS = Object.freeze([
-  row('redisUrl', serverUrl),
+  row('redisUrl', nodeUrls),
   row('keyPrefix', matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/), 'fr:'),
   row('partitions', integer(1, 1024), 16),
   row('durability', oneOf('memory', 'replica', 'aof')),

@@ -2,16 +2,17 @@
 
 const EVERY_MS = 1000
 const LIVES_MS = 5000
+const partOf = (/** @type {string} */ id) => `figures:${id}`
 
 /**
- * @param {{ connection: () => import('../store/index.js').Connection, key: (part: string) => string, id: string, part: string,
- *   figures: () => unknown }} parts `connection` to the primary of partition 0; `id` of the process, as in its heartbeats; `part` of the
- *   key; `figures`: stored as JSON
+ * @param {{ connection: () => import('../store/index.js').Connection, key: (part: string) => string, id: string,
+ *   figures: () => unknown }} parts `connection` to the primary of partition 0; `id` of the process, as in its heartbeats; `figures`:
+ *   stored as JSON
  */
-export function publishFigures ({ connection, key, id, part, figures }) {
+export function publishFigures ({ connection, key, id, figures }) {
   const timer = setInterval(async () => {
     try {
-      await connection().send('SET', key(`${part}:${id}`), JSON.stringify(figures()), 'PX', LIVES_MS)
+      await connection().send('SET', key(partOf(id)), JSON.stringify(figures()), 'PX', LIVES_MS)
     } catch {
       // the servers are away; the key expires
     }
@@ -20,12 +21,12 @@ export function publishFigures ({ connection, key, id, part, figures }) {
 }
 
 /**
- * @param {import('../store/index.js').Connection} connection @param {(part: string) => string} key of partition 0 @param {string} part
+ * @param {import('../store/index.js').Connection} connection @param {(part: string) => string} key of partition 0
  * @returns {Promise<any[]>} of each process that lives
  */
-export async function readFigures (connection, key, part) {
+export async function readFigures (connection, key) {
   const ids = (await connection.send('ZRANGE', key('consumers'), 0, -1)).map(String)
   if (ids.length === 0) return []
-  const texts = await connection.send('MGET', ...ids.map((/** @type {string} */ id) => key(`${part}:${id}`)))
+  const texts = await connection.send('MGET', ...ids.map((/** @type {string} */ id) => key(partOf(id))))
   return texts.flatMap((/** @type {unknown} */ text) => text === null ? [] : [JSON.parse(String(text))])
 }

@@ -3,8 +3,8 @@
  * tasks. Waits end when the reader closes.
  *
  * @typedef {import('../admission/index.js').Known} Known
- * @typedef {{ minSeq: number | null, waitMs: number }} Since
- * @typedef {object} Place of a system on the servers
+ * @typedef {{ minSeq: number | null, waitMs: number | null }} Since fields of a query
+ * @typedef {object} Target where a system is on the servers
  * @property {(partition: number, isPrimary: boolean) => import('../store/index.js').Connection} connectionOf
  * @property {(partition: number) => (part: string) => string} keyOf
  * @property {(key: string) => number} partitionOf
@@ -17,21 +17,23 @@ import { createTaskLists } from './task-lists.js'
 
 /** when the key is not in memory, because the outbox is not followed at the moment */
 const LOOK_EVERY_MS = 50
+/** for minSeq */
+const WAIT_MS = 500
 
 /**
- * @param {Place & { view: import('../admission/index.js').KeyView, unknown: readonly [code: string, message: string] }} parts `unknown`:
- *   the error of a key that is not there
+ * @param {Target & { view: import('../admission/index.js').KeyView, unknown: string }} parts `unknown`: code of the error
+ *   for a key that is not there
  */
-export function createReading ({ view, unknown: [code, message], connectionOf, keyOf, partitionOf, partitions }) {
+export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf, partitions }) {
   /** @type {Set<() => void>} */
   const waiting = new Set()
   let isClosed = false
 
   /** @param {string} key @returns {Promise<Known>} @throws {FreshetError} `unknown`, and when no node can be asked */
-  async function known (key) {
+  async function current (key) {
     const one = await view.get(key)
     if (one) return one
-    throw new FreshetError(code, message)
+    throw new FreshetError(unknown)
   }
 
   /**
@@ -65,18 +67,22 @@ export function createReading ({ view, unknown: [code, message], connectionOf, k
   }
 
   return {
-    known,
+    current,
     waitFor,
     until,
 
     /**
-     * A key once its events are known up to a number; what is not known after the wait is asked of the primary.
-     * @param {string} key @param {Since} since @returns {Promise<Known>} @throws {FreshetError} as known
+     * A key once it has events up to a number, or without one when it has come to its end; what is still missing is asked of the
+     * primary.
+     * @param {string} key @param {Since} since
+     * @param {{ read?: () => Promise<Known>, isEnded?: (one: Known) => boolean }} [of] `read`: in another way than current
+     * @returns {Promise<Known>} @throws {FreshetError} as current, or `read`
      */
-    async since (key, { minSeq, waitMs }) {
-      const isDue = (/** @type {Known} */ one) => view.seqOf(one) >= Number(minSeq)
-      const one = await until(key, () => known(key), isDue, waitMs)
-      return isDue(one) ? one : await view.fromPrimary(key) ?? one
+    async since (key, { minSeq, waitMs }, { read = () => current(key), isEnded } = {}) {
+      const hasSeq = (/** @type {Known} */ one) => view.seqOf(one) >= Number(minSeq)
+      const isDue = isEnded ? (/** @type {Known} */ one) => isEnded(one) || (minSeq !== null && hasSeq(one)) : hasSeq
+      const one = await until(key, read, isDue, waitMs ?? (minSeq === null ? 0 : WAIT_MS))
+      return minSeq === null || isDue(one) ? one : await view.fromPrimary(key) ?? one
     },
 
     ...createTaskLists({ view, connectionOf, keyOf, partitions }),

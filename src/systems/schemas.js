@@ -22,10 +22,17 @@ export const SEQ = Object.freeze({ type: 'integer', description: 'number of the 
 export const GENERATION =
   Object.freeze({ type: 'string', description: 'of the history: sequence numbers of another one cannot be compared' })
 
-/** Fields of a query that may wait for events. @param {number} waitMs default @param {string} [what] it waits for without minSeq */
-export const sinceFields = (waitMs, what) => ({
+/**
+ * How long a query may wait. @param {string} what it waits for @param {number} [unset] without the field: null is 0, or 500 with minSeq
+ */
+export const waitField = (what, unset) => integer(0, MAX_WAIT_MS, {
+  description: `longest wait for ${what}, ms${unset === undefined ? '; default: 500 with minSeq, else 0' : ''}`, default: unset
+})
+
+/** Fields of a query that may wait for events (reading.js, `since`). @param {string} [end] what it waits for without minSeq */
+export const sinceFields = (end) => ({
   minSeq: integer(0, MAX_SEQ, { description: 'waits until events up to this number are known, then asks the primary' }),
-  waitMs: integer(0, MAX_WAIT_MS, { description: `longest wait for minSeq${what ? `, or without it for ${what}` : ''}`, default: waitMs })
+  waitMs: waitField(`minSeq${end ? `, or without it for ${end}` : ''}`)
 })
 
 /** Fields of a page of events. @param {string} what @param {'before' | 'after'} [side] which come next */
@@ -43,7 +50,29 @@ export function idQuery (description) {
 export const limitField = (what, most = MAX_PAGE, unset = PAGE) => integer(1, most, { description: `${what} of a page`, default: unset })
 
 /** Whose command it was. */
-export const USER_FIELDS = Object.freeze({ userId: idQuery('the user of the command') })
+const USER_FIELDS = Object.freeze({ userId: idQuery('the user of the command') })
+
+const ANY = Object.freeze({ type: 'object' })
+
+/**
+ * The query for the reply of an accepted command, which has the status of that reply.
+ * @param {{ path: string, codes: string[], fields?: import('../http/index.js').QueryRow['fields'],
+ *   replyTo: (id: string, request: { userId: string, requestId: string }, own: any) =>
+ *   Promise<{ status: number, body: unknown }> }} row `path` of the key; `userId`: empty = none
+ * @returns {import('../http/index.js').QueryRow}
+ */
+export const byRequestRow = ({ path, codes, fields = USER_FIELDS, replyTo }) => ({
+  path: `${path}/by-request/:key`,
+  summary: 'The reply of an accepted command, from the primary',
+  fields,
+  reply: ANY,
+  replies: { 200: ANY, 201: ANY, 202: ANY },
+  codes: [...codes, 'REQUEST_NOT_ACCEPTED'],
+  async run ({ params: { key: requestId, ...of }, query: { userId } }, own, reply) {
+    const { status, body } = await replyTo(Object.values(of)[0], { userId: userId ?? '', requestId }, own)
+    return reply.code(status).send(body)
+  }
+})
 
 const USER_PAGE = Object.freeze({
   after: integer(1, MAX_SEQ, { description: 'only older ones: `next` of the page before' }), limit: limitField('rows')

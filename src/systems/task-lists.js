@@ -7,7 +7,7 @@ const PIECE = 256
 const NAMES_FOR_MS = 10_000
 
 /**
- * @param {Pick<import('./reading.js').Place, 'connectionOf' | 'keyOf' | 'partitions'> &
+ * @param {Pick<import('./reading.js').Target, 'connectionOf' | 'keyOf' | 'partitions'> &
  *   { view: Pick<import('../admission/index.js').KeyView, 'get'> }} parts
  */
 export function createTaskLists ({ view, connectionOf, keyOf, partitions }) {

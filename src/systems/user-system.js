@@ -6,9 +6,10 @@
  *     consumers  the library: its handlers, and the scheduled tasks
  */
 import { createOwnRules, eventOf, memoryOf, stateOf } from '../admission/index.js'
-import { define, FreshetError, kindOf, SettingsInvalid } from '../errors.js'
+import { FreshetError, kindOf } from '../errors.js'
 import { createRoutes } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
+import { checkRoutes } from './checked-routes.js'
 import { fieldsOf } from './fields.js'
 import { sinceFields } from './schemas.js'
 import { open } from './opened.js'
@@ -20,8 +21,6 @@ import { checkedOptions } from './options.js'
 
 const ANY = Object.freeze({ type: 'object', additionalProperties: true })
 const NO_KEY = 'KEY_UNKNOWN'
-/** of ?minSeq= */
-const WAIT_MS = 500
 /** a module may be loaded by several processes in one @type {WeakMap<object, Promise<System>>} */
 const made = new WeakMap()
 
@@ -30,8 +29,8 @@ const made = new WeakMap()
  * @returns {Promise<System>} @throws {SettingsInvalid} with all faults
  */
 export function systemOf (given) {
-  const known = typeof given === 'object' && given !== null ? made.get(given) : undefined
-  if (known) return known
+  const existing = typeof given === 'object' && given !== null ? made.get(given) : undefined
+  if (existing) return existing
   const making = make(given)
   if (typeof given === 'object' && given !== null) made.set(given, making)
   return making
@@ -40,8 +39,8 @@ export function systemOf (given) {
 /** @param {UserSystem} given @returns {Promise<System>} */
 async function make (given) {
   const definition = await checkedDefinition(given)
-  const { name, errors = {}, commands = {}, queries = {}, stream, consumers = {}, unknown = NO_KEY } = given
-  defineErrors(name, errors)
+  checkRoutes(given)
+  const { name, commands = {}, queries = {}, stream, consumers = {}, unknown = NO_KEY } = given
   /** @param {any} settings @param {string} redisUrl @param {{ log: import('pino').Logger, metrics: any }} parts */
   function openFor (settings, redisUrl, { log, metrics }) {
     const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability: asked } = settings
@@ -49,12 +48,11 @@ async function make (given) {
     const options = { redisUrl, keyPrefix, partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability, log }
     return open(definition, checkedOptions(options, definition), metrics)
   }
-  const message = kindOf(unknown)?.meaning ?? unknown
 
   return {
     name,
     rules: Object.keys(definition.rules),
-    unknown: [unknown, message],
+    unknown,
     durability: 'memory',
     isUncached: true,
     demo: { about: 'a system of a user', commands: 'send commands here', tasks: 'scheduled tasks run when they are due' },
@@ -66,14 +64,16 @@ async function make (given) {
 
     gateway ({ settings, primaryUrl, counters: metrics, log }) {
       const lazy = once(async () => openFor(settings, primaryUrl, { log, metrics }))
+      // a rule that differs is known before the first command
+      lazy.get().catch(() => {})
       return { commands: lazy.get, reasons: lazy.reasons, close: lazy.close }
     },
 
     reader: ({ reading, view }) => ({
       queries: { since: reading.since },
       // its streams number events by the field of our own rules
-      known: async (id) => {
-        const one = await reading.known(id)
+      current: async (id) => {
+        const one = await reading.current(id)
         return { ...one, fields: { ...one.fields, seq: String(view.seqOf(one)) } }
       }
     }),
@@ -111,26 +111,10 @@ async function findingsOf ({ name: system, rules }, { redisUrl, keyPrefix, deadl
   }
 }
 
-/** @param {string} name @param {Record<string, import('./face.js').SystemError>} errors @throws {SettingsInvalid} */
-function defineErrors (name, errors) {
-  const faults = Object.entries(errors).flatMap(([code, { status, meaning } = /** @type {any} */ ({})]) => [
-    .../^[A-Z][A-Z0-9_]{2,63}$/.test(code) ? [] : [`errors.${code}: expected A-Z, then A-Z 0-9 _`],
-    ...Number.isInteger(status) && status >= 400 && status < 500 ? [] : [`errors.${code}.status: ${status}; expected 400 to 499`],
-    ...typeof meaning === 'string' && meaning !== '' ? [] : [`errors.${code}.meaning: expected a text`],
-    ...kindOf(code) === undefined ? [] : [`errors.${code}: this code is ${kindOf(code)?.domain}'s; choose another one`]
-  ])
-  if (faults.length > 0) throw new SettingsInvalid(faults.map((fault) => `system ${name}: ${fault}`))
-  define(name, errors)
-}
-
 /**
  * @param {import('./face.js').CommandRoute} row @param {string} where for messages @returns {System['commands'][string]}
- * @throws {SettingsInvalid}
  */
 function commandRow ({ method, path, access, summary, body = {}, command, replies }, where) {
-  if (typeof path !== 'string' || typeof command !== 'function' || Object(replies) !== replies) {
-    throw new SettingsInvalid([`${where}: expected path (a text), command (a function) and replies (an object)`])
-  }
   const statuses = Object.values(replies).filter((reply) => typeof reply === 'number')
   const codes = [...new Set(Object.values(replies).filter((reply) => typeof reply === 'string'))]
   return {
@@ -152,14 +136,14 @@ function commandRow ({ method, path, access, summary, body = {}, command, replie
   }
 }
 
-/** @param {import('../admission/index.js').Known} known @returns {import('./face.js').Stored} */
+/** @param {import('../admission/index.js').Known} current @returns {import('./face.js').Stored} */
 const storedOf = ({ key, fields: { seq: _, ...fields }, generation }) => ({ key, ...stateOf(fields), generation })
 
 /** @param {import('./face.js').QueryRoute} row @param {string} unknown @returns {System['queries'][string]} */
 const queryRow = ({ path, summary, reply = ANY, shown }, unknown) => ({
   path,
   summary,
-  fields: sinceFields(WAIT_MS),
+  fields: sinceFields(),
   reply,
   codes: [unknown],
   run: async ({ params, query }, { since }) => shown(storedOf(await since(Object.values(params)[0], query)))
@@ -171,7 +155,7 @@ const streamRow = ({ path, summary, snapshot, event }, unknown) => ({
   summary,
   reply: ANY,
   codes: [unknown],
-  snapshot: (known) => snapshot(storedOf(known)),
+  snapshot: (current) => snapshot(storedOf(current)),
   event: (fields) => ({ name: fields.type, data: event(eventOf(fields)) })
 })
 

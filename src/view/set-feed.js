@@ -5,7 +5,7 @@
  * Nodes of one replication history have the same items sooner or later. What a node does not have yet would look removed, or would be
  * replaced by an older version. So another node, or the same one again, is read once it has everything that the primary had by then. If
  * that is not known within seconds, because the primary is away, the view is rebuilt; also with a node of another history, which may lack
- * items for good.
+ * items for good. A slot of a cluster that has moved looks the same.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readInfo } from '../store/index.js'
@@ -112,7 +112,7 @@ export function createSetFeed ({ layout, key, store, retention: given, now, onRe
 async function hasCaughtUp (connection, hasReached) {
   const sinceMs = performance.now()
   while (!hasReached(sinceMs) && performance.now() < sinceMs + CATCH_UP_MS) {
-    await connection.send('PING')
+    await connection.send('ECHO', '')
     await sleep(CATCH_UP_LOOK_MS)
   }
   return hasReached(sinceMs)

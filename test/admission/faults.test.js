@@ -1,19 +1,10 @@
 /** Calls in which something fails: one command, the script cache, memory, the role of the server, its history. */
 import t from 'tap'
-import { admit as admitPrepared, admissionKey, createAdmission, decisionOf, prepare } from '../../src/admission/index.js'
+import { admissionKey, createAdmission } from '../../src/admission/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, startDeployment, startServer } from '../servers.js'
-
-/**
- * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key
- * @param {{ replicationId: string, requestMs: number, keepMs: number }} options
- * @param {import('../../src/admission/index.js').Command[]} commands
- */
-async function admit (connection, key, options, commands) {
-  const { replies, ...rest } = await admitPrepared(connection, key, options, commands.map(prepare))
-  return { ...rest, decisions: replies.map((reply) => decisionOf(String(reply))) }
-}
+import { admit } from './admit.js'
 
 const OPTIONS = { replicationId: 'id', requestMs: 60_000, keepMs: 60_000 }
 const NO_METRICS = { sent () {}, waited () {}, dropped () {} }
@@ -81,14 +72,15 @@ for (const engine of await scopedEngines()) {
 t.test('a process submits commands to the partitions of their keys; a system has one number of partitions', async (t) => {
   const [engine] = await scopedEngines()
   const { url } = await startServer(t, { engine })
-  const open = async (/** @type {number} */ partitions) => {
+  const connection = await connectFor(t, url)
+  const open = async (/** @type {number} */ partitions, system = 'auctions') => {
     const routes = createRoutes({ primaryUrl: url, name: 'test', deadlineMs: 5000 })
     t.teardown(routes.close)
     await routes.opened
     return createAdmission({
       route: routes.route,
       keyPrefix: 'fr:',
-      system: 'auctions',
+      system,
       partitions,
       requestMs: 60_000,
       keepMs: 60_000,
@@ -103,6 +95,26 @@ t.test('a process submits commands to the partitions of their keys; a system has
   const answers = await Promise.all(names.flatMap((name) => [100, 110, 105].map((amount, n) =>
     admission.submit(command(name, ['bid', `u${n}`, String(amount), String(amount)])))))
   t.same(answers.map(({ code }) => code), names.flatMap(() => ['accepted', 'accepted', 'too_low']))
+  t.equal(admission.keyOf(3)('outbox'), admissionKey('fr:', 'auctions', 3, 4)('outbox'), 'tags spread')
   const other = await open(5)
   await t.rejects(other.submit(create('x')), { code: 'SYSTEM_DIFFERS', message: /4 partitions.*--system-partitions 4/ })
+
+  await t.test('a system that an older version stored keeps its keys', async (t) => {
+    const old = await open(4, 'old')
+    const partition = old.partitionOf('a')
+    await connection.send('SET', 'fr:{@old}:system', JSON.stringify({ partitions: 4, secret: 's' }))
+    await admit(connection, admissionKey('fr:', 'old', partition), OPTIONS, [create('a')])
+    t.match(await old.submit(command('a', ['bid', 'ann', '100', '100'])), { code: 'accepted', seq: 1 })
+    t.match(await old.stateOf('a'), { seq: '1' })
+    t.equal(old.keyOf(partition)('outbox'), `fr:{@old:${partition}}:outbox`)
+
+    await connection.send('UNLINK', 'fr:{@old}:system', old.keyOf(partition)('generation'))
+    await old.submit(create('b'))
+    t.same(JSON.parse(await connection.send('GET', 'fr:{@old}:system')).format, undefined, 'also when the servers lost it')
+    await connection.send('SET', 'fr:{@old}:system', JSON.stringify({ partitions: 4, format: 2, secret: 's' }))
+    await connection.send('UNLINK', old.keyOf(partition)('generation'))
+    await t.rejects(old.submit(command('a', ['bid', 'bea', '200', '200'])), { code: 'SYSTEM_DIFFERS', message: /format 2 now, not 1; restart/ })
+    await connection.send('SET', 'fr:{@old}:system', JSON.stringify({ partitions: 4, format: 3, secret: 's' }))
+    await t.rejects((await open(4, 'old')).submit(create('c')), { code: 'SYSTEM_DIFFERS', message: /format 3, which this version/ })
+  })
 })

@@ -1,7 +1,7 @@
 /** The rejection cache: what it answers, and when it asks the server. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createAdmission, createRejections, admissionKey } from '../../src/admission/index.js'
+import { createAdmission, createKeyView, createRejections, admissionKey } from '../../src/admission/index.js'
 import { createAccepted } from '../../src/admission/accepted.js'
 import { createRoutes, openConnection } from '../../src/store/index.js'
 import { startProxy } from '../proxy.js'
@@ -129,6 +129,34 @@ for (const engine of await scopedEngines()) {
       await untilAnswered(() => bid('a', 'cid', 100))
       await submit(bid('a', 'eve', 300))
       await eventually(async () => (await submit(bid('a', 'cid', 115))).details.currentBid === '300')
+    })
+
+    await t.test('a key is not answered from memory when its outbox cannot be followed', async (t) => {
+      const connection = await connectFor(t, server.url)
+      /** @type {import('../../src/store/index.js').Connection | null} */
+      let followed = null
+      const view = createKeyView({
+        async open () {
+          if (followed) throw Object.assign(new Error('no more connections'), { retryable: true })
+          followed = await connectFor(t, server.url)
+          return { connection: followed, isLeft: () => false, end () {} }
+        },
+        connectionOf: () => connection,
+        keyOf,
+        partitionOf: () => 0,
+        partitions: 1,
+        log: silentLog
+      })
+      t.teardown(view.close)
+      await submit(create('c'))
+      const seqOf = async () => view.seqOf(/** @type {any} */ (await view.get('c')))
+      await eventually(async () => await seqOf() === 0 && view.peek('c') !== undefined)
+      const { seq } = await submit(bid('c', 'ann', 200))
+      const toClose = /** @type {any} */ (followed)
+      toClose.close()
+      await eventually(() => view.peek('c') === undefined)
+      await submit(bid('c', 'bob', 300))
+      t.equal(await seqOf(), seq + 1)
     })
 
     await t.test('after the end bids are rejected from memory, too', async (t) => {

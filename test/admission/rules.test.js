@@ -36,7 +36,7 @@ for (const name of names) {
     t.same(allOf(lua, /return '([a-z_]+)'/g), codes)
     t.same(allOf(javascript, /code: '([a-z_]+)'/g), codes)
     const ops = header('ARGS').split('; ').map((op) => op.split(' ')[0]).sort()
-    t.same(allOf(lua, /^ {2}(?:function ops|steps)\.(\w+)/gm), ops)
+    t.same(allOf(lua, /^(?:function ops|steps)\.(\w+)/gm), ops)
     t.same(allOf(javascript, /^ {2}(?!if)(\w+)(?: \(state|: \{ from)/gm), ops)
   })
 }

@@ -12,12 +12,16 @@ import { endOfMain } from './in-process.js'
 
 const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
 
+const [engine] = await scopedEngines()
+/** Without pip, whose version takes longer than everything else. */
+const PATH = t.testdir({ [`${engine.name}-server`]: t.fixture('symlink', engine.program) })
+
 /**
  * @param {string[]} flags @param {Record<string, string>} [env]
  * @returns {Promise<{ status: number, text: string, error: string }>}
  */
 async function doctor (flags, env = {}) {
-  const { code, stdout, stderr } = await endOfMain(['doctor', ...flags], { env })
+  const { code, stdout, stderr } = await endOfMain(['doctor', ...flags], { env: { PATH, ...env } })
   return { status: code, text: stdout, error: stderr }
 }
 
@@ -32,7 +36,6 @@ const doctorCommand = (flags, env = {}) => new Promise((resolve) => {
 const warning = (sentence) => `\nWarnings:\n  ${sentence}\n\nNo problems besides the warnings found.\n`
 
 async function startPair () {
-  const [engine] = await scopedEngines()
   const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
   return { primary, replica, admin: await connectFor(t, primary.url) }
 }
@@ -41,7 +44,6 @@ async function startPair () {
 const pair = await startPair()
 
 t.test('it lists the engines found and the one that would be used', async (t) => {
-  await scopedEngines() // where PATH has none, this fetches one, which doctor does not
   const { status, text } = await doctorCommand([])
   t.equal(status, 0)
   t.match(text, /^node +v\d+/m)
@@ -75,7 +77,7 @@ wholeTest('the history store of prices: none, embedded, or a table and why it ca
   t.match(missing.text, /^history store +prices +http:.* +eu-central-1 +unusable$/m)
   t.match(missing.text, /Problems:\n +there is no DynamoDB table prices; .*\n +aws dynamodb create-table --table-name prices/)
   t.equal(missing.error, '', 'no warning of the SDK')
-  const store = await createPriceStore({ table: 'prices', place: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS } })
+  const store = await createPriceStore({ table: 'prices', location: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS } })
   await store.make()
   await store.close()
   t.match(await doctorCommand(flags, keys), { status: 0, text: /^history store +prices +http:.* +eu-central-1$/m })

@@ -6,6 +6,7 @@ import { resolve } from '../../settings.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { ackNames } from '../../src/pipeline/acks.js'
 import { filesIn, labCheckout, lookWithLab, pathsIn, readJson, runLab, tinyPlan } from '../lab/lab-checkout.js'
+import { wholeTest } from '../scope.js'
 import { endOfMain } from './in-process.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -70,7 +71,7 @@ t.test('what cannot be run has one clear error, and exit status 2', async (t) =>
   t.same(await pathsIn(join(root, '.freshet'), /results|unfinished|servers/), [], 'nothing was begun')
 })
 
-t.test('a quick run says that it is no result, and leaves experiments and charts alone', async (t) => {
+wholeTest('a quick run says that it is no result, and leaves experiments and charts alone', async (t) => {
   const root = await labCheckout(t)
   const before = await kept(root)
   const { code, stdout, stderr } = await runLab(t, root, ['901', '--quick'])

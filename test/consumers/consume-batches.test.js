@@ -11,14 +11,14 @@ import { startFaultyDynamodb } from '../systems/prices/faulty-dynamodb.js'
 
 const { url: dynamodbUrl } = await startDynamodb(t)
 const proxy = await startFaultyDynamodb(t, dynamodbUrl)
-const place = { region: 'local', credentials: CREDENTIALS }
+const location = { region: 'local', credentials: CREDENTIALS }
 const [engine] = await scopedEngines()
 const { url } = await startServer(t, { engine })
 const connection = await connectFor(t, url)
-const store = await createPriceStore({ table: 'prices', place: { ...place, endpoint: proxy.url }, deadlineMs: 20_000 })
-const hasty = await createPriceStore({ table: 'prices', place: { ...place, endpoint: proxy.url }, deadlineMs: 100 })
+const store = await createPriceStore({ table: 'prices', location: { ...location, endpoint: proxy.url }, deadlineMs: 20_000 })
+const hasty = await createPriceStore({ table: 'prices', location: { ...location, endpoint: proxy.url }, deadlineMs: 100 })
 const checker = await createPriceStore({
-  table: 'prices', place: { ...place, endpoint: dynamodbUrl }, deadlineMs: 20_000, latestMs: 20_000, historyMs: 20_000
+  table: 'prices', location: { ...location, endpoint: dynamodbUrl }, deadlineMs: 20_000, latestMs: 20_000, historyMs: 20_000
 })
 t.teardown(() => Promise.all([store.close(), hasty.close(), checker.close()]))
 await checker.make()

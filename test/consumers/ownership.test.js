@@ -5,6 +5,7 @@ import { admissionKey } from '../../src/admission/index.js'
 import { createOwnership } from '../../src/consumers/index.js'
 import { ownerOf } from '../../src/consumers/assignment.js'
 import { createRoutes } from '../../src/store/index.js'
+import { startProxy } from '../proxy.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
 
@@ -37,14 +38,15 @@ for (const engine of engines) {
     let slow = -1
     let end = () => {}
 
-    /** @param {string} id */
-    async function join (id) {
+    /** @param {string} id @param {string} [firstUrl] of the primary of partition 0, if it is another one */
+    async function join (id, firstUrl) {
       const routes = createRoutes({ primaryUrl: server.url, name: id, deadlineMs: 1000 })
-      await routes.opened
+      const first = createRoutes({ primaryUrl: firstUrl ?? server.url, name: id, deadlineMs: 60_000 })
+      await Promise.all([routes.opened, first.opened])
       const ownership = createOwnership({
         id,
         partitions: PARTITIONS,
-        connectionOf: (partition) => routes.route(keyOf(partition)('')).connection,
+        connectionOf: (partition) => (partition === 0 && firstUrl ? first : routes).route(keyOf(partition)('')).connection,
         keyOf,
         log: silentLog,
         leaseMs: 1500,
@@ -60,7 +62,7 @@ for (const engine of engines) {
       })
       const close = async () => {
         await ownership.close()
-        await routes.close()
+        await Promise.all([routes.close(), first.close()])
       }
       t.teardown(close)
       return { ownership, routes, close }
@@ -129,8 +131,23 @@ for (const engine of engines) {
       t.ok(taken.length >= before + PARTITIONS)
     })
 
+    await t.test('a primary that does not answer delays the leases of its own partitions only', async (t) => {
+      await a.close()
+      const proxy = await startProxy(t, server.port)
+      const d = await join('d', proxy.url)
+      await ownersAre(['d'])
+      const before = taken.length
+      proxy.goSilent()
+      await eventually(() => working.get(0)?.length === 0)
+      await sleep(2000)
+      t.equal(taken.length, before, 'the others were renewed')
+      proxy.speak()
+      await ownersAre(['d'])
+      await d.close()
+    })
+
     t.same(overlaps, [])
-    const tokens = taken.filter(({ partition }) => partition === 0).map(({ token }) => token)
+    const tokens = taken.filter(({ partition, id }) => partition === 0 && id !== 'd').map(({ token }) => token)
     t.same(tokens.slice(0, -1), [...new Set(tokens.slice(0, -1))].sort((x, y) => x - y), 'tokens rise')
   })
 }

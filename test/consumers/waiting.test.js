@@ -1,8 +1,10 @@
-/** Consumers that start while servers do not answer. */
+/** Consumers that start while servers do not answer, or with settings that are not those of others. */
 import t from 'tap'
+import { sharedDatabase } from '../database.js'
 import { scopedEngines } from '../scope.js'
-import { freePort, startServer } from '../servers.js'
+import { connectFor, freePort, startServer } from '../servers.js'
 import { startConsumers } from '../services.js'
+import { sharedDeployment } from '../shared.js'
 
 t.test('consumers wait for servers that do not answer yet, say so, and then take their partitions', async (t) => {
   const port = await freePort()
@@ -29,4 +31,12 @@ t.test('consumers wait for servers that do not answer yet, say so, and then take
   const { service } = await starting
   t.match(service.log, /"code":"SERVER_UNREACHABLE".*waits until it can be opened/)
   t.equal((await ready()).status, 200)
+})
+
+t.test('settings that differ from what is stored are refused before the database is migrated', async (t) => {
+  const [{ url, query }, { primary: { url: redisUrl }, keyPrefix }] = await Promise.all([sharedDatabase(t), sharedDeployment(t)])
+  await (await connectFor(t, redisUrl)).send('SET', `${keyPrefix}{@sales}:system`, JSON.stringify({ partitions: 8, secret: 's' }))
+  const flags = ['--systems', 'sales', '--database-url', url]
+  await t.rejects(startConsumers(t, { redisUrl, keyPrefix, flags }), { code: 'SYSTEM_DIFFERS', message: /8 partitions .* not 16/ })
+  t.same(await query('SELECT tablename FROM pg_tables WHERE schemaname = current_schema()'), [])
 })

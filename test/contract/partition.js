@@ -51,7 +51,7 @@ async function openArm (t, server, layoutName, msetex) {
   const layout = layoutOf(layoutName)
   const connection = await connectFor(t, server.url)
   for (const name of scriptNames()) await connection.send('SCRIPT', 'LOAD', readScript(name).body)
-  const dialect = { msetex, sha: (/** @type {string} */ name) => readScript(name).sha }
+  const dialect = { msetex, mayWatch: true, sha: (/** @type {string} */ name) => readScript(name).sha }
 
   /**
    * @param {{ ttlMs?: number, late?: 'newest' | 'overwrite',

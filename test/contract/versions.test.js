@@ -6,6 +6,7 @@ import t from 'tap'
 import fc from 'fast-check'
 import { MEMBER_HEAD_BYTES, writeMemberHead } from '../../src/item/member.js'
 import { holds } from '../properties.js'
+import { nightly } from '../scope.js'
 import { createModel, expectSame, shown } from './model.js'
 import { UNLIMITED, gone, item, overAllArms } from './partition.js'
 
@@ -239,7 +240,7 @@ await overAllArms(t, async (t, { guarantees, connection, open }) => {
           expectSame(`a page of ${limit}`, page.items?.map(shown) ?? page, depth > maxScan ? 'VIEW_NEEDED' : wanted.map(shown))
         } while (page.next)
       }
-    }), { runs: 8, timeLimitMs: 8000 }))
+    }), { runs: nightly(8, 4), timeLimitMs: 8000 }))
 })
 
 /** @param {any} error */

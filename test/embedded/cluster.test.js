@@ -1,6 +1,7 @@
 /** The embedded cluster, and servers with Sentinels: a killed node comes back as a replica of the node that took over. */
 import { kill } from 'node:process'
 import t from 'tap'
+import { nodeRows } from '../../bin/doctor/embedded.js'
 import { openFeed } from '../../src/index.js'
 import { connectFor, eventually, silentLog } from '../servers.js'
 import { allGone, leftIn, makeCheckout, pidOf, until, useServers } from './checkout.js'
@@ -26,6 +27,9 @@ t.test('three primaries with a replica each, which other commands share', async 
     const [role, , , state] = await (await connectFor(t, killed)).send('ROLE')
     return String(role) === 'slave' && String(state) === 'connected'
   })
+  const rows = await nodeRows(servers)
+  t.same(rows.map(([role]) => role), ['primary', 'primary', 'primary', 'replica', 'replica', 'replica'])
+  t.equal(rows.find(([, url]) => url === killed)?.[0], 'replica', 'doctor shows roles as they are now')
   await feed.close()
   const pids = await Promise.all([...servers.primaries, ...servers.replicas].map(pidOf))
   await servers.release()

@@ -72,6 +72,14 @@ t.test('the example is at most 250 lines, its README included, from public expor
   for (const text of texts) t.notMatch(text, /\.\.\/\.\.\/src/)
 })
 
+t.test('docs/own-systems.md builds it from its own lines', async (t) => {
+  const [page, ...files] = await Promise.all(['../../docs/own-systems.md', 'hall.lua', 'index.js']
+    .map((name) => readFile(new URL(name, EXAMPLE), 'utf8')))
+  const blocks = [...page.slice(page.indexOf('## A hall of seats')).matchAll(/```(?:lua|js)\n([^]*?)```/g)].map(([, text]) => text)
+  t.ok(blocks.length >= 5)
+  t.same(blocks.filter((text) => !files.some((file) => file.includes(text))), [])
+})
+
 t.test('the same over HTTP: gateway, reader and consumers with --systems, in one hall', async (t) => {
   const flags = ['--systems', `auctions,${fileURLToPath(new URL('index.js', EXAMPLE))}`]
   const options = { redisUrl, keyPrefix: `${keyPrefix}http:`, flags }
@@ -134,9 +142,14 @@ t.test('the same over HTTP: gateway, reader and consumers with --systems, in one
     const body = JSON.stringify({ seat: 'A-1', person: 'ann' })
     const { status } = await gateway.send('POST', '/v1/halls/opera/holds', body, { 'content-type': 'application/json' })
     t.equal(status, 500)
-    const ready = await fetch(`${gateway.url}/readyz`)
-    t.equal(ready.status, 503)
-    t.match(await ready.json(), { reasons: [/^RULE_DIFFERS: rule hall of seats is stored as version 2, and this process has version 1/] })
+    // one that is started later knows it before its first command
+    for (const { url } of [gateway, await startGateway(t, options)]) {
+      const ready = await eventually(async () => {
+        const reply = await fetch(`${url}/readyz`)
+        return reply.status === 503 && reply.json()
+      })
+      t.match(ready, { reasons: [/^RULE_DIFFERS: rule hall of seats is stored as version 2, and this process has version 1/] })
+    }
   })
 })
 
@@ -154,7 +167,16 @@ t.test('modules that cannot be a system are refused, with the reason', async (t)
     /the route POST \/v1\/auctions\/:key\/bids of mine is one of auctions's/],
     'replies.js': [`export default { name: 'mine', rules: { a: { lua: ${lua} } },
       commands: { one: { path: '/v1/a/:id', command () {} } } }`,
-    /mine\.commands\.one: expected path \(a text\), command \(a function\) and replies \(an object\)/],
+    /mine: commands\.one\.replies: undefined; expected an object/],
+    'parts.js': [`export default { name: 'mine', rules: { a: { lua: ${lua} } }, unknown: 'NO_A', stream: { path: '/v1/:a/:b' },
+      commands: { one: { method: 'GET', path: 'a', access: 'read', body: { n: { type: 'number', min: 1 } },
+        replies: { ok: 500, no: 'TYPO' } } },
+      queries: { one: { path: '/v1/a' } }, consumers: { Mail: 7 } }`,
+    new RegExp(['unknown: \'NO_A\'; expected a code of errors', 'one.path: \'a\'', 'one.method: \'GET\'', 'one.access: \'read\'',
+      'one.command: undefined', 'body.n.type: \'number\'; expected string | integer | boolean', 'body.n: \'min\'', 'replies.ok: 500',
+      'replies.no: \'TYPO\'', 'queries.one.path: \'/v1/a\'; expected one parameter', 'one.shown: undefined', 'stream.path: \'/v1/:a/:b\'',
+      'stream.snapshot', 'stream.event', 'consumers: \'Mail\'', 'consumers.Mail: 7; expected a function'
+    ].map((part) => part.replace(/[.|]/g, '\\$&')).join('[^]*'))],
     'error.js': [`export default { name: 'mine', rules: { a: { lua: ${lua} } }, errors: { FEED_UNKNOWN: { status: 404, meaning: 'x' } } }`,
       /errors\.FEED_UNKNOWN: this code is core's/]
   }
@@ -162,4 +184,8 @@ t.test('modules that cannot be a system are refused, with the reason', async (t)
     await writeFile(join(folder, name), String(text))
     await t.rejects(loadSystems(['all', join(folder, name)]), { code: 'SETTINGS_INVALID', message }, name)
   }
+  await writeFile(join(folder, 'own.js'), `export default { name: 'mine', rules: { a: { lua: ${lua} } },
+    queries: { one: { path: '/v1/feeds/:id', shown () {} } } }`)
+  await t.rejects(startReader(t, { redisUrl, keyPrefix, flags: ['--systems', join(folder, 'own.js')] }),
+    { code: 'SETTINGS_INVALID', message: /a route of a system is one of Freshet's own: .*\/v1\/feeds\/:feed.*choose another path/ })
 })

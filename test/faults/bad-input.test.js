@@ -1,9 +1,14 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t from 'tap'
+import { main as runFeed } from '../../bin/feed.js'
+import { main as runReader } from '../../readers/server.js'
+import { main as runWriter } from '../../writers/feed.js'
 import { endOf } from '../commands.js'
+import { startWriter } from '../flow/writer.js'
 import { connectFor, startServer } from '../servers.js'
 import { scopedEngines, wholeTest } from '../scope.js'
+import { sharedDeployment } from '../shared.js'
 
 const NOWHERE = 'redis://127.0.0.1:1'
 const [engine] = await scopedEngines()
@@ -24,9 +29,11 @@ t.test('invalid settings are reported all at once, each with its origin, and not
   isPlain(t, bad, 2, /rate: -1 \(--rate\); expected a number from 0/, /layout: heap \(--layout\); expected ids/,
     /feed: Not A Name \(--feed\); expected a name/,
     /writers: 0 \(--writers\)/, /ids: many \(FRESHET_IDS\)/, /--colour is unknown/)
-  isPlain(t, await endOf(t, ['reader', '--port', '70000']), 2, /port: 70000 \(--port\)/)
-  isPlain(t, await endOf(t, ['feed', 'show', 'UPPER', '--redis-url', NOWHERE]), 2, /feed name "UPPER"; expected (text: )?a-z/)
-  isPlain(t, await endOf(t, ['feed', 'destroy', '--redis-url', NOWHERE]), 2, /unknown action destroy; expected list/)
+  await t.rejects(runReader({ argv: ['--port', '70000'], env: {} }), { exitStatus: 2, message: /port: 70000 \(--port\)/ })
+  for (const [action, message] of /** @type {[string[], RegExp][]} */ ([[['show', 'UPPER'], /feed name "UPPER"; expected (text: )?a-z/],
+    [['destroy'], /unknown action destroy; expected list/]])) {
+    await t.rejects(runFeed({ argv: [...action, '--redis-url', NOWHERE], env: {} }), { exitStatus: 2, message })
+  }
   isPlain(t, await endOf(t, ['wirter']), 2, /^freshet: wirter is unknown; did you mean writer\?\n$/)
   isPlain(t, await endOf(t, ['abc']), 2, /^freshet: abc is unknown; the commands are:\n\n {2}npm start [^]*npm start writer /)
 })
@@ -68,41 +75,36 @@ wholeTest('an unusable server is reported clearly and soon', { buffered: true },
     ['the user may not ask', primary.url.replace('//', '//mute:password-of-mute@'), /NOPERM|permission/, ['feed']],
     ['it is a replica', replica.url, /is a replica; give the address of its primary/, ['feed', 'reader']]
   ]
-  /** @param {typeof cases[number]} one */
-  async function expectTold ([what, url, sentence, usable = []]) {
-    const commands = [['writer', '--items', '10'], ['reader', '--port', '0'], ['feed', 'list']].filter(([name]) => !usable.includes(name))
-    for (const ended of await Promise.all(commands.map((words) => endOf(t, [...words, '--redis-url', url])))) {
-      t.equal(ended.code, 1, what)
-      t.match(ended.stderr, sentence)
-      t.notMatch(ended.stderr, /^\s+at /m, 'no stack trace')
-      t.notMatch(ended.stderr, /the-wrong-one|password-of-mute/, 'no password')
-      t.ok(ended.seconds < 15, `${what}: ended after ${ended.seconds.toFixed(1)} s`)
-      if (ended.seconds >= 5) t.comment(`${what}: ${ended.seconds.toFixed(1)} s, more than 5`)
+  /** @type {[main: typeof runFeed, name: string, flags: string[]][]} */
+  const commands = [[runWriter, 'writer', ['--items', '10']], [runReader, 'reader', ['--port', '0']], [runFeed, 'feed', ['list']]]
+  await Promise.all(cases.map(async ([what, url, sentence, usable = []]) => {
+    for (const [main, name, flags] of commands.filter(([, name]) => !usable.includes(name))) {
+      const startedAt = performance.now()
+      const error = await main({ argv: [...flags, '--redis-url', url], env: {} }).then(() => ({}), (error) => error)
+      const seconds = (performance.now() - startedAt) / 1000
+      t.match(error, { exitStatus: 1, message: sentence }, `${name}: ${what}`)
+      t.notMatch(error.message, /the-wrong-one|password-of-mute/, 'no password')
+      t.ok(seconds < 15, `${what}: ended after ${seconds.toFixed(1)} s`)
+      if (seconds >= 5) t.comment(`${what}: ${seconds.toFixed(1)} s, more than 5`)
     }
-  }
-  // most of them wait; more side by side would be late for each other's sake
-  for (let i = 0; i < cases.length; i += 2) await Promise.all(cases.slice(i, i + 2).map(expectTold))
+  }))
+  const url = locked.url.replace('//', '//:the-wrong-one@')
+  const ended = await endOf(t, ['writer', '--items', '10', '--redis-url', url])
+  isPlain(t, ended, 1, /WRONGPASS/)
+  t.notMatch(ended.stderr, /the-wrong-one/)
 })
 
-wholeTest('a command reports that its port is in use', { buffered: true }, async (t) => {
+wholeTest('a writer reports that the port of its metrics is in use', { buffered: true }, async (t) => {
   const { url, port } = await startServer(t, { engine })
-  for (const [words, flag] of /** @type {[string[], string][]} */ ([
-    [['reader', '--port', String(port)], '--port'],
-    [['writer', '--metrics-port', String(port)], '--metrics-port'],
-    [['writer', '--writers', '2', '--items', '10', '--metrics-port', String(port)], '--metrics-port']
-  ])) {
-    const { code, stderr } = await endOf(t, [...words, '--redis-url', url, '--read-from', 'primary'])
-    t.equal(code, 1)
-    t.match(stderr, new RegExp(`port ${port} on 127\\.0\\.0\\.1 is in use; .* choose another ${flag}`))
-    t.notMatch(stderr, /^\s+at /m)
-  }
+  await t.rejects(runWriter({ argv: ['--metrics-port', String(port), '--redis-url', url, '--read-from', 'primary'], env: {} }),
+    { exitStatus: 1, message: new RegExp(`^port ${port} on 127\\.0\\.0\\.1 is in use; .* choose another --metrics-port`) })
 })
 
 t.test('a key of the feed that holds something else ends the writer with its code', { buffered: true }, async (t) => {
-  const { url } = await startServer(t, { engine })
-  const admin = await connectFor(t, url)
-  await admin.send('SET', 'fr:{latest:0}:ids', 'mine')
-  const { code, stderr, summary } = await endOf(t, ['writer', '--redis-url', url, '--items', '10'])
+  const { primary: { url: redisUrl }, keyPrefix } = await sharedDeployment(t)
+  const admin = await connectFor(t, redisUrl)
+  await admin.send('SET', `${keyPrefix}{latest:0}:ids`, 'mine')
+  const { code, stderr, summary } = await startWriter(t, ['--items', '10'], { redisUrl, keyPrefix }).ended()
   t.equal(code, 1)
   t.match(stderr, /"code":"KEY_HOLDS_OTHER".*WRONGTYPE/)
   t.notMatch(stderr, /^\s+at /m)

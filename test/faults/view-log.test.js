@@ -142,6 +142,38 @@ t.test(`${engineName(engine)}: a tail that falls behind what is trimmed rebuilds
   }
 })
 
+t.test(`${engineName(engine)}: a follower that hears nothing opens connections until one speaks, and /readyz says so`, {
+  buffered: true
+}, async (t) => {
+  const primary = await startServer(t, { engine })
+  /** @type {import('../proxy.js').Line[]} */
+  const lines = []
+  let isDeaf = false
+  const proxy = await startProxy(t, primary.port, {
+    onLine (line) {
+      lines.push(line)
+      line.onceSent('XREAD', () => { if (isDeaf) line.goSilent() })
+    }
+  })
+  const following = () => lines.filter(({ name }) => name?.includes('view-deaf'))
+  const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'deaf', layout: 'segments' })
+  await write(writer, 'early', 5)
+  const readers = await openViews(t, { primary: proxy, deadlineMs: 500 })
+  await readers.isComplete('deaf')
+
+  isDeaf = true
+  following().forEach((line) => line.goSilent())
+  await write(writer, 'late', 5)
+  await eventually(() => following().length > 2 &&
+    readers.views.status().reasons.some((reason) => reason.startsWith('VIEW_BEHIND: the view of feed deaf is ')))
+  const { items: [newest] } = await readers.views.latest('deaf', { limit: 1 })
+  t.equal(String(newest.id), 'late-4', 'nodes are asked in the meantime')
+  isDeaf = false
+  await eventually(() => readers.views.status().reasons.length === 0)
+  t.equal((await readers.views.count('deaf')).count, 10)
+  t.equal(readers.countsOf('deaf')?.rebuilt, 0)
+})
+
 t.test(`${engineName(engine)}: retention that is changed while more comes`, { buffered: true }, async (t) => {
   const primary = await startServer(t, { engine })
   const admin = await connectFor(t, primary.url)

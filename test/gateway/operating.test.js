@@ -21,12 +21,11 @@ t.test('health, metrics and OpenAPI of the gateway', async (t) => {
     ...['', '/bids', '/buy-now', '/close'].map((rest) => `/v1/auctions/{id}${rest}`),
     '/v1/customers', '/v1/feeds/{feed}', '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}', '/v1/orders', '/v1/orders/{id}/cancel',
     '/v1/payments/callbacks', '/v1/prices/{asset}/refresh',
-    '/v1/products', ...['', '/release', '/replenish', '/reserve'].map((rest) => `/v1/products/{sku}${rest}`),
+    ...['', '/release', '/reserve', '/restock'].map((rest) => `/v1/products/{sku}${rest}`),
     ...['', '/claims', '/claims/{claim}', '/claims/{claim}/confirm', '/close', '/pause', '/queue', '/queue/{userId}', '/restock', '/resume',
       '/tokens'].map((rest) => `/v1/sales/{id}${rest}`),
     ...['auctions', 'orders', 'prices', 'sales'].flatMap((system) =>
-      ['', '/{id}', '/{id}/replay'].map((rest) => `/v1/systems/${system}/dead-letters${rest}`)),
-    '/v1/tiers/{asset}'
+      ['', '/{id}', '/{id}/replay'].map((rest) => `/v1/systems/${system}/dead-letters${rest}`))
   ])
   const { post } = json.paths['/v1/feeds/{feed}/items']
   t.same(Object.keys(post.requestBody.content), ['application/json', 'application/x-ndjson', 'application/jsonl'])

@@ -3,7 +3,7 @@ import t from 'tap'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { findKafka, startBroker } from '../../lab/kafka/broker.js'
-import { wholeTest } from '../scope.js'
+import { nightTest } from '../scope.js'
 import { eventually } from '../servers.js'
 
 const BROKER = new URL('../../lab/kafka/broker.js', import.meta.url).href
@@ -19,7 +19,7 @@ t.test('without Java it says so', async (t) => {
   await t.rejects(startBroker({ cacheDir }), { code: 'BROKER_FAILED' })
 })
 
-wholeTest('a broker ends when its process is killed', { skip: why === null ? false : `not measured here: ${why}` }, async (t) => {
+nightTest('a broker ends when its process is killed', { skip: why === null ? false : `not measured here: ${why}` }, async (t) => {
   const program = `${ask} const broker = await startBroker({ cacheDir }); console.log(broker.pid()); setInterval(() => {}, 1000)`
   // nothing removes the folder of a broker whose process was killed
   const env = { ...process.env, TMPDIR: t.testdir() }

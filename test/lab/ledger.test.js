@@ -13,7 +13,7 @@ import { layoutOf } from '../../src/layouts/index.js'
 import { holds } from '../properties.js'
 import { connectFor, engineName, startServer } from '../servers.js'
 import { fill, itemsOf, memberOf, recordOf } from './content.js'
-import { scopedEngines, wholeTest } from '../scope.js'
+import { nightEngines, wholeTest } from '../scope.js'
 
 /** @typedef {import('../../lab/inventory.js').RowStorage} Storage */
 
@@ -22,7 +22,7 @@ const CHANGES = /** @type {const} */ (['always', 'never'])
 /** Blobs always change, the published references never do. @param {Storage} storage */
 const changesOf = (storage) =>
   CHANGES.filter((change) => !({ blob: 'never', 'published-ids': 'always' })[/** @type {string} */ (storage)]?.includes(change))
-const [anyEngine] = await scopedEngines()
+const [anyEngine] = await nightEngines()
 
 /** @param {import('../../lab/ledger.js').Ledger} ledger */
 const sumsOf = ({ missing, foreign, misplaced }) => ({ missing, foreign, misplaced })
@@ -63,7 +63,7 @@ async function ask (t, engine = anyEngine) {
   }
 }
 
-for (const engine of await scopedEngines()) {
+for (const engine of await nightEngines()) {
   t.test(`${engineName(engine)}: what is whole has no faults, however many items there were`, async (t) => {
     const { ledger } = await ask(t, engine)
     for (const storage of STORAGES) {

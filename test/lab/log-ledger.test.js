@@ -8,7 +8,7 @@ import { readLog } from '../../lab/log-inventory.js'
 import { checkLog } from '../../lab/log-ledger.js'
 import { connectFor, engineName, startServer } from '../servers.js'
 import { appendsOf, entryOf, fill, itemsOf, segmentOf } from './content.js'
-import { scopedEngines } from '../scope.js'
+import { nightEngines } from '../scope.js'
 
 /** @typedef {import('../../lab/log-inventory.js').LogStorage} LogStorage */
 /** @typedef {import('./content.js').Item} Item */
@@ -16,7 +16,7 @@ import { scopedEngines } from '../scope.js'
 const STORAGES = /** @type {LogStorage[]} */ (['segments', 'stream', 'segments-zset'])
 const NOTHING = { missing: 0, foreign: 0, misplaced: 0, doubled: 0 }
 const VALUE_BYTES = 64
-const [anyEngine] = await scopedEngines()
+const [anyEngine] = await nightEngines()
 let feeds = 0
 
 /**
@@ -49,7 +49,7 @@ async function ask (t, engine = anyEngine) {
   }
 }
 
-for (const engine of await scopedEngines()) {
+for (const engine of await nightEngines()) {
   t.test(`${engineName(engine)}: what is whole has no faults, however many items there were`, async (t) => {
     const { ledger } = await ask(t, engine)
     for (const storage of STORAGES) {

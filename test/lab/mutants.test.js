@@ -1,6 +1,6 @@
 /**
  * Loads that are broken on purpose (L15): each must be found out by what the lab checks of every measurement, and the same
- * load without its fault must pass. As processes: regression/lab/mutants.test.js.
+ * load without its fault must pass. In a whole run of the lab: regression/lab/runner-faults.test.js.
  */
 import t from 'tap'
 import { scoped, scopedEngines, wholeTest } from '../scope.js'

@@ -36,6 +36,12 @@ t.test('arms of an absent engine go, with what is reported of them', async (t) =
   t.same(left.published?.ratios, [])
 })
 
+t.test('arms of an absent program that serves go', async (t) => {
+  const arms = { reader: { serving: { by: 'reader' } }, bare: { serving: { by: 'bare' } }, peer: { serving: { by: 'centrifugo' } } }
+  const plan = planOf({ baseline: 'reader', ceiling: 'bare', arms: /** @type {any} */ (arms) })
+  t.same(Object.keys(withoutEngines(plan, ['centrifugo']).arms), ['reader', 'bare'])
+})
+
 t.test('levels of an absent engine go', async (t) => {
   const plan = planOf({ levels: /** @type {any} */ ({ a: { engine: 'valkey' }, b: { engine: 'redis' } }) })
   t.same(Object.keys(withoutEngines(plan, ['redis']).levels), ['a'])

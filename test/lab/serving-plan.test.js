@@ -62,7 +62,7 @@ t.test('all faults of serving are reported at once', async (t) => {
     c: { by: 'ask', processes: 8, connections: 4, path: '/v1/feeds/lab/count', settings: { maxStaleMs: 1, readFrom: 'nowhere' } }
   })).map((fault) => fault.replace(/(the settings of a reader are redisUrl) .*/, '$1')).toSorted(), [
     'arms.a.serving.by: "raeder"; did you mean reader?',
-    'arms.d.serving.connections: 0; expected an integer from 1 to 1,000',
+    'arms.d.serving.connections: 0; expected an integer from 1 to 2,000',
     'arms.d.serving.everyMs: 0.5; expected an integer from 0 to 60,000',
     'arms.d.serving.path: "items"; expected a path of the reader, such as /v1/feeds/lab/items?limit=100',
     'arms.d.serving.port is unknown; expected one of: by, asks, processes, connections, everyMs, path, idsEach, maxRate, settings',
@@ -132,6 +132,9 @@ t.test('following a feed needs a load with distinguishable items, and as many id
     ({ ...push({ idsEach: undefined, ...changes }), fixed: { ids: 100, ...fixed } })
   t.same(faultsOf(push({})), [])
   t.same(faultsOf(push({ by: 'bare' })), [])
+  t.same(faultsOf(push({ by: 'centrifugo' })), [])
+  t.same(faultsOf(raw({ push: { by: 'centrifugo' } })),
+    ['arms.push.serving.asks: "pages"; expected push: centrifugo serves nothing else'])
   t.same(faultsOf(poll({})), [])
   t.same(faultsOf(whole({})), [])
   t.same(faultsOf(push({ everyMs: 10 })),
@@ -146,8 +149,8 @@ t.test('following a feed needs a load with distinguishable items, and as many id
     ['arms.push.serving.idsEach: 201; expected at most 200: the ids of the load for each connection'])
   t.same(faultsOf(push({ idsEach: undefined })),
     ['arms.push.serving.idsEach is missing; expected it, or a feed of at most 10000 ids, not 100000'])
-  t.same(faultsOf(push({ connections: 1001, idsEach: 0, maxRate: 101 })), [
-    'arms.push.serving.connections: 1001; expected an integer from 1 to 1,000',
+  t.same(faultsOf(push({ connections: 2001, idsEach: 0, maxRate: 101 })), [
+    'arms.push.serving.connections: 2001; expected an integer from 1 to 2,000',
     'arms.push.serving.idsEach: 0; expected an integer from 1 to 1,000',
     'arms.push.serving.maxRate: 101; expected a number from 0.1 to 100'
   ])

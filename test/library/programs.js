@@ -126,11 +126,18 @@ import {
   type Stored, type System, type SystemAccount, type Worker
 } from 'freshet-feed/systems'
 const redisUrl = 'redis://h'
-const rule: Rule = { lua: new URL('./seat.lua', 'file:///'), version: 2, keepEvents: 10,
+const rule: Rule = { lua: new URL('./seat.lua', 'file:///'), version: 2, keepEvents: 10, keeps: ['members', 'holds'],
   certain: (state, [op]) => op === 'hold' && state.sold ? 'sold' : null,
   fold: (state, event) => ({ ...state, holder: String(event.holder) }) }
 const definition: System = { name: 'seats', rules: { seat: rule, hall: { lua: 'return function () end' } } }
 const seats: OpenedSystem = await openSystem(definition, { redisUrl, partitions: 4, durability: 'replica' })
+const routes: System = { ...definition, errors: { SEAT_TAKEN: { status: 409, meaning: 'it is taken' } }, unknown: 'SEAT_TAKEN',
+  commands: { hold: { path: '/v1/seats/:id/holds', summary: 'Hold', body: { person: { type: 'string', maxLength: 64 } },
+    command: ({ params, body }) => ({ rule: 'seat', key: params.id, args: ['hold', body.person] }),
+    replies: { held: 201, taken: 'SEAT_TAKEN' } } },
+  queries: { one: { path: '/v1/seats/:id', summary: 'One', shown: ({ key, state, seq }) => ({ key, holder: state.holder, seq }) } },
+  stream: { path: '/v1/seats/:id/live', summary: 'Live', snapshot: ({ state }) => state, event: ({ seq, type }) => ({ seq, type }) },
+  consumers: { receipts: async (entries, { token }) => { for (const { key } of entries) key.trim(); token.toFixed() } } }
 const command: Command = { rule: 'seat', key: 'A-12', args: ['hold', 'ann'], requestId: 'r-1' }
 const decision: Decision = await seats.submit(command)
 const holder: string | undefined = decision.details.holder
@@ -152,6 +159,10 @@ await seats.submit({ rule: 'seat', key: 'a', args: [7] })
 await openSystem(definition, { redisUrl, durability: 'db' })
 // @ts-expect-error: no such option
 await openSystem(definition, { redisUrl, partition: 4 })
+// @ts-expect-error: no such field of a body
+routes.commands = { a: { path: '/a', summary: '', body: { n: 'integer' }, command: () => command, replies: {} } }
+// @ts-expect-error: keeps none of these
+rule.keeps = ['zones']
 // @ts-expect-error: no such part
 const wrong: System = { name: 'seats', rules: {}, routes: {} }
 // @ts-expect-error: counters are read only

@@ -24,13 +24,12 @@ t.test('counters follow the account of the feed', async (t) => {
   follow('positions', writer)
   t.equal(valueOf(await registry.metrics(), 'freshet_items_total', { feed: 'positions' }), 0)
   Object.assign(writer.pipeline.account,
-    { items: 7, batches: 2, bytes: 70, dropped: 1, failed: 3, retried: 4, full: 5, unconfirmed: 6, blocked: 8 })
+    { items: 7, batches: 9, watched: 4, scripts: 3, bytes: 70, dropped: 1, failed: 3, retried: 4, full: 5, unconfirmed: 6, blocked: 8 })
   Object.assign(writer, { trimmed: 8, sessions: 9 })
   writer.pipeline.heldBytes = 250
   const text = await registry.metrics()
   const values = {
     freshet_items_total: 7,
-    freshet_batches_total: 2,
     freshet_value_bytes_total: 70,
     freshet_dropped_total: 1,
     freshet_failed_total: 3,
@@ -45,6 +44,9 @@ t.test('counters follow the account of the feed', async (t) => {
     freshet_connected: 1
   }
   for (const [name, value] of Object.entries(values)) t.equal(valueOf(text, name, { feed: 'positions' }), value, name)
+  for (const [form, value] of Object.entries({ watched: 4, script: 3, plain: 2 })) {
+    t.equal(valueOf(text, 'freshet_batches_total', { feed: 'positions', form }), value, form)
+  }
 })
 
 t.test('refusals are by reason, and each reason is there at zero before the first', async (t) => {

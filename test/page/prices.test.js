@@ -30,7 +30,7 @@ wholeTest('the page', needsBrowser, async (t) => {
     }
     /** @type {Record<string, (url: URL) => object>} */
     const replies = {
-      '/v1/tiers': () => ({ items: state.tiers, next: null }),
+      '/v1/assets': () => ({ items: state.tiers, next: null }),
       '/v1/sources': () => ({
         items: [{ exchange: 'alpha', ...SOURCE, url }, { exchange: 'beta', ...SOURCE, breaker: 'open', lastError: 'rate_limited', url }]
       }),
@@ -126,7 +126,7 @@ wholeTest('the page', needsBrowser, async (t) => {
 
   await t.test('an asset that demand moves is named; a reader that is away, too, and the page goes on after', async (t) => {
     const { page, state } = await show(t)
-    t.equal(await page.textContent('#moved'), 'none so far')
+    t.equal(await page.textContent('#moved'), 'None so far')
     Object.assign(state.tiers[119], { tier: 'hot' })
     await eventually(async () => (await page.textContent('#moved')) === 'cold-029 cold → hot')
     t.match(await page.textContent('#tiers'), /hot 61.*cold 29/)

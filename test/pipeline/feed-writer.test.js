@@ -3,6 +3,7 @@ import t from 'tap'
 import { layoutNames } from '../../src/layouts/index.js'
 import { agree, dropFeed, listDefinitions, readDefinition, setRetention } from '../../src/feeds/definitions.js'
 import { spreadTag } from '../../src/store/slots.js'
+import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, openWriterFor, silentLog, startDeployment, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 import { accounted } from './fake-server.js'
@@ -34,6 +35,24 @@ for (const engine of await scopedEngines()) {
       const stats = String(await connection.send('INFO', 'commandstats'))
       t.equal(stats.includes('cmdstat_msetex'), engine.hasMsetex)
       t.equal(stats.includes('cmdstat_set:calls=10'), !engine.hasMsetex)
+    })
+
+    await t.test('batches in order go without the script where the server has MSETEX, is near, and no replica must confirm', async (t) => {
+      const { primary } = await startDeployment(t, { engine, replicas: 1 })
+      const far = await startProxy(t, primary.port, { delayMs: 15 })
+      const writers = [['near', 'primary', primary.url], ['confirmed', 'replica', primary.url], ['far', 'primary', far.url]]
+      for (const [feed, ack, redisUrl] of writers) {
+        const writer = await openWriterFor(t, { redisUrl, feed, ack, deadlineMs: 10_000 })
+        for (let n = 0; n < 40; n++) {
+          appendIds(writer, 0, 50)
+          await writer.pipeline.flush()
+        }
+        const { items, batches, watched, scripts, refused } = writer.pipeline.account
+        t.same([items, watched + scripts, refused], [2000, batches, {}])
+        // on a busy machine every server may look far for a while
+        if (engine.hasMsetex && feed === 'near') t.ok(watched > 0, `${watched} of ${batches} watched`)
+        else t.ok(watched <= 8, `${watched} of ${batches} watched`)
+      }
     })
 
     await t.test('a writer that differs from the definition, or is sent to a replica, is refused and leaves no connection', async (t) => {

@@ -4,8 +4,8 @@ import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 import { createWindow } from '../../src/pipeline/window.js'
 import { holds } from '../properties.js'
 
-/** A window over connections that the test answers by hand. */
-function build () {
+/** A window over connections that the test answers by hand. @param {{ isAlone?: () => boolean }} [options] */
+function build (options) {
   /**
    * @type {{ batch: any, connection: any, resolve: (answer: { late: number }) => void,
    *   reject: (error: Error) => void }[]} sent and unanswered
@@ -19,7 +19,8 @@ function build () {
     onSent: (batch, again) => events.push(`${again ? 'again' : 'sent'} ${batch.name}`),
     onAcknowledged: (batch, { late }) => events.push(`acknowledged ${batch.name}${late ? ` late ${late}` : ''}`),
     onFull: () => events.push('full'),
-    onRefused: (error) => events.push(`refused ${error.message}`)
+    onRefused: (error) => events.push(`refused ${error.message}`),
+    ...options
   })
   let sessions = 0
   const open = () => {
@@ -103,6 +104,50 @@ t.test('a full server is tried again a little later, from the head on', async (t
   t.same(seen(), ['acknowledged a', 'again b', 'sent c', 'acknowledged b', 'acknowledged c'])
 })
 
+t.test('while a slot moves, the head alone is tried again, later and later', async (t) => {
+  const { window, open, push, answer, fail, seen } = build()
+  open()
+  push('a')
+  seen()
+  const waits = []
+  for (let i = 0; i < 3; i++) {
+    const failedMs = performance.now()
+    await fail('later')
+    if (i === 0) push('b')
+    while (window.unanswered === 0) await pause(1)
+    waits.push(performance.now() - failedMs)
+    t.same(seen(), ['again a'])
+  }
+  t.ok(waits[0] >= 19 && waits[1] >= 39 && waits[2] >= 79, waits.join(' '))
+  await answer()
+  t.same(seen(), ['acknowledged a', 'sent b'])
+})
+
+t.test('while batches are sent alone, each waits for the answers to all before it', async (t) => {
+  let isAlone = false
+  const { window, open, push, answer, fail, seen } = build({ isAlone: () => isAlone })
+  open()
+  push('a')
+  push('b')
+  t.equal(window.busy, false)
+  isAlone = true
+  push('c')
+  push('d')
+  t.same(seen(), ['sent a', 'sent b'])
+  t.equal(window.busy, true, 'so that a partial batch goes on filling')
+  await answer()
+  t.same(seen(), ['acknowledged a'])
+  await answer()
+  t.same(seen(), ['acknowledged b', 'sent c'])
+  await fail('full')
+  while (window.unanswered === 0) await pause(5)
+  await answer()
+  isAlone = false
+  await answer()
+  push('e')
+  t.same(seen(), ['full', 'again c', 'acknowledged c', 'sent d', 'acknowledged d', 'sent e'])
+})
+
 t.test('a permanent refusal stops the sending', async (t) => {
   const { window, open, push, fail, seen } = build()
   open()
@@ -138,7 +183,8 @@ t.test('nor when a connection opens later, or more is pushed', async (t) => {
   t.equal(wire.length, 0)
 })
 
-const anyStory = fc.array(fc.constantFrom('push', 'push', 'answer', 'answer', 'over', 'full', 'open', 'lose', 'wait'), { maxLength: 60 })
+const anyStory = fc.array(fc.constantFrom('push', 'push', 'answer', 'answer', 'over', 'full', 'later', 'open', 'lose', 'wait'),
+  { maxLength: 60 })
 
 t.test('through any story each batch is acknowledged once, in order, and sent before that', (t) =>
   holds(t, fc.asyncProperty(anyStory, async (story) => {
@@ -149,6 +195,7 @@ t.test('through any story each batch is acknowledged once, in order, and sent be
       answer,
       over: () => fail('over'),
       full: () => fail('full'),
+      later: () => fail('later'),
       open: () => { wire.length = 0; open() },
       lose: () => { wire.length = 0; window.detach() },
       wait: turn

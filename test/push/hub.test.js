@@ -203,6 +203,40 @@ t.test('a stream that is always behind also gets ids that change all the time', 
   t.ok(Math.min(...Object.values(times)) >= 5, JSON.stringify(times))
 })
 
+t.test('streams that lack nothing get the next change, and a reset after the view was rebuilt', async (t) => {
+  const budget = createBudget()
+  const view = createCountingView()
+  /** @type {any} */
+  let watcher = null
+  const { watch } = view
+  view.watch = (one) => watch(watcher = one)
+  const hub = createHub({
+    feed: 'f',
+    watched: { view: () => /** @type {any} */ (view) },
+    queries: /** @type {any} */ ({}),
+    now: () => 0,
+    budget,
+    counts: createCounts(),
+    log: pino({ level: 'silent' })
+  })
+  const clients = [createClient(budget, {}), createClient(budget, { ids: new Set(['a']) })]
+  for (const { stream, sent, drain } of clients) {
+    hub.add(stream, null)
+    await eventually(() => sent.length > 0)
+    drain()
+  }
+  for (let n = 0; n < 3; n++) {
+    // longer than a hub sleeps
+    await sleep(150)
+    view.put('a')
+    await eventually(() => clients.every(({ sent }) => sent.at(-1)?.includes(`"id":"a","ts":${view.position()}`)))
+    for (const { drain } of clients) drain()
+  }
+  watcher.rebuilt()
+  await eventually(() => clients.every(({ sent }) => sent.join('').includes('"reason":"rebuilt"')))
+  await hub.close()
+})
+
 t.test('a snapshot is current, also if the last one was built for an earlier stream', async (t) => {
   const budget = createBudget()
   const view = createCountingView()

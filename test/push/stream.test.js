@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -15,6 +15,42 @@ function frameOf (ts, value) {
   return events.end(`p${ts}`)
 }
 
+t.test('what waits is counted for the budget, also before the first event, and is looked at only while there is any', async (t) => {
+  let looks = 0
+  let waiting = 7
+  const response = Object.assign(new EventEmitter(), {
+    write (/** @type {string} */ text) { waiting += text.length },
+    setTimeout () {}
+  })
+  Object.defineProperty(response, 'writableLength', {
+    get () {
+      looks++
+      return waiting
+    }
+  })
+  const budget = createBudget()
+  const stream = createStream({
+    response: /** @type {any} */ (response),
+    budget,
+    ids: null,
+    limit: 0,
+    encoding: 'utf8',
+    periodMs: 10,
+    isPermitted: () => true,
+    onEnd () {}
+  })
+  t.equal(budget.waiting, 7)
+  stream.send('abc')
+  t.equal(budget.waiting, 10)
+  waiting = 0
+  t.ok(stream.hasRoom())
+  t.equal(budget.waiting, 0)
+  const before = looks
+  stream.measure()
+  t.ok(stream.hasRoom())
+  t.equal(looks, before)
+})
+
 t.test('events arrive whole and in order, over HTTP/1.1 and from a client of HTTP/1.0', async (t) => {
   const frames = Array.from({ length: 100 }, (_, i) => frameOf(i + 1, 'v'.repeat(i * 100)))
   const server = createServer((request, response) => {
@@ -24,7 +60,7 @@ t.test('events arrive whole and in order, over HTTP/1.1 and from a client of HTT
       response, budget: createBudget(), ids: null, limit: 0, encoding: 'utf8', periodMs: 10, isPermitted: () => true, onEnd () {}
     })
     for (const [i, frame] of frames.entries()) {
-      stream.sendFrame(frame)
+      stream.sendFrame(frame, performance.now())
       if (i % 3 === 0) stream.send(': \n\n')
     }
     stream.end('stopped', 'retry: 2\n\n')

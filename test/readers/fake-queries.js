@@ -97,3 +97,9 @@ export function isProblem (t, response, status, code) {
   t.notMatch(response.body, /node_modules|at .*\.js:\d+/, 'no stack')
   return problem
 }
+
+/** Through the router, and over a socket, where the fast path is. */
+export const WAYS = [
+  { way: 'through the router', get: (app, path, headers = {}) => app.inject({ url: path, headers }) },
+  { way: 'over a socket', get: (app, path, headers = {}) => overSocket(app, path, { headers }) }
+]

@@ -1,15 +1,9 @@
 /** How soon a reply from a view is built again after a change, depending on its build time. */
 import t from 'tap'
-import { NOW, overSocket } from './fake-queries.js'
+import { NOW, WAYS } from './fake-queries.js'
 import { createViewReader } from './view-reader.js'
 
 const ITEMS = '/v1/feeds/latest/items'
-
-/** Through the router, and over a socket, where the fast path is. */
-const WAYS = [
-  { way: 'through the router', get: (app, path, headers = {}) => app.inject({ url: path, headers }) },
-  { way: 'over a socket', get: (app, path, headers = {}) => overSocket(app, path, { headers }) }
-]
 
 for (const { way, get } of WAYS) {
   t.test(`${way}: a reply is built at most once per millisecond`, async (t) => {

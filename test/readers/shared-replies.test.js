@@ -2,16 +2,10 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { FreshetError } from '../../src/errors.js'
-import { createReader, isProblem, item, NOW, overSocket } from './fake-queries.js'
+import { createReader, isProblem, item, NOW, overSocket, WAYS } from './fake-queries.js'
 import { counted, createViewReader } from './view-reader.js'
 
 const ITEMS = '/v1/feeds/latest/items'
-
-/** Through the router, and over a socket, where the fast path is. */
-const WAYS = [
-  { way: 'through the router', get: (app, path, headers = {}) => app.inject({ url: path, headers }) },
-  { way: 'over a socket', get: (app, path, headers = {}) => overSocket(app, path, { headers }) }
-]
 
 for (const { way, get } of WAYS) {
   t.test(`${way}: a reply from a view is built once for any number of requests, until the view changes`, async (t) => {

@@ -45,3 +45,20 @@ t.test('a Ctrl-C that arrives from the terminal and from the parent counts once'
   child.kill('SIGINT')
   t.same(await once(child, 'exit'), [0, null])
 })
+
+t.test('a process whose parent was killed while it started stops at once', async (t) => {
+  const folder = t.testdir({
+    'process.mjs': `
+      import { once } from 'node:events'
+      import { listenForStop } from ${JSON.stringify(LIFECYCLE)}
+      process.send('up')
+      if (process.connected) await once(process, 'disconnect')
+      process.stdout.write(String(listenForStop().signal.reason))`
+  })
+  const child = fork(join(folder, 'process.mjs'), { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' }, silent: true })
+  t.teardown(() => { child.kill('SIGKILL') })
+  await once(child, 'message')
+  child.disconnect()
+  const [said] = await once(/** @type {import('node:stream').Readable} */ (child.stdout), 'data')
+  t.equal(String(said), 'parent gone')
+})

@@ -43,7 +43,7 @@ t.test('of many flags, --help explains those that are used often, and names the 
   }
   const writer = await help({ ...KNOWN, command: 'writer' }, 'Usage: x', ['--help'])
   t.match(writer, /^ {2}--id-field +Field that holds the id \[default: id\]$/m)
-  t.match(writer, /\n\nFurther flags, which --help all explains:\n {2}Servers: --replica-url --key-prefix /)
+  t.match(writer, /\n\nFurther flags, which --help all explains:\n {2}Servers: --replica-url --redis-auth --key-prefix /)
 })
 
 t.test('the help has room in a narrow terminal', async (t) => {

@@ -190,6 +190,8 @@ const TOGETHER = [
   ['so do metrics of a writer', ['--metrics-port', '9101', '--host', '0.0.0.0'], WRITER, /^host: 0\.0\.0\.0 .* or --open/],
   ['keys need an issuer and an audience', ['--jwt-keys', 'keys.json'], READER,
     /^jwtKeys: keys\.json .* together with --jwt-issuer and --jwt-audience/],
+  ['a cluster of its own beside given servers', ['--cluster', '--redis-url', 'redis://127.0.0.1:1'], { ...WRITER, command: 'start' },
+    /^cluster: true \(--cluster\); expected without --redis-url/],
   ['a certificate needs its key', ['--tls-cert', 'cert.pem'], READER, /^tlsCert: cert\.pem .* together with --tls-key/],
   ['a writer without metrics listens nowhere', ['--host', '0.0.0.0', '--open'], WRITER, /^host: 0\.0\.0\.0 .* only with --metrics-port/],
   ['replicas are those of a primary', ['--replica-url', 'redis://a:1'], READER,

@@ -80,10 +80,10 @@ t.test('the message about a wrong secret does not show it', async (t) => {
 
 t.test('the message names the wrong part of an address, and nothing that may be secret', async (t) => {
   for (const [url, why] of [
-    [`rediss://:${SECRET}@host:1?cafile=${SECRET}`, 'its query has the field cafile, which is not one of ca, cert, key'],
+    [`rediss://:${SECRET}@host:1?cafile=${SECRET}`, 'its query has the field cafile, which is not one of ca, cert, key, iam'],
     [`redis://:${SECRET}@host:1?ca=${SECRET}`, 'its query has the field ca, which needs rediss://'],
-    [`rediss://:${SECRET}@host:1?${'x'.repeat(50)}=1`, 'its query has a field, which is not one of ca, cert, key'],
-    [`redis://user:12?${SECRET}=1@host:1`, 'its query has a field, which is not one of ca, cert, key'],
+    [`rediss://:${SECRET}@host:1?${'x'.repeat(50)}=1`, 'its query has a field, which is not one of ca, cert, key, iam'],
+    [`redis://user:12?${SECRET}=1@host:1`, 'its query has a field, which is not one of ca, cert, key, iam'],
     [`redis://user:12/${SECRET}@host:1`, 'it has an @ after the host; in a password write / ? # as %2F %3F %23'],
     [`redis://:${SECRET}@host:port`, 'its host or port cannot be read'],
     ['redis:///2', 'it names no host'],

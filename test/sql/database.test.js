@@ -1,5 +1,5 @@
 /** The database: errors, deadlines, the pool, migrations, on a real PostgreSQL. */
-import { mkdtemp, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -18,7 +18,8 @@ process.env.PATH = closed
 const server = await startDatabase(t)
 process.env.PATH = PATH
 const DEADLINE_MS = 1000
-const AUCTIONS = new URL('../../src/systems/auctions/migrations/', import.meta.url)
+const [AUCTIONS, ORDERS, SALES] = ['auctions', 'orders', 'sales']
+  .map((system) => new URL(`../../src/systems/${system}/migrations/`, import.meta.url))
 
 /** @param {import('tap').Test} t @param {{ url?: string, max?: number }} [options] */
 function open (t, { url = server.url, max = 2 } = {}) {
@@ -128,6 +129,33 @@ t.test('the wait for a connection is bounded, and counted', async (t) => {
   t.match(database.figures(), { total: 1, idle: 1, waiting: 0 })
 })
 
+/**
+ * A database of an earlier version, whose migrations had other names and made the same tables, with a bid.
+ * @param {import('tap').Test} t @param {string} schema
+ */
+async function openEarlier (t, schema) {
+  await server.query(`CREATE SCHEMA ${schema}`)
+  const database = open(t, { url: `${server.url}?options=-csearch_path%3D${schema}` })
+  for (const folder of [new URL('../../src/sql/migrations/', import.meta.url), AUCTIONS, ORDERS, SALES]) {
+    for (const name of (await readdir(folder)).sort()) {
+      await database.query((await readFile(new URL(name, folder), 'utf8')).replaceAll('IF NOT EXISTS ', ''))
+    }
+  }
+  await database.query('CREATE TABLE freshet_migrations (name text PRIMARY KEY, hash text NOT NULL, applied_at timestamptz DEFAULT now())')
+  await database.query(`INSERT INTO freshet_migrations VALUES ('001-orders-and-bids.sql', '1'), ('002-sagas.sql', '2'),
+    ('003-open-products.sql', '3'), ('004-system-secrets.sql', '4')`)
+  await database.query("INSERT INTO bids (auction, seq, request_id, user_id, amount, kind, at) VALUES ('a', 1, '', 'ann', 5, 'bid', now())")
+  return database
+}
+
+t.test('a database that an earlier version has migrated, under other names, keeps its rows', async (t) => {
+  const database = await openEarlier(t, 'earlier')
+  t.same(await migrate(database, [AUCTIONS, ORDERS, SALES]), ['auctions-001-bids.sql', 'engine-001-systems.sql', 'orders-001-sagas.sql',
+    'orders-002-open-products.sql', 'sales-001-orders.sql'])
+  t.same(await migrate(database, [AUCTIONS, ORDERS, SALES]), [])
+  t.match((await database.query('SELECT user_id FROM bids')).rows, [{ user_id: 'ann' }])
+})
+
 t.test('migrations of each system run once, also when two processes begin at once; one that differs is refused', async (t) => {
   const [one, other] = [open(t), open(t)]
   const done = await Promise.all([migrate(one, [AUCTIONS]), migrate(other, [AUCTIONS])])
@@ -141,6 +169,12 @@ t.test('migrations of each system run once, also when two processes begin at onc
   await t.rejects(migrate(one, [pathToFileURL(`${folder}/`)]), differs)
   await rename(join(folder, 'auctions-001-bids.sql'), join(folder, 'auctions-000-before.sql'))
   await t.rejects(migrate(one, [pathToFileURL(`${folder}/`)]), differs, 'a later version has made tables of this system')
+  await rm(join(folder, 'auctions-000-before.sql'))
+  await writeFile(join(folder, 'mine-001-one.sql'), 'CREATE TABLE mine (a int)')
+  await writeFile(join(folder, 'mine-002-two.sql'), 'CREATE TABL mine')
+  await t.rejects(migrate(one, [pathToFileURL(`${folder}/`)]), { message: /syntax error/ })
+  await writeFile(join(folder, 'mine-002-two.sql'), 'DROP TABLE mine')
+  t.same(await migrate(one, [pathToFileURL(`${folder}/`)]), ['mine-001-one.sql', 'mine-002-two.sql'], 'one that fails leaves nothing')
 })
 
 t.test('the embedded one gives other users of the machine nothing, and who has its password no more than its database', async (t) => {

@@ -1,12 +1,18 @@
-/** Feeds over a cluster of one or two nodes, and what cannot be one: plain errors. Failovers and moving slots: regression/faults. */
+/** Feeds and a system over a cluster of one or two nodes, and what cannot be one: plain errors. Failovers: regression/faults. */
 import t from 'tap'
+import { newest } from '../../src/embedded/engine.js'
 import { openFeed, openReader } from '../../src/index.js'
+import { ROLES } from '../../src/store/commands.js'
+import { slotOf, SLOTS } from '../../src/store/slots.js'
 import { endOfMain } from '../bin/in-process.js'
 import { endOf } from '../commands.js'
 import { moveSlots, startCluster, startNode } from '../cluster.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
 import { startGateway, startReader } from '../services.js'
+import { startGuardedCluster } from './guarded.js'
+import { openViews } from '../view/viewing.js'
 import { isWhole, scopedEngines } from '../scope.js'
+import { openSeats } from '../systems/seats.js'
 
 t.setTimeout(300_000)
 const ofCluster = ['--cluster-enabled', 'yes', '--cluster-require-full-coverage', 'no']
@@ -32,6 +38,8 @@ for (const engine of await scopedEngines()) {
       await eventually(async () => (await reader.ask('/v1/feeds/latest/items/posted')).status === 200)
       t.match((await reader.ask('/v1/feeds/latest/count')).json, { exact: true })
       await eventually(async () => (await reader.ask('/readyz')).json.nodes.length === 2)
+      // its heartbeat would come again
+      t.equal(await gateway.service.stop(), 0)
       const dropped = await eventually(async () => {
         const { code, stdout } = await endOfMain(['feed', 'drop', 'latest', '--redis-url', redisUrl])
         return code === 0 && JSON.parse(stdout)
@@ -79,6 +87,41 @@ for (const engine of await scopedEngines()) {
       await feed.close()
     })
 
+    await t.test('a view of a log goes on at the new owner of its slot, that of a set is rebuilt', async (t) => {
+      for (const [layout, rebuilt] of /** @type {const} */ ([['segments', 0], ['ids', 1]])) {
+        const name = `viewed-${layout}`
+        const feed = await open(name, { layout })
+        const write = async (/** @type {string} */ word) => {
+          for (let n = 0; n < 50; n++) feed.append({ id: `${word}-${n}`, value: word })
+          await feed.flush()
+        }
+        await write('before')
+        const { views, isComplete, countsOf, figuresOf } = await openViews(t, {
+          primary: cluster, isCluster: true, mode: 'all', deadlineMs: 10_000
+        })
+        await isComplete(name)
+        const slot = slotOf(`{${name}:0}`)
+        await moveSlots(t, cluster, { slots: [slot], to: slot < SLOTS / 2 ? 1 : 0, isAtomic: false })
+        await write('after')
+        await eventually(() => figuresOf(name)?.items === 100 && views.status().reasons.length === 0)
+        t.equal(countsOf(name)?.rebuilt, rebuilt, layout)
+        await feed.close()
+      }
+    })
+
+    await t.test('a system of a user has its partitions on all primaries', async (t) => {
+      const keys = Array.from({ length: 8 }, (_, n) => `n${n}`)
+      const { code, system } = await openSeats(t, { redisUrl, keyPrefix: 'seats:', partitions: 4 })
+      t.same(new Set(await Promise.all(keys.map((key) => code(key, 'hold', 'ann')))), new Set(['held']))
+      /** @type {Set<string>} */
+      const consumed = new Set()
+      await system.consume('receipts', (entries) => { for (const { key } of entries) consumed.add(key) })
+      await eventually(() => consumed.size === keys.length)
+      const events = system.follow('n3')
+      t.match((await events.next()).value, { type: 'held', holder: 'ann' })
+      await events.return(undefined)
+    })
+
     await t.test('a slot that moved, and one that no primary has', async (t) => {
       const feed = await open('moving', { partitions: 2, layout: 'segments' })
       feed.append({ id: 'a', value: '1' })
@@ -89,7 +132,7 @@ for (const engine of await scopedEngines()) {
       await moveSlots(t, { primaries: [...primaries, node] }, { slots: [slot], to: 2, isAtomic: false })
       const reader = await openReader({ redisUrl, log: silentLog })
       t.teardown(() => reader.close())
-      t.match(await reader.feeds(), [{ feed: 'moving' }, { feed: 'single' }])
+      t.match((await reader.feeds()).map(({ feed }) => feed), ['moving', 'single', 'viewed-ids', 'viewed-segments'])
       await feed.close()
       const own = await connectFor(t, node.url)
       await own.send('FLUSHALL')
@@ -126,3 +169,35 @@ for (const engine of await scopedEngines()) {
     await feed.close()
   })
 }
+
+t.test('the users of docs/acl suffice, and without a permission the error names it', async (t) => {
+  const engine = newest(await scopedEngines())
+  const { urlOf, refused, nodes } = await startGuardedCluster(t, /** @type {import('../servers.js').Engine} */ (engine))
+  const feed = await openFeed('latest', { redisUrl: urlOf('library'), partitions: 2, log: silentLog })
+  for (const id of ['a', 'b', 'c']) feed.append({ id, value: '1' })
+  await feed.flush()
+  const gateway = await startGateway(t, { redisUrl: urlOf('writer') })
+  const reader = await startReader(t, { redisUrl: urlOf('reader') })
+  t.equal((await gateway.post('/v1/feeds/latest/items', [{ id: 'd', value: 1 }])).status, 200)
+  const terms = { startPrice: 1, minIncrement: 1, closeAt: Date.now() + 600_000, currency: 'EUR' }
+  t.equal((await gateway.send('PUT', '/v1/auctions/a', JSON.stringify(terms), { 'content-type': 'application/json' })).status, 201)
+  await eventually(async () => (await reader.ask('/v1/feeds/latest/items?limit=9')).json.items.length === 4)
+  t.equal((await reader.ask('/v1/auctions/a')).json.bids, 0)
+  await feed.close()
+  const listed = await endOfMain(['feed', 'list', '--redis-url', urlOf('admin'), '--deadline-ms', '10000'])
+  t.match(listed, { code: 0, stdout: /"latest"/ })
+  t.same(await refused(), [])
+  for (const role of ROLES) {
+    const { code, stdout } = await endOfMain(['doctor', '--redis-url', urlOf(role)])
+    t.match(stdout, new RegExp(`${role} +has all permissions`), stdout)
+    t.equal(code, 0)
+  }
+  for (const command of ['cluster|info', 'cluster|slots', 'readonly']) {
+    for (const node of nodes) await node.send('ACL', 'SETUSER', 'freshet-reader', `-${command}`)
+    const why = new RegExp(`no permissions to run the '${command.replace('|', '.')}' command`)
+    // the map of the other address is known already
+    const redisUrl = urlOf('reader').replace('127.0.0.1', 'localhost')
+    await t.rejects(openReader({ redisUrl, log: silentLog }), { code: 'SERVER_REFUSED', message: why }, command)
+    for (const node of nodes) await node.send('ACL', 'SETUSER', 'freshet-reader', `+${command}`)
+  }
+})

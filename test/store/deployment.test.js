@@ -2,28 +2,7 @@ import t from 'tap'
 import { createDeployment } from '../../src/store/deployment.js'
 import { connectFor, engineName, eventually, freePort, silentLog, startDeployment, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
-
-/** @typedef {ReturnType<typeof createDeployment>} Deployment */
-
-/** @param {import('tap').Test} t @param {{ url: string }} primary @param {Partial<Parameters<typeof createDeployment>[0]>} [more] */
-async function deploymentFor (t, primary, more) {
-  const deployment = createDeployment({
-    primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog, ...more
-  })
-  t.teardown(() => deployment.close())
-  await deployment.ready
-  return deployment
-}
-
-/** @param {Deployment} deployment @returns {string[]} addresses that answer, in turns */
-const answering = (deployment) => [...new Set(Array.from({ length: 6 }, () => deployment.pick().connection.address))].sort()
-
-/** @param {Deployment} deployment @param {...{ port: number }} servers */
-const answeredBy = (deployment, ...servers) =>
-  eventually(() => String(answering(deployment)) === String(servers.map(({ port }) => `127.0.0.1:${port}`).sort()))
-
-/** @param {Deployment} deployment @param {{ port: number }} server */
-const nodeOf = (deployment, { port }) => deployment.nodes().find(({ address }) => address === `127.0.0.1:${port}`)
+import { answeredBy, answering, deploymentFor, nodeOf } from './deployments.js'
 
 /** A log, and its messages of a level. */
 function createLines () {

@@ -1,28 +1,8 @@
 /** Replicas of another primary: their offsets cannot be compared, and their replication id shows it. */
 import t from 'tap'
-import { createDeployment } from '../../src/store/deployment.js'
-import { connectFor, engineName, eventually, silentLog, startDeployment } from '../servers.js'
+import { connectFor, engineName, eventually, startDeployment } from '../servers.js'
 import { scopedEngines } from '../scope.js'
-
-/** @typedef {ReturnType<typeof createDeployment>} Deployment */
-
-/** @param {import('tap').Test} t @param {{ url: string }} primary @param {{ replicaUrls: string[] }} options */
-async function deploymentFor (t, primary, { replicaUrls }) {
-  const deployment =
-    createDeployment({ primaryUrl: primary.url, replicaUrls, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog })
-  t.teardown(() => deployment.close())
-  await deployment.ready
-  return deployment
-}
-
-/** @param {Deployment} deployment @param {...{ port: number }} servers those that answer, in turns */
-const answeredBy = (deployment, ...servers) => eventually(() => {
-  const answering = [...new Set(Array.from({ length: 6 }, () => deployment.pick().connection.address))].sort()
-  return String(answering) === String(servers.map(({ port }) => `127.0.0.1:${port}`).sort())
-})
-
-/** @param {Deployment} deployment @param {{ port: number }} server */
-const nodeOf = (deployment, { port }) => deployment.nodes().find(({ address }) => address === `127.0.0.1:${port}`)
+import { answeredBy, deploymentFor, nodeOf } from './deployments.js'
 
 t.jobs = 2
 for (const engine of await scopedEngines()) {

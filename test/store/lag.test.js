@@ -4,30 +4,9 @@ import { connect, createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pino } from 'pino'
 import t from 'tap'
-import { createDeployment } from '../../src/store/deployment.js'
-import { connectFor, engineName, eventually, freePort, inSync, silentLog, startDeployment, startServer } from '../servers.js'
+import { connectFor, engineName, eventually, freePort, inSync, startDeployment, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
-
-/** @typedef {ReturnType<typeof createDeployment>} Deployment */
-
-/** @param {import('tap').Test} t @param {{ url: string }} primary @param {Partial<Parameters<typeof createDeployment>[0]>} [more] */
-async function deploymentFor (t, primary, more) {
-  const deployment = createDeployment({
-    primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog, ...more
-  })
-  t.teardown(() => deployment.close())
-  await deployment.ready
-  return deployment
-}
-
-/** @param {Deployment} deployment @param {...{ port: number }} servers those that answer, in turns */
-const answeredBy = (deployment, ...servers) => eventually(() => {
-  const addresses = new Set(Array.from({ length: 6 }, () => deployment.pick().connection.address))
-  return String([...addresses].sort()) === String(servers.map(({ port }) => `127.0.0.1:${port}`).sort())
-})
-
-/** @param {Deployment} deployment @param {{ port: number }} server */
-const nodeOf = (deployment, { port }) => deployment.nodes().find(({ address }) => address === `127.0.0.1:${port}`)
+import { answeredBy, deploymentFor, nodeOf } from './deployments.js'
 
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {

@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { LAB_SCRIPTS } from '../../lab/loads/scripts.js'
-import { readScript, scriptNames } from '../../src/store/scripts.js'
+import { CHUNK_HEAD, readScript, scriptNames } from '../../src/store/scripts.js'
 import { connectFor, engineName, startDeployment } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
@@ -43,6 +43,7 @@ const CALLS = {
   'begin-lineage': { keys: ['generation'], args: ['id', '', 'lineage', 1] },
   'append-batch': { keys: ['ids', 'item:c'], args: [5, 1000, 3, 'c'] },
   'append-newest': { keys: ['ids', 'deletions', 'item:c'], args: [1, 0, 1000, 0, 0, Buffer.alloc(9, 1), 3, 'c'] },
+  'mend-scores': { keys: ['ids', 'item:c'], args: ['12345678', 1, 'item:'] },
   'append-item': { keys: ['ids', 'item:c'], args: [5, 1000, 3, 'c'] },
   'read-key': {
     keys: ['state', 'events', 'outbox', 'generation'], args: [10], reply: [[], [], [], [null, null]]
@@ -54,8 +55,8 @@ const CALLS = {
   'trim-values': { keys: ['ids'], args: [2, 0, 500] }
 }
 
-/** @param {string} body without its comments */
-const codeOf = (body) => body.split('\n').filter((line) => !line.trim().startsWith('--'))
+/** @param {string} body without its comments, and what hides the server from rules */
+const codeOf = (body) => body.split('\n').filter((line) => !line.trim().startsWith('--') && !CHUNK_HEAD.endsWith(`${line.replace(/^.* = /, '')}\n`))
 
 /** @param {string} header @returns {{ single: number[], ranges: number[] }} `[1] a, [2..n+1] b` -> 1, and from 2 on */
 const declaredIn = (header) => ({

@@ -4,10 +4,12 @@ import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t from 'tap'
+import { openFeed } from '../../src/index.js'
 import { openConnection } from '../../src/store/connection.js'
 import { createDeployment } from '../../src/store/deployment.js'
 import { createLink } from '../../src/store/link.js'
 import { replicaUrls } from '../../src/store/nodes.js'
+import { urlAt } from '../../src/store/tls.js'
 import { createQueries } from '../../src/view/queries.js'
 import { createAuthority, tlsEngines } from '../certificates.js'
 import { endOfMain } from '../bin/in-process.js'
@@ -73,6 +75,25 @@ for (const engine of await tlsEngines()) {
       t.match(await failureOf(at(named, { ca })), { ...UNTRUSTED, message: /its certificate is for another name: .*127\.0\.0\.1/ })
       const old = await startServer(t, { engine, tls: await authority.issue('old', { days: -1 }) })
       t.match(await failureOf(at(old, { ca })), { ...UNTRUSTED, message: /its certificate has expired: renew it on the server/ })
+    })
+
+    await t.test('nodes that servers name by IP address may have a certificate for the configured name', async (t) => {
+      const tls = await authority.issue('configured', { names: 'DNS:localhost' })
+      const ofCluster = ['--cluster-enabled', 'yes', '--tls-cluster', 'yes', '--cluster-announce-ip', '127.0.0.1']
+      const node = await startServer(t, { engine, tls, args: ofCluster })
+      const byName = at(node, { ca }).replace('127.0.0.1', 'localhost')
+      const admin = await connectFor(t, byName)
+      await admin.send('CLUSTER', 'ADDSLOTSRANGE', 0, 16383)
+      await eventually(async () => String(await admin.send('CLUSTER', 'INFO')).includes('cluster_state:ok'))
+      const feed = await openFeed('latest', { redisUrl: byName, log: silentLog })
+      feed.append({ id: 'a', value: '1' })
+      await feed.flush()
+      t.equal(String((await feed.get('a'))?.value), '1')
+      await feed.close()
+      t.match(urlAt(byName, '127.0.0.1', '1'), /^rediss:\/\/127.0.0.1:1\?.*&servername=localhost$/)
+      t.match(await failureOf(urlAt(byName.replace('localhost', 'example.org'), '127.0.0.1', String(node.port))),
+        { ...UNTRUSTED, message: /its certificate is for another name: .*example\.org/ })
+      await (await connectFor(t, urlAt(byName, '127.0.0.1', String(server.port)))).send('PING')
     })
 
     await t.test('without the client certificate that a server requires, the error advises one', async (t) => {

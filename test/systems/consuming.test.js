@@ -15,7 +15,7 @@ const LOG = ruleOf("return 'logged', {}, { events = { { type = 'logged', text = 
 
 /** @param {{ keyPrefix: string }} where */
 function lettersOf ({ keyPrefix }) {
-  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, 'seats', partition)
+  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, 'seats', partition, 2)
   return createDeadLetters({ connectionOf: () => connection, keyOf, partitions: 2 })
 }
 
@@ -132,7 +132,7 @@ t.test('a handler that outlasts its lease and ignores the signal does not run tw
   await eventually(() => running === 1)
   for (const partition of [0, 1]) {
     // another process takes the lease
-    const owner = admissionKey(where.keyPrefix, 'seats', partition)('owner:receipts')
+    const owner = admissionKey(where.keyPrefix, 'seats', partition, 2)('owner:receipts')
     await connection.send('HSET', owner, 'id', 'other', 'token', 7, 'until', 0)
   }
   await eventually(() => first?.aborted)
@@ -148,7 +148,7 @@ t.test('scheduled tasks run where a process consumes or runs tasks, once each, a
   const where = options()
   const { system, submit, code } = await openSeats(t, where, {
     lua: ruleOf(`if args[1] == 'plan' then
-      return 'planned', {}, { tasks = { ['ring:1'] = args[2] ~= '' and now + tonumber(args[2]) or false } }
+      return 'planned', {}, { tasks = { ['ring:1'] = args[2] ~= '' and string.format('%.0f', now + tonumber(args[2])) or false } }
     elseif args[1] == 'ring:1' then
       state.rings = (state.rings or 0) + 1
       return 'rung', {}, { events = { { type = 'rung' } } }

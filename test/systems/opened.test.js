@@ -67,6 +67,8 @@ for (const engine of await scopedEngines()) {
         code: ['return nil', /the code is a nil/],
         third: ['return "x", {}, 7', /the third value is 7/],
         unknown: ['return "x", {}, { event = {} }', /a name in the third value is 'event'; expected events, tasks, ends or reopens/],
+        undeclared: ['return "x", {}, { members = { a = "b" } }', /'members'; expected .* or what keeps of the rule declares/],
+        reader: ['return read.member("a")', /attempt to index local 'read' \(a nil value\)/],
         typeless: ['return "x", {}, { events = { {} } }', /events\[1\] is a table; expected a table with a field 'type'/],
         single: ['return "x", {}, { events = { type = "x" } }', /events is a table; expected a list of tables/],
         reserved: ['return "x", {}, { events = { { type = "x", seq = 7 } } }', /a field of events\[1\] is 'seq'; expected another name/],
@@ -74,8 +76,9 @@ for (const engine of await scopedEngines()) {
         due: ['return "x", {}, { tasks = { a = "soon" } }', /task a is 'soon'/],
         index: ['local a\nreturn a.b', /seat, line 5: attempt to index local 'a'/],
         raised: ['error("no such seat")', /seat, line 4: no such seat/],
-        redis: ['return redis.call("PING")', /seat, line 4: attempt to index upvalue 'redis' \(a nil value\)/],
-        global: ['shared = 1', /seat, line 4: .*(readonly|global)/]
+        compared: ['return state.n < 7', /seat, line 4: attempt to compare .*; values of the state and arguments are texts: compare tonumber/],
+        redis: ['return redis.call("PING")', /seat, line 4: attempt to index upvalue 'redis' \(a nil value\); a rule cannot use it/],
+        global: ['shared = 1', /seat, line 4: .*(readonly|global).*; declare variables of a rule with local/]
       }
       for (const [name, [body, message]] of Object.entries(bodies)) {
         const good = "if args[1] == 'good' then state.n = (state.n or 0) + 1 return 'good', {}, {} end"
@@ -231,6 +234,8 @@ for (const engine of await scopedEngines()) {
         const command = /** @type {any} */ ({ ...good, ...bad })
         await t.rejects(system.submit(command), { code: 'ARGUMENT_INVALID' }, JSON.stringify(bad).slice(0, 60))
       }
+      const number = /** @type {any} */ ({ ...good, args: ['note', 7] })
+      await t.rejects(system.submit(number), { message: /args\[1\] of type number; expected a text; write numbers as String/ })
       await t.rejects(system.get('a b'), { code: 'ARGUMENT_INVALID' })
       await system.close()
       await t.rejects(system.submit(good), { code: 'PIPELINE_CLOSED' })
@@ -241,10 +246,11 @@ for (const engine of await scopedEngines()) {
 t.test('all faults of a definition and its options are reported at once', async (t) => {
   const redisUrl = 'redis://127.0.0.1:1'
   const lua = SEAT
-  const wrong = /** @type {any} */ ({ name: 'Seats', rules: { 'a b': { lua: 7, version: 0, folds: 1 } }, route: {} })
+  const wrong = /** @type {any} */ ({ name: 'Seats', rules: { 'a b': { lua: 7, version: 0, folds: 1, keeps: ['member'] } }, route: {} })
   await t.rejects(openSystem(wrong, { redisUrl }), {
     code: 'SETTINGS_INVALID',
-    faults: [/^name: Seats; expected a-z/, /route is unknown/, /name of a rule/, /folds is unknown/, /lua: a value of type number/, /version: 0/]
+    faults: [/^name: Seats; expected a-z/, /route is unknown/, /name of a rule/, /folds is unknown/, /lua: a value of type number/, /version: 0/,
+      /keeps: member; expected a list of members holds waiting/]
   })
   await t.rejects(openSystem({ name: 'sales', rules: { seat: { lua } } }, { redisUrl }), { message: /sales is a system of Freshet/ })
   await t.rejects(openSystem({ name: 'seats', rules: {} }, { redisUrl }), { message: /with a rule or more/ })

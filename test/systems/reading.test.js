@@ -29,7 +29,7 @@ function fakes () {
   })
   const reading = createReading({
     view,
-    unknown: ['FEED_UNKNOWN', 'no such key'],
+    unknown: 'FEED_UNKNOWN',
     connectionOf: () => connection,
     keyOf: () => (part) => part,
     partitionOf: () => 0,
@@ -45,7 +45,7 @@ function fakes () {
 
 t.test('a key is read until it has the event, and asked of the primary after the wait', async (t) => {
   const { reading, change, listeners } = fakes()
-  await t.rejects(reading.known('none'), { code: 'FEED_UNKNOWN' })
+  await t.rejects(reading.current('none'), { code: 'FEED_UNKNOWN' })
   const waiting = reading.since('a', { minSeq: 3, waitMs: 60_000 })
   await new Promise(setImmediate)
   change('2')
@@ -59,7 +59,7 @@ t.test('a key is read until it has the event, and asked of the primary after the
 t.test('waits end when the reader closes, also those that begin later', async (t) => {
   const { reading, listeners } = fakes()
   const waits = [
-    reading.since('a', { minSeq: 9, waitMs: 60_000 }), reading.until('a', () => reading.known('a'), () => false, 60_000),
+    reading.since('a', { minSeq: 9, waitMs: 60_000 }), reading.until('a', () => reading.current('a'), () => false, 60_000),
     reading.waitFor(() => () => {}, 60_000)
   ]
   await new Promise(setImmediate)

@@ -25,8 +25,8 @@ end`
  * @param {import('tap').Test} t @param {{ redisUrl: string, keyPrefix: string } & Record<string, any>} options
  * @param {Record<string, any>} [definition] `lua` and other parts of the rule, and parts of the system
  */
-export async function openSeats (t, options, { lua = SEAT, name = 'seats', version, fold, certain, keepEvents, ...rest } = {}) {
-  const system = await openSystem({ name, rules: { seat: { lua, version, fold, certain, keepEvents } }, ...rest },
+export async function openSeats (t, options, { lua = SEAT, name = 'seats', version, fold, certain, keepEvents, keeps, ...rest } = {}) {
+  const system = await openSystem({ name, rules: { seat: { lua, version, fold, certain, keepEvents, keeps } }, ...rest },
     { deadlineMs: 10_000, ...options })
   t.teardown(() => system.close())
   let requests = 0
@@ -42,4 +42,4 @@ export async function openSeats (t, options, { lua = SEAT, name = 'seats', versi
 }
 
 /** A rule whose function has this body. @param {string} body */
-export const ruleOf = (body) => `return function (state, args, now)\n${body}\nend`
+export const ruleOf = (body) => `return function (state, args, now, read)\n${body}\nend`

@@ -6,11 +6,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { createSequence } from '../../src/item/order.js'
 import { engineName, openWriterFor, startServer } from '../servers.js'
-import { scoped, scopedEngines } from '../scope.js'
+import { nightly, scoped, scopedEngines } from '../scope.js'
 import { liveIn } from './live-model.js'
 import { openViews } from './viewing.js'
 
-const BATCHES = scoped(100, 20)
+const BATCHES = nightly(100, scoped(40, 20))
 const FEEDS = /** @type {[layout: string, maxItems: number][]} */ ([['values', 1_000_000], ['values', 500], ['ids', 1_000_000]])
 const IDS = 300
 /** other ids, older than all of them: a sweep through the window takes longer than the test */

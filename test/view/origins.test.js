@@ -7,7 +7,7 @@ import { createOrigins } from '../../src/view/origins.js'
 import { holds } from '../properties.js'
 import { connectFor, engineName, eventually, openWriterFor, startServer } from '../servers.js'
 import { openViews } from './viewing.js'
-import { scoped, scopedEngines } from '../scope.js'
+import { nightly, scoped, scopedEngines } from '../scope.js'
 
 const [engine] = await scopedEngines()
 
@@ -71,7 +71,7 @@ t.test('a writer that is gone is dropped first, or the longest idle one if all h
   t.ok(origins.has(textOf(10, 1)))
 })
 
-const FOREIGN = scoped(120_000, 20_000)
+const FOREIGN = nightly(120_000, scoped(40_000, 20_000))
 
 t.test(`${engineName(engine)}: a repeated batch counts once, however much others wrote in between`, async (t) => {
   const server = await startServer(t, { engine })

@@ -1,5 +1,6 @@
 /** Views over real servers, for tests: a deployment, queries to its nodes, and the same queries answered from views. */
 import { createDeployment } from '../../src/store/deployment.js'
+import { createServers } from '../../src/store/servers.js'
 import { createQueries } from '../../src/view/queries.js'
 import { createViews } from '../../src/view/views.js'
 import { eventually, silentLog } from '../servers.js'
@@ -7,10 +8,15 @@ import { eventually, silentLog } from '../servers.js'
 /**
  * @param {import('tap').Test} t
  * @param {{ primary: { url: string } } & Partial<Parameters<typeof createViews>[0]> & { readFrom?: 'replica' | 'primary',
- *   replicaUrls?: string[] | null, deadlineMs?: number }} options
+ *   replicaUrls?: string[] | null, deadlineMs?: number, isCluster?: boolean }} options `isCluster`: `primary` is any node of one
  */
-export async function openViews (t, { primary, readFrom = 'primary', replicaUrls = null, deadlineMs = 2000, ...options }) {
-  const deployment = createDeployment({ primaryUrl: primary.url, replicaUrls, readFrom, name: 'test-reader', deadlineMs, log: silentLog })
+export async function openViews (t, {
+  primary, isCluster = false, readFrom = 'primary', replicaUrls = null, deadlineMs = 2000, ...options
+}) {
+  const common = { replicaUrls, readFrom, name: 'test-reader', deadlineMs, log: silentLog }
+  const deployment = isCluster
+    ? createServers({ redisUrl: primary.url, ...common })
+    : createDeployment({ primaryUrl: primary.url, ...common })
   t.teardown(() => deployment.close())
   await deployment.ready.catch(() => {})
   const queries = createQueries({ deployment, keyPrefix: 'fr:', now: options.now ?? Date.now })

@@ -7,11 +7,11 @@ import { setRetention } from '../../src/feeds/definitions.js'
 import { createSequence } from '../../src/item/order.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { connectFor, engineName, eventually, openWriterFor, startServer } from '../servers.js'
-import { scoped, scopedEngines } from '../scope.js'
+import { nightly, scoped, scopedEngines } from '../scope.js'
 import { liveIn } from './live-model.js'
 import { everything, openViews, shown } from './viewing.js'
 
-const ROUNDS = scoped(5, 1)
+const ROUNDS = nightly(5, scoped(2, 1))
 const IDS = 150
 const WINDOW_MS = 20_000
 const SECONDS_PER_ROUND = 4

@@ -6,7 +6,7 @@
  *                     -> another primary? -> what was lost is restored
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { admissionKey, createAdmission, openConfirms } from '../../src/admission/index.js'
+import { createAdmission, openConfirms } from '../../src/admission/index.js'
 import {
   consume, consumeBatches, createDeadLetters, createKafkaEffect, createOutboxReader, createOwnership, lagOf
 } from '../../src/consumers/index.js'
@@ -16,6 +16,7 @@ import { keepSecret } from '../../src/sql/index.js'
 import { createRoutes, openerOf } from '../../src/store/index.js'
 import { durabilityOf, hasReplicas } from '../confirms.js'
 import { eachSecond } from '../each-second.js'
+import { publishFigures } from '../../src/systems/inside.js'
 import { followTriggers } from './triggers.js'
 import { untilUp } from './until-up.js'
 
@@ -38,12 +39,12 @@ const LOG_EVERY = 10
 export async function openSystem (definition, settings, parts) {
   const { id, primaryUrl, database, migrated, leaseMs, metrics, ownMetrics, log, signal, onWait } = parts
   const { name: system } = definition
-  const { keyPrefix, deadlineMs, systemPartitions: partitions, kafkaBrokers } = settings
+  const { deadlineMs, systemPartitions: partitions, kafkaBrokers } = settings
   const kafka = kafkaBrokers?.length > 0 ? await createKafkaEffect({ brokers: kafkaBrokers, system, partitions }) : null
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
-  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
-  const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
   const admission = openAdmission(definition, settings, { route: routes.route, database, metrics })
+  const { keyOf } = admission
+  const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
   const { deadLetter, noteFailure } = createNotes({ definition, letters, metrics, log })
   await routes.opened.catch(() => {})
@@ -71,7 +72,6 @@ export async function openSystem (definition, settings, parts) {
   }
 
   async function openHandlers () {
-    routes.route(keyOf(0)(''))
     await admission.agreed()
     const of = { admission, connectionOf, metrics: ownMetrics, counters: metrics, owned: () => ownership.owned }
     return definition.consumers({ ...parts, ...of, settings, deadLetter, openConfirm })
@@ -79,7 +79,8 @@ export async function openSystem (definition, settings, parts) {
 
   /** by partition @type {Map<number, () => void>} */
   const wakers = new Map()
-  const { triggers, effects: own = [] } = handlers
+  const { triggers, figures, effects: own = [] } = handlers
+  const published = figures && publishFigures({ connection: () => connectionOf(0), key: keyOf(0), id, figures })
   const waking = triggers
     ? followTriggers({ primaryUrl, name: `${id}:${system}:triggers`, deadlineMs, keyOf, partitions, triggers, wakers, log })
     : null
@@ -119,6 +120,7 @@ export async function openSystem (definition, settings, parts) {
     figures: figuresOf({ ownership, effects: [...effects.map(({ name }) => name), ...own], letters, connectionOf, keyOf }),
 
     async close () {
+      published?.close()
       await ownership.close()
       await Promise.all([...effects.map(({ reader }) => reader.close()), waking?.close(), handlers.close?.(), closeOwn()])
       await Promise.all([routes.close(), kafka?.close()])
@@ -148,7 +150,7 @@ const figuresOf = ({ ownership, effects, letters, connectionOf, keyOf }) => ({
   owned: () => ownership.owned,
   lagMs: async () => Math.max(0, ...await Promise.all(ownership.owned.flatMap((partition) =>
     effects.map((name) => lagOf(connectionOf(partition), keyOf(partition), name))))),
-  deadLetters: async () => (await Promise.all(ownership.owned.map(letters.count))).reduce((sum, n) => sum + n, 0)
+  deadLetters: () => letters.count(ownership.owned)
 })
 
 /**

@@ -2,7 +2,7 @@
  * One system in a gateway: its admission, rejection cache, and their connections. They begin with the first command, or when another
  * process has stored the system, so a gateway for feeds alone has one connection more and asks one key a second.
  */
-import { admissionKey, createAdmission, createRejections, openConfirms, systemKey } from '../../src/admission/index.js'
+import { createAdmission, createAgreement, createRejections, openConfirms, systemKey } from '../../src/admission/index.js'
 import { partitionOf } from '../../src/item/index.js'
 import { openerOf } from '../../src/store/index.js'
 import { eachSecond } from '../each-second.js'
@@ -64,7 +64,8 @@ export function openSystem (settings, definition, parts) {
 function openAdmission (settings, { name: system, isUncached, keepsUnread: isRead }, parts) {
   const { routes, primaryUrl, name, durability, keepSecret, onEntry, hasEntries, metrics, log } = parts
   const { keyPrefix, deadlineMs, requestMs, keepMs, maxOutbox, systemPartitions: partitions, ackWithinMs } = settings
-  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
+  const agreement = createAgreement({ router: routes.router, keyPrefix, system, partitions, keepSecret })
+  const { agreed, keyOf } = agreement
   const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
   const confirms = openConfirms({
     primaryUrl, name: `${name}:${system}:confirm`, keyOf, durability: durability(), deadlineMs, waitMs: ackWithinMs
@@ -74,6 +75,7 @@ function openAdmission (settings, { name: system, isUncached, keepsUnread: isRea
     ? createRejections({
       ...openerOf(primaryUrl, { name: `${name}:${system}:outbox`, deadlineMs }),
       connectionOf,
+      agreed,
       keyOf,
       partitionOf: (key) => partitionOf(Buffer.from(key), partitions),
       partitions,
@@ -96,7 +98,7 @@ function openAdmission (settings, { name: system, isUncached, keepsUnread: isRea
     batches: settings.batches !== 'no',
     rejections: isCached ? rejections : undefined,
     confirmOf: confirms?.of,
-    keepSecret,
+    agreement,
     metrics
   })
   return {

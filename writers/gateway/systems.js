@@ -4,7 +4,7 @@
  * @typedef {Awaited<ReturnType<typeof openSystems>>} Systems
  */
 import { createDeadLetters } from '../../src/consumers/index.js'
-import { admissionKey, expectDurability, systemKey } from '../../src/admission/index.js'
+import { expectDurability, systemKey } from '../../src/admission/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { durabilityOf, hasReplicas } from '../confirms.js'
@@ -16,7 +16,7 @@ import { openSystem } from './system.js'
  * @param {{ primaryUrl: string, registry: import('prom-client').Registry, log: import('pino').Logger, signal: AbortSignal }} parts
  */
 export function openSystems (settings, definitions, { primaryUrl, registry, log, signal }) {
-  const { keyPrefix, deadlineMs, durability, systemPartitions } = settings
+  const { keyPrefix, deadlineMs, durability } = settings
   const name = `freshet-gateway-${process.pid}`
   const routes = createRoutes({ primaryUrl, name: `${name}:commands`, deadlineMs })
   const metricsOf = createAdmissionMetrics(registry)
@@ -53,8 +53,11 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
       counters,
       router: routes.router,
       primaryUrl,
-      primaryIds: () => Array.from({ length: systemPartitions }, (_, partition) =>
-        routes.route(admissionKey(keyPrefix, system, partition)('')).replicationId).join(),
+      async primaryIds () {
+        const { agreed, keyOf, partitions } = opened.open()
+        await agreed()
+        return Array.from({ length: partitions }, (_, partition) => routes.route(keyOf(partition)('')).replicationId).join()
+      },
       systemKey: systemKey(keyPrefix, system),
       watchDatabase: watch,
       signal,

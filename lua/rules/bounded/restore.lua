@@ -1,41 +1,41 @@
-  -- A recorded sale in another lineage: nothing is sold until its state was compared with the database.
-  local restoring = { create = true, restore = true, adopt = true, close = true, due = true, pause = true }
-  local function isRestoring (state, read) return state.lineage and state.lineage ~= read.lineage() end
+-- A recorded sale in another lineage: nothing is sold until its state was compared with the database.
+local restoring = { create = true, restore = true, adopt = true, close = true, due = true, pause = true }
+local function isRestoring (state, read) return state.lineage and state.lineage ~= read.lineage() end
 
-  local function restoreOne (state, change, now, claim, user, quantity, status, read)
-    local known, ownQuantity, owner, since = parse(read.member('claim ' .. claim))
-    local has = known and hasUnits(known)
-    if status ~= 'sold' then
-      if has then free(state, change, now, claim, known, ownQuantity, owner, since, 'revoked') end
-      return
-    end
-    if known == 'sold' then return end
-    if known == 'waiting' then with(change.waiting, { owner }) end
-    local units = has and ownQuantity or quantity
-    add(state, has and 'held' or 'available', -n(units))
-    add(state, 'sold', n(units))
-    local buyer = has and owner or user
-    with(change.events, event(state, 'sold', claim, buyer, units))
-    with(change.members, { 'claim ' .. claim, 'sold ' .. units .. ' ' .. buyer .. ' ' .. (has and since or state.seq) })
-    if not has then with(change.units, { user, n(quantity) }) end
-    with(change.holds, { claim })
+local function restoreOne (state, change, now, claim, user, quantity, status, read)
+  local known, ownQuantity, owner, since = parse(read.member('claim ' .. claim))
+  local has = known and hasUnits(known)
+  if status ~= 'sold' then
+    if has then free(state, change, now, claim, known, ownQuantity, owner, since, 'revoked') end
+    return
   end
+  if known == 'sold' then return end
+  if known == 'waiting' then change.waiting[owner] = false end
+  local units = has and ownQuantity or quantity
+  add(state, has and 'held' or 'available', -n(units))
+  add(state, 'sold', n(units))
+  local buyer = has and owner or user
+  note(change, event(state, 'sold', claim, buyer, units))
+  change.members['claim ' .. claim] = 'sold ' .. units .. ' ' .. buyer .. ' ' .. (has and since or state.seq)
+  if not has then count(change, user, n(quantity)) end
+  change.holds[claim] = false
+end
 
-  function ops.restore (state, args, now, read)
-    if not isRestoring(state, read) then return 'unchanged', outcome(state) end
-    local change = nothing()
-    for i = 2, #args, 4 do restoreOne(state, change, now, args[i], args[i + 1], args[i + 2], args[i + 3], read) end
-    return 'accepted', outcome(state), change
-  end
+function ops.restore (state, args, now, read)
+  if not isRestoring(state, read) then return 'unchanged', outcome(state) end
+  local change = nothing()
+  for i = 2, #args, 4 do restoreOne(state, change, now, args[i], args[i + 1], args[i + 2], args[i + 3], read) end
+  return 'accepted', outcome(state), change
+end
 
-  function ops.adopt (state, args, now, read)
-    if state.lineage == read.lineage() then return 'unchanged', outcome(state) end
-    local change, short = nothing(), math.max(0, -n(state.available))
-    -- holds of a history that was lost may keep units that were sold in it
-    expireAll(state, now, read, change, read.holdsDue('+inf', short))
-    change.reopens = (state.lineage or '') ~= ''
-    state.lineage = read.lineage()
-    with(change.events, { 'seq', '0', 'type', 'restored' })
-    admit(state, now, read, change)
-    return 'accepted', outcome(state), change
-  end
+function ops.adopt (state, args, now, read)
+  if state.lineage == read.lineage() then return 'unchanged', outcome(state) end
+  local change, short = nothing(), math.max(0, -n(state.available))
+  -- holds of a history that was lost may keep units that were sold in it
+  expireAll(state, now, read, change, read.holdsDue('+inf', short))
+  change.reopens = (state.lineage or '') ~= ''
+  state.lineage = read.lineage()
+  note(change, { seq = '0', type = 'restored' })
+  admit(state, now, read, change)
+  return 'accepted', outcome(state), change
+end

@@ -9,8 +9,8 @@ import { nightly } from '../../../test/scope.js'
 import { engineName, eventually, startServer, testEngines } from '../../../test/servers.js'
 
 /** FRESHET_TEST_SECONDS=120 makes millions of bids */
-const SECONDS = Number(process.env.FRESHET_TEST_SECONDS ?? nightly(8, 3))
-const EVERY_MS = nightly(2000, 700)
+const SECONDS = Number(process.env.FRESHET_TEST_SECONDS ?? nightly(8, 2))
+const EVERY_MS = nightly(2000, 500)
 const LOAD = { technique: 'batched+cache', users: 500, thinkMs: 0, warmUpSeconds: 0.1, seconds: SECONDS }
 
 /** @param {{ invariants: { name: string, ok: boolean, detail: string }[] }} outcome */

@@ -15,7 +15,7 @@ import { orderCommands, PARTITIONS, startOrders } from '../../../test/systems/or
 const HOUR_MS = 3_600_000
 /** several leases of the consumers that stand still */
 const STILL_MS = 3000
-const ORDERS = nightly(100, 40)
+const ORDERS = nightly(100, 20)
 const UNITS = 100_000
 /** what a busy machine may need; only a failure takes as long */
 const FINAL_WITHIN_MS = 120_000
@@ -46,7 +46,7 @@ t.test('an owner stands still, and comes back: it changes nothing any more', asy
   /** @type {string[]} */
   const orders = []
   const placeMany = () => Promise.all(Array.from({ length: ORDERS }, async () =>
-    orders.push((await place(ann, [{ sku: 'still', quantity: 1 }])).json.orderId)))
+    orders.push((await place(ann, [{ sku: 'still', quantity: 1 }])).json.id)))
   await placeMany()
   first.freeze()
   await placeMany()
@@ -97,18 +97,18 @@ t.test('the database is away: orders go on, their events come later', async (t) 
   const { product, customer, order, first, startMore } = all
   await product('away', { quantity: UNITS })
   const ann = await customer()
-  const orders = [(await order(ann, [{ sku: 'away', quantity: 1 }])).orderId]
+  const orders = [(await order(ann, [{ sku: 'away', quantity: 1 }])).id]
   proxy.goSilent()
   for (let i = 0; i < 5; i++) {
     const one = await order(ann, [{ sku: 'away', quantity: 1 }])
     t.equal(one.status, 'confirmed')
-    orders.push(one.orderId)
+    orders.push(one.id)
   }
   await first.kill()
   await startMore()
   const next = await order(ann, [{ sku: 'away', quantity: 1 }])
   t.equal(next.status, 'confirmed', 'consumers start without it, too')
-  orders.push(next.orderId)
+  orders.push(next.id)
   proxy.speak()
   await isConsistent(t, all, { orders, units: { away: UNITS } })
 })
@@ -119,9 +119,9 @@ t.test('the clocks of gateway and consumers are an hour ahead, which changes not
   await product('clock', { quantity: UNITS })
   const one = await order(await customer(), [{ sku: 'clock', quantity: 1 }])
   t.equal(one.status, 'confirmed')
-  const { placedAt } = (await reader.get(`/v1/orders/${one.orderId}/timeline`)).json
+  const { placedAt } = (await reader.get(`/v1/orders/${one.id}/timeline`)).json
   t.ok(Math.abs(placedAt - Date.now()) < HOUR_MS / 2, 'times are those of the server')
-  await isConsistent(t, all, { orders: [one.orderId], units: { clock: UNITS } })
+  await isConsistent(t, all, { orders: [one.id], units: { clock: UNITS } })
 })
 
 t.test('with nothing broken', async (t) => {
@@ -132,10 +132,10 @@ t.test('with nothing broken', async (t) => {
     const skus = Array.from({ length: 100 }, (_, i) => `line-${i}`)
     await Promise.all(skus.map((sku, i) => product(sku, { quantity: i === 99 ? 0 : 5 })))
     const ann = await customer()
-    const { orderId, status, reason } = await order(ann, skus.map((sku) => ({ sku, quantity: 1 })))
+    const { id: orderId, status, reason } = await order(ann, skus.map((sku) => ({ sku, quantity: 1 })))
     t.match({ status, reason }, { status: 'cancelled', reason: 'out_of_stock' })
     const units = Object.fromEntries(skus.map((sku, i) => [sku, i === 99 ? 0 : 5]))
-    const { orderId: next, status: then } = await order(ann, skus.slice(0, 99).map((sku) => ({ sku, quantity: 1 })))
+    const { id: next, status: then } = await order(ann, skus.slice(0, 99).map((sku) => ({ sku, quantity: 1 })))
     t.equal(then, 'confirmed')
     await isConsistent(t, all, { orders: [orderId, next], units })
   })
@@ -144,7 +144,7 @@ t.test('with nothing broken', async (t) => {
     const { payments, product, customer, place, post, final } = all
     await product('gone', { quantity: 2 })
     await payments.fail({ latencyMs: 300 })
-    const { orderId } = (await place(await customer(), [{ sku: 'gone', quantity: 1 }])).json
+    const { id: orderId } = (await place(await customer(), [{ sku: 'gone', quantity: 1 }])).json
     await eventually(async () => (await all.stock('gone')).held === 1)
     const remove = () => post('/v1/products/gone', undefined, null, 'DELETE')
     isProblem(t, await remove(), 409, 'PRODUCT_HELD')
@@ -160,7 +160,7 @@ t.test('with nothing broken', async (t) => {
     const orders = []
     const over = new AbortController()
     const coming = (async () => {
-      while (!over.signal.aborted) orders.push((await place(ann, [{ sku: 'rebuilt', quantity: 1 }])).json.orderId)
+      while (!over.signal.aborted) orders.push((await place(ann, [{ sku: 'rebuilt', quantity: 1 }])).json.id)
     })()
     await eventually(() => orders.length > 20)
     const rebuild = async () => JSON.parse((await endOfMain(['orders', 'rebuild', '--database-url', database.url])).stdout)
@@ -183,7 +183,7 @@ t.test('all request keys are deleted, and everything is sent again', async (t) =
     return eventually(async () => {
       const { status, json } = await at.place(ann, [{ sku: 'again', quantity: 1 }], `again-${n}`)
       if (status !== 201) throw new Error(`${status}: ${JSON.stringify(json)}`)
-      return json.orderId
+      return json.id
     })
   }))
   const orders = await send(/** @type {any} */ ({ place }))

@@ -22,7 +22,7 @@ async function open (t, flags = FLAGS) {
   const customer = async (email = EMAIL) => {
     const { status, json } = await post('/v1/customers', { email, name: 'Ann', address: 'Here 1' })
     if (status !== 201) throw new Error(JSON.stringify(json))
-    return json.customerId
+    return json.id
   }
   return { service: gateway.service, customer }
 }

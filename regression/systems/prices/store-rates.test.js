@@ -9,7 +9,7 @@ import { partitionOf } from '../../../src/item/index.js'
 import { newest } from '../../../src/embedded/engine.js'
 import { createPriceStore } from '../../../src/systems/prices/store/index.js'
 import { CREDENTIALS, startDynamodb, useCredentials } from '../../../test/dynamodb.js'
-import { nightly } from '../../../test/scope.js'
+import { nightly, nightTest } from '../../../test/scope.js'
 import { connectFor, eventually, startDeployment, testEngines } from '../../../test/servers.js'
 import { startPrices } from '../../../test/systems/prices/pricing.js'
 
@@ -21,7 +21,7 @@ const READS = nightly(20, 5)
 const engine = /** @type {import('../../../test/servers.js').Engine} */ (newest(await testEngines()))
 const { url } = await startDynamodb(t)
 const store = await createPriceStore({
-  table: 'rates', place: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS }, latestMs: 60_000, historyMs: 60_000
+  table: 'rates', location: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS }, latestMs: 60_000, historyMs: 60_000
 })
 t.teardown(() => store.close())
 await store.make()
@@ -35,7 +35,7 @@ async function timed (run) {
   return performance.now() - since
 }
 
-t.test('each version has one row, rows come evenly, and 100 assets are read at once', async (t) => {
+nightTest('each version has one row, rows come evenly, and 100 assets are read at once', async (t) => {
   const flags = ['--dynamodb-endpoint', url, '--dynamodb-table', 'rates', '--dynamodb-region', 'eu-central-1']
   useCredentials(t)
   const { primary } = await startDeployment(t, { engine, replicas: 1 })
@@ -51,7 +51,7 @@ t.test('each version has one row, rows come evenly, and 100 assets are read at o
   const connection = await connectFor(t, primary.url)
   /** @param {string} asset @returns {Promise<number[]>} times of its prices */
   async function stored (asset) {
-    const key = admissionKey('fr:', 'prices', partitionOf(Buffer.from(asset), 2))(`events:${asset}`)
+    const key = admissionKey('fr:', 'prices', partitionOf(Buffer.from(asset), 2), 2)(`events:${asset}`)
     const events = (await connection.send('XRANGE', key, '-', '+')).map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String)))
     return events.filter((/** @type {any} */ { type }) => type === 'price').map((/** @type {any} */ { at }) => Number(at))
       .filter((/** @type {number} */ at) => at <= to)

@@ -1,22 +1,19 @@
 /** All consumers are killed during a sale: every order is there once, and work goes on after their leases. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { newest } from '../../../src/embedded/engine.js'
 import { sharedDatabase } from '../../../test/database.js'
-import { isNight, nightly, scoped } from '../../../test/scope.js'
-import { engineName, eventually, testEngines } from '../../../test/servers.js'
+import { nightEngines, nightly, scoped } from '../../../test/scope.js'
+import { engineName, eventually } from '../../../test/servers.js'
 import { claimAlong, isWhole, ownersOf, startAll } from './claiming.js'
 
 /** at night 50 over both engines */
-const KILLS = nightly(25, scoped(5, 1))
+const KILLS = nightly(25, scoped(2, 1))
 
 const database = await sharedDatabase(t, { isMigrated: true })
-const all = await testEngines()
-const first = /** @type {import('../../../test/servers.js').Engine} */ (newest(all))
 // each waits for leases most of the time
 t.jobs = 2
 
-for (const engine of isNight ? all : [first]) {
+for (const engine of await nightEngines()) {
   const own = (/** @type {string} */ name) => `${engine.name}-${name}-${Date.now()}`
 
   t.test(`${engineName(engine)}: consumers are killed again and again: each order is there once`, { buffered: true }, async (t) => {

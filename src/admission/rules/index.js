@@ -13,11 +13,11 @@ import { foldLatest } from './latest.js'
 import { certainMax, foldMax } from './max.js'
 import { foldStep } from './step.js'
 
-/**
- * What a rule keeps of a key besides its state and events; only these keys are passed to it.
- * @type {Readonly<Record<string, readonly string[]>>}
- */
-export const KEPT = Object.freeze({ bounded: Object.freeze(['members', 'holds', 'waiting']) })
+/** What a rule may keep of a key besides its state and events: keys that are passed only to rules that declare them. */
+export const KEPT_PARTS = Object.freeze(['members', 'holds', 'waiting'])
+
+/** Which of them our rules declare. @type {Readonly<Record<string, readonly string[]>>} */
+export const KEPT = Object.freeze({ bounded: KEPT_PARTS })
 
 /**
  * States after events; a rule without one has its states read again.

@@ -1,12 +1,6 @@
-/**
- * Commands of auctions, from checked fields to replies.
- *
- * @typedef {{ startPrice: number, minIncrement: number, openAt: number | null, closeAt: number, softCloseMs: number | null,
- *   softCloseMaxMs: number | null, reserve: number | null, buyNow: number | null, currency: string }} Terms amounts in minor units, times
- *   in ms since 1970
- */
+/** Commands of auctions, from checked fields to replies. */
 import { maskWith } from '../../admission/index.js'
-import { field, idField, invalidFields, millisField, optional, timeField } from '../../http/index.js'
+import { field, ID_TEXT, idField, invalidFields, millisField, optional, timeField } from '../../http/index.js'
 import { moneyField } from '../money.js'
 import { NULLABLE_AMOUNT, objectOf, SEQ, TIME } from '../schemas.js'
 import { replyTo } from './replies.js'
@@ -42,8 +36,9 @@ const BIDDER = { type: 'string', description: 'the masked id of the user, as rea
 const reply = (codes, properties) => ({
   ...objectOf({ code: { type: 'string', enum: codes }, currentBid: PRICE, closeAt: TIME, ...properties }), required: ['code']
 })
-const CREATED = reply(['created', 'unchanged'], { minNext: PRICE, seq: SEQ })
-const ENDED = reply(['closed', 'bought'], { seq: SEQ, bidder: BIDDER })
+const CREATED = reply(['created', 'unchanged'], { id: ID_TEXT, minNext: PRICE, seq: SEQ })
+const BOUGHT = reply(['bought'], { seq: SEQ, bidder: BIDDER })
+const CLOSED = reply(['closed'], { id: ID_TEXT, seq: SEQ })
 
 /** @type {import('../definition.js').System['commands']} */
 export const COMMANDS = {
@@ -55,7 +50,12 @@ export const COMMANDS = {
     body: TERMS,
     replies: { 200: CREATED, 201: CREATED },
     codes: ['AUCTION_HAS_BIDS'],
-    run: ({ params: { id }, body, requestId }, auctions) => auctions.create(id, body, requestId)
+    run ({ params: { id }, body, requestId }, { run }) {
+      const { startPrice, minIncrement, openAt, closeAt, softCloseMs, softCloseMaxMs, reserve, buyNow, currency } = body
+      const soft = softCloseMs ?? 0
+      const numbers = [startPrice, minIncrement, openAt ?? 0, closeAt, soft, softCloseMaxMs ?? SOFT_CLOSES * soft]
+      return run(id, '', requestId, ['create', ...numbers.map(String), String(reserve ?? ''), String(buyNow ?? ''), currency])
+    }
   },
   bid: {
     path: '/v1/auctions/:id/bids',
@@ -66,30 +66,33 @@ export const COMMANDS = {
       201: reply(['accepted'], { leading: { type: 'boolean' }, minNext: PRICE, seq: SEQ, bidder: BIDDER })
     },
     codes: ['AUCTION_UNKNOWN', 'AUCTION_CLOSED', 'AUCTION_NOT_OPEN'],
-    run: ({ params: { id }, body, requestId }, auctions) => auctions.bid(id, body, requestId)
+    run ({ params: { id }, body: { userId, amount, max }, requestId }, { run }) {
+      if (max !== null && max < amount) {
+        throw invalidFields([{ field: 'max', received: 'less than amount', expected: 'the amount or more, or none' }])
+      }
+      return run(id, userId, requestId, ['bid', userId, String(amount), String(max ?? '')])
+    }
   },
   buy: {
     path: '/v1/auctions/:id/buy-now',
     summary: 'Buy at the buy-now price, which ends the auction',
     body: BUYER,
-    replies: { 200: ENDED },
+    replies: { 200: BOUGHT },
     codes: ['AUCTION_UNKNOWN', 'AUCTION_CLOSED', 'AUCTION_NOT_OPEN', 'AUCTION_NO_BUY_NOW'],
-    run: ({ params: { id }, body: { userId }, requestId }, auctions) => auctions.buy(id, userId, requestId)
+    run: ({ params: { id }, body: { userId }, requestId }, { run }) => run(id, userId, requestId, ['buy', userId])
   },
   close: {
     path: '/v1/auctions/:id/close',
     access: 'admin',
     summary: 'Close before closeAt',
-    replies: { 200: ENDED },
+    replies: { 200: CLOSED },
     codes: ['AUCTION_UNKNOWN', 'AUCTION_CLOSED'],
-    run: ({ params: { id }, requestId }, auctions) => auctions.close(id, requestId)
+    run: ({ params: { id }, requestId }, { run }) => run(id, '', requestId, ['close'])
   }
 }
 
-/** @typedef {ReturnType<typeof createAuctions>} Auctions */
-
 /**
- * Each command returns a reply, and throws as replyTo.
+ * What commands run on.
  * @param {{ submit: (command: import('../../admission/index.js').Command) => Promise<import('../../admission/index.js').Decision>,
  *   agreed: () => Promise<{ secret: string }> }} admission
  */
@@ -97,40 +100,15 @@ export function createAuctions ({ submit, agreed }) {
   /** @type {import('../../admission/index.js').Mask | null} */
   let mask = null
 
-  /** @param {string} userId */
-  async function masked (userId) {
-    mask ??= maskWith((await agreed()).secret)
-    return mask(userId)
-  }
-
-  /** @param {string} key @param {string} userId or empty @param {string} requestId @param {string[]} args */
-  async function run (key, userId, requestId, args) {
-    const decision = await submit({ rule: RULE, key, scope: userId, requestId, args })
-    const facts = userId === '' ? {} : { bidder: await masked(userId) }
-    return { ...replyTo(decision, facts), isReplay: decision.isReplay }
-  }
-
   return {
-    /** @param {string} id @param {Terms} terms @param {string} requestId */
-    create (id, terms, requestId) {
-      const { startPrice, minIncrement, openAt, closeAt, softCloseMs, softCloseMaxMs, reserve, buyNow, currency } = terms
-      const soft = softCloseMs ?? 0
-      const numbers = [startPrice, minIncrement, openAt ?? 0, closeAt, soft, softCloseMaxMs ?? SOFT_CLOSES * soft]
-      return run(id, '', requestId, ['create', ...numbers.map(String), String(reserve ?? ''), String(buyNow ?? ''), currency])
-    },
-
-    /** @param {string} id @param {{ userId: string, amount: number, max: number | null }} bid minor units @param {string} requestId */
-    bid (id, { userId, amount, max }, requestId) {
-      if (max !== null && max < amount) {
-        throw invalidFields([{ field: 'max', received: 'less than amount', expected: 'the amount or more, or none' }])
-      }
-      return run(id, userId, requestId, ['bid', userId, String(amount), String(max ?? '')])
-    },
-
-    /** @param {string} id @param {string} userId @param {string} requestId */
-    buy: (id, userId, requestId) => run(id, userId, requestId, ['buy', userId]),
-
-    /** @param {string} id @param {string} requestId */
-    close: (id, requestId) => run(id, '', requestId, ['close'])
+    /**
+     * @param {string} key @param {string} userId or empty @param {string} requestId @param {string[]} args
+     * @returns {Promise<import('../../http/index.js').Reply>} @throws as replyTo
+     */
+    async run (key, userId, requestId, args) {
+      const decision = await submit({ rule: RULE, key, scope: userId, requestId, args })
+      mask ??= maskWith((await agreed()).secret)
+      return { ...replyTo(decision, userId === '' ? { id: key } : { bidder: mask(userId) }), isReplay: decision.isReplay }
+    }
   }
 }

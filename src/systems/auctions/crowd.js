@@ -1,9 +1,7 @@
 /**
- * A handful of auctions that follow one another, and a crowd that bids on them: an ordinary client of the gateway. Bidders know what the
- * last reply said; they bid faster near the end.
+ * A handful of auctions that follow one another, and a crowd that bids on them. Bidders know the last reply, and bid faster near the end.
  */
-import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { createCrowdClient } from '../crowd-client.js'
 import { userOf } from '../crowd-names.js'
 
 const LOTS = ['brass telescope', 'road bicycle', 'oak desk', 'film camera', 'sailing boat', 'upright piano', 'wall clock', 'signed print']
@@ -21,24 +19,15 @@ const RETRY_MS = 1000
 /** @typedef {{ id: string, minNext: number, closeAt: number }} Lot in euros, ms since 1970 */
 
 /**
- * @param {{ gatewayUrl: string, isActive: boolean, signal: AbortSignal, print: (line: string) => void }} options
+ * @param {Parameters<typeof createCrowdClient>[0] & { isActive: boolean, print: (line: string) => void }} options
  */
-export async function runCrowd ({ gatewayUrl, isActive, signal, print }) {
+export async function runCrowd ({ isActive, print, ...target }) {
+  const { signal } = target
+  const { send, pause } = createCrowdClient(target)
   let n = 0
   let isPrinted = false
   /** @type {Lot[]} */
   const lots = []
-
-  /** @param {string} method @param {string} path @param {object} body */
-  async function send (method, path, body) {
-    const response = await fetch(`${gatewayUrl}/v1/auctions/${path}`, {
-      method,
-      headers: { 'content-type': 'application/json', 'idempotency-key': randomUUID() },
-      body: JSON.stringify(body),
-      signal
-    })
-    return { status: response.status, reply: /** @type {any} */ (await response.json()) }
-  }
 
   /** @returns {Promise<Lot>} */
   async function open () {
@@ -47,8 +36,9 @@ export async function runCrowd ({ gatewayUrl, isActive, signal, print }) {
     const openMs = isActive ? MIN_OPEN_MS + Math.random() * (MAX_OPEN_MS - MIN_OPEN_MS) : QUIET_OPEN_MS
     const closeAt = Math.round(Date.now() + openMs)
     const id = `${name}-${Date.now().toString(36)}${n}`
-    const { status, reply } = await send('PUT', id, {
-      startPrice, minIncrement: 1, closeAt, softCloseMs: SOFT_CLOSE_MS, currency: 'EUR', ...(n % 2 ? {} : { reserve: 2 * startPrice })
+    const reserve = n % 2 ? {} : { reserve: 2 * startPrice }
+    const { status, reply } = await send('PUT', `/v1/auctions/${id}`, {
+      body: { startPrice, minIncrement: 1, closeAt, softCloseMs: SOFT_CLOSE_MS, currency: 'EUR', ...reserve }
     })
     if (status !== 201) throw new Error(reply.detail)
     return { id, minNext: startPrice, closeAt }
@@ -57,7 +47,8 @@ export async function runCrowd ({ gatewayUrl, isActive, signal, print }) {
   /** @param {Lot} lot @returns {Promise<boolean>} whether it is still open */
   async function bid (lot) {
     const amount = Math.round(100 * (lot.minNext + (Math.random() < 0.3 ? 0 : Math.random() * 2))) / 100
-    const { status, reply } = await send('POST', `${lot.id}/bids`, { userId: userOf(Math.floor(Math.random() * BIDDERS)), amount })
+    const body = { userId: userOf(Math.floor(Math.random() * BIDDERS)), amount }
+    const { status, reply } = await send('POST', `/v1/auctions/${lot.id}/bids`, { body })
     if (reply.minNext) lot.minNext = Number(reply.minNext)
     if (reply.closeAt) lot.closeAt = reply.closeAt
     return status !== 410
@@ -78,10 +69,10 @@ export async function runCrowd ({ gatewayUrl, isActive, signal, print }) {
       isPrinted = true
       const lot = isActive ? chosen() : null
       if (lot && !await bid(lot)) lots.splice(lots.indexOf(lot), 1)
-      await sleep(2 * Math.random() * 1000 / BIDS_PER_SECOND, undefined, { signal })
+      await pause(2 * Math.random() * 1000 / BIDS_PER_SECOND)
     } catch {
       // the gateway is stopping, or its servers are down
-      if (!signal.aborted) await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
+      await pause(RETRY_MS)
     }
   }
 }

@@ -3,10 +3,7 @@
  *
  *     gateway   commands.js -> admission
  *     reader    outbox -> key view -> queries.js
- *
- * @typedef {import('./commands.js').Auctions} Auctions
  */
-import { maskWith } from '../../admission/index.js'
 import { taskCommands } from '../../schedule/index.js'
 import { createBidWriter } from './bids.js'
 import { COMMANDS, createAuctions } from './commands.js'
@@ -17,7 +14,7 @@ import { createAuctionQueries, QUERIES, STREAM } from './queries.js'
 export default {
   name: 'auctions',
   rules: ['max'],
-  unknown: ['AUCTION_UNKNOWN', 'there is no auction with this id'],
+  unknown: 'AUCTION_UNKNOWN',
   durability: 'memory',
   demo: {
     about: '40 people bid on a few auctions',
@@ -31,7 +28,7 @@ export default {
   streams: [STREAM],
   migrations: new URL('./migrations/', import.meta.url),
   gateway: ({ admission }) => ({ commands: createAuctions(admission) }),
-  reader: ({ secret, ...parts }) => ({ queries: createAuctionQueries({ ...parts, mask: maskWith(secret) }) }),
+  reader: (parts) => ({ queries: createAuctionQueries(parts) }),
   consumers: ({ admission, database }) => ({ run: taskCommands(admission.submit), rows: database && createBidWriter() })
 }
 

@@ -1,15 +1,20 @@
-/** Queries about auctions, for readers: from memory, else from a replica, else from the primary (src/admission/key-view.js). */
+/**
+ * Queries about auctions, for readers: from memory, else from a replica, else from the primary (src/admission/key-view.js).
+ *
+ * @typedef {import('../../admission/index.js').Known} Known
+ * @typedef {import('../../admission/index.js').Fields} Fields
+ */
+import { maskWith } from '../../admission/index.js'
 import { FreshetError } from '../../errors.js'
 import { ID_TEXT } from '../../http/index.js'
 import { moneyText } from '../money.js'
 import {
-  AMOUNT, COUNT, GENERATION, idQuery, limitField, listOf, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser, SEQ, sinceFields,
-  TIME, USER_FIELDS
+  AMOUNT, byRequestRow, COUNT, GENERATION, idQuery, limitField, listOf, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser, SEQ,
+  sinceFields, TIME
 } from '../schemas.js'
 import { auctionOf, eventOf, replyTo, resultOf } from './replies.js'
 
 const RULE = 'max'
-const WAIT_MS = 500
 const MAX_LISTED = 100
 const LISTED = 20
 const SNAPSHOT_BIDS = 20
@@ -57,7 +62,6 @@ const RESULT = objectOf({
   seq: SEQ,
   closedAt: TIME
 })
-const ANY = { type: 'object' }
 const BID = objectOf({
   auctionId: ID_TEXT, seq: COUNT, amount: AMOUNT, by: { type: 'string', enum: ['bid', 'proxy', 'buy'] }, ts: TIME
 })
@@ -70,15 +74,18 @@ export const QUERIES = {
     fields: { limit: limitField('auctions', MAX_LISTED, LISTED) },
     reply: listOf(AUCTION),
     none: () => ({ items: [] }),
-    run: ({ query: { limit } }, auctions) => auctions.open(limit)
+    async run ({ query: { limit } }, { reading, shown }) {
+      const all = await reading.due({ rule: RULE, name: 'due', limit })
+      return { items: all.filter((/** @type {Known} */ { fields }) => fields.status === 'open').map(shown) }
+    }
   },
   one: {
     path: '/v1/auctions/:id',
     summary: 'An auction',
-    fields: sinceFields(WAIT_MS),
+    fields: sinceFields(),
     reply: AUCTION,
     codes: ['AUCTION_UNKNOWN'],
-    run: ({ params: { id }, query }, auctions) => auctions.auction(id, query)
+    run: async ({ params: { id }, query }, { reading, shown }) => shown(await reading.since(id, query))
   },
   bids: {
     path: '/v1/auctions/:id/bids',
@@ -86,7 +93,17 @@ export const QUERIES = {
     fields: pageFields('events', 'before'),
     reply: pageOf(EVENT),
     codes: ['AUCTION_UNKNOWN'],
-    run: ({ params: { id }, query }, auctions) => auctions.bids(id, query)
+    async run ({ params: { id }, query: { after, limit } }, { reading, shownEvent }) {
+      const one = await reading.current(id)
+      const below = after ?? Number(one.fields.seq) + 1
+      const tail = one.events.filter((/** @type {Fields} */ { seq }) => Number(seq) < below)
+      // the tail reaches back far enough, or to the first event
+      const isWhole = tail.length >= limit || Number(one.events[0]?.seq ?? 1) <= 1
+      const stored = () => below < 2 ? [] : reading.events(id, 'XREVRANGE', `${below - 1}-0`, '-', 'COUNT', limit)
+      const events = isWhole ? tail.slice(-limit).reverse() : await stored()
+      const oldest = Number(events.at(-1)?.seq ?? 1)
+      return { items: events.map(shownEvent), next: oldest > 1 ? String(oldest) : null }
+    }
   },
   result: {
     path: '/v1/auctions/:id/result',
@@ -94,26 +111,20 @@ export const QUERIES = {
     fields: { userId: idQuery('a bidder, asserted by the holder of a token with the scope write: `winnerId` tells whether it won') },
     reply: RESULT,
     codes: ['AUCTION_UNKNOWN', 'AUCTION_OPEN'],
-    run ({ params: { id }, query: { userId }, mayAs }, auctions) {
+    async run ({ params: { id }, query: { userId }, mayAs }, { reading, mask }) {
       const isAdmin = mayAs('admin')
       if (userId !== null && isAdmin === false && !mayAs('write')) {
         throw new FreshetError('FORBIDDEN', 'userId: this token may not assert a bidder; expected one with the scope write, or no userId')
       }
-      return auctions.result(id, (/** @type {string} */ winner) => Boolean(isAdmin) || winner === userId)
+      return resultOf(await reading.current(id), mask, (winner) => Boolean(isAdmin) || winner === userId)
     }
   },
-  byRequest: {
-    path: '/v1/auctions/:id/by-request/:key',
-    summary: 'The reply of an accepted command, from the primary',
-    fields: USER_FIELDS,
-    reply: ANY,
-    replies: { 200: ANY, 201: ANY },
-    codes: ['AUCTION_UNKNOWN', 'REQUEST_NOT_ACCEPTED'],
-    async run ({ params: { id, key }, query: { userId } }, auctions, reply) {
-      const { status, body } = await auctions.byRequest(id, userId ?? '', key)
-      return reply.code(status).send(body)
-    }
-  },
+  byRequest: byRequestRow({
+    path: '/v1/auctions/:id',
+    codes: ['AUCTION_UNKNOWN'],
+    replyTo: async (id, { userId, requestId }, { reading, mask }) =>
+      replyTo(await reading.byRequest(RULE, id, userId, requestId), userId === '' ? { id } : { bidder: mask(userId) })
+  }),
   ofUser: queryOfUser({
     path: '/v1/users/:id/bids',
     what: 'Bids',
@@ -130,60 +141,18 @@ export const STREAM = {
   summary: 'The auction, then its events: `snapshot`, `bid`, `close`, `reset`; resumes after Last-Event-ID',
   reply: EVENT,
   codes: ['AUCTION_UNKNOWN'],
-  snapshot: (known, { shown, shownEvent }) =>
-    ({ auction: shown(known), bids: known.events.slice(-SNAPSHOT_BIDS).reverse().map(shownEvent) }),
+  snapshot: (current, { shown, shownEvent }) =>
+    ({ auction: shown(current), bids: current.events.slice(-SNAPSHOT_BIDS).reverse().map(shownEvent) }),
   event: (event, { shownEvent }) => ({ name: event.type === 'close' ? 'close' : 'bid', data: shownEvent(event) })
 }
 
-/**
- * @param {{ reading: import('../reading.js').Reading, mask: import('../../admission/index.js').Mask, now: () => number }} parts `now`: ms
- *   since 1970
- */
-export function createAuctionQueries ({ reading, mask, now }) {
-  const { known } = reading
-  /** @param {import('../../admission/index.js').Known} one */
-  const shown = (one) => auctionOf(one, { mask, nowMs: now() })
-  /** @param {import('../../admission/index.js').Fields} event */
-  const shownEvent = (event) => eventOf(event, mask)
-
+/** What queries run on. @param {import('../definition.js').ReaderParts} parts */
+export function createAuctionQueries ({ reading, secret, now }) {
+  const mask = maskWith(secret)
   return {
-    shown,
-    shownEvent,
-
-    /** Open auctions, the next to close first. @param {number} limit */
-    async open (limit) {
-      const all = await reading.due({ rule: RULE, name: 'due', limit })
-      return { items: all.filter(({ fields }) => fields.status === 'open').map(shown) }
-    },
-
-    /** @param {string} id @param {import('../reading.js').Since} since @throws {Error} AUCTION_UNKNOWN */
-    auction: async (id, since) => shown(await reading.since(id, since)),
-
-    /**
-     * @param {string} id @param {(winner: string) => boolean} isNamed whether the client may see its user id
-     * @throws {Error} AUCTION_UNKNOWN, AUCTION_OPEN
-     */
-    result: async (id, isNamed) => resultOf(await known(id), mask, isNamed),
-
-    /**
-     * Its events, the newest first.
-     * @param {string} id @param {{ after: number | null, limit: number }} page `after`: only older ones than this sequence number
-     * @throws {Error} AUCTION_UNKNOWN
-     */
-    async bids (id, { after, limit }) {
-      const one = await known(id)
-      const below = after ?? Number(one.fields.seq) + 1
-      const tail = one.events.filter(({ seq }) => Number(seq) < below)
-      // the tail reaches back far enough, or to the first event
-      const isWhole = tail.length >= limit || Number(one.events[0]?.seq ?? 1) <= 1
-      const stored = () => below < 2 ? [] : reading.events(id, 'XREVRANGE', `${below - 1}-0`, '-', 'COUNT', limit)
-      const events = isWhole ? tail.slice(-limit).reverse() : await stored()
-      const oldest = Number(events.at(-1)?.seq ?? 1)
-      return { items: events.map(shownEvent), next: oldest > 1 ? String(oldest) : null }
-    },
-
-    /** @param {string} id @param {string} userId or empty @param {string} requestId @throws {Error} REQUEST_NOT_ACCEPTED */
-    byRequest: async (id, userId, requestId) =>
-      replyTo(await reading.byRequest(RULE, id, userId, requestId), userId === '' ? {} : { bidder: mask(userId) })
+    reading,
+    mask,
+    shown: (/** @type {Known} */ one) => auctionOf(one, { mask, nowMs: now() }),
+    shownEvent: (/** @type {Fields} */ event) => eventOf(event, mask)
   }
 }

@@ -14,14 +14,14 @@ import { moneyText } from '../money.js'
 const amountOrNull = (minor) => minor === '0' || minor === '' ? null : moneyText(minor)
 
 /** @type {import('../decisions.js').Refusals} */
-const REFUSED = Object.freeze({
-  unknown: ['AUCTION_UNKNOWN', 'there is no auction with this id'],
-  closed: ['AUCTION_CLOSED', 'the auction is closed'],
+const REFUSED = {
+  unknown: 'AUCTION_UNKNOWN',
+  closed: 'AUCTION_CLOSED',
   not_open: ['AUCTION_NOT_OPEN', 'the auction is not open yet; openAt says when it will be'],
   has_bids: ['AUCTION_HAS_BIDS', 'the auction has bids, or is closed; create one with another id'],
-  no_buy_now: ['AUCTION_NO_BUY_NOW', 'the auction has no buy-now price, or bids have reached it'],
+  no_buy_now: 'AUCTION_NO_BUY_NOW',
   invalid_times: ['FIELD_INVALID', ({ now }) => `closeAt: not after openAt and the time of the server, ${now}; expected a later time`]
-})
+}
 const TIMES = Object.freeze({ closeAt: 'closeAt', openAt: 'openAt' })
 const STATUS_OF = Object.freeze(/** @type {Record<string, number>} */ ({ created: 201, accepted: 201 }))
 
@@ -29,11 +29,12 @@ const STATUS_OF = Object.freeze(/** @type {Record<string, number>} */ ({ created
 const priceIn = ({ currentBid }) => currentBid === undefined ? {} : { currentBid: amountOrNull(currentBid) }
 
 /**
- * @param {Decision} decision @param {{ bidder?: string }} [facts] `bidder`: the masked id of the user
+ * @param {Decision} decision @param {{ id?: string, bidder?: string }} [facts] `id` of the auction, where the command was about it;
+ *   `bidder`: the masked id of the user
  * @returns {{ status: number, body: Record<string, unknown> }}
  * @throws {Error} AUCTION_UNKNOWN, AUCTION_CLOSED, AUCTION_NOT_OPEN, AUCTION_HAS_BIDS, AUCTION_NO_BUY_NOW, FIELD_INVALID, as expectTaken
  */
-export function replyTo (decision, { bidder } = {}) {
+export function replyTo (decision, { id, bidder } = {}) {
   const { code, seq, details } = expectTaken(decision, REFUSED, (one) =>
     ({ ...priceIn(one.details), ...numbersIn(one.details, TIMES), decidedAtSeq: one.seq }))
   const isRejected = code === 'too_low' || code === 'self_outbid'
@@ -41,6 +42,7 @@ export function replyTo (decision, { bidder } = {}) {
   return {
     status: STATUS_OF[code] ?? 200,
     body: {
+      ...(id === undefined ? {} : { id }),
       code: code === 'ended' ? 'closed' : code,
       ...(isRejected ? {} : leadingOf(code, details)),
       ...priceIn(details),
@@ -56,7 +58,7 @@ export function replyTo (decision, { bidder } = {}) {
 const leadingOf = (code, { leading }) => code === 'accepted' ? { leading: leading === '1' } : code === 'max_raised' ? { leading: true } : {}
 
 /**
- * @param {import('../../admission/index.js').Known} known @param {{ mask: Mask, nowMs: number }} options
+ * @param {import('../../admission/index.js').Known} current @param {{ mask: Mask, nowMs: number }} options
  * @returns {Record<string, unknown>}
  */
 export function auctionOf ({ key, fields, generation }, { mask, nowMs }) {
@@ -89,7 +91,7 @@ function statusOf ({ status, openAt }, nowMs) {
 }
 
 /**
- * @param {import('../../admission/index.js').Known} known @param {Mask} mask
+ * @param {import('../../admission/index.js').Known} current @param {Mask} mask
  * @param {(winner: string) => boolean} isNamed whether the client may see its user id
  * @throws {FreshetError} AUCTION_OPEN
  */

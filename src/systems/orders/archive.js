@@ -19,7 +19,7 @@ const WRITE = `INSERT INTO events (partition, generation, seq, aggregate, versio
   FROM unnest($3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::jsonb[], $8::float8[])
     AS one (seq, aggregate, version, type, data, ms)
   ON CONFLICT DO NOTHING RETURNING aggregate, version`
-const KNOWN = `SELECT known.aggregate, known.version, known.data FROM events known
+const STORED = `SELECT stored.aggregate, stored.version, stored.data FROM events stored
   JOIN unnest($1::text[], $2::bigint[]) AS one (aggregate, version) USING (aggregate, version)`
 
 /**
@@ -55,10 +55,10 @@ export function createArchive ({ partitionOf, generationOf, confirm, resume, onD
 
   /** @param {import('../../consumers/index.js').SqlClient} client @param {ReturnType<typeof eventOf>[]} events that were there already */
   async function compare (client, events) {
-    const { rows } = await client.query(KNOWN, [events.map(({ aggregate }) => aggregate), events.map(({ version }) => version)])
-    const known = new Map(rows.map(({ aggregate, version, data }) => [`${aggregate} ${version}`, data]))
+    const { rows } = await client.query(STORED, [events.map(({ aggregate }) => aggregate), events.map(({ version }) => version)])
+    const stored = new Map(rows.map(({ aggregate, version, data }) => [`${aggregate} ${version}`, data]))
     for (const { aggregate, version, data } of events) {
-      if (isDeepStrictEqual(known.get(`${aggregate} ${version}`), data)) continue
+      if (isDeepStrictEqual(stored.get(`${aggregate} ${version}`), data)) continue
       onDifferent()
       const sagaId = sagaIdOf(aggregate)
       log.error({ code: 'EVENTS_DIFFER', sagaId, aggregate, version }, 'the database has another event with this number')

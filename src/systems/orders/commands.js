@@ -1,139 +1,162 @@
-/**
- * Commands of orders, products and customers, from checked fields to replies.
- *
- * @typedef {{ status: number, body: Record<string, unknown>, isReplay: boolean }} Reply
- * @typedef {import('../../admission/index.js').Command} Command
- * @typedef {import('../../admission/index.js').Decision} Decision
- * @typedef {import('../../admission/index.js').Fields} Fields
- */
+/** Commands of customers and orders, and callbacks of the payment provider. */
+import { field, ID_TEXT, idField, isText, textField } from '../../http/index.js'
 import { otherBody } from '../decisions.js'
+import { minorUnits, moneyField } from '../money.js'
+import { objectOf, SEQ } from '../schemas.js'
 import { FreshetError } from './errors.js'
-import { claimOfReservation, customerIdOf, customerKey, orderIdOf, orderKey, productKey } from './keys.js'
-import { mergeLines, pricedLines } from './lines.js'
-import { expectAccepted, productOf, statusOf } from './replies.js'
+import { customerIdOf, customerKey, orderIdOf, orderKey, productKey } from './keys.js'
+import { MAX_LINES, mergeLines, pricedLines } from './lines.js'
+import { callbackOf } from './payments/callbacks.js'
+import { PRODUCT_COMMANDS, SKU, UNITS } from './products.js'
+import { expectAccepted, statusOf } from './replies.js'
 
-/** who holds units of a product */
-const RESERVER = 'r'
-const HOLD_MS = 60_000
-const NO_END = String(2 ** 41 - 1)
-const NO_LIMIT = String(Number.MAX_SAFE_INTEGER)
 /** statuses whose cancellation has begun */
 const CANCELLED = Object.freeze(['cancelling', 'cancelled'])
+const MAX_EMAIL = 254
+/** whether an address exists is not checked */
+const EMAIL = /^[^\s@]+@[^\s@]+$/
+const ID = new RegExp(ID_TEXT.pattern)
+/** https://www.w3.org/TR/trace-context/ */
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/
+
+const LINE = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['sku', 'quantity'],
+  properties: {
+    sku: SKU('').schema, quantity: UNITS('').schema, price: moneyField('rejected if it is not that of the product').schema
+  }
+}
+const LINES = field(linesIn, `1 to ${MAX_LINES} lines {sku, quantity, price?}, a quantity from 1, a price with at most 2 decimal places`,
+  { type: 'array', minItems: 1, maxItems: MAX_LINES, items: LINE })
+const EMAIL_FIELD = field((value) => typeof value === 'string' && isText(value, MAX_EMAIL) && EMAIL.test(value) ? value : null,
+  'an email address', { type: 'string', maxLength: MAX_EMAIL })
+const PLACED = objectOf({ id: ID_TEXT, status: { type: 'string', enum: ['pending', 'confirmed', 'cancelled'] }, seq: SEQ })
+
+/** @param {unknown} value @returns {import('./lines.js').Wanted[] | null} */
+function linesIn (value) {
+  if (!Array.isArray(value) || value.length < 1 || value.length > MAX_LINES) return null
+  const lines = value.map((line) => {
+    const { sku, quantity, price, ...rest } = Object(line)
+    const minor = price === undefined ? null : minorUnits(price)
+    const isLine = SKU('').read(sku) !== null && UNITS('').read(quantity) !== null && Object.keys(rest).length === 0
+    return isLine && (price === undefined || minor !== null) ? { sku, quantity, price: minor } : null
+  })
+  return lines.some((line) => line === null) ? null : /** @type {any} */ (lines)
+}
+
+/**
+ * In the logs of everything that follows. It is the same when the request is repeated, because it is part of the command.
+ * @param {Pick<import('../../http/index.js').Given, 'headers' | 'id'>} given
+ */
+function correlationOf ({ headers: { 'correlation-id': given, traceparent = '', 'idempotency-key': key }, id }) {
+  if (key !== undefined) return String(key)
+  if (typeof given === 'string' && ID.test(given)) return given
+  const [, traceId] = TRACEPARENT.exec(String(traceparent)) ?? []
+  return traceId ?? id
+}
 
 /** @typedef {ReturnType<typeof createOrders>} Orders */
 
 /**
- * @param {{ submit: (command: Command) => Promise<Decision>, agreed: () => Promise<{ secret: string }>,
- *   stateOf: (key: string) => Promise<Fields>, deadlineMs: number, rememberMs: number }} parts `agreed`: the secret of the system;
- *   `stateOf`: from the primary; `deadlineMs` of a saga; `rememberMs`: how long a product knows a claim after its end
+ * What commands run on.
+ * @param {Pick<import('../definition.js').GatewayParts, 'admission' | 'settings'>} parts
  */
-export function createOrders ({ submit, agreed, stateOf, deadlineMs, rememberMs }) {
-  const statesOf = (/** @type {string[]} */ keys) => Promise.all(keys.map(stateOf))
+export const createOrders = ({ admission: { submit, agreed, stateOf }, settings: { orderDeadlineMs, keepMs, paymentSecret = null } }) => ({
+  submit,
+  stateOf,
+  paymentSecret,
+  /** of a saga */
+  deadlineMs: String(orderDeadlineMs),
+  /** how long products know a claim after its end: as long as the order that it belongs to is kept */
+  rememberMs: String(keepMs),
+  secret: async () => (await agreed()).secret,
 
   /** @param {string} rule @param {string} key @param {string} requestId or empty @param {string[]} args @param {string} [scope] */
-  const run = async (rule, key, requestId, args, scope = '') => expectAccepted(await submit({ rule, key, scope, requestId, args }), rule)
+  decide: async (rule, key, requestId, args, scope = '') => expectAccepted(await submit({ rule, key, scope, requestId, args }), rule)
+})
 
-  /** @param {string} sku @param {string} requestId @param {string[]} args @param {Record<string, unknown>} [facts] */
-  async function change (sku, requestId, args, facts = {}) {
-    const decision = await run('bounded', productKey(sku), requestId, args)
-    return { status: 200, body: { sku, ...facts, ...productOf(decision.details) }, isReplay: decision.isReplay }
-  }
-
-  return {
-    /** @param {{ email: string, name: string, address: string }} customer @param {string} requestId @throws CUSTOMER_EXISTS */
-    async createCustomer ({ email, name, address }, requestId) {
-      const customerId = customerIdOf((await agreed()).secret, email)
-      const about = JSON.stringify({ email, name, address })
-      const { code, isReplay } = await run('once', customerKey(customerId), requestId, ['create', about])
-      if (code === 'exists') throw new FreshetError('CUSTOMER_EXISTS', 'another customer has this email')
-      return { status: 201, body: { customerId }, isReplay }
-    },
-
-    /**
-     * @param {{ sku: string, name: string, price: number, quantity: number }} product minor units @param {string} requestId
-     * @throws {FreshetError} PRODUCT_EXISTS
-     */
-    async createProduct ({ sku, name, price, quantity }, requestId) {
-      const about = JSON.stringify({ name, price })
-      const { code, details, isReplay } = await run('bounded', productKey(sku), requestId,
-        ['create', String(quantity), NO_LIMIT, '0', NO_END, '0', 'direct', '0', '0', String(rememberMs), about])
-      if (code === 'exists') throw new FreshetError('PRODUCT_EXISTS', 'there is a product with this SKU; replenish it, or use another one')
-      return { status: 201, body: { sku, ...productOf(details) }, isReplay }
-    },
-
-    /**
-     * Holds units for a while. The reservation id makes a repetition harmless.
-     * @param {string} sku @param {{ reservationId: string, quantity: number, holdMs: number | null }} wanted
-     * @throws {FreshetError} PRODUCT_UNKNOWN, PRODUCT_INSUFFICIENT, RESERVATION_ENDED
-     */
-    async reserve (sku, { reservationId, quantity, holdMs }) {
-      const { code, details } = await run('bounded', productKey(sku), '',
-        ['claim', RESERVER, String(quantity), claimOfReservation(reservationId), 'sold', 'direct', String(holdMs ?? HOLD_MS)])
-      if (code === 'already_claimed' && details.quantity !== String(quantity)) throw otherBody('reservationId')
-      if (code === 'released') throw new FreshetError('RESERVATION_ENDED', 'the reservation was released, or has expired')
-      const until = details.until === undefined ? {} : { holdUntil: Number(details.until) }
-      const body = { sku, reservationId, status: 'held', ...until, ...productOf(details) }
-      return { status: 200, body, isReplay: code === 'already_claimed' }
-    },
-
-    /** @param {string} sku @param {{ reservationId: string }} reservation @throws {FreshetError} PRODUCT_UNKNOWN */
-    release: (sku, { reservationId }) =>
-      change(sku, '', ['release', RESERVER, claimOfReservation(reservationId)], { reservationId, status: 'released' }),
-
-    /** @param {string} sku @param {{ quantity: number }} more @param {string} requestId @throws {FreshetError} PRODUCT_UNKNOWN */
-    replenish: (sku, { quantity }, requestId) => change(sku, requestId, ['restock', String(quantity)]),
-
-    /** @param {string} sku @param {string} requestId @throws {FreshetError} PRODUCT_UNKNOWN, PRODUCT_HELD */
-    remove: (sku, requestId) => change(sku, requestId, ['remove'], { status: 'deleted' }),
-
-    /**
-     * @param {{ customerId: string, lines: import('./lines.js').Wanted[], address: string }} order
-     * @param {string} requestId @param {string} correlationId in the logs of everything that follows
-     * @throws {FreshetError} CUSTOMER_UNKNOWN, PRODUCT_UNKNOWN, ORDER_PRICE_DIFFERS, FIELD_INVALID, IDEMPOTENCY_KEY_REUSED
-     */
-    async place ({ customerId, lines: given, address }, requestId, correlationId) {
-      const orderId = orderIdOf((await agreed()).secret, customerId, requestId)
-      const wanted = mergeLines(given)
-      const [customer, ...products] = await statesOf([customerKey(customerId), ...wanted.map(({ sku }) => productKey(sku))])
-      const body = { orderId, status: 'pending' }
-      try {
-        if (customer.status === undefined) throw new FreshetError('CUSTOMER_UNKNOWN', 'there is no customer with this id')
-        const prices = products.map(({ status, about }) => status === 'open' ? JSON.parse(about).price : null)
-        const { lines, total } = pricedLines(wanted, prices)
-        const args = ['place', customerId, String(total), JSON.stringify(lines), address, String(deadlineMs), correlationId]
-        const decision = await run('step', orderKey(orderId), requestId, args, customerId)
-        return { status: 201, body, isReplay: decision.isReplay || decision.code === 'exists' }
-      } catch (error) {
-        if (error.retryable) throw error
-        // the catalogue may have changed since it was accepted
-        const [known] = await statesOf([orderKey(orderId)])
-        if (known.status === undefined) throw error
-        throwIfOther(known, wanted, address)
-        return { status: 201, body, isReplay: true }
-      }
-    },
-
-    /** @param {string} orderId @param {string} requestId @throws {FreshetError} ORDER_UNKNOWN, ORDER_TOO_LATE */
-    async cancel (orderId, requestId) {
-      const { code, details, isReplay } = await run('step', orderKey(orderId), requestId, ['cancel_requested'])
-      if (code === 'illegal' && !CANCELLED.includes(details.status)) {
-        throw new FreshetError('ORDER_TOO_LATE', `the order is ${details.status}; it cannot be cancelled`, { step: details.status })
-      }
-      return { status: 202, body: { orderId, status: statusOf(details.status) }, isReplay }
-    },
-
-    /** The provider reports news of a payment: the owner of the order looks it up. @param {string} orderId */
-    async noteCallback (orderId) {
-      await submit({ rule: 'step', key: orderKey(orderId), scope: '', requestId: '', args: ['check'] })
+/** @type {import('../definition.js').System['commands']} */
+export const COMMANDS = {
+  createCustomer: {
+    path: '/v1/customers',
+    summary: 'Create a customer',
+    body: { email: EMAIL_FIELD('of one customer only'), name: textField(200)(''), address: textField(1000)('') },
+    replies: { 201: objectOf({ id: ID_TEXT }) },
+    codes: ['CUSTOMER_EXISTS'],
+    async run ({ body, requestId }, { secret, decide }) {
+      const id = customerIdOf(await secret(), body.email)
+      const { code, isReplay } = await decide('once', customerKey(id), requestId, ['create', JSON.stringify(body)])
+      if (code === 'exists') throw new FreshetError('CUSTOMER_EXISTS')
+      return { status: 201, body: { id }, isReplay }
     }
-  }
+  },
+  place: {
+    path: '/v1/orders',
+    summary: 'Place an order; its saga begins at once',
+    body: { customerId: idField('of the customer'), lines: LINES('lines with the same SKU become one'), address: textField(1000)('') },
+    replies: { 201: PLACED },
+    codes: ['CUSTOMER_UNKNOWN', 'PRODUCT_UNKNOWN', 'ORDER_PRICE_DIFFERS'],
+    run: place
+  },
+  cancel: {
+    path: '/v1/orders/:id/cancel',
+    summary: 'Cancel an order, until its payment was requested',
+    replies: { 202: PLACED },
+    codes: ['ORDER_UNKNOWN', 'ORDER_TOO_LATE'],
+    async run ({ params: { id }, requestId }, { decide }) {
+      const { code, seq, details: { status }, isReplay } = await decide('step', orderKey(id), requestId, ['cancel_requested'])
+      if (code === 'illegal' && !CANCELLED.includes(status)) {
+        throw new FreshetError('ORDER_TOO_LATE', `the order is ${status}; it cannot be cancelled`, { step: status })
+      }
+      return { status: 202, body: { id, status: statusOf(status), seq }, isReplay }
+    }
+  },
+  callback: {
+    path: '/v1/payments/callbacks',
+    // the signature proves the sender
+    access: 'public',
+    summary: 'News of a payment, signed by the provider: the owner of the order looks it up',
+    isRaw: true,
+    replies: { 204: { type: 'null' } },
+    codes: ['CALLBACK_INVALID'],
+    async run ({ body, headers }, { paymentSecret: secret, submit }) {
+      const id = callbackOf({ secret, headers, body, nowMs: Date.now() })
+      if (id !== null && ID.test(id)) await submit({ rule: 'step', key: orderKey(id), scope: '', requestId: '', args: ['check'] })
+      return { status: 204 }
+    }
+  },
+  ...PRODUCT_COMMANDS
 }
 
 /**
- * @param {Fields} order @param {import('./lines.js').Wanted[]} wanted @param {string} address
- * @throws {FreshetError} IDEMPOTENCY_KEY_REUSED
+ * @param {import('../../http/index.js').Given} given @param {Orders} orders @returns {Promise<import('../../http/index.js').Reply>}
+ * @throws {FreshetError} CUSTOMER_UNKNOWN, PRODUCT_UNKNOWN, ORDER_PRICE_DIFFERS, FIELD_INVALID, IDEMPOTENCY_KEY_REUSED
  */
-function throwIfOther (order, wanted, address) {
-  const units = (/** @type {{ sku: string, quantity: number }[]} */ lines) => lines.map(({ sku, quantity }) => `${sku} ${quantity}`).join()
-  if (units(JSON.parse(order.lines)) !== units(wanted) || order.address !== address) throw otherBody('Idempotency-Key')
+async function place (given, { secret, stateOf, decide, deadlineMs }) {
+  const { body: { customerId, lines, address }, requestId } = given
+  const id = orderIdOf(await secret(), customerId, requestId)
+  const wanted = mergeLines(lines)
+  const [customer, ...products] = await Promise.all([customerKey(customerId), ...wanted.map(({ sku }) => productKey(sku))].map(stateOf))
+  try {
+    if (customer.status === undefined) throw new FreshetError('CUSTOMER_UNKNOWN')
+    const prices = products.map(({ status, about }) => status === 'open' ? JSON.parse(about).price : null)
+    const { lines: priced, total } = pricedLines(wanted, prices)
+    const args = ['place', customerId, String(total), JSON.stringify(priced), address, deadlineMs, correlationOf(given)]
+    const { code, isReplay } = await decide('step', orderKey(id), requestId, args, customerId)
+    return placed(id, isReplay || code === 'exists')
+  } catch (error) {
+    if (error.retryable) throw error
+    // the catalogue may have changed since it was accepted
+    const stored = await stateOf(orderKey(id))
+    if (stored.status === undefined) throw error
+    if (unitsIn(JSON.parse(stored.lines)) !== unitsIn(wanted) || stored.address !== address) throw otherBody('Idempotency-Key')
+    return placed(id, true)
+  }
 }
+
+/** Placing is the first event of an order. @param {string} id @param {boolean} isReplay */
+const placed = (id, isReplay) => ({ status: 201, body: { id, status: 'pending', seq: 1 }, isReplay })
+
+/** @param {{ sku: string, quantity: number }[]} lines */
+const unitsIn = (lines) => lines.map(({ sku, quantity }) => `${sku} ${quantity}`).join()

@@ -1,8 +1,13 @@
-/** What consumers do for orders: they drive them, and write their events into the database. */
+/**
+ * What consumers do for orders: they drive them, and write their events into the database.
+ *
+ * @typedef {{ id: string, cpuPercent: number, partitions: number, driven: number, breaker: string, paymentUrl: string | null }} Worker
+ *   `driven`: orders at the moment; `paymentUrl`: of a provider on this machine, whose faults a page may switch
+ */
 import { taskCommands } from '../../schedule/index.js'
 import { createArchive } from './archive.js'
+import { SAGA } from './keys.js'
 import { createPayments } from './payments/payments.js'
-import { publishWorker } from './workers.js'
 import { createSaga } from './saga.js'
 
 /** no request waits for the archive, and a transaction costs more than its rows */
@@ -32,7 +37,7 @@ export async function createOrderHandlers ({
     stateOf,
     confirm: (key) => confirm(partitionOf(key)),
     deadLetter: (key, letter) => deadLetter(partitionOf(key), {
-      consumer: 'saga', entry: { id: '0-0', rule: 'step', key, seq: 0, fields: RESUME }, ...letter
+      consumer: SAGA, entry: { id: '0-0', rule: 'step', key, seq: 0, fields: RESUME }, ...letter
     }),
     async drop (key) {
       const partition = partitionOf(key)
@@ -43,18 +48,16 @@ export async function createOrderHandlers ({
   })
   const run = taskCommands(submit)
   let driven = 0
-  const published = publishWorker({
-    connection: () => connectionOf(0),
-    key: keyOf(0),
-    id,
-    figures: () => ({ partitions: owned().length, driven, breaker: payments.breaker(), paymentUrl: payments.localUrl })
-  })
+  const cpuPercent = createCpuMeter()
   return {
     async run (task) {
       if (task.rule !== 'step' || task.name !== 'run') return run(task)
       driven++
       await drive(task.key).finally(() => { driven-- })
     },
+    /** @returns {Worker} */
+    figures: () =>
+      ({ id, cpuPercent: cpuPercent(), partitions: owned().length, driven, breaker: payments.breaker(), paymentUrl: payments.localUrl }),
     triggers: ({ rule, fields }) => rule === 'step' && TRIGGERS.includes(fields.type),
     pauseMs: ARCHIVE_PAUSE_MS,
     rows: database && createArchive({
@@ -69,10 +72,18 @@ export async function createOrderHandlers ({
       onDifferent: metrics.differed,
       log
     }),
-    close () {
-      published.close()
-      payments.close()
-    }
+    close: payments.close
+  }
+}
+
+/** @returns {() => number} CPU time since the last time, percent of one core */
+function createCpuMeter () {
+  let [before, beforeMs] = [process.cpuUsage(), performance.now()]
+  return () => {
+    const [{ user, system }, nowMs] = [process.cpuUsage(before), performance.now()]
+    const percent = (user + system) / 10 / (nowMs - beforeMs)
+    ;[before, beforeMs] = [process.cpuUsage(), nowMs]
+    return percent
   }
 }
 

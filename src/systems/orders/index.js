@@ -6,26 +6,20 @@
  *     reader     outbox -> key view -> queries.js; SQL for orders that have left the servers
  *
  * Gateways and readers hold no state of a saga, so any of them answers for any order.
- *
- * @typedef {import('./commands.js').Orders} Orders
- * @typedef {import('./payments/payments.js').Payments} Payments
  */
 import { createArchive } from './archive.js'
-import { COMMANDS } from './command-table.js'
-import { createOrders } from './commands.js'
+import { COMMANDS, createOrders } from './commands.js'
 import './errors.js'
 import { createOrderHandlers } from './handlers.js'
-import { sagaIdOf } from './keys.js'
+import { isLetterNeeded, sagaIdOf } from './keys.js'
 import { createOrderMetrics } from './metrics.js'
-import { createOrderQueries } from './queries.js'
-import { QUERIES, STREAM } from './query-table.js'
-import { isLetterNeeded } from './sagas.js'
+import { createOrderQueries, QUERIES, STREAM } from './queries.js'
 
 /** @type {import('../definition.js').System} */
 export default {
   name: 'orders',
   rules: ['step', 'bounded', 'once'],
-  unknown: ['ORDER_UNKNOWN', 'there is no order with this id'],
+  unknown: 'ORDER_UNKNOWN',
   durability: 'replica',
   // the stock of a product changes with every order
   isUncached: true,
@@ -37,7 +31,7 @@ export default {
     commands: 'POST orders here',
     tasks: 'orders are driven to their end',
     beside: 'payments',
-    settings: ['replicas'],
+    settings: ['workers'],
     crowd: () => import('./crowd.js')
   },
   page: { summary: 'Orders on their way', isOfCommands: true, hasFaults: true },
@@ -50,11 +44,7 @@ export default {
   logged: (key) => ({ sagaId: sagaIdOf(key) }),
   reader: createOrderQueries,
   consumers: createOrderHandlers,
-
-  gateway: ({ admission, settings: { orderDeadlineMs, keepMs, paymentSecret = null } }) => ({
-    // products remember claims as long as the orders that they belong to
-    commands: { ...createOrders({ ...admission, deadlineMs: orderDeadlineMs, rememberMs: keepMs }), paymentSecret }
-  })
+  gateway: (parts) => ({ commands: createOrders(parts) })
 }
 
 export { callbackOf, signatureOf } from './payments/callbacks.js'

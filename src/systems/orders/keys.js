@@ -25,3 +25,12 @@ export const claimOfReservation = (reservation) => `r:${reservation}`
 export const orderIdOf = (secret, customer, requestId) => idWith(secret, 'order', customer, requestId)
 /** @param {string} secret @param {string} email */
 export const customerIdOf = (secret, email) => idWith(secret, 'customer', email.trim().toLowerCase())
+
+/** The consumer of dead letters of orders, which their owner parked. */
+export const SAGA = 'saga'
+
+/**
+ * Whether a dead letter must be kept, because only it leads to a parked order.
+ * @param {{ consumer: string }} letter @param {import('../../admission/index.js').Fields} state of its key
+ */
+export const isLetterNeeded = ({ consumer }, { parked = '' }) => consumer === SAGA && parked !== ''

@@ -18,9 +18,9 @@ export function mergeLines (lines) {
   /** @type {Map<string, Wanted>} */
   const merged = new Map()
   for (const { sku, quantity, price } of lines) {
-    const known = merged.get(sku)
-    if (known && known.price !== price) throw invalid(`${sku} with two prices`, 'one price for each SKU')
-    merged.set(sku, { sku, quantity: quantity + (known?.quantity ?? 0), price })
+    const before = merged.get(sku)
+    if (before && before.price !== price) throw invalid(`${sku} with two prices`, 'one price for each SKU')
+    merged.set(sku, { sku, quantity: quantity + (before?.quantity ?? 0), price })
   }
   return [...merged.values()]
 }

@@ -1,104 +1,191 @@
 /**
- * Queries about orders, for readers: from memory, else from a replica, else from the primary (src/admission/key-view.js); orders that have
- * left the servers come from SQL.
+ * Queries about orders: from memory, else from a replica, else from the primary (src/admission/key-view.js); orders that have left the
+ * servers come from SQL.
  *
  * @typedef {import('../../admission/index.js').Known} Known
- * @typedef {import('../../admission/index.js').Fields} Fields
  */
+import { maskWith } from '../../admission/index.js'
+import { createDeadLetters } from '../../consumers/index.js'
+import { ID_TEXT, oneOf } from '../../http/index.js'
 import { GONE } from '../events.js'
-import { moneyText } from '../money.js'
+import { AMOUNT, byRequestRow, COUNT, GENERATION, limitField, listOf, objectOf, SEQ, sinceFields, TIME } from '../schemas.js'
 import { FreshetError } from './errors.js'
 import { createFlow } from './flow.js'
-import { idOfKey, orderKey, productKey } from './keys.js'
-import { readWorkers } from './workers.js'
-import { isFinal, orderOf, productOf, statusOf, stepOf } from './replies.js'
-import { stuckKeys } from './sagas.js'
+import { orderKey, SAGA } from './keys.js'
+import { PRODUCT } from './products.js'
+import { isFinal, orderOf, statusOf, stepOf } from './replies.js'
 
-const ARCHIVED = `SELECT status, version AS seq, reason, parked, total::text AS total, lines::text AS lines FROM order_view
-  WHERE aggregate = $1`
-const EVENTS = `SELECT version AS seq, type, data, extract(epoch FROM at) * 1000 AS ts FROM events
+const STATUS = { type: 'string', enum: ['pending', 'confirmed', 'cancelled'] }
+const STEP = { type: 'string', enum: ['placed', 'held', 'capturing', 'captured', 'confirmed', 'cancelling', 'cancelled'] }
+const REASON = { type: 'string', description: 'why it was, or is being, cancelled' }
+const PARKED = { type: 'string', description: 'why its owner gave up; its dead letter can be replayed' }
+const ORDER = objectOf({
+  id: ID_TEXT,
+  customer: { type: 'string', description: 'masked' },
+  status: STATUS,
+  step: STEP,
+  total: AMOUNT,
+  lines: { type: 'array', items: objectOf({ sku: ID_TEXT, quantity: COUNT, price: AMOUNT }) },
+  reason: REASON,
+  parked: PARKED,
+  placedAt: TIME,
+  generation: GENERATION,
+  seq: SEQ,
+  asOf: TIME
+})
+const EVENT = objectOf({ seq: SEQ, type: { type: 'string' }, step: STEP, status: STATUS, reason: REASON, parked: PARKED, ts: TIME })
+const TIMELINE = objectOf({
+  id: ID_TEXT,
+  step: STEP,
+  placedAt: TIME,
+  tookMs: COUNT,
+  steps: { type: 'array', items: objectOf({ type: { type: 'string' }, ts: TIME, afterMs: COUNT }) }
+})
+
+const NUMBER = { type: ['number', 'null'] }
+const WORKER = objectOf({
+  id: { type: 'string' },
+  cpuPercent: { type: 'number', description: 'of one core' },
+  partitions: COUNT,
+  driven: { ...COUNT, description: 'orders at the moment' },
+  breaker: { type: 'string', description: 'of the payment provider' },
+  paymentUrl: { type: ['string', 'null'], description: 'of a provider on this machine' }
+})
+const FIGURES = objectOf({
+  placedPerSecond: NUMBER,
+  confirmedPerSecond: NUMBER,
+  cancelledPerSecond: NUMBER,
+  confirmedMsP50: NUMBER,
+  confirmedMsP95: NUMBER,
+  running: COUNT,
+  deadLetters: COUNT,
+  steps: {
+    type: 'array', items: objectOf({ step: STEP, orders: { type: ['integer', 'null'] }, recent: { type: 'array', items: ID_TEXT } })
+  },
+  workers: { type: 'array', items: WORKER }
+})
+/** read for a list of parked orders */
+const MAX_LETTERS = 1000
+const ORDER_CODES = ['ORDER_UNKNOWN', 'DATABASE_DOWN', 'DATABASE_TIMEOUT']
+
+const ARCHIVED = `SELECT status, version AS seq, reason, parked, customer, total::text AS total, lines::text AS lines,
+  round(extract(epoch FROM placed_at) * 1000)::text AS "placedAt" FROM order_view WHERE aggregate = $1`
+const EVENTS = `SELECT version AS seq, type, data, round(extract(epoch FROM at) * 1000)::text AS ts FROM events
   WHERE aggregate = $1 ORDER BY version`
 
+/** @type {import('../definition.js').System['queries']} */
+export const QUERIES = {
+  list: {
+    path: '/v1/orders',
+    access: 'admin',
+    summary: 'Orders that are on their way, the next due first, or that their owner gave up',
+    fields: { status: oneOf(['running', 'parked'], { description: 'parked: its owner gave up' }), limit: limitField('orders') },
+    reply: listOf(objectOf({ ...ORDER.properties, deadline: TIME })),
+    none: () => ({ items: [] }),
+    async run ({ query: { status, limit } }, own) {
+      const all = status === 'running' ? await own.reading.due({ rule: 'step', name: 'run', limit }) : await parked(own, limit)
+      return { items: all.map((/** @type {Known} */ one) => ({ ...own.shown(one), deadline: Number(one.fields.deadline) })) }
+    }
+  },
+  one: {
+    path: '/v1/orders/:id',
+    summary: 'An order',
+    fields: sinceFields('a final status'),
+    reply: ORDER,
+    codes: ORDER_CODES,
+    async run ({ params: { id }, query }, { current, reading, shown }) {
+      const isEnded = (/** @type {Known} */ { fields: { status } }) => isFinal(status)
+      return shown(await reading.since(orderKey(id), query, { read: () => current(id), isEnded }))
+    }
+  },
+  events: {
+    path: '/v1/orders/:id/events',
+    summary: 'Its events, the oldest first',
+    reply: listOf(EVENT),
+    codes: ORDER_CODES,
+    run: async ({ params: { id } }, { current }) => ({ items: (await current(id)).events.map(stepOf) })
+  },
+  timeline: {
+    path: '/v1/orders/:id/timeline',
+    summary: 'When each of its steps was, from the placing on',
+    reply: TIMELINE,
+    codes: ORDER_CODES,
+    async run ({ params: { id } }, { current }) {
+      const { events, fields } = await current(id)
+      const placedAt = Number(events[0]?.ts)
+      const steps = events.map((/** @type {any} */ { type, ts }) => ({ type, ts: Number(ts), afterMs: Number(ts) - placedAt }))
+      return { id, step: fields.status, placedAt, tookMs: steps.at(-1)?.afterMs ?? 0, steps }
+    }
+  },
+  byRequest: byRequestRow({
+    path: '/v1/orders/:id',
+    codes: ['ORDER_UNKNOWN'],
+    // the user of an order is its customer
+    async replyTo (id, { userId, requestId }, { reading }) {
+      const { code, seq, details } = await reading.byRequest('step', orderKey(id), userId, requestId)
+      return { status: code === 'created' ? 201 : 202, body: { id, status: statusOf(details.status), seq } }
+    }
+  }),
+  figures: {
+    path: '/v1/orders/figures',
+    summary: 'Rates and times of the last ten seconds, the last orders at each step, and the processes that drive them',
+    reply: FIGURES,
+    codes: ['ORDER_UNKNOWN'],
+    async run (_given, { flow, letters, workers }) {
+      const [all, deadLetters] = await Promise.all([workers(), letters.count()])
+      return { ...flow.figures(), deadLetters, workers: all }
+    }
+  },
+  product: PRODUCT
+}
+
+/** @type {import('../definition.js').StreamRow} */
+export const STREAM = {
+  path: '/v1/orders/:id/live',
+  summary: 'The order, then its events: `snapshot`, `step`, `reset`; resumes after Last-Event-ID',
+  reply: EVENT,
+  codes: ORDER_CODES,
+  keyOf: orderKey,
+  snapshot: (current, { shown }) => shown(current),
+  event: (event) => ({ name: 'step', data: stepOf(event) })
+}
+
+/**
+ * Orders whose owner gave up, which wrote a dead letter of each. A callback, or the deadline, may have carried on one of them.
+ * @param {{ letters: import('../../consumers/index.js').DeadLetters, view: import('../../admission/index.js').KeyView }} own
+ * @param {number} limit @returns {Promise<Known[]>}
+ */
+async function parked ({ letters, view }, limit) {
+  const { items } = await letters.list({ after: null, limit: MAX_LETTERS })
+  const keys = [...new Set(items.filter(({ consumer }) => consumer === SAGA).map(({ key }) => key))]
+  return (await Promise.all(keys.slice(0, limit).map(view.get))).flatMap((one) => one?.fields.parked ? [one] : [])
+}
+
 /** @param {import('../definition.js').ReaderParts} parts @returns {import('../definition.js').Reader} */
-export function createOrderQueries ({ reading, view, partitions, connectionOf, keyOf, database: { rows } }) {
+export function createOrderQueries ({ reading, view, partitions, connectionOf, keyOf, secret, now, figures, database: { rows } }) {
   const flow = createFlow()
+  const mask = maskWith(secret)
+  const letters = createDeadLetters({ connectionOf: (partition) => connectionOf(partition, false), keyOf, partitions })
 
   /** @param {string} id @returns {Promise<Known>} @throws {FreshetError} ORDER_UNKNOWN, DATABASE_DOWN, and when no node can be asked */
-  async function known (id) {
+  async function current (id) {
     const key = orderKey(id)
     const one = await view.get(key)
     if (one) return one
     const [archived] = await rows(ARCHIVED, [key])
-    if (!archived) throw new FreshetError('ORDER_UNKNOWN', 'there is no order with this id')
-    const events = (await rows(EVENTS, [key])).map(({ data, ts, ...event }) => ({ ...data, ...event, ts: String(Math.round(ts)) }))
+    if (!archived) throw new FreshetError('ORDER_UNKNOWN')
+    const events = (await rows(EVENTS, [key])).map(({ data, ...event }) => ({ ...data, ...event }))
     return { key, partition: GONE, generation: 'archive', fields: archived, events }
   }
 
   const queries = {
-    /**
-     * Waits for a number of its events, or without one for a final status.
-     * @param {string} id @param {import('../reading.js').Since} since
-     * @returns {Promise<Record<string, unknown>>} @throws {FreshetError} as known
-     */
-    async order (id, { minSeq, waitMs }) {
-      const isDue = (/** @type {Known} */ { fields: { seq, status } }) =>
-        isFinal(status) || (minSeq !== null && Number(seq) >= minSeq)
-      return orderOf(await reading.until(orderKey(id), () => known(id), isDue, waitMs))
-    },
-
-    /** The oldest first. @param {string} id @throws {FreshetError} as known */
-    async events (id) {
-      return { items: (await known(id)).events.map(stepOf) }
-    },
-
-    /**
-     * @param {string} id @param {string} userId the customer who placed it, or empty @param {string} requestId
-     * @throws {FreshetError} REQUEST_NOT_ACCEPTED
-     */
-    async byRequest (id, userId, requestId) {
-      const { code, details } = await reading.byRequest('step', orderKey(id), userId, requestId)
-      return { status: code === 'created' ? 201 : 202, body: { orderId: id, status: statusOf(details.status) } }
-    },
-
-    /** When each step was, from the placing on. @param {string} id @throws {FreshetError} as known */
-    async timeline (id) {
-      const { key, events, fields } = await known(id)
-      const first = Number(events[0]?.ts)
-      const steps = events.map(({ type, ts }) => ({ type, at: Number(ts), afterMs: Number(ts) - first }))
-      return { orderId: idOfKey(key), step: fields.status, placedAt: first, tookMs: steps.at(-1)?.afterMs ?? 0, steps }
-    },
-
-    /** @param {string} sku @throws {FreshetError} PRODUCT_UNKNOWN */
-    async product (sku) {
-      const one = await view.get(productKey(sku))
-      if (!one || one.fields.status !== 'open') throw new FreshetError('PRODUCT_UNKNOWN', 'there is no product with this SKU')
-      const { name, price } = JSON.parse(one.fields.about)
-      return { sku, name, price: moneyText(price), ...productOf(one.fields) }
-    },
-
-    /** What goes on, and which processes drive it. @returns {Promise<Record<string, unknown>>} */
-    async figures () {
-      const [workers, letters] = await Promise.all([
-        readWorkers(connectionOf(0, false), keyOf(0)),
-        Promise.all(Array.from({ length: partitions }, async (_, partition) =>
-          Number(await connectionOf(partition, false).send('XLEN', keyOf(partition)('dead')))))
-      ])
-      return { ...flow.figures(), deadLetters: letters.reduce((sum, n) => sum + n, 0), replicas: workers }
-    },
-
-    /** @param {'running' | 'stuck'} status @param {number} limit */
-    async sagas (status, limit) {
-      const all = status === 'running'
-        ? await reading.due({ rule: 'step', name: 'run', limit })
-        : await Promise.all((await stuckKeys({ partitions, connectionOf, keyOf }, limit)).map(view.get))
-      return {
-        // a callback, or the deadline, may have carried on one that was parked
-        items: all.flatMap((one) => one && (status === 'running' || one.fields.parked)
-          ? [{ ...orderOf(one), placedAt: Number(one.fields.placedAt), deadline: Number(one.fields.deadline) }]
-          : [])
-      }
-    }
+    reading,
+    view,
+    current,
+    flow,
+    letters,
+    workers: figures,
+    shown: (/** @type {Known} */ one) => orderOf(one, { mask, nowMs: now() })
   }
-
-  return { queries, known, onEntry: flow.note }
+  return { queries, current, onEntry: flow.note }
 }

@@ -11,23 +11,23 @@ import { idOfKey } from './keys.js'
 
 const FINAL = Object.freeze(['confirmed', 'cancelled'])
 /** @type {import('../decisions.js').Refusal} */
-const INSUFFICIENT = Object.freeze(['PRODUCT_INSUFFICIENT', 'fewer units are available; available says how many'])
+const INSUFFICIENT = ['PRODUCT_INSUFFICIENT', 'fewer units are available; available says how many']
 
 /** Of rules that a client reaches. @type {import('../decisions.js').Refusals} */
-const REFUSED = Object.freeze({
+const REFUSED = {
   sold_out: INSUFFICIENT,
   all_held: INSUFFICIENT,
   insufficient: INSUFFICIENT,
   over_limit: INSUFFICIENT,
   has_holds: ['PRODUCT_HELD', 'units of the product are held; try again later'],
-  closed: ['PRODUCT_UNKNOWN', 'the product was deleted'],
-  unknown_claim: ['RESERVATION_ENDED', 'the reservation is unknown']
-})
+  closed: 'PRODUCT_UNKNOWN',
+  unknown_claim: 'RESERVATION_ENDED'
+}
 /** @type {Readonly<Record<string, import('../decisions.js').Refusal>>} by rule */
-const UNKNOWN = Object.freeze({
-  step: ['ORDER_UNKNOWN', 'there is no order with this id'],
-  bounded: ['PRODUCT_UNKNOWN', 'there is no product with this SKU']
-})
+const UNKNOWN = {
+  step: 'ORDER_UNKNOWN',
+  bounded: 'PRODUCT_UNKNOWN'
+}
 
 /** @param {Decision} decision */
 const availableIn = ({ details: { available } }) => available === undefined ? {} : { available: Number(available) }
@@ -38,13 +38,10 @@ const availableIn = ({ details: { available } }) => available === undefined ? {}
  */
 export function expectAccepted (decision, rule) {
   if (decision.code === 'already_claimed' && decision.details.status !== 'held') {
-    throw new FreshetError('RESERVATION_ENDED', 'the reservation is not held any more', availableIn(decision))
+    throw new FreshetError('RESERVATION_ENDED', undefined, availableIn(decision))
   }
   return expectTaken(decision, UNKNOWN[rule] ? { ...REFUSED, unknown: UNKNOWN[rule] } : REFUSED, availableIn)
 }
-
-/** Units of a product. @param {Record<string, string>} details */
-export const productOf = ({ available, held, sold }) => ({ available: Number(available), held: Number(held), sold: Number(sold) })
 
 /** @param {string} status of rule `step` */
 export const isFinal = (status) => FINAL.includes(status)
@@ -52,17 +49,24 @@ export const isFinal = (status) => FINAL.includes(status)
 /** As a client sees it. @param {string} status of rule `step` @returns {string} pending, confirmed or cancelled */
 export const statusOf = (status) => isFinal(status) ? status : 'pending'
 
-/** @param {{ key: string, fields: Fields }} known an order @returns {Record<string, unknown>} */
-export const orderOf = ({ key, fields: { status, seq, total, lines, reason, parked } }) => ({
-  orderId: idOfKey(key),
-  status: statusOf(status),
-  seq: Number(seq),
-  step: status,
-  total: moneyText(total),
-  lines: JSON.parse(lines).map((/** @type {import('./lines.js').Line} */ { sku, quantity, price }) =>
+/**
+ * @param {import('../../admission/index.js').Known} current an order
+ * @param {{ mask: import('../../admission/index.js').Mask, nowMs: number }} options @returns {Record<string, unknown>}
+ */
+export const orderOf = ({ key, generation, fields }, { mask, nowMs }) => ({
+  id: idOfKey(key),
+  customer: mask(fields.customer),
+  status: statusOf(fields.status),
+  step: fields.status,
+  total: moneyText(fields.total),
+  lines: JSON.parse(fields.lines).map((/** @type {import('./lines.js').Line} */ { sku, quantity, price }) =>
     ({ sku, quantity, price: moneyText(price) })),
-  ...(reason ? { reason } : {}),
-  ...(parked ? { stuck: parked } : {})
+  ...(fields.reason ? { reason: fields.reason } : {}),
+  ...(fields.parked ? { parked: fields.parked } : {}),
+  placedAt: Number(fields.placedAt),
+  generation,
+  seq: Number(fields.seq),
+  asOf: nowMs
 })
 
 /** @param {Fields} event of an order @returns {Record<string, unknown>} */
@@ -71,7 +75,7 @@ export const stepOf = ({ seq, type, status, reason, parked, ts }) => ({
   type,
   step: status,
   status: statusOf(status),
-  at: Number(ts),
   ...(reason ? { reason } : {}),
-  ...(parked ? { stuck: parked } : {})
+  ...(parked ? { parked } : {}),
+  ts: Number(ts)
 })

@@ -42,18 +42,18 @@ export function readAssets (file) {
 
 /**
  * @param {Asset[]} assets
- * @param {{ prices: import('./commands.js').Prices, primaryIds: () => string, log: import('pino').Logger,
+ * @param {{ prices: import('./commands.js').Prices, primaryIds: () => Promise<string>, log: import('pino').Logger,
  *   signal: AbortSignal }} parts `primaryIds`: their replication ids; throws while one is away
  */
 export async function keepAssets (assets, { prices, primaryIds, log, signal }) {
-  for (let known = ''; !signal.aborted; await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})) {
+  for (let keptOn = ''; !signal.aborted; await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})) {
     try {
-      const id = primaryIds()
-      if (id === known) continue
+      const id = await primaryIds()
+      if (id === keptOn) continue
       for (let i = 0; i < assets.length; i += AT_ONCE) {
-        await Promise.all(assets.slice(i, i + AT_ONCE).map(({ asset, ...place }) => prices.set(asset, place, '')))
+        await Promise.all(assets.slice(i, i + AT_ONCE).map(({ asset, ...keeping }) => prices.set(asset, keeping, '')))
       }
-      known = id
+      keptOn = id
       log.info({ assets: assets.length }, 'assets of the file are kept')
     } catch (error) {
       const { code, message: reason } = error

@@ -5,7 +5,7 @@
  * @typedef {import('../../admission/index.js').Command} Command
  * @typedef {import('../../admission/index.js').Decision} Decision
  * @typedef {import('../../admission/index.js').Fields} Fields
- * @typedef {{ tier: string | null, pinned: boolean | null }} Place null: as it is
+ * @typedef {{ tier: string | null, pinned: boolean | null }} Keeping null: as it is
  */
 import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,11 +21,13 @@ const PHASES = 1000
 const REFRESH_WITHIN_MS = 2000
 const LOOK_EVERY_MS = 20
 
-const PLACE = {
+const KEEPING = {
   tier: optional(choiceField(...TIERS)('how often it is refreshed; without it, as it is, or cold')),
   pinned: optional(flagField('whether it stays in that tier, however often it is asked for'))
 }
-const PLACED = objectOf({ asset: ID_TEXT, tier: { type: 'string', description: 'the one in effect' }, pinned: { type: 'boolean' } })
+const ASSET = objectOf({
+  asset: ID_TEXT, tier: { type: 'string', description: 'the one in effect' }, pinned: { type: 'boolean' }, seq: SEQ
+})
 const REFRESHED = objectOf({
   asset: ID_TEXT,
   status: { type: 'string', enum: ['refreshed', 'in_progress', 'too_soon'] },
@@ -40,21 +42,11 @@ export const COMMANDS = {
     method: 'PUT',
     path: '/v1/assets/:asset',
     access: 'admin',
-    summary: 'Keep the price of an asset, or change how',
-    body: PLACE,
-    replies: { 200: PLACED, 201: PLACED },
+    summary: 'Keep the price of an asset, or change its tier',
+    body: KEEPING,
+    replies: { 200: ASSET, 201: ASSET },
     codes: [],
     run: ({ params: { asset }, body, requestId }, prices) => prices.set(assetOf(asset), body, requestId)
-  },
-  setTier: {
-    method: 'PUT',
-    path: '/v1/tiers/:asset',
-    access: 'admin',
-    summary: 'Change the tier of an asset',
-    body: PLACE,
-    replies: { 200: PLACED },
-    codes: ['ASSET_UNKNOWN'],
-    run: ({ params: { asset }, body, requestId }, prices) => prices.setTier(assetOf(asset), body, requestId)
   },
   refresh: {
     path: '/v1/prices/:asset/refresh',
@@ -66,7 +58,7 @@ export const COMMANDS = {
 }
 
 /** @type {import('../decisions.js').Refusals} */
-const REFUSED = Object.freeze({ unknown: ['ASSET_UNKNOWN', 'there is no asset with this id; PUT /v1/assets/:asset creates it'] })
+const REFUSED = { unknown: ['ASSET_UNKNOWN', 'there is no asset with this id; PUT /v1/assets/:asset creates it'] }
 
 /** When an asset is refreshed within its interval. @param {string} asset */
 const phaseOf = (asset) => String(hash('sha256', asset, 'buffer').readUInt32BE() % PHASES)
@@ -75,14 +67,10 @@ const pinnedText = (/** @type {boolean | null} */ pinned) => pinned === null ? '
 /** @param {string} tiers in seconds, as setting `tiers` @returns {string} the nine times in ms, as rule `latest` takes them */
 export const timesOf = (tiers) => (tiers.match(/[\d.]+/g) ?? []).map((seconds) => Math.round(1000 * Number(seconds))).join(' ')
 
-/** @param {string} asset @param {Decision} decision @returns {Reply} */
-const placed = (asset, { code, isReplay, details: { tier, pinned } }) =>
-  ({ status: code === 'created' ? 201 : 200, body: { asset, tier, pinned: pinned === '1' }, isReplay })
-
 /** The reply of an accepted command. @param {string} asset @param {Decision} decision @returns {Reply} */
-export const replyOf = (asset, decision) => decision.details.tier === undefined
+export const replyOf = (asset, { code, seq, isReplay, details: { tier, pinned } }) => tier === undefined
   ? { status: 202, body: { asset, status: 'in_progress' }, isReplay: true }
-  : placed(asset, decision)
+  : { status: code === 'created' ? 201 : 200, body: { asset, tier, pinned: pinned === '1', seq }, isReplay }
 
 /** @typedef {ReturnType<typeof createPrices>} Prices */
 
@@ -97,18 +85,11 @@ export function createPrices ({ submit, stateOf, tiers }) {
   return {
     /**
      * Creates an asset, or changes it.
-     * @param {string} asset @param {Place} place @param {string} requestId or empty
+     * @param {string} asset @param {Keeping} keeping @param {string} requestId or empty
      * @returns {Promise<Reply>}
      */
     set: async (asset, { tier, pinned }, requestId) =>
-      placed(asset, await run(asset, ['set', tier ?? '', pinnedText(pinned), tiers, phaseOf(asset)], requestId)),
-
-    /**
-     * @param {string} asset @param {Place} place @param {string} requestId @returns {Promise<Reply>}
-     * @throws {FreshetError} ASSET_UNKNOWN
-     */
-    setTier: async (asset, { tier, pinned }, requestId) =>
-      placed(asset, await run(asset, ['tier', tier ?? '', pinnedText(pinned)], requestId)),
+      replyOf(asset, await run(asset, ['set', tier ?? '', pinnedText(pinned), tiers, phaseOf(asset)], requestId)),
 
     /**
      * Refreshes now, and waits for the outcome.

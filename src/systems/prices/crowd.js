@@ -1,8 +1,8 @@
 /**
- * 1,000 assets in three tiers, and a crowd that asks for their prices: an ordinary client of gateway and reader. Few assets are asked for
- * often (Zipf), whatever their tier; every two minutes they are others, so assets are seen to move up, and down again.
+ * 1,000 assets in three tiers, and a crowd that asks for their prices. Few assets are asked for often (Zipf), whatever their tier; every
+ * two minutes they are others, so assets are seen to move up, and down again.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+import { createCrowdClient } from '../crowd-client.js'
 
 const COINS = (
   'btc eth usdt bnb sol xrp usdc ada doge trx ton avax shib dot link bch near ltc pol leo dai uni icp etc apt stx xlm fil atom arb ' +
@@ -19,26 +19,17 @@ const AT_ONCE = 16
 const EVERY_MS = 250
 const PER_REQUEST = 10
 const OTHERS_EVERY_MS = 120_000
-const RETRY_MS = 1000
 
 /** @type {{ asset: string, tier: string }[]} */
 const ASSETS = Object.entries(TIERS).flatMap(([tier, [[from, to], currencies]]) =>
   COINS.slice(Number(from), Number(to)).flatMap((coin) => String(currencies).split(' ').map((one) => ({ asset: `${coin}-${one}`, tier }))))
 
 /**
- * @param {{ gatewayUrl: string, readerUrl: string, isActive: boolean, signal: AbortSignal, print: (line: string) => void }} options
+ * @param {Parameters<typeof createCrowdClient>[0] & { isActive: boolean, print: (line: string) => void }} options
  */
-export async function runCrowd ({ gatewayUrl, readerUrl, isActive, signal, print }) {
-  /** Repeats until the gateway accepts it. @param {{ asset: string, tier: string }} of */
-  async function create ({ asset, tier }) {
-    const request = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ tier }), signal }
-    while (!signal.aborted) {
-      const response = await fetch(`${gatewayUrl}/v1/assets/${asset}`, request).catch(() => null)
-      await response?.arrayBuffer()
-      if (response?.ok) return
-      await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
-    }
-  }
+export async function runCrowd ({ isActive, print, ...target }) {
+  const { signal } = target
+  const { send, pause } = createCrowdClient(target)
 
   async function ask () {
     let popular = shuffled()
@@ -51,13 +42,15 @@ export async function runCrowd ({ gatewayUrl, readerUrl, isActive, signal, print
       }
       const assets = Array.from({ length: PER_REQUEST }, () => popular[zipf()])
       // the reader may be away
-      await fetch(`${readerUrl}/v1/prices?assets=${assets}`, { signal }).then((response) => response.arrayBuffer()).catch(() => {})
-      await sleep(EVERY_MS, undefined, { signal }).catch(() => {})
+      await send('GET', `/v1/prices?assets=${assets}`).catch(() => {})
+      await pause(EVERY_MS)
     }
   }
 
   const rest = ASSETS.values()
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => { for (const one of rest) await create(one) }))
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    for (const { asset, tier } of rest) await send('PUT', `/v1/assets/${asset}`, { body: { tier }, tries: Infinity })
+  })).catch(() => {})
   if (signal.aborted) return
   print(`${ASSETS.length.toLocaleString('en')} assets, ${isActive ? `${PER_REQUEST * 1000 / EVERY_MS} prices/s asked for` : 'no crowd'}`)
   if (isActive) await ask()

@@ -15,10 +15,10 @@ export async function findings ({ dynamodbTable, dynamodbEndpoint, dynamodbRegio
     const state = isFetched ? 'the pinned copy' : 'downloaded when a command first needs it, 3 MB'
     return { rows: [row(dynamodbTable, `dynalite ${DYNALITE_VERSION} (${state})`, await runningDynamodb() ?? 'not running')], problems: [] }
   }
-  const place = { endpoint: dynamodbEndpoint ?? undefined, region: dynamodbRegion ?? undefined }
+  const location = { endpoint: dynamodbEndpoint ?? undefined, region: dynamodbRegion ?? undefined }
   const where = [dynamodbEndpoint ?? 'AWS', ...(dynamodbRegion ? [dynamodbRegion] : [])]
   try {
-    const store = await createPriceStore({ table: dynamodbTable, place, deadlineMs })
+    const store = await createPriceStore({ table: dynamodbTable, location, deadlineMs })
     await store.check().finally(store.close)
     return { rows: [row(dynamodbTable, ...where)], problems: [] }
   } catch (error) {

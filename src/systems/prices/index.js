@@ -4,9 +4,6 @@
  *     consumers  task `refresh` -> sources -> aggregate -> rule `latest` -> state, events, outbox
  *     gateway    commands.js -> admission
  *     reader     outbox -> key view -> queries.js
- *
- * @typedef {import('./commands.js').Prices} Prices
- * @typedef {import('./sources/sources.js').Tick} Tick
  */
 import { keepAssets, readAssets } from './assets.js'
 import { COMMANDS, createPrices, timesOf } from './commands.js'
@@ -21,7 +18,7 @@ import { QUERIES, STREAM } from './query-table.js'
 import { createRefresher } from './refresh.js'
 import { createEncoder } from './replies.js'
 import { createPriceReplyMetrics } from './reply-metrics.js'
-import { publishSources, readSources } from './source-figures.js'
+import { mergeSources, withUrls } from './source-figures.js'
 import { createSources } from './sources/sources.js'
 import { openPriceStore } from './store/index.js'
 
@@ -29,7 +26,7 @@ import { openPriceStore } from './store/index.js'
 export default {
   name: 'prices',
   rules: ['latest'],
-  unknown: ['ASSET_UNKNOWN', 'there is no asset with this id'],
+  unknown: 'ASSET_UNKNOWN',
   durability: 'memory',
   demo: {
     about: 'the prices of 1,000 assets are kept fresh from three local exchanges',
@@ -65,7 +62,7 @@ export default {
     }
   },
 
-  async reader ({ reading, view, submit, now, push, connectionOf, keyOf, isShared, metrics, settings, signal, log }) {
+  async reader ({ reading, view, submit, now, push, figures, isShared, metrics, settings, signal, log }) {
     const onFailure = (/** @type {Error & { code?: string }} */ { code, message }) =>
       log.error({ code, reason: message }, 'prices are served without their history store')
     const store = await openPriceStore(settings, { report: (line) => log.info(line), signal, onFailure, metrics: metrics.store })
@@ -78,8 +75,11 @@ export default {
     return {
       queries: {
         ...createPriceQueries({ view, reading, submit, demand, store, now }),
-        sourceOf: live.sourceOf,
-        sources: () => readSources(connectionOf(0, false), keyOf(0)),
+        view,
+        reading,
+        store,
+        live,
+        sources: async () => mergeSources(await figures()),
         encoder: createEncoder({ isShared }),
         now,
         metrics
@@ -92,7 +92,7 @@ export default {
     }
   },
 
-  async consumers ({ id, admission: { submit, partitionOf, keyOf }, connectionOf, metrics, settings, log, signal, fail }) {
+  async consumers ({ admission: { submit, partitionOf, keyOf }, connectionOf, metrics, settings, log, signal, fail }) {
     const store = await openPriceStore(settings, {
       report: (line) => log.info(line), signal, onFailure: fail, metrics: metrics.store
     })
@@ -102,7 +102,6 @@ export default {
     })
     const exchanges = exchangesOf(settings)
     const sources = createSources({ exchanges })
-    const published = publishSources({ connection: () => connectionOf(0), key: keyOf(0), id, exchanges, figures: sources.figures })
     const refresh = createRefresher({
       sources,
       placeOf (asset) {
@@ -115,10 +114,10 @@ export default {
     metrics.follow(sources.figures)
     return {
       run: ({ key }) => refresh(key),
+      figures: () => withUrls(exchanges, sources.figures()),
       triggers: ({ fields }) => fields.type === 'wanted',
       batches: store && { name: 'history', write: store.write },
       async close () {
-        published.close()
         sources.close()
         await store?.close()
       }

@@ -17,14 +17,14 @@ export function createPriceLive ({ reading, now, ...parts }) {
   const { sourceOf, close } = createHub({
     ...parts,
     async read (/** @type {string} */ asset) {
-      const known = await reading.known(asset)
-      const { price, ts, asOf = ts, tier, seq } = known.fields
-      const isPrice = isUsable(known.fields, now())
-      const status = isPrice ? statusOf(known.fields, now()) : STATUSES[missing(known.fields).code]
+      const current = await reading.current(asset)
+      const { price, ts, asOf = ts, tier, seq } = current.fields
+      const isPrice = isUsable(current.fields, now())
+      const status = isPrice ? statusOf(current.fields, now()) : STATUSES[missing(current.fields).code]
       const [updatedAt, asOfMs] = ts === '0' ? [null, null] : [Number(ts), Number(asOf)]
       const event = { asset, price: isPrice ? price : null, updatedAt, asOf: asOfMs, tier, status, seq: Number(seq) }
-      const bytes = Buffer.from(`event: price\ndata: ${JSON.stringify(event)}\nid: ${known.generation}:${seq}\n\n`)
-      return { known, price: Number(price), status, bytes }
+      const bytes = Buffer.from(`event: price\ndata: ${JSON.stringify(event)}\nid: ${current.generation}:${seq}\n\n`)
+      return { current, price: Number(price), status, bytes }
     },
     sendTo ({ price, status, bytes }, stream, /** @type {Viewer} */ viewer, send) {
       const isBeat = performance.now() - stream.sentMs > HEARTBEAT_MS
@@ -37,7 +37,7 @@ export function createPriceLive ({ reading, now, ...parts }) {
   return {
     /** @param {string} asset @param {number} minChange percent @throws {Error} ASSET_UNKNOWN */
     async sourceOf (asset, minChange) {
-      await reading.known(asset)
+      await reading.current(asset)
       return sourceOf(asset, { minChange, price: NaN, status: '' })
     },
     close

@@ -11,13 +11,10 @@
  *   Promise<{ at: number, price: string, seq: number }[]> }} Store
  */
 import { FreshetError } from '../../errors.js'
-import { replyOf } from './commands.js'
-import { createHistory } from './history.js'
 import { isUsable, missing, STATUSES } from './replies.js'
 import { createStoreReads } from './store-reads.js'
 import { createWanting } from './wanting.js'
 
-const RULE = 'latest'
 /** @typedef {ReturnType<typeof createPriceQueries>} PriceQueries */
 
 /**
@@ -33,7 +30,7 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
   const wanting = createWanting({ view, reading, submit, now })
   const inStore = store && createStoreReads(store)
 
-  /** @param {Known} known @param {import('./replies.js').Level} level @returns {Found} */
+  /** @param {Known} current @param {import('./replies.js').Level} level @returns {Found} */
   const found = ({ key, fields, generation }, level) => ({ asset: key, fields, generation, level })
 
   /** @param {string} asset @returns {Promise<Found | null>} */
@@ -47,23 +44,23 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
   }
 
   /**
-   * @param {string} asset
+   * @param {string} asset @param {Known | null} [read] for this request
    * @returns {Promise<Found>} usable
    * @throws {FreshetError} ASSET_UNKNOWN, PRICE_NO_DATA, PRICE_NO_QUORUM, PRICE_EXPIRED, and when no node can be asked
    */
-  async function price (asset) {
-    const inMemory = view.peek(asset)
+  async function price (asset, read = null) {
+    const inMemory = read ?? view.peek(asset)
     if (inMemory && isUsable(inMemory.fields, now())) {
       demand.note(asset)
-      return found(inMemory, 'local')
+      return found(inMemory, read ? 'server' : 'local')
     }
-    const known = await view.get(asset)
-    if (known) demand.note(asset)
-    if (known && isUsable(known.fields, now())) return found(known, 'server')
+    const current = await view.get(asset)
+    if (current) demand.note(asset)
+    if (current && isUsable(current.fields, now())) return found(current, 'server')
     const row = await stored(asset)
     if (row) return row
-    if (known === null) throw new FreshetError('ASSET_UNKNOWN', 'there is no asset with this id')
-    const later = await wanting.want(asset) ?? known
+    if (current === null) throw new FreshetError('ASSET_UNKNOWN')
+    const later = await wanting.want(asset) ?? current
     if (isUsable(later.fields, now())) return found(later, 'origin')
     throw missing(later.fields)
   }
@@ -78,20 +75,6 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
     prices: (assets) => Promise.all([...new Set(assets)].map((asset) => price(asset).catch((error) => {
       if (STATUSES[error.code] || error.retryable) return { asset, status: STATUSES[error.code] ?? 'unavailable' }
       throw error
-    }))),
-
-    ...createHistory({ reading, store }),
-
-    /** @param {string} asset @param {string} requestId @throws {FreshetError} REQUEST_NOT_ACCEPTED */
-    byRequest: async (asset, requestId) => replyOf(asset, await reading.byRequest(RULE, asset, '', requestId)),
-
-    /** Assets by id, with their tiers. @param {{ after: string | null, limit: number }} page */
-    async tiers ({ after, limit }) {
-      const assets = await reading.names(RULE, after !== null)
-      const page = assets.filter((asset) => after === null || asset > after).slice(0, limit)
-      const known = await Promise.all(page.map((asset) => view.get(asset)))
-      const items = known.flatMap((one) => one ? [{ asset: one.key, tier: one.fields.tier, pinned: one.fields.pinned === '1' }] : [])
-      return { items, next: page.length > 0 && page.at(-1) !== assets.at(-1) ? String(page.at(-1)) : null }
-    }
+    })))
   }
 }

@@ -2,17 +2,19 @@
 import { FreshetError } from '../../errors.js'
 import { ID_TEXT, integer, number, readId, required, text } from '../../http/index.js'
 import { matchesTag } from '../../replies/index.js'
-import { limitField, listOf, objectOf, pageOf, SEQ, TIME } from '../schemas.js'
+import { byRequestRow, limitField, listOf, objectOf, pageOf, SEQ, sinceFields, TIME } from '../schemas.js'
+import { replyOf } from './commands.js'
+import { historyOf } from './history.js'
 import { assetOf, TIERS } from './names.js'
 import { STATUSES } from './replies.js'
 
 const MAX_MS = 2 ** 41 - 1
 const MAX_ASSETS = 100
 const HOUR_MS = 3_600_000
+const RULE = 'latest'
 const ONE_ID = ID_TEXT.pattern.slice(1, -1)
 const JSON_TYPE = 'application/json; charset=utf-8'
 const DECIMAL = { type: 'string', description: 'decimal, at most 8 places' }
-const ANY = { type: 'object' }
 const TIER = { type: 'string', enum: TIERS }
 
 const SOURCE = {
@@ -64,15 +66,21 @@ function rangeIn (query) {
   return { from, to, stepMs: query.step }
 }
 
+/** @param {import('../../admission/index.js').Known} asset */
+const shownAsset = ({ key, fields: { tier, pinned, seq } }) => ({ asset: key, tier, pinned: pinned === '1', seq: Number(seq) })
+
 /** @type {import('../definition.js').System['queries']} */
 export const QUERIES = {
   one: {
     path: '/v1/prices/:asset',
     summary: 'The newest price',
+    fields: sinceFields(),
     reply: PRICE,
     codes: ['ASSET_UNKNOWN', 'PRICE_NO_DATA', 'PRICE_NO_QUORUM', 'PRICE_EXPIRED'],
-    async run ({ params: { asset }, headers: given }, { price, encoder, now, metrics }, reply) {
-      const found = await price(assetOf(asset)).catch((/** @type {any} */ error) => {
+    async run ({ params, query, headers: given }, { reading, price, encoder, now, metrics }, reply) {
+      const asset = assetOf(params.asset)
+      const read = query.minSeq === null ? null : await reading.since(asset, query)
+      const found = await price(asset, read).catch((/** @type {any} */ error) => {
         if (STATUSES[error.code]) metrics.missed(STATUSES[error.code])
         throw error
       })
@@ -122,29 +130,31 @@ export const QUERIES = {
     },
     reply: withMore(listOf(POINT), { asset: ID_TEXT }),
     codes: ['ASSET_UNKNOWN'],
-    run: ({ params: { asset }, query }, { history }) => history(assetOf(asset), rangeIn(query))
+    run: ({ params: { asset }, query }, own) => historyOf(own, assetOf(asset), rangeIn(query))
   },
-  byRequest: {
-    path: '/v1/assets/:asset/by-request/:key',
-    summary: 'The reply of an accepted command, from the primary',
-    reply: ANY,
-    replies: { 200: ANY, 201: ANY, 202: ANY },
-    codes: ['ASSET_UNKNOWN', 'REQUEST_NOT_ACCEPTED'],
-    async run ({ params: { asset, key } }, { byRequest }, reply) {
-      const { status, body } = await byRequest(assetOf(asset), key)
-      return reply.code(status).send(body)
-    }
-  },
-  tiers: {
-    path: '/v1/tiers',
+  byRequest: byRequestRow({
+    path: '/v1/assets/:asset',
+    codes: ['ASSET_UNKNOWN'],
+    fields: {},
+    replyTo: async (id, { requestId }, { reading }) => replyOf(assetOf(id), await reading.byRequest(RULE, assetOf(id), '', requestId))
+  }),
+  list: {
+    path: '/v1/assets',
     summary: 'Assets by id, with their tiers',
     fields: {
       after: text((given) => readId(given, 'after'), { description: '`next` of the page before', expects: 'an id', schema: ID_TEXT }),
       limit: limitField('assets')
     },
-    reply: pageOf(objectOf({ asset: ID_TEXT, tier: TIER, pinned: { type: 'boolean' } })),
+    reply: pageOf(objectOf({ asset: ID_TEXT, tier: TIER, pinned: { type: 'boolean' }, seq: SEQ })),
     none: () => ({ items: [], next: null }),
-    run: ({ query }, { tiers }) => tiers(query)
+    async run ({ query: { after, limit } }, { reading, view }) {
+      /** @type {string[]} */
+      const assets = await reading.names(RULE, after !== null)
+      const page = assets.filter((asset) => after === null || asset > after).slice(0, limit)
+      const all = await Promise.all(page.map((asset) => view.get(asset)))
+      const items = all.flatMap((one) => one ? [shownAsset(one)] : [])
+      return { items, next: page.length > 0 && page.at(-1) !== assets.at(-1) ? String(page.at(-1)) : null }
+    }
   },
   sources: {
     path: '/v1/sources',
@@ -162,5 +172,5 @@ export const STREAM = {
   fields: { minChange: number(0.001, 100, { description: 'percent by which the price must have moved for an event', default: 0.001 }) },
   reply: PRICE,
   codes: ['ASSET_UNKNOWN'],
-  source: ({ params: { asset }, query: { minChange } }, { sourceOf }) => sourceOf(assetOf(asset), minChange)
+  source: ({ params: { asset }, query: { minChange } }, { live }) => live.sourceOf(assetOf(asset), minChange)
 }

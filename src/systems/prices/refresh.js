@@ -38,10 +38,10 @@ export function createRefresher ({ sources, placeOf, submit, onRefresh = () => {
       hardMs: hardMsOf(tier, tiers)
     })
     for (const { exchange, reason } of found.sources) if (reason === 'old') sources.noteOld(exchange)
-    const said = JSON.stringify(found.sources)
+    const sourcesText = JSON.stringify(found.sources)
     const args = 'failure' in found
-      ? ['fail', String(startedMs), found.failure, found.candidate ? JSON.stringify(found.candidate) : '', said]
-      : ['price', String(startedMs), found.price, said, String(found.asOf)]
+      ? ['fail', String(startedMs), found.failure, found.candidate ? JSON.stringify(found.candidate) : '', sourcesText]
+      : ['price', String(startedMs), found.price, sourcesText, String(found.asOf)]
     const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: '', args }).catch((error) => {
       onRefresh('not_stored', (performance.now() - since) / 1000)
       throw error

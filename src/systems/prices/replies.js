@@ -46,16 +46,16 @@ export function createEncoder ({ isShared }) {
       const { ts, asOf = ts, soft, hard, seq } = fields
       const status = statusOf(fields, nowMs)
       const tag = `W/"${generation}.${seq}.${ts}.${status}"`
-      let known = encoded.get(fields)
-      if (known?.tag !== tag) {
-        known = { tag, body: Buffer.from(textOf(asset, fields, status)) }
-        encoded.set(fields, known)
+      let cached = encoded.get(fields)
+      if (cached?.tag !== tag) {
+        cached = { tag, body: Buffer.from(textOf(asset, fields, status)) }
+        encoded.set(fields, cached)
       }
       const [lifetime, stale] = [Number(soft) - Number(asOf), Number(hard) - Number(soft)].map((ms) => Math.floor(ms / 1000))
       const ageMs = Math.max(0, nowMs - Number(asOf))
       const shownLevel = status === 'stale' ? 'stale' : level
       return {
-        body: known.body,
+        body: cached.body,
         headers: {
           etag: tag,
           age: String(Math.floor(ageMs / 1000)),

@@ -1,36 +1,26 @@
 /**
- * How the sources are: each process that refreshes stores what it sees, readers merge it (../process-figures.js).
+ * How the sources are: each process that refreshes publishes what it sees, readers merge it.
  *
  * @typedef {{ exchange: string, breaker: 'closed' | 'half-open' | 'open', latencyMs: number | null, lastError: string | null }}
  *   SourceFigure
  * @typedef {SourceFigure & { url?: string }} PublishedFigure `url`: of an exchange of this machine, whose faults a page may switch
  */
-import { publishFigures, readFigures } from '../process-figures.js'
-
-const PART = 'sources'
 const THIS_MACHINE = Object.freeze(['127.0.0.1', 'localhost'])
 const BREAKERS = Object.freeze(['closed', 'half-open', 'open'])
 
-/**
- * @param {Omit<Parameters<typeof publishFigures>[0], 'part' | 'figures'> & { exchanges: import('./exchanges/exchanges.js').Exchange[],
- *   figures: () => SourceFigure[] }} parts
- */
-export function publishSources ({ exchanges, figures, ...parts }) {
-  const here = exchanges.filter(({ base }) => THIS_MACHINE.includes(new URL(base).hostname))
-  const urls = Object.fromEntries(here.map(({ name, base }) => [name, base]))
-  return publishFigures({ ...parts, part: PART, figures: () => figures().map((one) => ({ ...one, url: urls[one.exchange] })) })
-}
+/** @param {import('./exchanges/exchanges.js').Exchange[]} exchanges @param {SourceFigure[]} figures @returns {PublishedFigure[]} */
+export const withUrls = (exchanges, figures) => figures.map((one) => {
+  const { base } = /** @type {import('./exchanges/exchanges.js').Exchange} */ (exchanges.find(({ name }) => name === one.exchange))
+  return THIS_MACHINE.includes(new URL(base).hostname) ? { ...one, url: base } : one
+})
 
-/**
- * @param {import('../../store/index.js').Connection} connection @param {(part: string) => string} key of partition 0
- * @returns {Promise<PublishedFigure[]>} the worst breaker and the slowest latency that a process sees
- */
-export async function readSources (connection, key) {
+/** @param {PublishedFigure[][]} all of each process @returns {PublishedFigure[]} the worst breaker and the slowest latency that one sees */
+export function mergeSources (all) {
   /** @type {Map<string, PublishedFigure>} */
   const merged = new Map()
-  for (const one of (await readFigures(connection, key, PART)).flat()) {
-    const known = merged.get(one.exchange)
-    merged.set(one.exchange, known ? worse(known, one) : one)
+  for (const one of all.flat()) {
+    const before = merged.get(one.exchange)
+    merged.set(one.exchange, before ? worse(before, one) : one)
   }
   return [...merged.values()]
 }

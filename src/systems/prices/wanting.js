@@ -37,8 +37,8 @@ export function createWanting ({ view, reading, submit, now }) {
      * @throws {import('../../errors.js').FreshetError} of the connection, and SERVER_REFUSED without the permission to want
      */
     want (asset) {
-      const known = waiting.get(asset)
-      if (known) return known
+      const running = waiting.get(asset)
+      if (running) return running
       const wanted = want(asset).finally(() => waiting.delete(asset))
       waiting.set(asset, wanted)
       return wanted

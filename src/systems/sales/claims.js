@@ -1,20 +1,137 @@
 /**
- * Claims of a sale, for readers.
+ * Claims and tokens of a sale: their commands and queries.
  *
- * A claim remembers the number of its first event (lua/rules/bounded.lua), so a page of events says which claims begin
- * there.
+ * A claim remembers the number of its first event (lua/rules/bounded.lua), so a page of events says which claims begin there.
+ *
+ * @typedef {import('./commands.js').Answer} Answer
+ * @typedef {import('./commands.js').Sales} Sales
  */
-import { eventsOf } from '../../admission/index.js'
 import { FreshetError } from '../../errors.js'
-import { ID_TEXT } from '../../http/index.js'
-import { COUNT, objectOf } from '../schemas.js'
-import { claimOf, expectAccepted, numbersOf, placeOf } from './replies.js'
+import { ID_TEXT, idField, invalidFields, optional, wholeField } from '../../http/index.js'
+import { unitsOf } from '../decisions.js'
+import { COUNT, objectOf, pageFields, pageOf, TIME } from '../schemas.js'
+import { CODES, MAX_UNITS, NUMBERS, SEQ, USER } from './commands.js'
+import { claimReply } from './replies.js'
+import { claimOfTicket, readTicket } from './tickets.js'
 
-const RULE = 'bounded'
 /** read for a page; some events say how earlier claims went on */
 const MAX_EVENTS = 1000
+const OF_USER = { userId: optional(idField('of the claim; a sold claim is revoked only with it')) }
 
-export const CLAIM = objectOf({
+const CLAIMED = objectOf({
+  claimId: ID_TEXT,
+  status: { type: 'string', enum: ['held', 'sold'] },
+  seq: SEQ,
+  remaining: { ...COUNT, description: 'units available' },
+  holdUntil: { ...TIME, description: 'a hold ends unless it is confirmed' }
+})
+const RELEASED = objectOf({ claimId: ID_TEXT, status: { type: 'string', enum: ['released'] }, ...NUMBERS })
+const SELLING_CODES = [...CODES, 'SALE_NOT_OPEN', 'SALE_PAUSED', 'SALE_SOLD_OUT', 'SALE_ALL_HELD']
+const CLAIM_CODES = ['CLAIM_EXPIRED', 'CLAIM_REJECTED', 'CLAIM_UNSETTLED']
+
+/** @param {Sales} sales */
+const finalOf = ({ settlement }) => settlement ? 'pending' : 'sold'
+
+/** @param {Sales} sales @param {string} id @param {Answer} answer @param {string} claim @param {number} [status] of the reply */
+async function settled ({ settlement }, id, answer, claim, status = 201) {
+  const { isReplay } = answer
+  const body = claimReply(answer, claim)
+  if (body.status !== 'pending' || !settlement) return { status, body, isReplay }
+  await settlement.settled(id, claim, isReplay)
+  return { status, body: { ...body, status: 'sold' }, isReplay }
+}
+
+/** @param {Sales} sales @param {string} id @param {string} user @param {string} requestId @param {string[]} rest of the arguments */
+async function make ({ run }, id, user, requestId, ...rest) {
+  const answer = await run(id, user, requestId, ['claim', user, ...rest])
+  if (answer.code === 'released') throw new FreshetError('CLAIM_EXPIRED')
+  return answer
+}
+
+/** @param {Error & { code?: string, mode?: string }} error @returns {never} */
+function needsTicket (error) {
+  if (error.code !== 'SALE_OTHER_MODE') throw error
+  const what = error.mode === 'queue' ? 'ticket' : 'token'
+  throw new FreshetError('TICKET_MISSING', `the sale has mode ${error.mode}; send a ${what} in the header Freshet-Ticket`)
+}
+
+/** @param {Error & { code?: string }} error @returns {never} */
+function issuedBefore (error) {
+  if (error.code !== 'SALE_ALREADY_CLAIMED') throw error
+  throw new FreshetError('SALE_ALREADY_ISSUED', 'this user has a token; repeat with the same Idempotency-Key to get it again')
+}
+
+/** @type {import('../definition.js').System['commands']} */
+export const CLAIM_COMMANDS = {
+  claim: {
+    path: '/v1/sales/:id/claims',
+    summary: 'Claim units; in modes queue and token, with a ticket or token',
+    body: { ...USER, quantity: optional(wholeField(1, MAX_UNITS)('units; default: 1')) },
+    replies: { 201: CLAIMED },
+    codes: [
+      ...SELLING_CODES, 'SALE_INSUFFICIENT', 'SALE_ALREADY_CLAIMED', 'SALE_NOT_ADMITTED', 'TICKET_MISSING', 'TICKET_INVALID', ...CLAIM_CODES
+    ],
+    async run ({ params: { id: sale }, body: { userId: user, quantity }, headers, requestId }, sales) {
+      const ticket = readTicket(headers)
+      const ids = await sales.idsOf(sale, user, requestId)
+      if (ticket === null) {
+        const made = make(sales, sale, user, requestId, String(quantity ?? 1), ids.claim, finalOf(sales), 'direct')
+        return settled(sales, sale, await made.catch(needsTicket), ids.claim)
+      }
+      if (quantity !== null && quantity !== 1) {
+        throw invalidFields([{ field: 'quantity', received: String(quantity), expected: '1 with a ticket or token' }])
+      }
+      const isToken = ticket.split('.').length === 3
+      const claim = isToken ? await sales.tokens.claimOf({ sale, user, token: ticket }) : claimOfTicket(ids.secret, { sale, user, ticket })
+      const answer = await sales.run(sale, user, requestId, ['confirm', user, claim, finalOf(sales)])
+      if (answer.code === 'already_sold') {
+        throw new FreshetError('SALE_ALREADY_CLAIMED', 'this ticket or token was used', { claimId: claim })
+      }
+      return settled(sales, sale, answer, claim)
+    }
+  },
+  confirm: {
+    path: '/v1/sales/:id/claims/:claim/confirm',
+    summary: 'Confirm a hold: it is sold',
+    body: OF_USER,
+    replies: { 200: CLAIMED },
+    codes: [...CODES, 'CLAIM_UNKNOWN', ...CLAIM_CODES],
+    async run ({ params: { id, claim }, body: { userId }, requestId }, sales) {
+      const user = userId ?? ''
+      return settled(sales, id, await sales.run(id, user, requestId, ['confirm', user, claim, finalOf(sales)]), claim, 200)
+    }
+  },
+  release: {
+    method: 'DELETE',
+    path: '/v1/sales/:id/claims/:claim',
+    summary: 'Release a hold, or revoke a sold claim',
+    body: OF_USER,
+    replies: { 200: RELEASED },
+    codes: [...CODES, 'CLAIM_UNKNOWN'],
+    async run ({ params: { id, claim }, body: { userId }, requestId }, { run }) {
+      const user = userId ?? ''
+      // the ids of sold claims are listed, so only a command that names the user revokes one
+      const answer = await run(id, user, requestId, ['release', user, claim, ...(userId === null ? ['held'] : [])])
+      return { status: 200, body: { claimId: claim, status: 'released', ...unitsOf(answer) }, isReplay: answer.isReplay }
+    }
+  },
+  issue: {
+    path: '/v1/sales/:id/tokens',
+    summary: 'Get a token: a unit is held until it expires',
+    body: USER,
+    replies: { 200: objectOf({ token: { type: 'string' }, expiresAt: TIME }) },
+    codes: [...SELLING_CODES, 'SALE_ALREADY_ISSUED', 'SALE_OTHER_MODE'],
+    async run ({ params: { id: sale }, body: { userId: user }, requestId }, sales) {
+      const { claim } = await sales.idsOf(sale, user, requestId)
+      const answer = await make(sales, sale, user, requestId, '1', claim, finalOf(sales), 'token').catch(issuedBefore)
+      const untilMs = Number(answer.details.until)
+      const token = await sales.tokens.issue({ sale, user, claim, untilMs, lineage: answer.generation.split('.')[0] })
+      return { status: 200, body: { token, expiresAt: untilMs }, isReplay: answer.isReplay }
+    }
+  }
+}
+
+const CLAIM = objectOf({
   claimId: ID_TEXT,
   userId: { type: 'string', description: 'masked' },
   seq: { ...COUNT, description: 'number of its first event' },
@@ -22,65 +139,50 @@ export const CLAIM = objectOf({
   status: { type: 'string', enum: ['held', 'pending', 'sold', 'released', 'revoked', 'expired', 'left'] }
 })
 
-/**
- * @param {Pick<import('../reading.js').Place, 'connectionOf' | 'keyOf' | 'partitionOf'> & { reading: import('../reading.js').Reading,
- *   mask: import('../../admission/index.js').Mask }} parts
- */
-export function createClaimQueries ({ connectionOf, keyOf, partitionOf, reading, mask }) {
-  const { known } = reading
+/** @typedef {import('../reading.js').Target & { mask: import('../../admission/index.js').Mask }} Own */
 
-  /** @param {string} id @param {string} claimId @param {string} member */
-  function claimIn (id, claimId, member) {
-    const [status, quantity, user, seq] = member.split(' ')
-    return { claimId, userId: mask(user), seq: Number(seq), quantity: Number(quantity), status }
-  }
+/** Claims as the server stores them. @param {Own} own @param {string} id @param {string[]} claimIds @param {boolean} [isPrimary] */
+export async function membersOf ({ connectionOf, keyOf, partitionOf, mask }, id, claimIds, isPrimary = false) {
+  if (claimIds.length === 0) return []
+  const partition = partitionOf(id)
+  const members = await connectionOf(partition, isPrimary).send('HMGET', keyOf(partition)(`members:${id}`),
+    ...claimIds.map((claimId) => `claim ${claimId}`))
+  return claimIds.flatMap((claimId, i) => {
+    if (members[i] === null) return []
+    const [status, quantity, user, seq] = String(members[i]).split(' ')
+    return [{ claimId, userId: mask(user), seq: Number(seq), quantity: Number(quantity), status }]
+  })
+}
 
-  /** @param {string} id @param {string} claimId @param {boolean} isPrimary @returns {Promise<string | null>} */
-  async function memberOf (id, claimId, isPrimary) {
-    const partition = partitionOf(id)
-    const member = await connectionOf(partition, isPrimary).send('HGET', keyOf(partition)(`members:${id}`), `claim ${claimId}`)
-    return member === null ? null : String(member)
-  }
-
-  return {
-    /**
-     * Claims in order, each with its status now.
-     * @param {string} id @param {{ after: number | null, limit: number }} page `after`: a sequence number
-     * @throws {FreshetError} SALE_UNKNOWN
-     */
-    async claims (id, { after, limit }) {
-      await known(id)
-      const partition = partitionOf(id)
-      const connection = connectionOf(partition, false)
-      const key = keyOf(partition)
+/** @type {import('../definition.js').System['queries']} */
+export const CLAIM_QUERIES = {
+  claims: {
+    path: '/v1/sales/:id/claims',
+    summary: 'Its claims, the oldest first, each with its status now',
+    fields: pageFields('claims'),
+    reply: pageOf(CLAIM),
+    codes: ['SALE_UNKNOWN'],
+    async run ({ params: { id }, query: { after, limit } }, own) {
+      await own.reading.current(id)
       const from = after ?? 0
-      const events = eventsOf(await connection.send('XRANGE', key(`events:${id}`), `${from + 1}-0`, '+', 'COUNT', MAX_EVENTS))
-      const ids = [...new Set(events.map(({ claim }) => claim).filter(Boolean))]
-      const members = ids.length > 0 ? await connection.send('HMGET', key(`members:${id}`), ...ids.map((one) => `claim ${one}`)) : []
-      const claims = ids.flatMap((one, i) => members[i] === null ? [] : [claimIn(id, one, String(members[i]))])
-      const items = claims.filter(({ seq }) => seq > from).sort((a, b) => a.seq - b.seq).slice(0, limit)
+      const events = await own.reading.events(id, 'XRANGE', `${from + 1}-0`, '+', 'COUNT', MAX_EVENTS)
+      const ids = [...new Set(events.map((/** @type {any} */ { claim }) => claim).filter(Boolean))]
+      const items = (await membersOf(own, id, ids)).filter(({ seq }) => seq > from).sort((a, b) => a.seq - b.seq).slice(0, limit)
       const isAll = items.length < limit && events.length < MAX_EVENTS
       const last = items.length === limit ? items.at(-1)?.seq : events.at(-1)?.seq
       return { items, next: isAll || last === undefined ? null : String(last) }
-    },
-
-    /** @param {string} id @param {string} claimId @throws {FreshetError} SALE_UNKNOWN, CLAIM_UNKNOWN */
-    async claim (id, claimId) {
-      await known(id)
-      const member = await memberOf(id, claimId, false) ?? await memberOf(id, claimId, true)
-      if (member === null || member.startsWith('waiting')) throw new FreshetError('CLAIM_UNKNOWN', 'there is no such claim in this sale')
-      return claimIn(id, claimId, member)
-    },
-
-    /** @param {string} id @param {string} userId or empty @param {string} requestId @throws REQUEST_NOT_ACCEPTED, as expectAccepted */
-    async byRequest (id, userId, requestId) {
-      const decision = expectAccepted(await reading.byRequest(RULE, id, userId, requestId))
-      if (decision.details.position !== undefined || decision.details.status === 'admitted') return placeOf(decision)
-      const { claim } = decision.details
-      if (claim === undefined) return { status: 200, body: numbersOf(decision) }
-      const { body } = claimOf(decision, claim)
-      const member = await memberOf(id, claim, true)
-      return { status: 200, body: { ...body, ...(member === null ? {} : { status: claimIn(id, claim, member).status }) } }
+    }
+  },
+  claim: {
+    path: '/v1/sales/:id/claims/:claim',
+    summary: 'A claim',
+    reply: CLAIM,
+    codes: ['SALE_UNKNOWN', 'CLAIM_UNKNOWN'],
+    async run ({ params: { id, claim } }, own) {
+      await own.reading.current(id)
+      const found = (await membersOf(own, id, [claim]))[0] ?? (await membersOf(own, id, [claim], true))[0]
+      if (!found || found.status === 'waiting') throw new FreshetError('CLAIM_UNKNOWN')
+      return found
     }
   }
 }

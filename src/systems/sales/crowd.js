@@ -1,12 +1,10 @@
 /**
- * A sale every minute, and a crowd that arrives when it opens: an ordinary client of gateway and reader. Each sale is created a minute
- * before it opens and closes a minute after the next one has opened, so the last, the current and the next one are listed.
+ * A sale every minute, and a crowd that arrives when it opens. Each sale is created a minute before it opens and closes a minute after the
+ * next one has opened, so the last, the current and the next one are listed.
  */
-import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { Agent, request } from 'node:http'
-import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createCrowdClient } from '../crowd-client.js'
 import { productOf, userOf } from '../crowd-names.js'
 
 const UNITS = 100
@@ -18,49 +16,29 @@ const FIRST_MS = 4000
 const HOLD_MS = 5000
 /** so few that the queue is seen to move */
 const ADMITTED_AT_ONCE = 20
-const GATEWAY_CONNECTIONS = 200
 /** share of the people who do not use their admission or token */
 const GIVE_UP = 0.1
 const [MIN_THINK_MS, MAX_THINK_MS] = [200, 2000]
 const POLL_MS = 10_000
 const TRIES = 5
 const RETRY_MS = 1000
-const BUSY = [429, 503]
 
 /** @typedef {'got' | 'soldOut' | 'gaveUp' | 'failed'} Outcome */
-/** @typedef {{ status: number, retryMs: number, reply: any }} Reply */
-/** @typedef {(method: string, path: string, options?: { body?: object, ticket?: string }) => Promise<Reply>} Send */
+/** @typedef {(method: string, path: string, options?: import('../crowd-client.js').Options) =>
+ *   Promise<import('../crowd-client.js').Reply>} Send */
 
 const count = (/** @type {number} */ n) => n.toLocaleString('en')
 const think = () => sleep(MIN_THINK_MS + Math.random() * (MAX_THINK_MS - MIN_THINK_MS))
 const givesUp = () => Math.random() < GIVE_UP
 
 /**
- * @param {{ gatewayUrl: string, readerUrl: string, mode: string, isActive: boolean, signal: AbortSignal, print: (line: string) => void }}
- *   options
+ * @param {Parameters<typeof createCrowdClient>[0] & { mode: string, isActive: boolean, print: (line: string) => void }} options
  */
-export async function runCrowd ({ gatewayUrl, readerUrl, mode, isActive, signal, print }) {
-  const toGateway = new Agent({ keepAlive: true, maxSockets: GATEWAY_CONNECTIONS })
-  // each who waits has a request at the reader
-  const toReader = new Agent({ keepAlive: true, maxSockets: PEOPLE })
-  signal.addEventListener('abort', () => [toGateway, toReader].forEach((agent) => agent.destroy()))
-
-  /** Repeats with the same key while the servers are busy or away. @param {AbortSignal} until @returns {Send} */
-  const sendUntil = (until) => async (method, path, options) => {
-    const [url, agent] = method === 'GET' ? [readerUrl, toReader] : [gatewayUrl, toGateway]
-    const key = randomUUID()
-    for (let tries = 1; ; tries++) {
-      let retryMs = RETRY_MS
-      try {
-        const one = await ask(`${url}/v1/sales/${path}`, { method, agent, key, signal: until, ...options })
-        if (!BUSY.includes(one.status) || tries === TRIES) return one
-        retryMs = one.retryMs
-      } catch (error) {
-        if (tries === TRIES || until.aborted) throw error
-      }
-      await sleep(retryMs, undefined, { signal: until })
-    }
-  }
+export async function runCrowd ({ mode, isActive, print, ...target }) {
+  const { signal } = target
+  const { send, pause } = createCrowdClient(target)
+  /** @param {AbortSignal} until @returns {Send} */
+  const sendUntil = (until) => (method, path, options) => send(method, `/v1/sales/${path}`, { tries: TRIES, until, ...options })
 
   /** @param {number} openAt @returns {Promise<string>} its id */
   async function create (openAt) {
@@ -105,7 +83,7 @@ export async function runCrowd ({ gatewayUrl, readerUrl, mode, isActive, signal,
       // the servers are down
       if (!signal.aborted) print(`no sale (${error.message}); the next one follows in a minute`)
     }
-    await sleep(openAt + EVERY_MS - FIRST_MS - Date.now(), undefined, { signal }).catch(() => {})
+    await pause(openAt + EVERY_MS - FIRST_MS - Date.now())
   }
 }
 
@@ -160,20 +138,3 @@ function outcomeOf ({ status, reply: { code } }) {
   if (status === 201) return 'got'
   return code === 'SALE_SOLD_OUT' ? 'soldOut' : 'failed'
 }
-
-/**
- * @param {string} url
- * @param {{ method: string, agent: Agent, key: string, signal: AbortSignal, body?: object, ticket?: string }} options
- * @returns {Promise<Reply>}
- */
-const ask = (url, { method, agent, key, signal, body, ticket }) => new Promise((resolve, reject) => {
-  const headers = {
-    ...(method === 'GET' ? {} : { 'idempotency-key': key }),
-    ...(body ? { 'content-type': 'application/json' } : {}),
-    ...(ticket ? { 'freshet-ticket': ticket } : {})
-  }
-  request(url, { method, agent, headers, signal }, (response) => {
-    const { statusCode = 0, headers: { 'retry-after': after } } = response
-    json(response).then((reply) => resolve({ status: statusCode, retryMs: after ? 1000 * Number(after) : RETRY_MS, reply }), reject)
-  }).once('error', reject).end(body && JSON.stringify(body))
-})

@@ -4,15 +4,14 @@
  *     gateway    commands.js -> admission
  *     consumers  outbox -> orders.js -> SQL; restore.js after the servers were replaced
  *     reader     outbox -> key view -> queries.js; waiting room
- *
- * @typedef {import('./commands.js').Sales} Sales
  */
 import { taskCommands } from '../../schedule/index.js'
-import { COMMANDS } from './command-table.js'
-import { createSales } from './commands.js'
+import { CLAIM_COMMANDS } from './claims.js'
+import { createSales, SALE_COMMANDS } from './commands.js'
 import './errors.js'
 import { createOrderWriter } from './orders.js'
 import { createSaleQueries, QUERIES, STREAMS } from './queries.js'
+import { QUEUE_COMMANDS } from './queue.js'
 import { createRestorer } from './restore.js'
 import { createSettlement } from './settlement.js'
 import { readTicket } from './tickets.js'
@@ -22,7 +21,7 @@ import { ALGORITHMS, createTokens } from './tokens.js'
 export default {
   name: 'sales',
   rules: ['bounded'],
-  unknown: ['SALE_UNKNOWN', 'there is no sale with this id'],
+  unknown: 'SALE_UNKNOWN',
   durability: 'replica',
   hasRows: true,
   needsDatabase: true,
@@ -34,7 +33,7 @@ export default {
     crowd: () => import('./crowd.js')
   },
   page: { summary: 'The current sale', isOfCommands: true },
-  commands: COMMANDS,
+  commands: { ...SALE_COMMANDS, ...CLAIM_COMMANDS, ...QUEUE_COMMANDS },
   queries: QUERIES,
   streams: STREAMS,
   migrations: new URL('./migrations/', import.meta.url),

@@ -10,8 +10,8 @@ export function createOrderRows (database) {
   const counts = new Map()
 
   return (sale) => {
-    const known = counts.get(sale)
-    if (known && performance.now() - known.atMs < COUNT_FOR_MS) return known.rows
+    const cached = counts.get(sale)
+    if (cached && performance.now() - cached.atMs < COUNT_FOR_MS) return cached.rows
     const rows = database.rows(COUNT, [sale]).then(([row]) => row ? Number(row.rows) : null, () => null)
     counts.delete(sale)
     counts.set(sale, { atMs: performance.now(), rows })

@@ -67,9 +67,9 @@ export function createOrderWriter ({ stateOf, restore, database, submit }) {
     async write (client, entries) {
       const sales = [...new Set(entries.filter(({ fields }) => OF_SALE.includes(fields.type)).map(({ key }) => key))]
       const states = await Promise.all(sales.map(stateOf))
-      const known = states.map((state, i) => ({ id: sales[i], state })).filter(({ state }) => state.status !== undefined)
-      if (known.length > 0) {
-        await client.query(WRITE_SALES, columns(known, ({ id, state }) =>
+      const found = states.map((state, i) => ({ id: sales[i], state })).filter(({ state }) => state.status !== undefined)
+      if (found.length > 0) {
+        await client.query(WRITE_SALES, columns(found, ({ id, state }) =>
           [id, JSON.stringify(Object.fromEntries(TERMS.map((term) => [term, state[term]]))), state.stock, state.status]))
       }
       const rows = (/** @type {Entry[]} */ some, /** @type {string} */ status) => columns(some, ({ key, seq, fields }) =>

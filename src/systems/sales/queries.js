@@ -1,22 +1,21 @@
 /**
  * Queries about sales, for readers: from memory, else from a replica, else from the primary (src/admission/key-view.js); order rows
  * from the database, if there is one.
+ *
+ * @typedef {import('../../admission/index.js').Known} Known
  */
 import { maskWith } from '../../admission/index.js'
 import { ID_TEXT } from '../../http/index.js'
 import { createWaitingRoom } from '../../waiting-room/index.js'
 import { createHub } from '../hub.js'
-import {
-  COUNT, GENERATION, limitField, listOf, objectOf, pageFields, pageOf, queryOfUser, SEQ, sinceFields, TIME, USER_FIELDS
-} from '../schemas.js'
-import { CLAIM, createClaimQueries } from './claims.js'
+import { byRequestRow, COUNT, GENERATION, limitField, listOf, objectOf, queryOfUser, SEQ, sinceFields, TIME } from '../schemas.js'
+import { CLAIM_QUERIES, membersOf } from './claims.js'
+import { saleReply } from './commands.js'
 import { createOrderRows } from './order-rows.js'
-import { createPlaces, PLACE, retryAfterS } from './places.js'
-import { saleOf } from './replies.js'
-import { readTicket } from './tickets.js'
+import { QUEUE_QUERY, QUEUE_STREAM } from './queue.js'
+import { claimReply, expectAccepted, queueReply, saleOf } from './replies.js'
 
 const RULE = 'bounded'
-const WAIT_MS = 500
 const MAX_LISTED = 100
 const LISTED = 20
 /** between two events of a sale */
@@ -31,7 +30,7 @@ const SALE = objectOf({
   available: UNITS,
   held: UNITS,
   sold: UNITS,
-  orderRows: { type: ['integer', 'null'], description: 'orders in the database; null: not known' },
+  orderRows: { type: ['integer', 'null'], description: 'orders in the database; null: unknown' },
   perUser: UNITS,
   openAt: TIME,
   closeAt: TIME,
@@ -46,7 +45,6 @@ const SALE = objectOf({
 const CLAIM_OF_USER = objectOf({
   saleId: ID_TEXT, claimId: ID_TEXT, seq: COUNT, quantity: COUNT, status: { type: 'string', enum: ['sold', 'revoked'] }, ts: TIME
 })
-const TICKET_CODES = ['SALE_UNKNOWN', 'TICKET_MISSING', 'TICKET_INVALID']
 
 /** @type {import('../definition.js').System['queries']} */
 export const QUERIES = {
@@ -56,51 +54,33 @@ export const QUERIES = {
     fields: { limit: limitField('sales', MAX_LISTED, LISTED) },
     reply: listOf(SALE),
     none: () => ({ items: [] }),
-    run: ({ query: { limit } }, sales) => sales.open(limit)
+    async run ({ query: { limit } }, { reading, now }) {
+      const all = await reading.due({ rule: RULE, name: 'due', limit })
+      return { items: all.map((/** @type {Known} */ one) => saleOf(one, { nowMs: now(), orderRows: null })) }
+    }
   },
   one: {
     path: '/v1/sales/:id',
     summary: 'A sale',
-    fields: sinceFields(WAIT_MS),
+    fields: sinceFields(),
     reply: SALE,
     codes: ['SALE_UNKNOWN'],
-    run: ({ params: { id }, query }, sales) => sales.sale(id, query)
+    run: async ({ params: { id }, query }, { reading, shown }) => shown(await reading.since(id, query))
   },
-  claims: {
-    path: '/v1/sales/:id/claims',
-    summary: 'Its claims, the oldest first',
-    fields: pageFields('claims'),
-    reply: pageOf(CLAIM),
+  ...CLAIM_QUERIES,
+  byRequest: byRequestRow({
+    path: '/v1/sales/:id',
     codes: ['SALE_UNKNOWN'],
-    run: ({ params: { id }, query }, sales) => sales.claims(id, query)
-  },
-  claim: {
-    path: '/v1/sales/:id/claims/:claim',
-    summary: 'A claim',
-    reply: CLAIM,
-    codes: ['SALE_UNKNOWN', 'CLAIM_UNKNOWN'],
-    run: ({ params: { id, claim } }, sales) => sales.claim(id, claim)
-  },
-  byRequest: {
-    path: '/v1/sales/:id/by-request/:key',
-    summary: 'The reply of an accepted command, from the primary',
-    fields: USER_FIELDS,
-    reply: { type: 'object' },
-    codes: ['SALE_UNKNOWN', 'REQUEST_NOT_ACCEPTED'],
-    run: async ({ params: { id, key }, query: { userId } }, sales) => (await sales.byRequest(id, userId ?? '', key)).body
-  },
-  place: {
-    path: '/v1/sales/:id/queue/:userId',
-    summary: 'Where a person is in the queue',
-    fields: { waitMs: sinceFields(0, 'another status than waiting').waitMs },
-    reply: PLACE,
-    codes: TICKET_CODES,
-    async run ({ params: { id, userId }, query: { waitMs }, headers }, sales, reply) {
-      const place = await sales.place(id, userId, readTicket(headers), waitMs)
-      if (place.status === 'waiting') reply.header('retry-after', retryAfterS(place))
-      return sales.shownPlace(place)
+    async replyTo (id, { userId, requestId }, own) {
+      const decision = expectAccepted(await own.reading.byRequest(RULE, id, userId, requestId))
+      const { code, details: { position, status, claim } } = decision
+      if (position !== undefined || status === 'admitted') return { status: 200, body: queueReply(decision) }
+      if (claim === undefined) return { status: code === 'created' ? 201 : 200, body: saleReply(id, decision) }
+      const [member] = await membersOf(own, id, [claim], true)
+      return { status: 201, body: { ...claimReply(decision, claim), ...(member && { status: member.status }) } }
     }
-  },
+  }),
+  place: QUEUE_QUERY,
   ofUser: queryOfUser({
     path: '/v1/users/:id/claims',
     what: 'Sold and revoked claims',
@@ -119,27 +99,23 @@ export const STREAMS = [
     summary: 'The numbers of the sale whenever they change: `sale`',
     reply: SALE,
     codes: ['SALE_UNKNOWN'],
-    source: ({ params: { id } }, sales) => sales.sourceOf(id)
+    async source ({ params: { id } }, { reading, hub }) {
+      await reading.current(id)
+      return hub.sourceOf(id, '')
+    }
   },
-  {
-    path: '/v1/sales/:id/queue/:userId/live',
-    summary: 'Where a person is in the queue, whenever that changes: `place`',
-    reply: PLACE,
-    codes: TICKET_CODES,
-    source: ({ params: { id, userId }, headers }, sales) => sales.placeSourceOf(id, userId, readTicket(headers))
-  }
+  QUEUE_STREAM
 ]
 
 /** @param {import('../definition.js').ReaderParts} parts @returns {import('../definition.js').Reader} */
-export function createSaleQueries ({ reading, view, secret, database, now, push, log, ...place }) {
-  const { known } = reading
-  const room = createWaitingRoom({ ...place, log })
+export function createSaleQueries (parts) {
+  const { reading, view, secret, database, now, push, log } = parts
+  const room = createWaitingRoom(parts)
   const orderRows = createOrderRows(database)
 
-  /** @param {string} id @param {import('../reading.js').Since} since @returns {Promise<any>} @throws {Error} SALE_UNKNOWN */
-  async function sale (id, since) {
-    const one = await reading.since(id, since)
-    const [rows, size] = await Promise.all([orderRows(id), one.fields.mode === 'queue' ? room.sizeOf(id) : {}])
+  /** @param {Known} one @returns {Promise<Record<string, unknown>>} */
+  async function shown (one) {
+    const [rows, size] = await Promise.all([orderRows(one.key), one.fields.mode === 'queue' ? room.sizeOf(one.key) : {}])
     return { ...saleOf(one, { nowMs: now(), orderRows: rows }), ...size }
   }
 
@@ -150,11 +126,11 @@ export function createSaleQueries ({ reading, view, secret, database, now, push,
     pauseMs: PAUSE_MS,
     lookEveryMs: LOOK_EVERY_MS,
     async read (/** @type {string} */ id) {
-      const [one, { asOf, ...shown }] = await Promise.all([known(id), sale(id, { minSeq: null, waitMs: 0 })])
-      const text = JSON.stringify({ ...shown, asOf })
-      return {
-        known: one, state: JSON.stringify(shown), bytes: Buffer.from(`event: sale\ndata: ${text}\nid: ${shown.generation}:${shown.seq}\n\n`)
-      }
+      const current = await reading.current(id)
+      const { asOf, ...state } = await shown(current)
+      const text = JSON.stringify({ ...state, asOf })
+      const bytes = Buffer.from(`event: sale\ndata: ${text}\nid: ${state.generation}:${state.seq}\n\n`)
+      return { current, state: JSON.stringify(state), bytes }
     },
     // each event is the newest state, so a viewer that reads slowly skips states, never the last one
     sendTo ({ state, bytes }, stream, /** @type {string} */ last, send) {
@@ -163,26 +139,8 @@ export function createSaleQueries ({ reading, view, secret, database, now, push,
     }
   })
 
-  const queries = {
-    sale,
-    ...createPlaces({ room, secret, reading, push }),
-    ...createClaimQueries({ reading, ...place, mask: maskWith(secret) }),
-
-    /** Sales that are not closed, the next to close first. @param {number} limit */
-    async open (limit) {
-      const all = await reading.due({ rule: RULE, name: 'due', limit })
-      return { items: all.map((one) => saleOf(one, { nowMs: now(), orderRows: null })) }
-    },
-
-    /** @param {string} id @throws {Error} SALE_UNKNOWN */
-    async sourceOf (id) {
-      await known(id)
-      return hub.sourceOf(id, '')
-    }
-  }
-
   return {
-    queries,
+    queries: { ...parts, room, hub, shown, mask: maskWith(secret) },
     onEntry: ({ key }) => room.note(key),
     close () {
       hub.close()

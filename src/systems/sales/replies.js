@@ -3,28 +3,27 @@
  *
  * @typedef {import('../../admission/index.js').Decision} Decision
  * @typedef {import('../../admission/index.js').Fields} Fields
- * @typedef {{ status: number, body: Record<string, unknown> }} Reply
  */
 import { expectTaken } from '../decisions.js'
 
 /** @type {import('../decisions.js').Refusals} */
-const REFUSED = Object.freeze({
-  unknown: ['SALE_UNKNOWN', 'there is no sale with this id'],
+const REFUSED = {
+  unknown: 'SALE_UNKNOWN',
   restoring: ['SALE_RESTORING', 'the sale is new, or the servers were replaced: consumers compare it with the database first'],
-  closed: ['SALE_CLOSED', 'the sale is closed'],
+  closed: 'SALE_CLOSED',
   paused: ['SALE_PAUSED', 'the sale is paused; try again later'],
   not_open: ['SALE_NOT_OPEN', 'the sale is not open yet; openAt says when it will be'],
   has_claims: ['SALE_HAS_CLAIMS', 'the sale has claims, or is closed; create one with another id'],
-  sold_out: ['SALE_SOLD_OUT', 'every unit is sold'],
+  sold_out: 'SALE_SOLD_OUT',
   all_held: ['SALE_ALL_HELD', 'other users hold the remaining units; try again when the first hold ends (retryAfterMs)'],
   insufficient: ['SALE_INSUFFICIENT', 'fewer units are left; remaining says how many'],
-  already_claimed: ['SALE_ALREADY_CLAIMED', 'this user has the maximum number of units'],
-  not_admitted: ['SALE_NOT_ADMITTED', 'this user is still in the waiting room'],
+  already_claimed: 'SALE_ALREADY_CLAIMED',
+  not_admitted: 'SALE_NOT_ADMITTED',
   unknown_claim: ['CLAIM_UNKNOWN', 'there is no such claim, or it is not of this user; a sold claim is revoked only with its userId'],
-  hold_expired: ['CLAIM_EXPIRED', 'the hold has expired, or was released'],
+  hold_expired: 'CLAIM_EXPIRED',
   over_limit: ['FIELD_INVALID', ({ perUser }) => `quantity: more than one user may have; expected at most ${perUser}`],
   other_mode: ['SALE_OTHER_MODE', ({ mode }) => `the sale has mode ${mode}`]
-})
+}
 
 /**
  * @template {Decision & { now?: number }} D @param {D} decision `now`: when it was decided, on the clock of the server
@@ -40,24 +39,18 @@ export const expectAccepted = (decision) => expectTaken(decision, REFUSED, ({ se
   }
 })
 
-/** The numbers of a sale after a command. @param {Decision} decision */
-export const numbersOf = ({ seq, details: { available, held, sold } }) =>
-  ({ seq, available: Number(available), held: Number(held), sold: Number(sold) })
+/** @param {Decision} decision @param {string} claimId @returns {Record<string, unknown>} */
+export const claimReply = ({ seq, details: { available, status, until } }, claimId) =>
+  ({ claimId, status, seq, remaining: Number(available), ...(until === undefined ? {} : { holdUntil: Number(until) }) })
 
-/** @param {Decision} decision @param {string} claimId @returns {Reply} */
-export const claimOf = ({ seq, details: { available, status, until } }, claimId) => ({
-  status: 201,
-  body: { claimId, status, seq, remaining: Number(available), ...(until === undefined ? {} : { holdUntil: Number(until) }) }
-})
-
-/** @param {Decision} decision @param {string} [ticket] @returns {Reply} */
-export function placeOf ({ code, details: { status = code, position = '0', etaMs = '0', until } }, ticket) {
+/** @param {Decision} decision @param {string} [ticket] @returns {Record<string, unknown>} */
+export function queueReply ({ code, details: { status = code, position = '0', etaMs = '0', until } }, ticket) {
   const at = until === undefined ? {} : { until: Number(until) }
-  return { status: 200, body: { status, position: Number(position), etaMs: Number(etaMs), ...at, ...(ticket ? { ticket } : {}) } }
+  return { status, position: Number(position), etaMs: Number(etaMs), ...at, ...(ticket ? { ticket } : {}) }
 }
 
 /**
- * @param {import('../../admission/index.js').Known} known @param {{ nowMs: number, orderRows: number | null }} facts
+ * @param {import('../../admission/index.js').Known} current @param {{ nowMs: number, orderRows: number | null }} facts
  * @returns {Record<string, unknown>}
  */
 export function saleOf ({ key, fields, generation }, { nowMs, orderRows }) {
@@ -83,7 +76,7 @@ export function saleOf ({ key, fields, generation }, { nowMs, orderRows }) {
   }
 }
 
-/** @param {{ fields: Fields, generation: string }} known @param {number} nowMs */
+/** @param {{ fields: Fields, generation: string }} current @param {number} nowMs */
 function statusOf ({ fields: { status, openAt, closeAt, lineage, sold, stock }, generation }, nowMs) {
   if (status === 'closed' || nowMs >= Number(closeAt)) return 'closed'
   if (lineage !== undefined && lineage !== generation.split('.')[0]) return 'restoring'

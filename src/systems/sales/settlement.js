@@ -41,8 +41,8 @@ export function createSettlement ({ isUp, statusOf, deadlineMs }) {
         waiting.set(name, resolve)
         timer = setTimeout(() => resolve('pending'), deadlineMs)
       })
-      const known = isReplay ? await statusOf(sale, claim).catch(() => 'pending') : 'pending'
-      const status = HAS_DECIDED.includes(known) ? known : await outcome
+      const stored = isReplay ? await statusOf(sale, claim).catch(() => 'pending') : 'pending'
+      const status = HAS_DECIDED.includes(stored) ? stored : await outcome
       clearTimeout(timer)
       waiting.delete(name)
       const facts = { claimId: claim }

@@ -23,7 +23,7 @@ export function readTicket ({ 'freshet-ticket': ticket }) {
 /** @param {string} secret @param {{ sale: string, user: string, requestId: string }} request @returns {string} */
 export const claimIdOf = (secret, { sale, user, requestId }) => idWith(secret, 'claim', sale, user, requestId)
 
-/** @param {string} secret @param {{ sale: string, user: string, claim: string }} place @returns {string} */
+/** @param {string} secret @param {{ sale: string, user: string, claim: string }} position @returns {string} */
 export const ticketOf = (secret, { sale, user, claim }) => `${claim}.${idWith(secret, 'ticket', sale, user, claim)}`
 
 /**

@@ -91,6 +91,8 @@ async function main (run) {
     else look(message).catch(() => {})
   })
   process.on('disconnect', () => process.exit())
+  // the test may have been killed before this line
+  if (!process.connected) process.exit()
   writers = await Promise.all(Array.from({ length: run.writers ?? 1 }, () => openPatiently(run)))
   await tell({ open: writers.length })
   const accounts = await Promise.all(writers.map(async (writer, w) => {

@@ -38,13 +38,13 @@ export async function startAuctionGateway (t, options) {
 
 /**
  * @param {import('tap').Test} t
- * @param {{ primary: { url: string }, keyPrefix?: string, readerFlags?: string[], partitions?: number }} options
+ * @param {{ primary: { url: string }, keyPrefix?: string, gatewayFlags?: string[], readerFlags?: string[], partitions?: number }} options
  */
-export async function startAuctions (t, { primary, keyPrefix = 'fr:', readerFlags = [], partitions = 2 }) {
+export async function startAuctions (t, { primary, keyPrefix = 'fr:', gatewayFlags = [], readerFlags = [], partitions = 2 }) {
   const place = { redisUrl: primary.url, keyPrefix }
   const flags = ['--system-partitions', String(partitions)]
   const [gateway, reader] = await Promise.all([
-    startAuctionGateway(t, { ...place, flags }),
+    startAuctionGateway(t, { ...place, flags: [...flags, ...gatewayFlags] }),
     startReader(t, { ...place, flags: readerFlags }),
     startConsumers(t, { ...place, flags: [...flags, '--systems', 'auctions'] })
   ])

@@ -22,7 +22,7 @@ t.test('orders without consumers', async (t) => {
   await product('lamp')
   let units = 10
   async function replenish () {
-    const replies = await Promise.all(Array.from({ length: 100 }, () => post('/v1/products/lamp/replenish', { quantity: 1 })))
+    const replies = await Promise.all(Array.from({ length: 100 }, () => post('/v1/products/lamp/restock', { quantity: 1 })))
     units += replies.filter(({ status }) => status === 200).length
     return replies
   }
@@ -42,7 +42,7 @@ t.test('orders without consumers', async (t) => {
     const flags = [...FLAGS, '--database-url', database.url]
     await startConsumers(t, { redisUrl, keyPrefix, flags: [...flags, '--systems', 'orders', '--payment-url', payments.url] })
     const reader = await startReader(t, { redisUrl, keyPrefix, flags: ['--database-url', database.url] })
-    const { orderId } = (await eventually(async () => {
+    const { id: orderId } = (await eventually(async () => {
       const reply = await place(ann, [{ sku: 'lamp', quantity: 1 }])
       return reply.status === 201 && reply
     })).json

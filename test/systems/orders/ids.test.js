@@ -14,11 +14,11 @@ t.test('ids are the same for a repeated request, and are no hash of what a clien
   const { primary: { url: redisUrl }, keyPrefix } = await sharedDeployment(t)
   const gateway = await startGateway(t, { redisUrl, keyPrefix, flags: ['--system-partitions', '1'] })
   const { post, product, place } = orderCommands(gateway.send)
-  const { customerId } = (await post('/v1/customers', { email: EMAIL, name: 'Ann', address: 'Here 1' })).json
+  const { id: customerId } = (await post('/v1/customers', { email: EMAIL, name: 'Ann', address: 'Here 1' })).json
   await product('lamp')
   const lines = [{ sku: 'lamp', quantity: 1 }]
-  const { orderId } = (await place(customerId, lines, '1')).json
-  t.equal((await place(customerId, lines, '1')).json.orderId, orderId)
+  const { id: orderId } = (await place(customerId, lines, '1')).json
+  t.equal((await place(customerId, lines, '1')).json.id, orderId)
   t.not(orderId, hash('sha256', [customerId, '1'].join('\0'), 'base64url').slice(0, 22))
   t.not(customerId, hash('sha256', EMAIL, 'base64url').slice(0, 22))
 })

@@ -74,13 +74,14 @@ export function orderCommands (send) {
   return {
     post,
     /** @param {string} sku @param {{ quantity?: number, price?: string }} [product] */
-    product: (sku, { quantity = 10, price = '12.50' } = {}) => post('/v1/products', { sku, name: `the ${sku}`, price, quantity }),
+    product: (sku, { quantity = 10, price = '12.50' } = {}) =>
+      post(`/v1/products/${sku}`, { name: `the ${sku}`, price, quantity }, null, 'PUT'),
     /** @returns {Promise<string>} its id */
     async customer () {
       const email = `c${process.pid}.${Date.now()}.${customers++}@example.org`
       const { status, json } = await post('/v1/customers', { email, name: 'Ann', address: 'Here 1' })
       if (status !== 201) throw new Error(`no customer: ${status} ${JSON.stringify(json)}`)
-      return json.customerId
+      return json.id
     },
     /** @param {string} customerId @param {any[]} lines @param {string} [key] */
     place: (customerId, lines, key) => post('/v1/orders', { customerId, lines, address: 'Here 1' }, key)
@@ -136,11 +137,11 @@ export async function startOrders (t, {
   })
 
   /** Places an order, and waits for its end. @param {string} customerId @param {any[]} lines */
-  const order = async (customerId, lines) => final((await commands.place(customerId, lines)).json.orderId)
+  const order = async (customerId, lines) => final((await commands.place(customerId, lines)).json.id)
   /** Places an order as a client does, which asks again with its key: on a busy machine a replica may be late. @returns its id */
   const placed = async (/** @type {string} */ customerId, /** @type {any[]} */ lines) => {
     const key = randomUUID()
-    return eventually(async () => (await commands.place(customerId, lines, key)).json.orderId)
+    return eventually(async () => (await commands.place(customerId, lines, key)).json.id ?? false)
   }
   /** @param {string} sku */
   const stock = async (sku) => (await reader.get(`/v1/products/${sku}`)).json

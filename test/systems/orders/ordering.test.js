@@ -18,16 +18,16 @@ t.test('orders', async (t) => {
   await t.test('an order is paid once, and its units are sold', async (t) => {
     const [lamp, desk] = [{ sku: 'lamp', quantity: 1 }, { sku: 'desk', quantity: 1, price: '100.00' }]
     const placed = await place(ann, [lamp, desk, lamp], 'first')
-    t.match(placed, { status: 201, json: { status: 'pending', orderId: /^[\w-]{22}$/ } })
-    const { orderId } = placed.json
+    t.match(placed, { status: 201, json: { status: 'pending', seq: 1, id: /^[\w-]{22}$/ } })
+    const { id: orderId } = placed.json
     t.match((await reader.get(`/v1/orders/${orderId}`)), { status: 200 }, 'a replica knows it at once')
     t.match(await final(orderId), {
-      orderId, status: 'confirmed', seq: 5, total: '125.00', lines: [{ sku: 'lamp', quantity: 2, price: '12.50' }, { sku: 'desk' }]
+      id: orderId, customer: /^[\w-]{10}$/, status: 'confirmed', seq: 5, total: '125.00', lines: [{ sku: 'lamp', quantity: 2, price: '12.50' }, { sku: 'desk' }]
     })
     t.match(await stock('lamp'), { name: 'the lamp', price: '12.50', available: 3, held: 0, sold: 2 })
     t.match(await payments.entries(), [{ key: orderId, amount: 12500, captured: 12500, captures: 1 }])
     const again = await place(ann, [{ sku: 'lamp', quantity: 2 }, { sku: 'desk', quantity: 1, price: '100.00' }], 'first')
-    t.match(again, { status: 201, json: { orderId } })
+    t.match(again, { status: 201, json: { id: orderId } })
     t.equal(again.headers.get('idempotent-replayed'), 'true')
     for (const other of [{ sku: 'lamp', quantity: 1 }, { sku: 'nothing', quantity: 1 }, { sku: 'lamp', quantity: 2, price: '1' }]) {
       isProblem(t, await place(ann, [other], 'first'), 422, 'IDEMPOTENCY_KEY_REUSED')
@@ -36,12 +36,12 @@ t.test('orders', async (t) => {
     t.same(items.map((/** @type {any} */ { type, seq }) => [seq, type]),
       [[1, 'placed'], [2, 'held'], [3, 'capture_requested'], [4, 'captured'], [5, 'confirmed']])
     const timeline = (await reader.get(`/v1/orders/${orderId}/timeline`)).json
-    t.match(timeline, { orderId, step: 'confirmed', steps: [{ type: 'placed', afterMs: 0 }] })
+    t.match(timeline, { id: orderId, step: 'confirmed', steps: [{ type: 'placed', afterMs: 0 }] })
     t.equal(timeline.tookMs, timeline.steps.at(-1).afterMs)
   })
 
   await t.test('without stock nothing is held or paid', async (t) => {
-    const { orderId, status, reason } = await order(ann, [{ sku: 'lamp', quantity: 1 }, { sku: 'desk', quantity: 2 }])
+    const { id: orderId, status, reason } = await order(ann, [{ sku: 'lamp', quantity: 1 }, { sku: 'desk', quantity: 2 }])
     t.match({ status, reason }, { status: 'cancelled', reason: 'out_of_stock' })
     t.match(await stock('lamp'), { available: 3, held: 0, sold: 2 })
     t.match(await stock('desk'), { available: 1, held: 0, sold: 1 })
@@ -57,30 +57,30 @@ t.test('orders', async (t) => {
 
   await t.test('an order can be cancelled until its payment was requested', async (t) => {
     await payments.fail({ latencyMs: 300 })
-    const { orderId } = (await place(ann, [{ sku: 'lamp', quantity: 1 }])).json
+    const { id: orderId } = (await place(ann, [{ sku: 'lamp', quantity: 1 }])).json
     const cancel = () => post(`/v1/orders/${orderId}/cancel`, {})
-    t.match(await cancel(), { status: 202, json: { orderId, status: 'pending' } })
+    t.match(await cancel(), { status: 202, json: { id: orderId, status: 'pending' } })
     t.match(await final(orderId), { status: 'cancelled', reason: 'cancel_requested' })
     t.match(await cancel(), { status: 202, json: { status: 'cancelled' } })
     await payments.fail({})
     await eventually(async () => (await stock('lamp')).held === 0)
     const captured = (await payments.entries()).find((/** @type {any} */ { key }) => key === orderId)
     t.notOk(captured?.captured, 'nothing was captured')
-    const { orderId: paid } = await order(ann, [{ sku: 'lamp', quantity: 1 }])
+    const { id: paid } = await order(ann, [{ sku: 'lamp', quantity: 1 }])
     isProblem(t, await post(`/v1/orders/${paid}/cancel`, {}), 409, 'ORDER_TOO_LATE')
     isProblem(t, await post('/v1/orders/none/cancel', {}), 404, 'ORDER_UNKNOWN')
   })
 
   await t.test('a client waits for an event, or for the end', async (t) => {
     await payments.fail({ latencyMs: 200 })
-    const { orderId } = (await place(ann, [{ sku: 'lamp', quantity: 1 }], 'waited')).json
+    const { id: orderId } = (await place(ann, [{ sku: 'lamp', quantity: 1 }], 'waited')).json
     const held = (await reader.get(`/v1/orders/${orderId}?waitMs=20000&minSeq=2`)).json
     t.match(held, { status: 'pending' })
     t.ok(held.seq >= 2)
     t.match((await reader.get(`/v1/orders/${orderId}?waitMs=20000`)).json, { status: 'confirmed', seq: 5 })
     await payments.fail({})
     const byRequest = await reader.get(`/v1/orders/${orderId}/by-request/waited?userId=${ann}`)
-    t.match(byRequest, { status: 201, json: { orderId, status: 'pending' } })
+    t.match(byRequest, { status: 201, json: { id: orderId, status: 'pending' } })
     isProblem(t, await reader.get(`/v1/orders/${orderId}/by-request/other?userId=${ann}`), 404, 'REQUEST_NOT_ACCEPTED')
     isProblem(t, await reader.get('/v1/orders/none'), 404, 'ORDER_UNKNOWN')
     isProblem(t, await reader.get(`/v1/orders/${orderId}?waitMs=30001`), 400, 'REQUEST_INVALID')
@@ -88,7 +88,7 @@ t.test('orders', async (t) => {
 
   await t.test('a stream has the order, then its steps', async (t) => {
     await payments.fail({ latencyMs: 200 })
-    const { orderId } = (await place(ann, [{ sku: 'desk', quantity: 1 }])).json
+    const { id: orderId } = (await place(ann, [{ sku: 'desk', quantity: 1 }])).json
     const stop = new AbortController()
     const response = await fetch(`${reader.url}/v1/orders/${orderId}/live`, { signal: stop.signal })
     let text = ''
@@ -96,13 +96,13 @@ t.test('orders', async (t) => {
       text += Buffer.from(chunk)
       if (/"type":"confirmed"/.test(text)) break
     }
-    t.match(text, /event: snapshot\ndata: {"orderId"/)
+    t.match(text, /event: snapshot\ndata: {"id"/)
     t.match(text, /event: step\ndata: {"seq":5,"type":"confirmed"/)
     await payments.fail({})
   })
 
   await t.test('a stream resumes after Last-Event-ID', async (t) => {
-    const { orderId } = await order(ann, [{ sku: 'lamp', quantity: 1 }])
+    const { id: orderId } = await order(ann, [{ sku: 'lamp', quantity: 1 }])
     const { items } = (await reader.get(`/v1/orders/${orderId}/events`)).json
     const path = `/v1/orders/${orderId}/live`
     const first = await openLive(t, reader.url, path)
@@ -121,7 +121,10 @@ t.test('orders', async (t) => {
 
   await t.test('products and reservations', async (t) => {
     isProblem(t, await product('lamp'), 409, 'PRODUCT_EXISTS')
-    t.match(await product('chair', { quantity: 2 }), { status: 201, json: { sku: 'chair', available: 2 } })
+    t.match(await product('chair', { quantity: 2 }), { status: 201, json: { sku: 'chair', seq: 0, available: 2 } })
+    t.match(await product('chair', { quantity: 2 }), { status: 200, json: { available: 2 } }, 'the same again')
+    isProblem(t, await product('chair', { quantity: 2, price: '3' }), 409, 'PRODUCT_EXISTS')
+    isProblem(t, await product('c'.repeat(49)), 400, 'REQUEST_INVALID')
     const reserve = (/** @type {string} */ reservationId, quantity = 1, holdMs = 60_000) =>
       post('/v1/products/chair/reserve', { reservationId, quantity, holdMs })
     t.match(await reserve('r1', 2), { status: 200, json: { status: 'held', available: 0, held: 2, holdUntil: Number } })
@@ -135,7 +138,9 @@ t.test('orders', async (t) => {
     isProblem(t, await reserve('r1', 2), 409, 'RESERVATION_ENDED')
     t.match(await reserve('r3', 1, 100), { status: 200 })
     await eventually(async () => (await stock('chair')).available === 2)
-    t.match(await post('/v1/products/chair/replenish', { quantity: 3 }), { status: 200, json: { available: 5 } })
+    const { status, json: { seq, available } } = await post('/v1/products/chair/restock', { quantity: 3 })
+    t.same({ status, available }, { status: 200, available: 5 })
+    t.match((await reader.get(`/v1/products/chair?minSeq=${seq}&waitMs=5000`)).json, { seq, available: 5 })
     t.match(await post('/v1/products/chair', undefined, null, 'DELETE'), { status: 200, json: { status: 'deleted' } })
     // a reader follows
     isProblem(t, await eventually(async () => {
@@ -159,7 +164,7 @@ t.test('orders', async (t) => {
   await t.test('customers', async (t) => {
     const body = { email: 'Bob@Example.org', name: 'Bob', address: 'There 2' }
     const { status, json } = await post('/v1/customers', body, 'bob')
-    t.match({ status, json }, { status: 201, json: { customerId: String } })
+    t.match({ status, json }, { status: 201, json: { id: String } })
     t.match(await post('/v1/customers', body, 'bob'), { status: 201, json })
     isProblem(t, await post('/v1/customers', { ...body, email: ' bob@example.org'.trim() }), 409, 'CUSTOMER_EXISTS')
     for (const [field, value] of [['email', 'bob'], ['name', ''], ['address', 'a\0b'], ['name', 'a\ud800']]) {

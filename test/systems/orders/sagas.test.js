@@ -15,7 +15,7 @@ import { PARTITIONS, runPayments, startOrders } from './ordering.js'
 const COUNT = Number(PARTITIONS[1])
 const CONFIRMED = "SELECT 1 FROM order_view WHERE aggregate = $1 AND status = 'confirmed'"
 /** @param {string} keyPrefix @param {string} key */
-const placeOf = (keyPrefix, key) => admissionKey(keyPrefix, 'orders', partitionOf(Buffer.from(key), COUNT))
+const placeOf = (keyPrefix, key) => admissionKey(keyPrefix, 'orders', partitionOf(Buffer.from(key), COUNT), COUNT)
 
 t.test('orders when something fails', async (t) => {
   const whole = t
@@ -32,7 +32,7 @@ t.test('orders when something fails', async (t) => {
 
   await t.test('a payment whose reply is lost is looked up: it is taken once', async (t) => {
     await payments.fail({ silentRate: 1 })
-    const { orderId, status } = await order(ann, lamp)
+    const { id: orderId, status } = await order(ann, lamp)
     t.equal(status, 'confirmed')
     t.match(await entryOf(orderId), { captures: 1, captured: 100 })
     await payments.fail({})
@@ -40,9 +40,9 @@ t.test('orders when something fails', async (t) => {
 
   await t.test('a provider that is down before the capture: cancelled at the deadline, once it answers', async (t) => {
     await payments.fail({ isDown: true })
-    const { orderId } = (await place(ann, lamp)).json
+    const { id: orderId } = (await place(ann, lamp)).json
     await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.step === 'cancelling')
-    t.match((await reader.get('/v1/sagas?status=running')).json.items.map((/** @type {any} */ one) => one.orderId), [orderId])
+    t.match((await reader.get('/v1/orders?status=running')).json.items.map((/** @type {any} */ one) => one.id), [orderId])
     await payments.fail({})
     t.match(await final(orderId), { status: 'cancelled', reason: 'deadline' })
     t.notOk((await entryOf(orderId))?.captured)
@@ -52,28 +52,28 @@ t.test('orders when something fails', async (t) => {
   await t.test('a capture that is declined cancels the order: its units are free, and nothing is captured', async (t) => {
     const before = await stock('lamp')
     await payments.fail({ captureDeclineRate: 1 })
-    const { orderId, status, reason } = await order(ann, lamp)
+    const { id: orderId, status, reason } = await order(ann, lamp)
     await payments.fail({})
     t.match({ status, reason }, { status: 'cancelled', reason: 'capture_declined' })
     t.match(await entryOf(orderId), { status: 'declined', captured: 0, captures: 0 })
-    t.same(await stock('lamp'), before)
+    t.match(await stock('lamp'), { available: before.available, held: before.held, sold: before.sold })
   })
 
   await t.test('errors of the provider, and callbacks that come late and twice', async (t) => {
     await payments.fail({ errorRate: 0.3, callbacks: 2, callbackAfterMs: 200 })
     const all = await Promise.all(Array.from({ length: 20 }, () => order(ann, lamp)))
     await payments.fail({})
-    for (const { orderId, status } of all) {
+    for (const { id: orderId, status } of all) {
       const { captured = 0, refunded = 0, captures = 0 } = await entryOf(orderId) ?? {}
       t.equal(captured - refunded, status === 'confirmed' ? 100 : 0, `${orderId} ${status}`)
       t.ok(captures < 2)
     }
-    await eventually(async () => (await reader.get('/v1/sagas?status=running')).json.items.length === 0)
+    await eventually(async () => (await reader.get('/v1/orders?status=running')).json.items.length === 0)
   })
 
   await t.test('a payment that is captured although the order is cancelled is paid back', async (t) => {
     // out of stock, so there was no authorization
-    const { orderId, status } = await order(ann, [{ sku: 'lamp', quantity: 1_000_000 }])
+    const { id: orderId, status } = await order(ann, [{ sku: 'lamp', quantity: 1_000_000 }])
     t.equal(status, 'cancelled')
     const { placedAt } = (await reader.get(`/v1/orders/${orderId}/timeline`)).json
     const key = `${orderId}.${placedAt.toString(36)}`
@@ -85,12 +85,12 @@ t.test('orders when something fails', async (t) => {
     await eventually(async () => (await entryOf(orderId)).status === 'refunded')
     t.match(await entryOf(orderId), { captured: 100_000_000, refunded: 100_000_000 })
     await payments.fail({})
-    await eventually(async () => (await reader.get('/v1/sagas?status=running')).json.items.length === 0)
+    await eventually(async () => (await reader.get('/v1/orders?status=running')).json.items.length === 0)
   })
 
   await t.test('the deadline cancels what was not paid for', async (t) => {
     await payments.fail({ latencyMs: 400, errorRate: 1 })
-    const { orderId } = (await place(ann, lamp)).json
+    const { id: orderId } = (await place(ann, lamp)).json
     await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.step === 'cancelling')
     await payments.fail({})
     t.match(await final(orderId), { status: 'cancelled', reason: 'deadline' })
@@ -101,12 +101,12 @@ t.test('orders when something fails', async (t) => {
   await t.test('a killed owner is replaced, and its orders end', async (t) => {
     owner = (await startMore()).service
     await payments.fail({ latencyMs: 100 })
-    const ids = await Promise.all(Array.from({ length: 30 }, async () => (await place(ann, lamp)).json.orderId))
+    const ids = await Promise.all(Array.from({ length: 30 }, async () => (await place(ann, lamp)).json.id))
     await first.kill()
     const all = await Promise.all(ids.map(final))
     await payments.fail({})
     const entries = paymentsOfOrders((await payments.entries()).map((/** @type {any} */ one) => ({ ...one, id: one.key })))
-    for (const { orderId, status } of all) {
+    for (const { id: orderId, status } of all) {
       const { captured = 0, refunded = 0 } = entries.get(orderId) ?? {}
       t.equal(captured - refunded, status === 'confirmed' ? 100 : 0)
     }
@@ -114,10 +114,10 @@ t.test('orders when something fails', async (t) => {
   })
 
   await t.test('the provider is killed, and comes back with its ledger', async (t) => {
-    const ids = await Promise.all(Array.from({ length: 10 }, async () => (await place(ann, lamp)).json.orderId))
+    const ids = await Promise.all(Array.from({ length: 10 }, async () => (await place(ann, lamp)).json.id))
     await payments.command.kill('SIGKILL')
     await runPayments(whole, { ledger: payments.ledger, port: new URL(payments.url).port })
-    for (const { orderId, status } of await Promise.all(ids.map(final))) {
+    for (const { id: orderId, status } of await Promise.all(ids.map(final))) {
       const { captured = 0, captures = 0 } = await entryOf(orderId) ?? {}
       t.equal(captured, status === 'confirmed' ? 100 : 0)
       t.ok(captures < 2)
@@ -126,16 +126,16 @@ t.test('orders when something fails', async (t) => {
 
   await t.test('what cannot go on is parked; its dead letter resumes it, once', async (t) => {
     await payments.fail({ latencyMs: 500 })
-    const { orderId } = (await place(ann, [{ sku: 'lamp', quantity: 3 }], 'parked')).json
+    const { id: orderId } = (await place(ann, [{ sku: 'lamp', quantity: 3 }], 'parked')).json
     await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.step === 'held')
     const connection = await connectFor(t, primary.url)
     const [members, claim] = [placeOf(keyPrefix, 'p:lamp')('members:p:lamp'), `claim o:${orderId}:0`]
     const hold = String(await connection.send('HGET', members, claim))
     await connection.send('HDEL', members, claim)
     await payments.fail({})
-    await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.stuck !== undefined)
-    t.match((await reader.get('/v1/sagas?status=stuck')).json,
-      { items: [{ orderId, status: 'pending', step: 'captured', stuck: /unknown_claim/ }] })
+    await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.parked !== undefined)
+    t.match((await reader.get('/v1/orders?status=parked')).json,
+      { items: [{ id: orderId, status: 'pending', step: 'captured', parked: /unknown_claim/ }] })
     const { items: [letter] } = (await gateway.send('GET', '/v1/systems/orders/dead-letters')).json
     t.match(letter, { consumer: 'saga', key: `o:${orderId}`, attempts: 5 })
     await owner.until(new RegExp(`"sagaId":"${orderId}","correlationId":"parked",.*"dead letter"`))
@@ -148,7 +148,7 @@ t.test('orders when something fails', async (t) => {
     const replay = () => gateway.send('POST', `/v1/systems/orders/dead-letters/${letter.id}/replay`)
     t.same((await Promise.all([replay(), replay()])).map(({ status }) => status).sort(), [200, 404])
     t.match(await final(orderId), { status: 'confirmed' })
-    t.same((await reader.get('/v1/sagas?status=stuck')).json.items, [])
+    t.same((await reader.get('/v1/orders?status=parked')).json.items, [])
     // a letter of an order that went on without it
     const dead = placeOf(keyPrefix, `o:${orderId}`)('dead')
     const id = String(await connection.send('XADD', dead, '*', 'consumer', 'saga', 'entry', '0-0', 'key', `o:${orderId}`, 'reason', 'r',
@@ -158,7 +158,7 @@ t.test('orders when something fails', async (t) => {
   })
 
   await t.test('events and views are in the database, and a rebuild finds them as they are', async (t) => {
-    const { orderId } = await order(ann, lamp)
+    const { id: orderId } = await order(ann, lamp)
     await eventually(async () => (await database.query(CONFIRMED, [`o:${orderId}`])).length === 1)
     const events = await database.query('SELECT version, type FROM events WHERE aggregate = $1 ORDER BY version', [`o:${orderId}`])
     t.same(events.map(({ version, type }) => [Number(version), type]),
@@ -185,18 +185,16 @@ t.test('orders when something fails', async (t) => {
   })
 
   await t.test('an order that has left the servers comes from the database', async (t) => {
-    const { orderId } = await order(ann, lamp)
+    const { id: orderId } = await order(ann, lamp)
     await eventually(async () => (await database.query(CONFIRMED, [`o:${orderId}`])).length === 1)
     const connection = await connectFor(t, primary.url)
-    for (let partition = 0; partition < COUNT; partition++) {
-      await connection.send('DEL', `${keyPrefix}{@orders:${partition}}:state:o:${orderId}`,
-        `${keyPrefix}{@orders:${partition}}:events:o:${orderId}`)
-    }
+    const key = placeOf(keyPrefix, `o:${orderId}`)
+    t.equal(await connection.send('DEL', key(`state:o:${orderId}`), key(`events:o:${orderId}`)), 2)
     const other = await startReader(t, { redisUrl, keyPrefix, flags: ['--database-url', database.url] })
     t.match((await eventually(async () => {
       const answer = await other.get(`/v1/orders/${orderId}`)
       return answer.status === 200 && answer
-    })).json, { orderId, status: 'confirmed', seq: 5, total: '1.00' })
+    })).json, { id: orderId, status: 'confirmed', seq: 5, total: '1.00' })
     t.equal((await other.get(`/v1/orders/${orderId}/events`)).json.items.length, 5)
   })
 })

@@ -14,7 +14,7 @@ import { startPrices } from './pricing.js'
 const TABLE = 'history-test'
 const { url } = await startDynamodb(t)
 useCredentials(t)
-const store = await createPriceStore({ table: TABLE, place: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS } })
+const store = await createPriceStore({ table: TABLE, location: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS } })
 t.teardown(() => store.close())
 const flags = ['--dynamodb-endpoint', url, '--dynamodb-table', TABLE, '--dynamodb-region', 'eu-central-1']
 

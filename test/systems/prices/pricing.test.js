@@ -11,7 +11,7 @@ t.test('prices', async (t) => {
 
   await t.test('an asset is created, refreshed at once, and served with its age', async (t) => {
     isProblem(t, await reader.price('btc-usd'), 404, 'ASSET_UNKNOWN')
-    t.same((await reader.get('/v1/tiers')).json, { items: [], next: null }, 'there is no system yet')
+    t.same((await reader.get('/v1/assets')).json, { items: [], next: null }, 'there is no system yet')
     t.match(await gateway.asset('BTC-usd', { tier: 'hot' }), { status: 201, json: { asset: 'btc-usd', tier: 'hot', pinned: false } })
     const first = await reader.price('btc-usd')
     t.match(first, {
@@ -96,14 +96,12 @@ t.test('prices', async (t) => {
     const tierOf = async (/** @type {string} */ asset) => (await reader.price(asset)).json.tier
     await eventually(async () => await tierOf('popular') === 'hot')
     t.equal(await tierOf('pinned'), 'cold')
-    t.match(await gateway.send('PUT', '/v1/tiers/popular', '{"tier":"medium","pinned":true}', { 'content-type': 'application/json' }),
-      { status: 200, json: { tier: 'medium', pinned: true } })
-    const missing = await gateway.send('PUT', '/v1/tiers/missing', '{"tier":"hot"}', { 'content-type': 'application/json' })
-    isProblem(t, missing, 404, 'ASSET_UNKNOWN')
-    await eventually(async () => await tierOf('popular') === 'medium')
+    const { json: { seq }, ...moved } = await gateway.asset('popular', { tier: 'medium', pinned: true })
+    t.match(moved, { status: 200 })
+    t.match((await reader.get(`/v1/prices/popular?minSeq=${seq}&waitMs=5000`)).json, { tier: 'medium' })
     const pages = []
     for (let next = ''; next !== null;) {
-      const { json } = await reader.get(`/v1/tiers?limit=3${next && `&after=${next}`}`)
+      const { json } = await reader.get(`/v1/assets?limit=3${next && `&after=${next}`}`)
       pages.push(...json.items)
       next = json.next
     }
@@ -119,7 +117,7 @@ t.test('prices', async (t) => {
     isProblem(t, await gateway.asset('x', { tier: 'warm' }), 422, 'FIELD_INVALID')
     isProblem(t, await gateway.asset('x', { pinned: 'yes' }), 422, 'FIELD_INVALID')
     isProblem(t, await gateway.asset('x', { tears: 1 }), 400, 'REQUEST_INVALID')
-    t.notMatch((await reader.get('/v1/tiers?limit=1000')).body, '"x"')
+    t.notMatch((await reader.get('/v1/assets?limit=1000')).body, '"x"')
   })
 
   await t.test('sources are shown', async (t) => {

@@ -6,7 +6,7 @@ import { startFaultyDynamodb } from './faulty-dynamodb.js'
 
 const { url } = await startDynamodb(t)
 const proxy = await startFaultyDynamodb(t, url)
-const place = { endpoint: proxy.url, region: 'eu-central-1', credentials: CREDENTIALS }
+const location = { endpoint: proxy.url, region: 'eu-central-1', credentials: CREDENTIALS }
 const SOON = Date.now() + 3_600_000
 /** @type {Record<string, number>} */
 const counts = {}
@@ -26,7 +26,7 @@ async function openStore (t, options = {}) {
   proxy.fail(() => null)
   for (const name of Object.keys(counts)) delete counts[name]
   const store = await createPriceStore({
-    table: `prices-${++tables}`, place, metrics, deadlineMs: 20_000, latestMs: 10_000, historyMs: 10_000, ...options
+    table: `prices-${++tables}`, location, metrics, deadlineMs: 20_000, latestMs: 10_000, historyMs: 10_000, ...options
   })
   t.teardown(() => store.close())
   await store.make()
@@ -112,7 +112,7 @@ t.test('an older price never replaces a newer one as the latest', async (t) => {
 /** Another process on the same table. @param {import('tap').Test} t @param {unknown} _store @param {object} [options] */
 async function openSame (t, _store, options = {}) {
   const store = await createPriceStore({
-    table: `prices-${tables}`, place, metrics, deadlineMs: 20_000, latestMs: 10_000, historyMs: 10_000, ...options
+    table: `prices-${tables}`, location, metrics, deadlineMs: 20_000, latestMs: 10_000, historyMs: 10_000, ...options
   })
   t.teardown(() => store.close())
   return store
@@ -217,7 +217,7 @@ t.test('expired rows are not read, though DynamoDB still has them', async (t) =>
 })
 
 t.test('check says how a missing table is created, and what is wrong with another', async (t) => {
-  const missing = await createPriceStore({ table: 'absent', place })
+  const missing = await createPriceStore({ table: 'absent', location })
   t.teardown(() => missing.close())
   await t.rejects(missing.check(), {
     code: 'DYNAMODB_TABLE_UNUSABLE',

@@ -83,7 +83,7 @@ export function createPayments ({ provider, url, key, timeoutMs, resetMs = RESET
     } catch (error) {
       if (error.code !== 'PAYMENT_UNKNOWN') throw error
       const found = await /** @type {Promise<Result | null>} */ (guarded('lookup', payment))
-      // what is known before the call took effect says nothing
+      // a status from before the call took effect settles nothing
       if (found === null || !isAfter(operation, found.status)) throw error
       return found
     }

@@ -89,8 +89,8 @@ function read ({ status, json }) {
   // a card that is declined is 402, and the error holds its PaymentIntent
   if (error.type === 'card_error') return { status: 'declined', id: error.payment_intent?.id ?? '' }
   if (error.code === 'payment_intent_unexpected_state') return read({ status: 200, json: error.payment_intent })
-  const known = STATUSES[json.status]
-  if (status === 200 && known) return { status: known, id: json.id }
+  const mapped = STATUSES[json.status]
+  if (status === 200 && mapped) return { status: mapped, id: json.id }
   throw refused({ status, json })
 }
 

@@ -2,7 +2,7 @@
  * The AWS SDK, loaded on first use. Each request is one attempt with a deadline, which only a writer repeats.
  *
  * @typedef {typeof import('@aws-sdk/client-dynamodb')} Sdk
- * @typedef {{ endpoint?: string, region?: string, credentials?: { accessKeyId: string, secretAccessKey: string } }} Place without a
+ * @typedef {{ endpoint?: string, region?: string, credentials?: { accessKeyId: string, secretAccessKey: string } }} Location without a
  *   field, the SDK finds it as it does for any program
  * @typedef {'write' | 'update' | 'latest' | 'history' | 'describe' | 'create'} Operation
  * @typedef {{ asked: (operation: Operation, outcome: 'ok' | 'failed' | 'unprocessed') => void }} StoreMetrics
@@ -29,10 +29,10 @@ export async function loadSdk () {
   }
 }
 
-/** @param {{ sdk: Sdk, place: Place, table: string, metrics: StoreMetrics }} parts */
-export function createClient ({ sdk, place: { credentials, ...place }, table, metrics }) {
+/** @param {{ sdk: Sdk, location: Location, table: string, metrics: StoreMetrics }} parts */
+export function createClient ({ sdk, location: { credentials, ...location }, table, metrics }) {
   // the SDK writes into the object of the credentials
-  const client = new sdk.DynamoDBClient({ ...place, ...(credentials && { credentials: { ...credentials } }), maxAttempts: 1 })
+  const client = new sdk.DynamoDBClient({ ...location, ...(credentials && { credentials: { ...credentials } }), maxAttempts: 1 })
 
   return {
     /** @type {Ask} @throws {FreshetError} DYNAMODB_DOWN, DYNAMODB_DENIED, DYNAMODB_TABLE_UNUSABLE, DYNAMODB_REFUSED */

@@ -26,7 +26,7 @@ const EMBEDDED = Object.freeze({ region: 'local', credentials: { accessKeyId: 'e
 /**
  * @param {object} options
  * @param {string} options.table
- * @param {import('./client.js').Place} [options.place] without it, AWS as the SDK finds it
+ * @param {import('./client.js').Location} [options.location] without it, AWS as the SDK finds it
  * @param {StoreMetrics} [options.metrics]
  * @param {number} [options.deadlineMs] of one batch of a write, and of `check`
  * @param {number} [options.latestMs] deadline of `latest` @param {number} [options.historyMs] deadline of `history`
@@ -34,12 +34,12 @@ const EMBEDDED = Object.freeze({ region: 'local', credentials: { accessKeyId: 'e
  * @throws {import('./errors.js').FreshetError} DYNAMODB_MISSING
  */
 export async function createPriceStore ({
-  table, place = {}, metrics = { asked () {} }, deadlineMs = WRITE_MS, latestMs = LATEST_MS, historyMs = HISTORY_MS, keepMs = KEEP_MS
+  table, location = {}, metrics = { asked () {} }, deadlineMs = WRITE_MS, latestMs = LATEST_MS, historyMs = HISTORY_MS, keepMs = KEEP_MS
 }) {
   const sdk = await loadSdk()
-  const client = createClient({ sdk, place, table, metrics })
+  const client = createClient({ sdk, location, table, metrics })
   const parts = { sdk, ask: client.ask, metrics, table }
-  const { check, make } = createTable({ ...parts, region: place.region, deadlineMs })
+  const { check, make } = createTable({ ...parts, region: location.region, deadlineMs })
   return {
     ...createReading({ ...parts, latestMs, historyMs }),
     write: createWriting({ ...parts, deadlineMs, keepMs }),
@@ -60,12 +60,12 @@ export async function createPriceStore ({
 export async function openPriceStore ({ dynamodbTable: table, dynamodbEndpoint, dynamodbRegion, cacheDir }, { metrics, ...to }) {
   if (table === null) return null
   if (dynamodbEndpoint !== 'embedded') {
-    const place = { ...(dynamodbEndpoint && { endpoint: dynamodbEndpoint }), ...(dynamodbRegion && { region: dynamodbRegion }) }
-    return createPriceStore({ table, place, metrics })
+    const location = { ...(dynamodbEndpoint && { endpoint: dynamodbEndpoint }), ...(dynamodbRegion && { region: dynamodbRegion }) }
+    return createPriceStore({ table, location, metrics })
   }
   await loadSdk()
   const { url, release } = await ownDynamodb({ cacheDir }, to)
-  const store = await createPriceStore({ table, place: { ...EMBEDDED, endpoint: url }, metrics })
+  const store = await createPriceStore({ table, location: { ...EMBEDDED, endpoint: url }, metrics })
   await store.make().catch(async (error) => {
     await release()
     throw error

@@ -2,16 +2,15 @@
 import t from 'tap'
 import { admissionKey } from '../../src/admission/index.js'
 import { slotOf } from '../../src/store/slots.js'
-import { endOfMain } from '../bin/in-process.js'
-import { moveSlots, startCluster } from '../cluster.js'
-import { sharedDatabase } from '../database.js'
-import { engineName, eventually } from '../servers.js'
-import { scopedEngines } from '../scope.js'
-import { startAuctions, termsOf } from './auctions/auctioning.js'
-import { startOrders } from './orders/ordering.js'
-import { startPrices } from './prices/pricing.js'
-import { startSales } from './sales/selling.js'
-import { openSeats } from './seats.js'
+import { endOfMain } from '../../test/bin/in-process.js'
+import { moveSlots, startCluster } from '../../test/cluster.js'
+import { sharedDatabase } from '../../test/database.js'
+import { engineName, eventually } from '../../test/servers.js'
+import { scopedEngines } from '../../test/scope.js'
+import { startAuctions, termsOf } from '../../test/systems/auctions/auctioning.js'
+import { startOrders } from '../../test/systems/orders/ordering.js'
+import { startPrices } from '../../test/systems/prices/pricing.js'
+import { startSales } from '../../test/systems/sales/selling.js'
 
 t.setTimeout(300_000)
 const PARTITIONS = 6
@@ -34,7 +33,7 @@ for (const engine of await scopedEngines()) {
       for (const id of NAMES) t.match(await auction(id, '?minSeq=1'), { id, currentBid: '10.00' }, id)
       t.match(await close('n0'), { status: 200, json: { code: 'closed' } })
 
-      const slots = [0, 1].map((partition) => slotOf(admissionKey('fr:', 'auctions', partition)('')))
+      const slots = [0, 1].map((partition) => slotOf(admissionKey('fr:', 'auctions', partition, PARTITIONS)('')))
       const over = new AbortController()
       const moving = moveSlots(t, cluster, { slots, to: 2, isAtomic: engine.name === 'valkey' }).finally(() => over.abort())
       let amount = 10
@@ -70,7 +69,7 @@ for (const engine of await scopedEngines()) {
       t.same(statuses(await each((sku) => product(sku))), [201])
       const placed = await each((sku) => place(ann, [{ sku, quantity: 1 }]))
       t.same(statuses(placed), [201])
-      for (const { json: { orderId } } of placed) t.match(await final(orderId), { status: 'confirmed' })
+      for (const { json: { id: orderId } } of placed) t.match(await final(orderId), { status: 'confirmed' })
       const listed = await endOfMain(['dead-letters', 'list', '--system', 'orders', '--redis-url', url])
       t.match(listed, { code: 0, stdout: '' })
     })
@@ -85,18 +84,6 @@ for (const engine of await scopedEngines()) {
       const { code, stdout } = await endOfMain(['doctor', '--redis-url', url])
       t.equal(code, 0)
       for (const role of ['primary', 'replica']) t.equal(stdout.match(new RegExp(`, ${role}`, 'g'))?.length, 3, role)
-    })
-
-    await t.test('a system of a user', async (t) => {
-      const { code, system } = await openSeats(t, { redisUrl: url, keyPrefix: 'seats:', partitions: PARTITIONS })
-      t.same(new Set(await each((key) => code(key, 'hold', 'ann'))), new Set(['held']))
-      /** @type {Set<string>} */
-      const consumed = new Set()
-      await system.consume('receipts', (entries) => { for (const { key } of entries) consumed.add(key) })
-      await eventually(() => consumed.size === NAMES.length)
-      const events = system.follow('n3')
-      t.match((await events.next()).value, { type: 'held', holder: 'ann' })
-      await events.return(undefined)
     })
   })
 }

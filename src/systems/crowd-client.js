@@ -1,0 +1,64 @@
+/** What the crowds of demos share: they are ordinary clients of gateway and reader. */
+import { randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import { Agent, request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const RETRY_MS = 1000
+const CONNECTIONS = 200
+const BUSY = [429, 503]
+
+/**
+ * @typedef {{ status: number, retryMs: number, reply: any }} Reply
+ * @typedef {{ body?: object, ticket?: string, until?: AbortSignal, tries?: number }} Options `until`: gives up; `tries` of `send`
+ * @typedef {ReturnType<typeof createCrowdClient>} CrowdClient
+ */
+
+/** @param {{ gatewayUrl: string, readerUrl: string, signal: AbortSignal }} options */
+export function createCrowdClient ({ gatewayUrl, readerUrl, signal }) {
+  const toGateway = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+  // everyone who waits has a request at the reader
+  const toReader = new Agent({ keepAlive: true })
+  // one of each request in flight
+  setMaxListeners(0, signal)
+  signal.addEventListener('abort', () => [toGateway, toReader].forEach((agent) => agent.destroy()))
+
+  /** @param {string} method @param {string} path @param {Options} options @param {string} key @returns {Promise<Reply>} */
+  const ask = (method, path, { body, ticket, until = signal }, key) => new Promise((resolve, reject) => {
+    const [url, agent] = method === 'GET' ? [readerUrl, toReader] : [gatewayUrl, toGateway]
+    const headers = {
+      ...(method === 'GET' ? {} : { 'idempotency-key': key }),
+      ...(body ? { 'content-type': 'application/json' } : {}),
+      ...(ticket ? { 'freshet-ticket': ticket } : {})
+    }
+    request(url + path, { method, agent, headers, signal: until }, (response) => {
+      const { statusCode = 0, headers: { 'retry-after': after } } = response
+      json(response).then((reply) => resolve({ status: statusCode, retryMs: after ? 1000 * Number(after) : RETRY_MS, reply }), reject)
+    }).once('error', reject).end(body && JSON.stringify(body))
+  })
+
+  return {
+    /** Ends early with the demo. @param {number} ms */
+    pause: (ms) => sleep(ms, undefined, { signal }).catch(() => {}),
+
+    /**
+     * Once, or again with the same key while the servers are busy or away.
+     * @param {string} method @param {string} path @param {Options} [options]
+     */
+    async send (method, path, { tries = 1, ...options } = {}) {
+      const key = randomUUID()
+      for (let left = tries - 1; ; left--) {
+        let retryMs = RETRY_MS
+        try {
+          const one = await ask(method, path, options, key)
+          if (!BUSY.includes(one.status) || left <= 0) return one
+          retryMs = one.retryMs
+        } catch (error) {
+          if (left <= 0 || (options.until ?? signal).aborted) throw error
+        }
+        await sleep(retryMs, undefined, { signal: options.until ?? signal })
+      }
+    }
+  }
+}

@@ -1,0 +1,131 @@
+/** Products: their commands and their query, on rule `bounded`. */
+import { field, ID_TEXT, idField, optional, textField, wholeField } from '../../http/index.js'
+import { otherBody, unitsOf } from '../decisions.js'
+import { moneyField, moneyText } from '../money.js'
+import { AMOUNT, COUNT, objectOf, SEQ, sinceFields } from '../schemas.js'
+import { FreshetError } from './errors.js'
+import { claimOfReservation, productKey } from './keys.js'
+
+/** who holds units of a product */
+const RESERVER = 'r'
+const HOLD_MS = 60_000
+const DAY_MS = 86_400_000
+const NO_END = String(2 ** 41 - 1)
+const NO_LIMIT = String(Number.MAX_SAFE_INTEGER)
+const MAX_UNITS = 1_000_000_000
+const MAX_SKU = 48
+const ID = new RegExp(ID_TEXT.pattern)
+
+export const SKU = field((value) => typeof value === 'string' && ID.test(value) && value.length <= MAX_SKU ? value : null,
+  `1-${MAX_SKU} of A-Z a-z 0-9 _ . : -`, { type: 'string', pattern: `^[A-Za-z0-9_.:-]{1,${MAX_SKU}}$` })
+export const UNITS = wholeField(1, MAX_UNITS)
+const STOCK = { sku: ID_TEXT, seq: SEQ, available: COUNT, held: COUNT, sold: COUNT }
+const RESERVED = {
+  200: objectOf({ ...STOCK, reservationId: ID_TEXT, status: { type: 'string', enum: ['held', 'released'] }, holdUntil: COUNT })
+}
+
+/**
+ * A command whose reply is the units of the product.
+ * @param {import('../../http/index.js').Given} given @param {import('./commands.js').Orders} orders @param {string[]} args
+ * @param {Record<string, unknown>} [facts] of the reply
+ */
+async function change ({ params: { sku }, requestId }, { decide }, args, facts = {}) {
+  const decision = await decide('bounded', productKey(sku), requestId, args)
+  return { status: 200, body: { sku, ...facts, ...unitsOf(decision) }, isReplay: decision.isReplay }
+}
+
+/** @type {import('../definition.js').System['commands']} */
+export const PRODUCT_COMMANDS = {
+  createProduct: {
+    method: 'PUT',
+    path: '/v1/products/:sku',
+    access: 'admin',
+    summary: 'Create a product',
+    body: { name: textField(200)(''), price: moneyField('of one unit'), quantity: wholeField(0, MAX_UNITS)('in stock') },
+    replies: { 200: objectOf(STOCK), 201: objectOf(STOCK) },
+    codes: ['PRODUCT_EXISTS'],
+    async run ({ params: { sku: given }, body: { name, price, quantity }, requestId }, { decide, stateOf, rememberMs }) {
+      const sku = SKU('').read(given)
+      if (sku === null) throw new FreshetError('REQUEST_INVALID', `sku: ${given}; expected at most ${MAX_SKU} characters`)
+      const about = JSON.stringify({ name, price })
+      const decision = await decide('bounded', productKey(sku), requestId,
+        ['create', String(quantity), NO_LIMIT, '0', NO_END, '0', 'direct', '0', '0', rememberMs, about])
+      const isNew = decision.code !== 'exists'
+      const stored = isNew ? null : await stateOf(productKey(sku))
+      if (stored && (stored.about !== about || stored.stock !== String(quantity))) {
+        throw new FreshetError('PRODUCT_EXISTS', 'there is another product with this SKU; restock it, or use another one')
+      }
+      return { status: isNew ? 201 : 200, body: { sku, ...unitsOf(decision) }, isReplay: decision.isReplay }
+    }
+  },
+  reserve: {
+    path: '/v1/products/:sku/reserve',
+    summary: 'Hold units for a while',
+    body: {
+      reservationId: idField('a repetition with it has no effect'),
+      quantity: UNITS('units'),
+      holdMs: optional(wholeField(1, DAY_MS)('ms until they are released; default: 60,000'))
+    },
+    replies: RESERVED,
+    codes: ['PRODUCT_UNKNOWN', 'PRODUCT_INSUFFICIENT', 'RESERVATION_ENDED'],
+    async run ({ params: { sku }, body: { reservationId, quantity, holdMs } }, { decide }) {
+      const decision = await decide('bounded', productKey(sku), '',
+        ['claim', RESERVER, String(quantity), claimOfReservation(reservationId), 'sold', 'direct', String(holdMs ?? HOLD_MS)])
+      const { code, details } = decision
+      if (code === 'already_claimed' && details.quantity !== String(quantity)) throw otherBody('reservationId')
+      if (code === 'released') throw new FreshetError('RESERVATION_ENDED')
+      const until = details.until === undefined ? {} : { holdUntil: Number(details.until) }
+      const body = { sku, reservationId, status: 'held', ...until, ...unitsOf(decision) }
+      return { status: 200, body, isReplay: code === 'already_claimed' }
+    }
+  },
+  release: {
+    path: '/v1/products/:sku/release',
+    summary: 'Give held units back',
+    body: { reservationId: idField('of the reservation') },
+    replies: RESERVED,
+    codes: ['PRODUCT_UNKNOWN', 'RESERVATION_ENDED'],
+    run ({ body: { reservationId }, ...given }, orders) {
+      const args = ['release', RESERVER, claimOfReservation(reservationId)]
+      return change({ ...given, body: null, requestId: '' }, orders, args, { reservationId, status: 'released' })
+    }
+  },
+  restock: {
+    path: '/v1/products/:sku/restock',
+    access: 'admin',
+    summary: 'More units',
+    body: { quantity: UNITS('more units') },
+    replies: { 200: objectOf(STOCK) },
+    codes: ['PRODUCT_UNKNOWN'],
+    run: (given, orders) => change(given, orders, ['restock', String(given.body.quantity)])
+  },
+  remove: {
+    method: 'DELETE',
+    path: '/v1/products/:sku',
+    access: 'admin',
+    summary: 'Delete a product of which no unit is held',
+    replies: { 200: objectOf(STOCK) },
+    codes: ['PRODUCT_UNKNOWN', 'PRODUCT_HELD'],
+    run: (given, orders) => change(given, orders, ['remove'], { status: 'deleted' })
+  }
+}
+
+/** @type {import('../../http/index.js').QueryRow} */
+export const PRODUCT = {
+  path: '/v1/products/:sku',
+  summary: 'A product',
+  fields: sinceFields(),
+  reply: objectOf({ ...STOCK, name: { type: 'string' }, price: AMOUNT }),
+  codes: ['PRODUCT_UNKNOWN'],
+  none () { throw new FreshetError('PRODUCT_UNKNOWN') },
+  async run ({ params: { sku }, query }, { reading, view }) {
+    const read = async () => {
+      const one = await view.get(productKey(sku))
+      if (one?.fields.status !== 'open') throw new FreshetError('PRODUCT_UNKNOWN')
+      return one
+    }
+    const { fields } = await reading.since(productKey(sku), query, { read })
+    const { name, price } = JSON.parse(fields.about)
+    return { sku, name, price: moneyText(price), ...unitsOf({ seq: Number(fields.seq), details: fields }) }
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * The waiting room of a sale: joining, leaving, and where people are in it, for those who show their ticket.
+ *
+ * @typedef {import('../../waiting-room/index.js').Place} Place
+ */
+import { FreshetError } from '../../errors.js'
+import { ID_TEXT } from '../../http/index.js'
+import { EMPTY_HEARTBEAT } from '../../push/index.js'
+import { HEARTBEAT_MS } from '../hub.js'
+import { COUNT, objectOf, TIME, waitField } from '../schemas.js'
+import { CODES, USER } from './commands.js'
+import { queueReply } from './replies.js'
+import { claimOfTicket, readTicket, ticketOf } from './tickets.js'
+
+/** the share of the estimated time after which it is worth asking again */
+const ASK_TIMES = 3
+const MAX_ASK_S = 30
+
+const PLACE = {
+  position: { ...COUNT, description: 'from 1' },
+  etaMs: { ...COUNT, description: 'estimated time to admission' },
+  until: { ...TIME, description: 'end of the admission' }
+}
+const JOINED = objectOf({
+  ...PLACE,
+  status: { type: 'string', enum: ['waiting', 'admitted'] },
+  position: { ...COUNT, description: 'from 1; 0: admitted' },
+  ticket: { type: 'string', description: 'for Freshet-Ticket; only in the reply of the request that joined' }
+})
+const SHOWN = objectOf({
+  ...PLACE,
+  status: { type: 'string', enum: ['waiting', 'admitted', 'claimed', 'sold_out', 'expired', 'left', 'unknown'] },
+  claimId: ID_TEXT
+})
+const TICKET_CODES = ['SALE_UNKNOWN', 'TICKET_MISSING', 'TICKET_INVALID']
+
+/** @type {import('../definition.js').System['commands']} */
+export const QUEUE_COMMANDS = {
+  join: {
+    path: '/v1/sales/:id/queue',
+    summary: 'Join the queue',
+    body: USER,
+    replies: { 200: JOINED },
+    codes: [...CODES, 'SALE_SOLD_OUT', 'SALE_ALREADY_CLAIMED', 'SALE_OTHER_MODE'],
+    async run ({ params: { id: sale }, body: { userId: user }, requestId }, { run, idsOf }) {
+      const { claim, secret } = await idsOf(sale, user, requestId)
+      const answer = await run(sale, user, requestId, ['join', user, claim])
+      const ticket = answer.code === 'accepted' ? ticketOf(secret, { sale, user, claim }) : undefined
+      return { status: 200, body: queueReply(answer, ticket), isReplay: answer.isReplay }
+    }
+  },
+  leave: {
+    method: 'DELETE',
+    path: '/v1/sales/:id/queue/:userId',
+    summary: 'Leave the queue, or give an admission back',
+    replies: { 200: objectOf({ status: { type: 'string', enum: ['left'] } }) },
+    codes: [...CODES, 'TICKET_MISSING', 'TICKET_INVALID', 'CLAIM_UNKNOWN', 'SALE_ALREADY_CLAIMED'],
+    async run ({ params: { id: sale, userId: user }, headers, requestId }, { run, idsOf }) {
+      const { secret } = await idsOf(sale, user, requestId)
+      const claim = claimOfTicket(secret, { sale, user, ticket: readTicket(headers) })
+      const answer = await run(sale, user, requestId, ['leave', user, claim])
+      if (answer.code === 'already_sold') throw new FreshetError('SALE_ALREADY_CLAIMED', 'this ticket was used', { claimId: claim })
+      return { status: 200, body: { status: 'left' }, isReplay: answer.isReplay }
+    }
+  }
+}
+
+/** @param {Place} place @returns {number} seconds */
+const retryAfterS = ({ etaMs }) => Math.max(1, Math.min(MAX_ASK_S, Math.ceil(etaMs / ASK_TIMES / 1000)))
+
+/** As JSON. @param {Place} place */
+const shownPlace = ({ status, position, etaMs, untilMs, claim }) => ({
+  status,
+  ...(status === 'waiting' ? { position, etaMs } : {}),
+  ...(status === 'admitted' ? { until: untilMs } : {}),
+  ...(status === 'claimed' ? { claimId: claim } : {})
+})
+
+/** Of the ticket that is shown. @param {import('../../http/index.js').Given} given @param {{ secret: string, reading: any }} own */
+async function claimIn ({ params: { id: sale, userId: user }, headers }, { secret, reading }) {
+  const claim = claimOfTicket(secret, { sale, user, ticket: readTicket(headers) })
+  await reading.current(sale)
+  return claim
+}
+
+/** @type {import('../../http/index.js').QueryRow} */
+export const QUEUE_QUERY = {
+  path: '/v1/sales/:id/queue/:userId',
+  summary: 'Where a person is in the queue',
+  fields: { waitMs: waitField('another status than waiting', 0) },
+  reply: SHOWN,
+  codes: TICKET_CODES,
+  async run (given, own, reply) {
+    const { params: { id, userId }, query: { waitMs } } = given
+    let place = await own.room.placeOf(id, userId, await claimIn(given, own))
+    if (place.status === 'waiting' && waitMs > 0) {
+      await own.reading.waitFor((/** @type {() => void} */ done) => own.room.watch(id, userId, (/** @type {Place} */ now) => {
+        place = now
+        if (now.status !== 'waiting') done()
+      }), waitMs)
+    }
+    if (place.status === 'waiting') reply.header('retry-after', retryAfterS(place))
+    return shownPlace(place)
+  }
+}
+
+/** @type {import('../definition.js').StreamRow} */
+export const QUEUE_STREAM = {
+  path: '/v1/sales/:id/queue/:userId/live',
+  summary: 'Where a person is in the queue, whenever that changes: `place`',
+  reply: SHOWN,
+  codes: TICKET_CODES,
+  async source (given, own) {
+    await claimIn(given, own)
+    const { room, push: { counts } } = own
+    const { id, userId } = given.params
+    let end = () => {}
+    return {
+      add (stream) {
+        const timer = setInterval(() => {
+          if (performance.now() - stream.sentMs > HEARTBEAT_MS) stream.send(EMPTY_HEARTBEAT)
+        }, HEARTBEAT_MS / 2).unref()
+        const unwatch = room.watch(id, userId, (/** @type {Place} */ place) => {
+          const bytes = Buffer.from(`event: place\ndata: ${JSON.stringify(shownPlace(place))}\n\n`)
+          stream.send(bytes)
+          counts.events++
+          counts.bytes += bytes.length
+        })
+        end = () => {
+          clearInterval(timer)
+          unwatch()
+        }
+      },
+      remove: () => end()
+    }
+  }
+}

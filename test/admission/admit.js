@@ -1,0 +1,12 @@
+/** One call of the admission script, with its decisions as objects. */
+import { admit as admitPrepared, decisionOf, prepare } from '../../src/admission/index.js'
+
+/**
+ * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key
+ * @param {{ replicationId: string, requestMs: number, keepMs: number }} options
+ * @param {import('../../src/admission/index.js').Command[]} commands
+ */
+export async function admit (connection, key, options, commands) {
+  const { replies, ...rest } = await admitPrepared(connection, key, options, commands.map(prepare))
+  return { ...rest, decisions: replies.map((reply) => decisionOf(String(reply))) }
+}
