@@ -120,10 +120,12 @@ export function createKeyView ({
      */
     async get (key) {
       const one = kept.get(key)
-      if (one === undefined) return opening.get(key)?.reading ?? load(key)
+      const read = () => opening.get(key)?.reading ?? load(key)
+      if (one === undefined) return read()
       kept.delete(key)
       kept.set(key, one)
-      return one
+      // without its outbox it stays as it is, and serves only while no node can be asked
+      return follower.ageMs(one.partition) === Infinity ? read().catch(() => one) : one
     },
 
     /**

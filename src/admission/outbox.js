@@ -1,8 +1,8 @@
 /**
  * Follows the outboxes of a system: every event of its partitions, in order, from when a session began.
  *
- * What was missed is unknown from when a connection is lost, after a change of generation, or a pause; then `onReset` is called, and what
- * was kept is read again. A session that is confirmed was complete at that moment: its last read returned all there was.
+ * What was missed is unknown after a lost connection, a change of generation, or a pause; then `onReset` is called, and what was kept is
+ * read again. A session that is confirmed was complete at that moment: its last read returned all there was.
  *
  * One session follows all partitions where one node has them, and one each where they are in slots of a cluster.
  *
@@ -164,8 +164,6 @@ function createSession (own, signal, parts) {
       return error.retryable ? 'unused' : 'refused'
     } finally {
       own.forEach((partition) => { confirmedMs[partition] = -Infinity })
-      // what is kept would stay as it is until a session opens
-      if (opened) own.forEach(onReset)
       opened?.end(null)
     }
   }

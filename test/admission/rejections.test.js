@@ -154,7 +154,7 @@ for (const engine of await scopedEngines()) {
       const { seq } = await submit(bid('c', 'ann', 200))
       const toClose = /** @type {any} */ (followed)
       toClose.close()
-      await eventually(() => view.peek('c') === undefined)
+      await eventually(() => view.follower.ageMs(0) === Infinity)
       await submit(bid('c', 'bob', 300))
       t.equal(await seqOf(), seq + 1)
     })
