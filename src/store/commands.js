@@ -83,7 +83,7 @@ const ROWS = [
     why: 'the approximate number of versions in a log; how many entries wait for consumers'
   },
   { roles: [...WRITER, ...READER], words: (key) => ['HGET', key, 'f'], why: 'claims of a sale, cursors of consumers' },
-  { roles: [...WRITER, ...READER], words: (key) => ['ZRANK', key, 'm'], why: 'places in the queue of a sale' },
+  { roles: READER, words: (key) => ['ZRANK', key, 'm'], why: 'places in the queue of a sale' },
   { roles: [...WRITER, ...READER], words: (key) => ['ZSCORE', key, 'm'], why: 'the end of a hold' },
   { roles: [...WRITER, ...READER], words: (key) => ['MGET', key], why: 'items by id; in scripts, replies of earlier requests' },
   {

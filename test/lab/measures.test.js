@@ -93,6 +93,8 @@ const sample = {
     everything: { startUpMs: 600, firstMs: [5, 9, 7], lastMs: [200, 300, 250], delayMs: [3, 8, 4], items: [990, 1000, 995] },
     following: {
       events: 40_000,
+      items: 760_000,
+      dueItems: 800_000,
       bytes: 80_000_000,
       delayMs: { p50: 55, p95: 110, p99: 120, max: 200 },
       newestMs: { p50: 10, p95: 20, p99: 40, max: 100 },
@@ -152,6 +154,8 @@ const VALUES = {
   deliveryMsP99: 120,
   newestMsP99: 40,
   eventsPerSecond: 5000,
+  deliveredPercent: 95,
+  bytesPerEvent: 2000,
   deliveredBytesPerSecond: 10_000_000,
   servingCpuMicrosPerEvent: 50,
   servingCpuMillisPerMegabyte: 25,
@@ -246,7 +250,8 @@ const VALUES = {
 
 const OF_SERVING = ['itemsReadPerSecond', 'newestAgeMsP99', 'requestsPerSecond', 'servingCpuMicrosPerRequest', 'servingCpuPercent',
   'servingCpuMicrosPerItem', 'servingMemoryBytes', 'latencyMsP50', 'latencyMsP99']
-const OF_FOLLOWING = ['deliveryMsP50', 'deliveryMsP99', 'newestMsP99', 'eventsPerSecond', 'deliveredBytesPerSecond',
+const OF_FOLLOWING = ['deliveryMsP50', 'deliveryMsP99', 'newestMsP99', 'eventsPerSecond', 'deliveredPercent', 'bytesPerEvent',
+  'deliveredBytesPerSecond',
   'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte', 'servingMemoryGrowthBytes', 'servingLiveGrowthBytes', 'servingDelayMsP99']
 const OF_CLIENT = ['clientLoopPercent']
 const OF_FRESHNESS = ['freshnessMsP50', 'freshnessMsP99', 'betweenProbesMsP99']
@@ -294,7 +299,7 @@ t.test('without a value a measure is null, not 0', async (t) => {
   }), [...OF_FRESHNESS, ...OF_EVERYTHING, ...OF_FOLLOWING], 'nothing was seen, and nothing asked for as a whole')
   const following = { ...sample.serving?.following, events: 0, bytes: 0, delayMs: null, newestMs: null, memoryBytes: [1, 2, 3, 4] }
   t.same(nulls({ ...sample, serving: /** @type {any} */ ({ ...sample.serving, following }) }),
-    ['deliveryMsP50', 'deliveryMsP99', 'newestMsP99', 'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte',
+    ['deliveryMsP50', 'deliveryMsP99', 'newestMsP99', 'bytesPerEvent', 'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte',
       'servingMemoryGrowthBytes'], 'no events, and too few looks at memory')
   t.same(nulls({ ...sample, items: 0, nodes: sample.nodes.map((node) => ({ ...node, cpuMicrosPerItem: null })) }),
     ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'servingCpuMicrosPerItem', 'serverCpuMicrosPerBid', 'callsPerBid',
