@@ -128,8 +128,12 @@ export async function moveSlots (t, { primaries }, { slots, to, isAtomic }) {
   const admins = await Promise.all(primaries.map(({ url }) => connectFor(t, url)))
   const ids = await Promise.all(admins.map(async (admin) => String(await admin.send('CLUSTER', 'MYID'))))
   for (const slot of slots) {
-    const nodes = String(await admins[to].send('CLUSTER', 'NODES')).split('\n')
-    const owner = ids.findIndex((id) => nodes.some((line) => line.startsWith(id) && hasSlot(line, slot)))
+    // a node that has just joined may not know the owner yet
+    const { owner } = await eventually(async () => {
+      const nodes = String(await admins[to].send('CLUSTER', 'NODES')).split('\n')
+      const found = ids.findIndex((id) => nodes.some((line) => line.startsWith(id) && hasSlot(line, slot)))
+      return found !== -1 && { owner: found }
+    })
     if (owner === to) continue
     const move = { slot, from: admins[owner], target: admins[to], id: ids[to], port: primaries[to].port }
     if (isAtomic) await moveAtomically(move)
