@@ -11,7 +11,6 @@ import { register } from 'node:module'
 import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import t from 'tap'
 import { setTest } from './lane-tap.js'
 import { NODE } from './node.js'
 import { coreSecondsOf } from './core-seconds.js'
@@ -19,6 +18,9 @@ import { coreSecondsOf } from './core-seconds.js'
 const TIMEOUT_MS = 300_000
 const OPEN_FOR_MS = 5000
 const OWN_PROCESS = /A process of its own: /
+
+register('./lane-hooks.js', import.meta.url)
+const { default: t } = await import('tap')
 
 const [folder] = process.argv.slice(2)
 /** @type {string[]} */
@@ -64,11 +66,14 @@ async function run (file) {
   return isOk(result) && left.length === 0
 }
 
+/** @param {any} test @returns {any} the innermost test in it that runs */
+const running = (test) => test.activeSubtests.size > 0 ? running([...test.activeSubtests].at(-1)) : test
+
 /** @param {any} result of a subtest */
 const isOk = (result) => Boolean(result?.ok)
 
-register('./lane-hooks.js', import.meta.url)
 t.setTimeout(0) // a file has its own
+process.on('uncaughtException', (error, origin) => running(t).hookDomain.onerror(error, origin))
 // What a file left open, or an exception that it did not catch, would keep the lane for ever. Both have been reported.
 t.on('complete', () => process.exit())
 for (const [index, file] of files.entries()) {
