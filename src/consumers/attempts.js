@@ -33,6 +33,8 @@ export function createAttempt ({ owned, connection, key }, { consumer, entry, mo
   let begun = 0
   let isCounted = false
   let isClosed = false
+  /** of the count that `begin` waits for */
+  let beginning = Promise.resolve()
   const count = async (/** @type {number} */ limit) =>
     Number(await connection().runScript('attempt', ['owner', 'attempts'].map(key), [owned.token, consumer, entry, limit]))
 
@@ -41,18 +43,21 @@ export function createAttempt ({ owned, connection, key }, { consumer, entry, mo
     if (isCounted) isCounted = !isBlamed && await count(0).then(() => false, () => true)
   }
 
+  async function begin () {
+    const n = await count(most)
+    if (n === OLDER_TOKEN) throw lost(owned)
+    begun = n === EXHAUSTED ? most : n
+    isCounted = n !== EXHAUSTED
+    if (!isCounted) throw new FreshetError('ENTRY_UNFINISHED', `${most === 1 ? 'an attempt' : `${most} attempts`} began and did not end`)
+  }
+
   return {
     /** How many attempts have begun. */
     get begun () { return begun },
 
     /** To be called before the effect; again in the same attempt it does nothing. @throws {FreshetError} LEASE_LOST, ENTRY_UNFINISHED */
     async begin () {
-      if (isCounted || isClosed) return
-      const n = await count(most)
-      if (n === OLDER_TOKEN) throw lost(owned)
-      begun = n === EXHAUSTED ? most : n
-      isCounted = n !== EXHAUSTED
-      if (!isCounted) throw new FreshetError('ENTRY_UNFINISHED', `${most === 1 ? 'an attempt' : `${most} attempts`} began and did not end`)
+      if (!isCounted && !isClosed) await (beginning = begin())
     },
 
     /** After a failure. @param {boolean} isBlamed */
@@ -61,6 +66,7 @@ export function createAttempt ({ owned, connection, key }, { consumer, entry, mo
     /** When the work is given back: the next owner does not count it. */
     async close () {
       isClosed = true
+      await beginning.catch(() => {})
       await end(false)
     }
   }

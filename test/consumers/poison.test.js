@@ -4,6 +4,7 @@ import { admissionKey } from '../../src/admission/index.js'
 import { consumeBatches, createDeadLetters, createOutboxReader, lagOf } from '../../src/consumers/index.js'
 import { openerOf } from '../../src/store/index.js'
 import { connectFor, eventually, silentLog } from '../servers.js'
+import { createAttempt } from '../../src/consumers/attempts.js'
 import { sharedDeployment } from '../shared.js'
 
 const DEADLINE_MS = 10_000
@@ -128,4 +129,15 @@ t.test('an outage makes no dead letter, however often the partition changes hand
   await last.stop()
   t.same([...new Set(sizes)], [3])
   t.same(await one.letters(), [])
+})
+
+t.test('an attempt that is given back while the server still counts it does not stay counted', async (t) => {
+  const { key } = createSystem(t)
+  await connection.send('HSET', key('owner'), 'token', 1)
+  const owned = { partition: 0, token: 1, signal: new AbortController().signal }
+  const attempt = createAttempt({ owned, connection: () => connection, key }, { consumer: 'effect', entry: '1-0', most: 1 })
+  const begun = attempt.begin()
+  await attempt.close()
+  await begun
+  t.equal(String(await connection.send('HGET', key('attempts'), 'effect')), '1-0 0')
 })
