@@ -91,13 +91,18 @@ export async function capabilities (connection) {
  * @param {import('./connection.js').Connection} primary
  * @returns {Promise<string[]>} addresses of its replicas, with the credentials and scheme of the primary's own
  */
-export async function replicaUrls (primary) {
-  const reply = await primary.send('ROLE')
-  if (!Array.isArray(reply)) throw unlike(primary.address, 'ROLE')
+export const replicaUrls = async (primary) => replicaUrlsIn(await primary.send('ROLE'), primary)
+
+/**
+ * @param {unknown} reply to ROLE @param {{ address: string, url: string }} node that gave it
+ * @returns {string[]} as replicaUrls @throws {FreshetError} SERVER_REFUSED
+ */
+export function replicaUrlsIn (reply, { address, url }) {
+  if (!Array.isArray(reply)) throw unlike(address, 'ROLE')
   const [role, , replicas] = reply
   if (String(role) !== 'master') return []
-  if (!Array.isArray(replicas) || !replicas.every(Array.isArray)) throw unlike(primary.address, 'ROLE')
-  return replicas.map((/** @type {Buffer[]} */ [host, port]) => urlAt(primary.url, String(host), String(port)))
+  if (!Array.isArray(replicas) || !replicas.every(Array.isArray)) throw unlike(address, 'ROLE')
+  return replicas.map((/** @type {Buffer[]} */ [host, port]) => urlAt(url, String(host), String(port)))
 }
 
 /**

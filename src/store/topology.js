@@ -11,7 +11,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FOREIGN, NOT_PRIMARY, NOT_REPLICA, absence, compareHistory, createNode } from './deployment-node.js'
 import { createLagClock } from './lag.js'
-import { replicaUrls as urlsOfReplicas } from './nodes.js'
+import { replicaUrlsIn } from './nodes.js'
 import { createPrimaryContact } from './primary-contact.js'
 
 const POLL_MS = 100
@@ -53,7 +53,8 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
       return
     }
     const askedMs = performance.now()
-    const [role, offset] = await connection.send('ROLE')
+    const reply = await connection.send('ROLE')
+    const [role, offset] = reply
     const atMs = performance.now()
     if (String(role) !== 'master') return lookElsewhere(connection)
     contact.answered(askedMs)
@@ -62,7 +63,7 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
     lookedMs = null
     clock.add(askedMs, atMs, Number(offset))
     if (replicaUrls !== null) return
-    follow(replicas, await urlsOfReplicas(connection), nodeAt)
+    follow(replicas, replicaUrlsIn(reply, connection), nodeAt)
     isListed = true
   }
 
