@@ -47,7 +47,7 @@ const WORKER = objectOf({
   id: { type: 'string' },
   cpuPercent: { type: 'number', description: 'of one core' },
   partitions: COUNT,
-  driven: { ...COUNT, description: 'orders at the moment' },
+  driven: { type: 'object', additionalProperties: COUNT, description: 'orders on their way, by step' },
   breaker: { type: 'string', description: 'of the payment provider' },
   paymentUrl: { type: ['string', 'null'], description: 'of a provider on this machine' }
 })
@@ -57,7 +57,7 @@ const FIGURES = objectOf({
   cancelledPerSecond: NUMBER,
   confirmedMsP50: NUMBER,
   confirmedMsP95: NUMBER,
-  running: COUNT,
+  running: { ...COUNT, description: 'orders on their way, as their processes report' },
   deadLetters: COUNT,
   steps: {
     type: 'array', items: objectOf({ step: STEP, orders: { type: ['integer', 'null'] }, recent: { type: 'array', items: ID_TEXT } })
@@ -133,7 +133,7 @@ export const QUERIES = {
     codes: ['ORDER_UNKNOWN'],
     async run (_given, { flow, letters, workers }) {
       const [all, deadLetters] = await Promise.all([workers(), letters.count()])
-      return { ...flow.figures(), deadLetters, workers: all }
+      return { ...flow.figures(all), deadLetters, workers: all }
     }
   },
   product: PRODUCT
