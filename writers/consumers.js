@@ -104,7 +104,7 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
 
 /**
  * @param {any} settings @param {import('../src/systems/inside.js').System[]} definitions
- * @param {{ primaryUrl: string, name: string }} place `name` of connections
+ * @param {{ primaryUrl: string, name: string }} target `name` of connections
  * @throws {import('../src/errors.js').FreshetError} SYSTEM_DIFFERS, and why the primary cannot be used
  */
 async function expectStored ({ keyPrefix, deadlineMs, systemPartitions: partitions }, definitions, { primaryUrl, name }) {

@@ -4,7 +4,7 @@
  * @typedef {object} Command
  * @property {string} rule one of rules/
  * @property {string} key of one state, such as an auction
- * @property {string} scope who asks: the user, or empty; the same request id of another user is another request
+ * @property {string} scope the user who asks, or empty; the same request id of another user is another request
  * @property {string} requestId empty: the decision is not stored, because the command is harmless when it is sent again
  * @property {string[]} args of the rule; numbers as texts of whole numbers
  * @property {boolean} [isTask] a scheduled task of a rule of a user, which is decided only while it is due

@@ -7,7 +7,7 @@
  * @typedef {import('./admission.js').Admission} Admission
  * @typedef {import('./batcher.js').Answer} Answer
  * @typedef {import('./key-view.js').KeyView} KeyView
- * @typedef {import('./key-view.js').Known} Known
+ * @typedef {import('./key-view.js').KeyState} KeyState
  * @typedef {import('./mask.js').Mask} Mask
  * @typedef {import('./outbox.js').Entry} Entry
  * @typedef {import('./own-rules.js').OwnRule} OwnRule

@@ -57,7 +57,7 @@ export function openSystem (settings, { name: system, isUncached, keepsSecret, k
 
   return {
     /** Where it is, once all processes agree on it. */
-    async place () {
+    async target () {
       open()
       await agreement.agreed()
       return { keyOf: agreement.keyOf, connectionOf, partitions }

@@ -54,7 +54,7 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
       router: routes.router,
       primaryUrl,
       async primaryIds () {
-        const { keyOf, partitions } = await opened.place()
+        const { keyOf, partitions } = await opened.target()
         return Array.from({ length: partitions }, (_, partition) => routes.route(keyOf(partition)('')).replicationId).join()
       },
       systemKey: systemKey(keyPrefix, system),
@@ -67,7 +67,7 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
       await close?.()
       await opened.close()
     })
-    const letters = async () => createDeadLetters({ ...await opened.place(), isNeeded: definition.isLetterNeeded })
+    const letters = async () => createDeadLetters({ ...await opened.target(), isNeeded: definition.isLetterNeeded })
     return { definition, own, letters }
   }
 
