@@ -18,8 +18,6 @@ import { decisionOf, MAX_COMMANDS } from './commands.js'
 
 const MAX_WAITING = 10_000
 
-/** @typedef {ReturnType<typeof createBatcher>} Batcher of one partition */
-
 /**
  * @param {object} parts
  * @param {(commands: Command[]) => Promise<Admitted>} parts.send one call

@@ -39,8 +39,6 @@ function createRuns () {
   }
 }
 
-/** @typedef {ReturnType<typeof createOwnership>} Ownership */
-
 /**
  * @param {object} options
  * @param {string} options.id of this process, unlike any other

@@ -20,8 +20,6 @@ const LOOK_EVERY_MS = 1000
 /** between two positions of one person */
 const POSITION_EVERY_MS = 1000
 
-/** @typedef {ReturnType<typeof createWaitingRoom>} WaitingRoom */
-
 /** @type {Readonly<Record<string, QueuePosition['status']>>} by status of the claim */
 const STATUSES = Object.freeze({
   waiting: 'waiting',

@@ -6,18 +6,17 @@
  *                     -> another primary? -> what was lost is restored
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createAdmission, openConfirms } from '../../src/admission/index.js'
+import { createAdmission, followOutboxes, openConfirms } from '../../src/admission/index.js'
 import {
   consume, consumeBatches, createDeadLetters, createEffects, createKafkaEffect, createOwnership, lagOf
 } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
-import { createRoutes } from '../../src/store/index.js'
+import { createRoutes, openerOf } from '../../src/store/index.js'
 import { publishFigures } from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
 import { admissionSettings, durabilityOf, hasReplicas } from '../system-settings.js'
-import { followTriggers } from './triggers.js'
 import { untilUp } from './until-up.js'
 
 const LOOK_EVERY_MS = 250
@@ -67,12 +66,20 @@ export async function openSystem (definition, settings, parts) {
     return definition.consumers({ ...parts, ...of, settings, deadLetter, openConfirm })
   }
 
-  /** by partition @type {Map<number, () => void>} */
+  /** of owned partitions: their tasks are looked at again at once @type {Map<number, () => void>} */
   const wakers = new Map()
   const { triggers, figures, effects: own = [] } = handlers
   const published = figures && publishFigures({ connection: () => connectionOf(0), key: keyOf(0), id, figures })
   const waking = triggers
-    ? followTriggers({ primaryUrl, name: `${id}:${system}:triggers`, deadlineMs, keyOf, partitions, triggers, wakers, log })
+    ? followOutboxes({
+      ...openerOf(primaryUrl, { name: `${id}:${system}:triggers`, deadlineMs }),
+      keyOf,
+      partitions,
+      isFollowed: (partition) => wakers.has(partition),
+      onEntry: (partition, entry) => { if (triggers(entry)) wakers.get(partition)?.() },
+      onReset: (partition) => wakers.get(partition)?.(),
+      log
+    })
     : null
 
   /** @param {import('../../src/consumers/index.js').Owned} owned */

@@ -15,8 +15,6 @@ import { isUsable, missing, STATUSES } from './replies.js'
 import { createStoreReads } from './store-reads.js'
 import { createWanting } from './wanting.js'
 
-/** @typedef {ReturnType<typeof createPriceQueries>} PriceQueries */
-
 /**
  * @param {object} parts
  * @param {import('../../admission/index.js').KeyView} parts.view
