@@ -1,5 +1,5 @@
 /** `npm start exchanges`: three local exchanges with prices that anyone can compute again, and with faults on request. A process file. */
-import { help, resolve, SettingsInvalid } from '../settings.js'
+import { settingsOf, SettingsInvalid } from '../settings.js'
 import { expectFreePort, listen } from '../src/http/index.js'
 import { aborted, createLog, listenForStop, tellParent } from '../src/runtime/index.js'
 import { createExchange } from './exchanges/server.js'
@@ -17,17 +17,12 @@ Examples:
   curl http://127.0.0.1:8091/calls`
 
 /**
- * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @returns {Promise<number>} exit status
  */
-export async function main ({ argv, env }) {
-  const known = { command: 'exchanges', layouts: [], acks: [] }
-  if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE, argv) + '\n')
-    return 0
-  }
-  /** @type {any} */
-  const settings = resolve(argv, env, known)
+export async function main (from) {
+  const settings = await settingsOf(from, { command: 'exchanges' }, USAGE)
+  if (settings === null) return 0
   const last = settings.port + NAMES.length - 1
   if (last > MAX_PORT) throw new SettingsInvalid([`port: ${settings.port}; expected room for ${NAMES.length} ports, up to ${MAX_PORT}`])
   const stopping = listenForStop()
