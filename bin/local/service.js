@@ -27,7 +27,7 @@ export function createLocalService ({ table, log, facts = {} }) {
     bodyLimit: MAX_BODY_BYTES,
     ajv: { customOptions: { removeAdditional: false, coerceTypes: true } },
     // a path that cannot be decoded
-    frameworkErrors: (_error, _request, reply) => reply.code(404).send({ error: 'there is no such path' })
+    frameworkErrors: (_error, _request, /** @type {any} */ reply) => reply.code(404).send({ error: 'there is no such path' })
   })
   let faults = offOf(table)
   app.addHook('onRequest', async (request, reply) => {
