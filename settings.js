@@ -352,5 +352,19 @@ export const settledSettings = table.settledSettings.bind(null, SETTINGS)
 export const settingsOfFlags = table.settingsOfFlags.bind(null, SETTINGS)
 export const flagsOf = table.flagsOf.bind(null, SETTINGS)
 
+/**
+ * The settings of a command.
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
+ * @param {{ command: string, layouts?: string[], acks?: string[], positionals?: number }} known
+ * @param {string | (() => Promise<string>)} usage first lines of its help
+ * @returns {Promise<any>} null: its help was asked for, and printed @throws {SettingsInvalid}
+ */
+export async function settingsOf ({ argv, env }, known, usage) {
+  const all = { layouts: [], acks: [], ...known }
+  if (!argv.includes('--help')) return resolve(argv, env, all)
+  process.stdout.write(await help(all, typeof usage === 'string' ? usage : await usage(), argv) + '\n')
+  return null
+}
+
 /** @param {Record<string, any>} settings @returns {Record<string, any>} as they may be logged: without secrets */
 export const printable = (settings) => withoutSecrets(SETTINGS, settings)

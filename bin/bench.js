@@ -10,7 +10,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { startRequests } from '../lab/serving/request-loop.js'
-import { help, printable, resolve } from '../settings.js'
+import { printable, resolve, settingsOf } from '../settings.js'
 import { follow } from '../src/client.js'
 import { dropFeed } from '../src/feeds/index.js'
 import { layoutNames } from '../src/layouts/index.js'
@@ -38,7 +38,7 @@ const CONNECTIONS = 16
  * @returns {Promise<number>} exit status
  */
 export const main = ({ seconds = 20, ...from }) => runProcess(from, {
-  table: { help, printable, resolve },
+  table: { printable, settingsOf },
   known: { command: 'bench', layouts: layoutNames(), acks: [] },
   usage: USAGE,
   stopping: 'stopping: removing what was written'

@@ -2,7 +2,7 @@
  * `npm start dead-letters -- list | replay ID | discard ID`: entries of outboxes whose effect failed for good. A process file; results go
  * to standard output, one JSON line each.
  */
-import { SettingsInvalid, help, resolve } from '../settings.js'
+import { SettingsInvalid, settingsOf } from '../settings.js'
 import { partitionKeys, readSystem } from '../src/admission/index.js'
 import { createDeadLetters } from '../src/consumers/index.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
@@ -19,22 +19,17 @@ const USAGE = `Usage: npm start dead-letters -- list
 Lists dead letters of a system, puts one back into the outbox, or deletes one.`
 
 /**
- * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @returns {Promise<number>} exit status
  */
-export async function main ({ argv, env }) {
-  const known = { command: 'dead-letters', layouts: [], acks: [], positionals: 2 }
-  if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE, argv) + '\n')
-    return 0
-  }
-  /** @type {any} */
-  const settings = resolve(argv, env, known)
+export async function main (from) {
+  const settings = await settingsOf(from, { command: 'dead-letters', positionals: 2 }, USAGE)
+  if (settings === null) return 0
   const { action, id } = wanted(settings)
   const log = createLog({ level: settings.logLevel, role: 'dead-letters' })
   const stopping = listenForStop()
   try {
-    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, async ({ primaryUrl }) => {
+    return await withTarget(settings, { env: from.env, report: (line) => log.info(line), stopping }, async ({ primaryUrl }) => {
       const primaries = await openPrimaries(primaryUrl, { name: `freshet-dead-letters-${process.pid}`, deadlineMs: settings.deadlineMs })
       try {
         for await (const result of act(primaries, settings, action, id)) process.stdout.write(visibleJson(result) + '\n')

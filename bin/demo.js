@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { help, resolve, SettingsInvalid } from '../settings.js'
+import { settingsOf, SettingsInvalid } from '../settings.js'
 import { expectFreePort, holdPort } from '../src/http/index.js'
 import { aborted } from '../src/runtime/index.js'
 import { unknownName } from '../src/settings/index.js'
@@ -34,17 +34,12 @@ Examples:
   npm start demo -- ./examples/seats/index.js`
 
 /**
- * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @returns {Promise<number>} exit status
  */
-export async function main ({ argv, env }) {
-  const known = { command: 'demo', layouts: [], acks: [], positionals: 1 }
-  if (argv.includes('--help')) {
-    process.stdout.write(await help(known, usageOf(await loadSystems()), argv) + '\n')
-    return 0
-  }
-  /** @type {any} */
-  const given = resolve(argv, env, known)
+export async function main (from) {
+  const given = await settingsOf(from, { command: 'demo', positionals: 1 }, async () => usageOf(await loadSystems()))
+  if (given === null) return 0
   const [system] = given.positionals
   if (!SYSTEMS.includes(system) && !isModule(system ?? '')) {
     throw new SettingsInvalid([system === undefined
@@ -58,7 +53,7 @@ export async function main ({ argv, env }) {
   }
   const [port, gatewayPort] = await freePorts([given.port, given.gatewayPort])
   const settings = { ...given, system, name, demo, port, gatewayPort }
-  return runChildren(settings, env, (children, signal) => startAll(settings, children, signal))
+  return runChildren(settings, from.env, (children, signal) => startAll(settings, children, signal))
 }
 
 /** @param {any} settings @param {import('./children.js').Children} children @param {AbortSignal} signal */

@@ -1,6 +1,6 @@
 /** `npm start doctor`: versions, capabilities and permissions. Starts, downloads and writes nothing. */
 import { readFileSync } from 'node:fs'
-import { help, printable, resolve } from '../settings.js'
+import { printable, settingsOf } from '../settings.js'
 import { visibleLines } from '../src/runtime/index.js'
 import { loadSystems } from '../src/systems/list.js'
 import { databaseFindings } from './doctor/database.js'
@@ -24,17 +24,13 @@ const DEADLINE_MS = 5_000
  * @returns {Promise<number>} the exit status: 0, or 1 with problems
  * @throws {import('../settings.js').SettingsInvalid}
  */
-export async function main ({ argv, env }) {
-  const known = { command: 'doctor', layouts: ['ids'], acks: ['primary'] }
-  if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE, argv) + '\n')
-    return 0
-  }
-  const settings = resolve(argv, env, known)
+export async function main (from) {
+  const settings = await settingsOf(from, { command: 'doctor', layouts: ['ids'], acks: ['primary'] }, USAGE)
+  if (settings === null) return 0
   const program = programFindings()
   const servers = settings.redisUrl
     ? await serverFindings(settings, printable(settings).redisUrl, DEADLINE_MS)
-    : await embeddedFindings(settings, env)
+    : await embeddedFindings(settings, from.env)
   const database = await databaseFindings(settings, DEADLINE_MS)
   const own = await Promise.all((await loadSystems(settings.systems)).flatMap(({ findings }) => findings?.(settings, DEADLINE_MS) ?? []))
   const all = [program, servers, database, ...own]

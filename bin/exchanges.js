@@ -1,7 +1,6 @@
 /** `npm start exchanges`: three local exchanges with prices that anyone can compute again, and with faults on request. A process file. */
-import { once } from 'node:events'
-import { help, resolve, SettingsInvalid } from '../settings.js'
-import { expectFreePort } from '../src/http/index.js'
+import { settingsOf, SettingsInvalid } from '../settings.js'
+import { expectFreePort, listen } from '../src/http/index.js'
 import { aborted, createLog, listenForStop, tellParent } from '../src/runtime/index.js'
 import { createExchange } from './exchanges/server.js'
 
@@ -18,42 +17,30 @@ Examples:
   curl http://127.0.0.1:8091/calls`
 
 /**
- * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @returns {Promise<number>} exit status
  */
-export async function main ({ argv, env }) {
-  const known = { command: 'exchanges', layouts: [], acks: [] }
-  if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE, argv) + '\n')
-    return 0
-  }
-  /** @type {any} */
-  const settings = resolve(argv, env, known)
+export async function main (from) {
+  const settings = await settingsOf(from, { command: 'exchanges' }, USAGE)
+  if (settings === null) return 0
   const last = settings.port + NAMES.length - 1
   if (last > MAX_PORT) throw new SettingsInvalid([`port: ${settings.port}; expected room for ${NAMES.length} ports, up to ${MAX_PORT}`])
   const stopping = listenForStop()
   const log = createLog({ level: settings.logLevel, role: 'exchanges' })
-  const servers = NAMES.map((name) => createExchange({ name, ...settings, log }))
+  const apps = NAMES.map((name) => createExchange({ name, ...settings, log }))
   try {
     const urls = /** @type {Record<string, string>} */ ({})
-    for (const [i, name] of NAMES.entries()) urls[name] = await listen(servers[i], settings.port && settings.port + i)
+    for (const [i, name] of NAMES.entries()) {
+      const where = { host: HOST, port: settings.port && settings.port + i, setting: 'port' }
+      await expectFreePort(where)
+      urls[name] = await listen(apps[i], where)
+    }
     for (const [name, url] of Object.entries(urls)) process.stdout.write(`exchange ${name} ${url}\n`)
     await tellParent({ event: 'up', urls })
     await aborted(stopping.signal)
   } finally {
-    for (const server of servers) {
-      server.close()
-      server.closeAllConnections()
-    }
+    await Promise.all(apps.map((app) => app.close()))
     stopping.done()
   }
   return 0
-}
-
-/** @param {import('node:http').Server} server @param {number} port 0 = any @returns {Promise<string>} its URL */
-async function listen (server, port) {
-  await expectFreePort({ host: HOST, port, setting: 'port' })
-  await once(server.listen(port, HOST), 'listening')
-  const { port: taken } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return `http://${HOST}:${taken}`
 }

@@ -3,7 +3,7 @@
  * reports the verdict. A process file; the actions are in experiment/ beside it.
  */
 import { readFile } from 'node:fs/promises'
-import { checkSettings, flagsOf, help, resolve, settingsOfFlags, settledSettings } from '../settings.js'
+import { checkSettings, flagsOf, settingsOf, settingsOfFlags, settledSettings } from '../settings.js'
 import { FreshetError } from '../lab/errors.js'
 import { listenForStop } from '../src/runtime/index.js'
 import { layoutNames } from '../src/layouts/index.js'
@@ -24,14 +24,10 @@ anything else in that time.`
  * @returns {Promise<number>} exit status: 0, or 1 when something is INVALID or a check fails
  * @throws {import('../settings.js').SettingsInvalid | import('../src/errors.js').FreshetError}
  */
-export async function main ({ argv, env }) {
+export async function main (from) {
   const known = { command: 'experiment', layouts: layoutNames(), acks: ackNames(), positionals: 64 }
-  if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE, argv) + '\n')
-    return 0
-  }
-  /** @type {any} */
-  const settings = resolve(argv, env, known)
+  const settings = await settingsOf(from, known, USAGE)
+  if (settings === null) return 0
   const [action = 'list', ...rest] = settings.positionals
   const table = {
     checkSettings: (/** @type {Record<string, unknown>} */ of, /** @type {'writer' | 'reader'} */ command = 'writer') =>
@@ -44,7 +40,7 @@ export async function main ({ argv, env }) {
   try {
     const { check, compare, draw, list, runAdHoc, runAll, runNamed } =
       { ...await import('./experiment/look.js'), ...await import('./experiment/run.js') }
-    const parts = { settings, table, env, signal: stopping.signal }
+    const parts = { settings, table, env: from.env, signal: stopping.signal }
     if (action === 'list') return await list(parts)
     if (action === 'check') return await check(parts, rest)
     if (action === 'compare') return await compare(parts, rest)

@@ -3,7 +3,7 @@
  * results go to standard output: one JSON line each, or a table at a terminal.
  */
 import { createInterface } from 'node:readline'
-import { SettingsInvalid, help, resolve } from '../settings.js'
+import { SettingsInvalid, settingsOf } from '../settings.js'
 import {
   changeRetention, checkFeedName, createFeed, definitionOf, dropFeed, findDefinition, listDefinitions, partitionKey, readDefinition
 } from '../src/feeds/index.js'
@@ -29,22 +29,18 @@ At a terminal, drop asks first. With --watch, show prints rate, lag and newest i
 /** @typedef {import('../src/feeds/index.js').Definition} Definition */
 
 /**
- * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @returns {Promise<number>} exit status
  */
-export async function main ({ argv, env }) {
-  const known = { command: 'feed', layouts: layoutNames(), acks: [], positionals: 2 }
-  if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE, argv) + '\n')
-    return 0
-  }
-  /** @type {any} */
-  const settings = resolve(argv, env, known)
+export async function main (from) {
+  const settings = await settingsOf(from, { command: 'feed', layouts: layoutNames(), acks: [], positionals: 2 }, USAGE)
+  if (settings === null) return 0
   const request = wanted(settings)
   const log = createLog({ level: settings.logLevel, role: 'feed' })
   const stopping = listenForStop()
   try {
-    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, async ({ primaryUrl, replicaUrls }) => {
+    const to = { env: from.env, report: (/** @type {string} */ line) => log.info(line), stopping }
+    return await withTarget(settings, to, async ({ primaryUrl, replicaUrls }) => {
       if (settings.watch) {
         const { keyPrefix, deadlineMs } = settings
         await watchFeed(request.feed, { primaryUrl, replicaUrls, keyPrefix, deadlineMs, log, signal: stopping.signal }, print)

@@ -1,5 +1,5 @@
 /** `npm start orders -- rebuild`: makes the views of orders again from their events. A process file. */
-import { help, resolve, SettingsInvalid } from '../settings.js'
+import { settingsOf, SettingsInvalid } from '../settings.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
 import { migrate, openDatabase } from '../src/sql/index.js'
 import { ownDatabase } from '../src/embedded/index.js'
@@ -15,17 +15,12 @@ Makes the views of orders, stock and customers again from the events in the data
 not as their events say.`
 
 /**
- * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @returns {Promise<number>} exit status
  */
-export async function main ({ argv, env }) {
-  const known = { command: 'orders', layouts: [], acks: [], positionals: 1 }
-  if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE, argv) + '\n')
-    return 0
-  }
-  /** @type {any} */
-  const settings = resolve(argv, env, known)
+export async function main (from) {
+  const settings = await settingsOf(from, { command: 'orders', positionals: 1 }, USAGE)
+  if (settings === null) return 0
   const [action] = settings.positionals
   if (action !== ACTION) {
     throw new SettingsInvalid([`${action === undefined ? 'the action is missing' : `unknown action ${action}`}; expected ${ACTION}`])

@@ -1,5 +1,5 @@
 /** `npm start payments`: a local payment provider with a ledger, and with faults on request. A process file. */
-import { help, resolve } from '../settings.js'
+import { settingsOf } from '../settings.js'
 import { expectFreePort, listen } from '../src/http/index.js'
 import { aborted, createLog, listenForStop, tellParent } from '../src/runtime/index.js'
 import { openLedger } from './payments/ledger.js'
@@ -16,17 +16,12 @@ Examples:
   curl -X PUT http://127.0.0.1:8095/faults -H 'content-type: application/json' -d '{"declineRate": 0.05, "silentRate": 0.01}'`
 
 /**
- * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @returns {Promise<number>} exit status
  */
-export async function main ({ argv, env }) {
-  const known = { command: 'payments', layouts: [], acks: [] }
-  if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE, argv) + '\n')
-    return 0
-  }
-  /** @type {any} */
-  const settings = resolve(argv, env, known)
+export async function main (from) {
+  const settings = await settingsOf(from, { command: 'payments' }, USAGE)
+  if (settings === null) return 0
   await expectFreePort({ host: HOST, port: settings.port, setting: 'port' })
   const stopping = listenForStop()
   const log = createLog({ level: settings.logLevel, role: 'payments' })

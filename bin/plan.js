@@ -1,5 +1,5 @@
 /** `npx freshet plan`: which nodes a feed needs, what is left of them, and what they cost; or what is left of servers that run. */
-import { help, resolve, SettingsInvalid } from '../settings.js'
+import { settingsOf, SettingsInvalid } from '../settings.js'
 import { unknownName } from '../src/settings/index.js'
 import { LAYOUTS } from './plan/layouts.js'
 import { liveText } from './plan/live.js'
@@ -23,14 +23,9 @@ Examples:
  * @returns {Promise<number>} exit status: 0, or 1 if no node fits
  * @throws {SettingsInvalid}
  */
-export async function main ({ argv, env }) {
-  const known = { command: 'plan', layouts: Object.keys(LAYOUTS), acks: [] }
-  if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE, argv) + '\n')
-    return 0
-  }
-  /** @type {any} */
-  const settings = resolve(argv, env, known)
+export async function main (from) {
+  const settings = await settingsOf(from, { command: 'plan', layouts: Object.keys(LAYOUTS), acks: [] }, USAGE)
+  if (settings === null) return 0
   const nodes = nodesOf(settings.nodeType)
   if (settings.redisUrl) {
     process.stdout.write(await liveText({ ...settings, node: settings.nodeType === null ? null : nodes[0] }))

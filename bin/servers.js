@@ -1,5 +1,5 @@
 /** `npm start servers`: the embedded servers in the foreground. */
-import { help, resolve } from '../settings.js'
+import { settingsOf } from '../settings.js'
 import { aborted, listenForStop } from '../src/runtime/index.js'
 import { formOf, ROOT, useEmbeddedServers } from '../src/embedded/index.js'
 
@@ -19,13 +19,9 @@ const report = (line) => process.stderr.write(`freshet servers: ${line}\n`)
  * @returns {Promise<number>} the exit status
  * @throws {import('../settings.js').SettingsInvalid | import('../src/errors.js').FreshetError}
  */
-export async function main ({ argv, env }) {
-  const known = { command: 'servers', layouts: ['ids'], acks: ['primary'] }
-  if (argv.includes('--help')) {
-    print(await help(known, USAGE, argv))
-    return 0
-  }
-  const settings = resolve(argv, env, known)
+export async function main (from) {
+  const settings = await settingsOf(from, { command: 'servers', layouts: ['ids'], acks: ['primary'] }, USAGE)
+  if (settings === null) return 0
   /** @type {Error | undefined} */
   let failure
   const { signal, stop, done } = listenForStop()
@@ -35,7 +31,7 @@ export async function main ({ argv, env }) {
       named: settings.server,
       form: formOf(settings),
       cacheDir: settings.cacheDir ?? undefined,
-      env,
+      env: from.env,
       signal,
       report,
       onFailure (error) {

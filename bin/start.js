@@ -2,7 +2,7 @@
  * `npm start`: servers, one reader, one gateway and one writer, with one line of output each; Ctrl-C stops all. A process file:
  * reader, gateway and writer are the ordinary commands with ordinary flags.
  */
-import { help, resolve } from '../settings.js'
+import { settingsOf } from '../settings.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted } from '../src/runtime/index.js'
 import { DRAIN_MS, flagsOf, runChildren } from './children.js'
@@ -29,18 +29,13 @@ const flagsFor = (settings, names) =>
   flagsOf(settings, names.filter((name) => !OF_NEW_FEED.includes(name) || settings.origins[name] !== 'default'))
 
 /**
- * @param {{ argv: string[], env: Record<string, string | undefined> }} process
+ * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @returns {Promise<number>} exit status
  */
-export async function main ({ argv, env }) {
-  const known = { command: 'start', layouts: layoutNames(), acks: [] }
-  if (argv.includes('--help')) {
-    process.stdout.write(await help(known, USAGE, argv) + '\n')
-    return 0
-  }
-  /** @type {any} */
-  const settings = resolve(argv, env, known)
-  return runChildren(settings, env, (children, signal) => startAll(settings, children, signal))
+export async function main (from) {
+  const settings = await settingsOf(from, { command: 'start', layouts: layoutNames(), acks: [] }, USAGE)
+  if (settings === null) return 0
+  return runChildren(settings, from.env, (children, signal) => startAll(settings, children, signal))
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
  * `npm start reader`: serves feeds over HTTP. A process file: settings, servers, app, listen, stop.
  */
-import { help, optionsOf, printable, resolve } from '../settings.js'
+import { optionsOf, printable, settingsOf } from '../settings.js'
 import { expectFreePort, listen, openSecurity } from '../src/http/index.js'
 import { openReader } from '../src/index.js'
 import { insideOfReader } from '../src/inside.js'
@@ -31,7 +31,7 @@ const openServing = /** @type {(options: any, serving: import('../src/view/index
  * @returns {Promise<number>} exit status
  */
 export const main = (from) => runProcess(from, {
-  table: { help, printable, resolve },
+  table: { printable, settingsOf },
   known: { command: 'reader', layouts: layoutNames(), acks: [] },
   usage: USAGE,
   check: ({ host, port }) => expectFreePort({ host, port, setting: 'port' }),

@@ -58,7 +58,7 @@ export function openSystems (definitions, {
     const stored = await storedOf(definition)
     const { partitions, secret } = stored
     const keyOf = partitionKeys(keyPrefix, system, stored)
-    const place = {
+    const target = {
       connectionOf: (/** @type {number} */ partition, /** @type {boolean} */ isPrimary) => nodeOf(keyOf(partition)(''), isPrimary),
       keyOf,
       partitionOf: (/** @type {string} */ key) => partitionOfId(Buffer.from(key), partitions),
@@ -70,7 +70,7 @@ export function openSystems (definitions, {
     /** @type {Own} */
     let own = { queries: null }
     const view = createKeyView({
-      ...place,
+      ...target,
       ...memory,
       open: (signal, key) => shardOf(deployment, key).openOwn('outbox', { isForLog: false, signal }),
       isSpread: () => slotMapOf(primaryUrl).isCluster,
@@ -78,10 +78,10 @@ export function openSystems (definitions, {
       onEntry: (entry) => own.onEntry?.(entry),
       log
     })
-    const reading = createReading({ ...place, view, unknown })
+    const reading = createReading({ ...target, view, unknown })
     ending.add(reading.close)
-    const figures = () => readFigures(place.connectionOf(0, false), keyOf(0))
-    const parts = { ...place, reading, view, secret, now, push, submit, figures, database, settings, isShared, metrics, signal, log }
+    const figures = () => readFigures(target.connectionOf(0, false), keyOf(0))
+    const parts = { ...target, reading, view, secret, now, push, submit, figures, database, settings, isShared, metrics, signal, log }
     own = await reader(parts)
     return {
       own,

@@ -6,12 +6,11 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from 'prom-client'
-import { help, printable, resolve } from '../settings.js'
+import { printable, settingsOf } from '../settings.js'
 import { expectPartitions, readSystem } from '../src/admission/index.js'
 import { expectKafka } from '../src/consumers/index.js'
 import { publicReason } from '../src/errors.js'
-import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
-import { createAdmissionMetrics, createConsumerMetrics, startEmbedded } from '../src/metrics/index.js'
+import { createAdmissionMetrics, createConsumerMetrics } from '../src/metrics/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { migrate } from '../src/sql/index.js'
 import { createRoutes } from '../src/store/index.js'
@@ -19,6 +18,7 @@ import { loadSystems } from '../src/systems/list.js'
 import { openSystem } from './consumers/system.js'
 import { untilUp } from './consumers/until-up.js'
 import { useDatabase } from './database.js'
+import { serveRegistry } from './metrics-server.js'
 
 const CONNECTIONS = 8
 const DATABASE_DEADLINE_MS = 5000
@@ -40,7 +40,7 @@ Examples:
  * @returns {Promise<number>} exit status
  */
 export const main = (from, load = loadSystems) => runProcess(from, {
-  table: { help, printable, resolve },
+  table: { printable, settingsOf },
   known: { command: 'consumers', layouts: [], acks: [] },
   usage: USAGE,
   stopping: 'stopping: partitions are given back'
@@ -75,7 +75,7 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
   const waiting = new Map()
   const reasons = () => [...new Set([...waiting.values()].map(publicReason))]
   const status = () => ({ ready: systems.size === definitions.length, reasons: reasons(), nodes: [] })
-  const server = settings.metricsPort === null ? null : await serveMetrics(settings, { registry, status, log })
+  const server = settings.metricsPort === null ? null : await serveRegistry(settings, { registry, status, log })
   try {
     const compared = () => expectStored(settings, definitions, { primaryUrl, name: `${id}:settings` })
     const migrated = used ? migrateWhenUp(used.database, { compared, definitions, log, signal, fail }) : Promise.resolve()
@@ -104,7 +104,7 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
 
 /**
  * @param {any} settings @param {import('../src/systems/inside.js').System[]} definitions
- * @param {{ primaryUrl: string, name: string }} place `name` of connections
+ * @param {{ primaryUrl: string, name: string }} target `name` of connections
  * @throws {import('../src/errors.js').FreshetError} SYSTEM_DIFFERS, and why the primary cannot be used
  */
 async function expectStored ({ keyPrefix, deadlineMs, systemPartitions: partitions }, definitions, { primaryUrl, name }) {
@@ -138,28 +138,4 @@ async function migrateWhenUp (database, { compared, definitions, log, signal, fa
     if (!signal.aborted) fail(error)
     return new Promise(() => {})
   }
-}
-
-/**
- * @param {any} settings
- * @param {{ registry: Registry, status: () => { ready: boolean, reasons: string[], nodes: any[] }, log: import('pino').Logger }} parts
- */
-async function serveMetrics (settings, { registry, status, log }) {
-  const security = await openSecurity(settings, { log })
-  const app = createServer({ registry, security })
-  app.register(healthRoutes, { status, registry })
-  const embedded = startEmbedded(registry, settings.cloudwatchService)
-  const close = async () => {
-    await embedded.close()
-    await app.close()
-    security.close()
-  }
-  try {
-    const url = await listen(app, { host: settings.host, port: settings.metricsPort, setting: 'metrics-port' })
-    log.info({ url: `${url}/metrics` }, 'metrics')
-  } catch (error) {
-    await close()
-    throw error
-  }
-  return { close }
 }

@@ -2,7 +2,7 @@
  * `npm start writer`: writes items to a feed: synthetic, from a file or from standard input. A process file: it resolves settings
  * and servers, runs one writer in this process or several as child processes, and prints the summary.
  */
-import { help, optionsOf, printable, resolve } from '../settings.js'
+import { optionsOf, printable, settingsOf } from '../settings.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { runProcess, tellParent, visibleJson } from '../src/runtime/index.js'
 import { ackNames } from '../src/pipeline/index.js'
@@ -29,7 +29,7 @@ Examples:
  * @returns {Promise<number>} exit status
  */
 export const main = (from) => runProcess(from, {
-  table: { help, printable, resolve },
+  table: { printable, settingsOf },
   known: { command: 'writer', layouts: layoutNames(), acks: ackNames() },
   usage: USAGE,
   stopping: 'stopping: flushing'

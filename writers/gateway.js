@@ -1,7 +1,7 @@
 /**
  * `npm start gateway`: appends items that come over HTTP. A process file: settings, servers, app, listen, stop.
  */
-import { help, optionsOf, printable, resolve } from '../settings.js'
+import { optionsOf, printable, settingsOf } from '../settings.js'
 import { expectFreePort, listen, openSecurity } from '../src/http/index.js'
 import { openFeed } from '../src/index.js'
 import { insideOfFeed } from '../src/inside.js'
@@ -32,7 +32,7 @@ Examples:
  * @returns {Promise<number>} exit status
  */
 export const main = (from) => runProcess(from, {
-  table: { help, printable, resolve },
+  table: { printable, settingsOf },
   known: { command: 'gateway', layouts: layoutNames(), acks: ackNames() },
   usage: USAGE,
   check: ({ host, port }) => expectFreePort({ host, port, setting: 'port' }),

@@ -1,7 +1,4 @@
-/**
- * /metrics, /livez and /readyz of a writer process, on `host` and `metricsPort`. With several writers, writer n listens on
- * `metricsPort` + n.
- */
+/** /metrics, /livez and /readyz of writers and consumers, on `host` and `metricsPort`. */
 import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
 import { createWriterMetrics, startEmbedded } from '../src/metrics/index.js'
 import { watchNodes } from '../src/store/index.js'
@@ -9,11 +6,37 @@ import { watchNodes } from '../src/store/index.js'
 /** @typedef {Awaited<ReturnType<typeof serveMetrics>>} MetricsServer */
 
 /**
- * @param {{ settings: any, index: number, redisUrl: string, replicaUrls: string[] | null, log: import('pino').Logger }} parts
+ * @param {any} settings
+ * @param {{ registry: import('prom-client').Registry, status: Parameters<typeof healthRoutes>[1]['status'],
+ *   log: import('pino').Logger }} parts
  * @throws {import('../src/errors.js').FreshetError} PORT_IN_USE, and those of openSecurity
  */
-export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, log }) {
+export async function serveRegistry (settings, { registry, status, log }) {
   const security = await openSecurity(settings, { log })
+  const app = createServer({ registry, security })
+  app.register(healthRoutes, { status, registry })
+  const embedded = startEmbedded(registry, settings.cloudwatchService)
+  const close = async () => {
+    await embedded.close()
+    await app.close()
+    security.close()
+  }
+  try {
+    const url = await listen(app, { host: settings.host, port: settings.metricsPort, setting: 'metrics-port' })
+    log.info({ url: `${url}/metrics` }, 'metrics')
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { close }
+}
+
+/**
+ * Of a writer process. With several writers, writer n listens on `metricsPort` + n.
+ * @param {{ settings: any, index: number, redisUrl: string, replicaUrls: string[] | null, log: import('pino').Logger }} parts
+ * @throws {import('../src/errors.js').FreshetError} as serveRegistry
+ */
+export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, log }) {
   const nodes = await watchNodes({
     primaryUrl: redisUrl,
     replicaUrls,
@@ -22,26 +45,20 @@ export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, lo
     deadlineMs: settings.deadlineMs
   })
   const metrics = createWriterMetrics({ figures: nodes.figures })
-  const app = createServer({ registry: metrics.registry, security })
   const status = () => {
     const now = metrics.status()
     return now.feeds > 0 ? now : { ...now, ready: false, reasons: ['SERVER_LOST: the feed is not open'] }
   }
-  app.register(healthRoutes, { status, registry: metrics.registry })
-  const embedded = startEmbedded(metrics.registry, settings.cloudwatchService)
-  const close = async () => {
-    await embedded.close()
-    await app.close()
-    security.close()
+  const own = { ...settings, metricsPort: settings.metricsPort && settings.metricsPort + index }
+  const server = await serveRegistry(own, { registry: metrics.registry, status, log }).catch(async (error) => {
     await nodes.close()
-  }
-  try {
-    const url = await listen(app,
-      { host: settings.host, port: settings.metricsPort && settings.metricsPort + index, setting: 'metrics-port' })
-    log.info({ url: `${url}/metrics` }, 'metrics')
-  } catch (error) {
-    await close()
     throw error
+  })
+  return {
+    metrics,
+    async close () {
+      await server.close()
+      await nodes.close()
+    }
   }
-  return { metrics, close }
 }

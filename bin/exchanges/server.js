@@ -1,118 +1,63 @@
 /**
- * One local exchange over HTTP.
+ * One local exchange over HTTP, with faults (bin/local).
  *
  *     GET /ticker/:symbol       {symbol, price, volume, ts}; 404: ids that begin with "none", and those that no asset has
- *     GET, PUT, DELETE /faults  its faults
  *     GET /calls?since=         {total, symbols, calls}; DELETE starts again at zero
- *     GET /livez
  *
- * Pages of other origins on this machine may use it, for example to switch faults; those from elsewhere get 403.
+ * @typedef {{ latencyMs: number | null, errorRate: number, hang: boolean, badJson: boolean, html: boolean, wrongSymbol: boolean,
+ *   zeroVolume: boolean, outlier: number, stale: number, skewMs: number, rateLimited: number | null, redirect: boolean,
+ *   tenMegabytes: boolean, slowBody: boolean }} Faults
  */
-import { createServer } from 'node:http'
-import { text } from 'node:stream/consumers'
-import { isLocalRequest, REFUSED } from '../../src/embedded/index.js'
+import { createLocalService } from '../local/service.js'
 import { createCalls } from './calls.js'
-import { NO_FAULTS, readFaults } from './faults.js'
-import { reply } from './reply.js'
 import { createTicker } from './ticker.js'
 
+const DAY_MS = 86_400_000
+const SINCE = /^\d{1,15}$/
+const NO = Object.freeze({ off: false })
+
+/** @type {import('../local/faults.js').FaultTable} */
+const FAULTS = Object.freeze({
+  latencyMs: { off: null, range: [0, 60_000] },
+  hang: NO,
+  errorRate: { off: 0, range: [0, 1] },
+  badJson: NO,
+  html: NO,
+  wrongSymbol: NO,
+  zeroVolume: NO,
+  outlier: { off: 1, range: [-1e6, 1e6] },
+  stale: { off: 0, range: [0, DAY_MS] },
+  skewMs: { off: 0, range: [-DAY_MS, DAY_MS] },
+  rateLimited: { off: null, range: [0, 86_400] },
+  redirect: NO,
+  tenMegabytes: NO,
+  slowBody: NO
+})
+
 /**
- * @typedef {import('node:http').IncomingMessage} Request
- * @typedef {import('node:http').ServerResponse} Response
- * @typedef {(request: Request, response: Response, url: URL) => unknown} Route
+ * @param {{ name: string, seed: number, tickMs: number, latencyMs: number, log: import('pino').Logger }} exchange
+ * @returns {import('fastify').FastifyInstance} not listening yet
  */
-
-const BASE = 'http://localhost'
-const MAX_BODY_BYTES = 10_000
-
-/** @typedef {{ name: string, seed: number, tickMs: number, latencyMs: number, log: import('pino').Logger }} Exchange */
-
-/** @param {Exchange} exchange @returns {import('node:http').Server} not listening yet */
-export function createExchange (exchange) {
-  const routes = createRoutes(exchange)
-  return createServer((request, response) => {
-    if (!isLocalRequest(request.headers)) return reply(response, 403, { error: REFUSED })
-    const path = request.url ?? '/'
-    const url = new URL(URL.canParse(path, BASE) ? path : '/', BASE)
-    allowOrigin(request, response)
-    const [, place] = url.pathname.split('/')
-    const known = Object.hasOwn(routes, place) ? routes[place] : null
-    if (!known) return reply(response, 404, { error: `the routes are ${Object.keys(routes).map((one) => '/' + one).join(' ')}` })
-    if (request.method === 'OPTIONS') return response.writeHead(204).end()
-    const route = known[/** @type {string} */ (request.method)]
-    const allow = Object.keys(known).join(', ')
-    if (!route) return reply(response, 405, { error: `expected ${allow}` }, { allow })
-    return route(request, response, url)
-  })
-}
-
-/** @param {Exchange} exchange @returns {Record<string, Record<string, Route>>} */
-function createRoutes (exchange) {
+export function createExchange ({ log, ...exchange }) {
+  const service = createLocalService({ table: FAULTS, log, facts: { exchange: exchange.name } })
+  const { app } = service
   const answer = createTicker(exchange)
   const calls = createCalls()
-  let faults = NO_FAULTS
 
-  /** @param {import('./faults.js').Faults} next */
-  function set (next) {
-    faults = next
-    exchange.log.info({ exchange: exchange.name, faults }, 'faults')
-  }
-
-  return {
-    ticker: {
-      async GET (_, response, { pathname }) {
-        const symbol = symbolOf(pathname)
-        const call = calls.add(symbol)
-        response.once('close', () => { if (response.headersSent) call.status = response.statusCode })
-        await answer(response, symbol, faults)
-      }
-    },
-    faults: {
-      GET: (_, response) => reply(response, 200, faults),
-      async PUT (request, response) {
-        if (Number(request.headers['content-length'] ?? Infinity) > MAX_BODY_BYTES) {
-          return reply(response, 413, { error: `the body has no length, or more than ${MAX_BODY_BYTES} bytes` }, { connection: 'close' })
-        }
-        const read = readFaults(await text(request).catch(() => ''))
-        if ('wrong' in read) return reply(response, 400, { error: read.wrong })
-        set(read.faults)
-        reply(response, 200, faults)
-      },
-      DELETE (_, response) {
-        set(NO_FAULTS)
-        reply(response, 200, faults)
-      }
-    },
-    calls: {
-      GET (_, response, { searchParams }) {
-        const since = searchParams.get('since') ?? '0'
-        if (!/^\d{1,15}$/.test(since)) return reply(response, 400, { error: `since: ${since}; expected the number of a call` })
-        reply(response, 200, calls.shown(Number(since)))
-      },
-      DELETE (_, response) {
-        calls.clear()
-        reply(response, 200, calls.shown(0))
-      }
-    },
-    livez: { GET: (_, response) => reply(response, 200, { status: 'ok' }) }
-  }
-}
-
-/** @param {string} pathname @returns {string} as it is, if it cannot be decoded: such a symbol is not listed */
-function symbolOf (pathname) {
-  const part = pathname.slice('/ticker/'.length)
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
-}
-
-/** @param {Request} request @param {Response} response */
-function allowOrigin ({ headers: { origin } }, response) {
-  response.setHeader('vary', 'origin')
-  if (!origin) return
-  response.setHeader('access-control-allow-origin', origin)
-  response.setHeader('access-control-allow-methods', 'GET, PUT, DELETE')
-  response.setHeader('access-control-allow-headers', 'content-type')
+  app.get('/ticker/*', (request, reply) => {
+    const { '*': symbol } = /** @type {{ '*': string }} */ (request.params)
+    const call = calls.add(symbol)
+    reply.raw.once('close', () => { if (reply.raw.headersSent) call.status = reply.statusCode })
+    return answer(reply, symbol, /** @type {Faults} */ (service.faults()))
+  })
+  app.get('/calls', async (request, reply) => {
+    const { since = '0' } = /** @type {{ since?: string }} */ (request.query)
+    if (!SINCE.test(since)) return reply.code(400).send({ error: `since: ${since}; expected the number of a call` })
+    return calls.shown(Number(since))
+  })
+  app.delete('/calls', async () => {
+    calls.clear()
+    return calls.shown(0)
+  })
+  return app
 }

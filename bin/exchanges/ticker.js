@@ -1,12 +1,9 @@
 /** One reply of an exchange to `GET /ticker/:symbol`, with its faults. */
+import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syntheticTick } from '../../src/systems/prices/index.js'
-import { reply } from './reply.js'
 
-/**
- * @typedef {import('node:http').ServerResponse} Response
- * @typedef {import('./faults.js').Faults} Faults
- */
+/** @typedef {import('./server.js').Faults} Faults */
 
 const LISTED = /^(?!none)[a-z0-9_.:-]{1,64}$/
 const SLOW_BYTE_MS = 100
@@ -14,7 +11,7 @@ const TEN_MEGABYTES = 10_000_000
 
 /**
  * @param {{ name: string, seed: number, tickMs: number, latencyMs: number }} exchange
- * @returns {(response: Response, symbol: string, faults: Faults) => Promise<void>}
+ * @returns {(reply: import('fastify').FastifyReply, symbol: string, faults: Faults) => Promise<unknown>}
  */
 export function createTicker ({ name, seed, tickMs, latencyMs }) {
   let errorsDue = 0
@@ -39,34 +36,28 @@ export function createTicker ({ name, seed, tickMs, latencyMs }) {
     return true
   }
 
-  return async (response, symbol, faults) => {
+  return async (reply, symbol, faults) => {
     await sleep(faults.latencyMs ?? latencyMs)
-    if (faults.hang) return
-    if (faults.rateLimited !== null) return refuse(response, faults.rateLimited)
-    if (isErrorDue(faults.errorRate)) return reply(response, 500, { error: 'fault errorRate' })
-    if (faults.redirect) return reply(response, 302, { error: 'moved' }, { location: `/ticker/${encodeURIComponent(symbol)}` })
-    if (faults.html) return replyText(response, '<!doctype html><title>Maintenance</title>', 'text/html')
-    if (!LISTED.test(symbol)) return reply(response, 404, { error: 'symbol not listed' })
+    if (faults.hang) return reply.hijack()
+    if (faults.rateLimited !== null) {
+      return reply.code(429).header('retry-after', String(faults.rateLimited)).send({ error: 'too many requests' })
+    }
+    if (isErrorDue(faults.errorRate)) return reply.code(500).send({ error: 'fault errorRate' })
+    if (faults.redirect) return reply.code(302).header('location', `/ticker/${encodeURIComponent(symbol)}`).send({ error: 'moved' })
+    if (faults.html) return reply.type('text/html').send('<!doctype html><title>Maintenance</title>')
+    if (!LISTED.test(symbol)) return reply.code(404).send({ error: 'symbol not listed' })
     const ticker = tickerOf(symbol, faults)
     const text = JSON.stringify(faults.tenMegabytes ? { ...ticker, padding: 'x'.repeat(TEN_MEGABYTES) } : ticker)
-    if (faults.slowBody) return replySlowly(response, text)
-    replyText(response, faults.badJson ? text.slice(0, -10) : text, 'application/json')
+    reply.type('application/json')
+    if (faults.slowBody) return reply.send(Readable.from(slowly(text)))
+    return reply.send(faults.badJson ? text.slice(0, -10) : text)
   }
 }
 
-/** @param {Response} response @param {number} seconds */
-const refuse = (response, seconds) => reply(response, 429, { error: 'too many requests' }, { 'retry-after': String(seconds) })
-
-/** @param {Response} response @param {string} text @param {string} type */
-const replyText = (response, text, type) => { response.writeHead(200, { 'content-type': type }).end(text) }
-
-/** @param {Response} response @param {string} text */
-async function replySlowly (response, text) {
-  response.writeHead(200, { 'content-type': 'application/json' })
+/** @param {string} text */
+async function * slowly (text) {
   for (const char of text) {
-    if (response.destroyed) return
-    response.write(char)
+    yield char
     await sleep(SLOW_BYTE_MS)
   }
-  response.end()
 }

@@ -29,7 +29,7 @@ export function createCallbacks ({ url, secret, log }) {
   }
 
   return {
-    /** @param {import('./ledger.js').Entry} entry @param {import('./faults.js').Faults} faults */
+    /** @param {import('./ledger.js').Entry} entry @param {import('./server.js').Faults} faults */
     note ({ key, status }, { callbacks, callbackAfterMs }) {
       if (url === null) return
       const body = JSON.stringify({ key, status })

@@ -5,19 +5,29 @@
  *     POST /v1/payments/:key/capture, /void, /refund
  *     GET  /v1/payments/:key
  *     GET  /ledger?after=&limit=                    its entries, and totals
- *     GET, PUT, DELETE /faults
  *
- * Each operation has at most one effect, and its reply says how the payment is. Pages on this machine may use it, for example to switch
- * faults; those from elsewhere get 403.
+ * Each operation has at most one effect, and its reply says how the payment is. Faults are switched as bin/local says.
+ *
+ * @typedef {{ latencyMs: number | null, declineRate: number, captureDeclineRate: number, errorRate: number, silentRate: number,
+ *   isDown: boolean, callbacks: number, callbackAfterMs: number }} Faults `captureDeclineRate`: the issuer refuses to capture what it has
+ *   authorized; `silentRate`: effects without a reply; `callbacks` of each change
  */
-import cors from '@fastify/cors'
-import fastify from 'fastify'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isLocalRequest, REFUSED } from '../../src/embedded/index.js'
+import { createLocalService } from '../local/service.js'
 import { createCallbacks } from './callbacks.js'
-import { FAULTS, NO_FAULTS } from './faults.js'
 
-const HERE = /^https?:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/
+const RATE = Object.freeze({ off: 0, range: /** @type {const} */ ([0, 1]) })
+/** @type {import('../local/faults.js').FaultTable} */
+const FAULTS = Object.freeze({
+  latencyMs: { off: null, range: [0, 60_000] },
+  declineRate: RATE,
+  captureDeclineRate: RATE,
+  errorRate: RATE,
+  silentRate: RATE,
+  isDown: { off: false },
+  callbacks: { off: 1, range: [0, 10] },
+  callbackAfterMs: { off: 0, range: [0, 3_600_000] }
+})
 const KEY = { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,64}$' }
 const PAYMENT = {
   type: 'object',
@@ -41,23 +51,15 @@ const SILENT = Symbol('no reply')
  * @returns {import('fastify').FastifyInstance} not listening yet
  */
 export function createPaymentServer ({ ledger, latencyMs, callbackUrl, secret, log }) {
-  const app = fastify({ forceCloseConnections: true, ajv: { customOptions: { removeAdditional: false, coerceTypes: true } } })
+  const { app, faults } = /** @type {{ app: import('fastify').FastifyInstance, faults: () => Faults }} */ (
+    createLocalService({ table: FAULTS, log }))
   const callbacks = createCallbacks({ url: callbackUrl, secret, log })
-  let faults = NO_FAULTS
   const due = /** @type {Record<string, number>} */ ({})
-  app.addHook('onRequest', async (request, reply) => {
-    if (!isLocalRequest(request.headers)) return reply.code(403).send({ error: REFUSED })
-  })
-  app.register(cors, { origin: HERE, methods: ['GET', 'PUT', 'DELETE'] })
-  app.setErrorHandler((error, _request, reply) => {
-    const { statusCode = 500, message } = /** @type {{ statusCode?: number, message: string }} */ (error)
-    reply.code(statusCode).send({ error: message })
-  })
   app.addHook('onClose', async () => callbacks.close())
 
   /** Faults have exactly their share. @param {'declineRate' | 'captureDeclineRate' | 'errorRate' | 'silentRate'} name */
   function isDue (name) {
-    due[name] = (due[name] ?? 0) + faults[name]
+    due[name] = (due[name] ?? 0) + faults()[name]
     if (due[name] < 1) return false
     due[name] -= 1
     return true
@@ -68,12 +70,12 @@ export function createPaymentServer ({ ledger, latencyMs, callbackUrl, secret, l
    * @param {() => import('./ledger.js').Entry} effect
    */
   async function perform (reply, key, effect) {
-    await sleep(faults.latencyMs ?? latencyMs)
-    if (faults.isDown) return lose(reply)
+    await sleep(faults().latencyMs ?? latencyMs)
+    if (faults().isDown) return lose(reply)
     if (isDue('errorRate')) return reply.code(500).send({ error: 'fault errorRate' })
     const before = ledger.get(key)
     const entry = effect()
-    if (entry !== before) callbacks.note(entry, faults)
+    if (entry !== before) callbacks.note(entry, faults())
     // the effect stays, without a reply
     return isDue('silentRate') ? lose(reply) : entry
   }
@@ -81,7 +83,7 @@ export function createPaymentServer ({ ledger, latencyMs, callbackUrl, secret, l
   /** @param {import('fastify').FastifyReply} reply */
   function lose (reply) {
     reply.hijack()
-    if (faults.isDown) reply.raw.destroy()
+    if (faults().isDown) reply.raw.destroy()
     return SILENT
   }
 
@@ -102,22 +104,11 @@ export function createPaymentServer ({ ledger, latencyMs, callbackUrl, secret, l
   }
   app.get('/v1/payments/:key', async (request, reply) => {
     const { key } = /** @type {any} */ (request.params)
-    await sleep(faults.latencyMs ?? latencyMs)
-    if (faults.isDown) return lose(reply)
+    await sleep(faults().latencyMs ?? latencyMs)
+    if (faults().isDown) return lose(reply)
     return ledger.get(key) ?? reply.code(404).send({ error: `there is no payment ${key}` })
   })
   app.get('/ledger', { schema: { querystring: PAGE } }, async (request) =>
     ({ totals: ledger.totals(), ...ledger.page(/** @type {any} */ (request.query)) }))
-  app.get('/faults', async () => faults)
-  app.put('/faults', { schema: { body: FAULTS } }, async (request) => {
-    faults = Object.freeze(Object.assign({}, NO_FAULTS, request.body))
-    log.info({ faults }, 'faults')
-    return faults
-  })
-  app.delete('/faults', async () => {
-    faults = NO_FAULTS
-    log.info({ faults }, 'faults')
-    return faults
-  })
   return app
 }

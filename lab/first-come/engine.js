@@ -54,7 +54,7 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
   const run = async (command, id, body, requestId, ticket = null) => /** @type {any} */ (commands[command].run(
     { params: { id }, query: {}, body, headers: ticket === null ? {} : { 'freshet-ticket': ticket }, requestId, id: '' }, sales))
 
-  /** @param {string} sale @param {string} user @param {import('../../src/waiting-room/index.js').Place} place */
+  /** @param {string} sale @param {string} user @param {import('../../src/waiting-room/index.js').QueuePosition} place */
   async function shown (sale, user, place) {
     if (place.status !== 'admitted' || !givesToken) return { status: 200, body: place }
     const hold = { sale, user, claim: String(place.claim), untilMs: Number(place.untilMs), lineage: '' }
@@ -73,7 +73,7 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
 
     async place (sale, user, ticket, waitMs) {
       const [claim] = ticket.split('.')
-      const now = await room.placeOf(sale, user, claim)
+      const now = await room.positionOf(sale, user, claim)
       if (now.status !== 'waiting') return shown(sale, user, now)
       return new Promise((resolve) => {
         let last = now

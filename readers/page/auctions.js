@@ -4,7 +4,7 @@
  */
 import { at, make, put } from './elements.js'
 import { showCards, timeText, titleOf } from './auctions-list.js'
-import { createFollower, gateway, get, repeat, say, send as sendCommand } from './system.js'
+import { createFollower, gateway, get, newKey, repeat, say, send as sendCommand } from './system.js'
 
 const LIST_EVERY_MS = 1000
 const TICK_MS = 200
@@ -174,7 +174,7 @@ async function list () {
 }
 
 /** @param {string} id @param {object} body */
-const send = (id, body) => sendCommand(`/v1/auctions/${encodeURIComponent(id)}/bids`, body, `page-${me.user}-${Date.now()}`)
+const send = (id, body) => sendCommand(`/v1/auctions/${encodeURIComponent(id)}/bids`, body, newKey())
   .catch(() => ({ status: 0, reply: { detail: 'The gateway does not answer, so the outcome is unknown. The list of bids will show it.' } }))
 
 at('bid').addEventListener('submit', async (/** @type {SubmitEvent} */ event) => {

@@ -1,6 +1,6 @@
 /** The latest orders: what each is about and how it goes on, the timeline of the one that is chosen, and a form for one more. */
 import { at, make, put } from './elements.js'
-import { gateway, get, say, send } from './system.js'
+import { gateway, get, newKey, say, send } from './system.js'
 import { duration } from './text.js'
 
 const EVERY_MS = 1000
@@ -87,7 +87,7 @@ async function timeline () {
 async function visitor () {
   const known = sessionStorage.getItem('customer')
   if (known) return known
-  const key = `page-${Date.now()}-${Math.random().toString(36).slice(2)}`
+  const key = newKey()
   const { reply } = await send('/v1/customers', { email: `${key}@example.org`, name: 'A visitor', address: 'This page' }, key)
   sessionStorage.setItem('customer', reply.id)
   return reply.id
@@ -100,7 +100,7 @@ at('place').addEventListener('submit', async (/** @type {SubmitEvent} */ event) 
   try {
     const line = { sku: at('sku').value.trim(), quantity: Number(at('quantity').value) }
     const body = { customerId: await visitor(), lines: [line], address: 'This page' }
-    const { status, reply } = await send('/v1/orders', body, `page-${Date.now()}-${Math.random().toString(36).slice(2)}`)
+    const { status, reply } = await send('/v1/orders', body, newKey())
     if (status !== 201) say('bad', reply.detail ?? `status ${status}`)
     else {
       say('good', `Placed: order ${reply.id}`)

@@ -65,12 +65,15 @@ function stepOf ({ step, orders }, ended) {
   return item
 }
 
-/** @param {{ id: string, cpuPercent: number, partitions: number, driven: number }} worker */
+/** @param {{ id: string, cpuPercent: number, partitions: number, driven: Record<string, number> }} worker */
 const workerOf = ({ id, cpuPercent, partitions, driven }) => make('li', {},
   make('h3', {}, id),
   make('meter', { min: 0, max: 100, value: Math.min(100, cpuPercent), title: 'CPU, of one core' }),
   make('p', { className: 'quiet' },
-    `CPU ${number(cpuPercent)} %; owns ${number(partitions)} partitions; drives ${number(driven)} orders at the moment`))
+    `CPU ${number(cpuPercent)} %; owns ${number(partitions)} partitions; drives ${number(sumOf(driven))} orders at the moment`))
+
+/** @param {Record<string, number>} counts */
+const sumOf = (counts) => Object.values(counts).reduce((sum, n) => sum + n, 0)
 
 /** @param {{ breaker: string, paymentUrl: string | null }[]} workers */
 function provider (workers) {

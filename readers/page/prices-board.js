@@ -1,5 +1,5 @@
 /** The rows of the board: one for each asset that is shown. */
-import { make, put } from './elements.js'
+import { arrange, make, put } from './elements.js'
 import { addPoint, changeOf, lineOf } from './prices-points.js'
 import { UNKNOWN, ageText, changeText } from './text.js'
 
@@ -14,7 +14,8 @@ const SVG = 'http://www.w3.org/2000/svg'
 /** @type {Readonly<Record<string, string>>} */
 const KINDS = Object.freeze({ fresh: 'good', stale: 'wait', degraded: 'wait' })
 const MANY_DIGITS = 5
-const tiers = ['hot', 'medium', 'cold']
+/** The most often refreshed first. */
+export const TIERS = Object.freeze(['hot', 'medium', 'cold'])
 
 /**
  * What rows are sorted by; equal ones stay in the order of tier and name.
@@ -24,7 +25,7 @@ const KEYS = {
   asset: ({ asset }) => asset,
   change: ({ points }) => changeOf(points) ?? -Infinity,
   age: ({ asOf }, now) => now - asOf,
-  tier: ({ tier }) => tiers.indexOf(tier),
+  tier: ({ tier }) => TIERS.indexOf(tier),
   status: ({ status }) => Object.keys(KINDS).indexOf(status)
 }
 
@@ -40,19 +41,17 @@ export function createBoard ({ body, heads }) {
     order.sign = order.by === by ? -order.sign : 1
     order.by = by
     for (const one of heads) one.setAttribute('aria-sort', one !== head ? 'none' : order.sign === 1 ? 'ascending' : 'descending')
-    arrange(Date.now())
+    sort(Date.now())
   }
 
-  /** @param {number} now */
-  function arrange (now) {
+  /** @param {number} now ms since 1970 */
+  function sort (now) {
     const key = KEYS[order.by]
     const compare = (/** @type {Asset} */ a, /** @type {Asset} */ b) => {
       const [x, y] = [key(a, now), key(b, now)]
       return x === y ? 0 : x < y ? -order.sign : order.sign
     }
-    const rows = [...shown].sort(compare).map((one) => one.row)
-    for (const row of [...body.rows]) if (!rows.includes(row)) row.remove()
-    rows.forEach((row, index) => { if (body.rows[index] !== row) body.insertBefore(row, body.rows[index] ?? null) })
+    arrange(body, [...shown].sort(compare).map((one) => one.row))
   }
 
   return {
@@ -63,11 +62,10 @@ export function createBoard ({ body, heads }) {
         one.row ??= createRow(one)
         write(one)
       }
-      arrange(Date.now())
+      sort(Date.now())
     },
 
-    /** @param {number} now ms since 1970 */
-    sort (now) { arrange(now) },
+    sort,
 
     /** @param {Asset} one @param {Pick<Asset, 'price' | 'updatedAt' | 'asOf' | 'status' | 'sources'>} news */
     take (one, news) {

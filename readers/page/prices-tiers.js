@@ -1,8 +1,9 @@
 /** Buttons of the tiers with their sizes, and the assets that demand moved to another tier while the page was open. */
 import { at, make, put } from './elements.js'
+import { TIERS } from './prices-board.js'
 import { number } from './text.js'
 
-const NAMES = ['', 'hot', 'medium', 'cold']
+const NAMES = ['', ...TIERS]
 const MOVES = 3
 
 /** @param {import('./prices-board.js').Asset[]} assets all @param {string} chosen '' = all @param {(tier: string) => void} onChoose */

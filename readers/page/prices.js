@@ -6,10 +6,10 @@
  * asset of that tier may be asked for without moving up.
  */
 import { at, put } from './elements.js'
-import { createBoard } from './prices-board.js'
+import { createBoard, TIERS } from './prices-board.js'
 import { loadHistory } from './prices-points.js'
 import { showSources } from './prices-sources.js'
-import { get, repeat, state } from './system.js'
+import { get, getAll, PAGE, repeat, state } from './system.js'
 import { ageText, number } from './text.js'
 import { showTiers } from './prices-tiers.js'
 
@@ -19,9 +19,7 @@ const EVERY_MS = 1000
 const AGAIN_MS = Object.freeze({ hot: 1000, medium: 5000, cold: 30_000 })
 const NO_PRICE_AGAIN_MS = 5000
 const LIST_EVERY_MS = 3000
-const LIST_PAGE = 1000
 const TICK_MS = 250
-const TIERS = ['hot', 'medium', 'cold']
 
 /** @typedef {import('./prices-board.js').Asset} Asset */
 
@@ -41,12 +39,7 @@ const byTier = (/** @type {Asset} */ a, /** @type {Asset} */ b) =>
 
 async function list () {
   /** @type {{ asset: string, tier: string }[]} */
-  const all = []
-  for (let after = ''; after !== null;) {
-    const { items, next } = await get(`/v1/assets?limit=${LIST_PAGE}${after && `&after=${encodeURIComponent(after)}`}`)
-    all.push(...items)
-    after = next
-  }
+  const all = await getAll('/v1/assets')
   const names = new Set(all.map(({ asset }) => asset))
   for (const name of assets.keys()) if (!names.has(name)) assets.delete(name)
   for (const { asset, tier } of all) {
@@ -55,7 +48,7 @@ async function list () {
     else assets.set(asset, { asset, tier, price: null, updatedAt: 0, asOf: 0, status: '', sources: [], dueMs: 0, points: [] })
   }
   arrange()
-  return LIST_EVERY_MS * Math.max(1, all.length / LIST_PAGE)
+  return LIST_EVERY_MS * Math.max(1, all.length / PAGE)
 }
 
 /** @param {Asset} one @param {string} tier */

@@ -1,5 +1,5 @@
 /** The rows of the list of items: one for each id. */
-import { make, put } from './elements.js'
+import { arrange, make, put } from './elements.js'
 import { ageText, preview } from './text.js'
 
 const PREVIEW_CHARS = 160
@@ -47,8 +47,7 @@ export function createRows ({ body, now, isCalm }) {
       const sorted = [...lines.values()].sort(areById ? (a, b) => byId.compare(a.id, b.id) : (a, b) => b.ts - a.ts)
       for (const { id } of sorted.splice(max)) lines.delete(id)
       const rows = sorted.map(({ row }) => row)
-      for (const row of [...body.rows]) if (!rows.includes(row)) row.remove()
-      rows.forEach((row, index) => { if (body.rows[index] !== row) body.insertBefore(row, body.rows[index] ?? null) })
+      arrange(body, rows)
       if (added === 0 || isCalm() || rows.length <= added) return
       const height = rows[0].offsetHeight * added
       body.animate([{ transform: `translateY(${-height}px)` }, { transform: 'none' }], { duration: GLIDE_MS, easing: 'ease-out' })

@@ -5,7 +5,7 @@
 import { timeText, titleOf } from './auctions-list.js'
 import { at, make, put } from './elements.js'
 import { takePart } from './sales-person.js'
-import { createFollower, gateway, get, repeat, say, state } from './system.js'
+import { createFollower, gateway, get, getAll, newKey, repeat, say, state } from './system.js'
 import { duration, number, timeOfDay } from './text.js'
 
 const LIST_EVERY_MS = 500
@@ -74,15 +74,8 @@ const timeOf = (id) => soldMs.has(id) ? ` in ${duration(soldMs.get(id) ?? 0)}` :
 async function claims () {
   reading = undefined
   const { id } = sale
-  const path = `/v1/sales/${encodeURIComponent(id)}/claims?limit=1000`
   try {
-    /** @type {any[]} */
-    const all = []
-    for (let after = ''; after !== null;) {
-      const { items, next: more } = await get(path + (after && `&after=${after}`))
-      all.push(...items)
-      after = more
-    }
+    const all = await getAll(`/v1/sales/${encodeURIComponent(id)}/claims`)
     if (sale?.id !== id) return
     put(at('lost'), number(all.filter(({ status }) => LOST.includes(status)).length))
     at('claims').replaceChildren(...all.slice(-SHOWN_CLAIMS).reverse().map(rowOf))
@@ -142,7 +135,7 @@ at('take').addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
   event.preventDefault()
   if (mine !== null && !mine.over.signal.aborted) return
   sessionStorage.setItem('user', at('user').value.trim())
-  press(target(), at('user').value.trim(), `page-${Date.now()}-${Math.random().toString(36).slice(2)}`)
+  press(target(), at('user').value.trim(), newKey())
 })
 
 at('user').value = sessionStorage.getItem('user') ?? ''

@@ -2,6 +2,8 @@
 import { at, make, put } from './elements.js'
 
 const TRIES = 5
+/** items of a page of a list */
+export const PAGE = 1000
 const RETRY_MS = 500
 const REOPEN_MS = 3000
 /** faults are switched by a browser on the same machine */
@@ -30,6 +32,20 @@ export async function get (path) {
   if (!response.ok) throw Object.assign(new Error(`status ${response.status}`), { status: response.status })
   return response.json()
 }
+
+/** All pages of a list. @param {string} path @returns {Promise<any[]>} @throws as get */
+export async function getAll (path) {
+  const all = []
+  for (let after = ''; after !== null;) {
+    const { items, next } = await get(`${path}?limit=${PAGE}${after && `&after=${encodeURIComponent(after)}`}`)
+    all.push(...items)
+    after = next
+  }
+  return all
+}
+
+/** A key of a command, or of several when something is added to it. */
+export const newKey = () => `page-${Date.now()}-${Math.random().toString(36).slice(2)}`
 
 /** Repeats while the page is visible. @param {() => Promise<number>} run returns ms until the next time @param {number} [failedMs] */
 export async function repeat (run, failedMs = 1000) {

@@ -4,7 +4,7 @@ import { feedRoute, integer, many, number, oneOf, querySchema, readQuery, text }
 import { ENCODINGS, ITEM_SCHEMA } from '../../src/replies/index.js'
 import { ID_SCHEMA, idBytes } from '../../src/item/index.js'
 import { TICK_MS } from '../../src/push/index.js'
-import { openStream } from './stream-head.js'
+import { clientOf, lastEventId } from './streams.js'
 
 const MAX_IDS = 1000
 const MAX_SNAPSHOT = 10_000
@@ -60,8 +60,6 @@ const LIVE = feedRoute({
 export async function liveRoutes (app, { push, access }) {
   // HEAD would never end
   app.get('/v1/feeds/:feed/live', { schema: LIVE, exposeHeadRoute: false }, async (request, reply) => {
-    const { 'last-event-id': last } = request.headers
-    const { grant } = /** @type {{ grant?: import('../../src/http/index.js').Grant }} */ (/** @type {unknown} */ (request))
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     const { limit, maxRate, id, encoding } = readQuery(request, FIELDS)
     await push.stream({
@@ -70,11 +68,7 @@ export async function liveRoutes (app, { push, access }) {
       encoding,
       periodMs: 1000 / maxRate,
       ids: id ? new Set(id.map((/** @type {Buffer} */ one) => one.toString('latin1'))) : null,
-      position: typeof last === 'string' && last !== '' ? last : null
-    }, {
-      token: grant?.id ?? null,
-      isPermitted: () => !access || !grant || access.stillPermits(grant, 'read', feed),
-      open: () => openStream(reply)
-    })
+      position: lastEventId(request)
+    }, clientOf(request, reply, access, feed))
   })
 }

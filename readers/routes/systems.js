@@ -1,7 +1,7 @@
 /** The queries and streams of a system, as its definition has them. */
 import { givenOfQuery, queryRoutes, querySchemaOf } from '../../src/http/index.js'
 import { createEvents } from '../../src/systems/inside.js'
-import { attachStream } from './live-stream.js'
+import { clientOf, lastEventId } from './streams.js'
 
 /**
  * @param {import('fastify').FastifyInstance} app
@@ -24,8 +24,8 @@ export async function systemRoutes (app, { system, push, database, access }) {
     }, async (request, reply) => {
       const given = givenOfQuery(request, row.fields)
       const { own, parts } = await opened()
-      const found = await (source ? source(given, own.queries) : events(given, own, parts))
-      attachStream(request, reply, { system: name, push, access, source: found })
+      const found = await (source ? source(given, own.queries) : events(Object.values(given.params)[0], lastEventId(request), own, parts))
+      push.attach(clientOf(request, reply, access, `@${name}`), found)
     })
   }
 }
@@ -39,12 +39,11 @@ function eventsOf (app, { snapshot, event, keyOf }) {
   let events = null
   app.addHook('onClose', async () => events?.close())
   /**
-   * @param {Pick<import('../../src/http/index.js').Given, 'params' | 'headers'>} given
+   * @param {string} id @param {string | null} last as createEvents
    * @param {import('../../src/systems/inside.js').Reader} own
    * @param {import('../../src/systems/inside.js').ReaderParts} parts
    */
-  return async ({ params, headers: { 'last-event-id': last } }, own, { reading, view, push, log }) => {
-    const [id] = Object.values(params)
+  return async (id, last, own, { reading, view, push, log }) => {
     const current = own.current ?? reading.current
     await current(id)
     events ??= createEvents({
@@ -56,6 +55,6 @@ function eventsOf (app, { snapshot, event, keyOf }) {
       push,
       log
     })
-    return events.sourceOf(id, typeof last === 'string' && last !== '' ? last : null)
+    return events.sourceOf(id, last)
   }
 }

@@ -5,7 +5,7 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import t from 'tap'
 import { createOracle } from '../../lab/rules/oracle.js'
 import { admissionKey, fieldsOf } from '../../src/admission/index.js'
-import { CERTAIN } from '../../src/admission/rules/index.js'
+import { OURS } from '../../src/admission/rules/index.js'
 import { foldLatest } from '../../src/admission/rules/latest.js'
 import { foldStep } from '../../src/admission/rules/step.js'
 import { admit } from '../../test/admission/admit.js'
@@ -109,7 +109,7 @@ function misfolded ({ states, events }) {
  */
 function certainOf ({ states }, { rule, key, args }) {
   const before = states.get(key)
-  return { before, certain: before && CERTAIN[rule]?.(before, args) }
+  return { before, certain: before && OURS.certain[rule]?.(before, args) }
 }
 
 /**

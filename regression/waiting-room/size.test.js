@@ -27,7 +27,7 @@ t.test(`${engineName(engine)}: ${PEOPLE} people in one queue`, async (t) => {
   }
   const room = createWaitingRoom({ connectionOf: () => connection, keyOf: () => key, partitionOf: () => 0, log: silentLog })
   t.teardown(() => room.close())
-  const place = (/** @type {number} */ n) => room.placeOf(SALE, `u${n}`, `c${n}`)
+  const place = (/** @type {number} */ n) => room.positionOf(SALE, `u${n}`, `c${n}`)
 
   // 2 units, one person at a time
   await order([['create', '2', '1', '0', '2000000000000', '600000', 'queue', '1', '0']])

@@ -19,26 +19,26 @@ export function createAccepted ({ requestMs, now = () => performance.now(), bits
     turnedMs = now()
   }
 
-  /** Two places of a request. @param {string} request base64url of a digest @returns {number[]} */
-  function placesOf (request) {
+  /** Two bits of a request. @param {string} request base64url of a digest @returns {number[]} */
+  function bitsOf (request) {
     const bytes = Buffer.from(request.slice(0, 12), 'base64url')
     return [bytes.readUInt32LE(0) % bits, bytes.readUInt32LE(4) % bits]
   }
 
-  /** @param {Uint32Array} half @param {number} place */
-  const has = (half, place) => (half[place / WORD | 0] >>> place % WORD & 1) === 1
+  /** @param {Uint32Array} half @param {number} bit */
+  const has = (half, bit) => (half[bit / WORD | 0] >>> bit % WORD & 1) === 1
 
   return {
     /** @param {string} request */
     add (request) {
       turn()
-      for (const place of placesOf(request)) young[place / WORD | 0] |= 1 << place % WORD
+      for (const bit of bitsOf(request)) young[bit / WORD | 0] |= 1 << bit % WORD
     },
 
     /** @param {string} request @returns {boolean} false: certainly not */
     mayHave (request) {
-      const places = placesOf(request)
-      return [young, old].some((half) => places.every((place) => has(half, place)))
+      const wanted = bitsOf(request)
+      return [young, old].some((half) => wanted.every((bit) => has(half, bit)))
     }
   }
 }

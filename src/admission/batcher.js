@@ -18,8 +18,6 @@ import { decisionOf, MAX_COMMANDS } from './commands.js'
 
 const MAX_WAITING = 10_000
 
-/** @typedef {ReturnType<typeof createBatcher>} Batcher of one partition */
-
 /**
  * @param {object} parts
  * @param {(commands: Command[]) => Promise<Admitted>} parts.send one call
@@ -66,8 +64,8 @@ export function createBatcher ({
     while (batch.length < maxCommands && taken < queue.length) {
       const one = queue[taken++]
       try {
-        const known = answer(one.command)
-        if (known) one.resolve(known)
+        const cached = answer(one.command)
+        if (cached) one.resolve(cached)
         else batch.push(one)
       } catch (error) {
         one.reject(error)
@@ -93,7 +91,7 @@ export function createBatcher ({
     metrics.sent(batch.length)
     try {
       const admitted = await send(batch.map(({ command }) => command))
-      // those who wait read their replies after the next call was sent
+      // callers read their replies after the next call was sent
       batch.forEach(({ resolve }, i) => resolve({ admitted, i }))
     } catch (error) {
       for (const { reject } of batch) reject(error)

@@ -4,7 +4,7 @@
  * @typedef {object} Command
  * @property {string} rule one of rules/
  * @property {string} key of one state, such as an auction
- * @property {string} scope who asks: the user, or empty; the same request id of another user is another request
+ * @property {string} scope the user who asks, or empty; the same request id of another user is another request
  * @property {string} requestId empty: the decision is not stored, because the command is harmless when it is sent again
  * @property {string[]} args of the rule; numbers as texts of whole numbers
  * @property {boolean} [isTask] a scheduled task of a rule of a user, which is decided only while it is due
@@ -20,6 +20,7 @@
  * @property {Record<string, string>} details
  */
 import { hash } from 'node:crypto'
+import { FreshetError } from './errors.js'
 
 /** in one call */
 export const MAX_COMMANDS = 256
@@ -42,4 +43,19 @@ export function decisionOf (reply) {
   const details = /** @type {Record<string, string>} */ ({})
   for (let i = 0; i < flat.length; i += 2) details[flat[i]] = flat[i + 1]
   return { code, seq: Number(seq), version: Number(version), isReplay: replay === '1', details }
+}
+
+/**
+ * The decision of a command that was accepted, by its request id.
+ * @param {import('../store/index.js').Connection} connection to the primary
+ * @param {(part: string) => string} key of the partition @param {Omit<Command, 'args'>} command
+ * @returns {Promise<Decision>} @throws {FreshetError} REQUEST_NOT_ACCEPTED
+ */
+export async function decisionOfRequest (connection, key, command) {
+  const stored = await connection.send('GET', key(`request:${prepare({ ...command, args: [] }).request}`))
+  if (stored === null) {
+    throw new FreshetError('REQUEST_NOT_ACCEPTED',
+      'no request with this key was accepted so far, or it has expired; repeat the command with the same key to settle it')
+  }
+  return { ...decisionOf(String(stored)), isReplay: true }
 }

@@ -12,6 +12,7 @@
  * confirms only decisions of the lineage that this primary began (admit.lua).
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { createRoutes } from '../store/index.js'
 import { FreshetError } from './errors.js'
 
 /** of the marker */
@@ -84,6 +85,33 @@ export function createConfirm ({ route, key, marker, durability, waitMs, isClose
 
 const notConfirmed = (/** @type {string} */ how) =>
   new FreshetError('NOT_CONFIRMED', `decided, but not confirmed ${how}; repeat it with the same Idempotency-Key to learn the decision`)
+
+/**
+ * What confirms the decisions of a system.
+ * @param {{ primaryUrl: string, name: string, keyOf: (partition: number) => (part: string) => string, durability: string,
+ *   deadlineMs: number, waitMs: number }} options `name`: of the connections
+ * @returns {{ of: (partition: number) => ReturnType<typeof createConfirm>, close: () => Promise<void> } | null} null: what the primary has
+ *   decided is confirmed
+ */
+export function openConfirms ({ primaryUrl, name, keyOf, durability, deadlineMs, waitMs }) {
+  if (durability !== 'replica' && durability !== 'aof') return null
+  const routes = createRoutes({ primaryUrl, name, deadlineMs: deadlineMs + waitMs })
+  let isClosed = false
+  return {
+    of: (partition) => createConfirm({
+      route: () => routes.route(keyOf(partition)('')),
+      key: keyOf(partition),
+      marker: `marker:${process.pid}`,
+      durability,
+      waitMs,
+      isClosed: () => isClosed
+    }),
+    close () {
+      isClosed = true
+      return routes.close()
+    }
+  }
+}
 
 /**
  * @param {import('../store/index.js').Connection} connection to the primary @param {string} durability

@@ -7,8 +7,8 @@
  * @typedef {import('./admission.js').Admission} Admission
  * @typedef {import('./batcher.js').Answer} Answer
  * @typedef {import('./key-view.js').KeyView} KeyView
- * @typedef {import('./key-view.js').Known} Known
- * @typedef {import('./mask.js').Mask} Mask
+ * @typedef {import('./key-view.js').KeyState} KeyState
+ * @typedef {import('./hashes.js').Mask} Mask
  * @typedef {import('./outbox.js').Entry} Entry
  * @typedef {import('./own-rules.js').OwnRule} OwnRule
  * @typedef {import('./own-rules.js').OwnRules} OwnRules
@@ -21,19 +21,16 @@
 export { createAdmission } from './admission.js'
 export { admit } from './admit.js'
 export { createBatcher } from './batcher.js'
-export { decisionOf, prepare } from './commands.js'
-export { openConfirms } from './confirms.js'
-export { createConfirm, expectDurability } from './durability.js'
+export { decisionOf, decisionOfRequest, prepare } from './commands.js'
+export { createConfirm, expectDurability, openConfirms } from './durability.js'
+export { idWith, maskWith } from './hashes.js'
 export { createKeyView } from './key-view.js'
-export { idWith } from './ids.js'
 export { admissionKey, partitionKeys, systemKey } from './keys.js'
-export { maskWith } from './mask.js'
 export { createOwnRules } from './own-rules.js'
 export { memoryOf } from './own-memory.js'
 export { eventOf, generationOf, OWN_NAMES, readState, stateOf } from './own-state.js'
-export { entryOf, eventsOf, fieldsOf, followOutboxes, isAtOrAfter } from './outbox.js'
+export { entryOf, eventsOf, fieldsOf, followOutboxes } from './outbox.js'
 export { createRejections } from './rejections.js'
 export { KEPT_PARTS } from './rules/index.js'
-export { decisionOfRequest } from './request.js'
 export { createStopper, REPLY_MS } from './stop-script.js'
 export { createAgreement, expectPartitions, readSystem } from './system.js'

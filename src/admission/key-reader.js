@@ -5,7 +5,7 @@
  * was; a replica that lags is asked again, then the primary.
  *
  * @typedef {import('./rules/index.js').Fields} Fields
- * @typedef {{ key: string, partition: number, generation: string, fields: Fields, events: Fields[] }} Known `events`: the newest, the
+ * @typedef {{ key: string, partition: number, generation: string, fields: Fields, events: Fields[] }} KeyState `events`: the newest, the
  *   oldest of them first
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -28,7 +28,7 @@ export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail, exist
     const fields = fieldsOf(state)
     return {
       end: ends.length > 0 ? String(ends[0][0]) : '0-0',
-      known: fields[exists] === undefined
+      stored: fields[exists] === undefined
         ? null
         : {
             key,
@@ -42,23 +42,23 @@ export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail, exist
 
   /**
    * @param {string} key @param {string} position of the outbox that the node must have reached
-   * @returns {Promise<Known | null>} null: the primary does not have it
+   * @returns {Promise<KeyState | null>} null: the primary does not have it
    */
   async function read (key, position) {
     const partition = partitionOf(key)
     for (let i = 0; i < MAX_READS; i++) {
-      const { end, known } = await readOnce(key, partition, false)
-      if (known && isAtOrAfter(end, position)) return known
-      if (!known) break
+      const { end, stored } = await readOnce(key, partition, false)
+      if (stored && isAtOrAfter(end, position)) return stored
+      if (!stored) break
       await sleep(READ_AGAIN_MS)
     }
     // replicas lag, or do not have it
-    return (await readOnce(key, partition, true)).known
+    return (await readOnce(key, partition, true)).stored
   }
 
   return {
     read,
     /** @param {string} key */
-    fromPrimary: async (key) => (await readOnce(key, partitionOf(key), true)).known
+    fromPrimary: async (key) => (await readOnce(key, partitionOf(key), true)).stored
   }
 }

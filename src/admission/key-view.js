@@ -6,8 +6,8 @@
  * Events that come while a key is read are applied after it, by their sequence numbers.
  *
  * @typedef {import('./outbox.js').Entry} Entry
- * @typedef {import('./key-reader.js').Known} Known
- * @typedef {Known & { pins: number, listeners: Set<() => void> }} Kept
+ * @typedef {import('./key-reader.js').KeyState} KeyState
+ * @typedef {KeyState & { pins: number, listeners: Set<() => void> }} Kept
  */
 import { createKeyReader } from './key-reader.js'
 import { followOutboxes } from './outbox.js'
@@ -39,7 +39,7 @@ export function createKeyView ({
 }) {
   /** the least recently used first @type {Map<string, Kept>} */
   const kept = new Map()
-  /** keys that are being read, with the events since @type {Map<string, { reading: Promise<Known | null>, since: Entry[] }>} */
+  /** keys that are being read, with the events since @type {Map<string, { reading: Promise<KeyState | null>, since: Entry[] }>} */
   const opening = new Map()
   let resets = 0
   const reader = createKeyReader({ connectionOf, keyOf, partitionOf, tail, exists: rules.names.exists })
@@ -73,25 +73,25 @@ export function createKeyView ({
   /** @param {Kept} one @param {Entry} entry */
   function apply (one, { rule, fields: event }) {
     const seq = Number(event.seq)
-    const known = Number(one.fields[rules.names.seq])
-    if (seq !== 0 && seq <= known) return
-    if ((seq !== 0 && seq > known + 1) || !rules.folds[rule]?.(one.fields, event)) return forget(one)
+    const last = Number(one.fields[rules.names.seq])
+    if (seq !== 0 && seq <= last) return
+    if ((seq !== 0 && seq > last + 1) || !rules.folds[rule]?.(one.fields, event)) return forget(one)
     if (seq !== 0) one.events.push(event)
     if (one.events.length > 2 * tail) one.events.splice(0, tail)
     for (const listener of one.listeners) listener()
   }
 
-  /** @param {string} key @returns {Promise<Known | null>} */
+  /** @param {string} key @returns {Promise<KeyState | null>} */
   async function load (key) {
     const since = /** @type {Entry[]} */ ([])
     const resetsBefore = resets
     const reading = reader.read(key, follower.position(partitionOf(key)))
     opening.set(key, { reading, since })
     try {
-      const known = await reading
+      const stored = await reading
       // events may have been missed since it was read
-      if (!known || follower.ageMs(known.partition) === Infinity || resets !== resetsBefore) return known
-      const one = { ...known, pins: 0, listeners: new Set() }
+      if (!stored || follower.ageMs(stored.partition) === Infinity || resets !== resetsBefore) return stored
+      const one = { ...stored, pins: 0, listeners: new Set() }
       kept.set(key, one)
       for (const entry of since) if (kept.get(key) === one) apply(one, entry)
       evict(kept, maxKeys)
@@ -104,10 +104,10 @@ export function createKeyView ({
   return {
     follower,
 
-    /** Sequence number of the last event. @param {Known} known */
+    /** Sequence number of the last event. @param {KeyState} one */
     seqOf: ({ fields }) => Number(fields[rules.names.seq]),
 
-    /** What is in memory. @param {string} key @returns {Known | undefined} */
+    /** What is in memory. @param {string} key @returns {KeyState | undefined} */
     peek: (key) => kept.get(key),
 
     /** @param {string} key */
@@ -115,7 +115,7 @@ export function createKeyView ({
 
     /**
      * @param {string} key
-     * @returns {Promise<Known | null>} null: the primary does not have it
+     * @returns {Promise<KeyState | null>} null: the primary does not have it
      * @throws {import('../errors.js').FreshetError} of the connection, when no node can be asked
      */
     async get (key) {

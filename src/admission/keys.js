@@ -8,7 +8,7 @@
  *     fr:{@auctions:3}:state:<key>    a hash
  *     fr:{@auctions:3}:events:<key>   a stream, whose entry ids are the sequence numbers
  *     fr:{@auctions:3}:members:<key>  what the rule remembers of users and claims: a hash; :holds:<key> ends of holds: a sorted set
- *     fr:{@auctions:3}:waiting:<key>  the waiting room: users by place, a sorted set
+ *     fr:{@auctions:3}:waiting:<key>  the waiting room: users by position, a sorted set
  *     fr:{@auctions:3}:request:<digest>    the decision of an accepted command: a string that expires
  *
  * With several partitions the tag of partition 3 is `{@auctions:3.12}`, so that they spread over the primaries of a cluster

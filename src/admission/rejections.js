@@ -2,8 +2,8 @@
  * The rejection cache: answers commands that would certainly be rejected, without the server. It follows the outboxes of the primary,
  * as a reader follows those of a replica, and asks the rule's certain rejections (rules/) about the state in memory.
  *
- * It is used only while it is current, for a key that it knows, in the generation that the server last named, and for a request that
- * was not accepted before: whose reply was lost must hear that it was accepted.
+ * It is used only while it is current, for a key in its memory, in the generation that the server last named, and for a request that
+ * was not accepted before: a client that lost its reply must still get `accepted`.
  */
 import { createAccepted } from './accepted.js'
 import { OURS } from './rules/index.js'
@@ -13,7 +13,7 @@ import { fieldsOf } from './outbox.js'
 
 const MAX_AGE_MS = 250
 
-/** in place of a request id: who has a claim hears so, not that all is sold */
+/** Instead of a request id: the holder of a claim gets `already_claimed`, not `sold_out`. */
 const holderOf = (/** @type {string} */ rule, /** @type {string} */ key, /** @type {string} */ user) =>
   prepare({ rule, key, scope: user, requestId: ' holder', args: [] }).request
 
@@ -45,26 +45,26 @@ export function createRejections ({ requestMs, metrics, onEntry = () => {}, rule
      */
     answer ({ rule, key, args, request, isTask }, partition) {
       if (isTask) return null
-      const known = view.peek(key)
-      if (!known || !certain[rule]) {
+      const one = view.peek(key)
+      if (!one || !certain[rule]) {
         metrics.asked('unknown')
         if (certain[rule]) view.get(key).catch(() => {})
         return null
       }
-      const { generation } = known
+      const { generation } = one
       const isSame = generation === view.follower.generation(partition) && generation === generations.get(partition)
       if (view.follower.ageMs(partition) > MAX_AGE_MS || !isSame) {
         metrics.asked('behind')
         return null
       }
-      const outcome = certain[rule](known.fields, args)
+      const outcome = certain[rule](one.fields, args)
       const isKnown = request !== '' && accepted.mayHave(request)
       if (outcome === null || isKnown || (rule === 'bounded' && accepted.mayHave(holderOf(rule, key, args[1])))) {
         metrics.asked('open')
         return null
       }
       metrics.answered()
-      const [seq, version] = [Number(known.fields[names.seq]), Number(known.fields[names.version])]
+      const [seq, version] = [Number(one.fields[names.seq]), Number(one.fields[names.version])]
       return { code: outcome.code, details: fieldsOf(outcome.details), seq, version, isReplay: false, generation, now: Date.now() }
     },
 

@@ -24,7 +24,7 @@ const newSecret = () => randomBytes(SECRET_BYTES).toString('hex')
  *   of the servers
  */
 export function createAgreement ({ router, keyPrefix, system, partitions, keepSecret = async (secret) => secret }) {
-  const place = { keyPrefix, system, partitions }
+  const wanted = { keyPrefix, system, partitions }
   /** @type {Promise<System> | null} */
   let agreeing = null
   /** by partition, once agreed @type {((part: string) => string)[]} */
@@ -33,7 +33,7 @@ export function createAgreement ({ router, keyPrefix, system, partitions, keepSe
   let kept = ''
 
   async function agree () {
-    const stored = await agreeOnSystem(router, place, async () => ({
+    const stored = await agreeOnSystem(router, wanted, async () => ({
       partitions,
       ...(partitions > 1 ? { format: SPREAD_FORMAT } : {}),
       secret: await keepSecret(newSecret())
@@ -54,7 +54,7 @@ export function createAgreement ({ router, keyPrefix, system, partitions, keepSe
   /** Stores the system again if the servers have lost it. @returns {Promise<System>} @throws {FreshetError} SYSTEM_DIFFERS */
   async function restore () {
     const own = await agreed()
-    const stored = await agreeOnSystem(router, place, async () => own)
+    const stored = await agreeOnSystem(router, wanted, async () => own)
     if (stored.format === own.format) return stored
     throw new FreshetError('SYSTEM_DIFFERS', `the servers lost ${system}, and it is stored in format ${stored.format ?? 1} now, not ` +
       `${own.format ?? 1}; restart this process`)
@@ -84,7 +84,7 @@ export function createAgreement ({ router, keyPrefix, system, partitions, keepSe
 }
 
 /**
- * @param {Router} router @param {{ keyPrefix: string, system: string, partitions: number }} place
+ * @param {Router} router @param {{ keyPrefix: string, system: string, partitions: number }} wanted
  * @param {() => Promise<System>} ownOf what is stored if nothing is
  * @returns {Promise<System>}
  * @throws {FreshetError} SYSTEM_DIFFERS

@@ -23,7 +23,7 @@ const ID = /^(\d{1,4}):(\d{1,15}-\d{1,6})$/
  */
 export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded = () => false }) {
   /** @param {string} id @returns {{ partition: number, stream: string }} @throws {FreshetError} LETTER_UNKNOWN */
-  function placeOf (id) {
+  function partsOf (id) {
     const [, partition, stream] = ID.exec(id) ?? []
     if (stream !== undefined && Number(partition) < partitions) return { partition: Number(partition), stream }
     throw new FreshetError('LETTER_UNKNOWN', `${id}: not the id of a dead letter; expected one of the list, such as 3:1764000000000-0`)
@@ -42,7 +42,7 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded =
      * @param {{ after: string | null, limit: number }} page @returns {Promise<{ items: Letter[], next: string | null }>}
      */
     async list ({ after, limit }) {
-      const from = after === null ? { partition: 0, stream: '-' } : placeOf(after)
+      const from = after === null ? { partition: 0, stream: '-' } : partsOf(after)
       /** @type {Letter[]} */
       const items = []
       for (let partition = from.partition; partition < partitions && items.length <= limit; partition++) {
@@ -56,14 +56,14 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded =
 
     /** @param {string} id @throws {FreshetError} LETTER_UNKNOWN, also when another process replayed or discarded it */
     async replay (id) {
-      const { partition, stream } = placeOf(id)
+      const { partition, stream } = partsOf(id)
       const keys = ['dead', 'outbox'].map(keyOf(partition))
       if (await connectionOf(partition).runScript('replay-letter', keys, [stream]) !== 1) throw gone(id)
     },
 
     /** @param {string} id @throws {FreshetError} LETTER_UNKNOWN, LETTER_NEEDED */
     async discard (id) {
-      const { partition, stream } = placeOf(id)
+      const { partition, stream } = partsOf(id)
       const [connection, key] = [connectionOf(partition), keyOf(partition)]
       const [entry] = await connection.send('XRANGE', key('dead'), stream, stream)
       if (entry === undefined) throw gone(id)

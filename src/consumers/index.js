@@ -12,13 +12,14 @@
  * @typedef {import('./consume.js').Database} Database
  * @typedef {import('./consume-batches.js').BatchEffect} BatchEffect
  * @typedef {import('./dead-letters.js').DeadLetters} DeadLetters
+ * @typedef {import('./partition.js').Target} Target
  * @typedef {Parameters<DeadLetters['deadLetter']>[1]} NewLetter
  */
 export { consume } from './consume.js'
 export { consumeBatches } from './consume-batches.js'
 export { createDeadLetters } from './dead-letters.js'
+export { createEffects } from './effects.js'
 export { createKafkaEffect, expectKafka, topicOf } from './kafka.js'
-export { lagOf } from './lag.js'
 export { createOutboxReader } from './outbox-reader.js'
-export { followPartition } from './partition.js'
+export { followPartition, lagOf } from './partition.js'
 export { createOwnership, LEASE_MS } from './ownership.js'

@@ -1,8 +1,8 @@
 /**
  * Which partitions of a system this process owns, and the work that it does for them.
  *
- * A lease is reckoned by the clock of the server when it is given, and here from the moment it was asked for, so that this process
- * stops before another one begins. What it sends late is refused by the fencing token, or harmless because effects are idempotent.
+ * The server's clock times a lease; this process counts from when it sent the request, so it stops before another one begins. What it sends
+ * late is refused by the fencing token, or harmless because effects are idempotent.
  *
  * @typedef {{ partition: number, token: number, signal: AbortSignal }} Owned `token`: fencing token; `signal`: it is lost, or given back
  * @typedef {(owned: Owned) => Promise<void>} Work ends when the signal is aborted
@@ -12,7 +12,7 @@
  */
 import { ownerOf } from './assignment.js'
 
-/** How long a partition stays with a process that says nothing. */
+/** How long a partition stays with a process that sends no heartbeat. */
 export const LEASE_MS = 3000
 const RENEWALS_PER_LEASE = 3
 /** Tries of a partition that another process holds, or whose server did not answer. */
@@ -38,8 +38,6 @@ function createRuns () {
     ended: () => Promise.all(running.values())
   }
 }
-
-/** @typedef {ReturnType<typeof createOwnership>} Ownership */
 
 /**
  * @param {object} options

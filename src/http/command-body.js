@@ -57,12 +57,14 @@ export const bodySchema = (fields) => ({
 })
 
 /**
+ * The request may have no body if every field is optional.
  * @param {import('fastify').FastifyRequest} request @param {Record<string, BodyField>} fields
  * @returns {Record<string, any>} a value for each field
  * @throws {FreshetError} REQUEST_INVALID, FIELD_INVALID
  */
 export function readCommand (request, fields) {
-  const given = objectIn(bodyOf(request).bytes.toString())
+  const isAbsent = request.body === undefined && Object.values(fields).every(({ isOptional }) => isOptional)
+  const given = isAbsent ? {} : objectIn(bodyOf(request).bytes.toString())
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(fields, name))
   if (unknown.length > 0) {
     const known = Object.keys(fields).join(', ') || 'no fields'

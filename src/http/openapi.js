@@ -52,7 +52,8 @@ export function describeRoutes (app, { title, description, tags = [], security =
       tags: ['feeds', ...tags, 'operating'].map((name) => ({ name })),
       ...(bearer ? { components: { securitySchemes: { bearer: /** @type {any} */ (BEARER) } } } : {})
     },
-    transform: ({ schema, url, route }) => ({ url, schema: codes.length === 0 || isOpen(route) ? schema : guarded(schema) })
+    transform: ({ schema, url, route }) => ({ url, schema: codes.length === 0 || isOpen(route) ? schema : guarded(schema) }),
+    transformObject: (/** @type {any} */ { openapiObject }) => withOptionalBodies(openapiObject)
   })
   app.register(async (docs) => {
     docs.addHook('onRequest', (request, reply, done) => {
@@ -72,6 +73,17 @@ export function describeRoutes (app, { title, description, tags = [], security =
       staticCSP: /** @type {any} */ (CONTENT_POLICY)
     })
   })
+}
+
+/**
+ * A body whose fields are all optional may be absent (command-body.js); the plugin says of every body that it is required.
+ * @param {any} whole document
+ */
+function withOptionalBodies (whole) {
+  for (const { requestBody } of Object.values(whole.paths).flatMap(Object.values)) {
+    if (requestBody?.content['application/json']?.schema.required?.length === 0) requestBody.required = false
+  }
+  return whole
 }
 
 /** @param {any} route */

@@ -59,14 +59,6 @@ const givenOf = ({ params, headers, id }) => ({
   params: Object.fromEntries(Object.entries(/** @type {any} */ (params)).map(([name, text]) => [name, readId(text, name)])), headers, id
 })
 
-/** @param {import('fastify').FastifyRequest} request @param {CommandRow} row */
-function bodyIn (request, { body = {}, isRaw }) {
-  if (isRaw) return bodyOf(request).bytes.toString()
-  const isOptional = Object.values(body).every((one) => one.isOptional)
-  if (request.body !== undefined || !isOptional) return readCommand(request, body)
-  return Object.fromEntries(Object.keys(body).map((name) => [name, null]))
-}
-
 /**
  * @param {import('fastify').FastifyInstance} app
  * @param {{ name: string, commands: Record<string, CommandRow>, own: unknown, room: import('./body-bytes.js').BodyRoom }} parts `own`: what
@@ -89,7 +81,8 @@ export async function commandRoutes (app, { name, commands, own, room }) {
         codes: [...COMMAND_CODES, ...codes]
       }),
       async handler (request, response) {
-        const [of, fields] = [givenOf(request), bodyIn(request, row)]
+        const of = givenOf(request)
+        const fields = isRaw ? bodyOf(request).bytes.toString() : readCommand(request, body)
         const given = { ...of, query: {}, body: fields, requestId: readRequestId(request) ?? randomUUID() }
         const { status, body: text, isReplay } = await run(given, own)
         if (isReplay) response.header('idempotent-replayed', 'true')

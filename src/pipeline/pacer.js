@@ -7,8 +7,6 @@
  * - rate 0: items are always due.
  */
 
-/** @typedef {ReturnType<typeof createPacer>} Pacer */
-
 /**
  * @param {{ ratePerSecond: number, pace: 'steady' | 'burst', periodMs: number, chunks: number, startMs: number }} options
  *   `startMs`: on the clock of all `nowMs` below

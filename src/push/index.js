@@ -5,7 +5,7 @@
  */
 import { FreshetError } from '../errors.js'
 import { isPositionOf } from '../item/index.js'
-import { createAttached } from './attached.js'
+import { createSourceStreams } from './source-streams.js'
 import { createBudget } from './budget.js'
 import { createCaps } from './caps.js'
 import { createHubs } from './hubs.js'
@@ -22,7 +22,7 @@ const LINGER_MS = 10_000
  * @typedef {{ feed: string, limit: number, periodMs: number, ids: ReadonlySet<string> | null, encoding: string,
  *   position: string | null }} Wanted
  *   `ids`: latin1 strings of their bytes, null = all; `position`: from which it resumes; one that is none costs a reset
- * @typedef {import('./attached.js').Source} Source
+ * @typedef {import('./source-streams.js').Source} Source
  * @typedef {import('./stream.js').Stream} Stream
  * @typedef {import('node:http').ServerResponse} Response
  * @typedef {{ token: string | null, isPermitted: () => boolean, open: () => Response }} Client `token`: identifies its token, null =
@@ -38,7 +38,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
   const budget = createBudget()
   const caps = createCaps({ caps: limits, budget, counts })
   const hubs = createHubs({ queries, now, budget, counts, log, lingerMs })
-  const attached = createAttached({ budget, caps, counts })
+  const ofSources = createSourceStreams({ budget, caps, counts })
   exposeCounts(registry, counts, budget)
 
   /** @param {Client} client @param {ReadonlySet<string> | null} ids */
@@ -100,20 +100,20 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
     attach (client, source) {
       check(client, null)
       const response = client.open()
-      if (!response.destroyed) attached.add(response, client, source)
+      if (!response.destroyed) ofSources.add(response, client, source)
     },
 
     /** Ends the streams whose tokens were revoked, have expired, or no longer permit their feed. */
     revoke () {
       hubs.forEach(({ hub }) => hub.end(({ isPermitted }) => !isPermitted(), 'revoked'))
-      attached.revoke()
+      ofSources.revoke()
     },
 
     counts,
 
     /** Ends all streams. */
     async close () {
-      attached.close()
+      ofSources.close()
       await hubs.close()
     }
   }

@@ -13,8 +13,6 @@ const MAX_FEEDS = 10_000
 /** items as they were read, their text in parts, and the body */
 const COPIES = 2.5
 
-/** @typedef {ReturnType<typeof createItemSizes>} ItemSizes */
-
 export function createItemSizes () {
   /** `most`: items of a whole feed @type {Map<string, { size: number, most: number }>} */
   const known = new Map()

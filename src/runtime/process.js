@@ -8,7 +8,7 @@ import { withTarget } from '../embedded/index.js'
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @param {object} command
- * @param {Pick<typeof import('../../settings.js'), 'help' | 'printable' | 'resolve'>} command.table passed in, because only
+ * @param {Pick<typeof import('../../settings.js'), 'printable' | 'settingsOf'>} command.table passed in, because only
  *   process files read settings
  * @param {{ command: string, layouts: string[], acks: string[] }} command.known
  * @param {string} command.usage first lines of the help
@@ -18,19 +18,15 @@ import { withTarget } from '../embedded/index.js'
  *   signal: AbortSignal) => Promise<number>} run
  * @returns {Promise<number>} exit status
  */
-export async function runProcess ({ argv, env }, { table, known, usage, stopping: words, check = async () => {} }, run) {
-  if (argv.includes('--help')) {
-    process.stdout.write(await table.help(known, usage, argv) + '\n')
-    return 0
-  }
-  /** @type {any} */
-  const settings = table.resolve(argv, env, known)
+export async function runProcess (from, { table, known, usage, stopping: words, check = async () => {} }, run) {
+  const settings = await table.settingsOf(from, known, usage)
+  if (settings === null) return 0
   await check(settings)
   const log = createLog({ level: settings.logLevel, role: known.command })
   log.info({ settings: shownSettings(table.printable(settings), settings.origins) }, 'settings')
   const stopping = listenForStop({ onStop: (reason) => log.info({ reason }, words) })
   try {
-    return await withTarget(settings, { env, report: (line) => log.info(line), stopping }, (target) =>
+    return await withTarget(settings, { env: from.env, report: (line) => log.info(line), stopping }, (target) =>
       run(settings, target, log, stopping.signal))
   } finally {
     stopping.done()

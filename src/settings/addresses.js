@@ -4,6 +4,7 @@
  * @typedef {import('./checks.js').Check} Check
  */
 import { BlockList, isIPv6 } from 'node:net'
+import { addressesIn, sentinelAddress } from '../redis-url.js'
 import { integer, matching, wrong } from './checks.js'
 
 /** query fields of an address: files of the certificate authority, and of the client's certificate and key */
@@ -33,11 +34,8 @@ export const serverUrl = {
   }
 }
 
-/** between addresses: a password may have a comma */
-const BETWEEN = /,(?=\s*rediss?:\/\/)/i
-
 /** `?iam=NAME`, with the name that AWS gives the host. @param {string} text one or more addresses @returns {string} @throws {RangeError} */
-export const withIam = (text) => text.split(BETWEEN).map((one) => {
+export const withIam = (text) => addressesIn(text).map((one) => {
   const url = new URL(one)
   if (url.searchParams.has('iam')) return one
   const [, serverless, name] = /^(?:(.+)-[^.-]+\.serverless\.|[^.]+\.([^.]+)\.).*\.amazonaws\.com$/.exec(url.hostname) ?? []
@@ -50,14 +48,10 @@ export const withIam = (text) => text.split(BETWEEN).map((one) => {
 const sentinelUrl = {
   expects: 'redis+sentinel://[user:password@]host[:26379],host2/NAME[?sentinelUser=&sentinelPassword=]',
   read (text, known) {
-    const [, scheme, user = '', hosts, name, query = ''] =
-      /^(rediss?)\+sentinel:\/\/(?:(.*)@)?([^/?#@]+)(?:\/([^/?#]*))?(?:\?(.*))?$/is.exec(text) ?? []
-    if (!hosts) throw wrong('its hosts cannot be read')
-    if (!name) throw wrong('it names no primary; expected its name, as the Sentinels have it, behind the hosts: .../NAME')
-    const fields = new URLSearchParams(query)
-    for (const field of ['sentinelUser', 'sentinelPassword']) fields.delete(field)
-    const [before, after] = [user && `${user}@`, fields.size > 0 ? `?${fields}` : '']
-    for (const host of hosts.split(',')) serverUrl.read(`${scheme}://${before}${host}${after}`, known)
+    const address = sentinelAddress(text)
+    if (address === null) throw wrong('its hosts cannot be read')
+    if (address.name === '') throw wrong('it names no primary; expected its name, as the Sentinels have it, behind the hosts: .../NAME')
+    for (const url of address.servers) serverUrl.read(url, known)
     return text
   }
 }
@@ -68,7 +62,7 @@ export const nodeUrls = {
   hint: serverUrl.hint,
   read: (text, known) => /^\s*rediss?\+sentinel:/i.test(text)
     ? sentinelUrl.read(text.trim(), known)
-    : text.split(BETWEEN).map((one) => serverUrl.read(one.trim(), known)).join(',')
+    : addressesIn(text).map((one) => serverUrl.read(one.trim(), known)).join(',')
 }
 
 /** @type {Check} */

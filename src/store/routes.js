@@ -11,15 +11,14 @@ import { createPrimaries } from './primaries.js'
 import { slotMapOf } from './slot-map.js'
 
 /**
- * @param {{ primaryUrl: string, name: string, deadlineMs: number, onError?: (error: Error & { code?: string }) => void }} options
+ * @param {{ primaryUrl: string, name: string, deadlineMs: number }} options
  */
-export function createRoutes ({ primaryUrl, name, deadlineMs, onError }) {
+export function createRoutes ({ primaryUrl, name, deadlineMs }) {
   /** @type {WeakMap<Connection, string>} */
   const replicationIds = new WeakMap()
   const primaries = createPrimaries(primaryUrl, {
     name,
     deadlineMs,
-    onError,
     async prepare (connection) {
       const info = await nodeInfo(connection)
       await expectStillPrimary(connection)

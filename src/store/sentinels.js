@@ -10,6 +10,7 @@
  * @typedef {ReturnType<typeof createSentinelMap>} SentinelMap
  */
 import { FreshetError } from '../errors.js'
+import { sentinelAddress } from '../redis-url.js'
 import { openConnection } from './connection.js'
 import { urlAt } from './tls.js'
 import { createWatchers } from './watchers.js'
@@ -18,40 +19,33 @@ const PERIOD_MS = 2000
 const DEADLINE_MS = 500
 const PORT = '26379'
 const NAME = 'freshet-sentinels'
-const FORM = /^(rediss?)\+sentinel:\/\/(?:(.*)@)?([^/?#@]+)\/([^/?#]+)(?:\?(.*))?$/is
 
 /** @param {string} redisUrl */
-export const isOfSentinels = (redisUrl) => FORM.test(redisUrl)
+export const isOfSentinels = (redisUrl) => sentinelAddress(redisUrl) !== null
+
+/** @param {string} redisUrl */
+const addressOf = (redisUrl) => /** @type {NonNullable<ReturnType<typeof sentinelAddress>>} */ (sentinelAddress(redisUrl))
 
 /** Without secrets. @param {string} redisUrl */
 export function shownSentinels (redisUrl) {
-  const [, , , hosts, name] = /** @type {RegExpExecArray} */ (FORM.exec(redisUrl))
-  return `primary ${name} of the Sentinels ${hosts.replaceAll(',', ', ')}`
+  const { name, hosts } = addressOf(redisUrl)
+  return `primary ${name} of the Sentinels ${hosts.join(', ')}`
 }
 
-/**
- * @param {string} redisUrl redis+sentinel://[user:password@]host[:26379],host2/NAME[?sentinelUser=&sentinelPassword=], and with
- *   rediss+sentinel:// the files of rediss:// (tls.js), for servers and Sentinels
- */
+/** @param {string} redisUrl */
 function readUrl (redisUrl) {
-  const [, scheme, user = '', hosts, name, query = ''] = /** @type {RegExpExecArray} */ (FORM.exec(redisUrl))
-  const fields = new URLSearchParams(query)
-  const [sentinelUser, sentinelPassword] = ['sentinelUser', 'sentinelPassword'].map((field) => {
-    const value = fields.get(field) ?? ''
-    fields.delete(field)
-    return encodeURIComponent(value)
-  })
-  const urlOf = (/** @type {string} */ credentials, /** @type {string} */ host) =>
-    new URL(`${scheme}://${credentials && `${credentials}@`}${host}${fields.size > 0 ? `?${fields}` : ''}`)
-  const sentinels = hosts.split(',').map((host) => {
-    const url = urlOf(sentinelUser || sentinelPassword ? `${sentinelUser}:${sentinelPassword}` : '', host)
-    url.port ||= PORT
-    return url.href
-  })
-  return { name: decodeURIComponent(name), sentinels, like: urlOf(user, hosts.split(',')[0]).href }
+  const { name, sentinels, servers } = addressOf(redisUrl)
+  return { name, sentinels: sentinels.map(withPort), like: new URL(servers[0]).href }
 }
 
-/** @param {string} redisUrl as readUrl @param {() => void} onUnused */
+/** @param {string} sentinel */
+function withPort (sentinel) {
+  const url = new URL(sentinel)
+  url.port ||= PORT
+  return url.href
+}
+
+/** @param {string} redisUrl src/redis-url.js @param {() => void} onUnused */
 export function createSentinelMap (redisUrl, onUnused) {
   const { name, sentinels, like } = readUrl(redisUrl)
   // until the primary is found, messages name a Sentinel

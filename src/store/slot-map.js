@@ -12,6 +12,7 @@
  * @typedef {import('./connection.js').Connection} Connection
  */
 import { FreshetError } from '../errors.js'
+import { addressesIn } from '../redis-url.js'
 import { openConnection } from './connection.js'
 import { firstPromoted } from './promoted.js'
 import { createSentinelMap, isOfSentinels, shownSentinels } from './sentinels.js'
@@ -34,18 +35,15 @@ const maps = new Map()
 export function slotMapOf (redisUrl) {
   const forget = () => maps.delete(redisUrl)
   const known = maps.get(redisUrl) ??
-    (isOfSentinels(redisUrl) ? createSentinelMap(redisUrl, forget) : createSlotMap(addressesOf(redisUrl), forget))
+    (isOfSentinels(redisUrl) ? createSentinelMap(redisUrl, forget) : createSlotMap(addressesIn(redisUrl), forget))
   maps.set(redisUrl, known)
   return known
 }
 
-/** The addresses in a value of --redis-url: a password may have a comma. @param {string} redisUrl */
-const addressesOf = (redisUrl) => redisUrl.split(/,(?=rediss?:)/i)
-
 /** For people. @param {string} redisUrl @returns {string[]} */
 export const hostsOf = (redisUrl) => isOfSentinels(redisUrl)
   ? [shownSentinels(redisUrl)]
-  : addressesOf(redisUrl).map((url) => `primary ${hostOf(url)}`)
+  : addressesIn(redisUrl).map((url) => `primary ${hostOf(url)}`)
 
 /** The primary that Sentinels name now, or the first address. @param {string} redisUrl @returns {Promise<string>} URL */
 export async function firstAddressOf (redisUrl) {

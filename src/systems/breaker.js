@@ -17,6 +17,8 @@ export const MIN_FAILURES = 10
 export const RESET_MS = 10_000
 
 /** @typedef {'closed' | 'open' | 'half-open'} BreakerState */
+/** The best first; its index is the value of metrics. */
+export const BREAKERS = Object.freeze(['closed', 'half-open', 'open'])
 
 /**
  * @param {{ limit: number, resetMs?: number, now?: () => number }} options `limit`: calls in flight; `now`: monotonic, ms

@@ -8,10 +8,9 @@
  * this process the partition waits until the handler has ended.
  */
 import { eventOf } from '../admission/index.js'
-import { createDeadLetters, createOutboxReader, createOwnership, followPartition } from '../consumers/index.js'
+import { createDeadLetters, createEffects, createOwnership, followPartition } from '../consumers/index.js'
 import { FreshetError } from '../errors.js'
 import { runTasks, taskCommands } from '../schedule/index.js'
-import { openerOf } from '../store/index.js'
 import { NAME, NAMED } from './checked-definition.js'
 
 /** at an entry that is taken alone */
@@ -31,8 +30,18 @@ const running = new Map()
  *   this process; `name`: of connections
  */
 export function createConsumers (parts) {
-  const { id, name, system, primaryUrl, partitions, deadlineMs, keyOf, connectionOf, account, metrics, submit, log } = parts
-  const deadLetters = createDeadLetters({ connectionOf, keyOf, partitions })
+  const { id, system, partitions, keyOf, connectionOf, account, metrics, submit, log } = parts
+  const effects = createEffects({
+    ...parts,
+    letters: createDeadLetters({ connectionOf, keyOf, partitions }),
+    metrics: {
+      ...metrics,
+      deadLettered () {
+        account.deadLetters++
+        metrics.deadLettered()
+      }
+    }
+  })
   /** @type {Set<{ close: () => Promise<void> }>} */
   const open = new Set()
   /** @type {Promise<void> | null} */
@@ -52,39 +61,20 @@ export function createConsumers (parts) {
 
   /** @param {string} consumer @param {import('./face.js').Handler} handler @param {number} attempts */
   async function start (consumer, handler, attempts) {
-    const reader = createOutboxReader({ ...openerOf(primaryUrl, { name: `${name}:${consumer}`, deadlineMs }), keyOf, log })
-    const work = (/** @type {import('../consumers/index.js').Owned} */ owned) => followPartition(consumer, {
-      owned,
-      connection: () => connectionOf(owned.partition),
-      key: keysOf(consumer)(owned.partition),
-      reader,
-      metrics: {
-        finished: metrics.finished,
-        failed ({ message: reason }, attempt) {
-          metrics.failed()
-          log.warn({ system, consumer, partition: owned.partition, attempt, reason }, 'entries are tried again')
-        }
-      },
-      async deadLetter (letter) {
-        await deadLetters.deadLetter(owned.partition, letter)
-        account.deadLetters++
-        metrics.deadLettered()
-        log.error({ system, consumer, key: letter.entry.key, entry: letter.entry.id, reason: letter.reason }, 'dead letter')
-      }
-    }, {
+    const effect = effects.open(consumer, (target) => followPartition(consumer, target, {
       attempts,
       isAwaited: true,
-      write: (entries, begin) => handOver(keysOf(consumer)(owned.partition)('handler'), entries, { begin, handler, owned })
-    })
+      write: (entries, begin) => handOver(target.key('handler'), entries, { begin, handler, owned: target.owned })
+    }), { keysOf: keysOf(consumer) })
     for (let partition = 0; partition < partitions; partition++) {
       await connectionOf(partition).runScript('register-consumer', ['cursors', 'generation'].map(keyOf(partition)), [consumer])
     }
-    const ownership = await join(consumer, work)
+    const ownership = await join(consumer, effect.run)
     open.delete(ownership)
     const worker = {
       async close () {
         await ownership.close()
-        await reader.close()
+        await effect.close()
         open.delete(worker)
       }
     }

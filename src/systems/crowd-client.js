@@ -12,7 +12,6 @@ const BUSY = [429, 503]
 /**
  * @typedef {{ status: number, retryMs: number, reply: any }} Reply
  * @typedef {{ body?: object, ticket?: string, until?: AbortSignal, tries?: number }} Options `until`: gives up; `tries` of `send`
- * @typedef {ReturnType<typeof createCrowdClient>} CrowdClient
  */
 
 /** @param {{ gatewayUrl: string, readerUrl: string, signal: AbortSignal }} options */

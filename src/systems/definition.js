@@ -8,7 +8,7 @@
  * @typedef {import('../admission/index.js').Admission} Admission
  * @typedef {import('../admission/index.js').Entry} Entry
  * @typedef {import('../admission/index.js').Fields} Fields
- * @typedef {import('../admission/index.js').Known} Known
+ * @typedef {import('../admission/index.js').KeyState} KeyState
  * @typedef {import('../http/index.js').Given} Given
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('../consumers/index.js').NewLetter & { correlationId?: string }} NewLetter
@@ -54,14 +54,14 @@
  * @typedef {object} StreamRow server-sent events; either `event` and `snapshot`, or `source`
  * @property {string} path @property {string} summary @property {object} reply schema of an event
  * @property {import('../http/index.js').QueryRow['fields']} [fields] @property {string[]} [codes]
- * @property {(current: Known, own: any) => unknown} [snapshot] as JSON
+ * @property {(current: KeyState, own: any) => unknown} [snapshot] as JSON
  * @property {(event: Fields, own: any) => { name: string, data: unknown }} [event]
  * @property {(id: string) => string} [keyOf] the id of the path
  * @property {(given: Given, own: any) => import('../push/index.js').Source | Promise<import('../push/index.js').Source>} [source]
  *
  * @typedef {{ commands: any, onEntry?: (entry: Entry) => void, reasons?: () => string[], close?: () => unknown }} Gateway `commands`: what
  *   `run` gets; `onEntry`: of every event of the system; `reasons`: why it decides nothing
- * @typedef {{ queries: any, current?: (id: string) => Promise<Known>, onEntry?: (entry: Entry) => void, close?: () => unknown }} Reader
+ * @typedef {{ queries: any, current?: (id: string) => Promise<KeyState>, onEntry?: (entry: Entry) => void, close?: () => unknown }} Reader
  *   `queries`: what `run` gets; `current`: by the id of a path, without it the key of that name
  *
  * @typedef {object} GatewayParts

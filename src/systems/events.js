@@ -8,10 +8,10 @@
  * A viewer gets every event in order, once. When the events in memory no longer reach back to where a slow viewer is, it is reset. An
  * event is encoded once for all viewers.
  *
- * @typedef {import('../admission/index.js').Known} Known
+ * @typedef {import('../admission/index.js').KeyState} KeyState
  * @typedef {import('../admission/index.js').Fields} Fields
  * @typedef {{ generation: string, seq: number }} Position up to where a viewer has events; an empty generation: it has none
- * @typedef {{ snapshot: (known: Known) => unknown, event: (event: Fields) => { name: string, data: unknown } }} Views as JSON
+ * @typedef {{ snapshot: (current: KeyState) => unknown, event: (event: Fields) => { name: string, data: unknown } }} Views as JSON
  */
 import { resetEvent } from '../push/index.js'
 import { createHub } from './hub.js'
@@ -22,8 +22,8 @@ export const GONE = -1
 const NOWHERE = Object.freeze({ generation: '', seq: 0 })
 
 /**
- * @param {Omit<Parameters<typeof createHub>[0], 'read' | 'sendTo'> & Views & { current: (id: string) => Promise<Known> }} parts `current`
- *   throws if there is no such id
+ * @param {Omit<Parameters<typeof createHub>[0], 'read' | 'sendTo'> & Views & { current: (id: string) => Promise<KeyState> }} parts
+ *   `current` throws if there is no such id
  */
 export function createEvents ({ current, snapshot, event, push, ...parts }) {
   const { bytesOf, snapshotOf } = createEncoder({ snapshot, event })
@@ -37,7 +37,7 @@ export function createEvents ({ current, snapshot, event, push, ...parts }) {
     },
 
     /**
-     * @param {{ current: Known }} shown @param {import('./hub.js').Stream} stream @param {Position} position
+     * @param {{ current: KeyState }} shown @param {import('./hub.js').Stream} stream @param {Position} position
      * @param {import('./hub.js').Send} send @param {boolean} isOther @returns {Position}
      */
     sendTo ({ current: one }, stream, position, send, isOther) {
@@ -74,7 +74,7 @@ function createEncoder ({ snapshot, event: viewOf }) {
   /** @type {WeakMap<Fields, Buffer>} */
   const encoded = new WeakMap()
 
-  /** @param {Known} one @param {Fields} event */
+  /** @param {KeyState} one @param {Fields} event */
   function bytesOf ({ generation }, event) {
     const cached = encoded.get(event)
     if (cached) return cached
@@ -84,7 +84,7 @@ function createEncoder ({ snapshot, event: viewOf }) {
     return bytes
   }
 
-  /** @param {Known} one */
+  /** @param {KeyState} one */
   function snapshotOf (one) {
     const { generation, fields: { seq } } = one
     return Buffer.from(`event: snapshot\ndata: ${JSON.stringify(snapshot(one))}\nid: ${generation}:${seq}\n\n`)

@@ -2,10 +2,10 @@
  * Viewers of keys, such as auctions and assets, by server-sent events. A key is read once for all of its viewers: when it changes, and a
  * few times a second. A viewer that reads slowly waits where it is, and delays no other.
  *
- * @typedef {import('../admission/index.js').Known} Known
+ * @typedef {import('../admission/index.js').KeyState} KeyState
  * @typedef {import('../push/index.js').Stream} Stream
  * @typedef {(stream: Stream, bytes: Buffer) => void} Send one event
- * @typedef {{ current: Known, isLast?: boolean }} Shown what was read of a key; `isLast`: it does not change any more
+ * @typedef {{ current: KeyState, isLast?: boolean }} Shown what was read of a key; `isLast`: it does not change any more
  */
 import { EMPTY_HEARTBEAT } from '../push/index.js'
 

@@ -10,6 +10,7 @@
  * @typedef {import('./definition.js').ConsumerParts} ConsumerParts
  * @typedef {import('./definition.js').StreamRow} StreamRow
  */
+export { openAdmission } from './admission.js'
 export { createEvents } from './events.js'
 export { publishFigures, readFigures } from './process-figures.js'
 export { createReading } from './reading.js'

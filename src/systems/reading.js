@@ -2,7 +2,7 @@
  * What queries of all systems share, in a reader: a key now or after a wait, the reply of an accepted request, and keys by their scheduled
  * tasks. Waits end when the reader closes.
  *
- * @typedef {import('../admission/index.js').Known} Known
+ * @typedef {import('../admission/index.js').KeyState} KeyState
  * @typedef {{ minSeq: number | null, waitMs: number | null }} Since fields of a query
  * @typedef {object} Target where a system is on the servers
  * @property {(partition: number, isPrimary: boolean) => import('../store/index.js').Connection} connectionOf
@@ -29,7 +29,7 @@ export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf
   const waiting = new Set()
   let isClosed = false
 
-  /** @param {string} key @returns {Promise<Known>} @throws {FreshetError} `unknown`, and when no node can be asked */
+  /** @param {string} key @returns {Promise<KeyState>} @throws {FreshetError} `unknown`, and when no node can be asked */
   async function current (key) {
     const one = await view.get(key)
     if (one) return one
@@ -75,12 +75,12 @@ export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf
      * A key once it has events up to a number, or without one when it has come to its end; what is still missing is asked of the
      * primary.
      * @param {string} key @param {Since} since
-     * @param {{ read?: () => Promise<Known>, isEnded?: (one: Known) => boolean }} [of] `read`: in another way than current
-     * @returns {Promise<Known>} @throws {FreshetError} as current, or `read`
+     * @param {{ read?: () => Promise<KeyState>, isEnded?: (one: KeyState) => boolean }} [of] `read`: in another way than current
+     * @returns {Promise<KeyState>} @throws {FreshetError} as current, or `read`
      */
     async since (key, { minSeq, waitMs }, { read = () => current(key), isEnded } = {}) {
-      const hasSeq = (/** @type {Known} */ one) => view.seqOf(one) >= Number(minSeq)
-      const isDue = isEnded ? (/** @type {Known} */ one) => isEnded(one) || (minSeq !== null && hasSeq(one)) : hasSeq
+      const hasSeq = (/** @type {KeyState} */ one) => view.seqOf(one) >= Number(minSeq)
+      const isDue = isEnded ? (/** @type {KeyState} */ one) => isEnded(one) || (minSeq !== null && hasSeq(one)) : hasSeq
       const one = await until(key, read, isDue, waitMs ?? (minSeq === null ? 0 : WAIT_MS))
       return minSeq === null || isDue(one) ? one : await view.fromPrimary(key) ?? one
     },

@@ -33,7 +33,7 @@ export function createTaskLists ({ view, connectionOf, keyOf, partitions }) {
   return {
     /**
      * Keys with a scheduled task, the next due first.
-     * @param {{ rule: string, name: string, limit: number }} wanted @returns {Promise<import('../admission/index.js').Known[]>}
+     * @param {{ rule: string, name: string, limit: number }} wanted @returns {Promise<import('../admission/index.js').KeyState[]>}
      */
     async due ({ rule, name, limit }) {
       const found = await Promise.all(all.map(async (partition) => {

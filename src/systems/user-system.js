@@ -136,7 +136,7 @@ function commandRow ({ method, path, access, summary, body = {}, command, replie
   }
 }
 
-/** @param {import('../admission/index.js').Known} current @returns {import('./face.js').Stored} */
+/** @param {import('../admission/index.js').KeyState} current @returns {import('./face.js').Stored} */
 const storedOf = ({ key, fields: { seq: _, ...fields }, generation }) => ({ key, ...stateOf(fields), generation })
 
 /** @param {import('./face.js').QueryRoute} row @param {string} unknown @returns {System['queries'][string]} */
@@ -160,7 +160,7 @@ const streamRow = ({ path, summary, snapshot, event }, unknown) => ({
 })
 
 /**
- * Opened when it is first needed; after a failure again by the next who needs it.
+ * Opened when it is first needed, and after a failure when it is needed again.
  * @param {() => Promise<OpenedSystem>} run
  */
 function once (run) {

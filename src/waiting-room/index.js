@@ -8,8 +8,9 @@
  * sequence numbers, so nothing here decides anything.
  *
  * @typedef {{ status: 'waiting' | 'admitted' | 'claimed' | 'sold_out' | 'expired' | 'left' | 'unknown', claim: string | null,
- *   position: number, etaMs: number, untilMs: number | null }} Place `position`: from 1, of those who wait; `untilMs`: end of the hold
- * @typedef {{ user: string, place: Place | null, sentMs: number, onPlace: (place: Place) => void }} Watcher
+ *   position: number, etaMs: number, untilMs: number | null }} QueuePosition `position`: from 1, of those waiting; `untilMs`: end of the
+ *   hold
+ * @typedef {{ user: string, last: QueuePosition | null, sentMs: number, onChange: (current: QueuePosition) => void }} Watcher
  */
 
 const MAX_USERS = 256
@@ -19,9 +20,7 @@ const LOOK_EVERY_MS = 1000
 /** between two positions of one person */
 const POSITION_EVERY_MS = 1000
 
-/** @typedef {ReturnType<typeof createWaitingRoom>} WaitingRoom */
-
-/** @type {Readonly<Record<string, Place['status']>>} by status of the claim */
+/** @type {Readonly<Record<string, QueuePosition['status']>>} by status of the claim */
 const STATUSES = Object.freeze({
   waiting: 'waiting',
   held: 'admitted',
@@ -42,14 +41,15 @@ export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
   /** @type {Map<string, { watchers: Set<Watcher>, isDue: boolean, timer: NodeJS.Timeout }>} by key */
   const rooms = new Map()
 
-  /** @param {string} key @param {string[]} users at most 256 @param {boolean} isPrimary @returns {Promise<Place[]>} */
+  /** @param {string} key @param {string[]} users at most 256 @param {boolean} isPrimary @returns {Promise<QueuePosition[]>} */
   async function read (key, users, isPrimary) {
     const partition = partitionOf(key)
     const keys = ['state', 'members', 'waiting', 'holds'].map((part) => keyOf(partition)(`${part}:${key}`))
-    const [stock, sold, status, slots, turnMs, ...places] = await connectionOf(partition, isPrimary).runScript('read-places', keys, users)
+    const connection = connectionOf(partition, isPrimary)
+    const [stock, sold, status, slots, turnMs, ...positions] = await connection.runScript('read-places', keys, users)
     const [isSoldOut, isClosed] = [String(stock) === String(sold), String(status) === 'closed']
     const room = { isSoldOut, isClosed, slots: Number(slots), turnMs: Number(turnMs) }
-    return places.map((/** @type {Buffer} */ text) => placeIn(room, String(text)))
+    return positions.map((/** @type {Buffer} */ text) => positionIn(room, String(text)))
   }
 
   /** @param {string} key */
@@ -61,11 +61,11 @@ export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
     try {
       for (let i = 0; i < watchers.length; i += MAX_USERS) {
         const some = watchers.slice(i, i + MAX_USERS)
-        const places = await read(key, some.map(({ user }) => user), false)
-        some.forEach((watcher, j) => show(watcher, places[j]))
+        const positions = await read(key, some.map(({ user }) => user), false)
+        some.forEach((watcher, j) => show(watcher, positions[j]))
       }
     } catch (error) {
-      log.debug({ key, code: error.code, reason: error.message }, 'people in the waiting room wait for the servers')
+      log.debug({ key, code: error.code, reason: error.message }, 'positions cannot be read, retrying')
     }
     if (rooms.get(key) === room) room.timer = setTimeout(() => { look(key) }, room.isDue ? READ_EVERY_MS : LOOK_EVERY_MS)
   }
@@ -74,16 +74,16 @@ export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
     /**
      * From a replica; from the primary if that does not know the claim.
      * @param {string} key @param {string} user @param {string} claim of the ticket
-     * @returns {Promise<Place>}
+     * @returns {Promise<QueuePosition>}
      */
-    async placeOf (key, user, claim) {
-      const [place] = await read(key, [user], false)
-      return place.claim === claim ? place : (await read(key, [user], true))[0]
+    async positionOf (key, user, claim) {
+      const [current] = await read(key, [user], false)
+      return current.claim === claim ? current : (await read(key, [user], true))[0]
     },
 
     /**
      * Joining changes no units, so it has no event that views follow: this asks a replica.
-     * @param {string} key @returns {Promise<{ waiting: number, queued: number }>} `queued`: all who ever joined
+     * @param {string} key @returns {Promise<{ waiting: number, queued: number }>} `queued`: all that ever joined
      */
     async sizeOf (key) {
       const partition = partitionOf(key)
@@ -96,13 +96,14 @@ export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
     },
 
     /**
-     * @param {string} key @param {string} user @param {(place: Place) => void} onPlace at each change; positions at most once a second
+     * @param {string} key @param {string} user @param {(current: QueuePosition) => void} onChange at each change; positions at most
+     *   once a second
      * @returns {() => void} ends it
      */
-    watch (key, user, onPlace) {
+    watch (key, user, onChange) {
       const room = rooms.get(key) ?? { watchers: new Set(), isDue: false, timer: setTimeout(() => { look(key) }, 0) }
       rooms.set(key, room)
-      const watcher = { user, place: null, sentMs: -Infinity, onPlace }
+      const watcher = { user, last: null, sentMs: -Infinity, onChange }
       room.watchers.add(watcher)
       this.note(key)
       return () => {
@@ -129,11 +130,11 @@ export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
   }
 }
 
-/** @param {{ isSoldOut: boolean, isClosed: boolean, slots: number, turnMs: number }} room @param {string} text @returns {Place} */
-function placeIn ({ isSoldOut, isClosed, slots, turnMs }, text) {
+/** @param {{ isSoldOut: boolean, isClosed: boolean, slots: number, turnMs: number }} room @param {string} text @returns {QueuePosition} */
+function positionIn ({ isSoldOut, isClosed, slots, turnMs }, text) {
   if (text === '') return NOWHERE
-  const [claim, known, ahead, until] = text.split(' ')
-  const status = STATUSES[known] ?? 'unknown'
+  const [claim, of, ahead, until] = text.split(' ')
+  const status = STATUSES[of] ?? 'unknown'
   const untilMs = until === '-' ? null : Number(until)
   if (status !== 'waiting') return { status, claim, position: 0, etaMs: 0, untilMs }
   if (isSoldOut || isClosed) return { status: isSoldOut ? 'sold_out' : 'expired', claim, position: 0, etaMs: 0, untilMs }
@@ -141,13 +142,13 @@ function placeIn ({ isSoldOut, isClosed, slots, turnMs }, text) {
   return { status, claim, position, etaMs: Math.ceil(position / slots) * turnMs, untilMs }
 }
 
-/** @param {Watcher} watcher @param {Place} place */
-function show (watcher, place) {
-  const { place: last, sentMs } = watcher
+/** @param {Watcher} watcher @param {QueuePosition} current */
+function show (watcher, current) {
+  const { last, sentMs } = watcher
   const nowMs = performance.now()
-  const isNews = last?.status !== place.status || last.claim !== place.claim
-  if (!isNews && (last?.position === place.position || nowMs - sentMs < POSITION_EVERY_MS)) return
-  watcher.place = place
+  const isNews = last?.status !== current.status || last.claim !== current.claim
+  if (!isNews && (last?.position === current.position || nowMs - sentMs < POSITION_EVERY_MS)) return
+  watcher.last = current
   watcher.sentMs = nowMs
-  watcher.onPlace(place)
+  watcher.onChange(current)
 }

@@ -1,10 +1,10 @@
 /** What each place may import of ours, besides its own files. docs/architecture.md has the same table. */
 export const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/runtime': ['src/errors.js', 'src/embedded'],
-  'src/settings': ['src/errors.js'],
+  'src/settings': ['src/errors.js', 'src/redis-url.js'],
   'src/item': ['src/errors.js'],
   'src/layouts': ['src/errors.js', 'src/item'],
-  'src/store': ['src/errors.js'],
+  'src/store': ['src/errors.js', 'src/redis-url.js'],
   'src/embedded': ['src/errors.js', 'src/store'],
   'src/feeds': ['src/errors.js', 'src/item', 'src/layouts', 'src/store'],
   'src/admission': ['src/errors.js', 'src/item', 'src/store'],

@@ -68,8 +68,8 @@ t.test('the client library is imported in src/store only', async (t) => {
   t.same([...new Set(clients.map(({ from }) => dirname(from)))], ['src/store'])
 })
 
-t.test('only src/http, readers, writers, lab/serving and bin/payments import fastify', async (t) => {
-  const may = ['src/http', 'lab/serving', 'readers', 'writers', 'bin/payments']
+t.test('only src/http, readers, writers, lab/serving and bin/local import fastify', async (t) => {
+  const may = ['src/http', 'lab/serving', 'readers', 'writers', 'bin/local']
   const wrong = edges.filter(({ from, to }) => /^@?fastify/.test(to) && !may.some((place) => isIn(from, place)))
   t.same(wrong, [])
 })

@@ -2,7 +2,6 @@
  * What other users of the machine, and web pages, can do through embedded servers and helpers: what docs/operations.md says. Of PostgreSQL:
  * test/sql/database.test.js, of DynamoDB: dynamodb.test.js, of the supervisor: supervisor.test.js.
  */
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { pino } from 'pino'
@@ -44,9 +43,8 @@ t.test('payment provider and exchanges serve programs and pages of this machine,
   const payments = createPaymentServer({ ledger: openLedger(null), latencyMs: 0, callbackUrl: null, secret: null, log })
   const exchange = createExchange({ name: 'alpha', seed: 1, tickMs: 1000, latencyMs: 0, log })
   t.teardown(() => Promise.all([payments.close(), exchange.close()]))
-  await once(exchange.listen(0, '127.0.0.1'), 'listening')
-  const { port } = /** @type {import('node:net').AddressInfo} */ (exchange.address())
-  for (const url of [await payments.listen({ port: 0 }), `http://127.0.0.1:${port}`]) {
+  for (const app of [payments, exchange]) {
+    const url = await app.listen({ port: 0 })
     for (const headers of foreignHeaders) t.equal(await statusOf(`${url}/faults`, headers), 403, JSON.stringify(headers))
     t.equal(await statusOf(`${url}/faults`, { host: 'localhost:1', origin: 'http://127.0.0.1:8080' }), 200)
   }

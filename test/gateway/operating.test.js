@@ -36,6 +36,12 @@ t.test('health, metrics and OpenAPI of the gateway', async (t) => {
   t.same(remove.parameters.map(({ name, in: where, required }) => [name, where, Boolean(required)]).sort(),
     [['feed', 'path', true], ['id', 'path', true], ['ts', 'query', false]])
   t.equal(remove.requestBody, undefined)
+  const isRequired = (path, method) => json.paths[path][method].requestBody.required
+  t.equal(isRequired('/v1/assets/{asset}', 'put'), false, 'all fields are optional')
+  t.equal(isRequired('/v1/auctions/{id}/close', 'post'), false, 'there are no fields')
+  for (const [path, method] of [['/v1/auctions/{id}', 'put'], ['/v1/feeds/{feed}/items', 'post'], ['/v1/payments/callbacks', 'post']]) {
+    t.equal(isRequired(path, method), true, path)
+  }
   t.match(remove.responses, {
     200: { content: { 'application/json': { schema: { required: ['accepted'] } } } },
     400: { content: { 'application/problem+json': { schema: { properties: { code: { enum: Array } } } } } }

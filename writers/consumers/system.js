@@ -6,23 +6,20 @@
  *                     -> another primary? -> what was lost is restored
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createAdmission, openConfirms } from '../../src/admission/index.js'
+import { createAdmission, followOutboxes, openConfirms } from '../../src/admission/index.js'
 import {
-  consume, consumeBatches, createDeadLetters, createKafkaEffect, createOutboxReader, createOwnership, lagOf
+  consume, consumeBatches, createDeadLetters, createEffects, createKafkaEffect, createOwnership, lagOf
 } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
 import { createRoutes, openerOf } from '../../src/store/index.js'
-import { durabilityOf, hasReplicas } from '../confirms.js'
-import { eachSecond } from '../each-second.js'
 import { publishFigures } from '../../src/systems/inside.js'
-import { followTriggers } from './triggers.js'
+import { eachSecond } from '../each-second.js'
+import { admissionSettings, durabilityOf, hasReplicas } from '../system-settings.js'
 import { untilUp } from './until-up.js'
 
 const LOOK_EVERY_MS = 250
-/** attempts, which follow one another after up to 5 s */
-const LOG_EVERY = 10
 
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
 /** @typedef {import('../../src/systems/inside.js').System} System */
@@ -46,7 +43,9 @@ export async function openSystem (definition, settings, parts) {
   const { keyOf } = admission
   const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
-  const { deadLetter, noteFailure } = createNotes({ definition, letters, metrics, log })
+  const { deadLetter, open: openEffect } = createEffects({
+    system, name: `${id}:${system}`, primaryUrl, deadlineMs, keyOf, connectionOf, letters, metrics, logged: definition.logged, log
+  })
   await routes.opened.catch(() => {})
   const words = `${system} waits until it can be opened`
   const { openConfirm, close: closeOwn } = openOwn(definition, settings, { ...parts, admission, connectionOf })
@@ -55,21 +54,11 @@ export async function openSystem (definition, settings, parts) {
     throw error
   })
   const rows = database && handlers.rows
-  /** @typedef {Omit<Parameters<typeof consumeBatches>[0], 'effect'>} Place */
   const effects = [
-    ...rows ? [openEffect(rows.name, (place) => writeRows(place, database, rows), handlers.pauseMs)] : [],
+    ...rows ? [openEffect(rows.name, (target) => writeRows(target, database, rows), { pauseMs: handlers.pauseMs })] : [],
     ...[rows ? null : handlers.batches, kafka].flatMap((effect) =>
-      effect ? [openEffect(effect.name, (place) => consumeBatches({ ...place, effect }))] : [])
+      effect ? [openEffect(effect.name, (target) => consumeBatches({ ...target, effect }))] : [])
   ]
-
-  /**
-   * An effect reads the outboxes at its own pace.
-   * @param {string} name @param {(place: Place) => Promise<void>} run @param {number} [pauseMs]
-   */
-  function openEffect (name, run, pauseMs) {
-    const opener = openerOf(primaryUrl, { name: `${id}:${system}:outbox:${name}`, deadlineMs })
-    return { name, run, reader: createOutboxReader({ ...opener, keyOf, pauseMs, log }) }
-  }
 
   async function openHandlers () {
     await admission.agreed()
@@ -77,12 +66,20 @@ export async function openSystem (definition, settings, parts) {
     return definition.consumers({ ...parts, ...of, settings, deadLetter, openConfirm })
   }
 
-  /** by partition @type {Map<number, () => void>} */
+  /** of owned partitions: their tasks are looked at again at once @type {Map<number, () => void>} */
   const wakers = new Map()
   const { triggers, figures, effects: own = [] } = handlers
   const published = figures && publishFigures({ connection: () => connectionOf(0), key: keyOf(0), id, figures })
   const waking = triggers
-    ? followTriggers({ primaryUrl, name: `${id}:${system}:triggers`, deadlineMs, keyOf, partitions, triggers, wakers, log })
+    ? followOutboxes({
+      ...openerOf(primaryUrl, { name: `${id}:${system}:triggers`, deadlineMs }),
+      keyOf,
+      partitions,
+      isFollowed: (partition) => wakers.has(partition),
+      onEntry: (partition, entry) => { if (triggers(entry)) wakers.get(partition)?.() },
+      onReset: (partition) => wakers.get(partition)?.(),
+      log
+    })
     : null
 
   /** @param {import('../../src/consumers/index.js').Owned} owned */
@@ -95,9 +92,7 @@ export async function openSystem (definition, settings, parts) {
       running.push(runTasks({ connection, key, run: handlers.run, signal, onWake: (wake) => wakers.set(partition, wake) })
         .finally(() => wakers.delete(partition)))
     }
-    const failed = noteFailure.bind(null, partition)
-    const place = { owned, connection, key, metrics: { ...metrics, failed }, deadLetter: deadLetter.bind(null, partition) }
-    for (const { run, reader } of effects) running.push(run({ ...place, reader }))
+    for (const { run } of effects) running.push(run(owned))
     if (handlers.onPrimary) {
       running.push(onEachPrimary(owned, { idOf: () => routes.route(key('')).replicationId, run: handlers.onPrimary, log }))
     }
@@ -105,12 +100,13 @@ export async function openSystem (definition, settings, parts) {
   }
 
   /**
-   * @param {Place} place
+   * @param {import('../../src/consumers/index.js').Target} target
    * @param {import('../../src/sql/index.js').Database} database @param {import('../../src/consumers/index.js').SqlEffect} effect
    */
-  async function writeRows (place, database, effect) {
-    await Promise.race([migrated, aborted(place.owned.signal)])
-    if (!place.owned.signal.aborted) await consume({ ...place, system, effect, database })
+  async function writeRows (target, database, effect) {
+    const { signal } = target.owned
+    await Promise.race([migrated, aborted(signal)])
+    if (!signal.aborted) await consume({ ...target, system, effect, database })
   }
 
   const leastToken = database ? (/** @type {number} */ partition) => tokenIn(database, system, partition) : undefined
@@ -122,7 +118,7 @@ export async function openSystem (definition, settings, parts) {
     async close () {
       published?.close()
       await ownership.close()
-      await Promise.all([...effects.map(({ reader }) => reader.close()), waking?.close(), handlers.close?.(), closeOwn()])
+      await Promise.all([...effects.map(({ close }) => close()), waking?.close(), handlers.close?.(), closeOwn()])
       await Promise.all([routes.close(), kafka?.close()])
     }
   }
@@ -133,12 +129,10 @@ export async function openSystem (definition, settings, parts) {
  * @param {Pick<Parameters<typeof createAdmission>[0], 'route' | 'metrics'> & Pick<ConsumerParts, 'database'>} parts
  */
 function openAdmission ({ name: system, keepsSecret, keepsUnread: isRead }, settings, { database, ...parts }) {
-  const { keyPrefix, deadlineMs, requestMs, keepMs, systemPartitions: partitions, batches } = settings
   const keeping = keepsSecret && database
     ? { keepSecret: (/** @type {string} */ secret) => keepSecret(database, system, secret) }
     : {}
-  const options = { keyPrefix, system, partitions, requestMs, keepMs, deadlineMs, batches: batches !== 'no' }
-  return createAdmission({ ...options, isRead, ...keeping, ...parts })
+  return createAdmission({ ...admissionSettings(settings), system, isRead, ...keeping, ...parts })
 }
 
 /**
@@ -185,27 +179,6 @@ function openOwn (definition, { durability, deadlineMs, ackWithinMs: waitMs }, {
     }
   }
 }
-
-/**
- * What fails, and what fails for good.
- * @param {{ definition: System, letters: import('../../src/consumers/index.js').DeadLetters,
- *   metrics: Pick<import('../../src/metrics/index.js').ConsumerMetrics, 'deadLettered' | 'failed'>, log: import('pino').Logger }} parts
- */
-const createNotes = ({ definition: { name: system, logged }, letters, metrics, log }) => ({
-  /** @type {ConsumerParts['deadLetter']} */
-  deadLetter (partition, letter) {
-    metrics.deadLettered()
-    const { consumer, entry: { id, key }, reason, correlationId } = letter
-    log.error({ system, consumer, key, ...logged?.(key), correlationId, entry: id, reason }, 'dead letter')
-    return letters.deadLetter(partition, letter)
-  },
-
-  /** @param {number} partition @param {Error & { code?: string }} error @param {number} attempt */
-  noteFailure (partition, { code, message }, attempt) {
-    metrics.failed()
-    if (attempt % LOG_EVERY === 1) log.warn({ system, partition, attempt, code, reason: message }, 'entries are tried again')
-  }
-})
 
 /**
  * Runs something when a partition is taken, and again whenever its primary is another one.

@@ -2,7 +2,7 @@
  * Stops a gateway within `drainMs`: no new requests, those in progress are answered, then every feed flushes. Requests
  * that are left are answered with ACK_UNKNOWN, since their feed is closed, or are cut off if their body is still coming.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+import { within } from '../../src/runtime/index.js'
 
 const ANSWER_WITHIN_MS = 500
 
@@ -15,18 +15,11 @@ export async function stopGateway ({ app, feeds, drainMs, log }) {
   const endMs = performance.now() + drainMs
   const closed = app.close()
   feeds.drain()
-  await atMost(drainMs, closed)
+  await within(closed, drainMs)
   await feeds.close({ drainMs: Math.max(0, endMs - performance.now()) })
-  await atMost(ANSWER_WITHIN_MS, closed)
+  await within(closed, ANSWER_WITHIN_MS)
   app.server.closeAllConnections()
   await closed
   if (feeds.failed > 0) log.error({ failed: feeds.failed }, 'items were not acknowledged')
   return feeds.failed > 0 ? 1 : 0
-}
-
-/** @param {number} ms @param {Promise<unknown>} work */
-async function atMost (ms, work) {
-  const timer = new AbortController()
-  await Promise.race([work, sleep(ms, undefined, { signal: timer.signal }).catch(() => {})])
-  timer.abort()
 }

@@ -2,10 +2,10 @@
  * One system in a gateway: its admission, rejection cache, and their connections. They begin with the first command, or when another
  * process has stored the system, so a gateway for feeds alone has one connection more and asks one key a second.
  */
-import { createAdmission, createAgreement, createRejections, openConfirms, systemKey } from '../../src/admission/index.js'
-import { partitionOf } from '../../src/item/index.js'
-import { openerOf } from '../../src/store/index.js'
+import { createAgreement, systemKey } from '../../src/admission/index.js'
+import { openAdmission } from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
+import { admissionSettings } from '../system-settings.js'
 
 /**
  * @typedef {import('../../src/systems/inside.js').System} System
@@ -14,8 +14,7 @@ import { eachSecond } from '../each-second.js'
  * @property {string} primaryUrl @property {string} name of connections
  * @property {() => string} durability
  * @property {import('../../src/admission/index.js').KeepSecret} [keepSecret]
- * @property {(entry: import('../../src/admission/index.js').Entry) => void} onEntry @property {() => boolean} hasEntries whether it is
- *   needed
+ * @property {() => ((entry: import('../../src/admission/index.js').Entry) => void) | undefined} onEntry what gets every event, if anything
  * @property {import('../../src/metrics/index.js').AdmissionMetrics} metrics
  * @property {import('pino').Logger} log
  */
@@ -23,27 +22,46 @@ import { eachSecond } from '../each-second.js'
 /** @typedef {ReturnType<typeof openSystem>} OpenSystem */
 
 /** @param {any} settings @param {System} definition @param {Parts} parts */
-export function openSystem (settings, definition, parts) {
-  const { routes } = parts
-  const { name: system, keepsSecret } = definition
-  const key = systemKey(settings.keyPrefix, system)
+export function openSystem (settings, { name: system, isUncached, keepsSecret, keepsUnread: isRead }, parts) {
+  const { routes, primaryUrl, name, durability, keepSecret, onEntry, metrics, log } = parts
+  const options = { ...admissionSettings(settings), maxOutbox: settings.maxOutbox }
+  const { keyPrefix, partitions } = options
+  const agreement = createAgreement({ router: routes.router, keyPrefix, system, partitions, keepSecret })
+  const connectionOf = (/** @type {number} */ partition) => routes.route(agreement.keyOf(partition)('')).connection
   /** @type {ReturnType<typeof openAdmission> | null} */
   let opened = null
-  const open = () => {
+  function open () {
     if (!keepsSecret) stopLooking()
-    opened ??= openAdmission(settings, definition, parts)
-    return opened.admission
+    opened ??= openAdmission(system, options, {
+      agreement,
+      routes,
+      primaryUrl,
+      name: `${name}:${system}`,
+      connectionOf,
+      durability: durability(),
+      isRead,
+      isCached: !isUncached && settings.rejectionCache !== 'no',
+      onEntry: onEntry(),
+      metrics,
+      log
+    })
+    return opened
   }
   async function look () {
-    if (!opened && !await routes.router.send('EXISTS', key)) return
-    const { refresh } = open()
-    if (keepsSecret) await refresh()
+    if (!opened && !await routes.router.send('EXISTS', systemKey(keyPrefix, system))) return
+    open()
+    if (keepsSecret) await agreement.refresh()
   }
   const stopLooking = eachSecond(look, ({ code, message }) =>
-    parts.log[keepsSecret ? 'warn' : 'debug']({ system, code, reason: message }, 'a system cannot be looked at'))
+    log[keepsSecret ? 'warn' : 'debug']({ system, code, reason: message }, 'a system cannot be looked at'))
 
   return {
-    open,
+    /** Where it is, once all processes agree on it. */
+    async target () {
+      open()
+      await agreement.agreed()
+      return { keyOf: agreement.keyOf, connectionOf, partitions }
+    },
 
     /** What the commands of a system need of its admission. @type {import('../../src/systems/inside.js').GatewayParts['admission']} */
     commands: {
@@ -56,55 +74,6 @@ export function openSystem (settings, definition, parts) {
     async close () {
       stopLooking()
       await opened?.close()
-    }
-  }
-}
-
-/** @param {any} settings @param {System} definition @param {Parts} parts */
-function openAdmission (settings, { name: system, isUncached, keepsUnread: isRead }, parts) {
-  const { routes, primaryUrl, name, durability, keepSecret, onEntry, hasEntries, metrics, log } = parts
-  const { keyPrefix, deadlineMs, requestMs, keepMs, maxOutbox, systemPartitions: partitions, ackWithinMs } = settings
-  const agreement = createAgreement({ router: routes.router, keyPrefix, system, partitions, keepSecret })
-  const { agreed, keyOf } = agreement
-  const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
-  const confirms = openConfirms({
-    primaryUrl, name: `${name}:${system}:confirm`, keyOf, durability: durability(), deadlineMs, waitMs: ackWithinMs
-  })
-  const isCached = !isUncached && settings.rejectionCache !== 'no'
-  const rejections = isCached || hasEntries()
-    ? createRejections({
-      ...openerOf(primaryUrl, { name: `${name}:${system}:outbox`, deadlineMs }),
-      connectionOf,
-      agreed,
-      keyOf,
-      partitionOf: (key) => partitionOf(Buffer.from(key), partitions),
-      partitions,
-      requestMs,
-      onEntry,
-      log,
-      metrics
-    })
-    : undefined
-  const admission = createAdmission({
-    route: routes.route,
-    keyPrefix,
-    system,
-    partitions,
-    requestMs,
-    keepMs,
-    maxOutbox,
-    isRead,
-    deadlineMs,
-    batches: settings.batches !== 'no',
-    rejections: isCached ? rejections : undefined,
-    confirmOf: confirms?.of,
-    agreement,
-    metrics
-  })
-  return {
-    admission,
-    async close () {
-      await Promise.all([rejections?.close(), confirms?.close()])
     }
   }
 }

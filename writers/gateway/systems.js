@@ -7,7 +7,7 @@ import { createDeadLetters } from '../../src/consumers/index.js'
 import { expectDurability, systemKey } from '../../src/admission/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { createRoutes } from '../../src/store/index.js'
-import { durabilityOf, hasReplicas } from '../confirms.js'
+import { durabilityOf, hasReplicas } from '../system-settings.js'
 import { createSecrets, watchDatabase } from './database.js'
 import { openSystem } from './system.js'
 
@@ -35,27 +35,26 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
   function open (definition) {
     const { name: system, gateway } = definition
     const counters = metricsOf(system)
+    /** It is made from what is made here. @type {import('../../src/systems/inside.js').Gateway | null} */
+    let own = null
     const opened = openSystem(settings, definition, {
       routes,
       primaryUrl,
       name,
       durability: () => durabilityOf(definition, durability, hasReplica),
       keepSecret: definition.keepsSecret ? secrets?.keep(system) : undefined,
-      // what it is handed to is made from what is made here
-      onEntry: (entry) => own.onEntry?.(entry),
-      hasEntries: () => Boolean(own.onEntry),
+      onEntry: () => own?.onEntry,
       metrics: counters,
       log
     })
-    const own = gateway({
+    own = gateway({
       admission: opened.commands,
       settings,
       counters,
       router: routes.router,
       primaryUrl,
       async primaryIds () {
-        const { agreed, keyOf, partitions } = opened.open()
-        await agreed()
+        const { keyOf, partitions } = await opened.target()
         return Array.from({ length: partitions }, (_, partition) => routes.route(keyOf(partition)('')).replicationId).join()
       },
       systemKey: systemKey(keyPrefix, system),
@@ -63,19 +62,13 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
       signal,
       log
     })
+    const { close } = own
     closing.push(async () => {
-      await own.close?.()
+      await close?.()
       await opened.close()
     })
-    return { definition, own, letters: () => lettersOf(opened, definition) }
-  }
-
-  /** @param {import('./system.js').OpenSystem} opened @param {import('../../src/systems/inside.js').System} definition */
-  async function lettersOf (opened, { isLetterNeeded }) {
-    const { agreed, keyOf, partitions } = opened.open()
-    await agreed()
-    const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
-    return createDeadLetters({ connectionOf, keyOf, partitions, isNeeded: isLetterNeeded })
+    const letters = async () => createDeadLetters({ ...await opened.target(), isNeeded: definition.isLetterNeeded })
+    return { definition, own, letters }
   }
 
   const all = definitions.map(open)

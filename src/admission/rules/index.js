@@ -20,21 +20,12 @@ export const KEPT_PARTS = Object.freeze(['members', 'holds', 'waiting'])
 export const KEPT = Object.freeze({ bounded: KEPT_PARTS })
 
 /**
- * States after events; a rule without one has its states read again.
- * @type {Readonly<Record<string, (state: Fields, event: Fields) => boolean>>}
- */
-export const FOLDS = Object.freeze({ bounded: foldBounded, latest: foldLatest, max: foldMax, step: foldStep })
-
-/**
- * Rejections that hold whenever the command is decided, within a generation.
- * @type {Readonly<Record<string, (state: Fields, args: string[]) => Rejection | null>>}
- */
-export const CERTAIN = Object.freeze({ bounded: certainBounded, max: certainMax })
-
-/**
- * What a memory of keys needs to know of rules. `names`: of fields of a state; `exists`: one that each state has.
+ * What a memory of keys knows of our rules. `folds`: states after events; a rule without one has its states read again. `certain`:
+ * rejections that hold whenever the command is decided, within a generation. `names`: of fields of a state; `exists`: one that each has.
  * @type {Ruleset}
  */
 export const OURS = Object.freeze({
-  folds: FOLDS, certain: CERTAIN, names: Object.freeze({ seq: 'seq', version: 'version', exists: 'status' })
+  folds: Object.freeze({ bounded: foldBounded, latest: foldLatest, max: foldMax, step: foldStep }),
+  certain: Object.freeze({ bounded: certainBounded, max: certainMax }),
+  names: Object.freeze({ seq: 'seq', version: 'version', exists: 'status' })
 })

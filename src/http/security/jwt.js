@@ -24,7 +24,6 @@ const VERIFIED_FOR_MS = 60_000
 const OF_TOKEN = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported]
 
 /** @typedef {import('./grants.js').Grant} Grant */
-/** @typedef {Awaited<ReturnType<typeof openJwt>>} Jwt */
 /** @typedef {{ find: import('jose').JWTVerifyGetKey, close: () => void }} Keys */
 
 /** @param {string} file @param {import('pino').Logger} log @returns {Promise<Keys>} @throws {FreshetError} JWT_KEYS_INVALID */

@@ -1,4 +1,5 @@
 /** The bid writer: a consumer that makes rows of bids, so that a user can ask for all of them. */
+import { columnsOf } from '../columns.js'
 
 const BIDS = Object.freeze(['bid', 'proxy', 'buy'])
 const WRITE = `INSERT INTO bids (auction, seq, request_id, user_id, amount, kind, at)
@@ -13,7 +14,7 @@ export const createBidWriter = () => ({
   async write (client, entries) {
     const bids = entries.filter(({ fields }) => BIDS.includes(fields.type))
     if (bids.length === 0) return
-    const rows = bids.map(({ key, seq, fields: { request, user, amount, type, ts } }) => [key, seq, request, user, amount, type, ts])
-    await client.query(WRITE, rows[0].map((_, i) => rows.map((row) => row[i])))
+    await client.query(WRITE, columnsOf(bids, ({ key, seq, fields: { request, user, amount, type, ts } }) =>
+      [key, seq, request, user, amount, type, ts]))
   }
 })

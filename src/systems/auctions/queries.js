@@ -1,7 +1,7 @@
 /**
  * Queries about auctions, for readers: from memory, else from a replica, else from the primary (src/admission/key-view.js).
  *
- * @typedef {import('../../admission/index.js').Known} Known
+ * @typedef {import('../../admission/index.js').KeyState} KeyState
  * @typedef {import('../../admission/index.js').Fields} Fields
  */
 import { maskWith } from '../../admission/index.js'
@@ -76,7 +76,7 @@ export const QUERIES = {
     none: () => ({ items: [] }),
     async run ({ query: { limit } }, { reading, shown }) {
       const all = await reading.due({ rule: RULE, name: 'due', limit })
-      return { items: all.filter((/** @type {Known} */ { fields }) => fields.status === 'open').map(shown) }
+      return { items: all.filter((/** @type {KeyState} */ { fields }) => fields.status === 'open').map(shown) }
     }
   },
   one: {
@@ -152,7 +152,7 @@ export function createAuctionQueries ({ reading, secret, now }) {
   return {
     reading,
     mask,
-    shown: (/** @type {Known} */ one) => auctionOf(one, { mask, nowMs: now() }),
+    shown: (/** @type {KeyState} */ one) => auctionOf(one, { mask, nowMs: now() }),
     shownEvent: (/** @type {Fields} */ event) => eventOf(event, mask)
   }
 }

@@ -58,7 +58,7 @@ export function replyTo (decision, { id, bidder } = {}) {
 const leadingOf = (code, { leading }) => code === 'accepted' ? { leading: leading === '1' } : code === 'max_raised' ? { leading: true } : {}
 
 /**
- * @param {import('../../admission/index.js').Known} current @param {{ mask: Mask, nowMs: number }} options
+ * @param {import('../../admission/index.js').KeyState} current @param {{ mask: Mask, nowMs: number }} options
  * @returns {Record<string, unknown>}
  */
 export function auctionOf ({ key, fields, generation }, { mask, nowMs }) {
@@ -91,7 +91,7 @@ function statusOf ({ status, openAt }, nowMs) {
 }
 
 /**
- * @param {import('../../admission/index.js').Known} current @param {Mask} mask
+ * @param {import('../../admission/index.js').KeyState} current @param {Mask} mask
  * @param {(winner: string) => boolean} isNamed whether the client may see its user id
  * @throws {FreshetError} AUCTION_OPEN
  */

@@ -7,6 +7,7 @@
  * @typedef {import('../../admission/index.js').Entry} Entry
  */
 import { isDeepStrictEqual } from 'node:util'
+import { columnsOf } from '../columns.js'
 import { sagaIdOf } from './keys.js'
 import { lockPartition, writeViews } from './views.js'
 
@@ -40,7 +41,8 @@ export function createArchive ({ partitionOf, generationOf, confirm, resume, onD
       // a primary that is promoted later has no other history
       await confirm(partition)
       await lockPartition(client, partition, 'shared')
-      const { rows } = await client.query(WRITE, [partition, await generationOf(partition), ...columns(events)])
+      const { rows } = await client.query(WRITE, [partition, await generationOf(partition),
+        ...columnsOf(events, ({ seq, aggregate, version, type, data, ms }) => [seq, aggregate, version, type, JSON.stringify(data), ms])])
       if (rows.length < events.length) {
         const written = new Set(rows.map(({ aggregate, version }) => `${aggregate} ${version}`))
         await compare(client, events.filter(({ aggregate, version }) => !written.has(`${aggregate} ${version}`)))
@@ -71,9 +73,3 @@ function eventOf ({ id, key, fields: { ts, request, seq, type, ...data } }) {
   const [ms, n] = id.split('-')
   return { seq: String(BigInt(ms) * SEQ_STEP + BigInt(n)), aggregate: key, version: Number(seq), type, data, ms: Number(ts) }
 }
-
-/** @param {ReturnType<typeof eventOf>[]} events */
-const columns = (events) => [
-  events.map(({ seq }) => seq), events.map(({ aggregate }) => aggregate), events.map(({ version }) => version),
-  events.map(({ type }) => type), events.map(({ data }) => JSON.stringify(data)), events.map(({ ms }) => ms)
-]

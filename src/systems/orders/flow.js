@@ -1,4 +1,7 @@
-/** Figures of the orders that a reader sees going by: rates, times, and which order is at which step. Since the reader has started. */
+/**
+ * Order statistics: rates, times and the latest orders of each step since this reader started, and how many are on their way, which the
+ * processes that drive them report.
+ */
 import { idOfKey } from './keys.js'
 import { isFinal } from './replies.js'
 
@@ -8,11 +11,8 @@ const MAX_TIMES = 1000
 const SHOWN = 12
 const STEPS = Object.freeze(['placed', 'held', 'capturing', 'captured', 'cancelling', 'confirmed', 'cancelled'])
 
-/** @typedef {ReturnType<typeof createFlow>} Flow */
-
-/** @param {{ elapsed?: () => number }} [options] monotonic, ms */
-export function createFlow ({ elapsed = () => performance.now() } = {}) {
-  /** by key, the first placed first @type {Map<string, { step: string, placedAt: number }>} */
+export function createFlow () {
+  /** times of placing of those that have not ended, by key @type {Map<string, number>} */
   const running = new Map()
   /** of each step, the last orders that came there @type {Record<string, string[]>} */
   const recent = Object.fromEntries(STEPS.map((step) => [step, []]))
@@ -22,7 +22,7 @@ export function createFlow ({ elapsed = () => performance.now() } = {}) {
   let placed = []
 
   function trim () {
-    const sinceMs = elapsed() - WINDOW_MS
+    const sinceMs = performance.now() - WINDOW_MS
     placed = placed.filter((atMs) => atMs > sinceMs)
     ended = ended.filter(({ atMs }) => atMs > sinceMs)
   }
@@ -32,13 +32,14 @@ export function createFlow ({ elapsed = () => performance.now() } = {}) {
     note ({ rule, key, fields: { type, status, ts } }) {
       if (rule !== 'step' || status === undefined) return
       if (type === 'placed') {
-        placed.push(elapsed())
-        if (running.size < MAX_RUNNING) running.set(key, { step: status, placedAt: Number(ts) })
+        placed.push(performance.now())
+        if (running.size < MAX_RUNNING) running.set(key, Number(ts))
       }
-      const one = running.get(key)
-      if (one) one.step = status
       if (isFinal(status)) {
-        if (one && ended.length < MAX_TIMES * WINDOW_MS) ended.push({ step: status, atMs: elapsed(), tookMs: Number(ts) - one.placedAt })
+        const placedAt = running.get(key)
+        if (placedAt !== undefined && ended.length < MAX_TIMES * WINDOW_MS) {
+          ended.push({ step: status, atMs: performance.now(), tookMs: Number(ts) - placedAt })
+        }
         running.delete(key)
       }
       const list = recent[status]
@@ -47,22 +48,21 @@ export function createFlow ({ elapsed = () => performance.now() } = {}) {
       if (placed.length > MAX_TIMES * 10) trim()
     },
 
-    /** Rates are those of the last ten seconds. */
-    figures () {
+    /** Rates are those of the last ten seconds. @param {Pick<import('./handlers.js').Worker, 'driven'>[]} workers */
+    figures (workers) {
       trim()
       const perSecond = (/** @type {number} */ n) => n * 1000 / WINDOW_MS
       const times = ended.filter(({ step }) => step === 'confirmed').map(({ tookMs }) => tookMs).sort((a, b) => a - b)
       const quantile = (/** @type {number} */ share) => times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? null
-      const counts = Object.fromEntries(STEPS.map((step) => [step, 0]))
-      for (const { step } of running.values()) counts[step]++
+      const drivenAt = (/** @type {string} */ step) => workers.reduce((sum, { driven }) => sum + (driven[step] ?? 0), 0)
       return {
         placedPerSecond: perSecond(placed.length),
         confirmedPerSecond: perSecond(times.length),
         cancelledPerSecond: perSecond(ended.length - times.length),
         confirmedMsP50: quantile(0.5),
         confirmedMsP95: quantile(0.95),
-        running: running.size,
-        steps: STEPS.map((step) => ({ step, orders: isFinal(step) ? null : counts[step], recent: [...recent[step]].reverse() }))
+        running: STEPS.reduce((sum, step) => sum + drivenAt(step), 0),
+        steps: STEPS.map((step) => ({ step, orders: isFinal(step) ? null : drivenAt(step), recent: [...recent[step]].reverse() }))
       }
     }
   }

@@ -1,11 +1,13 @@
 /**
  * What consumers do for orders: they drive them, and write their events into the database.
  *
- * @typedef {{ id: string, cpuPercent: number, partitions: number, driven: number, breaker: string, paymentUrl: string | null }} Worker
- *   `driven`: orders at the moment; `paymentUrl`: of a provider on this machine, whose faults a page may switch
+ * @typedef {{ id: string, cpuPercent: number, partitions: number, driven: Record<string, number>, breaker: string,
+ *   paymentUrl: string | null }} Worker `driven`: orders on their way, by step; `paymentUrl`: of a provider on this machine, whose faults a
+ *   page may switch
  */
 import { taskCommands } from '../../schedule/index.js'
 import { createArchive } from './archive.js'
+import { createDriven } from './driven.js'
 import { SAGA } from './keys.js'
 import { createPayments } from './payments/payments.js'
 import { createSaga } from './saga.js'
@@ -31,6 +33,7 @@ export async function createOrderHandlers ({
   metrics.follow(payments.breaker)
   const command = (/** @type {string} */ key, /** @type {string} */ op) =>
     submit({ rule: 'step', key, scope: '', requestId: '', args: [op] })
+  const driven = createDriven({ isOwned: (key) => owned().includes(partitionOf(key)) })
   const drive = createSaga({
     submit,
     payments,
@@ -43,21 +46,23 @@ export async function createOrderHandlers ({
       const partition = partitionOf(key)
       await connectionOf(partition).send('ZREM', keyOf(partition)('tasks'), `step ${key} run`)
     },
+    onStep: driven.note,
     onFinal: metrics.ended,
     log
   })
   const run = taskCommands(submit)
-  let driven = 0
   const cpuPercent = createCpuMeter()
   return {
-    async run (task) {
-      if (task.rule !== 'step' || task.name !== 'run') return run(task)
-      driven++
-      await drive(task.key).finally(() => { driven-- })
-    },
+    run: (task) => task.rule === 'step' && task.name === 'run' ? drive(task.key) : run(task),
     /** @returns {Worker} */
-    figures: () =>
-      ({ id, cpuPercent: cpuPercent(), partitions: owned().length, driven, breaker: payments.breaker(), paymentUrl: payments.localUrl }),
+    figures: () => ({
+      id,
+      cpuPercent: cpuPercent(),
+      partitions: owned().length,
+      driven: driven.counts(),
+      breaker: payments.breaker(),
+      paymentUrl: payments.localUrl
+    }),
     triggers: ({ rule, fields }) => rule === 'step' && TRIGGERS.includes(fields.type),
     pauseMs: ARCHIVE_PAUSE_MS,
     rows: database && createArchive({

@@ -1,10 +1,10 @@
 /** Metrics of orders, in the processes that drive them. */
 import { Counter, Histogram } from 'prom-client'
 import { gauge } from '../../metrics/index.js'
+import { BREAKERS } from '../breaker.js'
 
 const SAGA_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60]
 const CALL_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
-const BREAKERS = Object.freeze(['closed', 'half-open', 'open'])
 
 /**
  * @typedef {{ ended: (outcome: string, seconds: number) => void, called: (operation: string, outcome: string, seconds: number) => void,

@@ -6,7 +6,7 @@ import { AMOUNT, COUNT, objectOf, SEQ, sinceFields } from '../schemas.js'
 import { FreshetError } from './errors.js'
 import { claimOfReservation, productKey } from './keys.js'
 
-/** who holds units of a product */
+/** The user of all reservations. */
 const RESERVER = 'r'
 const HOLD_MS = 60_000
 const DAY_MS = 86_400_000

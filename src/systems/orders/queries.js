@@ -2,7 +2,7 @@
  * Queries about orders: from memory, else from a replica, else from the primary (src/admission/key-view.js); orders that have left the
  * servers come from SQL.
  *
- * @typedef {import('../../admission/index.js').Known} Known
+ * @typedef {import('../../admission/index.js').KeyState} KeyState
  */
 import { maskWith } from '../../admission/index.js'
 import { createDeadLetters } from '../../consumers/index.js'
@@ -47,7 +47,7 @@ const WORKER = objectOf({
   id: { type: 'string' },
   cpuPercent: { type: 'number', description: 'of one core' },
   partitions: COUNT,
-  driven: { ...COUNT, description: 'orders at the moment' },
+  driven: { type: 'object', additionalProperties: COUNT, description: 'orders on their way, by step' },
   breaker: { type: 'string', description: 'of the payment provider' },
   paymentUrl: { type: ['string', 'null'], description: 'of a provider on this machine' }
 })
@@ -57,7 +57,7 @@ const FIGURES = objectOf({
   cancelledPerSecond: NUMBER,
   confirmedMsP50: NUMBER,
   confirmedMsP95: NUMBER,
-  running: COUNT,
+  running: { ...COUNT, description: 'orders on their way, as their processes report' },
   deadLetters: COUNT,
   steps: {
     type: 'array', items: objectOf({ step: STEP, orders: { type: ['integer', 'null'] }, recent: { type: 'array', items: ID_TEXT } })
@@ -84,7 +84,7 @@ export const QUERIES = {
     none: () => ({ items: [] }),
     async run ({ query: { status, limit } }, own) {
       const all = status === 'running' ? await own.reading.due({ rule: 'step', name: 'run', limit }) : await parked(own, limit)
-      return { items: all.map((/** @type {Known} */ one) => ({ ...own.shown(one), deadline: Number(one.fields.deadline) })) }
+      return { items: all.map((/** @type {KeyState} */ one) => ({ ...own.shown(one), deadline: Number(one.fields.deadline) })) }
     }
   },
   one: {
@@ -94,7 +94,7 @@ export const QUERIES = {
     reply: ORDER,
     codes: ORDER_CODES,
     async run ({ params: { id }, query }, { current, reading, shown }) {
-      const isEnded = (/** @type {Known} */ { fields: { status } }) => isFinal(status)
+      const isEnded = (/** @type {KeyState} */ { fields: { status } }) => isFinal(status)
       return shown(await reading.since(orderKey(id), query, { read: () => current(id), isEnded }))
     }
   },
@@ -133,7 +133,7 @@ export const QUERIES = {
     codes: ['ORDER_UNKNOWN'],
     async run (_given, { flow, letters, workers }) {
       const [all, deadLetters] = await Promise.all([workers(), letters.count()])
-      return { ...flow.figures(), deadLetters, workers: all }
+      return { ...flow.figures(all), deadLetters, workers: all }
     }
   },
   product: PRODUCT
@@ -153,7 +153,7 @@ export const STREAM = {
 /**
  * Orders whose owner gave up, which wrote a dead letter of each. A callback, or the deadline, may have carried on one of them.
  * @param {{ letters: import('../../consumers/index.js').DeadLetters, view: import('../../admission/index.js').KeyView }} own
- * @param {number} limit @returns {Promise<Known[]>}
+ * @param {number} limit @returns {Promise<KeyState[]>}
  */
 async function parked ({ letters, view }, limit) {
   const { items } = await letters.list({ after: null, limit: MAX_LETTERS })
@@ -167,7 +167,7 @@ export function createOrderQueries ({ reading, view, partitions, connectionOf, k
   const mask = maskWith(secret)
   const letters = createDeadLetters({ connectionOf: (partition) => connectionOf(partition, false), keyOf, partitions })
 
-  /** @param {string} id @returns {Promise<Known>} @throws {FreshetError} ORDER_UNKNOWN, DATABASE_DOWN, and when no node can be asked */
+  /** @param {string} id @returns {Promise<KeyState>} @throws {FreshetError} ORDER_UNKNOWN, DATABASE_DOWN, and when no node can be asked */
   async function current (id) {
     const key = orderKey(id)
     const one = await view.get(key)
@@ -185,7 +185,7 @@ export function createOrderQueries ({ reading, view, partitions, connectionOf, k
     flow,
     letters,
     workers: figures,
-    shown: (/** @type {Known} */ one) => orderOf(one, { mask, nowMs: now() })
+    shown: (/** @type {KeyState} */ one) => orderOf(one, { mask, nowMs: now() })
   }
   return { queries, current, onEntry: flow.note }
 }

@@ -7,7 +7,7 @@ import { lockPartition, VIEWS, writeViews } from './views.js'
 
 const AT_ONCE = 5000
 const LOCK = 'freshet orders rebuild'
-const SAY_EVERY_MS = 1000
+const ASK_EVERY_MS = 1000
 const shadowOf = (/** @type {import('./views.js').View} */ { name }) => `${name}_rebuilt`
 
 const PAGE = `SELECT DISTINCT aggregate FROM events WHERE partition = $1 AND version <= 1 AND aggregate > $2
@@ -26,8 +26,8 @@ export async function rebuildViews (database, options = {}) {
   return database.transaction(async (client) => {
     const { rows: [{ isFree }] } = await client.query('SELECT pg_try_advisory_xact_lock(hashtext($1)) AS "isFree"', [LOCK])
     if (!isFree) throw new FreshetError('REBUILD_RUNNING', 'another process rebuilds the views of orders; wait until it has ended')
-    // a transaction that says nothing is ended by the database
-    const timer = setInterval(() => client.query('SELECT 1').catch(() => {}), SAY_EVERY_MS)
+    // the database ends idle transactions
+    const timer = setInterval(() => client.query('SELECT 1').catch(() => {}), ASK_EVERY_MS)
     return rebuild(database, options).finally(() => clearInterval(timer))
   })
 }

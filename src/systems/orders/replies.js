@@ -50,7 +50,7 @@ export const isFinal = (status) => FINAL.includes(status)
 export const statusOf = (status) => isFinal(status) ? status : 'pending'
 
 /**
- * @param {import('../../admission/index.js').Known} current an order
+ * @param {import('../../admission/index.js').KeyState} current an order
  * @param {{ mask: import('../../admission/index.js').Mask, nowMs: number }} options @returns {Record<string, unknown>}
  */
 export const orderOf = ({ key, generation, fields }, { mask, nowMs }) => ({

@@ -28,12 +28,13 @@ const OPEN = Object.freeze(['authorized', 'captured'])
  * @param {(key: string, letter: { reason: string, attempts: number, correlationId: string }) => Promise<void>} parts.deadLetter writes a
  *   dead letter, which resumes it
  * @param {(key: string) => Promise<unknown>} parts.drop removes its scheduled task
+ * @param {(key: string, step: string | null) => void} [parts.onStep] its status, when it is driven from there; null: no longer on its way
  * @param {(outcome: string, seconds: number) => void} [parts.onFinal] `outcome`: confirmed, or why it was cancelled; `seconds`: since it
  *   was placed
  * @param {import('pino').Logger} parts.log
  * @returns {(key: string) => Promise<void>} drives one order; errors: it is tried again
  */
-export function createSaga ({ submit, stateOf, payments, confirm, deadLetter, drop, onFinal = () => {}, log }) {
+export function createSaga ({ submit, stateOf, payments, confirm, deadLetter, drop, onStep = () => {}, onFinal = () => {}, log }) {
   /** by order: attempts that failed for good @type {Map<string, number>} */
   const attempts = new Map()
 
@@ -53,6 +54,7 @@ export function createSaga ({ submit, stateOf, payments, confirm, deadLetter, dr
     let state = first
     while (!isFinal(state.status)) {
       const before = state.status
+      onStep(key, before)
       const { code, details, authorization = state.authorization } = await traced(`order ${before}`, ids, () => steps[before](key, state))
       log.debug({ ...ids, from: before, to: details.status, code }, 'step')
       // another one was faster, or it was cancelled
@@ -79,6 +81,7 @@ export function createSaga ({ submit, stateOf, payments, confirm, deadLetter, dr
       else if (isFinal(state.status)) await checkFinal(key, state)
       else await traced('order', ids, () => drive(key, state, ids))
       attempts.delete(key)
+      onStep(key, null)
     } catch (error) {
       const failed = (attempts.get(key) ?? 0) + (error.retryable ? 0 : 1)
       const isLast = failed >= MAX_ATTEMPTS
@@ -91,6 +94,7 @@ export function createSaga ({ submit, stateOf, payments, confirm, deadLetter, dr
       await deadLetter(key, { reason: error.message, attempts: failed, correlationId: ids.correlationId })
       const { code } = await step(key, 'park', error.message)
       if (code === 'illegal') await step(key, 'checked')
+      onStep(key, null)
     }
   }
 }

@@ -17,7 +17,7 @@
 import { FreshetError } from './errors.js'
 import { claimOfLine, idOfKey, productKey } from './keys.js'
 
-/** who holds units of a product, and of which claims */
+/** The user of all claims of orders. */
 const HOLDER = 'o'
 /** a hold without end */
 const ENDLESS = ''

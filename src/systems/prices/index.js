@@ -104,7 +104,7 @@ export default {
     const sources = createSources({ exchanges })
     const refresh = createRefresher({
       sources,
-      placeOf (asset) {
+      targetOf (asset) {
         const partition = partitionOf(asset)
         return { connection: connectionOf(partition), key: keyOf(partition) }
       },

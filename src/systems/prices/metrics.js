@@ -1,9 +1,9 @@
 /** Metrics of prices, in the processes that refresh them. */
 import { Counter, Histogram } from 'prom-client'
 import { counter, gauge } from '../../metrics/index.js'
+import { BREAKERS } from '../breaker.js'
 
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6]
-const BREAKERS = Object.freeze(['closed', 'half-open', 'open'])
 
 /**
  * @typedef {{ exchange: string, breaker: string, calls: number, failures: number, skipped: number }} SourceCounts

@@ -4,7 +4,7 @@
  *
  *     memory (fed by the outbox) -> replica, primary -> store -> the refresh is asked for, and awaited up to 0.9 s
  *
- * @typedef {import('../../admission/index.js').Known} Known
+ * @typedef {import('../../admission/index.js').KeyState} KeyState
  * @typedef {import('./replies.js').Found} Found
  * @typedef {{ latest: (assets: string[]) => Promise<Map<string, { price: string, ts: number, asOf: number, seq: number, sources: any[],
  *   soft: number, hard: number, tier: string }>>, history: (asset: string, from: number, to: number, limit: number) =>
@@ -14,8 +14,6 @@ import { FreshetError } from '../../errors.js'
 import { isUsable, missing, STATUSES } from './replies.js'
 import { createStoreReads } from './store-reads.js'
 import { createWanting } from './wanting.js'
-
-/** @typedef {ReturnType<typeof createPriceQueries>} PriceQueries */
 
 /**
  * @param {object} parts
@@ -30,7 +28,7 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
   const wanting = createWanting({ view, reading, submit, now })
   const inStore = store && createStoreReads(store)
 
-  /** @param {Known} current @param {import('./replies.js').Level} level @returns {Found} */
+  /** @param {KeyState} current @param {import('./replies.js').Level} level @returns {Found} */
   const found = ({ key, fields, generation }, level) => ({ asset: key, fields, generation, level })
 
   /** @param {string} asset @returns {Promise<Found | null>} */
@@ -44,7 +42,7 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
   }
 
   /**
-   * @param {string} asset @param {Known | null} [read] for this request
+   * @param {string} asset @param {KeyState | null} [read] for this request
    * @returns {Promise<Found>} usable
    * @throws {FreshetError} ASSET_UNKNOWN, PRICE_NO_DATA, PRICE_NO_QUORUM, PRICE_EXPIRED, and when no node can be asked
    */

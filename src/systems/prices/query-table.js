@@ -66,7 +66,7 @@ function rangeIn (query) {
   return { from, to, stepMs: query.step }
 }
 
-/** @param {import('../../admission/index.js').Known} asset */
+/** @param {import('../../admission/index.js').KeyState} asset */
 const shownAsset = ({ key, fields: { tier, pinned, seq } }) => ({ asset: key, tier, pinned: pinned === '1', seq: Number(seq) })
 
 /** @type {import('../definition.js').System['queries']} */

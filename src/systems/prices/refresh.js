@@ -16,16 +16,16 @@ const hardMsOf = (tier, tiers) => Number(tiers.split(' ')[3 * TIERS.indexOf(tier
 /**
  * @param {object} parts
  * @param {Pick<import('./sources/sources.js').Sources, 'ticks' | 'noteOld'>} parts.sources
- * @param {(asset: string) => { connection: import('../../store/index.js').Connection, key: (part: string) => string }} parts.placeOf
- *   the primary of its partition
+ * @param {(asset: string) => { connection: import('../../store/index.js').Connection, key: (part: string) => string }} parts.targetOf
+ *   the primary and the keys of its partition
  * @param {(command: import('../../admission/index.js').Command) => Promise<import('../../admission/index.js').Decision>} parts.submit
  * @param {(outcome: string, seconds: number) => void} [parts.onRefresh] `outcome`: price, stale, all_failed, no_quorum, moved,
  *   not_stored
  * @returns {(asset: string) => Promise<void>} errors: the primary does not answer
  */
-export function createRefresher ({ sources, placeOf, submit, onRefresh = () => {} }) {
+export function createRefresher ({ sources, targetOf, submit, onRefresh = () => {} }) {
   return async (asset) => {
-    const { connection, key } = placeOf(asset)
+    const { connection, key } = targetOf(asset)
     const since = performance.now()
     const [[seconds, micros], flat] = await connection.sendAll([['TIME'], ['HGETALL', key(`state:${asset}`)]])
     const startedMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)

@@ -5,8 +5,9 @@
  *   SourceFigure
  * @typedef {SourceFigure & { url?: string }} PublishedFigure `url`: of an exchange of this machine, whose faults a page may switch
  */
+import { BREAKERS } from '../breaker.js'
+
 const THIS_MACHINE = Object.freeze(['127.0.0.1', 'localhost'])
-const BREAKERS = Object.freeze(['closed', 'half-open', 'open'])
 
 /** @param {import('./exchanges/exchanges.js').Exchange[]} exchanges @param {SourceFigure[]} figures @returns {PublishedFigure[]} */
 export const withUrls = (exchanges, figures) => figures.map((one) => {

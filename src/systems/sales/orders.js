@@ -16,6 +16,7 @@
  * @typedef {import('../../admission/index.js').Fields} Fields
  */
 import { randomUUID } from 'node:crypto'
+import { columnsOf } from '../columns.js'
 
 const RULE = 'bounded'
 const TERMS = Object.freeze(['perUser', 'openAt', 'closeAt', 'holdMs', 'mode', 'slots'])
@@ -69,10 +70,10 @@ export function createOrderWriter ({ stateOf, restore, database, submit }) {
       const states = await Promise.all(sales.map(stateOf))
       const found = states.map((state, i) => ({ id: sales[i], state })).filter(({ state }) => state.status !== undefined)
       if (found.length > 0) {
-        await client.query(WRITE_SALES, columns(found, ({ id, state }) =>
+        await client.query(WRITE_SALES, columnsOf(found, ({ id, state }) =>
           [id, JSON.stringify(Object.fromEntries(TERMS.map((term) => [term, state[term]]))), state.stock, state.status]))
       }
-      const rows = (/** @type {Entry[]} */ some, /** @type {string} */ status) => columns(some, ({ key, seq, fields }) =>
+      const rows = (/** @type {Entry[]} */ some, /** @type {string} */ status) => columnsOf(some, ({ key, seq, fields }) =>
         [key, fields.user, fields.claim, seq, fields.quantity, fields.request, status, fields.ts])
       const orders = entries.filter(({ fields }) => ORDERED.includes(fields.type))
       if (orders.length > 0) await client.query(WRITE_ORDERS, rows(orders, 'sold'))
@@ -95,10 +96,4 @@ export function createOrderWriter ({ stateOf, restore, database, submit }) {
       return true
     }
   }
-}
-
-/** Rows as arrays of columns, for unnest. @template T @param {T[]} rows @param {(row: T) => unknown[]} cells @returns {unknown[][]} */
-function columns (rows, cells) {
-  const all = rows.map(cells)
-  return all[0].map((_, i) => all.map((row) => row[i]))
 }

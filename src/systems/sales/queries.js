@@ -2,7 +2,7 @@
  * Queries about sales, for readers: from memory, else from a replica, else from the primary (src/admission/key-view.js); order rows
  * from the database, if there is one.
  *
- * @typedef {import('../../admission/index.js').Known} Known
+ * @typedef {import('../../admission/index.js').KeyState} KeyState
  */
 import { maskWith } from '../../admission/index.js'
 import { ID_TEXT } from '../../http/index.js'
@@ -56,7 +56,7 @@ export const QUERIES = {
     none: () => ({ items: [] }),
     async run ({ query: { limit } }, { reading, now }) {
       const all = await reading.due({ rule: RULE, name: 'due', limit })
-      return { items: all.map((/** @type {Known} */ one) => saleOf(one, { nowMs: now(), orderRows: null })) }
+      return { items: all.map((/** @type {KeyState} */ one) => saleOf(one, { nowMs: now(), orderRows: null })) }
     }
   },
   one: {
@@ -113,7 +113,7 @@ export function createSaleQueries (parts) {
   const room = createWaitingRoom(parts)
   const orderRows = createOrderRows(database)
 
-  /** @param {Known} one @returns {Promise<Record<string, unknown>>} */
+  /** @param {KeyState} one @returns {Promise<Record<string, unknown>>} */
   async function shown (one) {
     const [rows, size] = await Promise.all([orderRows(one.key), one.fields.mode === 'queue' ? room.sizeOf(one.key) : {}])
     return { ...saleOf(one, { nowMs: now(), orderRows: rows }), ...size }

@@ -1,7 +1,7 @@
 /**
- * The waiting room of a sale: joining, leaving, and where people are in it, for those who show their ticket.
+ * The waiting room of a sale: joining, leaving, and the positions of people in it, for those that show their ticket.
  *
- * @typedef {import('../../waiting-room/index.js').Place} Place
+ * @typedef {import('../../waiting-room/index.js').QueuePosition} QueuePosition
  */
 import { FreshetError } from '../../errors.js'
 import { ID_TEXT } from '../../http/index.js'
@@ -65,11 +65,11 @@ export const QUEUE_COMMANDS = {
   }
 }
 
-/** @param {Place} place @returns {number} seconds */
+/** @param {QueuePosition} current @returns {number} seconds */
 const retryAfterS = ({ etaMs }) => Math.max(1, Math.min(MAX_ASK_S, Math.ceil(etaMs / ASK_TIMES / 1000)))
 
-/** As JSON. @param {Place} place */
-const shownPlace = ({ status, position, etaMs, untilMs, claim }) => ({
+/** As JSON. @param {QueuePosition} current */
+const shownPosition = ({ status, position, etaMs, untilMs, claim }) => ({
   status,
   ...(status === 'waiting' ? { position, etaMs } : {}),
   ...(status === 'admitted' ? { until: untilMs } : {}),
@@ -92,15 +92,15 @@ export const QUEUE_QUERY = {
   codes: TICKET_CODES,
   async run (given, own, reply) {
     const { params: { id, userId }, query: { waitMs } } = given
-    let place = await own.room.placeOf(id, userId, await claimIn(given, own))
-    if (place.status === 'waiting' && waitMs > 0) {
-      await own.reading.waitFor((/** @type {() => void} */ done) => own.room.watch(id, userId, (/** @type {Place} */ now) => {
-        place = now
-        if (now.status !== 'waiting') done()
+    let current = await own.room.positionOf(id, userId, await claimIn(given, own))
+    if (current.status === 'waiting' && waitMs > 0) {
+      await own.reading.waitFor((/** @type {() => void} */ done) => own.room.watch(id, userId, (/** @type {QueuePosition} */ next) => {
+        current = next
+        if (current.status !== 'waiting') done()
       }), waitMs)
     }
-    if (place.status === 'waiting') reply.header('retry-after', retryAfterS(place))
-    return shownPlace(place)
+    if (current.status === 'waiting') reply.header('retry-after', retryAfterS(current))
+    return shownPosition(current)
   }
 }
 
@@ -120,8 +120,8 @@ export const QUEUE_STREAM = {
         const timer = setInterval(() => {
           if (performance.now() - stream.sentMs > HEARTBEAT_MS) stream.send(EMPTY_HEARTBEAT)
         }, HEARTBEAT_MS / 2).unref()
-        const unwatch = room.watch(id, userId, (/** @type {Place} */ place) => {
-          const bytes = Buffer.from(`event: place\ndata: ${JSON.stringify(shownPlace(place))}\n\n`)
+        const unwatch = room.watch(id, userId, (/** @type {QueuePosition} */ current) => {
+          const bytes = Buffer.from(`event: place\ndata: ${JSON.stringify(shownPosition(current))}\n\n`)
           stream.send(bytes)
           counts.events++
           counts.bytes += bytes.length

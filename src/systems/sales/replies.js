@@ -50,7 +50,7 @@ export function queueReply ({ code, details: { status = code, position = '0', et
 }
 
 /**
- * @param {import('../../admission/index.js').Known} current @param {{ nowMs: number, orderRows: number | null }} facts
+ * @param {import('../../admission/index.js').KeyState} current @param {{ nowMs: number, orderRows: number | null }} facts
  * @returns {Record<string, unknown>}
  */
 export function saleOf ({ key, fields, generation }, { nowMs, orderRows }) {

@@ -38,13 +38,24 @@ t.test('orders when something fails', async (t) => {
     await payments.fail({})
   })
 
+  /** that has seen no event of the orders before it @type {Awaited<ReturnType<typeof startReader>>} */
+  let late
   await t.test('a provider that is down before the capture: cancelled at the deadline, once it answers', async (t) => {
     await payments.fail({ isDown: true })
     const { id: orderId } = (await place(ann, lamp)).json
     await eventually(async () => (await reader.get(`/v1/orders/${orderId}`)).json.step === 'cancelling')
     t.match((await reader.get('/v1/orders?status=running')).json.items.map((/** @type {any} */ one) => one.id), [orderId])
+    late = await startReader(whole, { redisUrl, keyPrefix, flags: ['--database-url', database.url] })
+    const figures = () => late.get('/v1/orders/figures').then(({ json }) => json)
+    const { steps, workers } = await eventually(async () => {
+      const found = await figures()
+      return found.running === 1 && found.workers[0].driven.cancelling === 1 && found
+    })
+    t.same(workers.map((/** @type {any} */ { driven }) => driven), [{ cancelling: 1 }], 'also while its next attempt is due later')
+    t.equal(steps.find((/** @type {any} */ { step }) => step === 'cancelling').orders, 1)
     await payments.fail({})
     t.match(await final(orderId), { status: 'cancelled', reason: 'deadline' })
+    await eventually(async () => (await figures()).running === 0)
     t.notOk((await entryOf(orderId))?.captured)
     t.same((await stock('lamp')).held, 0)
   })
@@ -190,11 +201,10 @@ t.test('orders when something fails', async (t) => {
     const connection = await connectFor(t, primary.url)
     const key = placeOf(keyPrefix, `o:${orderId}`)
     t.equal(await connection.send('DEL', key(`state:o:${orderId}`), key(`events:o:${orderId}`)), 2)
-    const other = await startReader(t, { redisUrl, keyPrefix, flags: ['--database-url', database.url] })
     t.match((await eventually(async () => {
-      const answer = await other.get(`/v1/orders/${orderId}`)
+      const answer = await late.get(`/v1/orders/${orderId}`)
       return answer.status === 200 && answer
     })).json, { id: orderId, status: 'confirmed', seq: 5, total: '1.00' })
-    t.equal((await other.get(`/v1/orders/${orderId}/events`)).json.items.length, 5)
+    t.equal((await late.get(`/v1/orders/${orderId}/events`)).json.items.length, 5)
   })
 })

@@ -1,5 +1,4 @@
 /** Exchanges, a gateway, consumers and a reader with prices, for tests. */
-import { once } from 'node:events'
 import { createExchange } from '../../../bin/exchanges/server.js'
 import { resolve } from '../../../settings.js'
 import { silentLog } from '../../servers.js'
@@ -15,8 +14,11 @@ export const EXCHANGES = Object.freeze(['alpha', 'beta', 'gamma'])
 export async function startExchanges (t, flags = []) {
   /** @type {any} */
   const settings = resolve(['--latency-ms', '1', ...flags], {}, { command: 'exchanges', layouts: [], acks: [] })
-  const urls = Object.fromEntries(await Promise.all(EXCHANGES.map(async (name) =>
-    [name, await listen(t, createExchange({ ...settings, name, log: silentLog }))])))
+  const urls = Object.fromEntries(await Promise.all(EXCHANGES.map(async (name) => {
+    const exchange = createExchange({ ...settings, name, log: silentLog })
+    t.teardown(() => exchange.close())
+    return [name, await exchange.listen({ host: '127.0.0.1', port: 0 })]
+  })))
 
   /** @param {string} name @param {string} method @param {string} path @param {object} [body] */
   async function send (name, method, path, body) {
@@ -34,16 +36,6 @@ export async function startExchanges (t, flags = []) {
     /** Calls of each exchange for an asset so far. @param {string} asset @returns {Promise<number[]>} */
     calls: (asset) => Promise.all(EXCHANGES.map(async (name) => (await send(name, 'GET', '/calls')).symbols[asset] ?? 0))
   }
-}
-
-/** @param {import('tap').Test} t @param {import('node:http').Server} server @returns {Promise<string>} its URL */
-async function listen (t, server) {
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`
 }
 
 /** @param {string} url of a reader @param {(path: string, headers?: Record<string, string>) => Promise<any>} get */

@@ -35,7 +35,11 @@ function sourcesAt (t, urls, { callMs = PATIENT_MS } = {}) {
 /** @param {import('tap').Test} t @param {{ callMs?: number, latencyMs?: number }} [options] */
 async function startExchanges (t, { callMs, latencyMs = 0 } = {}) {
   const of = { seed: 1, tickMs: TICK_MS, latencyMs, log: silentLog }
-  const urls = await Promise.all(NAMES.map((name) => listen(t, createExchange({ name, ...of }))))
+  const urls = await Promise.all(NAMES.map((name) => {
+    const exchange = createExchange({ name, ...of })
+    t.teardown(() => exchange.close())
+    return exchange.listen({ host: '127.0.0.1', port: 0 })
+  }))
   /** @param {number} i @param {string} path @param {RequestInit} [init] @returns {Promise<any>} */
   const send = async (i, path, init) => (await fetch(urls[i] + path, init)).json()
   return {

@@ -1,6 +1,11 @@
-/** How durable the commands of a system are. */
+/** Settings of a process as a system of it takes them, in gateways and consumers. */
+
+/** Of admission. @param {any} settings */
+export const admissionSettings = ({ keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, keepMs, ackWithinMs, batches }) =>
+  ({ keyPrefix, partitions, deadlineMs, requestMs, keepMs, ackWithinMs, batches: batches !== 'no' })
 
 /**
+ * How durable the commands of a system are.
  * @param {Pick<import('../src/systems/inside.js').System, 'durability' | 'hasRows'>} definition @param {string | null} setting
  * @param {boolean} hasReplica whether the primary has one
  */

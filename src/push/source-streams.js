@@ -10,7 +10,7 @@ import { createStream } from './stream.js'
  * @param {{ budget: import('./budget.js').Budget, caps: ReturnType<typeof import('./caps.js').createCaps>,
  *   counts: import('./metrics.js').Counts }} parts
  */
-export function createAttached ({ budget, caps, counts }) {
+export function createSourceStreams ({ budget, caps, counts }) {
   /** @type {Set<Stream>} */
   const streams = new Set()
   return {

@@ -1,0 +1,66 @@
+/**
+ * Effects of a system in one process: each reads the outboxes at its own pace. An entry that is tried again, or becomes a dead letter, is
+ * counted and logged.
+ *
+ * @typedef {import('./partition.js').Target} Target
+ * @typedef {{ consumer: string, entry: import('../admission/index.js').Entry, reason: string, attempts: number,
+ *   correlationId?: string }} Letter
+ */
+import { openerOf } from '../store/index.js'
+import { createOutboxReader } from './outbox-reader.js'
+
+/** attempts, which follow one another after up to 5 s */
+const LOG_EVERY = 10
+
+/**
+ * @param {{ system: string, name: string, primaryUrl: string, deadlineMs: number, keyOf: (partition: number) => (part: string) => string,
+ *   connectionOf: (partition: number) => import('../store/index.js').Connection, letters: import('./dead-letters.js').DeadLetters,
+ *   metrics: { finished: (entries: number) => void, failed: () => void, deadLettered: () => void },
+ *   logged?: (key: string) => Record<string, unknown>, log: import('pino').Logger }} parts `name`: of connections; `logged`: what the log
+ *   says about a key
+ */
+export function createEffects ({ system, name, primaryUrl, deadlineMs, keyOf, connectionOf, letters, metrics, logged = () => ({}), log }) {
+  /** @param {number} partition @param {Letter} letter */
+  async function deadLetter (partition, letter) {
+    await letters.deadLetter(partition, letter)
+    metrics.deadLettered()
+    const { consumer, entry: { id, key }, reason, correlationId } = letter
+    log.error({ system, consumer, key, ...logged(key), correlationId, entry: id, reason }, 'dead letter')
+  }
+
+  return {
+    deadLetter,
+
+    /**
+     * @param {string} effect its name
+     * @param {(target: Target) => Promise<void>} run for a partition
+     * @param {{ pauseMs?: number, keysOf?: typeof keyOf }} [options] `pauseMs` as createOutboxReader; `keysOf` a partition, for this effect
+     */
+    open (effect, run, { pauseMs, keysOf = keyOf } = {}) {
+      const opener = openerOf(primaryUrl, { name: `${name}:outbox:${effect}`, deadlineMs })
+      const reader = createOutboxReader({ ...opener, keyOf, pauseMs, log })
+      return {
+        name: effect,
+
+        /** @param {import('./ownership.js').Owned} owned @returns {Promise<void>} as followPartition */
+        run: (owned) => run({
+          owned,
+          connection: () => connectionOf(owned.partition),
+          key: keysOf(owned.partition),
+          reader,
+          metrics: {
+            finished: metrics.finished,
+            failed (/** @type {Error & { code?: string }} */ { code, message: reason }, attempt) {
+              metrics.failed()
+              if (attempt % LOG_EVERY !== 1) return
+              log.warn({ system, consumer: effect, partition: owned.partition, attempt, code, reason }, 'entries are tried again')
+            }
+          },
+          deadLetter: (letter) => deadLetter(owned.partition, letter)
+        }),
+
+        close: reader.close
+      }
+    }
+  }
+}
