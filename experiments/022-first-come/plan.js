@@ -42,6 +42,15 @@ export default {
     'queue-flow': 'queue',
     noop: 'no server'
   },
+  chart: {
+    about: {
+      arm: 'batched+cache',
+      against: 'db-lock',
+      level: '2,000 people',
+      says: 'Batches tell {} as many people a second as a row lock'
+    },
+    levels: ['2,000 people']
+  },
   levels: {
     '100 people': { contention: { driver: 'sale', users: 100 }, x: 100, without: VARIANTS },
     '500 people': { contention: { driver: 'sale', users: 500 }, x: 500, without: VARIANTS },

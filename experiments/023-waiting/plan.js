@@ -22,6 +22,15 @@ export default {
     'queue+token': 'free slots, token',
     noop: 'no server'
   },
+  chart: {
+    about: {
+      arm: 'queue-timer',
+      against: 'queue-flow',
+      level: 'nobody gives up',
+      says: 'A timer lets people wait {} as long as free slots'
+    },
+    levels: ['nobody gives up']
+  },
   levels: {
     'nobody gives up': { contention: { driver: 'sale', users: 2000 }, x: 0 },
     '10 % give up': {

@@ -30,6 +30,16 @@ export default {
     'partitions-16': '16 partitions',
     noop: 'ends at once'
   },
+  chart: {
+    about: {
+      arm: 'local-state',
+      against: 'partitions-16',
+      level: '200/s, 3 replicas',
+      says: 'In the memory of a replica customers wait {} as long'
+    },
+    levels: ['50/s, 3 replicas', '200/s, 3 replicas'],
+    arms: ['single', 'local-state', 'bullmq', 'partitions-16']
+  },
   levels: {
     '50/s, 3 replicas': level(50, 3, ['single', 'bullmq', ...VARIANTS]),
     '200/s, 1 replica': level(200, 1, ['local-state']),

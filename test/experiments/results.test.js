@@ -11,6 +11,7 @@ import { listExperiments } from '../../lab/catalog.js'
 import { checkResult } from '../../lab/check.js'
 import { drawingOf } from '../../lab/report/drawing.js'
 import { markdownOf } from '../../lab/report/markdown.js'
+import { presented } from '../../lab/report/presented.js'
 import { newestResult, readResult } from '../../lab/result.js'
 import { ratioWithInterval } from '../../lab/verdict.js'
 import { nightly, scoped, wholeTest } from '../scope.js'
@@ -27,13 +28,14 @@ const answers = await readFile(join(ROOT, 'experiments', 'README.md'), 'utf8')
 for (const { name, number, folder, plan: current } of looked) {
   const file = await newestResult(folder)
   if (file === null) continue
-  const result = await readResult(file)
+  const raw = await readResult(file)
+  const result = presented(raw, current)
   const analysis = analyse(result)
   const readme = await readFile(join(folder, 'README.md'), 'utf8')
   const verdict = readme.slice(readme.indexOf('## Verdict'), readme.indexOf('\n## ', readme.indexOf('## Verdict') + 5))
 
   t.test(`${name}: its newest result is whole, of committed code, and without contradictions`, async (t) => {
-    t.same(checkResult(result).faults, [])
+    t.same(checkResult(raw).faults, [])
     t.equal(result.experiment, name)
     t.equal(result.dirty, false)
     t.ok(result.finishedAt)
@@ -42,13 +44,13 @@ for (const { name, number, folder, plan: current } of looked) {
   })
 
   t.test(`${name}: its chart has a short title, and names of arms that leave room for bars`, async (t) => {
-    const { title, rows } = drawingOf(analysis, result, { ...result.plan, labels: current.labels })
+    const { title, rows } = drawingOf(analysis, result, result.plan)
     t.ok(title.length <= 70 && !title.endsWith('...'), title)
     for (const { arm } of rows) t.ok(arm.length <= 32, arm)
   })
 
   wholeTest(`${name}: page and chart are drawn from it (npm run charts)`, async (t) => {
-    const plan = { ...result.plan, labels: current.labels }
+    const { plan } = result
     t.equal(await readFile(join(CHARTS, `${name}.md`), 'utf8'),
       markdownOf(analysis, result, plan, relative(CHARTS, file), `${name}.svg`))
     t.equal(await readFile(join(CHARTS, `${name}.svg`), 'utf8'), await draw(drawingOf(analysis, result, plan)))
