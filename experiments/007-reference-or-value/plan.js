@@ -83,6 +83,7 @@ export default {
   ],
   expected: [
     { arm: 'ids', against: 'ids (overwrite)', direction: 'more' },
+    { arm: 'ids (full batches)', against: 'ids (overwrite; full batches)', direction: 'more' },
     { arm: 'values', against: 'ids', direction: 'less' },
     { arm: 'values (full batches)', against: 'ids (full batches)', direction: 'less' },
     { arm: 'values', against: 'ids (overwrite)', direction: 'less' },

@@ -35,7 +35,8 @@ export default {
     ask: 'a read per request'
   },
   chart: {
-    about: { arm: 'segments', level: '1 k items/s', says: '99 % of items are seen within {} ms at 1,000 items/s' }
+    about: { arm: 'segments', level: '1 k items/s', says: '99 % of items are seen within {} ms at 1,000 items/s' },
+    levels: ['1 k items/s']
   },
   formerly: {
     'ids (view)': 'ids (overwrite; view)',

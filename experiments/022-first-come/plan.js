@@ -49,7 +49,8 @@ export default {
       level: '2,000 people',
       says: 'Batches tell {} as many people a second as a row lock'
     },
-    levels: ['2,000 people']
+    levels: ['2,000 people'],
+    arms: ['db-lock pool 20', 'db-atomic', 'db-slots', 'redis-decr', 'lua', 'lua+cache', 'batched+cache', 'queue-flow', 'noop']
   },
   levels: {
     '100 people': { contention: { driver: 'sale', users: 100 }, x: 100, without: VARIANTS },

@@ -2,7 +2,7 @@
 const technique = (/** @type {string} */ name) => ({ contention: { technique: name } })
 
 export default {
-  title: 'What are people in a queue told, and when?',
+  title: 'What do people in a queue learn, and when?',
   question: '2,000 people queue for 100 units: when does everybody know, how often do they ask, and what if some give up?',
   baseline: 'queue-flow',
   ceiling: 'noop',

@@ -37,7 +37,7 @@ export default {
       level: '200/s, 3 replicas',
       says: 'In the memory of a replica customers wait {} as long'
     },
-    levels: ['50/s, 3 replicas', '200/s, 3 replicas'],
+    levels: ['200/s, 3 replicas'],
     arms: ['single', 'local-state', 'bullmq', 'partitions-16']
   },
   levels: {

@@ -78,7 +78,7 @@ const isShownArm = (arm, plan) => !plan.chart?.arms || plan.chart.arms.includes(
 /** @param {Analysis} analysis @param {Analysis['cells']} shown */
 const restText = ({ cells }, shown) => shown.length === cells.length
   ? ''
-  : `${cells.length - shown.length} more measured arms and levels are in the tables of the page beside this chart`
+  : `${cells.length - shown.length} more figures, of other arms and levels, are in the tables of the page beside this chart`
 
 /** @param {Analysis} analysis @param {Plan} plan */
 function limitText ({ cells }, { ceiling, arms, chart }) {
