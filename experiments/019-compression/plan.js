@@ -17,7 +17,12 @@ export default {
     blob: 'bare bytes'
   },
   chart: {
-    about: { arm: 'brotli', against: 'plain', level: '200 k items/s, full batches', says: 'Brotli sends {} of the bytes of plain segments' },
+    about: {
+      arm: 'brotli',
+      against: 'plain',
+      level: '200 k items/s, full batches',
+      says: 'Brotli sends {} of the bytes of plain segments'
+    },
     levels: ['200 k items/s, full batches']
   },
   levels: {

@@ -1,6 +1,6 @@
 /**
  * A result under the words of today: names of arms and levels that have changed since (`formerly` of the plan), labels, the question,
- * and what the chart shows. Figures and settings are those of the result.
+ * what the chart shows, and the published figures to compare with. Figures and settings are those of the result.
  */
 import { AA_SUFFIX } from '../plan.js'
 
@@ -17,13 +17,14 @@ const BY_NAME = new Set(['arms', 'levels', 'effective'])
  * @returns {Result} with a plan in today's words
  */
 export function presented (result, current) {
-  const { formerly = {}, labels, chart, question } = current
+  const { formerly = {}, labels, chart, question, published } = current
   const known = { ...result.plan.arms, ...result.plan.levels }
   const names = new Map(Object.entries(formerly).filter(([, now]) => !(now in known))
     .flatMap(([before, now]) => [[before, now], [before + AA_SUFFIX, now + AA_SUFFIX]]))
   const { samples, plan, effective, ...rest } = result
   const named = names.size === 0 ? { samples, plan, effective } : renamed({ samples, plan, effective }, names)
-  return { ...rest, ...named, plan: { ...named.plan, labels, chart: chartOf(chart, named.plan), question } }
+  const words = { labels, chart: chartOf(chart, named.plan), question, published: publishedOf(published, named.samples) }
+  return { ...rest, ...named, plan: { ...named.plan, ...words } }
 }
 
 /** Without what was not measured then. @param {Plan['chart']} chart @param {Plan} plan of the result @returns {Plan['chart']} */
@@ -35,6 +36,18 @@ function chartOf (chart, { arms, levels }) {
   const isThere = [chart?.about?.arm, chart?.about?.against].every((arm) => arm === undefined || arm in arms) &&
     (chart?.about?.level === undefined || chart.about.level in levels)
   return { about: isThere ? chart?.about : undefined, levels: there(levels, chart?.levels), arms: there(arms, chart?.arms) }
+}
+
+/**
+ * Ratios only of what was measured then.
+ * @param {Plan['published']} published @param {Result['samples']} samples
+ * @returns {Plan['published']}
+ */
+function publishedOf (published, samples) {
+  if (!published) return published
+  const measured = (/** @type {string} */ one, /** @type {string | undefined} */ at) =>
+    samples.some(({ arm, level }) => arm === one && (at === undefined || at === level))
+  return { ...published, ratios: published.ratios.filter(({ arm, against, level }) => measured(arm, level) && measured(against, level)) }
 }
 
 /**

@@ -129,7 +129,7 @@ t.test('experiments/README.md counts the outcomes that its pages have', async (t
   }
 })
 
-t.test('experiments/README.md is a page with a verdict on each published study, and names each experiment once, with its title', async (t) => {
+t.test('experiments/README.md is a page, has a verdict on each published study, and each experiment once, with its title', async (t) => {
   t.ok(index.slice(0, index.indexOf('\n## Run one\n')).split('\n').length <= INDEX_LINES)
   for (const study of ['000', '001', '002', '003', '004']) t.match(index, new RegExp(`\n### ${study}: .+\n\n\\*\\*.+`))
   const rows = [...index.matchAll(/^\| \[(\d{3})\]\((.+)\/README\.md\) \| (.+?) \| (.+) \|$/gm)]

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { count, figure, figureWithInterval, ratio, ratioWithInterval } from '../../lab/report/numbers.js'
-import { presented } from '../../lab/report/presented.js'
 import { RAW, cellsOf, reportsOf } from './reports.js'
 import { ended, lossy, planOf, resultOf } from './results.js'
 
@@ -262,39 +261,4 @@ t.test('numbers: three digits, the same everywhere', async (t) => {
   t.equal(figureWithInterval({ median: 2.6, low: 2.55, high: 2.66 }), '2.60 [2.55-2.66]')
   t.equal(figureWithInterval({ median: 168, low: 168, high: 168 }), '168')
   t.equal(figureWithInterval({ median: null, low: null, high: null }), '-')
-})
-
-t.test('a chart shows the arms and levels that its plan names, and the title their ratio in the words of the plan', async (t) => {
-  const levels = { few: {}, many: {} }
-  const about = { arm: 'values', against: 'ids', level: 'many', says: 'Values cost {} of ids' }
-  const plan = planOf({ levels, chart: { about, levels: ['many'], arms: ['values'] } })
-  const { drawing, markdown } = reportsOf(resultOf({ plan, costs: COSTS }))
-  t.match(drawing.title, /^Values cost 0\.5\d x of ids$/)
-  t.same(drawing.rows.map(({ arm, level }) => `${arm} ${level}`), ['ids many', 'values many', 'ids (again) many'])
-  t.match(drawing.caption[0], /^7 more figures, of other arms and levels/)
-  t.match(markdown, /\*\*few\*\*/, 'a page has all')
-  const alike = reportsOf(resultOf({ plan, costs: { ...COSTS, values: COSTS.ids } }))
-  t.equal(alike.drawing.title, 'Values against ids: no difference shown')
-  const alone = planOf({ chart: { about: { arm: 'values', says: 'Values take {} us' } } })
-  t.match(reportsOf(resultOf({ plan: alone, costs: COSTS })).drawing.title, /^Values take \d\.\d\d us$/)
-})
-
-t.test('older results have the names of today, and newer ones keep theirs', async (t) => {
-  const current = planOf({
-    baseline: 'ids (overwrite)',
-    arms: { ids: {}, 'ids (overwrite)': {}, values: {}, reference: { load: 'reference' }, blob: { load: 'blob' } },
-    levels: { now: {} },
-    formerly: { ids: 'ids (overwrite)', before: 'now' },
-    labels: { 'ids (overwrite)': 'overwriting' },
-    chart: { about: { arm: 'ids', against: 'ids (overwrite)', says: '{}' }, levels: ['now'], arms: ['ids', 'values'] },
-    question: 'Which?'
-  })
-  const result = presented(resultOf({ plan: planOf({ levels: { before: {} } }), costs: COSTS }), current)
-  const { drawing, markdown } = reportsOf(result)
-  t.match(drawing.rows.map(({ arm, level }) => `${arm}, ${level}`), ['overwriting, now', 'values, now', 'overwriting (again), now'])
-  t.match(drawing.title, /^Values: 5\d % of the CPU of overwriting$/, 'not about an arm that was not measured')
-  t.match(cellsOf(markdown, '`values` against `ids (overwrite)`: 26 / 43'), [/43/, 'now', '0.605 x'])
-  t.equal(drawing.subtitle, 'Which?')
-  const newer = resultOf({ plan: current, costs: { ...COSTS, 'ids (overwrite)': 1 } })
-  t.same(presented(newer, current).samples, newer.samples)
 })
