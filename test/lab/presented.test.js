@@ -45,3 +45,22 @@ t.test('older results have the names of today, and newer ones keep theirs', asyn
   const newer = resultOf({ plan: current, costs: { ...COSTS, 'ids (overwrite)': 1 } })
   t.same(presented(newer, current).samples, newer.samples)
 })
+
+t.test('a page has what samples have by tier, by operation and by service', async (t) => {
+  const latencyMs = { mean: 2, p50: 1, p95: 3, p99: 4, max: 5 }
+  const { markdown } = reportsOf(resultOf({
+    costs: COSTS,
+    change: ({ arm }) => arm === 'values'
+      ? { prices: { tiers: { cold: { answered: 100, perSecond: 50, latencyMs } } } }
+      : {
+          orders: {
+            seconds: 2, answered: 20, placed: 10, final: 10, httpMs: latencyMs, orderMs: latencyMs, polledMs: latencyMs, pushedMs: null,
+            serverMs: latencyMs, cpuSeconds: { gateway: [0.5, 0.5], consumers: [1] }
+          }
+        }
+  }))
+  t.same(cellsOf(markdown, 'values | cold'), ['values', 'cold', '500', '50.0', '2.00', '1.00', '3.00', '4.00', '5.00'])
+  t.same(cellsOf(markdown, 'ids | placing'), ['ids', 'placing an order: reply', '50', '5.00', '2.00', '1.00', '3.00', '4.00', '5.00'])
+  t.same(cellsOf(markdown, 'ids | an order: end, for a polling')?.slice(2, 4), ['-', '-'])
+  t.same(cellsOf(markdown, 'ids | gateway'), ['ids', 'gateway', '2.00', '500'])
+})
