@@ -12,7 +12,6 @@ const LABEL_WIDTH = { least: 60, most: 210 }
 const LINE_HEIGHT = 14
 const ROW_GAP = 12
 const GAP = 10
-const MARK_WIDTH = 190
 /** a limit this many times the other bars is cut off */
 const FAR = 3
 /** ratio of the largest to the smallest level above which each has its own axis, with a note */
@@ -61,8 +60,7 @@ function columnsOf ({ rows, columns }, width) {
   const label = Math.min(LABEL_WIDTH.most, Math.max(LABEL_WIDTH.least, widest(rows.map(({ arm }) => arm))))
   const value = widest([columns.value, ...rows.map((row) => row.value)], true)
   const ratio = widest([columns.ratio, ...rows.map((row) => row.ratio)])
-  const marks = rows.some(({ mark }) => mark !== '') ? MARK_WIDTH : 0
-  const right = Math.max(value + GAP + ratio, marks)
+  const right = value + GAP + ratio
   return { label, value, right, plot: width - label - GAP - right - GAP }
 }
 

@@ -34,7 +34,7 @@ const LINE = 1.3
  * @property {number | null} published in the unit of mid; drawn as a hollow diamond
  * @property {string} value mid as text
  * @property {string} ratio as text
- * @property {string} mark remarks about the row; empty if there are none
+ * @property {string} mark why there is no figure
  */
 
 /**
@@ -46,6 +46,7 @@ const LINE = 1.3
  * @property {{ value: string, ratio: string }} columns heads of the texts beside the bars
  * @property {string} interval what an error bar is
  * @property {string} published what a diamond is
+ * @property {string[]} notes remarks about arms, one paragraph each
  * @property {string[]} caption conditions, one paragraph each
  * @property {Row[]} rows levels and arms in the order in which they are shown
  */
@@ -135,9 +136,9 @@ const diamond = (x) => ({
   encoding: { x: { value: x }, y: { value: 8 } }
 })
 
-/** @param {Drawing} drawing @param {number} left */
-function caption ({ caption }, left) {
-  const text = caption.flatMap((paragraph) => wrap(paragraph, INNER, CAPTION))
+/** Remarks and conditions, below the plot. @param {Drawing} drawing @param {number} left */
+function caption ({ notes, caption }, left) {
+  const text = [...notes, ...caption].flatMap((paragraph) => wrap(paragraph, INNER, CAPTION))
   const lineHeight = CAPTION.size * LINE
   return {
     width: INNER - left,

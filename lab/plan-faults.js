@@ -34,7 +34,8 @@ export const faultsBetween = (plan, checkSettings) => [
 
 /** @param {Plan} plan @returns {string[]} */
 function unknownNames ({
-  arms = {}, labels = {}, levels = {}, baseline, ceiling, expected = [], budgets = [], measures = [], published, fixedAndMarginal
+  arms = {}, labels = {}, chart = {}, formerly = {}, levels = {}, baseline, ceiling, expected = [], budgets = [], measures = [],
+  published, fixedAndMarginal
 }) {
   /** @type {string[]} */
   const faults = []
@@ -47,6 +48,9 @@ function unknownNames ({
   lookUp('baseline', baseline, arms, 'arm')
   lookUp('ceiling', ceiling, arms, 'arm')
   for (const arm of Object.keys(labels)) lookUp('labels', arm, arms, 'arm')
+  for (const arm of [chart.about?.arm, chart.about?.against, ...chart.arms ?? []]) lookUp('chart', arm, arms, 'arm')
+  for (const level of [chart.about?.level, ...chart.levels ?? []]) lookUp('chart', level, levels, 'level')
+  for (const name of Object.values(formerly)) lookUp('formerly', name, { ...arms, ...levels }, 'arm or level')
   if (baseline !== undefined && baseline === ceiling) {
     faults.push(`ceiling: ${JSON.stringify(ceiling)} is the baseline; expected another arm, such as one with load blob`)
   }

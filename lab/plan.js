@@ -24,6 +24,10 @@
  * @typedef {{ label: string, value: number, arm?: string, level?: string }} Figure without an arm: there is no such arm here
  * @typedef {{ arm: string, against: string, value: number, label: string, level?: string }} Ratio of the main measure
  * @typedef {{ source: string, conditions: string, unit: string, figures: Figure[], ratios: Ratio[] }} Published
+ * @typedef {{ about?: About, levels?: string[], arms?: string[] }} Chart `levels`, `arms`: those in the picture, by default all; a
+ *   page has them all
+ * @typedef {{ arm: string, against?: string, level?: string, says: string }} About the title, with {} for the ratio of the pair, or for
+ *   the figure of the arm
  *
  * @typedef {object} Plan
  * @property {string} name of its folder, or `ad-hoc`
@@ -34,6 +38,8 @@
  * @property {string} ceiling
  * @property {Record<string, Arm>} arms
  * @property {Record<string, string>} [labels] of arms, in plain words, for charts; absent in old results
+ * @property {Chart} [chart] what the chart shows of it; absent in old results
+ * @property {Record<string, string>} [formerly] arms and levels of older results by the names that they had then
  * @property {Record<string, Level>} levels
  * @property {Settings} fixed
  * @property {number} seconds of a window
@@ -85,6 +91,17 @@ const SHAPE = object({
     note: [text(), undefined]
   }), 2),
   labels: [named(text(60), text(24)), {}],
+  chart: [object({
+    about: [object({
+      arm: text(60),
+      against: [text(60), undefined],
+      level: [text(60), undefined],
+      says: matching('a text with {}, at most 64 characters', /^(?=.{3,64}$)[^{}]*\{\}[^{}]*$/)
+    }), undefined],
+    levels: [list(text(60), 1), undefined],
+    arms: [list(text(60), 2), undefined]
+  }), {}],
+  formerly: [named(text(60), text(60)), {}],
   levels: named(levelName, object({
     settings: [settings, {}],
     serving: [servingOfLevelShape, undefined],

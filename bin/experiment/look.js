@@ -16,6 +16,7 @@ import { checkPrices, readPrices } from '../../lab/prices/history.js'
 import { isExcused } from '../../lab/prices/load.js'
 import { drawingOf } from '../../lab/report/drawing.js'
 import { markdownOf } from '../../lab/report/markdown.js'
+import { presented } from '../../lab/report/presented.js'
 import { newestResult, readResult, writeWhole } from '../../lab/result.js'
 import { CHARTS, EXPERIMENTS } from './places.js'
 
@@ -123,13 +124,13 @@ export async function draw ({ table }, names) {
 
 /**
  * @param {string} file of a result @param {string} folder @param {string} name of the charts
- * @param {import('../../lab/plan.js').Plan} current plan, for its labels
+ * @param {import('../../lab/plan.js').Plan} current plan, for its words
  * @returns {Promise<string[]>} files written
  */
 export async function drawResult (file, folder, name, current) {
-  const result = await readResult(file)
+  const result = presented(await readResult(file), current)
   const analysis = analyse(result)
-  const plan = { ...result.plan, labels: current.labels }
+  const { plan } = result
   const [svg, markdown] = [join(folder, `${name}.svg`), join(folder, `${name}.md`)]
   await writeWhole(svg, await drawSvg(drawingOf(analysis, result, plan)))
   await writeWhole(markdown, markdownOf(analysis, result, plan, relative(folder, file), `${name}.svg`))

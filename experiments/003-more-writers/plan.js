@@ -4,7 +4,7 @@
  */
 export default {
   title: 'Same items, more writers?',
-  question: 'Do the same 40,000 items a second cost the servers more when 2, 4 or 8 processes send them?',
+  question: 'Do the same 40,000 items a second of overwriting ids cost the servers more when 2, 4 or 8 processes send them?',
   baseline: '1 writer',
   ceiling: 'blob',
   arms: {
@@ -21,6 +21,9 @@ export default {
   labels: {
     '8 writers (full batches)': '8 writers, full batches',
     blob: 'bare bytes'
+  },
+  chart: {
+    about: { arm: '8 writers', against: '4 writers', says: 'Eight writers cost {} of four for the same items' }
   },
   levels: { '40 k items/s': {} },
   fixed: { layout: 'ids', late: 'overwrite', ids: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },

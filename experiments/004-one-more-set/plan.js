@@ -24,6 +24,14 @@ export default {
     'msetex-two-sets': 'two sets, MSETEX',
     blob: 'bare bytes'
   },
+  chart: {
+    about: {
+      arm: 'published-two-sets',
+      against: 'reference',
+      level: '8 writers',
+      says: 'A second sorted set costs {} of one, with 8 writers'
+    }
+  },
   levels: {
     '1 writer': { settings: { writers: 1, rate: 20_000 }, x: 1 },
     '2 writers': { settings: { writers: 2, rate: 10_000 }, x: 2, without: ours },

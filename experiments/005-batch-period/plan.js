@@ -5,7 +5,7 @@
  */
 export default {
   title: 'Does a longer batch period help?',
-  question: 'Does an item cost less when bursts come every 1.5 or 2 seconds instead of every second?',
+  question: 'Does an item of overwriting ids cost less when bursts come every 1.5 or 2 seconds instead of every second?',
   baseline: 'every 1 s',
   ceiling: 'blob',
   arms: {
@@ -26,6 +26,9 @@ export default {
     'every 1.5 s (same rate)': 'every 1.5 s, same rate',
     'every 2 s (same rate)': 'every 2 s, same rate',
     blob: 'bare bytes'
+  },
+  chart: {
+    about: { arm: 'every 2 s (same rate)', against: 'every 1 s', says: 'Bursts each 2 s cost {} of bursts each second, same rate' }
   },
   levels: { 'in bursts': {} },
   fixed: { layout: 'ids', late: 'overwrite', pace: 'burst', ids: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },

@@ -1,7 +1,7 @@
 /** 006: see README.md. Windows begin and end 0.7 s after a full second, between two bursts of every arm, so that none is cut. */
 export default {
   title: 'Many small chunks or one burst?',
-  question: 'Do the same 40,000 items a second cost less in one burst, in two or four, or spread evenly?',
+  question: 'Do the same 40,000 items a second of overwriting ids cost less in one burst, in two or four, or spread evenly?',
   baseline: '1 burst a second',
   ceiling: 'blob',
   arms: {
@@ -18,6 +18,9 @@ export default {
     'reference-burst': 'published, one burst',
     reference: 'published way',
     blob: 'bare bytes'
+  },
+  chart: {
+    about: { arm: 'steady', against: '1 burst a second', says: 'An even pace costs {} of one burst a second' }
   },
   levels: { '40 k items/s': {} },
   fixed: { layout: 'ids', late: 'overwrite', rate: 40_000, ids: 100_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },

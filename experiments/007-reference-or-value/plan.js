@@ -5,14 +5,16 @@
 export default {
   title: 'Reference or actual value?',
   question: 'Does it cost less to keep values inside the sorted set than beside it?',
-  baseline: 'ids',
+  baseline: 'ids (overwrite)',
   ceiling: 'blob',
   arms: {
-    ids: { settings: { layout: 'ids', late: 'overwrite' } },
+    ids: { settings: { layout: 'ids' }, note: 'the newest version of an id counts, the default' },
+    'ids (full batches)': { settings: { layout: 'ids', batchMs: 25 }, note: 'the same in batches of 1,000' },
+    'ids (overwrite)': { settings: { layout: 'ids', late: 'overwrite' } },
     values: { settings: { layout: 'values' } },
-    'ids (never change)': { settings: { layout: 'ids', late: 'overwrite', valueChange: 'never' } },
+    'ids (overwrite; never change)': { settings: { layout: 'ids', late: 'overwrite', valueChange: 'never' } },
     'values (never change)': { settings: { layout: 'values', valueChange: 'never' } },
-    'ids (full batches)': {
+    'ids (overwrite; full batches)': {
       settings: { layout: 'ids', late: 'overwrite', batchMs: 25 },
       note: 'batches wait 25 ms and have 1,000 items, like those of the published arms'
     },
@@ -33,23 +35,37 @@ export default {
     blob: { load: 'blob' }
   },
   labels: {
-    ids: 'ids + a key per value',
+    ids: 'ids, newest wins',
+    'ids (full batches)': 'ids, full batches',
+    'ids (overwrite)': 'ids, overwriting',
     values: 'values in the set',
-    'ids (never change)': 'ids + keys, unchanged',
+    'ids (overwrite; never change)': 'overwriting, unchanged',
     'values (never change)': 'in the set, unchanged',
-    'ids (full batches)': 'ids + keys, full batches',
+    'ids (overwrite; full batches)': 'overwriting, full batch',
     'values (full batches)': 'in the set, full batches',
     reference: 'published: ids + SETEX',
     'published values (never change)': 'published: in the set',
     'published values (change)': 'the same, values change',
     blob: 'bare bytes'
   },
+  chart: {
+    about: {
+      arm: 'values (full batches)',
+      against: 'ids (overwrite; full batches)',
+      says: 'Values in the set cost {} of keys that are overwritten'
+    }
+  },
+  formerly: {
+    ids: 'ids (overwrite)',
+    'ids (never change)': 'ids (overwrite; never change)',
+    'ids (full batches)': 'ids (overwrite; full batches)'
+  },
   levels: {
     'the same ids again': { settings: { ids: 100_000 } },
     'new ids': {
       settings: { ids: 1_000_000 },
-      without: ['ids (never change)', 'values (never change)', 'ids (full batches)', 'values (full batches)', 'reference',
-        'published values (never change)', 'published values (change)']
+      without: ['ids (full batches)', 'ids (overwrite; never change)', 'values (never change)', 'ids (overwrite; full batches)',
+        'values (full batches)', 'reference', 'published values (never change)', 'published values (change)']
     }
   },
   fixed: { rate: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
@@ -59,21 +75,26 @@ export default {
   measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'netBytesPerItem',
     'replicatedBytesPerItem', 'usedMemoryBytes', 'commandsPerItem', 'behindMsP99', 'itemsPerSecond', 'generatorCpuMicrosPerItem'],
   differs: [
+    'ids compares versions, and keeps the newest; the arms that overwrite compare nothing',
     'values and published values that change keep every version, the others one of each id',
     'values stores a new version even of an unchanged value; published values replaces it',
     'an item of ids can be read by its id; values has to be searched, or kept in a view',
     'ids and values send what is 5 ms old, about 200 items; the published ways and blob gather 1,000'
   ],
   expected: [
+    { arm: 'ids', against: 'ids (overwrite)', direction: 'more' },
+    { arm: 'ids (full batches)', against: 'ids (overwrite; full batches)', direction: 'more' },
     { arm: 'values', against: 'ids', direction: 'less' },
-    { arm: 'ids (full batches)', against: 'reference', direction: 'less' },
     { arm: 'values (full batches)', against: 'ids (full batches)', direction: 'less' },
-    { arm: 'ids (never change)', against: 'ids', direction: 'same' },
+    { arm: 'values', against: 'ids (overwrite)', direction: 'less' },
+    { arm: 'ids (overwrite; full batches)', against: 'reference', direction: 'less' },
+    { arm: 'values (full batches)', against: 'ids (overwrite; full batches)', direction: 'less' },
+    { arm: 'ids (overwrite; never change)', against: 'ids (overwrite)', direction: 'same' },
     { arm: 'values (never change)', against: 'values', direction: 'same' },
-    { arm: 'reference', against: 'ids', direction: 'more' },
+    { arm: 'reference', against: 'ids (overwrite)', direction: 'more' },
     { arm: 'published values (never change)', against: 'reference', direction: 'less' },
     { arm: 'published values (change)', against: 'published values (never change)', direction: 'more' },
-    { arm: 'blob', against: 'ids', direction: 'less' }
+    { arm: 'blob', against: 'ids (overwrite)', direction: 'less' }
   ],
   published: {
     source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',

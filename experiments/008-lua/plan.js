@@ -32,6 +32,9 @@ export default {
     'script-per-item': 'a script per item',
     blob: 'bare bytes'
   },
+  chart: {
+    about: { arm: 'script-per-batch', against: 'pipelined-commands', says: 'A script per batch costs {} of plain commands' }
+  },
   levels: {
     'valkey 9.1': { engine: 'valkey 9.1', without: ['script-per-batch (126 bytes)'] },
     'redis 7.0': { engine: 'redis 7.0', without: ['msetex', 'multi-commands'] },

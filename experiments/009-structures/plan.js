@@ -6,10 +6,10 @@ const bound = { maxItems: 1_000_000 }
 export default {
   title: 'Which structure?',
   question: 'What does an item cost in sorted sets, streams, lists, sets and HyperLogLogs?',
-  baseline: 'ids',
+  baseline: 'ids (overwrite)',
   ceiling: 'blob',
   arms: {
-    ids: { settings: { layout: 'ids', late: 'overwrite' } },
+    'ids (overwrite)': { settings: { layout: 'ids', late: 'overwrite' } },
     values: { settings: { layout: 'values' } },
     stream: { settings: { layout: 'stream' } },
     segments: { settings: { layout: 'segments' } },
@@ -24,7 +24,7 @@ export default {
     blob: { load: 'blob' }
   },
   labels: {
-    ids: 'ids + a key per value',
+    'ids (overwrite)': 'ids, overwriting',
     values: 'values in the set',
     stream: 'stream entries',
     segments: 'packed segments',
@@ -35,6 +35,12 @@ export default {
     'published-list-hll': 'published list + HLL',
     'published-set': 'published set',
     blob: 'bare bytes'
+  },
+  chart: {
+    about: { arm: 'segments', against: 'ids (overwrite)', says: 'Packed segments cost {} of overwriting ids' }
+  },
+  formerly: {
+    ids: 'ids (overwrite)'
   },
   levels: {
     '40 k items/s': { settings: { rate: 40_000, batchMs: 30 } }
@@ -55,20 +61,20 @@ export default {
     'values, stream and segments have the writer command around them, the other arms only the driver of the lab'
   ],
   expected: [
-    { arm: 'values', against: 'ids', direction: 'less' },
-    { arm: 'stream', against: 'ids', direction: 'same' },
-    { arm: 'segments', against: 'ids', direction: 'less' },
-    { arm: 'list', against: 'ids', direction: 'less' },
+    { arm: 'values', against: 'ids (overwrite)', direction: 'less' },
+    { arm: 'stream', against: 'ids (overwrite)', direction: 'same' },
+    { arm: 'segments', against: 'ids (overwrite)', direction: 'less' },
+    { arm: 'list', against: 'ids (overwrite)', direction: 'less' },
     { arm: 'list', against: 'values', direction: 'less' },
     { arm: 'list-hll', against: 'list', direction: 'more' },
     { arm: 'set', against: 'list', direction: 'more' },
     { arm: 'segments-zset', against: 'segments', direction: 'same' },
     { arm: 'segments', against: 'list', direction: 'less' },
-    { arm: 'reference', against: 'ids', direction: 'more' },
+    { arm: 'reference', against: 'ids (overwrite)', direction: 'more' },
     { arm: 'published-list', against: 'reference', direction: 'less' },
     { arm: 'published-list-hll', against: 'reference', direction: 'same' },
     { arm: 'published-set', against: 'reference', direction: 'less' },
-    { arm: 'blob', against: 'ids', direction: 'less' }
+    { arm: 'blob', against: 'ids (overwrite)', direction: 'less' }
   ],
   published: {
     source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',

@@ -52,6 +52,10 @@ export default {
     'pages x 4 (view)': '4, 50 requests/s, views',
     bare: 'constant responses'
   },
+  chart: {
+    about: { arm: 'all x 8', against: 'none', level: 'ids', says: 'With eight readers of all items replicas use {} of none' },
+    levels: ['ids']
+  },
   levels: {
     ids: {},
     values: { settings: { layout: 'values' }, without: without('newest x 8 (250 ms)', 'newest x 4 (view)') },

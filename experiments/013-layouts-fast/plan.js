@@ -5,10 +5,11 @@
 export default {
   title: 'How far from the possible are the layouts?',
   question: 'What does an item cost as segments, stream, ids and values, against the published way and against bare bytes?',
-  baseline: 'ids',
+  baseline: 'ids (overwrite)',
   ceiling: 'blob',
   arms: {
-    ids: { settings: { layout: 'ids', late: 'overwrite' } },
+    ids: { settings: { layout: 'ids' }, note: 'the newest version of an id counts, the default' },
+    'ids (overwrite)': { settings: { layout: 'ids', late: 'overwrite' } },
     values: { settings: { layout: 'values' } },
     stream: { settings: { layout: 'stream' } },
     segments: { settings: { layout: 'segments' } },
@@ -16,17 +17,30 @@ export default {
     blob: { load: 'blob' }
   },
   labels: {
-    ids: 'ids + a key per value',
+    ids: 'ids, newest wins',
+    'ids (overwrite)': 'ids, overwriting',
     values: 'values in the set',
     stream: 'stream entries',
     segments: 'packed segments',
     reference: 'published way',
     blob: 'bare bytes'
   },
+  chart: {
+    about: {
+      arm: 'segments',
+      against: 'reference',
+      level: 'as fast as it goes',
+      says: 'Segments cost {} of the published way, as fast as it goes'
+    },
+    levels: ['50 k items/s, full batches', 'as fast as it goes']
+  },
+  formerly: {
+    ids: 'ids (overwrite)'
+  },
   levels: {
     '50 k items/s, full batches': { settings: { rate: 50_000, batchMs: 25 } },
     '200 k items/s, full batches': {
-      settings: { rate: 200_000, batchMs: 10, maxItems: 200_000 }, without: ['values', 'stream', 'reference']
+      settings: { rate: 200_000, batchMs: 10, maxItems: 200_000 }, without: ['ids', 'values', 'stream', 'reference']
     },
     'as fast as it goes': { settings: { rate: 0, maxItems: 1_000_000 } },
     '10 k items/s, batches of 5 ms': { settings: { rate: 10_000, ids: 20_000 }, without: ['values', 'stream', 'reference'] }
@@ -38,6 +52,7 @@ export default {
   measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'generatorCpuMicrosPerItem', 'itemsPerSecond', 'primaryCpuPercent',
     'replicatedBytesPerItem', 'netBytesPerItem', 'memoryBytesPerLiveItem', 'memoryBytesPerVersion', 'commandsPerItem', 'behindMsP99'],
   differs: [
+    'ids compares versions, and keeps the newest; ids (overwrite) compares nothing',
     'ids and reference keep one version of an id, values, stream and segments every version, until it is trimmed',
     'ids finds an item by its id; stream, segments and values need a view, which costs the reader',
     'reference sends values that never change, the others new ones each time',
@@ -47,26 +62,27 @@ export default {
     'reference and blob have 4 batches in flight, the others up to 16 MiB'
   ],
   expected: [
-    { arm: 'segments', against: 'ids', direction: 'less' },
+    { arm: 'ids', against: 'ids (overwrite)', direction: 'more' },
+    { arm: 'segments', against: 'ids (overwrite)', direction: 'less' },
     { arm: 'segments', against: 'reference', direction: 'less' },
     { arm: 'segments', against: 'blob', direction: 'more' },
-    { arm: 'stream', against: 'ids', direction: 'same' },
-    { arm: 'values', against: 'ids', direction: 'less' },
-    { arm: 'ids', against: 'reference', direction: 'less' },
-    { arm: 'reference', against: 'ids', direction: 'more' },
-    { arm: 'blob', against: 'ids', direction: 'less' }
+    { arm: 'stream', against: 'ids (overwrite)', direction: 'same' },
+    { arm: 'values', against: 'ids (overwrite)', direction: 'less' },
+    { arm: 'ids (overwrite)', against: 'reference', direction: 'less' },
+    { arm: 'reference', against: 'ids (overwrite)', direction: 'more' },
+    { arm: 'blob', against: 'ids (overwrite)', direction: 'less' }
   ],
   budgets: [
     { measure: 'primaryCpuMicrosPerItem', arm: 'segments', against: 'reference', most: 0.1, level: '50 k items/s, full batches' },
     { measure: 'primaryCpuMicrosPerItem', arm: 'segments', against: 'blob', most: 1.8, level: '50 k items/s, full batches' },
-    { measure: 'primaryCpuMicrosPerItem', arm: 'ids', against: 'reference', most: 0.65, level: '50 k items/s, full batches' },
+    { measure: 'primaryCpuMicrosPerItem', arm: 'ids (overwrite)', against: 'reference', most: 0.65, level: '50 k items/s, full batches' },
     { measure: 'primaryCpuMicrosPerItem', arm: 'segments', against: 'blob', most: 1.8, level: '200 k items/s, full batches' },
     { measure: 'primaryCpuMicrosPerItem', arm: 'segments', against: 'reference', most: 0.1, level: 'as fast as it goes' },
     { measure: 'primaryCpuMicrosPerItem', arm: 'segments', against: 'blob', most: 1.8, level: 'as fast as it goes' },
-    { measure: 'primaryCpuMicrosPerItem', arm: 'ids', against: 'reference', most: 0.65, level: 'as fast as it goes' },
+    { measure: 'primaryCpuMicrosPerItem', arm: 'ids (overwrite)', against: 'reference', most: 0.65, level: 'as fast as it goes' },
     { measure: 'itemsPerSecond', arm: 'segments', against: 'reference', least: 14, level: 'as fast as it goes' },
     { measure: 'primaryCpuPercent', arm: 'segments', most: 2, level: '10 k items/s, batches of 5 ms' },
-    { measure: 'primaryCpuPercent', arm: 'ids', most: 6, level: '10 k items/s, batches of 5 ms' }
+    { measure: 'primaryCpuPercent', arm: 'ids (overwrite)', most: 6, level: '10 k items/s, batches of 5 ms' }
   ],
   notControlled: [
     'primary, two replicas and the writer share two cores: at full speed one of them always waits for another',

@@ -27,6 +27,9 @@ export default {
     'view (400 a second)': 'a memory view, 400/s',
     'asks (400 a second)': 'shared reads, 400/s'
   },
+  chart: {
+    about: { arm: 'ask', against: 'view', level: 'newest 100', says: 'A read per request answers {} of what a memory view does' }
+  },
   levels: {
     'newest 100': {},
     'newest 1,000': {

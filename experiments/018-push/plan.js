@@ -22,6 +22,9 @@ export default {
     poll: 'polled twice a second',
     'push (no limit)': 'pushed every 10 ms'
   },
+  chart: {
+    about: { arm: 'push', level: '500 x 20 ids', says: '500 clients of 20 ids take {} % of a core to push' }
+  },
   levels: {
     '50 x a feed of 100': { settings: { ids: 100 }, serving: { connections: 50 }, without: ['poll'] },
     '500 x 20 ids': { settings: { ids: 100_000 }, serving: { connections: 500, idsEach: 20 }, without: ['push (no limit)'] }

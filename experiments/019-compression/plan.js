@@ -16,6 +16,15 @@ export default {
     brotli: 'Brotli',
     blob: 'bare bytes'
   },
+  chart: {
+    about: {
+      arm: 'brotli',
+      against: 'plain',
+      level: '200 k items/s, full batches',
+      says: 'Brotli sends {} of the bytes of plain segments'
+    },
+    levels: ['200 k items/s, full batches']
+  },
   levels: {
     '10 k items/s, batches of 5 ms': { settings: { rate: 10_000, batchMs: 5, ids: 20_000 } },
     '200 k items/s, full batches': { settings: { rate: 200_000, batchMs: 10 } }

@@ -23,6 +23,15 @@ export default {
     'gateway (100 a request)': 'HTTP, 100 a request',
     blob: 'bare bytes'
   },
+  chart: {
+    about: {
+      arm: 'gateway (1000 a request)',
+      against: 'writer',
+      level: 'as fast as it goes',
+      says: 'The gateway accepts {} of the items of a writer'
+    },
+    levels: ['as fast as it goes']
+  },
   levels: {
     '20 k items/s': { settings: { rate: 20_000 }, without: ['library', 'gateway (1000 a request)'] },
     'as fast as it goes': { settings: { rate: 0 } }

@@ -31,6 +31,16 @@ export default {
     cas: 'SET IFEQ',
     noop: 'no server'
   },
+  chart: {
+    about: {
+      arm: 'batched+cache',
+      against: 'lua',
+      level: '1,000 in flight',
+      says: 'Batches with the cache decide {} as many bids as a script'
+    },
+    levels: ['1,000 in flight', '1,000 users over HTTP'],
+    arms: ['batched', 'batched+cache', 'watch', 'cas', 'noop']
+  },
   levels: {
     '100 in flight': { contention: { users: 100, thinkMs: 0 }, x: 100 },
     '1,000 in flight': { contention: { users: 1000, thinkMs: 0 }, x: 1000 },

@@ -2,7 +2,7 @@
 const technique = (/** @type {string} */ name) => ({ contention: { technique: name } })
 
 export default {
-  title: 'What are people in a queue told, and when?',
+  title: 'What do people in a queue learn, and when?',
   question: '2,000 people queue for 100 units: when does everybody know, how often do they ask, and what if some give up?',
   baseline: 'queue-flow',
   ceiling: 'noop',
@@ -21,6 +21,15 @@ export default {
     'queue-kafka-db': 'Kafka, then the database',
     'queue+token': 'free slots, token',
     noop: 'no server'
+  },
+  chart: {
+    about: {
+      arm: 'queue-timer',
+      against: 'queue-flow',
+      level: 'nobody gives up',
+      says: 'A timer lets people wait {} as long as free slots'
+    },
+    levels: ['nobody gives up']
   },
   levels: {
     'nobody gives up': { contention: { driver: 'sale', users: 2000 }, x: 0 },

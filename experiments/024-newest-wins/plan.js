@@ -14,10 +14,14 @@ export default {
   labels: {
     overwrite: 'overwriting',
     newest: 'newest wins',
-    script: 'each item compared',
+    script: 'a script per batch',
     reference: 'published way',
     blob: 'bare bytes'
   },
+  chart: {
+    about: { arm: 'newest', against: 'overwrite', says: 'That the newest wins costs {} of overwriting' }
+  },
+  formerly: { newest: 'script' },
   levels: {
     'valkey 9.1, as fast as it goes': { engine: 'valkey 9.1', settings: { rate: 0, maxItems: 1_000_000 } },
     'valkey 9.1, 50 k items/s': { engine: 'valkey 9.1', settings: { rate: 50_000 } },

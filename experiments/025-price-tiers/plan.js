@@ -36,6 +36,10 @@ export default {
     bentocache: 'bentocache',
     noop: 'constant'
   },
+  chart: {
+    about: { arm: 'scheduled+push', against: 'tiers', level: 'T1', says: 'Scheduled and pushed prices: {} the answers of timers' },
+    levels: ['T1']
+  },
   levels: {
     T1: { contention: { driver: 'prices', hot: 100, medium: 80, cold: 40 }, x: 220 },
     T2: { contention: { driver: 'prices', hot: 150, medium: 100, cold: 80 }, x: 330, without: OF_T1 },

@@ -31,6 +31,15 @@ export default {
     bentocache: 'bentocache',
     noop: 'constant'
   },
+  chart: {
+    about: {
+      arm: 'scheduled+push',
+      against: 'tiers',
+      level: 'hard expiry',
+      says: 'Scheduled refreshes fetch {} of timers at a hard expiry'
+    },
+    levels: ['soft expiry', 'hard expiry']
+  },
   levels: {
     'soft expiry': { contention: SOFT },
     'soft expiry, a dead source': { contention: { ...SOFT, dead: 1 } },

@@ -22,6 +22,9 @@ export default {
     'batched+cache apart': 'batches, cache, reader',
     noop: 'no server'
   },
+  chart: {
+    about: { arm: 'db-lock shared pool', against: 'db-lock', says: 'With a shared pool the others wait {} as long as with two' }
+  },
   levels: { '2,000 people': { contention: { driver: 'sale', users: 2000 }, x: 2000 } },
   fixed: { rate: 0, maxItems: 1_000_000 },
   seconds: 4,

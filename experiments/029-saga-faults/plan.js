@@ -25,6 +25,10 @@ export default {
     'any-killed': 'any process is killed',
     noop: 'ends at once'
   },
+  chart: {
+    about: { arm: 'consumers-killed', against: 'few', level: '60/s', says: 'An order whose owner is killed takes {} as long (p95)' },
+    levels: ['60/s']
+  },
   levels: { '60/s': level(60), '120/s': level(120) },
   fixed: { maxItems: 1_000_000 },
   seconds: 8,

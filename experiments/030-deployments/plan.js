@@ -24,6 +24,9 @@ export default {
     autoscaled: 'autoscaled',
     noop: 'ends at once'
   },
+  chart: {
+    about: { arm: 'autoscaled', against: 'replicas-1', level: '500/s', says: 'An autoscaler without free cores: orders {} as late' }
+  },
   levels: { '50/s': level(50, FEW), '200/s': level(200), '500/s': level(500, ['replicas-2']) },
   fixed: { maxItems: 1_000_000 },
   seconds: 6,

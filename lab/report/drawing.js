@@ -17,7 +17,7 @@
  * @property {number | null} published in the unit of mid: the published ratio times our figure of the other arm
  * @property {string} value
  * @property {string} ratio
- * @property {string} mark remarks about the row; empty if there are none
+ * @property {string} mark why there is no value; empty if there is one
  *
  * @typedef {object} Drawing
  * @property {'bars' | 'lines'} kind
@@ -27,6 +27,7 @@
  * @property {{ value: string, ratio: string }} columns
  * @property {string} interval what an error bar is
  * @property {string} published what a diamond is
+ * @property {string[]} notes remarks about arms, below the plot
  * @property {string[]} caption
  * @property {Row[]} rows
  */
@@ -42,42 +43,88 @@ import { MEASURES } from '../measures.js'
 /**
  * @param {Analysis} analysis
  * @param {Result} result
- * @param {Plan} plan
- * @returns {Drawing}
+ * @param {Plan} whole
+ * @returns {Drawing} of the levels and arms that the plan puts in the picture
  */
-export function drawingOf (analysis, result, plan) {
-  const levels = new Set(analysis.cells.map(({ level }) => level))
-  const kind = isOverX(plan) && levels.size > 1 ? 'lines' : 'bars'
+export function drawingOf (analysis, result, whole) {
+  const plan = inPicture(whole)
+  const cells = analysis.cells.filter(({ arm, level }) => level in plan.levels && isShownArm(arm, plan))
+  const kind = isOverX(plan) && new Set(cells.map(({ level }) => level)).size > 1 ? 'lines' : 'bars'
+  const rows = cells.filter(({ arm }) => kind === 'bars' || roleOf(arm, plan) !== 'repeat')
   return {
     kind,
-    title: (result.settings.quick ? 'Not a result: ' : '') + headlineOf(analysis, plan),
+    title: (result.settings.quick ? 'Not a result: ' : '') + headlineOf(analysis, whole),
     subtitle: plan.question,
     axis: `${titleOf(analysis.main)} (${MEASURES[analysis.main].isBetter ?? 'lower'} is better)`,
     columns: { value: 'median', ratio: 'ratio' },
     interval: 'median of the rounds and its 95 % interval',
     published: 'what the ratio of the published study would give',
-    caption: [limitText(analysis, plan), noiseText(analysis, plan, kind), captionOf(result, plan)].filter((line) => line !== ''),
-    rows: analysis.cells.filter(({ arm }) => kind === 'bars' || roleOf(arm, plan) !== 'repeat').map((cell) =>
-      rowOf(analysis, plan, { ...cell, kind }))
+    notes: notesOf(rows.map((cell) => ({ arm: labelWithRole(cell.arm, plan), level: cell.level, remarks: remarksAbout(analysis, cell) }))),
+    caption: [restText(analysis, cells), limitText(analysis, plan), noiseText(analysis, plan, kind), captionOf(result, plan)]
+      .filter((line) => line !== ''),
+    rows: rows.map((cell) => rowOf(analysis, plan, cell))
   }
 }
 
+/** @param {Plan} plan @returns {Plan} with the levels of its chart */
+function inPicture (plan) {
+  const levels = plan.chart?.levels
+  return levels ? { ...plan, levels: Object.fromEntries(levels.map((level) => [level, plan.levels[level]])) } : plan
+}
+
+/** The baseline and its repetition are always shown. @param {string} arm @param {Plan} plan */
+const isShownArm = (arm, plan) => !plan.chart?.arms || plan.chart.arms.includes(arm) || ['baseline', 'repeat'].includes(roleOf(arm, plan))
+
+/** @param {Analysis} analysis @param {Analysis['cells']} shown */
+const restText = ({ cells }, shown) => shown.length === cells.length
+  ? ''
+  : `${cells.length - shown.length} more figures, of other arms and levels, are in the tables of the page beside this chart`
+
 /** @param {Analysis} analysis @param {Plan} plan */
-function limitText ({ cells }, { ceiling, arms }) {
-  if (!cells.some(({ arm }) => arm === ceiling)) return ''
+function limitText ({ cells }, { ceiling, arms, chart }) {
+  if (!cells.some(({ arm }) => arm === ceiling) || (chart?.arms && !chart.arms.includes(ceiling))) return ''
   const { note, contention } = arms[ceiling]
   return `(limit): ${note ?? (contention ? 'the same load, and nothing decides' : 'the same bytes without Freshet, in plain SET commands')}`
 }
 
 /** @param {Analysis} analysis @param {Plan} plan @param {Drawing['kind']} kind */
 function noiseText (analysis, plan, kind) {
-  const noise = noiseAtLevels(analysis)
+  const noise = noiseAtLevels({ ...analysis, noise: analysis.noise.filter(({ level }) => level in plan.levels) })
   const what = kind === 'bars' ? '(again): the baseline measured once more' : `${labelOf(plan.baseline, plan)} measured twice`
   return noise && `${what}, ${noise}; differences within this are noise`
 }
 
-/** @param {Analysis} analysis @param {Plan} plan @param {import('./figures.js').Place & { kind: Drawing['kind'] }} place @returns {Row} */
-function rowOf (analysis, plan, { arm, level, kind }) {
+/** @param {Analysis} analysis @param {import('./figures.js').Place} place @returns {string[]} without counts of rounds, which pages have */
+function remarksAbout (analysis, place) {
+  const of = figureOf(analysis, place)
+  return [
+    ...(of && of.low === null ? ['too few rounds for an interval'] : []),
+    ...(of ? remarksOf(analysis, place, { reasons: 0 }).map((remark) => remark.replace(/ in (\d+) of \1 rounds?$/, '').replace(/ in \d+ of \d+ rounds?$/, ' in some rounds')) : []),
+    ...noiseRemarks(analysis, place)
+  ]
+}
+
+/**
+ * A line for each remark, with the arms of which it is true.
+ * @param {{ arm: string, level: string, remarks: string[] }[]} rows
+ */
+function notesOf (rows) {
+  const remarks = [...new Set(rows.flatMap(({ remarks }) => remarks))]
+  return remarks.map((remark) => {
+    const those = rows.filter((row) => row.remarks.includes(remark))
+    if (those.length === rows.length) return `${capitalized(remark)}: all arms`
+    const arms = [...new Set(those.map(({ arm }) => arm))].map((arm) => {
+      const levels = those.filter((row) => row.arm === arm).map(({ level }) => level)
+      return levels.length === rows.filter((row) => row.arm === arm).length ? arm : `${arm} at ${levels.join(' and ')}`
+    })
+    return `${capitalized(remark)}: ${arms.join('; ')}`
+  })
+}
+
+const capitalized = (/** @type {string} */ text) => text.replace(/^\p{Ll}/u, (first) => first.toUpperCase())
+
+/** @param {Analysis} analysis @param {Plan} plan @param {import('./figures.js').Place} place @returns {Row} */
+function rowOf (analysis, plan, { arm, level }) {
   const place = { arm, level }
   const of = figureOf(analysis, place)
   const known = comparisonsOf(analysis, place).find(({ published }) => published)
@@ -93,10 +140,6 @@ function rowOf (analysis, plan, { arm, level, kind }) {
     published: known?.published && to ? known.published.value * to.median : null,
     value: of ? figure(of.median) : '',
     ratio: of ? ratioText(analysis, plan, place) : '',
-    mark: [
-      ...(of && of.low === null ? ['too few rounds for an interval'] : []),
-      ...remarksOf(analysis, place, { reasons: of || kind === 'lines' ? 0 : 1 }),
-      ...(kind === 'bars' ? noiseRemarks(analysis, place) : [])
-    ].join('; ') || (of ? '' : 'no valid measurement has a value')
+    mark: of ? '' : remarksOf(analysis, place, { reasons: 1 }).join('; ') || 'no valid measurement has a value'
   }
 }

@@ -2,8 +2,9 @@
  * The finding in a few words: the title of a chart and its page. For readers who do not know the plan, so arms have their labels,
  * and intervals are left to the chart.
  *
- * It is about the baseline where levels have an x and it changes over them by a tenth or more, else about the first arm of which the
- * plan expected something: both were chosen before the first run.
+ * It is about what the plan names (`chart.about`), which cannot change the figure, only which one is in the title. Otherwise it is about
+ * the baseline where levels have an x and it changes over them by a tenth or more, or about the first arm of which the plan expected
+ * something.
  */
 import { MEASURES } from '../measures.js'
 import { isShown, textsOf } from '../verdict.js'
@@ -23,9 +24,31 @@ const LEAST_GROWTH = 0.1
 
 /** @param {Analysis} analysis @param {Plan} plan @returns {string} at most 70 characters */
 export function headlineOf (analysis, plan) {
-  const [pair] = pairsOf(analysis, plan)
-  const texts = [...growth(analysis, plan), ...pair ? ofPair(pair, plan) : alone(analysis, plan)].map(capitalized)
+  const texts = (plan.chart?.about ? about(analysis, plan, plan.chart.about) : byItself(analysis, plan)).map(capitalized)
   return texts.find(({ length }) => length <= HEADLINE_LENGTH) ?? `${texts[texts.length - 1].slice(0, HEADLINE_LENGTH - 3)}...`
+}
+
+/** @param {Analysis} analysis @param {Plan} plan @returns {string[]} */
+function byItself (analysis, plan) {
+  const [pair] = pairsOf(analysis, plan)
+  return [...growth(analysis, plan), ...pair ? ofPair(pair, plan) : alone(analysis, plan)]
+}
+
+/**
+ * @param {Analysis} analysis @param {Plan} plan @param {import('../plan.js').About} what
+ * @returns {string[]} in general words where no difference is shown
+ */
+function about (analysis, plan, { arm, against, level, says }) {
+  if (against === undefined) {
+    const of = figureOf(analysis, { arm, level: level ?? Object.keys(plan.levels)[0] })
+    return of ? [says.replace('{}', figure(of.median))] : byItself(analysis, plan)
+  }
+  const pair = pairsOf(analysis, plan).find((one) => one.arm === arm && one.against === against)
+  const all = pair?.all.filter((one) => level === undefined || one.level === level) ?? []
+  if (!pair || all.length === 0) return byItself(analysis, plan)
+  const shown = all.filter(isShown)
+  if (shown.length < all.length) return ofPair({ ...pair, all }, plan)
+  return [says.replace('{}', `${spanOf(shown.map(({ ratio }) => Number(ratio)), timesText)} x`)]
 }
 
 /** The baseline at the ends of the axis. @param {Analysis} analysis @param {Plan} plan @returns {string[]} */

@@ -14,6 +14,7 @@ import { headlineOf } from './headline.js'
 import { code, list, section, table } from './markdown-table.js'
 import { figure, figureWithInterval, interval, ratio } from './numbers.js'
 import { publishedSection } from './published.js'
+import { partsSections } from './parts.js'
 import { noiseRemarks, remarksOf } from './remarks.js'
 import { labelOf, roleOf, shownArm } from './roles.js'
 
@@ -45,6 +46,7 @@ export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.na
     section('Compared with published figures', publishedSection(analysis, plan)),
     section('What CloudWatch says', cloudwatchSection(result, plan)),
     section('Figures', figures(analysis, plan)),
+    ...partsSections(result, plan).map(({ title, body }) => section(title, body)),
     section('What a reader costs', consumersSection(analysis)),
     section('Fixed and marginal cost', costs(analysis, plan)),
     section('Conditions', table(['condition', 'value'], rowsOf(result, plan).map(({ name, value }) => [name, value]))),

@@ -34,6 +34,7 @@ const drawing = (rows, more = {}) => ({
   columns: { value: 'median', ratio: 'ratio to ids' },
   interval: 'median of the rounds and its 95 % interval',
   published: 'published ratio, applied to our figure',
+  notes: [],
   caption: ['valkey 9.1.2, a machine, 2 cores, Node.js 20.20.2, commit 68121d0c2a, 128-byte values, 2026-07-30, 5 rounds of 6 s'],
   rows,
   ...more

@@ -26,8 +26,14 @@ const PUBLISHED = 'README of luciopaiva/redis-nodejs-test, experiments/sorted-se
 const LAST_PUBLISHED = '012'
 /** items/s of which a run is more than memory should hold */
 const FAST = 200_000
-const HEADINGS = ['## Arms', '## Prediction (before the first run)', '## Published', '## Verdict', '## What would overturn it',
-  '## Not controlled here']
+const HEADINGS = ['## Published, and what became of it', '## Caveats', '### What would overturn it', '## Results', '## Method', '### Arms',
+  '### Prediction (before the first run)']
+/** lines from the top of a page: a reader has the answer and the picture in one view */
+const ANSWER_WITHIN = 12
+const CHART_WITHIN = 20
+const OUTCOMES = ['confirmed', 'refuted', 'not shown', 'not measured']
+/** lines of A4 paper, with tables of two columns */
+const INDEX_LINES = 100
 
 const experiments = await listExperiments(FOLDER, KNOWN)
 const isOfSystem = (/** @type {import('../../lab/plan.js').Plan} */ { arms }) => Object.values(arms).some(({ contention }) => contention)
@@ -91,15 +97,44 @@ t.test('every experiment has a README with all parts, its arms and published fig
     const places = HEADINGS.map((heading) => page.indexOf(`\n${heading}\n`))
     t.ok(places.every((place, i) => place > (places[i - 1] ?? 0)), `${name}: ${places}`)
     for (const arm of Object.keys(plan.arms)) t.ok(page.includes(`\`${arm}\``), `${name} speaks of ${arm}`)
-    const part = page.slice(places[2], places[3])
+    const part = page.slice(places[0], places[1])
     for (const { value, label } of plan.published?.figures ?? []) t.ok(part.includes(` ${value} `), `${name}: ${label}, ${value}`)
   }
 })
 
-t.test('experiments/README.md names each experiment once, with its title', async (t) => {
+t.test('every README begins with answer and chart, and says what became of each published statement', async (t) => {
+  for (const { name, number, folder, plan } of experiments) {
+    const page = await readFile(join(folder, 'README.md'), 'utf8')
+    const lines = page.split('\n')
+    t.ok(lines.slice(0, ANSWER_WITHIN).some((line) => line.startsWith('**Answer.** ')), `${name}: the answer`)
+    t.ok(lines.slice(0, CHART_WITHIN).includes(`![finding](../../charts/${name}.svg)`), `${name}: the chart`)
+    const outcomes = outcomesOf(page)
+    t.same(outcomes.filter((outcome) => !OUTCOMES.includes(outcome)), [], name)
+    if (plan.published || number <= LAST_PUBLISHED) t.ok(outcomes.length > 0, `${name}: outcomes`)
+  }
+})
+
+/** What became of the published statements of a page. @param {string} page @returns {string[]} */
+function outcomesOf (page) {
+  const [, rows = ''] = /\| published \| here \| outcome \|\n.*\n((?:\|.*\n)*)/.exec(page) ?? []
+  return [...rows.matchAll(/\| ([^|]*) \|\n/g)].map(([, outcome]) => outcome)
+}
+
+t.test('experiments/README.md counts the outcomes that its pages have', async (t) => {
+  for (const group of index.split('\n### ').slice(1, 6)) {
+    const names = [...group.matchAll(/^\| \[\d{3}\]\((.+)\/README\.md\)/gm)].map(([, name]) => name)
+    const all = (await Promise.all(names.map((name) => readFile(join(FOLDER, name, 'README.md'), 'utf8')))).flatMap(outcomesOf)
+    const counts = OUTCOMES.map((outcome) => `${all.filter((one) => one === outcome).length} ${outcome}`).join(', ')
+    t.ok(group.includes(`\nStatements: ${counts}.\n`), `${group.slice(0, 3)}: ${counts}`)
+  }
+})
+
+t.test('experiments/README.md is a page, has a verdict on each published study, and each experiment once, with its title', async (t) => {
+  t.ok(index.slice(0, index.indexOf('\n## Run one\n')).split('\n').length <= INDEX_LINES)
+  for (const study of ['000', '001', '002', '003', '004']) t.match(index, new RegExp(`\n### ${study}: .+\n\n\\*\\*.+`))
   const rows = [...index.matchAll(/^\| \[(\d{3})\]\((.+)\/README\.md\) \| (.+?) \| (.+) \|$/gm)]
     .map(([, number, name, title, answer]) => ({ number, name, title, answer }))
-  t.same(rows.map(({ number, name, title }) => ({ number, name, title })),
+  t.same(rows.map(({ number, name, title }) => ({ number, name, title })).sort((a, b) => Number(a.number) - Number(b.number)),
     experiments.map(({ number, name, plan: { title } }) => ({ number, name, title })))
   t.ok(rows.every(({ answer }) => answer.length > 5))
 })

@@ -1,7 +1,7 @@
 /**
  * Committed results, the pages and charts drawn from them, and what READMEs say of them hold together.
  */
-import { readFile } from 'node:fs/promises'
+import { readFile, readdir } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -11,14 +11,18 @@ import { listExperiments } from '../../lab/catalog.js'
 import { checkResult } from '../../lab/check.js'
 import { drawingOf } from '../../lab/report/drawing.js'
 import { markdownOf } from '../../lab/report/markdown.js'
+import { presented } from '../../lab/report/presented.js'
 import { newestResult, readResult } from '../../lab/result.js'
 import { ratioWithInterval } from '../../lab/verdict.js'
 import { nightly, scoped, wholeTest } from '../scope.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CHARTS = join(ROOT, 'charts')
-/** such as 0.58 x [0.55-0.61] */
-const RATIO = /\d+\.\d+ x \[\d+\.\d+-\d+\.\d+\]/g
+/** such as 0.58 x [0.55-0.61], unless it is of another experiment, to which a link follows */
+const RATIO = /\d+\.\d+ x \[\d+\.\d+-\d+\.\d+\](?! \(\[\d{3}\])/g
+const INTERVAL = /\[[\d.,]+-[\d.,]+\]/
+/** pixels: a chart fits on a screen */
+const HIGHEST = 900
 const experiments = await listExperiments(join(ROOT, 'experiments'))
 /** Results change rarely, and a statistic of them takes a third of a second. */
 const looked = nightly(experiments, experiments.slice(-scoped(10, 3)))
@@ -27,13 +31,15 @@ const answers = await readFile(join(ROOT, 'experiments', 'README.md'), 'utf8')
 for (const { name, number, folder, plan: current } of looked) {
   const file = await newestResult(folder)
   if (file === null) continue
-  const result = await readResult(file)
+  const raw = await readResult(file)
+  const result = presented(raw, current)
   const analysis = analyse(result)
   const readme = await readFile(join(folder, 'README.md'), 'utf8')
-  const verdict = readme.slice(readme.indexOf('## Verdict'), readme.indexOf('\n## ', readme.indexOf('## Verdict') + 5))
+  const results = readme.slice(readme.indexOf('## Results'), readme.indexOf('\n## Method'))
+  const answer = readme.slice(readme.indexOf('**Answer.**'), readme.indexOf('![finding]'))
 
   t.test(`${name}: its newest result is whole, of committed code, and without contradictions`, async (t) => {
-    t.same(checkResult(result).faults, [])
+    t.same(checkResult(raw).faults, [])
     t.equal(result.experiment, name)
     t.equal(result.dirty, false)
     t.ok(result.finishedAt)
@@ -42,13 +48,13 @@ for (const { name, number, folder, plan: current } of looked) {
   })
 
   t.test(`${name}: its chart has a short title, and names of arms that leave room for bars`, async (t) => {
-    const { title, rows } = drawingOf(analysis, result, { ...result.plan, labels: current.labels })
+    const { title, rows } = drawingOf(analysis, result, result.plan)
     t.ok(title.length <= 70 && !title.endsWith('...'), title)
     for (const { arm } of rows) t.ok(arm.length <= 32, arm)
   })
 
   wholeTest(`${name}: page and chart are drawn from it (npm run charts)`, async (t) => {
-    const plan = { ...result.plan, labels: current.labels }
+    const { plan } = result
     t.equal(await readFile(join(CHARTS, `${name}.md`), 'utf8'),
       markdownOf(analysis, result, plan, relative(CHARTS, file), `${name}.svg`))
     t.equal(await readFile(join(CHARTS, `${name}.svg`), 'utf8'), await draw(drawingOf(analysis, result, plan)))
@@ -58,13 +64,21 @@ for (const { name, number, folder, plan: current } of looked) {
     const { comparisons, noise, budgets } = analysis
     const measured = [...comparisons, ...noise,
       ...budgets.map(({ figure, low, high }) => ({ ratio: figure, low, high }))].map(ratioWithInterval)
-    t.notMatch(verdict, /not measured/i)
-    t.match(verdict, basename(file))
-    const ratios = verdict.match(RATIO) ?? []
+    t.match(results, basename(file))
+    const ratios = `${answer}${results}`.match(RATIO) ?? []
     t.ok(ratios.length > 0, 'with an interval')
     for (const ratio of ratios) t.ok(measured.includes(ratio), ratio)
+    t.match(answer, INTERVAL)
+    t.match(readme, /^\*\*Noise\.\*\* .*A\/A/m)
     const row = answers.split('\n').find((line) => line.startsWith(`| [${number}]`)) ?? ''
     t.notMatch(row, /not measured/i)
     for (const ratio of row.match(RATIO) ?? []) t.ok(measured.includes(ratio), `experiments/README.md: ${ratio}`)
   })
 }
+
+t.test('no chart is higher than a screen', async (t) => {
+  for (const file of (await readdir(CHARTS)).filter((name) => name.endsWith('.svg'))) {
+    const [, height] = /<svg [^>]*height="([\d.]+)"/.exec(await readFile(join(CHARTS, file), 'utf8')) ?? []
+    t.ok(Number(height) <= HIGHEST, `${file}: ${height}`)
+  }
+})

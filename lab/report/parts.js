@@ -1,0 +1,98 @@
+/**
+ * Tables of what a figure of a whole window hides: prices by tier, orders by operation and by service. From samples that have these
+ * parts; medians of the valid rounds.
+ */
+import { median } from 'simple-statistics'
+import { table } from './markdown-table.js'
+import { count, figure } from './numbers.js'
+import { shownArm } from './roles.js'
+
+/** @typedef {import('../analysis.js').Result} Result */
+/** @typedef {import('../plan.js').Plan} Plan */
+/** @typedef {import('../sample.js').Sample} Sample */
+/** @typedef {{ mean?: number, p50: number, p95: number, p99: number, max: number }} Latency milliseconds */
+/** @typedef {{ name: string, answered: number | null, perSecond: number | null, latency: Latency }} Part null: not counted by itself */
+
+const LATENCY = /** @type {const} */ (['mean', 'p50', 'p95', 'p99', 'max'])
+const HEADS = ['>answers of all rounds', '>per second', '>mean, ms', '>median', '>95 %', '>99 %', '>longest']
+
+/** @param {Sample} sample @returns {Part[]} by tier */
+const tiersOf = ({ prices }) => Object.entries(prices?.tiers ?? {})
+  .map(([name, { answered, perSecond, latencyMs }]) => ({ name, answered, perSecond, latency: latencyMs }))
+
+/** @param {Sample} sample @returns {Part[]} by operation; what was not tracked is left out */
+function operationsOf ({ orders }) {
+  if (!orders) return []
+  const { seconds, answered, placed, final, httpMs, orderMs, polledMs, pushedMs, serverMs } = orders
+  const all = [
+    { name: 'every command: reply', answered, latency: httpMs },
+    { name: 'placing an order: reply', answered: placed, latency: orderMs },
+    { name: 'an order: end, on the server', answered: final, latency: serverMs },
+    { name: 'an order: end, for a polling customer', answered: null, latency: polledMs },
+    { name: 'an order: end, for a waiting customer', answered: null, latency: pushedMs }
+  ]
+  return all.flatMap(({ latency, ...part }) => latency
+    ? [{ ...part, perSecond: part.answered === null ? null : part.answered / seconds, latency }]
+    : [])
+}
+
+/**
+ * @param {Result} result
+ * @param {Plan} plan
+ * @returns {{ title: string, body: string }[]} Markdown sections
+ */
+export function partsSections ({ samples }, plan) {
+  const valid = samples.filter(({ valid }) => valid)
+  return [
+    { title: 'By tier', body: latencies(valid, plan, tiersOf) },
+    { title: 'By operation', body: latencies(valid, plan, operationsOf) },
+    { title: 'By service', body: services(valid, plan) }
+  ]
+}
+
+/** @param {Sample[]} samples @param {Plan} plan @param {(sample: Sample) => Part[]} partsOf */
+function latencies (samples, plan, partsOf) {
+  return cellsOf(samples, plan).map(({ level, arms }) => {
+    const rows = arms.flatMap(({ arm, those }) => {
+      const parts = those.flatMap(partsOf)
+      return [...new Set(parts.map(({ name }) => name))].map((name) => rowOf(arm, parts.filter((part) => part.name === name)))
+    })
+    return rows.length === 0 ? '' : `**${level}**\n\n` + table(['arm', 'part', ...HEADS], rows)
+  }).join('')
+}
+
+/** @param {string} arm @param {Part[]} parts of one name, one a round */
+function rowOf (arm, parts) {
+  const middle = (/** @type {(part: Part) => number | null | undefined} */ read) => {
+    const values = parts.flatMap((part) => read(part) ?? [])
+    return values.length ? figure(median(values)) : '-'
+  }
+  const answers = parts.flatMap(({ answered }) => answered ?? [])
+  return [arm, parts[0].name, answers.length ? count(answers.reduce((sum, one) => sum + one, 0)) : '-', middle(({ perSecond }) => perSecond),
+    ...LATENCY.map((one) => middle(({ latency }) => latency[one]))]
+}
+
+/** Processes and processor time of each service of orders. @param {Sample[]} samples @param {Plan} plan */
+function services (samples, plan) {
+  return cellsOf(samples, plan).map(({ level, arms }) => {
+    const rows = arms.flatMap(({ arm, those }) => {
+      const names = [...new Set(those.flatMap(({ orders }) => Object.keys(orders?.cpuSeconds ?? {})))]
+      return names.map((name) => {
+        const each = those.flatMap(({ orders }) => orders?.cpuSeconds[name]
+          ? [{ processes: orders.cpuSeconds[name], seconds: orders.seconds }]
+          : [])
+        const millicores = each.map(({ processes, seconds }) => 1000 * processes.reduce((sum, one) => sum + one, 0) / seconds)
+        return [arm, name, figure(median(each.map(({ processes }) => processes.length))), count(median(millicores))]
+      })
+    })
+    return rows.length === 0 ? '' : `**${level}**\n\n` + table(['arm', 'service', '>processes', '>CPU of all, millicores'], rows)
+  }).join('')
+}
+
+/** @param {Sample[]} samples @param {Plan} plan @returns {{ level: string, arms: { arm: string, those: Sample[] }[] }[]} in their order */
+const cellsOf = (samples, plan) => Object.keys(plan.levels).map((level) => ({
+  level,
+  arms: Object.keys(plan.arms).map((arm) => ({
+    arm: shownArm(arm, plan), those: samples.filter((sample) => sample.arm === arm && sample.level === level)
+  }))
+}))

@@ -1,0 +1,65 @@
+/**
+ * A result under the words of today: names of arms and levels that have changed since (`formerly` of the plan), labels, the question,
+ * what the chart shows, and the published figures to compare with. Figures and settings are those of the result.
+ */
+import { AA_SUFFIX } from '../plan.js'
+
+/** @typedef {import('../analysis.js').Result} Result */
+/** @typedef {import('../plan.js').Plan} Plan */
+
+/** fields whose values, and whose keys, are names of arms or levels */
+const NAMES = new Set(['arm', 'against', 'level', 'baseline', 'ceiling', 'without'])
+const BY_NAME = new Set(['arms', 'levels', 'effective'])
+
+/**
+ * @param {Result} result
+ * @param {Plan} current plan of the experiment
+ * @returns {Result} with a plan in today's words
+ */
+export function presented (result, current) {
+  const { formerly = {}, labels, chart, question, published } = current
+  const known = { ...result.plan.arms, ...result.plan.levels }
+  const names = new Map(Object.entries(formerly).filter(([, now]) => !(now in known))
+    .flatMap(([before, now]) => [[before, now], [before + AA_SUFFIX, now + AA_SUFFIX]]))
+  const { samples, plan, effective, ...rest } = result
+  const named = names.size === 0 ? { samples, plan, effective } : renamed({ samples, plan, effective }, names)
+  const words = { labels, chart: chartOf(chart, named.plan), question, published: publishedOf(published, named.samples) }
+  return { ...rest, ...named, plan: { ...named.plan, ...words } }
+}
+
+/** Without what was not measured then. @param {Plan['chart']} chart @param {Plan} plan of the result @returns {Plan['chart']} */
+function chartOf (chart, { arms, levels }) {
+  const there = (/** @type {Record<string, unknown>} */ known, /** @type {string[] | undefined} */ names) => {
+    const left = names?.filter((name) => name in known)
+    return left?.length ? left : undefined
+  }
+  const isThere = [chart?.about?.arm, chart?.about?.against].every((arm) => arm === undefined || arm in arms) &&
+    (chart?.about?.level === undefined || chart.about.level in levels)
+  return { about: isThere ? chart?.about : undefined, levels: there(levels, chart?.levels), arms: there(arms, chart?.arms) }
+}
+
+/**
+ * Ratios only of what was measured then.
+ * @param {Plan['published']} published @param {Result['samples']} samples
+ * @returns {Plan['published']}
+ */
+function publishedOf (published, samples) {
+  if (!published) return published
+  const measured = (/** @type {string} */ one, /** @type {string | undefined} */ at) =>
+    samples.some(({ arm, level }) => arm === one && (at === undefined || at === level))
+  return { ...published, ratios: published.ratios.filter(({ arm, against, level }) => measured(arm, level) && measured(against, level)) }
+}
+
+/**
+ * @template T
+ * @param {T} value @param {Map<string, string>} names @param {string} [under] the field that has it
+ * @returns {T}
+ */
+function renamed (value, names, under = '') {
+  const nameOf = (/** @type {string} */ one) => names.get(one) ?? one
+  if (typeof value === 'string') return /** @type {any} */ (NAMES.has(under) ? nameOf(value) : value)
+  if (Array.isArray(value)) return /** @type {any} */ (value.map((one) => renamed(one, names, under)))
+  if (value === null || typeof value !== 'object') return value
+  return /** @type {any} */ (Object.fromEntries(Object.entries(value).map(([key, one]) =>
+    [BY_NAME.has(under) || under === 'of level' ? nameOf(key) : key, renamed(one, names, under === 'effective' ? 'of level' : key)])))
+}
