@@ -48,6 +48,7 @@ export const CLUSTER_MEASURES = Object.freeze({
   deliveryPauseMs: row('Longest time in which nothing was delivered', 'ms', 'pauses delivery for',
     ({ deliveryPauseMs }) => deliveryPauseMs),
   recoveryMs: row("The servers' own recovery", 'ms', 'recovers after', ({ recoveryMs }) => recoveryMs),
+  wholeMs: row('Time until the new primary has a replica in sync', 'ms', 'is whole after', ({ wholeMs }) => wholeMs),
   clientAddsMs: row("Pause of delivery beyond the servers' own recovery", 'ms', 'adds',
     ({ deliveryPauseMs, recoveryMs }) => recoveryMs === null ? null : deliveryPauseMs - recoveryMs),
   itemsLost: row('Acknowledged items lost', 'items', 'loses', ({ lost }) => lost),
