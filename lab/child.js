@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url'
 import { FreshetError } from './errors.js'
 import { gatewaySettings } from './loads/gateway.js'
 
+const CLUSTER_PROCESS = fileURLToPath(new URL('cluster/load-process.js', import.meta.url))
 const FIRST_COME_PROCESS = fileURLToPath(new URL('first-come/load-process.js', import.meta.url))
 const PRICES_PROCESS = fileURLToPath(new URL('prices/load-process.js', import.meta.url))
 const ORDERS_PROCESS = fileURLToPath(new URL('orders/load-process.js', import.meta.url))
@@ -24,7 +25,7 @@ const CONTENTION_PROCESS = fileURLToPath(new URL('contention/load-process.js', i
 const LOAD_PROCESS = fileURLToPath(new URL('loads/load-process.js', import.meta.url))
 /** by driver @type {Readonly<Record<string, string>>} */
 const COMMAND_PROCESSES = Object.freeze({
-  sale: FIRST_COME_PROCESS, prices: PRICES_PROCESS, storm: PRICES_PROCESS, orders: ORDERS_PROCESS
+  sale: FIRST_COME_PROCESS, prices: PRICES_PROCESS, storm: PRICES_PROCESS, orders: ORDERS_PROCESS, cluster: CLUSTER_PROCESS
 })
 const STOP_MS = 3000
 /** an error with its stack of ten frames */

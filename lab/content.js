@@ -15,7 +15,9 @@ import { checkLedger } from './ledger.js'
 import { storageOf } from './loads/index.js'
 import { isLog, readLog } from './log-inventory.js'
 import { checkLog } from './log-ledger.js'
-import { queryNode } from './servers/query.js'
+import { copiesOf, queryCopy } from './servers/copies.js'
+import { queryAll } from './servers/query.js'
+import { shardsOf } from './servers/shapes.js'
 
 const DEADLINE_MS = 20_000
 
@@ -37,8 +39,8 @@ export async function contentOf ({ load, settings: given, feed }, acknowledged, 
     valueBytes: settings.valueBytes,
     maxItems: boundsOf(load).includes('maxItems') ? settings.maxItems : 0
   }
-  const urls = [servers.primaryUrl, ...servers.replicaUrls]
-  const ledgers = isLog(storage) ? await logLedgers(urls, { storage, key }, run) : await rowLedgers(urls, { storage, key }, run)
+  const copies = copiesOf(servers)
+  const ledgers = isLog(storage) ? await logLedgers(copies, { storage, key }, run) : await rowLedgers(copies, { storage, key }, run)
   // report the worst node
   const worst = ledgers.reduce((a, b) => b.missing + b.foreign + b.misplaced > a.missing + a.foreign + a.misplaced ? b : a)
   const { digest: _digest, ...ledger } = worst
@@ -47,31 +49,31 @@ export async function contentOf ({ load, settings: given, feed }, acknowledged, 
     itemsAcknowledged,
     itemsPresent: itemsAcknowledged - ledger.missing,
     ledger: { ...ledger, nodesEqual: ledgers.every(({ digest }) => digest === ledgers[0].digest) },
-    ...(servers.ownsAll && { dataBytes: await dataBytesOf(servers.primaryUrl) })
+    ...(servers.ownsAll && { dataBytes: await dataBytesOf(shardsOf(servers).map(([primary]) => primary)) })
   }
 }
 
 /** @typedef {import('./inventory.js').Key} Key */
 
 /**
- * @param {string[]} urls
+ * @param {string[][]} copies
  * @param {{ storage: import('./inventory.js').RowStorage, key: Key[] }} feed
  * @param {import('./ledger.js').Run} run
  * @returns {Promise<Ledger[]>}
  */
-const rowLedgers = (urls, feed, run) => Promise.all(urls.map((url) => queryNode(url, async (connection) =>
+const rowLedgers = (copies, feed, run) => Promise.all(copies.map((urls) => queryCopy(urls, async (connection) =>
   checkLedger({ ...run, storage: feed.storage }, await readInventory(connection, feed)), { deadlineMs: DEADLINE_MS })))
 
 /**
- * @param {string[]} urls
+ * @param {string[][]} copies
  * @param {{ storage: import('./log-inventory.js').LogStorage, key: Key[] }} feed
  * @param {import('./ledger.js').Run} run
  * @returns {Promise<Ledger[]>}
  */
-async function logLedgers ([primaryUrl, ...replicaUrls], feed, run) {
+async function logLedgers ([primaries, ...others], feed, run) {
   const check = (/** @type {import('../src/store/index.js').Connection} */ connection) => checkLog(connection, feed, run)
-  const primary = await queryNode(primaryUrl, check, { deadlineMs: DEADLINE_MS })
-  const replicas = await Promise.all(replicaUrls.map((url) => queryNode(url, async (connection) =>
+  const primary = await queryCopy(primaries, check, { deadlineMs: DEADLINE_MS })
+  const replicas = await Promise.all(others.map((urls) => queryCopy(urls, async (connection) =>
     await readLog(connection, feed) === primary.digest ? primary : check(connection), { deadlineMs: DEADLINE_MS })))
   return [primary, ...replicas]
 }
@@ -79,11 +81,11 @@ async function logLedgers ([primaryUrl, ...replicaUrls], feed, run) {
 /**
  * Memory of the keys on a server that holds only those of the lab: used memory without that at start-up and without buffers for
  * clients and replicas.
- * @param {string} url
+ * @param {string[]} urls of the primaries
  */
-const dataBytesOf = (url) => queryNode(url, async (connection) => {
+const dataBytesOf = async (urls) => (await queryAll(urls, async (connection) => {
   const info = readInfo(await connection.send('INFO', 'memory'), connection.address)
   const buffers = ['mem_clients_normal', 'mem_clients_slaves', 'mem_replication_backlog'].map((name) => Number(info[name] ?? 0))
   const bytes = buffers.reduce((left, size) => left - size, Number(info.used_memory) - Number(info.used_memory_startup))
-  return Number.isFinite(bytes) ? Math.max(0, bytes) : null
-})
+  return Number.isFinite(bytes) ? Math.max(0, bytes) : NaN
+})).reduce((sum, bytes) => sum + bytes, 0)

@@ -86,8 +86,8 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
     load = startLoad({
       load: cell.load,
       settings: { ...cell.settings, feed: FEED, contention: cell.contention && { ...cell.contention, historyFile: historyFile(cell) } },
-      redisUrl: delay?.url ?? servers.primaryUrl,
-      replicaUrls: servers.replicaUrls,
+      redisUrl: delay?.url ?? servers.url ?? servers.primaryUrl,
+      replicaUrls: servers.shards ? [] : servers.replicaUrls,
       keyPrefix: servers.keyPrefix
     }, { writerCommand, gatewayCommand, env, deadlineMs: (cell.settings.warmUp + cell.settings.duration) * 1000 + SPARE_MS })
     const window = await Promise.race([watchWindow(cell, { servers, load, serving, delay }), stopping])

@@ -11,6 +11,7 @@
  * @typedef {import('./sample.js').Sample} Sample
  */
 import { mean } from 'simple-statistics'
+import { CLUSTER_MEASURES } from './cluster/measures.js'
 import { CONTENTION_MEASURES } from './contention/measures.js'
 import { FIRST_COME_MEASURES } from './first-come/measures.js'
 import { ORDER_MEASURES } from './orders/measures.js'
@@ -99,6 +100,7 @@ export const MEASURES = Object.freeze({
   ...FIRST_COME_MEASURES,
   ...PRICE_MEASURES,
   ...ORDER_MEASURES,
+  ...CLUSTER_MEASURES,
   netBytesPerItem: {
     title: 'Bytes to the primary per item',
     unit: 'bytes',

@@ -9,6 +9,10 @@ import { FreshetError } from './errors.js'
 export const enginesOf = ({ arms, levels }) =>
   [...new Set([...Object.values(arms), ...Object.values(levels)].flatMap(({ engine }) => engine ?? []))]
 
+/** @param {Plan} plan @returns {boolean} whether it needs a deployment of its own, which no --target is */
+export const needsShapes = ({ arms, levels }) =>
+  [...Object.values(arms), ...Object.values(levels)].some(({ servers }) => servers !== undefined)
+
 /**
  * @param {Plan} plan
  * @param {string[]} absent engines as in the plan, and programs that serve

@@ -102,12 +102,13 @@ function ceilingFaults ({ arms = {}, baseline, ceiling }) {
 /**
  * A copied arm without a change would look like a finding.
  * @param {string} path
- * @param {Record<string, { load?: string, settings?: Settings, serving?: object, engine?: string, contention?: object }>} those
+ * @param {Record<string, { load?: string, settings?: Settings, serving?: object, engine?: string, servers?: string,
+ *   contention?: object }>} those
  */
 function duplicates (path, those) {
   const seen = new Map()
-  return Object.entries(those).flatMap(([one, { load, settings = {}, serving, engine, contention }]) => {
-    const content = JSON.stringify([load, engine, serving, contention, Object.entries(settings).sort()])
+  return Object.entries(those).flatMap(([one, { load, settings = {}, serving, engine, servers, contention }]) => {
+    const content = JSON.stringify([load, engine, servers, serving, contention, Object.entries(settings).sort()])
     const before = seen.get(content)
     seen.set(content, before ?? one)
     return before === undefined

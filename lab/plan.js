@@ -10,10 +10,11 @@
  *
  * @typedef {Record<string, string | number | boolean | null>} Settings of the writer, by name
  * @typedef {{ load: string, settings: Settings, serving?: import('./serving/plan.js').Serving, engine?: string,
- *   contention?: Settings, note?: string }} Arm
+ *   servers?: string, contention?: Settings, note?: string }} Arm
  *   `load`: 'writer' = `npm start writer`, else one of the lab's own (loads/); `serving`: what serves HTTP beside it
- * @typedef {{ settings: Settings, serving?: import('./serving/plan.js').ServingOfLevel, engine?: string, contention?: Settings,
- *   x?: number, without: string[] }} Level
+ * @typedef {{ settings: Settings, serving?: import('./serving/plan.js').ServingOfLevel, engine?: string, servers?: string,
+ *   contention?: Settings, x?: number, without: string[] }} Level
+ *   `servers`: one of SHAPES (servers/shapes.js)
  *   `contention`: bids instead of items (contention/plan.js), the parts of arm and level together; `serving` overrides that of every
  *   arm; `x`: position on the axis of a chart; `without`: arms that are not measured there
  * @typedef {'less' | 'more' | 'same'} Direction
@@ -62,6 +63,7 @@ import { leastBlobBytes } from './loads/blob.js'
 import { loadNames } from './loads/index.js'
 import { MEASURES } from './measures.js'
 import { PERIODS, faultsBetween, leastSeconds } from './plan-faults.js'
+import { SHAPES } from './servers/shapes.js'
 import { servingOfLevelShape, servingShape } from './serving/plan.js'
 import { integer, list, matching, named, number, object, oneOf, orNull, scalar, text, trueOrFalse, unfit } from './shape.js'
 
@@ -74,6 +76,7 @@ const DIRECTIONS = ['less', 'more', 'same']
 const name = matching(`1 to 60 characters without commas and without ${AA_SUFFIX.trim()} at the end`, /^(?!.*\(A\/A\)$)[^,\p{Cc}]{1,60}$/u)
 const levelName = matching('1 to 60 characters', /^[^\p{Cc}]{1,60}$/u)
 const engine = matching('valkey or redis, with a version if need be, such as valkey 9.1', /^(valkey|redis)( \d+(\.\d+){0,2})?$/)
+const servers = oneOf(Object.keys(SHAPES))
 const settings = named(text(60), scalar)
 const contention = named(text(20), scalar)
 
@@ -87,6 +90,7 @@ const SHAPE = object({
     settings: [settings, {}],
     serving: [servingShape, undefined],
     engine: [engine, undefined],
+    servers: [servers, undefined],
     contention: [contention, undefined],
     note: [text(), undefined]
   }), 2),
@@ -106,6 +110,7 @@ const SHAPE = object({
     settings: [settings, {}],
     serving: [servingOfLevelShape, undefined],
     engine: [engine, undefined],
+    servers: [servers, undefined],
     contention: [contention, undefined],
     x: [number(0, 1e9), undefined],
     without: [list(text(60)), []]

@@ -38,7 +38,7 @@ import { resume } from './unfinished.js'
 /**
  * @param {{ plan: import('./plan.js').Plan, schedule: Cell[], options: Options, unfinished: string, root: string,
  *   settle: (settings: Settings) => Settings,
- *   openServers: (engine: string | null) => () => Promise<import('./servers/own.js').LabServers>,
+ *   openServers: (engine: string | null, shape: string | null) => () => Promise<import('./servers/own.js').LabServers>,
  *   onProgress: (at: { cell: Cell, done: number, of: number, sample?: Sample }) => void, report: (line: string) => void,
  *   signal: AbortSignal, writerCommand: (settings: Settings) => string[],
  *   readerCommand: (settings: Settings) => string[], gatewayCommand: (settings: Settings) => string[],
@@ -67,7 +67,7 @@ export async function runExperiment ({
     const settings = { ...fresh.effective?.[cell.level][cell.aaOf ?? cell.arm], warmUp: cell.warmUpSeconds, duration: seconds }
     const contention = contentionOf(plan, { level: cell.level, arm: cell.aaOf ?? cell.arm })
     return measure({ ...cell, load: loadOf(plan, cell), settings, serving: servingOf(plan, cell), contention }, {
-      openServers: openServers(engineOf(plan, cell)),
+      openServers: openServers(engineOf(plan, cell), serversOf(plan, cell)),
       rttMs: contention?.rttMs ?? options.rttMs,
       signal,
       writerCommand,
@@ -136,6 +136,9 @@ const servingOf = (plan, { level, arm, aaOf }) => servingAt(plan.arms[aaOf ?? ar
 
 /** @param {import('./plan.js').Plan} plan @param {Cell} cell @returns {string | null} null = the default */
 const engineOf = (plan, { level, arm, aaOf }) => plan.arms[aaOf ?? arm].engine ?? plan.levels[level].engine ?? null
+
+/** @param {import('./plan.js').Plan} plan @param {Cell} cell @returns {string | null} of SHAPES; null = the default */
+const serversOf = (plan, { level, arm, aaOf }) => plan.arms[aaOf ?? arm].servers ?? plan.levels[level].servers ?? null
 
 /**
  * All settings of every cell, including defaults, which may change in later versions.

@@ -38,6 +38,7 @@
  * @property {import('./contention/sample.js').Sales} [sales] absent = none
  * @property {import('./prices/figures.js').PriceFigures} [prices] absent = none
  * @property {import('./orders/figures.js').OrderFigures} [orders] absent = none
+ * @property {import('./cluster/figures.js').DisturbedFigures} [disturbed] a feed whose servers change; absent = none
  * @property {string[]} marks what distorts the figures: see marks.js
  * @property {string[]} [notes] about servers that are not the lab's
  * @property {{ name: string, ok: boolean, detail: string }[]} invariants

@@ -10,7 +10,8 @@ const WITHOUT = Object.freeze({
 })
 
 /**
- * @typedef {{ redisUrl: string, keyPrefix: string, rate: number, warmUpSeconds: number, seconds: number, signal: AbortSignal,
+ * @typedef {{ redisUrl: string, keyPrefix: string, rate: number, settings: Record<string, any>, warmUpSeconds: number, seconds: number,
+ *   signal: AbortSignal,
  *   onMeasuring: () => Promise<void>, onMeasured: () => Promise<void> }} How
  */
 
@@ -36,6 +37,7 @@ export function serveLoad (run, historyText, summaryOf) {
         redisUrl,
         keyPrefix,
         rate,
+        settings,
         warmUpSeconds: warmUp,
         seconds: duration,
         signal: stop.signal,

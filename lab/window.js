@@ -13,7 +13,9 @@ import { GENERATOR_BOUND } from './limits.js'
 import { watchLag } from './lag.js'
 import { machineUse, useBetween } from './machine.js'
 import { marksOf } from './marks.js'
-import { figuresBetween, takeFigures, untilQuiet } from './servers/figures.js'
+import { isDisturbed } from './cluster/disturbances.js'
+import { figuresBetween, hasStayed, takeFigures, untilQuiet } from './servers/figures.js'
+import { shardsOf } from './servers/shapes.js'
 
 /** limit of the relay of --rtt-ms */
 const RELAY_BYTES_A_SECOND = 20e6
@@ -30,7 +32,7 @@ const isRelayBound = ({ cpuSeconds }, { netInputBytes }, seconds) =>
   cpuSeconds / seconds > GENERATOR_BOUND || netInputBytes / seconds > RELAY_BYTES_A_SECOND
 
 /** @param {LabServers} servers */
-const urlsOf = (servers) => [servers.primaryUrl, ...servers.replicaUrls]
+const urlsOf = (servers) => shardsOf(servers).flat()
 
 /**
  * From the end of the warm-up until the replicas have what the primary has.
@@ -75,14 +77,15 @@ async function watch ({ settings, contention }, { servers, load, serving, delay,
   const cpuBefore = process.cpuUsage()
   const [relayBefore, helpersBefore] = [await relayCpuSeconds(), await helpersCpuSeconds()]
   const over = new AbortController()
-  const lag = watchLag(urlsOf(servers), over.signal)
+  // a disturbance may end the primary, and a cluster has several
+  const lag = servers.shards || isDisturbed(contention) ? Promise.resolve(null) : watchLag(urlsOf(servers), over.signal)
   lag.catch(() => {})
   const measured = filled?.then(() => serving?.measure((endsMs - performance.now()) / 1000))
   const [, servingFigures] = await Promise.race([Promise.all([load.measured, measured]), died]).finally(() => over.abort())
   const windowSeconds = (performance.now() - fromMs) / 1000
   const lagMs = await lag
   // bids go on: what they cost after the window is none of its figures
-  if (!contention) await untilQuiet(urlsOf(servers), { deadlineMs: DEADLINE_MS })
+  if (!contention) await Promise.all(shardsOf(servers).map((urls) => untilQuiet(urls, { deadlineMs: DEADLINE_MS })))
   const [after, useAfter] = [await takeFigures(urlsOf(servers)), machineUse()]
   load.looked()
   const { user, system } = process.cpuUsage(cpuBefore)
@@ -108,11 +111,12 @@ async function watch ({ settings, contention }, { servers, load, serving, delay,
 /**
  * @param {Cell} cell @param {Awaited<ReturnType<typeof watchWindow>>} window @param {LabServers} servers
  */
-export function figuresOf ({ load, settings }, window, servers) {
+export function figuresOf ({ load, settings, contention }, window, servers) {
   const { before, after, useBefore, useAfter, ended, windowStartedAt, windowSeconds, lagMs, serving, relay, labCpuSeconds } = window
   const { summary } = ended
   const { items, seconds } = summary
-  const nodes = figuresBetween(before, after, { items, seconds: windowSeconds })
+  const stayed = before.map((node, i) => !isDisturbed(contention) || hasStayed(node, after[i]))
+  const nodes = figuresBetween(before.filter((_, i) => stayed[i]), after.filter((_, i) => stayed[i]), { items, seconds: windowSeconds })
   const writers = settings.writers ?? 1
   const generator = {
     processes: writers * (loadNamed(load).processes ?? 1),

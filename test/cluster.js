@@ -1,5 +1,6 @@
 /** Clusters for tests: formed by the code of the embedded servers, on free ports, gone with their test. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { moveSlots as moveSlotsOf } from '../lab/cluster/slots.js'
 import { clusterArgs, formCluster } from '../src/embedded/form-cluster.js'
 import { openConnection } from '../src/store/connection.js'
 import { slotOf } from '../src/store/slots.js'
@@ -124,53 +125,7 @@ export async function startNode (t, { engine, primaries }) {
  * @param {import('tap').Test} t @param {Pick<Cluster, 'primaries'>} cluster
  * @param {{ slots: number[], to: number, isAtomic: boolean }} move `to`: index of a primary
  */
-export async function moveSlots (t, { primaries }, { slots, to, isAtomic }) {
-  const admins = await Promise.all(primaries.map(({ url }) => connectFor(t, url)))
-  const ids = await Promise.all(admins.map(async (admin) => String(await admin.send('CLUSTER', 'MYID'))))
-  for (const slot of slots) {
-    // a node that has just joined may not know the owner yet
-    const { owner } = await eventually(async () => {
-      const nodes = String(await admins[to].send('CLUSTER', 'NODES')).split('\n')
-      const found = ids.findIndex((id) => nodes.some((line) => line.startsWith(id) && hasSlot(line, slot)))
-      return found !== -1 && { owner: found }
-    })
-    if (owner === to) continue
-    const move = { slot, from: admins[owner], target: admins[to], id: ids[to], port: primaries[to].port }
-    if (isAtomic) await moveAtomically(move)
-    else await moveKeyByKey(move, { admins, sourceId: ids[owner] })
-  }
-}
-
-/** @param {string} line of CLUSTER NODES @param {number} slot */
-const hasSlot = (line, slot) => line.split(' ').slice(8).some((range) => {
-  const [first, last = first] = range.split('-').map(Number)
-  return slot >= first && slot <= last
-})
-
-/** @param {any} move */
-async function moveAtomically ({ slot, from, id }) {
-  await eventually(async () => {
-    await from.send('CLUSTER', 'MIGRATESLOTS', 'SLOTSRANGE', slot, slot, 'NODE', id)
-    let state = ''
-    await eventually(async () => {
-      const [latest] = await from.send('CLUSTER', 'GETSLOTMIGRATIONS')
-      state = String(latest[latest.findIndex((/** @type {any} */ word) => String(word) === 'state') + 1])
-      return ['success', 'failed', 'canceled'].includes(state)
-    })
-    return state === 'success'
-  })
-}
-
-/** @param {any} move @param {{ admins: any[], sourceId: string }} cluster */
-async function moveKeyByKey ({ slot, from, target, id, port }, { admins, sourceId }) {
-  await target.send('CLUSTER', 'SETSLOT', slot, 'IMPORTING', sourceId)
-  await from.send('CLUSTER', 'SETSLOT', slot, 'MIGRATING', id)
-  for (;;) {
-    const keys = await from.send('CLUSTER', 'GETKEYSINSLOT', slot, 100)
-    if (keys.length === 0) break
-    await from.send('MIGRATE', '127.0.0.1', port, '', 0, 10_000, 'KEYS', ...keys)
-  }
-  await target.send('CLUSTER', 'SETSLOT', slot, 'NODE', id)
-  await from.send('CLUSTER', 'SETSLOT', slot, 'NODE', id)
-  for (const admin of admins) await admin.send('CLUSTER', 'SETSLOT', slot, 'NODE', id).catch(() => {})
+export async function moveSlots (t, { primaries }, move) {
+  const admins = await Promise.all(primaries.map(async ({ url, port }) => ({ admin: await connectFor(t, url), port })))
+  await moveSlotsOf(admins, { ...move, mostFailures: Infinity })
 }

@@ -19,6 +19,7 @@ import { openConnection } from '../src/store/connection.js'
 import { enginesFound } from '../src/embedded/engine.js'
 import { freePort, isPortTaken, PORTS_TRIED } from '../src/embedded/free-port.js'
 import { createGuard } from '../src/embedded/guard.js'
+import { until } from '../lab/cluster/until.js'
 
 export { freePort }
 
@@ -203,28 +204,13 @@ const replicationSays = ({ url }, password = '', check) => eventually(async () =
 })
 
 /**
- * Polls until `check` does not throw and answers something true, or nothing at all.
+ * As `until` of the lab, with the deadline of tests.
  * @template T
  * @param {() => T | Promise<T>} check
  * @param {{ deadlineMs?: number }} [options]
  * @returns {Promise<Exclude<T, false>>} what it answered
- * @throws what it threw last
  */
-export async function eventually (check, { deadlineMs = DEADLINE_MS } = {}) {
-  for (const until = Date.now() + deadlineMs; ;) {
-    /** @type {unknown} */
-    let failure
-    try {
-      const answer = await check()
-      if (answer || answer === undefined) return /** @type {Exclude<T, false>} */ (answer)
-      failure = new Error(`still not so after ${deadlineMs} ms: ${check}`)
-    } catch (error) {
-      failure = error
-    }
-    if (Date.now() > until) throw failure
-    await pause(POLL_MS)
-  }
-}
+export const eventually = (check, { deadlineMs = DEADLINE_MS } = {}) => until(check, { deadlineMs, everyMs: POLL_MS })
 
 /**
  * A connection to a server that runs; it closes with the test. On a busy machine it may not open within a short deadline at once.

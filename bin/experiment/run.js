@@ -11,7 +11,7 @@ import { analyse } from '../../lab/analysis.js'
 import { findExperiment, listExperiments } from '../../lab/catalog.js'
 import { claimLab } from '../../lab/claim.js'
 import { adHocPlan, readPlan, timeScaled } from '../../lab/plan.js'
-import { drivenBy, enginesOf, withoutEngines } from '../../lab/plan-changes.js'
+import { drivenBy, enginesOf, needsShapes, withoutEngines } from '../../lab/plan-changes.js'
 import { tableOf } from '../../lab/report/table.js'
 import { newestResult, readResult, resultName } from '../../lab/result.js'
 import { newRun, runExperiment } from '../../lab/runner.js'
@@ -53,9 +53,9 @@ export async function runNamed (parts, names) {
 /** @param {Parts} parts @param {string[]} _rest @returns {Promise<number>} */
 export async function runAll (parts, _rest) {
   const all = await listExperiments(EXPERIMENTS, parts.table)
-  const fit = parts.settings.target ? all.filter(({ plan }) => enginesOf(plan).length === 0) : all
+  const fit = parts.settings.target ? all.filter(({ plan }) => enginesOf(plan).length === 0 && !needsShapes(plan)) : all
   if (fit.length < all.length) {
-    report('skipped, because they compare engines and need their own servers: ' +
+    report('skipped, because they need their own servers: ' +
       `${all.filter((one) => !fit.includes(one)).map(({ name }) => name).join(', ')}`)
   }
   return runThese(parts, fit, { skipDone: true })
@@ -138,7 +138,7 @@ async function runOne (parts, written, folder, skipDone) {
     unfinished,
     root: ROOT,
     settle: table.settledSettings,
-    openServers: (/** @type {string | null} */ engine) => opener(parts, engine, place),
+    openServers: (/** @type {string | null} */ engine, /** @type {string | null} */ shape) => opener(parts, { engine, shape }, place),
     percentages: group && !settings.quick ? group.percentages : null,
     onProgress: progress.update,
     report,
@@ -163,9 +163,12 @@ async function runOne (parts, written, folder, skipDone) {
  * @param {Parts} parts @param {Plan} written
  * @throws {FreshetError} PLAN_INVALID: arms, seconds, a driver or a target that do not fit the plan
  */
-function scheduleFor ({ settings: { timeScale, driver, rounds, arms, quick, seconds, target } }, written) {
+function scheduleFor ({ settings: { timeScale, driver, rounds, arms, quick, seconds, target, rttMs } }, written) {
   if (target && enginesOf(written).length > 0) {
     throw new FreshetError('PLAN_INVALID', `${written.name} compares engines and needs its own servers; remove --target`)
+  }
+  if ((target || rttMs > 0) && needsShapes(written)) {
+    throw new FreshetError('PLAN_INVALID', `${written.name} starts clusters or Sentinels of its own; remove --target and --rtt-ms`)
   }
   const plan = drivenBy(timeScale === 1 ? written : timeScaled(written, timeScale), driver)
   return { plan, ...scheduleOf(plan, { rounds, arms: namesIn(arms), quick, seconds }) }
@@ -230,15 +233,18 @@ async function withEngines (plan, place) {
   return withoutEngines(plan, absent)
 }
 
-/** @param {Parameters<typeof runOne>[0]} parts @param {string | null} engine @param {Place} place */
-function opener ({ settings, signal, group }, engine, place) {
+/**
+ * @param {Parameters<typeof runOne>[0]} parts @param {{ engine: string | null, shape: string | null }} of null = the default
+ * @param {Place} place
+ */
+function opener ({ settings, signal, group }, { engine, shape }, place) {
   if (settings.target) {
     const replicaUrls = group?.replicaUrls ?? settings.replicaUrl
     return () => openTarget({ url: settings.target, replicaUrls, deadlineMs: settings.deadlineMs ?? 5000 })
   }
   return async () => openOwnServers({
     program: (await findEngine(engine ?? defaultEngine(settings, place), place)).program,
-    replicas: 2,
+    shape,
     folder: join(LAB, 'servers'),
     signal,
     report

@@ -2,7 +2,7 @@
  * What a plan says about bids. An arm names its technique, a level the users; both together make a load.
  *
  * @typedef {{ technique: string, users: number, thinkMs?: number, rate?: number, lots?: number, skew?: 'hot' | 'zipf', rttMs?: number,
- *   driver?: 'direct' | 'http' | 'sale' | 'prices' | 'storm' | 'orders', replicas?: number, stock?: number,
+ *   driver?: 'direct' | 'http' | 'sale' | 'prices' | 'storm' | 'orders' | 'cluster', replicas?: number, stock?: number,
  *   pool?: number, delayMs?: number, giveUp?: number, holdMs?: number, neighbour?: 'apart' | 'gateway' | 'shared', hot?: number,
  *   medium?: number, cold?: number, tiers?: string, dead?: number, uncached?: boolean, kills?: boolean,
  *   expiry?: 'soft' | 'hard', faults?: string, everywhere?: boolean, autoscaled?: boolean }} Contention `thinkMs`: mean wait of a user
@@ -15,21 +15,23 @@
  *   (at `settings.rate` requests/s); storm, `users` at once when all prices have reached their soft or hard `expiry`. `tiers`: as the
  *   setting of a gateway; `dead`: exchanges that never reply; `uncached`: nothing is kept; `kills` one of two owners
  *   in the window. Driver of orders (orders/): `replicas` of consumers, at settings.rate requests/s; `faults` of
- *   orders/faults.js; `everywhere`: `replicas` of gateways and readers too, behind proxies; `autoscaled`: from one on
+ *   orders/faults.js; `everywhere`: `replicas` of gateways and readers too, behind proxies; `autoscaled`: from one on.
+ *   Driver cluster (cluster/): a feed with the writer's settings, whose servers are replaced or whose slots move
  */
 import { at, unfit } from '../shape.js'
 import { NEIGHBOURS_AT } from '../first-come/neighbours.js'
+import { TECHNIQUES as OF_CLUSTERS } from '../cluster/disturbances.js'
 import { TECHNIQUES as OF_SALES } from '../first-come/techniques.js'
 import { FAULTS } from '../orders/faults.js'
 import { TECHNIQUES as OF_ORDERS } from '../orders/techniques.js'
 import { TECHNIQUES as OF_PRICES } from '../prices/techniques.js'
 import { TECHNIQUES as OF_BIDS } from './techniques.js'
 
-const TECHNIQUES = Object.freeze([...new Set([...OF_BIDS, ...OF_SALES, ...OF_PRICES, ...OF_ORDERS])])
+const TECHNIQUES = Object.freeze([...new Set([...OF_BIDS, ...OF_SALES, ...OF_PRICES, ...OF_ORDERS, ...OF_CLUSTERS])])
 
 const TIMES = '\\d+(?:\\.\\d+)?(?:/\\d+(?:\\.\\d+)?){2}'
 const TIERS = new RegExp(`^hot=${TIMES},medium=${TIMES},cold=${TIMES}$`)
-const DRIVERS = Object.freeze(['direct', 'http', 'sale', 'prices', 'storm', 'orders'])
+const DRIVERS = Object.freeze(['direct', 'http', 'sale', 'prices', 'storm', 'orders', 'cluster'])
 const isUsers = (/** @type {unknown} */ value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 1000
 
 /** @type {Readonly<Record<string, (value: unknown) => boolean>>} */

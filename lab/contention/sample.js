@@ -16,15 +16,16 @@
  * @param {import('../child.js').Ended} ended of load-process.js
  * @returns {Pick<import('../sample.js').Sample, 'invariants' | 'valid' | 'itemsAcknowledged' | 'itemsPresent'> &
  *   { decided: Decided, sales?: Sales, prices?: import('../prices/figures.js').PriceFigures,
- *   orders?: import('../orders/figures.js').OrderFigures }}
+ *   orders?: import('../orders/figures.js').OrderFigures, disturbed?: import('../cluster/figures.js').DisturbedFigures }}
  */
 export function decidedOf ({ summary }) {
-  const { accepted, calls, attemptsPerAccepted, latencyMs, latencyMsByCode, invariants, items, sales, prices, orders } = summary
+  const { accepted, calls, attemptsPerAccepted, latencyMs, latencyMsByCode, invariants, items, sales, prices, orders, disturbed } = summary
   return {
     decided: { accepted, calls, attemptsPerAccepted, latencyMs, latencyMsByCode },
     ...(sales ? { sales } : {}),
     ...(prices ? { prices } : {}),
     ...(orders ? { orders } : {}),
+    ...(disturbed ? { disturbed } : {}),
     // the invariants compare clients with the stored events
     itemsAcknowledged: items,
     itemsPresent: items,

@@ -80,6 +80,8 @@ const OF_PRICES = 'The replies of clients, those of the warm-up too, are compare
   'with the events that are stored, and with what gateways and exchanges have counted (lab/prices/history.js).\n\n'
 const OF_ORDERS = 'After each measurement, the stored orders, events, ledger of payments and stock are compared with what customers were ' +
   'told (lab/orders/history.js).\n\n'
+const OF_DISTURBANCES = 'After each measurement, what was acknowledged is compared with what is stored, or was ' +
+  'delivered, item by item (lab/cluster/run.js).\n\n'
 const OF_BIDS = 'After each measurement, what the clients heard of every bid, including those of the warm-up, is compared with the ' +
   'events that are stored (lab/contention/history.js).\n\n'
 
@@ -88,6 +90,7 @@ function verified (arms, plan) {
   if (arms.some(({ samples }) => samples.some(({ sales }) => sales))) return OF_SALES
   if (arms.some(({ samples }) => samples.some(({ prices }) => prices))) return OF_PRICES
   if (arms.some(({ samples }) => samples.some(({ orders }) => orders))) return OF_ORDERS
+  if (arms.some(({ samples }) => samples.some(({ disturbed }) => disturbed))) return OF_DISTURBANCES
   if (arms.some(({ samples }) => samples.some(({ decided }) => decided))) return OF_BIDS
   const rows = arms.flatMap(({ arm, samples }) => {
     const sample = samples.find(isValid)

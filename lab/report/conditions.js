@@ -2,6 +2,7 @@
  * The conditions of a result: one line for a caption, rows for a page.
  */
 
+import { needsShapes } from '../plan-changes.js'
 import { LIMIT_CORES } from '../orders/quota.js'
 
 /** @typedef {import('../analysis.js').Result} Result */
@@ -55,7 +56,9 @@ function limitOf ({ samples }, { arms }) {
 }
 
 /** @param {Result} result @returns {string} */
-function nodesText ({ samples }) {
+function nodesText ({ samples, plan }) {
+  // arms differ in their servers
+  if (needsShapes(plan)) return ''
   const nodes = samples.find((sample) => sample.nodes.length > 0)?.nodes
   if (!nodes) return ''
   const replicas = nodes.filter(({ role }) => role === 'replica').length

@@ -114,6 +114,12 @@ function between (before, after, { items, seconds }) {
   }
 }
 
+/**
+ * Whether a node neither restarted nor changed its role: others have no figures where a measurement replaces nodes.
+ * @param {LabNodeFigures} before @param {LabNodeFigures} after
+ */
+export const hasStayed = (before, after) => changeOf(before, after) === null
+
 /** @param {LabNodeFigures} before @param {LabNodeFigures} after @returns {string | null} why they cannot be compared */
 function changeOf (before, after) {
   if (after.runId !== before.runId) return 'restarted'

@@ -8,6 +8,8 @@
  * @typedef {object} LabServers
  * @property {string} primaryUrl
  * @property {string[]} replicaUrls
+ * @property {string} [url] value of --redis-url; absent = primaryUrl
+ * @property {string[][]} [shards] of a cluster: a primary and its replicas each; absent = all servers are one
  * @property {string} engine of the primary, such as `valkey 9.1.2`
  * @property {boolean} ownsAll whether the servers hold nothing but the lab's keys
  * @property {string} keyPrefix of all keys of a measurement; contains the run id
@@ -24,17 +26,21 @@ import { createFleet } from '../../src/embedded/index.js'
 import { readInfo, replicaUrls as urlsOfReplicas } from '../../src/store/index.js'
 import { queryAll, queryNode, newRunId, prefixOf } from './query.js'
 import { takeFigures, untilQuiet } from './figures.js'
+import { SHAPES } from './shapes.js'
 
 const POLL_MS = 10
 const SYNC_DEADLINE_MS = 30_000
 
 /**
- * @param {{ program: string, replicas?: number, folder: string, runId?: string, signal?: AbortSignal,
- *   report?: (line: string) => void }} options `folder`: parent of the servers' temporary folder; `signal` aborts starting
+ * @param {{ program: string, replicas?: number, shape?: string | null, folder: string, runId?: string, signal?: AbortSignal,
+ *   report?: (line: string) => void }} options `shape`: one of SHAPES, null = a primary with `replicas`; `folder`: parent of the
+ *   servers' temporary folder; `signal` aborts starting
  * @returns {Promise<LabServers>} once all are up and the replicas are in sync
  * @throws {FreshetError} SERVERS_FAILED, with the last output of a server that did not start
  */
-export async function openOwnServers ({ program, replicas = 2, folder, runId = newRunId(), signal, report = () => {} }) {
+export async function openOwnServers ({
+  program, replicas = 2, shape = null, folder, runId = newRunId(), signal, report = () => {}
+}) {
   await mkdir(folder, { recursive: true })
   const own = await mkdtemp(join(folder, 'servers-'))
   const ending = new AbortController()
@@ -62,15 +68,19 @@ export async function openOwnServers ({ program, replicas = 2, folder, runId = n
   signal?.addEventListener('abort', stop, { once: true })
   if (signal?.aborted) stop()
   try {
-    const started = await fleet.start(program, replicas)
-    const [primaryUrl] = started.primaries
-    const urls = [primaryUrl, ...started.replicas]
-    await untilOnline(primaryUrl, replicas)
-    await untilQuiet(urls, { deadlineMs: SYNC_DEADLINE_MS })
+    const { primaries, replicas: followers, sentinel } = await (shape ? SHAPES[shape](fleet, program) : fleet.start(program, replicas))
+    const shards = primaries.map((url, i) => [url, ...followers.filter((_, n) => n % primaries.length === i)])
+    const urls = shards.flat()
+    for (const [primary, ...its] of shards) {
+      await untilOnline(primary, its.length)
+      await untilQuiet([primary, ...its], { deadlineMs: SYNC_DEADLINE_MS })
+    }
     const [{ engine }] = await takeFigures(urls)
     return {
-      primaryUrl,
-      replicaUrls: started.replicas,
+      primaryUrl: primaries[0],
+      replicaUrls: followers,
+      ...(sentinel && { url: sentinel }),
+      ...(shards.length > 1 && { shards }),
       engine,
       ownsAll: true,
       keyPrefix: prefixOf(runId),

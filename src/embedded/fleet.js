@@ -81,18 +81,18 @@ export function createFleet ({ folder, signal, say, fail, revives = true }) {
   }
 
   /**
-   * @param {string} program
+   * @param {string} program @param {{ isUneven?: boolean }} [options] as formCluster
    * @returns {Promise<{ primaries: string[], replicas: string[] }>} addresses, once the cluster serves all slots
    * @throws {FreshetError} SERVERS_FAILED
    */
-  async function startCluster (program) {
+  async function startCluster (program, options) {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
     const nodes = await Promise.all(Array.from({ length: 2 * PRIMARIES }, async () => {
       const busPort = await freePort()
       const plan = { program, folder, args: clusterArgs(busPort) }
       return { plan, busPort, ...await startServer({ ...plan, onSpawn: add }) }
     }))
-    await formCluster(nodes, PRIMARIES)
+    await formCluster(nodes, PRIMARIES, options)
     const urls = nodes.map(({ url }) => url)
     for (const node of nodes) {
       const others = urls.filter((url) => url !== node.url)

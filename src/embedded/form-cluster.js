@@ -19,13 +19,15 @@ export const clusterArgs = (/** @type {number} */ busPort) => ['--cluster-enable
 /**
  * @param {Node[]} nodes primaries first; replica i follows primary i modulo their number
  * @param {number} primaries
+ * @param {{ isUneven?: boolean }} [options] `isUneven`: the first has all slots but one for each of the others
  * @throws {FreshetError} SERVERS_FAILED after half a minute
  */
-export async function formCluster (nodes, primaries) {
+export async function formCluster (nodes, primaries, { isUneven = false } = {}) {
   const connections = await Promise.all(nodes.map(({ url }) =>
     openConnection(url, { name: 'freshet-supervisor', deadlineMs: DEADLINE_MS })))
   try {
-    const bound = (/** @type {number} */ i) => Math.round(i * SLOTS / primaries)
+    const bound = (/** @type {number} */ i) =>
+      isUneven ? Math.max(0, SLOTS - (primaries - i)) * Math.sign(i) : Math.round(i * SLOTS / primaries)
     await Promise.all(connections.map((one, i) => one.send('CLUSTER', 'SET-CONFIG-EPOCH', i + 1)))
     await Promise.all(connections.slice(0, primaries).map((one, i) => one.send('CLUSTER', 'ADDSLOTSRANGE', bound(i), bound(i + 1) - 1)))
     for (const { port, busPort } of nodes.slice(1)) await connections[0].send('CLUSTER', 'MEET', '127.0.0.1', port, busPort)

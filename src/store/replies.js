@@ -38,7 +38,9 @@ const KNOWN = {
  */
 const WORDED_AS_ERR = [
   [/^ERR (ACL failure in script|The user executing the script can't)/, 'NOPERM'],
-  [/^ERR WAIT cannot be used with replica/, 'READONLY']
+  [/^ERR WAIT cannot be used with replica/, 'READONLY'],
+  // a transaction that waited for a planned failover runs on the demoted node: its script fails at its first key
+  [/^ERR .*attempted to access a non local key in a cluster node/i, 'TRYAGAIN']
 ]
 
 /**

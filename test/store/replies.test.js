@@ -33,6 +33,13 @@ const REPLIES = [
   ['', 'SERVER_REFUSED', 'refused']
 ]
 
+t.test('a script on a node that lost its slot did nothing', async (t) => {
+  for (const text of ['ERR Attempted to access a non local key in a cluster node script: on @user_script:21.',
+    'ERR Script attempted to access a non local key in a cluster node script: 0, on @user_script:1.']) {
+    t.match(fromReply(new Error(text), 'host:1', { isOfCluster: true }), { code: 'SERVER_LOST', outcome: 'later' }, text)
+  }
+})
+
 for (const [text, code, outcome] of REPLIES) {
   t.test(`"${text}" means ${code}, ${outcome}`, async (t) => {
     const error = Object.assign(new Error(text), { command: { name: 'set', args: ['key', 'secret-value'] } })

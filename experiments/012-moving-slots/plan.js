@@ -1,0 +1,49 @@
+/** 012: see README.md. */
+const arm = (/** @type {string} */ technique) => ({ contention: { technique } })
+const level = (/** @type {number} */ rate) =>
+  ({ settings: { rate }, servers: 'cluster', engine: 'valkey 9.1', contention: { driver: 'cluster' } })
+
+export default {
+  title: 'What happens while slots move?',
+  question: 'All 64 slots of a feed move to another primary under appends: what do writers and readers notice, at which rate?',
+  baseline: 'one by one',
+  ceiling: 'still',
+  arms: {
+    'one by one': arm('move-slots'),
+    together: arm('move-together'),
+    'key by key': arm('move-keys'),
+    still: arm('noop')
+  },
+  labels: {
+    'one by one': 'atomic, one by one',
+    together: 'atomic, all at once',
+    'key by key': 'classic, key by key',
+    still: 'nothing moves'
+  },
+  levels: { '10 k writes/s': level(10_000), '40 k writes/s': level(40_000) },
+  fixed: { layout: 'stream', ids: 500, partitions: 64, windowMs: 600_000, maxItems: 0 },
+  seconds: 3,
+  warmUpSeconds: 0.5,
+  rounds: 5,
+  measures: ['deliveryPauseMs', 'writerPauseMs', 'itemsPerSecondMoving', 'slotMs', 'slotsMoved', 'movesFailed', 'redirects',
+    'batchesAgain'],
+  differs: [
+    'together moves all slots of a primary by one CLUSTER MIGRATESLOTS, one by one each by its own, key by key by MIGRATE with up to ' +
+      '100 keys'
+  ],
+  expected: [
+    { arm: 'together', against: 'one by one', direction: 'more', level: '40 k writes/s' },
+    { arm: 'still', against: 'one by one', direction: 'less' }
+  ],
+  budgets: [{ measure: 'deliveryPauseMs', arm: 'one by one', most: 1000, level: '10 k writes/s' }],
+  published: {
+    source: 'Sorted set of byte arrays: README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
+    conditions: 'one of three shards removed under load; Node.js writers with ioredis 4',
+    unit: 'writers that ended',
+    figures: [{ label: 'all writers ended at an unhandled MOVED', value: 1 }]
+  },
+  notControlled: [
+    'six servers, the writer and the subscriber share two cores; rates are those of commands that write, one XADD per item',
+    'a stream is one key, so a slot that moves key by key moves by one command'
+  ]
+}

@@ -1,0 +1,96 @@
+/**
+ * One measurement of a feed whose servers are replaced, or whose slots move: a writer and a subscriber in this process, and the ledger.
+ *
+ *     feed -> warm-up -> | window: disturbance -> until its end, and `seconds` have passed | -> all is read and compared
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { percentilesOf } from '../first-come/figures.js'
+import { formatFor, partitionKey } from '../../src/feeds/index.js'
+import { slotOf } from '../../src/store/index.js'
+import { disturb } from './disturbances.js'
+import { disturbedOf } from './figures.js'
+import { openRun } from './run.js'
+
+const FEED = 'lab'
+const EVERY_MS = 10
+/** what is missing then is lost; a busy machine may need the longer one, where nothing may be */
+const SETTLED_WITHIN_MS = { mayLose: 3000, whole: 60_000 }
+
+/** @typedef {Awaited<ReturnType<Awaited<ReturnType<typeof openRun>>['end']>>} End */
+
+/** @param {import('../contention/plan.js').Contention} load @param {import('../serve-load.js').How} how */
+export async function runDisturbed ({ technique }, {
+  redisUrl, keyPrefix, rate, settings, warmUpSeconds, seconds, signal, onMeasuring, onMeasured
+}) {
+  const { layout = 'ids', partitions = 1, ack = 'primary', windowMs } = settings
+  // what only a killed primary had
+  const mayLose = technique === 'kill' && ack === 'primary'
+  const run = await openRun({
+    redisUrl,
+    name: FEED,
+    keyPrefix,
+    layout,
+    partitions,
+    ack,
+    windowMs,
+    everyMs: EVERY_MS,
+    chunkItems: Math.round(rate * EVERY_MS / 1000),
+    settledWithinMs: SETTLED_WITHIN_MS[mayLose ? 'mayLose' : 'whole']
+  })
+  try {
+    const stored = { feed: FEED, partitions, format: formatFor({ format: 1 }, partitions) }
+    const keys = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, stored, partition)(''))
+    await pause(warmUpSeconds * 1000, undefined, { signal })
+    await onMeasuring()
+    const [fromMs, offered, cpu, loop] = [performance.now(), run.next, process.cpuUsage(), performance.eventLoopUtilization()]
+    const { retried, batches } = run.feed.account
+    const happened = await disturb(technique, { redisUrl, key: keys[0], slots: keys.map(slotOf) })
+    const untilMs = happened.slots || happened.recoveryMs !== null ? performance.now() : fromMs + seconds * 1000
+    await pause(Math.max(0, fromMs + seconds * 1000 - performance.now()), undefined, { signal })
+    const endMs = performance.now()
+    const { user, system } = process.cpuUsage(cpu)
+    const window = run.chunks.filter(({ atMs }) => atMs >= fromMs && atMs <= endMs)
+    const answered = window.reduce((sum, { items }) => sum + items, 0)
+    const figures = {
+      ...disturbedOf(run, { fromMs, untilMs, endMs }),
+      ...happened,
+      retried: run.feed.account.retried - retried
+    }
+    const sent = run.next - offered
+    const sentBatches = run.feed.account.batches - batches
+    const { utilization } = performance.eventLoopUtilization(loop)
+    await onMeasured()
+    const end = await run.end()
+    return {
+      disturbed: { ...figures, lost: end.lost.length },
+      answered,
+      sent,
+      batches: sentBatches,
+      latencyMs: percentilesOf(window.map(({ ms }) => ms)),
+      seconds: (endMs - fromMs) / 1000,
+      cpuMicros: user + system,
+      loopUse: utilization,
+      history: { lost: end.lost },
+      invariants: invariantsOf(end, { mayLose, answered })
+    }
+  } finally {
+    await run.close()
+  }
+}
+
+/**
+ * Lost items are counted where some may be.
+ * @param {End} end @param {{ mayLose: boolean, answered: number }} run
+ */
+function invariantsOf ({ failure, lost, twice, disordered, account }, { mayLose, answered }) {
+  const { dropped, failed, refused } = account
+  const holds = (/** @type {string} */ name, /** @type {boolean} */ ok, /** @type {string} */ detail) => ({ name, ok, detail })
+  return [
+    holds('the subscriber and the writer did not fail', failure === null, failure?.message ?? 'no error'),
+    holds('items acknowledged are present', mayLose || lost.length === 0, `${lost.length} missing`),
+    holds('no item is there twice', twice === 0, `${twice} twice`),
+    holds('versions of an id are delivered in order', disordered === 0, `${disordered} out of order`),
+    holds('no item was refused or dropped', dropped + failed + Object.keys(refused).length === 0, JSON.stringify(account)),
+    holds('items were acknowledged', answered > 0, `${answered} items`)
+  ]
+}
