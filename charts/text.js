@@ -1,6 +1,7 @@
 /**
- * The width of text without a screen: the widths of Arial, which Helvetica and Liberation Sans share. So lines wrap and columns
- * align in the same way on every machine, whatever fonts it has; Vega alone would assume 0.8 of the size for every character.
+ * The width of text without a screen: the widths of Arial, which Helvetica and Liberation Sans share, and room for DejaVu Sans, which
+ * a Debian without them has. So lines wrap and columns align in the same way on every machine, and nothing is cut off, whatever fonts
+ * it has; Vega alone would assume 0.8 of the size for every character.
  */
 
 /** thousandths of the size, for characters from U+0020 on; from the metrics published for Helvetica */
@@ -20,6 +21,8 @@ const WIDE_FROM = 0x1100
 /** punctuation such as dashes is beyond WIDE_FROM but narrow */
 const PUNCTUATION = { from: 0x2000, to: 0x2bff }
 const BOLD = 1.08
+/** of the widest font, beside Arial */
+const ROOM = 1.17
 
 export const FONT = 'Arial, Helvetica, "Liberation Sans", sans-serif'
 
@@ -29,7 +32,7 @@ export const FONT = 'Arial, Helvetica, "Liberation Sans", sans-serif'
 export function widthOf (text, { size, bold = false }) {
   let thousandths = 0
   for (const character of text) thousandths += widthOfCharacter(/** @type {number} */ (character.codePointAt(0)))
-  return thousandths / 1000 * size * (bold ? BOLD : 1)
+  return thousandths / 1000 * size * (bold ? BOLD : 1) * ROOM
 }
 
 /** @param {number} code */
