@@ -68,7 +68,8 @@ function rowOf (arm, parts) {
     return values.length ? figure(median(values)) : '-'
   }
   const answers = parts.flatMap(({ answered }) => answered ?? [])
-  return [arm, parts[0].name, answers.length ? count(answers.reduce((sum, one) => sum + one, 0)) : '-', middle(({ perSecond }) => perSecond),
+  const all = answers.length ? count(answers.reduce((sum, one) => sum + one, 0)) : '-'
+  return [arm, parts[0].name, all, middle(({ perSecond }) => perSecond),
     ...LATENCY.map((one) => middle(({ latency }) => latency[one]))]
 }
 

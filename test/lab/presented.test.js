@@ -54,8 +54,16 @@ t.test('a page has what samples have by tier, by operation and by service', asyn
       ? { prices: { tiers: { cold: { answered: 100, perSecond: 50, latencyMs } } } }
       : {
           orders: {
-            seconds: 2, answered: 20, placed: 10, final: 10, httpMs: latencyMs, orderMs: latencyMs, polledMs: latencyMs, pushedMs: null,
-            serverMs: latencyMs, cpuSeconds: { gateway: [0.5, 0.5], consumers: [1] }
+            seconds: 2,
+            answered: 20,
+            placed: 10,
+            final: 10,
+            httpMs: latencyMs,
+            orderMs: latencyMs,
+            polledMs: latencyMs,
+            pushedMs: null,
+            serverMs: latencyMs,
+            cpuSeconds: { gateway: [0.5, 0.5], consumers: [1] }
           }
         }
   }))
