@@ -47,7 +47,7 @@ export default {
       arm: 'batched+cache',
       against: 'db-lock',
       level: '2,000 people',
-      says: 'Batches tell {} as many people a second as a row lock'
+      says: 'Batches answer {} as many people a second as a row lock'
     },
     levels: ['2,000 people'],
     arms: ['db-lock pool 20', 'db-atomic', 'db-slots', 'redis-decr', 'lua', 'lua+cache', 'batched+cache', 'queue-flow', 'noop']

@@ -68,8 +68,8 @@ function rowOf (arm, parts) {
     return values.length ? figure(median(values)) : '-'
   }
   const answers = parts.flatMap(({ answered }) => answered ?? [])
-  const requests = answers.length ? count(answers.reduce((sum, one) => sum + one, 0)) : '-'
-  return [arm, parts[0].name, requests, middle(({ perSecond }) => perSecond),
+  const all = answers.length ? count(answers.reduce((sum, one) => sum + one, 0)) : '-'
+  return [arm, parts[0].name, all, middle(({ perSecond }) => perSecond),
     ...LATENCY.map((one) => middle(({ latency }) => latency[one]))]
 }
 
