@@ -16,16 +16,6 @@ export default {
     '10 on one of three': feed(10, 'cluster-one'),
     blob: { load: 'blob', servers: 'pair' }
   },
-  labels: {
-    '1 partition': '1 partition, standalone',
-    '3 partitions': '3 partitions, standalone',
-    '10 partitions': '10, standalone',
-    '1 in a cluster': '1, cluster of 3',
-    '3 over three': '3 over 3 primaries',
-    '10 over three': '10 over 3 primaries',
-    '10 on one of three': '10 on one of 3',
-    blob: 'bare bytes'
-  },
   levels: {
     segments: { settings: { layout: 'segments' } },
     ids: { settings: { layout: 'ids' }, without: ['3 partitions', '3 over three'] }
