@@ -21,16 +21,16 @@ const eventually = (check, deadlineMs = PATIENT.deadlineMs) => until(check, { de
 /**
  * @param {{ redisUrl: string, name?: string, keyPrefix?: string, layout: any, partitions?: number, ack?: any, everyMs?: number,
  *   chunkItems?: number, windowMs?: number, inFlightBytes?: number, deadlineMs?: number, settledWithinMs?: number,
- *   log?: import('pino').Logger }} options `everyMs`: between the times at which two chunks of items are due; 0 = as fast as it goes;
+ *   batchMs?: number, log?: import('pino').Logger }} options `everyMs`: between the times at which two chunks of items are due; 0 = as fast as it goes;
  *   `settledWithinMs`: until what is missing at its end counts as lost
  */
 export async function openRun ({
   redisUrl, name = 'run', keyPrefix, layout, partitions = 6, ack = 'replica', everyMs = 10, chunkItems = CHUNK, windowMs = 600_000,
-  inFlightBytes = 4 * 1024 * 1024, deadlineMs = 1000, settledWithinMs = PATIENT.deadlineMs, log = pino({ level: 'silent' })
+  inFlightBytes = 4 * 1024 * 1024, deadlineMs = 1000, settledWithinMs = PATIENT.deadlineMs, batchMs, log = pino({ level: 'silent' })
 }) {
   const common = { redisUrl, log, deadlineMs, ...(keyPrefix && { keyPrefix }) }
   // a busy machine may not answer within the deadline
-  const feed = await eventually(() => openFeed(name, { ...common, layout, partitions, ack, windowMs, inFlightBytes }))
+  const feed = await eventually(() => openFeed(name, { ...common, ...(batchMs && { batchMs }), layout, partitions, ack, windowMs, inFlightBytes }))
   const reader = await eventually(() => openReader(common))
   const isLog = layoutOf(layout).log !== undefined
   const idOf = (/** @type {number} */ n) => `id-${isLog ? n % IDS : n}`
