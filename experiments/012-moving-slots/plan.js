@@ -15,9 +15,9 @@ export default {
     still: { ...arm('noop'), note: 'the same load, and no slot moves' }
   },
   labels: {
-    'one by one': 'atomic, one by one',
-    together: 'atomic, all at once',
-    'key by key': 'classic, key by key',
+    'one by one': 'one at a time',
+    together: 'all at once',
+    'key by key': 'key by key',
     still: 'nothing moves'
   },
   levels: { '10 k writes/s': level(10_000), '40 k writes/s': level(40_000) },

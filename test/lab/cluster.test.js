@@ -30,8 +30,9 @@ t.test('the CPU time of several primaries is added, and their replicas are in th
 
 t.test('a plan that names servers needs its own', async (t) => {
   const level = { settings: {}, without: [] }
-  t.notOk(needsShapes({ arms: { a: { load: 'writer', settings: {} } }, levels: { one: level } }))
-  t.ok(needsShapes({ arms: { a: { load: 'writer', settings: {} } }, levels: { one: { ...level, servers: 'cluster' } } }))
+  const arms = { a: { load: 'writer', settings: {} } }
+  t.notOk(needsShapes(/** @type {any} */ ({ arms, levels: { one: level } })))
+  t.ok(needsShapes(/** @type {any} */ ({ arms, levels: { one: { ...level, servers: 'cluster' } } })))
 })
 
 t.test('an uneven cluster: each copy answers for all slots, and the first primary has the keys', async (t) => {
