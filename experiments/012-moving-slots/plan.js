@@ -23,7 +23,7 @@ export default {
   levels: { '10 k writes/s': level(10_000), '40 k writes/s': level(40_000) },
   fixed: { layout: 'stream', ids: 500, partitions: 64, batchMs: 50, windowMs: 600_000, maxItems: 0 },
   seconds: 3,
-  warmUpSeconds: 0.5,
+  warmUpSeconds: 2,
   rounds: 5,
   measures: ['deliveryPauseMs', 'writerPauseMs', 'itemsPerSecondMoving', 'slotMs', 'slotsMoved', 'movesFailed', 'redirects',
     'batchesAgain'],
