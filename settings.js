@@ -316,6 +316,8 @@ export const SETTINGS = Object.freeze([
     row('replicas', 'Number of replicas of each primary', { default: 2, check: integer(0, 16) }),
     row('readers', 'Number of reader processes', { default: 2, check: integer(0, 10_000) }),
     row('requestsPerSecond', 'Requests per second to all readers', { default: 0, check: number(0, 1e9) }),
+    row('engineVersion', 'Version of Valkey on ElastiCache; layout ids costs less with 9.1 on one shard',
+      { default: '9.1', check: oneOf('9.1', '8.2') }),
     row('nodeType', 'Type of node, such as cache.r7g.large: shows its arithmetic; with --redis-url, that of the servers',
       { default: null, check: matching('a type of node such as cache.r7g.large', /^(cache\.)?[a-z0-9]+\.[a-z0-9]+$/) })
   ]),

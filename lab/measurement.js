@@ -17,6 +17,7 @@ import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../src/synthetic.js'
 import { invariantsOf } from './check.js'
 import { startLoad, withoutSettings } from './child.js'
 import { contentOf } from './content.js'
+import { isDisturbed } from './cluster/disturbances.js'
 import { decidedOf } from './contention/sample.js'
 import { startDelay } from './delay.js'
 import { startServing } from './serving/index.js'
@@ -24,8 +25,8 @@ import { figuresOf, watchWindow } from './window.js'
 
 /** The feed that is measured. */
 const FEED = 'lab'
-/** after warm-up and window, until a load counts as hung */
-const SPARE_MS = 60_000
+/** after warm-up and window, until a load counts as hung; a disturbance may outlast the window */
+const SPARE_MS = { still: 60_000, disturbed: 240_000 }
 
 /**
  * @typedef {{ level: string, arm: string, round: number, load: string, settings: Record<string, any>,
@@ -83,13 +84,14 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
       })
       await Promise.race([serving.ready, stopping])
     }
+    const spareMs = SPARE_MS[isDisturbed(cell.contention) ? 'disturbed' : 'still']
     load = startLoad({
       load: cell.load,
       settings: { ...cell.settings, feed: FEED, contention: cell.contention && { ...cell.contention, historyFile: historyFile(cell) } },
       redisUrl: delay?.url ?? servers.url ?? servers.primaryUrl,
       replicaUrls: servers.shards ? [] : servers.replicaUrls,
       keyPrefix: servers.keyPrefix
-    }, { writerCommand, gatewayCommand, env, deadlineMs: (cell.settings.warmUp + cell.settings.duration) * 1000 + SPARE_MS })
+    }, { writerCommand, gatewayCommand, env, deadlineMs: (cell.settings.warmUp + cell.settings.duration) * 1000 + spareMs })
     const window = await Promise.race([watchWindow(cell, { servers, load, serving, delay }), stopping])
     Object.assign(sample, figuresOf(cell, window, servers))
     if (cell.contention) Object.assign(sample, decidedOf(window.ended))

@@ -7,13 +7,14 @@
  *
  * @typedef {import('./nodes.js').Node} Node
  * @typedef {{ itemsPerSecond: number, valueBytes: number, layout: string, replicas: number, readers: number, requestsPerSecond: number,
- *   windowMs: number, maxItems: number, ids: number | null }} Load `ids`: distinct ones; null = each item has a new id
+ *   windowMs: number, maxItems: number, ids: number | null, engineVersion: string }} Load `ids`: distinct ones; null = each item has a
+ *   new id
  * @typedef {{ name: string, of: string, use: number, limit: number, headroom: number }} Resource `use`, `limit`: in the unit of the name;
  *   `headroom`: share of the limit that is free
  * @typedef {{ node: Node, shards: number, resources: Resource[], headroom: number, tightest: string, usdPerHour: number,
  *   usdPerMillionItems: number, estimate: string }} Option
  */
-import { FOLLOWS, KEEPS_VERSIONS, LAYOUTS } from './layouts.js'
+import { costOf, FOLLOWS, KEEPS_VERSIONS } from './layouts.js'
 import { fitOf } from './published.js'
 
 /** of the core that runs commands; ElastiCache alarms at 90 % */
@@ -38,8 +39,9 @@ const FAMILIES = Object.freeze({
 })
 
 /** What does not depend on the type of the node. @param {Load} load @param {number} shards of one partition each: `maxItems` bounds it */
-export function demandOf ({ itemsPerSecond, valueBytes, layout, replicas, readers, windowMs, maxItems, ids }, shards) {
-  const cost = LAYOUTS[layout]
+export function demandOf (load, shards) {
+  const { itemsPerSecond, valueBytes, layout, replicas, readers, windowMs, maxItems, ids } = load
+  const cost = costOf(load, shards)
   const keepsVersions = KEEPS_VERSIONS.includes(layout)
   const inWindow = windowMs === 0 ? Infinity : itemsPerSecond * windowMs / 1000
   const live = keepsVersions ? inWindow : Math.min(inWindow, ids ?? Infinity)

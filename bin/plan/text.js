@@ -1,7 +1,7 @@
 /** The plan as text: a table of nodes, and the arithmetic of one of them. */
 import { columns } from '../columns.js'
 import { demandOf } from './model.js'
-import { MEASURED, MSETEX, REQUESTS_PER_READER } from './layouts.js'
+import { MEASURED, REQUESTS_PER_READER } from './layouts.js'
 import { PRICES, SOURCES } from './nodes.js'
 import { errorsOfFit, fitOf, STUDY } from './published.js'
 
@@ -47,7 +47,7 @@ export function arithmetic (load, { node, shards, resources, usdPerHour, usdPerM
     `  processor  published way on ${like}: ${short(primary.fixedCores)} cores + ${short(primary.microsPerItem)} us an item`,
     `             ${load.layout}: ${short(cost.primary)} x that per item (experiment ${MEASURED.experiment})` +
       (load.valueBytes === MEASURED.valueBytes ? '' : `; measured with values of ${MEASURED.valueBytes} bytes, larger ones cost more`),
-    ...(load.layout === 'ids' ? [`             ${MSETEX}`] : []),
+    ...(cost.why ? [`             of these ${cost.why}`] : []),
     `  network    ${count(load.itemsPerSecond)} x (${load.valueBytes} + ${cost.sentBytes}) bytes x 8 = ${short(sentGbit)} Gbit/s to the ` +
       `primaries; baseline of this node ${node.networkGbit}`,
     `  memory     ${count(kept)} x (${load.valueBytes} + ${cost.memoryBytes}) bytes = ${short(memoryGiB)} GiB; the node has ` +

@@ -1,7 +1,7 @@
 /** 012: see README.md. */
 const arm = (/** @type {string} */ technique) => ({ contention: { technique } })
 const level = (/** @type {number} */ rate) =>
-  ({ settings: { rate }, servers: 'cluster', engine: 'valkey 9.1', contention: { driver: 'cluster' } })
+  ({ settings: { rate }, servers: 'cluster-one', engine: 'valkey 9.1', contention: { driver: 'cluster' } })
 
 export default {
   title: 'What happens while slots move?',
@@ -12,23 +12,23 @@ export default {
     'one by one': arm('move-slots'),
     together: arm('move-together'),
     'key by key': arm('move-keys'),
-    still: arm('noop')
+    still: { ...arm('noop'), note: 'the same load, and no slot moves' }
   },
   labels: {
-    'one by one': 'atomic, one by one',
-    together: 'atomic, all at once',
-    'key by key': 'classic, key by key',
+    'one by one': 'one at a time',
+    together: 'all at once',
+    'key by key': 'key by key',
     still: 'nothing moves'
   },
   levels: { '10 k writes/s': level(10_000), '40 k writes/s': level(40_000) },
-  fixed: { layout: 'stream', ids: 500, partitions: 64, windowMs: 600_000, maxItems: 0 },
+  fixed: { layout: 'stream', ids: 500, partitions: 64, batchMs: 50, windowMs: 600_000, maxItems: 0 },
   seconds: 3,
-  warmUpSeconds: 0.5,
+  warmUpSeconds: 2,
   rounds: 5,
   measures: ['deliveryPauseMs', 'writerPauseMs', 'itemsPerSecondMoving', 'slotMs', 'slotsMoved', 'movesFailed', 'redirects',
     'batchesAgain'],
   differs: [
-    'together moves all slots of a primary by one CLUSTER MIGRATESLOTS, one by one each by its own, key by key by MIGRATE with up to ' +
+    'together moves all slots by one CLUSTER MIGRATESLOTS, one by one each by its own, key by key by MIGRATE with up to ' +
       '100 keys'
   ],
   expected: [
@@ -43,6 +43,7 @@ export default {
     figures: [{ label: 'all writers ended at an unhandled MOVED', value: 1 }]
   },
   notControlled: [
+    'before they move, all slots of the feed are on one primary, so together moves slots with the whole rate',
     'six servers, the writer and the subscriber share two cores; rates are those of commands that write, one XADD per item',
     'a stream is one key, so a slot that moves key by key moves by one command'
   ]

@@ -11,14 +11,14 @@ export default {
     'cluster planned': arm('cluster', 'planned'),
     'sentinels killed': arm('sentinels', 'kill'),
     'sentinels planned': arm('sentinels', 'planned'),
-    undisturbed: arm('cluster', 'noop')
+    undisturbed: { ...arm('cluster', 'noop'), note: 'the same load on a cluster in which nothing happens' }
   },
   labels: {
     'cluster killed': 'Cluster, killed',
     'cluster planned': 'Cluster, planned',
     'sentinels killed': 'Sentinels, killed',
     'sentinels planned': 'Sentinels, planned',
-    undisturbed: 'nothing happens'
+    undisturbed: 'undisturbed'
   },
   levels: {
     'ack primary': { settings: { ack: 'primary' }, contention: { driver: 'cluster' } },

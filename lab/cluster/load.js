@@ -22,7 +22,7 @@ const SETTLED_WITHIN_MS = { mayLose: 3000, whole: 60_000 }
 export async function runDisturbed ({ technique }, {
   redisUrl, keyPrefix, rate, settings, warmUpSeconds, seconds, signal, onMeasuring, onMeasured
 }) {
-  const { layout = 'ids', partitions = 1, ack = 'primary', windowMs } = settings
+  const { layout = 'ids', partitions = 1, ack = 'primary', windowMs, batchMs } = settings
   // what only a killed primary had
   const mayLose = technique === 'kill' && ack === 'primary'
   const run = await openRun({
@@ -33,6 +33,7 @@ export async function runDisturbed ({ technique }, {
     partitions,
     ack,
     windowMs,
+    batchMs,
     everyMs: EVERY_MS,
     chunkItems: Math.round(rate * EVERY_MS / 1000),
     settledWithinMs: SETTLED_WITHIN_MS[mayLose ? 'mayLose' : 'whole']

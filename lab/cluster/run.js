@@ -21,16 +21,18 @@ const eventually = (check, deadlineMs = PATIENT.deadlineMs) => until(check, { de
 /**
  * @param {{ redisUrl: string, name?: string, keyPrefix?: string, layout: any, partitions?: number, ack?: any, everyMs?: number,
  *   chunkItems?: number, windowMs?: number, inFlightBytes?: number, deadlineMs?: number, settledWithinMs?: number,
- *   log?: import('pino').Logger }} options `everyMs`: between the times at which two chunks of items are due; 0 = as fast as it goes;
+ *   batchMs?: number, log?: import('pino').Logger }} options `everyMs`: between the times at which two chunks of items are due; 0 = as fast
+ *   as it goes;
  *   `settledWithinMs`: until what is missing at its end counts as lost
  */
 export async function openRun ({
   redisUrl, name = 'run', keyPrefix, layout, partitions = 6, ack = 'replica', everyMs = 10, chunkItems = CHUNK, windowMs = 600_000,
-  inFlightBytes = 4 * 1024 * 1024, deadlineMs = 1000, settledWithinMs = PATIENT.deadlineMs, log = pino({ level: 'silent' })
+  inFlightBytes = 4 * 1024 * 1024, deadlineMs = 1000, settledWithinMs = PATIENT.deadlineMs, batchMs, log = pino({ level: 'silent' })
 }) {
   const common = { redisUrl, log, deadlineMs, ...(keyPrefix && { keyPrefix }) }
   // a busy machine may not answer within the deadline
-  const feed = await eventually(() => openFeed(name, { ...common, layout, partitions, ack, windowMs, inFlightBytes }))
+  const options = { ...common, ...(batchMs && { batchMs }), layout, partitions, ack, windowMs, inFlightBytes }
+  const feed = await eventually(() => openFeed(name, options))
   const reader = await eventually(() => openReader(common))
   const isLog = layoutOf(layout).log !== undefined
   const idOf = (/** @type {number} */ n) => `id-${isLog ? n % IDS : n}`
@@ -96,8 +98,7 @@ export async function openRun ({
       await written
       await feed.flush(PATIENT)
       await eventually(() => acknowledged.size === next - first)
-      const isDelivered = () => [...acknowledged].every((n) => delivered.has(n))
-      if (isLog) await eventually(isDelivered, settledWithinMs).catch(() => {})
+      if (isLog) await eventually(() => [...acknowledged].every((n) => delivered.has(n)), settledWithinMs).catch(() => {})
       await subscriber.stop()
       const stored = isLog ? delivered : await allOf(reader.feed(name), next, settledWithinMs)
       const lost = [...acknowledged].filter((n) => !stored.has(n))

@@ -1,7 +1,7 @@
 /** `freshet plan`: the published rows, the arithmetic, what cannot be planned, and servers that run. */
 import { readFile, readdir } from 'node:fs/promises'
 import t from 'tap'
-import { LAYOUTS, MEASURED } from '../../bin/plan/layouts.js'
+import { costOf, LAYOUTS, MEASURED } from '../../bin/plan/layouts.js'
 import { planFor, resourcesOf } from '../../bin/plan/model.js'
 import { NODES, PRICES } from '../../bin/plan/nodes.js'
 import { errorsOfFit, fitOf, PUBLISHED } from '../../bin/plan/published.js'
@@ -20,7 +20,8 @@ const LOAD = Object.freeze({
   requestsPerSecond: 20_000,
   windowMs: 60_000,
   maxItems: 1_000_000,
-  ids: null
+  ids: null,
+  engineVersion: '9.1'
 })
 /** @param {string} type @returns {import('../../bin/plan/nodes.js').Node} */
 const nodeOf = (type) => /** @type {any} */ (NODES.find((node) => node.type === type))
@@ -80,7 +81,11 @@ t.test('the cheapest comes first, with as few shards as leave 20 % free', async 
   t.match(text, /300,000 items\/s of 128 bytes, layout segments, 2 replicas, 4 readers\nKept: 18,000,000 versions in 60 s .*at most the newest 1,000,000 \(/)
   t.match(text, /durability [\d.]+ MiB\/s written to a primary; with durability ElastiCache takes 100\n/)
   t.notMatch(text, /MSETEX|--partitions/)
-  t.match(planText({ ...LOAD, layout: 'ids' }, ofIds, new Date()), /with MSETEX \(Valkey 9\.1, one shard\) 0\.76 x on the primary/)
+  const oneShard = [{ ...ofIds[0], shards: 1 }]
+  t.match(planText({ ...LOAD, layout: 'ids' }, oneShard, new Date()), /ids: 1\.14 x .*\n.* 0\.76 x by MSETEX/)
+  t.match(planText({ ...LOAD, layout: 'ids', engineVersion: '8.2' }, oneShard, new Date()), /ids: 1\.79 x .*\n.* a script compares/)
+  t.equal(costOf({ layout: 'ids', engineVersion: '9.1' }, 2).primary, 1.79, 'a cluster gets scripts on both versions')
+  t.equal(costOf({ layout: 'segments', engineVersion: '8.2' }, 1).primary, LAYOUTS.segments.primary)
   t.match(planText({ ...LOAD, layout: 'ids' }, [{ ...ofIds[0], shards: 3 }], new Date()), /\nShards: .* --partitions 6, 2 a shard\.\n/)
   t.match(text, new RegExp(`cache\\.${options[0].node.type} x ${options[0].shards} shard`))
   t.match(planText({ ...LOAD, layout: 'ids' }, ofIds, new Date()), /Each item is taken for a new id; --ids N/)
@@ -123,6 +128,7 @@ t.test('the command: text, JSON, one node, and what cannot be planned', async (t
   t.match(await plan('--value-bytes', '99999999'), { code: 2, stderr: /--value-bytes/ })
   t.match(await plan('--node-type', 'cache.r7g.larg'),
     { code: 2, stderr: /cache\.r7g\.larg \(--node-type\) is unknown; did you mean cache\.r7g\.large\?/ })
+  t.match(await plan('--engine-version', '7.2'), { code: 2, stderr: /engineVersion: 7\.2/ })
   t.match(await plan('--layout', 'list'), { code: 2, stderr: /layout: list/ })
 })
 

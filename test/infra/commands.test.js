@@ -13,7 +13,10 @@ const BASE = `${ROOT}/infra/kubernetes/base/`
 const FILES = [`${ROOT}/infra/docker/compose.yaml`, ...(await readdir(BASE)).map((name) => BASE + name)]
 const COMMANDS = ['writer', 'reader', 'gateway', 'consumers']
 const VALUES = /** @type {Record<string, string>} */ ({
-  FRESHET_REDIS_URL: 'redis://primary', FRESHET_REPLICA_URL: 'redis://replica', FRESHET_DATABASE_URL: 'postgres://user:password@host/name'
+  FRESHET_REDIS_URL: 'rediss://user@primary',
+  FRESHET_REDIS_AUTH: 'iam',
+  FRESHET_REPLICA_URL: 'redis://replica',
+  FRESHET_DATABASE_URL: 'postgres://user:password@host/name'
 })
 
 t.test('every command, with the variables beside it', async (t) => {
