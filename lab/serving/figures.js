@@ -29,8 +29,8 @@
  * @property {import('./following-figures.js').FollowingFigures} [following] with asks push or poll
  * @property {{ cpuSeconds: number, loopUse: number, connectionsLost: number }} client
  */
-import { GENERATOR_BOUND, KEPT_UP } from '../limits.js'
-import { percentilesInOrder } from '../percentiles.js'
+import { GENERATOR_BOUND, KEPT_UP } from '../analysis/limits.js'
+import { percentilesInOrder } from '../analysis/percentiles.js'
 import { followingInvariants } from './following-figures.js'
 import { SEEN_WITHIN_MS } from './freshness.js'
 import { usageBetween } from './usage.js'
@@ -93,7 +93,7 @@ const isRare = (freshness) => !!freshness && freshness.betweenMs.p99 > freshness
 
 /**
  * @param {ServingFigures | undefined} serving undefined: nothing was served
- * @returns {import('../check.js').Invariant[]}
+ * @returns {import('../analysis/check.js').Invariant[]}
  */
 export function servingInvariants (serving) {
   if (!serving) return []
@@ -118,7 +118,7 @@ export function servingInvariants (serving) {
   ]
 }
 
-/** @param {import('./freshness.js').Freshness | null} freshness @returns {import('../check.js').Invariant[]} */
+/** @param {import('./freshness.js').Freshness | null} freshness @returns {import('../analysis/check.js').Invariant[]} */
 const freshnessInvariants = (freshness) => [
   {
     name: 'due items became visible',
@@ -137,7 +137,7 @@ const freshnessInvariants = (freshness) => [
 /**
  * @param {import('./exports.js').Everything} everything
  * @param {import('./request-loop.js').Requests} requests
- * @returns {import('../check.js').Invariant[]}
+ * @returns {import('../analysis/check.js').Invariant[]}
  */
 const everythingInvariants = ({ dueItems, mostItems, liveItems, lastMs, firstMs, delayMs, items }, { answered }) => [
   {

@@ -25,7 +25,7 @@
  * @property {number} loopDelayMsP99 of the servers' event loops, with a timer of 10 ms
  */
 import { linearRegression } from 'simple-statistics'
-import { percentilesInOrder } from '../percentiles.js'
+import { percentilesInOrder } from '../analysis/percentiles.js'
 import { CONSTANT } from './plan.js'
 
 /** fewer give no trend */
@@ -44,7 +44,7 @@ export const growthOf = (looks) => looks.length < LEAST_LOOKS
 /**
  * @param {FollowingFigures} following
  * @param {Pick<import('./figures.js').ServingFigures, 'by' | 'asks' | 'connections' | 'seconds' | 'requests'>} serving
- * @returns {import('../check.js').Invariant[]}
+ * @returns {import('../analysis/check.js').Invariant[]}
  */
 export function followingInvariants ({
   openAtBegin, openAtEnd, ended = {}, resets, events, mostEvents, maxRate, due = 0, newest = 0, detail, delayMs, newestMs, betweenMs
