@@ -3,9 +3,9 @@
  * which are read ten times a second. The primary's offset between two readings is taken to grow evenly.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { createLatencies } from '../../src/requests/index.js'
 import { figuresIn, readInfo } from '../../src/store/index.js'
 import { queryAll } from '../servers/query.js'
-import { createLatencies } from '../serving/latencies.js'
 
 const EVERY_MS = 100
 
@@ -14,7 +14,7 @@ const EVERY_MS = 100
 /**
  * @param {string[]} urls the primary first
  * @param {AbortSignal} over the window is
- * @returns {Promise<import('../serving/latencies.js').Percentiles | null>} ms; null: there are no replicas
+ * @returns {Promise<import('../../src/requests/index.js').Percentiles | null>} ms; null: there are no replicas
  * @throws {import('../../src/errors.js').FreshetError} as queryAll
  */
 export async function watchLag (urls, over) {

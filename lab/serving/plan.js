@@ -24,10 +24,10 @@
  * @property {Settings} settings of the reader, by name
  * @typedef {Partial<Pick<Serving, 'connections' | 'everyMs' | 'path' | 'idsEach'>>} ServingOfLevel
  */
+import { WARM_UP_MS } from '../../src/requests/index.js'
 import { NUMBERED_VALUE_BYTES } from '../../src/synthetic.js'
 import { integer, matching, named, number, object, oneOf, scalar, text, unfit } from '../plan/shape.js'
 import { limitIn } from './responses.js'
-import { WARM_UP_MS } from './request-loop.js'
 import { faultsOfFollowing } from './following-plan.js'
 import { SEEN_WITHIN_MS } from './freshness.js'
 
