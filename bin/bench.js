@@ -9,12 +9,12 @@
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { startRequests } from '../lab/serving/request-loop.js'
 import { printable, resolve, settingsOf } from '../settings.js'
 import { follow } from '../src/client.js'
 import { dropFeed } from '../src/feeds/index.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { ackNames } from '../src/pipeline/index.js'
+import { startRequests } from '../src/requests/index.js'
 import { aborted, createClock, runProcess } from '../src/runtime/index.js'
 import { openPrimaries } from '../src/store/index.js'
 import { write } from '../writers/feed.js'

@@ -2,9 +2,8 @@
  * `npm run experiment -- ...`: measures arms against each other, on servers of its own or on given ones (--target), and
  * reports the verdict. A process file; the actions are in experiment/ beside it.
  */
-import { readFile } from 'node:fs/promises'
 import { checkSettings, flagsOf, settingsOf, settingsOfFlags, settledSettings } from '../settings.js'
-import { FreshetError } from '../lab/errors.js'
+import { FreshetError } from '../src/errors.js'
 import { listenForStop } from '../src/runtime/index.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { ackNames } from '../src/pipeline/index.js'
@@ -49,16 +48,10 @@ export async function main (from) {
     if (action === 'all') return await runAll(parts, rest)
     return await runNamed(parts, settings.positionals)
   } catch (error) {
-    throw error.code === 'ERR_MODULE_NOT_FOUND' ? await packagesMissing() : error
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new FreshetError('LAB_MISSING', 'the lab is a part of the repository of Freshet, not of the installed package: ' +
+      'in a checkout, run npm install, then npm run experiment', { cause: error })
   } finally {
     stopping.done()
   }
-}
-
-/** Statistics, drawing and AWS need optional peer packages, which users of the library do not install. */
-async function packagesMissing () {
-  const { peerDependencies } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'))
-  const packages = Object.entries(peerDependencies).map(([name, version]) => `${name}@${version}`).join(' ')
-  return new FreshetError('LAB_PACKAGES_MISSING',
-    `experiments need packages that are not installed with Freshet; install them: npm install ${packages}`)
 }

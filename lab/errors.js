@@ -4,7 +4,6 @@ import { define } from '../src/errors.js'
 export { FreshetError } from '../src/errors.js'
 
 define('lab', {
-  LAB_PACKAGES_MISSING: { meaning: 'packages that only experiments need are not installed' },
   PLAN_INVALID: { exitStatus: 2, meaning: 'the plan of an experiment is invalid' },
   EXPERIMENT_UNKNOWN: { exitStatus: 2, meaning: 'no experiment has this number or name' },
   RESULT_INVALID: { meaning: 'the file is not a result of the lab, or has another format version' },

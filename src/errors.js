@@ -43,6 +43,7 @@ export const kindOf = (code) => kinds.get(/** @type {string} */ (code))
 export const definedErrors = () => [...kinds].map(([code, kind]) => ({ code, ...kind }))
 
 export const ERRORS = define('core', {
+  LAB_MISSING: { exitStatus: 2, meaning: 'experiments need the lab, which is in the repository and not in the installed package' },
   SETTINGS_INVALID: { exitStatus: 2, meaning: 'settings or options are invalid; the message lists all of them' },
   ARGUMENT_INVALID: { meaning: 'an argument of a call to the library is invalid' },
   FEED_NAME_INVALID: { status: 400, exitStatus: 2, meaning: 'the feed name does not match the required pattern' },

@@ -5,19 +5,19 @@ import { readFile } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { draw as drawSvg } from '../../charts/draw.js'
 import { FreshetError } from '../../lab/errors.js'
-import { analyse } from '../../lab/analysis.js'
-import { findExperiment, listExperiments } from '../../lab/catalog.js'
-import { checkResult } from '../../lab/check.js'
-import { compareResults } from '../../lab/compare.js'
-import { checkHistory, readHistory } from '../../lab/contention/history.js'
-import { checkSale } from '../../lab/first-come/history.js'
-import { checkOrders } from '../../lab/orders/history.js'
-import { checkPrices, readPrices } from '../../lab/prices/history.js'
-import { isExcused } from '../../lab/prices/load.js'
+import { analyse } from '../../lab/analysis/index.js'
+import { findExperiment, listExperiments } from '../../lab/plan/catalog.js'
+import { checkResult } from '../../lab/analysis/check.js'
+import { compareResults } from '../../lab/analysis/compare.js'
+import { checkHistory, readHistory } from '../../lab/systems/auctions/history.js'
+import { checkSale } from '../../lab/systems/sales/history.js'
+import { checkOrders } from '../../lab/systems/orders/history.js'
+import { checkPrices, readPrices } from '../../lab/systems/prices/history.js'
+import { isExcused } from '../../lab/systems/prices/load.js'
 import { drawingOf } from '../../lab/report/drawing.js'
 import { markdownOf } from '../../lab/report/markdown.js'
 import { presented } from '../../lab/report/presented.js'
-import { newestResult, readResult, writeWhole } from '../../lab/result.js'
+import { newestResult, readResult, writeWhole } from '../../lab/run/result.js'
 import { CHARTS, EXPERIMENTS } from './places.js'
 
 /** @typedef {import('./run.js').Parts} Parts */
@@ -124,7 +124,7 @@ export async function draw ({ table }, names) {
 
 /**
  * @param {string} file of a result @param {string} folder @param {string} name of the charts
- * @param {import('../../lab/plan.js').Plan} current plan, for its words
+ * @param {import('../../lab/plan/index.js').Plan} current plan, for its words
  * @returns {Promise<string[]>} files written
  */
 export async function drawResult (file, folder, name, current) {

@@ -7,19 +7,19 @@
 import { rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { FreshetError } from '../../lab/errors.js'
-import { analyse } from '../../lab/analysis.js'
-import { findExperiment, listExperiments } from '../../lab/catalog.js'
-import { claimLab } from '../../lab/claim.js'
-import { adHocPlan, readPlan, timeScaled } from '../../lab/plan.js'
-import { drivenBy, enginesOf, needsShapes, withoutEngines } from '../../lab/plan-changes.js'
+import { analyse } from '../../lab/analysis/index.js'
+import { findExperiment, listExperiments } from '../../lab/plan/catalog.js'
+import { claimLab } from '../../lab/run/claim.js'
+import { adHocPlan, readPlan, timeScaled } from '../../lab/plan/index.js'
+import { drivenBy, enginesOf, needsShapes, withoutEngines } from '../../lab/plan/plan-changes.js'
 import { tableOf } from '../../lab/report/table.js'
-import { newestResult, readResult, resultName } from '../../lab/result.js'
-import { newRun, runExperiment } from '../../lab/runner.js'
-import { scheduleOf } from '../../lab/schedule.js'
+import { newestResult, readResult, resultName } from '../../lab/run/result.js'
+import { newRun, runExperiment } from '../../lab/run/index.js'
+import { scheduleOf } from '../../lab/plan/schedule.js'
 import { engineName, findEngine } from '../../lab/servers/engines.js'
 import { openOwnServers } from '../../lab/servers/own.js'
 import { openTarget } from '../../lab/servers/target.js'
-import { conditionsOf, putAway } from '../../lab/unfinished.js'
+import { conditionsOf, putAway } from '../../lab/run/unfinished.js'
 import { defaultCacheDir, programsOnPath, ROOT } from '../../src/embedded/index.js'
 import { openGroup } from './aws.js'
 import { drawResult } from './look.js'
@@ -27,7 +27,7 @@ import { CHARTS, EXPERIMENTS, FRESHET, LAB } from './places.js'
 import { createProgress } from './progress.js'
 
 /**
- * @typedef {import('../../lab/plan.js').Plan} Plan
+ * @typedef {import('../../lab/plan/index.js').Plan} Plan
  * @typedef {Parameters<typeof findEngine>[1]} Place
  * @typedef {{ settings: any, env: Record<string, string | undefined>, signal: AbortSignal, table: Table }} Parts
  * @typedef {object} Table functions of settings.js
@@ -187,7 +187,7 @@ async function isDone (folder, run) {
 const namesIn = (text) => text?.split(',').map((one) => one.trim()).filter(Boolean) ?? []
 
 /**
- * @param {{ unfinished: string, result: import('../../lab/analysis.js').Result, folder: string | null,
+ * @param {{ unfinished: string, result: import('../../lab/analysis/index.js').Result, folder: string | null,
  *   isWhole: boolean, quick: boolean }} run
  */
 async function keep ({ unfinished, result, folder, isWhole, quick }) {

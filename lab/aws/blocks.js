@@ -1,8 +1,8 @@
 /**
  * After the rounds of a run on ElastiCache: each arm once more, without a break, for as long as CloudWatch needs.
  *
- * @typedef {import('../schedule.js').Cell} Cell
- * @typedef {import('../sample.js').Sample} Sample
+ * @typedef {import('../plan/schedule.js').Cell} Cell
+ * @typedef {import('../run/sample.js').Sample} Sample
  * @typedef {{ arm: string, level: string, startedAt: string, seconds: number, itemsPerSecond: number,
  *   infoCpuPercent: (number | null)[], nodes: import('./percentages.js').NodePercentages[], error: Sample['error'] }} Block
  *   `infoCpuPercent`: percent of a core by INFO, of the

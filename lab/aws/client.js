@@ -18,7 +18,7 @@ const UNUSABLE = Object.freeze(/** @type {Record<string, string>} */ ({
 }))
 const FORBIDDEN = /AccessDenied|UnauthorizedOperation|NotAuthorized/
 
-/** @throws {FreshetError} LAB_PACKAGES_MISSING is thrown by the command, for all packages of the lab */
+/** Loads the AWS clients when they are first needed. */
 export async function openAws () {
   const [elasticache, cloudwatch] = await Promise.all([import('@aws-sdk/client-elasticache'), import('@aws-sdk/client-cloudwatch')])
   const how = { maxAttempts: ATTEMPTS, retryMode: 'adaptive' }

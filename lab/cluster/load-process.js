@@ -1,5 +1,5 @@
 /** The load of one measurement of a feed under a disturbance, as a process that its parent controls. */
-import { requestSummary, serveLoad } from '../serve-load.js'
+import { requestSummary, serveLoad } from '../run/serve-load.js'
 import { runDisturbed } from './load.js'
 
 serveLoad(runDisturbed, (history) => JSON.stringify(history) + '\n', (result) => {

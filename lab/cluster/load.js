@@ -4,7 +4,7 @@
  *     feed -> warm-up -> | window: disturbance -> until its end, and `seconds` have passed | -> all is read and compared
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { percentilesOf } from '../first-come/figures.js'
+import { percentilesOf } from '../systems/sales/figures.js'
 import { formatFor, partitionKey } from '../../src/feeds/index.js'
 import { slotOf } from '../../src/store/index.js'
 import { disturb } from './disturbances.js'
@@ -18,7 +18,7 @@ const SETTLED_WITHIN_MS = { mayLose: 3000, whole: 60_000 }
 
 /** @typedef {Awaited<ReturnType<Awaited<ReturnType<typeof openRun>>['end']>>} End */
 
-/** @param {import('../contention/plan.js').Contention} load @param {import('../serve-load.js').How} how */
+/** @param {import('../systems/auctions/plan.js').Contention} load @param {import('../run/serve-load.js').How} how */
 export async function runDisturbed ({ technique }, {
   redisUrl, keyPrefix, rate, settings, warmUpSeconds, seconds, signal, onMeasuring, onMeasured
 }) {

@@ -1,6 +1,6 @@
 /** Measures of several primaries, and of what happens to a feed while its servers are replaced or its slots move. */
 
-/** @typedef {import('../sample.js').Sample} Sample */
+/** @typedef {import('../run/sample.js').Sample} Sample */
 /** @typedef {import('./figures.js').DisturbedFigures} DisturbedFigures */
 
 const sum = (/** @type {number[]} */ values) => values.reduce((total, one) => total + one, 0)
@@ -15,7 +15,7 @@ const row = (title, unit, verb, read) => ({
   title, unit, verb, of: (/** @type {Sample} */ { disturbed }) => disturbed ? read(disturbed) : null
 })
 
-/** @type {Record<string, import('../measures.js').Measure>} */
+/** @type {Record<string, import('../analysis/measures.js').Measure>} */
 export const CLUSTER_MEASURES = Object.freeze({
   primariesCpuMicrosPerItem: {
     title: 'CPU time of all primaries per item',

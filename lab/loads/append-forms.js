@@ -33,7 +33,7 @@ const NOTHING = Buffer.alloc(0)
  * @property {string} does
  * @property {(connection: Connection, library: string) => Promise<string>} [prepare] returns the digest or function to call
  * @property {(connection: Connection, library: string) => Promise<unknown>} [leave] undoes `prepare`
- * @property {import('../inventory.js').Storage} [storage] default: ids
+ * @property {import('../content/inventory.js').Storage} [storage] default: ids
  * @property {(encoder: Encoder, name: string) => { items: (item: Item) => void, members: (item: Item) => void,
  *   frame: (count: number) => { head: Buffer, middle: Buffer, again?: Buffer, tail: Buffer, replies: number } }} encode a batch is
  *   head, the `items` part of each, middle, the `members` part of each, with `again` that and the `members` once more, tail

@@ -5,7 +5,7 @@
  * All of them write the synthetic workload (src/synthetic.js) with the pace, batches and limits of drive.js; they differ only in
  * what they do with a batch. The load `writer`, the command itself, is not among them: the lab starts it as a user would.
  *
- * @typedef {import('../inventory.js').Storage} Storage
+ * @typedef {import('../content/inventory.js').Storage} Storage
  * @typedef {import('./run.js').Settings} Settings
  * @typedef {object} Opened
  * @property {import('../../src/pipeline/index.js').Account} account

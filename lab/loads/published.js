@@ -12,14 +12,14 @@ import { FreshetError } from '../errors.js'
 import { onlyKey } from '../../src/feeds/index.js'
 import { openPublishedClient } from '../../src/store/index.js'
 import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../../src/synthetic.js'
-import { scatteredScore } from '../two-sets.js'
+import { scatteredScore } from '../content/two-sets.js'
 import { LOST_AFTER_MS, driveBatches } from './drive.js'
 import { createSource } from './source.js'
 
 /**
  * The structure beside the item keys that lists their ids.
  * @typedef {{ key: (part: string) => string, seconds: number, maxItems: number }} Target
- * @typedef {{ does: string, storage: import('../inventory.js').Storage, bounds: readonly ('windowMs' | 'maxItems')[],
+ * @typedef {{ does: string, storage: import('../content/inventory.js').Storage, bounds: readonly ('windowMs' | 'maxItems')[],
  *   index: (client: import('../../src/store/index.js').PublishedClient, target: Target, ids: string[],
  *   times: number[]) => Promise<unknown>[] }} Index
  *   `index` sends a batch of it

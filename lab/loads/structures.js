@@ -29,7 +29,7 @@ const ID_ROOM = 128
 /**
  * @typedef {object} Structure
  * @property {string} does
- * @property {import('../inventory.js').Storage} storage
+ * @property {import('../content/inventory.js').Storage} storage
  * @property {readonly ('windowMs' | 'maxItems')[]} bounds
  * @property {(target: Target) => Encode} encoder
  */

@@ -9,7 +9,7 @@
 
 import { count } from './numbers.js'
 
-/** @typedef {import('../sample.js').Sample} Sample */
+/** @typedef {import('../run/sample.js').Sample} Sample */
 
 /**
  * @typedef {object} Account items, but for `measurements` and `ended`

@@ -2,9 +2,9 @@
  * Evidence for and against a result: how many measurements are valid, what became of every item, what the servers held, and
  * which counters can show a cause.
  */
-import { isValid } from '../groups.js'
-import { MARKS } from '../marks.js'
-import { COUNTERS } from '../measures.js'
+import { isValid } from '../analysis/groups.js'
+import { MARKS } from '../analysis/marks.js'
+import { COUNTERS } from '../analysis/measures.js'
 import { accountOf, otherOutcomesOf, requestsOf, sumByName } from './account.js'
 import { titleOf } from './figures.js'
 import { code, list, table } from './markdown-table.js'
@@ -12,10 +12,10 @@ import { count, figure } from './numbers.js'
 import { endedTexts } from './remarks.js'
 import { shownArm } from './roles.js'
 
-/** @typedef {import('../analysis.js').Analysis} Analysis */
-/** @typedef {import('../analysis.js').Result} Result */
-/** @typedef {import('../sample.js').Sample} Sample */
-/** @typedef {import('../plan.js').Plan} Plan */
+/** @typedef {import('../analysis/index.js').Analysis} Analysis */
+/** @typedef {import('../analysis/index.js').Result} Result */
+/** @typedef {import('../run/sample.js').Sample} Sample */
+/** @typedef {import('../plan/index.js').Plan} Plan */
 /** @typedef {{ arm: string, samples: Sample[] }[]} Arms */
 
 /** L17 */
@@ -74,16 +74,16 @@ function requests (arms, plan) {
     : ''
 }
 
-const OF_SALES = 'After each sale, every reply is compared with the stored rows (lab/first-come/history.js): exactly the stock, one ' +
+const OF_SALES = 'After each sale, every reply is compared with the stored rows (lab/systems/sales/history.js): exactly the stock, one ' +
   'each, in order, no reply that contradicts a row.\n\n'
 const OF_PRICES = 'The replies of clients, those of the warm-up too, are compared with the exchanges, whose prices are computed again, ' +
-  'with the events that are stored, and with what gateways and exchanges have counted (lab/prices/history.js).\n\n'
+  'with the events that are stored, and with what gateways and exchanges have counted (lab/systems/prices/history.js).\n\n'
 const OF_ORDERS = 'After each measurement, the stored orders, events, ledger of payments and stock are compared with what customers were ' +
-  'told (lab/orders/history.js).\n\n'
+  'told (lab/systems/orders/history.js).\n\n'
 const OF_DISTURBANCES = 'After each measurement, what was acknowledged is compared with what is stored, or was ' +
   'delivered, item by item (lab/cluster/run.js).\n\n'
 const OF_BIDS = 'After each measurement, what the clients heard of every bid, including those of the warm-up, is compared with the ' +
-  'events that are stored (lab/contention/history.js).\n\n'
+  'events that are stored (lab/systems/auctions/history.js).\n\n'
 
 /** What was checked on the servers, with an example of each arm, and what this cannot show. @param {Arms} arms @param {Plan} plan */
 function verified (arms, plan) {

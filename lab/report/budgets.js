@@ -2,9 +2,9 @@
 import { unitOf } from './figures.js'
 import { code, table } from './markdown-table.js'
 import { figureWithInterval, ratioWithInterval } from './numbers.js'
-import { MEASURES } from '../measures.js'
+import { MEASURES } from '../analysis/measures.js'
 
-/** @typedef {import('../budgets.js').BudgetOutcome} BudgetOutcome */
+/** @typedef {import('../analysis/budgets.js').BudgetOutcome} BudgetOutcome */
 
 const OUTCOMES = { kept: 'kept', missed: '**missed**', open: 'open', unknown: 'unknown' }
 
@@ -26,14 +26,14 @@ const outcomeText = ({ outcome, isWithin }) => isWithin === null || outcome === 
   ? OUTCOMES[outcome]
   : `${OUTCOMES[outcome]}: the median ${isWithin ? 'meets' : 'misses'} it`
 
-/** @param {import('../analysis.js').Analysis} analysis @returns {string} Markdown; empty when the plan has none */
+/** @param {import('../analysis/index.js').Analysis} analysis @returns {string} Markdown; empty when the plan has none */
 export const budgetsSection = ({ budgets }) => budgets.length === 0
   ? ''
   : table(['measure', 'arm', 'level', '>budget', '>measured', 'outcome'], budgets.map((budget) =>
     [MEASURES[budget.measure].title, code(budget.arm), budget.level, boundText(budget), measuredText(budget), outcomeText(budget)])) +
     'Kept or missed: the whole interval is on that side of the budget.\n\n'
 
-/** @param {import('../analysis.js').Analysis} analysis @returns {string[]} lines for a terminal */
+/** @param {import('../analysis/index.js').Analysis} analysis @returns {string[]} lines for a terminal */
 export const budgetLines = ({ budgets }) => budgets.map((budget) =>
   `budget: ${MEASURES[budget.measure].title}, ${code(budget.arm)} at ${budget.level}, ${boundText(budget)}: ${measuredText(budget)}, ` +
     `${outcomeText(budget).replaceAll('*', '')}`)

@@ -3,8 +3,8 @@ import { aligned } from './columns.js'
 import { code, table } from './markdown-table.js'
 import { figure } from './numbers.js'
 
-/** @typedef {import('../analysis.js').Result} Result */
-/** @typedef {import('../plan.js').Plan} Plan */
+/** @typedef {import('../analysis/index.js').Result} Result */
+/** @typedef {import('../plan/index.js').Plan} Plan */
 
 const HEADS = ['arm', 'level', 'node', 'CPU', 'engine', 'INFO', 'items/s', 'minutes']
 const MEANING = 'CPU = CPUUtilization, % of the node; engine = EngineCPUUtilization, INFO = its counters, both % of a core'

@@ -2,11 +2,11 @@
  * The conditions of a result: one line for a caption, rows for a page.
  */
 
-import { needsShapes } from '../plan-changes.js'
-import { LIMIT_CORES } from '../orders/quota.js'
+import { needsShapes } from '../plan/plan-changes.js'
+import { LIMIT_CORES } from '../systems/orders/quota.js'
 
-/** @typedef {import('../analysis.js').Result} Result */
-/** @typedef {import('../plan.js').Plan} Plan */
+/** @typedef {import('../analysis/index.js').Result} Result */
+/** @typedef {import('../plan/index.js').Plan} Plan */
 
 /** @param {Result} result @param {Plan} plan @returns {string} */
 export function captionOf (result, plan) {

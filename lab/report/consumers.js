@@ -3,8 +3,8 @@ import { aligned } from './columns.js'
 import { count, figure, interval } from './numbers.js'
 import { table } from './markdown-table.js'
 
-/** @typedef {import('../analysis.js').Analysis} Analysis */
-/** @typedef {import('../consumption.js').Estimate} Estimate */
+/** @typedef {import('../analysis/index.js').Analysis} Analysis */
+/** @typedef {import('../analysis/consumption.js').Estimate} Estimate */
 
 const HEADS = ['readers', 'items/s each', 'primary', 'replicas', 'us an item', 'fill a core']
 

@@ -2,9 +2,9 @@
  * A result as a drawing: plain data for a renderer (charts/draw.js), with all words and numbers as
  * shown. Lines where levels have an x, else bars.
  *
- * @typedef {import('../analysis.js').Analysis} Analysis
- * @typedef {import('../analysis.js').Result} Result
- * @typedef {import('../plan.js').Plan} Plan
+ * @typedef {import('../analysis/index.js').Analysis} Analysis
+ * @typedef {import('../analysis/index.js').Result} Result
+ * @typedef {import('../plan/index.js').Plan} Plan
  *
  * @typedef {object} Row one arm at one level: one bar, or one point of a line
  * @property {string} level
@@ -38,7 +38,7 @@ import { headlineOf } from './headline.js'
 import { figure } from './numbers.js'
 import { noiseRemarks, remarksOf } from './remarks.js'
 import { labelOf, labelWithRole, roleOf } from './roles.js'
-import { MEASURES } from '../measures.js'
+import { MEASURES } from '../analysis/measures.js'
 
 /**
  * @param {Analysis} analysis

@@ -1,12 +1,12 @@
 /**
  * Figures of an analysis as text: of an arm at a level, and its ratio to the baseline.
  */
-import { MEASURES } from '../measures.js'
+import { MEASURES } from '../analysis/measures.js'
 import { ratioWithInterval } from './numbers.js'
 import { roleOf } from './roles.js'
 
-/** @typedef {import('../analysis.js').Analysis} Analysis */
-/** @typedef {import('../plan.js').Plan} Plan */
+/** @typedef {import('../analysis/index.js').Analysis} Analysis */
+/** @typedef {import('../plan/index.js').Plan} Plan */
 /** @typedef {Analysis['comparisons'][number]} Comparison */
 /** @typedef {{ arm: string, level: string }} Place */
 

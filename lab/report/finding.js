@@ -5,8 +5,8 @@
  * The ceiling and the A/A pair are no findings. Where an interval contains 1, or a difference is no larger than that of the
  * A/A pair, the sentence says that no difference was shown.
  */
-import { MEASURES } from '../measures.js'
-import { isShown, textsOf } from '../verdict.js'
+import { MEASURES } from '../analysis/measures.js'
+import { isShown, textsOf } from '../analysis/verdict.js'
 import { figureOf, unitOf } from './figures.js'
 import { figure, ratioWithInterval } from './numbers.js'
 import { roleOf } from './roles.js'
@@ -116,5 +116,5 @@ export function ceilingOf ({ comparisons, main }, { ceiling, baseline }) {
   return those.length === 0 ? '' : `ceiling: \`${ceiling}\` (the same bytes without our code) against \`${baseline}\`: ${atLevels(those)}`
 }
 
-/** @param {({ level: string } & import('../verdict.js').RatioWithInterval)[]} those */
+/** @param {({ level: string } & import('../analysis/verdict.js').RatioWithInterval)[]} those */
 const atLevels = (those) => those.map((one) => `${ratioWithInterval(one)}${those.length > 1 ? ` at ${one.level}` : ''}`).join(', ')

@@ -6,8 +6,8 @@
  * the baseline where levels have an x and it changes over them by a tenth or more, or about the first arm of which the plan expected
  * something.
  */
-import { MEASURES } from '../measures.js'
-import { isShown, textsOf } from '../verdict.js'
+import { MEASURES } from '../analysis/measures.js'
+import { isShown, textsOf } from '../analysis/verdict.js'
 import { figureOf, unitOf } from './figures.js'
 import { endsOf, pairsOf } from './finding.js'
 import { figure } from './numbers.js'
@@ -35,7 +35,7 @@ function byItself (analysis, plan) {
 }
 
 /**
- * @param {Analysis} analysis @param {Plan} plan @param {import('../plan.js').About} what
+ * @param {Analysis} analysis @param {Plan} plan @param {import('../plan/index.js').About} what
  * @returns {string[]} in general words where no difference is shown
  */
 function about (analysis, plan, { arm, against, level, says }) {

@@ -1,7 +1,7 @@
 /**
  * A result as a page: the finding, the chart, published figures beside ours, every figure, and the evidence.
  */
-import { SAME } from '../verdict.js'
+import { SAME } from '../analysis/verdict.js'
 import { accountOf, limitsOf } from './account.js'
 import { believe } from './belief.js'
 import { budgetsSection } from './budgets.js'
@@ -18,9 +18,9 @@ import { partsSections } from './parts.js'
 import { noiseRemarks, remarksOf } from './remarks.js'
 import { labelOf, roleOf, shownArm } from './roles.js'
 
-/** @typedef {import('../analysis.js').Analysis} Analysis */
-/** @typedef {import('../analysis.js').Result} Result */
-/** @typedef {import('../plan.js').Plan} Plan */
+/** @typedef {import('../analysis/index.js').Analysis} Analysis */
+/** @typedef {import('../analysis/index.js').Result} Result */
+/** @typedef {import('../plan/index.js').Plan} Plan */
 /** @typedef {import('./figures.js').Comparison} Comparison */
 
 /** more verdicts than this are collapsed */

@@ -1,9 +1,9 @@
 /**
  * Numbers as text: three digits, which is the precision of the rounds.
  */
-import { textsOf } from '../verdict.js'
+import { textsOf } from '../analysis/verdict.js'
 
-export { ratioWithInterval } from '../verdict.js'
+export { ratioWithInterval } from '../analysis/verdict.js'
 
 const DIGITS = 3
 

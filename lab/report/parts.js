@@ -7,9 +7,9 @@ import { table } from './markdown-table.js'
 import { count, figure } from './numbers.js'
 import { shownArm } from './roles.js'
 
-/** @typedef {import('../analysis.js').Result} Result */
-/** @typedef {import('../plan.js').Plan} Plan */
-/** @typedef {import('../sample.js').Sample} Sample */
+/** @typedef {import('../analysis/index.js').Result} Result */
+/** @typedef {import('../plan/index.js').Plan} Plan */
+/** @typedef {import('../run/sample.js').Sample} Sample */
 /** @typedef {{ mean?: number, p50: number, p95: number, p99: number, max: number }} Latency milliseconds */
 /** @typedef {{ name: string, answered: number | null, perSecond: number | null, latency: Latency }} Part null: not counted by itself */
 

@@ -2,10 +2,10 @@
  * A result under the words of today: names of arms and levels that have changed since (`formerly` of the plan), labels, the question,
  * what the chart shows, and the published figures to compare with. Figures and settings are those of the result.
  */
-import { AA_SUFFIX } from '../plan.js'
+import { AA_SUFFIX } from '../plan/index.js'
 
-/** @typedef {import('../analysis.js').Result} Result */
-/** @typedef {import('../plan.js').Plan} Plan */
+/** @typedef {import('../analysis/index.js').Result} Result */
+/** @typedef {import('../plan/index.js').Plan} Plan */
 
 /** fields whose values, and whose keys, are names of arms or levels */
 const NAMES = new Set(['arm', 'against', 'level', 'baseline', 'ceiling', 'without'])

@@ -6,8 +6,8 @@ import { directionText, figureOf, publishedText, titleOf } from './figures.js'
 import { code, list, table } from './markdown-table.js'
 import { figure, ratioWithInterval } from './numbers.js'
 
-/** @typedef {import('../analysis.js').Analysis} Analysis */
-/** @typedef {import('../plan.js').Plan} Plan */
+/** @typedef {import('../analysis/index.js').Analysis} Analysis */
+/** @typedef {import('../plan/index.js').Plan} Plan */
 
 /** @param {Analysis} analysis @param {Plan} plan @returns {string} Markdown; empty when nothing was published */
 export function publishedSection (analysis, plan) {

@@ -2,9 +2,9 @@
  * Remarks about the figures of an arm at a level: INVALID rounds, errors, marks, noise.
  */
 
-/** @typedef {import('../analysis.js').Analysis} Analysis */
+/** @typedef {import('../analysis/index.js').Analysis} Analysis */
 /** @typedef {Analysis['cells'][number]} Cell */
-/** @typedef {import('../groups.js').Counts} Counts */
+/** @typedef {import('../analysis/groups.js').Counts} Counts */
 
 /** reasons listed for each remark */
 const MOST = 2

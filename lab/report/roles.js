@@ -1,5 +1,5 @@
 /** The role of an arm in the question. */
-import { AA_SUFFIX } from '../plan.js'
+import { AA_SUFFIX } from '../plan/index.js'
 
 /** @typedef {'arm' | 'baseline' | 'repeat' | 'ceiling'} Role repeat: the baseline once more, the A/A pair */
 /** @typedef {{ baseline: string, ceiling: string, labels?: Record<string, string> }} Plan */

@@ -1,7 +1,7 @@
 /**
  * A result in the terminal: the verdict first, then a table for each level, then the evidence.
  */
-import { isValid } from '../groups.js'
+import { isValid } from '../analysis/groups.js'
 import { accountOf, limitsOf, otherOutcomesOf, requestsOf } from './account.js'
 import { budgetLines } from './budgets.js'
 import { GAP, aligned } from './columns.js'
@@ -16,9 +16,9 @@ import { publishedOf } from './published.js'
 import { noiseRemarks, remarksOf } from './remarks.js'
 import { shownArm } from './roles.js'
 
-/** @typedef {import('../analysis.js').Analysis} Analysis */
-/** @typedef {import('../analysis.js').Result} Result */
-/** @typedef {import('../plan.js').Plan} Plan */
+/** @typedef {import('../analysis/index.js').Analysis} Analysis */
+/** @typedef {import('../analysis/index.js').Result} Result */
+/** @typedef {import('../plan/index.js').Plan} Plan */
 
 const WIDTH = 110
 const INDENT = '    '

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '../../src/sql/index.js'
 import { createPostgres, defaultCacheDir, ROOT, startCluster } from '../../src/embedded/index.js'
-import { silent } from '../contention/silent.js'
+import { silent } from '../systems/auctions/silent.js'
 
 const DEADLINE_MS = 20_000
 

@@ -14,12 +14,11 @@
  *     lab -> this   { event: 'stop' }
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { createLatencies, startRequests, WARM_UP_MS } from '../../src/requests/index.js'
 import { tellParent } from '../../src/runtime/index.js'
 import { serveParent } from './child-process.js'
 import { checkAll, fetchAll } from './everything.js'
 import { SEEN_WITHIN_MS, createFreshness } from './freshness.js'
-import { createLatencies } from './latencies.js'
-import { WARM_UP_MS, startRequests } from './request-loop.js'
 import { createInspector, readResponse } from './responses.js'
 import { usageBetween, usageNow } from './usage.js'
 import { wallOrigin } from './wall-clock.js'

@@ -1,3 +1,4 @@
+import { createHeadReader, openSocket } from '../../src/requests/index.js'
 /**
  * One stream of server-sent events (HTTP/1.1, chunked), read as cheaply as possible. It separates events; readEvent parses one.
  *
@@ -5,7 +6,6 @@
  *
  * A stream that ends is not reopened.
  */
-import { createHeadReader, openSocket } from './http-socket.js'
 
 const EVENT_END = Buffer.from('\n\n')
 const LF = 10

@@ -1,7 +1,7 @@
 /**
  * Serving in a sample: its figures, invariants and marks.
  *
- * @typedef {import('./latencies.js').Percentiles} Percentiles
+ * @typedef {import('../../src/requests/index.js').Percentiles} Percentiles
  *
  * @typedef {object} ServingFigures
  * @property {import('./plan.js').Serving['by']} by
@@ -10,7 +10,7 @@
  * @property {number} connections of the client, spread over the processes
  * @property {number} everyMs 0 = closed loop
  * @property {number} seconds of the client's window, which lies within the load's
- * @property {import('./request-loop.js').Requests} requests
+ * @property {import('../../src/requests/index.js').Requests} requests
  * @property {number | null} requestsPerSecond responses, whatever the status; null for push, where a request is a stream
  * @property {Percentiles | null} latencyMs from when a request was due to the end of its response, or to the first event of a stream;
  *   null without responses
@@ -29,8 +29,8 @@
  * @property {import('./following-figures.js').FollowingFigures} [following] with asks push or poll
  * @property {{ cpuSeconds: number, loopUse: number, connectionsLost: number }} client
  */
-import { GENERATOR_BOUND, KEPT_UP } from '../limits.js'
-import { percentilesInOrder } from '../percentiles.js'
+import { GENERATOR_BOUND, KEPT_UP } from '../analysis/limits.js'
+import { percentilesInOrder } from '../analysis/percentiles.js'
 import { followingInvariants } from './following-figures.js'
 import { SEEN_WITHIN_MS } from './freshness.js'
 import { usageBetween } from './usage.js'
@@ -93,7 +93,7 @@ const isRare = (freshness) => !!freshness && freshness.betweenMs.p99 > freshness
 
 /**
  * @param {ServingFigures | undefined} serving undefined: nothing was served
- * @returns {import('../check.js').Invariant[]}
+ * @returns {import('../analysis/check.js').Invariant[]}
  */
 export function servingInvariants (serving) {
   if (!serving) return []
@@ -118,7 +118,7 @@ export function servingInvariants (serving) {
   ]
 }
 
-/** @param {import('./freshness.js').Freshness | null} freshness @returns {import('../check.js').Invariant[]} */
+/** @param {import('./freshness.js').Freshness | null} freshness @returns {import('../analysis/check.js').Invariant[]} */
 const freshnessInvariants = (freshness) => [
   {
     name: 'due items became visible',
@@ -136,8 +136,8 @@ const freshnessInvariants = (freshness) => [
 
 /**
  * @param {import('./exports.js').Everything} everything
- * @param {import('./request-loop.js').Requests} requests
- * @returns {import('../check.js').Invariant[]}
+ * @param {import('../../src/requests/index.js').Requests} requests
+ * @returns {import('../analysis/check.js').Invariant[]}
  */
 const everythingInvariants = ({ dueItems, mostItems, liveItems, lastMs, firstMs, delayMs, items }, { answered }) => [
   {

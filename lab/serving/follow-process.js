@@ -13,12 +13,12 @@
  *     lab -> this   { event: 'stop' }
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { WARM_UP_MS } from '../../src/requests/index.js'
 import { tellParent } from '../../src/runtime/index.js'
 import { serveParent } from './child-process.js'
 import { createPoll } from './follow-poll.js'
 import { startPush } from './follow-push.js'
 import { createFollowers } from './followers.js'
-import { WARM_UP_MS } from './request-loop.js'
 import { usageBetween, usageNow } from './usage.js'
 import { wallOrigin } from './wall-clock.js'
 

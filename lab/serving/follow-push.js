@@ -2,8 +2,8 @@
  * Clients of push: each has one stream of server-sent events, opened before the window and kept to the end.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { createLatencies } from '../../src/requests/index.js'
 import { openStream, readEvent } from './event-stream.js'
-import { createLatencies } from './latencies.js'
 
 /** streams opened at a time */
 const CONCURRENCY = 25
@@ -134,7 +134,8 @@ export function startPush ({ urls, followers, bytes: dueBytes, now }) {
   return {
     /**
      * Resolves when each stream has begun or failed.
-     * @returns {Promise<{ requests: import('./request-loop.js').Requests, latencyMs: import('./latencies.js').Percentiles | null }>}
+     * @returns {Promise<{ requests: import('../../src/requests/index.js').Requests,
+     *   latencyMs: import('../../src/requests/index.js').Percentiles | null }>}
      */
     async opened () {
       for (const [client, url] of urls.entries()) {

@@ -3,10 +3,10 @@
  * bytes. In the window the contents are read for a fixed subset of clients, as many as the process can afford; after the
  * window, for all.
  */
-import { createWriter } from '../acknowledged.js'
+import { createLatencies } from '../../src/requests/index.js'
+import { createWriter } from '../content/acknowledged.js'
 import { flowOf, idsOf, nameOf } from './flow.js'
 import { createFollowed } from './followed.js'
-import { createLatencies } from './latencies.js'
 import { numberIn } from './workload.js'
 
 /** Reading an item takes about a microsecond: a twentieth of a core. */

@@ -13,9 +13,10 @@
  * @property {number} readEvents of these
  * @property {number} items in these that were new to their client
  * @property {number | null} [dueItems] items that these clients would receive if nothing was late; null = polling
- * @property {import('./latencies.js').Percentiles | null} delayMs of each of these items: from its event time until it was received
- * @property {import('./latencies.js').Percentiles | null} newestMs of the newest in each event
- * @property {import('./latencies.js').Percentiles | null} betweenMs two events of a client
+ * @property {import('../../src/requests/index.js').Percentiles | null} delayMs of each of these items: from its event time until
+ *   it was received
+ * @property {import('../../src/requests/index.js').Percentiles | null} newestMs of the newest in each event
+ * @property {import('../../src/requests/index.js').Percentiles | null} betweenMs two events of a client
  * @property {number | null} maxRate events a second that a client requested at most; null = no limit, or polling
  * @property {number} [due] ids of clients with an acknowledged version
  * @property {number} [newest] of them, how many the client had the newest version of at the end
@@ -25,7 +26,7 @@
  * @property {number} loopDelayMsP99 of the servers' event loops, with a timer of 10 ms
  */
 import { linearRegression } from 'simple-statistics'
-import { percentilesInOrder } from '../percentiles.js'
+import { percentilesInOrder } from '../analysis/percentiles.js'
 import { CONSTANT } from './plan.js'
 
 /** fewer give no trend */
@@ -44,7 +45,7 @@ export const growthOf = (looks) => looks.length < LEAST_LOOKS
 /**
  * @param {FollowingFigures} following
  * @param {Pick<import('./figures.js').ServingFigures, 'by' | 'asks' | 'connections' | 'seconds' | 'requests'>} serving
- * @returns {import('../check.js').Invariant[]}
+ * @returns {import('../analysis/check.js').Invariant[]}
  */
 export function followingInvariants ({
   openAtBegin, openAtEnd, ended = {}, resets, events, mostEvents, maxRate, due = 0, newest = 0, detail, delayMs, newestMs, betweenMs

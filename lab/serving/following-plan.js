@@ -2,7 +2,7 @@
  * What is wrong with the serving of a plan whose clients follow a feed.
  */
 import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../../src/synthetic.js'
-import { unfit } from '../shape.js'
+import { unfit } from '../plan/shape.js'
 import { readEvery } from './followers.js'
 
 /** of the first event of a stream, or of a response */

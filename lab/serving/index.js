@@ -31,6 +31,7 @@
  * @property {Record<string, string | undefined>} env without settings
  */
 import { fileURLToPath } from 'node:url'
+import { RESPONSE_TIMEOUT_MS } from '../../src/requests/index.js'
 import { FreshetError } from '../errors.js'
 import { fetchEverything, untilReady } from './exports.js'
 import { servingFigures } from './figures.js'
@@ -38,7 +39,6 @@ import { fill } from './fill.js'
 import { createFollowing } from './following.js'
 import { FOLLOWS, LEAD_SECONDS, leastSecondsOf } from './plan.js'
 import { startProcess } from './process.js'
-import { RESPONSE_TIMEOUT_MS } from './request-loop.js'
 import { requestOnce } from './request-once.js'
 import { limitIn } from './responses.js'
 import { startServers } from './servers.js'

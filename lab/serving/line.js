@@ -1,5 +1,5 @@
+import { createHeadReader, openSocket } from '../../src/requests/index.js'
 /** A client that sends text over one keep-alive connection, one request at a time, and reads JSON. */
-import { createHeadReader, openSocket } from './http-socket.js'
 
 /** @typedef {{ status: number, isReplay: boolean, cache: string | null, body: any }} LineReply `status` 0: the connection ended; `cache`:
  *   header Freshet-Cache */

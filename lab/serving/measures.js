@@ -2,7 +2,7 @@
 import { median } from 'simple-statistics'
 import { growthOf } from './following-figures.js'
 
-/** @type {Record<string, import('../measures.js').Measure>} */
+/** @type {Record<string, import('../analysis/measures.js').Measure>} */
 export const SERVING_MEASURES = Object.freeze({
   itemsReadPerSecond: {
     title: 'Items read per second',

@@ -9,7 +9,7 @@
  *
  * `serving` of a level overrides that of every arm.
  *
- * @typedef {import('../plan.js').Settings} Settings
+ * @typedef {import('../plan/index.js').Settings} Settings
  * @typedef {object} Serving
  * @property {'reader' | 'ask' | 'bare' | 'centrifugo'} by `npm start reader`, one of the lab's own (serve-process.js), or Centrifugo
  *   (centrifugo-process.js) where it is on PATH
@@ -24,10 +24,10 @@
  * @property {Settings} settings of the reader, by name
  * @typedef {Partial<Pick<Serving, 'connections' | 'everyMs' | 'path' | 'idsEach'>>} ServingOfLevel
  */
+import { WARM_UP_MS } from '../../src/requests/index.js'
 import { NUMBERED_VALUE_BYTES } from '../../src/synthetic.js'
-import { integer, matching, named, number, object, oneOf, scalar, text, unfit } from '../shape.js'
+import { integer, matching, named, number, object, oneOf, scalar, text, unfit } from '../plan/shape.js'
 import { limitIn } from './responses.js'
-import { WARM_UP_MS } from './request-loop.js'
 import { faultsOfFollowing } from './following-plan.js'
 import { SEEN_WITHIN_MS } from './freshness.js'
 
@@ -93,7 +93,7 @@ export const leastSecondsOf = (serving) =>
  * @param {string} place of the serving in the plan
  * @param {Serving} serving
  * @param {{ load: string, settings: Record<string, any> }} cell `settings` with the writer's defaults
- * @param {import('../plan.js').Known['checkSettings']} checkSettings
+ * @param {import('../plan/index.js').Known['checkSettings']} checkSettings
  * @returns {string[]}
  */
 export function faultsOfServing (place, serving, { load, settings: settingsOfLoad }, checkSettings) {

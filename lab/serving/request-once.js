@@ -1,6 +1,6 @@
 /** One request over a connection of its own. */
 import { get } from 'node:http'
-import { RESPONSE_TIMEOUT_MS } from './request-loop.js'
+import { RESPONSE_TIMEOUT_MS } from '../../src/requests/index.js'
 
 /** @param {string} url @returns {Promise<{ status: number, body: string }>} status 0: no response, and `body` says why */
 export const requestOnce = (url) => new Promise((resolve) => {

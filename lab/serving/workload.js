@@ -7,7 +7,7 @@
  *              happen while one response is built
  */
 import { readValue } from '../../src/synthetic.js'
-import { createWriter } from '../acknowledged.js'
+import { createWriter } from '../content/acknowledged.js'
 
 /**
  * @typedef {{ ids: number, writers: number, valueBytes: number, isWhole: boolean }} Workload `ids` of all writers together;

@@ -1,7 +1,7 @@
 /** An update as Kubernetes and ECS do it: a new process is ready, requests no longer reach the old one, then it is told to stop. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { startProxy } from '../../lab/orders/proxy.js'
+import { startProxy } from '../../lab/systems/orders/proxy.js'
 import { sendTo, runGateway } from '../../test/commands.js'
 import { caughtUp, startFlow } from '../../test/flow/flow.js'
 import { nightly, scopedEngines } from '../../test/scope.js'

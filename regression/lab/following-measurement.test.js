@@ -2,7 +2,7 @@
  * Clients that follow a feed, in measurements on real servers with the real reader.
  */
 import t from 'tap'
-import { measure } from '../../lab/measurement.js'
+import { measure } from '../../lab/run/measurement.js'
 import { openOwnServers } from '../../lab/servers/own.js'
 import { makeCheckout } from '../../test/embedded/checkout.js'
 import { nightTest, scopedEngines } from '../../test/scope.js'

@@ -5,7 +5,7 @@
 import { cp, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readResult } from '../../lab/result.js'
+import { readResult } from '../../lab/run/result.js'
 import { nightTest } from '../../test/scope.js'
 import { eventually } from '../../test/servers.js'
 import {

@@ -1,7 +1,7 @@
 /** How tests of served feeds run the commands of this checkout. */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { withoutSettings } from '../../lab/child.js'
+import { withoutSettings } from '../../lab/run/child.js'
 import { flagsOf } from '../../settings.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

@@ -3,7 +3,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import t from 'tap'
-import { measure } from '../../lab/measurement.js'
+import { measure } from '../../lab/run/measurement.js'
 import { openOwnServers } from '../../lab/servers/own.js'
 import { queryNode } from '../../lab/servers/query.js'
 import { DEFAULT_PATH } from '../../lab/serving/plan.js'

@@ -34,12 +34,14 @@ t.test('the package holds what a user needs and nothing else', async (t) => {
   }
   const scripts = (await readdir(join(ROOT, 'lua'), { recursive: true })).filter((name) => name.endsWith('.lua'))
   for (const script of scripts) t.ok(names.includes(`lua/${script}`), script)
-  const folders = /^(bin|charts|docs|examples|experiments|infra|lab|lua|readers|src|types\/src|writers)\//
+  const folders = /^(bin|docs|examples|experiments|infra|lua|readers|src|types\/src|writers)\//
   const alone = /^(package\.json|(README|CHANGELOG|CONTRIBUTING)\.md|LICENSE|settings\.js)$/
   const isAllowed = (/** @type {string} */ name) => folders.test(name) || alone.test(name)
   // lockfiles of programs that are fetched when they are needed
-  const unwanted = /(^|\/)tests?\/|\.(test|map)\.|tgz$|(^|\/)\.|(^|\/)results\/|(?<!\/peers\/package|dynamodb\/pinned|infra\/aws\/package)-lock\.json$/
+  const unwanted = /(^|\/)tests?\/|\.(test|map)\.|tgz$|(^|\/)\.|(^|\/)results\/|(?<!dynamodb\/pinned|infra\/aws\/package)-lock\.json$/
   t.same(names.filter((/** @type {string} */ name) => !isAllowed(name) || unwanted.test(name)), [])
+  const ofLab = /^(bin\/experiment|lab|charts)\/|(^|\/)plan\.js$/
+  t.same(names.filter((/** @type {string} */ name) => ofLab.test(name) && name !== 'bin/plan.js'), [])
   // code, types and documentation are 4.3 MB; results, engines or a browser would be much larger
   t.ok(unpackedSize < 4_500_000, `${unpackedSize} bytes`)
 })
@@ -52,8 +54,8 @@ t.test('what README and docs link to is in the package', async (t) => {
       if (/^([a-z]+:|#)/.test(target)) continue
       const path = posix.join(posix.dirname(name), target.replace(/#.*/, ''))
       links++
-      // raw samples are many, and are in the repository alone
-      if (/^experiments\/[^/]+\/results\//.test(path)) continue
+      // the lab, its charts and its raw samples are in the repository alone
+      if (/^(lab|charts)\/|^experiments\/[^/]+\/(results\/|plan\.js)/.test(path)) continue
       const isThere = (/** @type {string} */ one) => one === path || one.startsWith(`${path.replace(/\/$/, '')}/`)
       if (!names.some(isThere)) missing.push(`${name}: ${target}`)
     }
@@ -65,9 +67,8 @@ t.test('what README and docs link to is in the package', async (t) => {
 t.test('installed into an empty project', async (t) => {
   await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'user', private: true, type: 'module' }))
   await (isNight ? install(t) : unpack())
-  const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'))
-  const count = Object.values(packages).filter((/** @type {any} */ { dev, devOptional }) => !dev && !devOptional).length - 1
-  // 150 today, of which some are for other platforms; more is a new dependency, or one that has grown
+  const count = installedWith(JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')).packages)
+  // more is a new dependency, or one that has grown
   t.ok(count <= 170, `${count} packages`)
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 1 })
@@ -145,6 +146,8 @@ t.test('installed into an empty project', async (t) => {
     const { version, bin: { freshet } } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
     const words = isNight ? ['npx', '--no-install', 'freshet'] : ['node', `node_modules/freshet-feed/${freshet}`]
     t.equal((await run(words[0], [...words.slice(1), '--version'], { cwd: folder, env })).stdout, `${version}\n`)
+    const experiment = run(words[0], [...words.slice(1), 'experiment'], { cwd: folder, env })
+    await t.rejects(experiment, { code: 2, stdout: '', stderr: /^freshet experiment: the lab is a part of the repository [^\n]+\n$/ })
   })
 })
 
@@ -152,6 +155,27 @@ t.test('installed into an empty project', async (t) => {
 async function install (t) {
   const { stderr } = await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${filename}`], { cwd: folder, env })
   t.notMatch(stderr, /EBADENGINE/, 'every package supports this version of Node')
+}
+
+/** @param {Record<string, any>} packages of the lockfile, by folder @returns {number} how many come with the library */
+function installedWith (packages) {
+  /** @type {Set<string>} */
+  const found = new Set()
+  /** @param {string} folder */
+  const visit = (folder) => {
+    const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = packages[folder]
+    const peers = Object.keys({ ...peerDependencies }).filter((name) => !peerDependenciesMeta?.[name]?.optional)
+    for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers]) {
+      let from = folder
+      while (from !== '' && !packages[posix.join(from, 'node_modules', name)]) from = from.replace(/(^|\/)node_modules\/(@[^/]+\/)?[^/]+$/, '')
+      const path = posix.join(from, 'node_modules', name)
+      if (!packages[path] || found.has(path)) continue
+      found.add(path)
+      visit(path)
+    }
+  }
+  visit('')
+  return found.size
 }
 
 async function unpack () {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { admissionKey, createKeyView, memoryOf } from '../../src/admission/index.js'
 import { openerOf } from '../../src/store/index.js'
-import { silent } from '../../lab/contention/silent.js'
+import { silent } from '../../lab/systems/auctions/silent.js'
 import { connectFor, eventually } from '../../test/servers.js'
 import { sharedDeployment } from '../../test/shared.js'
 import { openSeats, SEAT } from '../../test/systems/seats.js'

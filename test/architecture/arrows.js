@@ -13,6 +13,7 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/schedule': ['src/admission', 'src/store'],
   'src/waiting-room': ['src/store'],
   'src/pipeline': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
+  'src/requests': [],
   'src/view': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
   'src/metrics': ['src/errors.js', 'src/runtime', 'src/pipeline'],
   'src/http': ['src/errors.js', 'src/metrics', 'src/settings'],

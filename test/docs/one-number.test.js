@@ -3,9 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { analyse } from '../../lab/analysis.js'
-import { checkResult } from '../../lab/check.js'
-import { newestResult, readResult } from '../../lab/result.js'
+import { analyse } from '../../lab/analysis/index.js'
+import { checkResult } from '../../lab/analysis/check.js'
+import { newestResult, readResult } from '../../lab/run/result.js'
 
 const README = new URL('../../README.md', import.meta.url)
 const EXPERIMENT = '001-load'
@@ -14,7 +14,7 @@ const BEGIN = /(<!-- number:[^\n]*-->\n)[\s\S]*?(<!-- \/number -->)/
 
 const file = await newestResult(fileURLToPath(new URL(`../../experiments/${EXPERIMENT}`, import.meta.url)))
 
-/** @param {import('../../lab/analysis.js').Result} result */
+/** @param {import('../../lab/analysis/index.js').Result} result */
 function sentence (result) {
   const { cells } = analyse(result)
   const { figures, n } = /** @type {any} */ (cells.find(({ level, arm }) => level === LEVEL && arm === ARM))

@@ -5,9 +5,9 @@ import t from 'tap'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkSettings } from '../../settings.js'
-import { listExperiments } from '../../lab/catalog.js'
-import { readPlan } from '../../lab/plan.js'
-import { minutesOf, scheduleOf, secondsOf } from '../../lab/schedule.js'
+import { listExperiments } from '../../lab/plan/catalog.js'
+import { readPlan } from '../../lab/plan/index.js'
+import { minutesOf, scheduleOf, secondsOf } from '../../lab/plan/schedule.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { ackNames } from '../../src/pipeline/acks.js'
 import { ROOT } from '../architecture/source.js'
@@ -36,7 +36,7 @@ const OUTCOMES = ['confirmed', 'refuted', 'not shown', 'not measured']
 const INDEX_LINES = 100
 
 const experiments = await listExperiments(FOLDER, KNOWN)
-const isOfSystem = (/** @type {import('../../lab/plan.js').Plan} */ { arms }) => Object.values(arms).some(({ contention }) => contention)
+const isOfSystem = (/** @type {import('../../lab/plan/index.js').Plan} */ { arms }) => Object.values(arms).some(({ contention }) => contention)
 const ofFeeds = experiments.filter(({ plan }) => !isOfSystem(plan))
 const index = await readFile(join(FOLDER, 'README.md'), 'utf8')
 

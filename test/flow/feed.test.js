@@ -1,5 +1,5 @@
 import t from 'tap'
-import { percentilesInOrder } from '../../lab/percentiles.js'
+import { percentilesInOrder } from '../../lab/analysis/percentiles.js'
 import { logOf } from '../commands.js'
 import { eventually } from '../servers.js'
 import { startFlow } from './flow.js'

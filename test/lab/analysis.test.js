@@ -2,11 +2,11 @@
  * What a result says: figures, comparisons in words, noise, costs, what is invalid, and what a reader is warned of.
  */
 import t from 'tap'
-import { analyse } from '../../lab/analysis.js'
-import { textsOf } from '../../lab/verdict.js'
+import { analyse } from '../../lab/analysis/index.js'
+import { textsOf } from '../../lab/analysis/verdict.js'
 import { ended as lost, lossy, planOf, resultOf } from './results.js'
 
-/** @typedef {import('../../lab/sample.js').Sample} Sample */
+/** @typedef {import('../../lab/run/sample.js').Sample} Sample */
 
 const LEVEL = '50 k items/s'
 const IDS = [4.3, 4.5, 4.2, 4.4, 4.7]
@@ -28,7 +28,7 @@ const costing = (micros) => (sample) => {
 const analysisOf = (micros, options = {}) =>
   analyse(resultOf({ plan: plain, costs: COSTS, change: costing({ 'ids (A/A)': micros.ids, ...micros }), ...options }))
 
-/** @param {import('../../lab/analysis.js').Analysis} analysis @param {string} arm @param {string} [against] */
+/** @param {import('../../lab/analysis/index.js').Analysis} analysis @param {string} arm @param {string} [against] */
 const comparison = ({ comparisons }, arm, against = 'ids') => {
   const [found] = comparisons.filter((one) => one.arm === arm && one.against === against)
   return found

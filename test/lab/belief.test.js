@@ -1,7 +1,7 @@
 /** What a report says for a result and against it: accounts of items, what was verified, marks, counters. */
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { MARKS } from '../../lab/marks.js'
+import { MARKS } from '../../lab/analysis/marks.js'
 import { cellsOf, reportsOf } from './reports.js'
 import { resultOf } from './results.js'
 

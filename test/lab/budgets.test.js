@@ -1,6 +1,6 @@
 /** Budgets of a plan: what they require, whether they were kept, and how that is reported. */
 import t from 'tap'
-import { readPlan } from '../../lab/plan.js'
+import { readPlan } from '../../lab/plan/index.js'
 import { reportsOf } from './reports.js'
 import { planOf, resultOf } from './results.js'
 

@@ -2,8 +2,8 @@
  * What a sample and a result file must hold to be believed (L3, L5, L6), and that a tampered file is found.
  */
 import t from 'tap'
-import { checkResult, invariantsOf } from '../../lab/check.js'
-import { percentilesInOrder } from '../../lab/percentiles.js'
+import { checkResult, invariantsOf } from '../../lab/analysis/check.js'
+import { percentilesInOrder } from '../../lab/analysis/percentiles.js'
 
 const node = (/** @type {string} */ role, /** @type {number} */ cpuSeconds, more = {}) => ({
   role,

@@ -1,7 +1,7 @@
 /** What the lab makes of the process of a load: one that does its work, and every way in which one may not. */
 import t from 'tap'
 import { join } from 'node:path'
-import { startLoad } from '../../lab/child.js'
+import { startLoad } from '../../lab/run/child.js'
 import { isRunning, until } from '../embedded/checkout.js'
 
 const SUMMARY = { event: 'summary', items: 90, offered: 90, failed: 0, seconds: 2 }

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { disturbedOf, longestPause } from '../../lab/cluster/figures.js'
 import { CLUSTER_MEASURES } from '../../lab/cluster/measures.js'
-import { needsShapes } from '../../lab/plan-changes.js'
+import { needsShapes } from '../../lab/plan/plan-changes.js'
 import { copiesOf, queryCopy } from '../../lab/servers/copies.js'
 import { openOwnServers } from '../../lab/servers/own.js'
 import { openConnection } from '../../src/store/connection.js'

@@ -1,6 +1,6 @@
 /** Two results side by side. */
 import t from 'tap'
-import { compareResults, comparisonOf } from '../../lab/compare.js'
+import { compareResults, comparisonOf } from '../../lab/analysis/compare.js'
 import { ended, lossy, planOf, resultOf } from './results.js'
 
 const costs = { ids: 4, values: 2, reference: 8, blob: 0.5 }

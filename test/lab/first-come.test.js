@@ -1,11 +1,11 @@
 /** Sales of the lab: the checker catches every mutant, and no technique that is right. */
 import { join } from 'node:path'
 import t from 'tap'
-import { checkSale } from '../../lab/first-come/history.js'
-import { MUTANTS, openMemoryArm } from '../../lab/first-come/memory.js'
+import { checkSale } from '../../lab/systems/sales/history.js'
+import { MUTANTS, openMemoryArm } from '../../lab/systems/sales/memory.js'
 import { endOfMain } from '../bin/in-process.js'
 
-/** @typedef {import('../../lab/first-come/people.js').Person} Person */
+/** @typedef {import('../../lab/systems/sales/people.js').Person} Person */
 
 /** 40 people, some of whom click twice. @param {string} technique */
 async function sell (technique) {

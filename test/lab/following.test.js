@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import { lacksOf } from '../../lab/contradictions.js'
+import { lacksOf } from '../../lab/analysis/contradictions.js'
 import { constantEvent } from '../../lab/serving/constant-stream.js'
 import { createDechunker, createSplitter, readEvent } from '../../lab/serving/event-stream.js'
 import { flowOf, idsOf, nameOf, pathOf } from '../../lab/serving/flow.js'

@@ -6,16 +6,16 @@ import t from 'tap'
 import fc from 'fast-check'
 import { onlyKey, partitionKey } from '../../src/feeds/keys.js'
 import { partitionOf } from '../../src/item/partition.js'
-import { NONE } from '../../lab/id-number.js'
-import { readInventory } from '../../lab/inventory.js'
-import { checkLedger } from '../../lab/ledger.js'
+import { NONE } from '../../lab/content/id-number.js'
+import { readInventory } from '../../lab/content/inventory.js'
+import { checkLedger } from '../../lab/content/ledger.js'
 import { layoutOf } from '../../src/layouts/index.js'
 import { holds } from '../properties.js'
 import { connectFor, engineName, startServer } from '../servers.js'
 import { fill, itemsOf, memberOf, recordOf } from './content.js'
 import { nightEngines, wholeTest } from '../scope.js'
 
-/** @typedef {import('../../lab/inventory.js').RowStorage} Storage */
+/** @typedef {import('../../lab/content/inventory.js').RowStorage} Storage */
 
 const STORAGES = /** @type {Storage[]} */ (['ids', 'values', 'published-ids', 'published-values', 'blob'])
 const CHANGES = /** @type {const} */ (['always', 'never'])
@@ -24,7 +24,7 @@ const changesOf = (storage) =>
   CHANGES.filter((change) => !({ blob: 'never', 'published-ids': 'always' })[/** @type {string} */ (storage)]?.includes(change))
 const [anyEngine] = await nightEngines()
 
-/** @param {import('../../lab/ledger.js').Ledger} ledger */
+/** @param {import('../../lab/content/ledger.js').Ledger} ledger */
 const sumsOf = ({ missing, foreign, misplaced }) => ({ missing, foreign, misplaced })
 const NOTHING = { missing: 0, foreign: 0, misplaced: 0 }
 /** of items that do not say */

@@ -9,12 +9,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { formatFor, partitionKey } from '../../src/feeds/keys.js'
-import { readInventory } from '../../lab/inventory.js'
-import { checkLedger } from '../../lab/ledger.js'
-import { isLog } from '../../lab/log-inventory.js'
+import { readInventory } from '../../lab/content/inventory.js'
+import { checkLedger } from '../../lab/content/ledger.js'
+import { isLog } from '../../lab/content/log-inventory.js'
 import { LOADS, loadOf } from '../../lab/loads/index.js'
 import { runLoad as runTally, settingsOf } from '../../lab/loads/run.js'
-import { checkLog } from '../../lab/log-ledger.js'
+import { checkLog } from '../../lab/content/log-ledger.js'
 import { summaryLine } from '../../src/pipeline/index.js'
 import { nodeFigures } from '../../src/store/nodes.js'
 import { connectFor, eventually } from '../servers.js'
@@ -102,7 +102,7 @@ export async function loadHere ({
 /**
  * What a node holds against what was acknowledged.
  * @param {import('tap').Test} t @param {{ url: string }} server
- * @param {{ settings: Record<string, any>, acknowledged: number[], storage: import('../../lab/inventory.js').Storage }} run
+ * @param {{ settings: Record<string, any>, acknowledged: number[], storage: import('../../lab/content/inventory.js').Storage }} run
  */
 export async function ledgerOf (t, { url }, { settings, acknowledged, storage }) {
   const connection = await connectFor(t, url)

@@ -4,13 +4,13 @@
 import t from 'tap'
 import { onlyKey, partitionKey } from '../../src/feeds/keys.js'
 import { partitionOf } from '../../src/item/partition.js'
-import { readLog } from '../../lab/log-inventory.js'
-import { checkLog } from '../../lab/log-ledger.js'
+import { readLog } from '../../lab/content/log-inventory.js'
+import { checkLog } from '../../lab/content/log-ledger.js'
 import { connectFor, engineName, startServer } from '../servers.js'
 import { appendsOf, entryOf, fill, itemsOf, segmentOf } from './content.js'
 import { nightEngines } from '../scope.js'
 
-/** @typedef {import('../../lab/log-inventory.js').LogStorage} LogStorage */
+/** @typedef {import('../../lab/content/log-inventory.js').LogStorage} LogStorage */
 /** @typedef {import('./content.js').Item} Item */
 
 const STORAGES = /** @type {LogStorage[]} */ (['segments', 'stream', 'segments-zset'])

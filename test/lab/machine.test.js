@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { commitOf, machineFacts, machineUse, useBetween } from '../../lab/machine.js'
+import { commitOf, machineFacts, machineUse, useBetween } from '../../lab/run/machine.js'
 import { makeCheckout } from '../embedded/checkout.js'
 
 const UNKNOWN = { commit: null, dirty: null }

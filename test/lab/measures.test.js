@@ -2,13 +2,13 @@
  * What is read from a sample, and what is null where it has no value.
  */
 import t from 'tap'
-import { COUNTERS, MEASURES } from '../../lab/measures.js'
+import { COUNTERS, MEASURES } from '../../lab/analysis/measures.js'
 import { ended, planOf, resultOf } from './results.js'
 
 const [plain] = resultOf({ plan: planOf({ seconds: 10 }), costs: { ids: 2, values: 1, reference: 4, blob: 0.2 } }).samples
 const [primary, replica] = plain.nodes
 
-/** 10 s, 100,000 items; the replicas differ. @type {import('../../lab/sample.js').Sample} */
+/** 10 s, 100,000 items; the replicas differ. @type {import('../../lab/run/sample.js').Sample} */
 const sample = {
   ...plain,
   seconds: 10,
@@ -257,7 +257,7 @@ const OF_CLIENT = ['clientLoopPercent']
 const OF_FRESHNESS = ['freshnessMsP50', 'freshnessMsP99', 'betweenProbesMsP99']
 const OF_EVERYTHING = ['everythingMs', 'everythingFirstByteMs', 'everythingDelayMsMax', 'everythingItems', 'startUpMs']
 
-const allOf = (/** @type {import('../../lab/sample.js').Sample} */ of) =>
+const allOf = (/** @type {import('../../lab/run/sample.js').Sample} */ of) =>
   Object.fromEntries(Object.entries(MEASURES).map(([name, { of: read }]) => [name, read(of)]))
 
 t.test('every measure is read from its place', async (t) => {
@@ -280,7 +280,7 @@ t.test('L6: percentiles are read by name, wherever they stand', async (t) => {
 })
 
 t.test('without a value a measure is null, not 0', async (t) => {
-  const nulls = (/** @type {import('../../lab/sample.js').Sample} */ of) =>
+  const nulls = (/** @type {import('../../lab/run/sample.js').Sample} */ of) =>
     Object.entries(allOf(of)).filter(([, value]) => value === null).map(([name]) => name)
   t.same(nulls({ ...sample, nodes: [sample.nodes[0]] }), ['replicaCpuMicrosPerItem', 'replicaCpuPercent', 'replicaOutBytesPerSecond'],
     'no replicas')

@@ -1,16 +1,16 @@
 /** Those who look at a sale while others buy, and people who wait for a token. */
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { runBurst } from '../../lab/first-come/burst.js'
-import { openDatabaseArm } from '../../lab/first-come/database.js'
-import { checkSale } from '../../lab/first-come/history.js'
-import { startNeighbours } from '../../lab/first-come/neighbours.js'
-import { startProcess } from '../../lab/first-come/process.js'
+import { runBurst } from '../../lab/systems/sales/burst.js'
+import { openDatabaseArm } from '../../lab/systems/sales/database.js'
+import { checkSale } from '../../lab/systems/sales/history.js'
+import { startNeighbours } from '../../lab/systems/sales/neighbours.js'
+import { startProcess } from '../../lab/systems/sales/process.js'
 import { startDatabase } from '../database.js'
 import { startServer, testEngines } from '../servers.js'
 import { wholeTest } from '../scope.js'
 
-const GATEWAY = fileURLToPath(new URL('../../lab/first-come/gateway-process.js', import.meta.url))
+const GATEWAY = fileURLToPath(new URL('../../lab/systems/sales/gateway-process.js', import.meta.url))
 
 /** @param {import('tap').Test} t @param {object} place */
 async function startArm (t, place) {

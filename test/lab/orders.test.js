@@ -5,19 +5,19 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { checkOrders, historyText } from '../../lab/orders/history.js'
-import { startFaults } from '../../lab/orders/faults.js'
-import { createScaling } from '../../lab/orders/autoscaler.js'
-import { figuresOf } from '../../lab/orders/figures.js'
-import { createQuota } from '../../lab/orders/quota.js'
-import { runOrders } from '../../lab/orders/load.js'
-import { MUTANTS, ordersInMemory } from '../../lab/orders/memory.js'
-import { TECHNIQUES } from '../../lab/orders/techniques.js'
+import { checkOrders, historyText } from '../../lab/systems/orders/history.js'
+import { startFaults } from '../../lab/systems/orders/faults.js'
+import { createScaling } from '../../lab/systems/orders/autoscaler.js'
+import { figuresOf } from '../../lab/systems/orders/figures.js'
+import { createQuota } from '../../lab/systems/orders/quota.js'
+import { runOrders } from '../../lab/systems/orders/load.js'
+import { MUTANTS, ordersInMemory } from '../../lab/systems/orders/memory.js'
+import { TECHNIQUES } from '../../lab/systems/orders/techniques.js'
 import { endOfMain } from '../bin/in-process.js'
 import { nightTest, scopedEngines } from '../scope.js'
 import { eventually, startDeployment } from '../servers.js'
 
-const broken = (/** @type {import('../../lab/orders/history.js').Invariant[]} */ invariants) =>
+const broken = (/** @type {import('../../lab/systems/orders/history.js').Invariant[]} */ invariants) =>
   invariants.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: ${detail}`)
 
 /** What finds each. @type {Record<string, string>} */
@@ -147,7 +147,7 @@ nightTest('each arm works for a moment; the product loses nothing, a replica wit
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   for (const technique of TECHNIQUES) {
-    /** @type {import('../../lab/contention/plan.js').Contention} */
+    /** @type {import('../../lab/systems/auctions/plan.js').Contention} */
     const load = { technique, users: 1, driver: 'orders', replicas: 3 }
     const { answered, placed, final, stuck, invariants } = await runOrders(load, {
       redisUrl: primary.url,
@@ -170,7 +170,7 @@ nightTest('each arm works for a moment; the product loses nothing, a replica wit
 nightTest('replicas of every service behind proxies, which an autoscaler adds', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
-  /** @type {import('../../lab/contention/plan.js').Contention} */
+  /** @type {import('../../lab/systems/auctions/plan.js').Contention} */
   const load = { technique: 'partitions-16', users: 1, driver: 'orders', replicas: 2, everywhere: true, autoscaled: true }
   const { answered, errors, stuck, cpuSeconds, invariants } = await runOrders(load, {
     redisUrl: primary.url,

@@ -2,7 +2,7 @@
  * What a run changes in a plan.
  */
 import t from 'tap'
-import { drivenBy, enginesOf, withoutEngines } from '../../lab/plan-changes.js'
+import { drivenBy, enginesOf, withoutEngines } from '../../lab/plan/plan-changes.js'
 import { planOf } from './results.js'
 
 const byArm = planOf({

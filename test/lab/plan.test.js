@@ -4,9 +4,9 @@
 import t from 'tap'
 import { SETTINGS, checkSettings } from '../../settings.js'
 import { layoutNames } from '../../src/layouts/index.js'
-import { WRITER_DEFAULTS } from '../../lab/cells.js'
-import { adHocPlan, readPlan, timeScaled } from '../../lab/plan.js'
-import { longestPeriodMs } from '../../lab/plan-faults.js'
+import { WRITER_DEFAULTS } from '../../lab/plan/cells.js'
+import { adHocPlan, readPlan, timeScaled } from '../../lab/plan/index.js'
+import { longestPeriodMs } from '../../lab/plan/plan-faults.js'
 import { ackNames } from '../../src/pipeline/acks.js'
 
 const KNOWN = { checkSettings: (/** @type {any} */ settings) => checkSettings(settings, { layouts: layoutNames(), acks: ackNames() }) }

@@ -2,20 +2,20 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { checkPrices, checkRecovery, historyText, readPrices } from '../../lab/prices/history.js'
-import { runPrices } from '../../lab/prices/load.js'
-import { MUTANTS, openMemoryArm } from '../../lab/prices/memory.js'
-import { installPeers } from '../../lab/peers.js'
-import { PEERS } from '../../lab/prices/peers.js'
-import { readTiers, ruleTiers } from '../../lab/prices/assets.js'
-import { isScheduled, TECHNIQUES } from '../../lab/prices/techniques.js'
+import { checkPrices, checkRecovery, historyText, readPrices } from '../../lab/systems/prices/history.js'
+import { runPrices } from '../../lab/systems/prices/load.js'
+import { MUTANTS, openMemoryArm } from '../../lab/systems/prices/memory.js'
+import { installPeers } from '../../lab/peers/index.js'
+import { PEERS } from '../../lab/systems/prices/peers.js'
+import { readTiers, ruleTiers } from '../../lab/systems/prices/assets.js'
+import { isScheduled, TECHNIQUES } from '../../lab/systems/prices/techniques.js'
 import { syntheticTick } from '../../src/systems/prices/index.js'
 import { endOfMain } from '../bin/in-process.js'
 import { nightTest, scopedEngines } from '../scope.js'
 import { startDeployment } from '../servers.js'
 
-/** @typedef {import('../../lab/prices/history.js').History} History */
-/** @typedef {import('../../lab/prices/client.js').Heard} Heard */
+/** @typedef {import('../../lab/systems/prices/history.js').History} History */
+/** @typedef {import('../../lab/systems/prices/client.js').Heard} Heard */
 
 const [SEED, TICK_MS] = [1, 1000]
 const TIERS = 'hot=0.02/0.04/0.08,medium=1/2/3,cold=1/2/3'
@@ -26,7 +26,7 @@ const broken = (/** @type {ReturnType<typeof checkPrices>} */ invariants) =>
 
 /**
  * Ticks without a network; assets whose name ends with x have none.
- * @param {() => number} now @returns {import('../../lab/prices/sources.js').Sources}
+ * @param {() => number} now @returns {import('../../lab/systems/prices/sources.js').Sources}
  */
 const sourcesAt = (now) => ({
   fetches: 0,
@@ -48,7 +48,7 @@ async function listen (technique) {
   const heard = []
   /** @type {Record<string, number>} */
   const counted = {}
-  /** as of client.js, the same object in all replies @type {Map<string, import('../../lab/prices/client.js').Value>} */
+  /** as of client.js, the same object in all replies @type {Map<string, import('../../lab/systems/prices/client.js').Value>} */
   const values = new Map()
   const ask = async (/** @type {string} */ asset) => {
     const sent = clock++

@@ -1,12 +1,12 @@
 /** What is made of a result for people, and how its tables are read. */
-import { analyse } from '../../lab/analysis.js'
+import { analyse } from '../../lab/analysis/index.js'
 import { drawingOf } from '../../lab/report/drawing.js'
 import { markdownOf } from '../../lab/report/markdown.js'
 import { tableOf } from '../../lab/report/table.js'
 
 export const RAW = '../experiments/007-reference-or-value/results/2026-07-30T10-00-00Z.json'
 
-/** @param {import('../../lab/analysis.js').Result} result */
+/** @param {import('../../lab/analysis/index.js').Result} result */
 export function reportsOf (result) {
   const analysis = analyse(result)
   const parts = /** @type {const} */ ([analysis, result, result.plan])

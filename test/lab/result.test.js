@@ -6,8 +6,8 @@ import { execFile } from 'node:child_process'
 import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { claimLab } from '../../lab/claim.js'
-import { newestResult, readResult, resultName, writeResult } from '../../lab/result.js'
+import { claimLab } from '../../lab/run/claim.js'
+import { newestResult, readResult, resultName, writeResult } from '../../lab/run/result.js'
 
 const result = (samples = [{ arm: 'a' }]) => /** @type {any} */ ({
   format: 1,
@@ -54,7 +54,7 @@ t.test('a file that cannot grow, as on a full disk, leaves the last whole one', 
   const file = join(folder, 'one.json')
   await writeResult(file, result())
   const write = `
-    import { writeResult } from ${JSON.stringify(new URL('../../lab/result.js', import.meta.url).href)}
+    import { writeResult } from ${JSON.stringify(new URL('../../lab/run/result.js', import.meta.url).href)}
     const samples = Array.from({ length: 2000 }, (_, i) => ({ arm: 'arm ' + i, text: 'x'.repeat(100) }))
     await writeResult(process.argv[1], { samples }).catch(({ code, message }) => console.log(code, message))`
   const { stdout } = await promisify(execFile)('bash', ['-c', 'unset NODE_OPTIONS; ulimit -f 64 && exec "$0" "$@"', process.execPath,

@@ -9,7 +9,7 @@ const UNEVEN = [-0.03, -0.012, 0, 0.015, 0.028]
 
 /**
  * @param {any} [plan] what is not given is of 007
- * @returns {import('../../lab/plan.js').Plan}
+ * @returns {import('../../lab/plan/index.js').Plan}
  */
 export const planOf = (plan = {}) => /** @type {any} */ ({
   name: '007-reference-or-value',
@@ -49,12 +49,12 @@ export const planOf = (plan = {}) => /** @type {any} */ ({
 
 /**
  * @param {object} options
- * @param {import('../../lab/plan.js').Plan} [options.plan]
+ * @param {import('../../lab/plan/index.js').Plan} [options.plan]
  * @param {Record<string, number | ((level: string) => number)>} options.costs arm -> processor time of the primary, microseconds an item
  * @param {number} [options.rounds]
  * @param {boolean} [options.quick]
  * @param {(sample: any) => object | void} [options.change] what of a sample is otherwise
- * @returns {import('../../lab/analysis.js').Result}
+ * @returns {import('../../lab/analysis/index.js').Result}
  */
 export function resultOf ({ plan = planOf(), costs, rounds = 5, quick = false, change = () => {} }) {
   const names = [...Object.keys(plan.arms), `${plan.baseline} (A/A)`]

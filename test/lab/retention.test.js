@@ -2,8 +2,8 @@
  * A plan whose feed would let go of what the ledger looks for is refused: that would look like loss (L5).
  */
 import t from 'tap'
-import { readPlan, timeScaled } from '../../lab/plan.js'
-import { scheduleOf } from '../../lab/schedule.js'
+import { readPlan, timeScaled } from '../../lab/plan/index.js'
+import { scheduleOf } from '../../lab/plan/schedule.js'
 
 const KNOWN = { checkSettings: () => [] }
 const NAME = '013-my-question'

@@ -4,8 +4,8 @@
  */
 import t from 'tap'
 import { readFile, readdir } from 'node:fs/promises'
-import { analyse } from '../../lab/analysis.js'
-import { MEASURES } from '../../lab/measures.js'
+import { analyse } from '../../lab/analysis/index.js'
+import { MEASURES } from '../../lab/analysis/measures.js'
 import { markdownOf } from '../../lab/report/markdown.js'
 import { tableOf } from '../../lab/report/table.js'
 import { planOf, resultOf } from './results.js'
@@ -19,18 +19,18 @@ const RULES = [
   ['L2', 'one result file a run; histograms start at zero; the warm-up is discarded', 'lab/loads/run.js'],
   ['L3', 'planned, sent, answered and missing are all printed', 'lab/report/account.js'],
   ['L4', 'outcomes: accepted, refused by code, error, timeout, unsent', 'lab/report/account.js'],
-  ['L5', 'the content of the servers and the log of the client agree, or it is INVALID', 'lab/content.js'],
-  ['L6', 'percentiles by name from a histogram, in order', 'lab/percentiles.js'],
-  ['L7', 'event loop and processor of the load are recorded; near its limit it is marked', 'lab/window.js'],
+  ['L5', 'the content of the servers and the log of the client agree, or it is INVALID', 'lab/content/index.js'],
+  ['L6', 'percentiles by name from a histogram, in order', 'lab/analysis/percentiles.js'],
+  ['L7', 'event loop and processor of the load are recorded; near its limit it is marked', 'lab/run/window.js'],
   ['L8', 'the ramp ends before the window opens; open and closed loop', /s after [\d.]+ s of warm-up/],
-  ['L9', 'the window is at least twice the longest period', 'lab/plan-faults.js'],
-  ['L10', 'arms interleaved, at least five rounds, an interval, an A/A pair', 'lab/schedule.js'],
-  ['L11', 'a ceiling arm always', 'lab/plan.js'],
+  ['L9', 'the window is at least twice the longest period', 'lab/plan/plan-faults.js'],
+  ['L10', 'arms interleaved, at least five rounds, an interval, an A/A pair', 'lab/plan/schedule.js'],
+  ['L11', 'a ceiling arm always', 'lab/plan/index.js'],
   ['L12', 'arms do the same job; what differs is listed', 'lab/report/markdown.js'],
   ['L13', 'what limits is off, or counted on the first line', 'lab/report/account.js'],
-  ['L14', 'running out of anything is an outcome, never an error', 'lab/measurement.js'],
+  ['L14', 'running out of anything is an outcome, never an error', 'lab/run/measurement.js'],
   ['L15', 'loads that are broken on purpose are found out', 'test/lab/mutants/loads.js'],
-  ['L16', 'a delay can stand between client and server', 'lab/delay.js'],
+  ['L16', 'a delay can stand between client and server', 'lab/run/delay.js'],
   ['L17', 'durations from event times beside what a client saw', /items\/s[^]*Flushes behind|Flushes behind[^]*items\/s/],
   ['L18', 'a cause is claimed only with a counter that shows it', /Primary CPU time per item/]
 ]

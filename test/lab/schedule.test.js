@@ -1,6 +1,6 @@
 import t from 'tap'
-import { readPlan } from '../../lab/plan.js'
-import { OVERHEAD_SECONDS, minutesOf, remaining, scheduleOf } from '../../lab/schedule.js'
+import { readPlan } from '../../lab/plan/index.js'
+import { OVERHEAD_SECONDS, minutesOf, remaining, scheduleOf } from '../../lab/plan/schedule.js'
 
 const KNOWN = { checkSettings: () => [] }
 const LEVELS = { slow: { settings: { rate: 1000 } }, fast: { settings: { rate: 9000 }, without: ['list'] } }
@@ -26,7 +26,7 @@ const withIds = (/** @type {number} */ ids) => readPlan('013-my-question', {
 }, KNOWN)
 
 const plan = withIds(1000)
-const nameOf = (/** @type {import('../../lab/schedule.js').Cell} */ { level, arm }) => `${level} ${arm}`
+const nameOf = (/** @type {import('../../lab/plan/schedule.js').Cell} */ { level, arm }) => `${level} ${arm}`
 
 t.test('L10: rounds are interleaved, every other one backwards, and every arm has the same number of them', async (t) => {
   const { cells, dropped } = scheduleOf(plan)

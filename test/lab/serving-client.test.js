@@ -4,7 +4,7 @@
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { withoutSettings } from '../../lab/child.js'
+import { withoutSettings } from '../../lab/run/child.js'
 import { limitIn, readResponse } from '../../lab/serving/responses.js'
 import { servingInvariants, servingMarks } from '../../lab/serving/figures.js'
 import { startProcess } from '../../lab/serving/process.js'

@@ -4,10 +4,10 @@
 import { createServer } from 'node:net'
 import t from 'tap'
 import { servingInvariants } from '../../lab/serving/figures.js'
-import { openClient } from '../../lab/serving/connection.js'
 import { checkAll } from '../../lab/serving/everything.js'
 import { createFreshness } from '../../lab/serving/freshness.js'
 import { createChecker } from '../../lab/serving/workload.js'
+import { openClient } from '../../src/requests/index.js'
 import { makeValue } from '../../src/synthetic.js'
 
 const SERVED = {

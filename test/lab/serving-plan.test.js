@@ -4,9 +4,9 @@
 import t from 'tap'
 import { checkSettings } from '../../settings.js'
 import { layoutNames } from '../../src/layouts/index.js'
-import { readPlan, timeScaled } from '../../lab/plan.js'
-import { leastSeconds } from '../../lab/plan-faults.js'
-import { scheduleOf } from '../../lab/schedule.js'
+import { readPlan, timeScaled } from '../../lab/plan/index.js'
+import { leastSeconds } from '../../lab/plan/plan-faults.js'
+import { scheduleOf } from '../../lab/plan/schedule.js'
 import { DEFAULT_PATH, servingAt } from '../../lab/serving/plan.js'
 import { ackNames } from '../../src/pipeline/acks.js'
 

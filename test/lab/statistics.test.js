@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import { probit, standardDeviation } from 'simple-statistics'
-import { FEWEST_VALUES, medianWithInterval, ratioOfMedians, resampledMedians, verdictOf } from '../../lab/statistics.js'
+import { FEWEST_VALUES, medianWithInterval, ratioOfMedians, resampledMedians, verdictOf } from '../../lab/analysis/statistics.js'
 import { holds } from '../properties.js'
 import { nightTest, nightly } from '../scope.js'
 

@@ -1,9 +1,9 @@
 /** What a reader is warned of before believing a figure. */
 import t from 'tap'
-import { analyse } from '../../lab/analysis.js'
+import { analyse } from '../../lab/analysis/index.js'
 import { lossy, planOf, resultOf } from './results.js'
 
-/** @typedef {import('../../lab/sample.js').Sample} Sample */
+/** @typedef {import('../../lab/run/sample.js').Sample} Sample */
 
 const COSTS = { ids: 4.3, values: 2.6, reference: 6, blob: 0.2 }
 

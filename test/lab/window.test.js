@@ -2,7 +2,7 @@
  * The marks of a sample: what its figures suffer from, by the counters that show it.
  */
 import t from 'tap'
-import { figuresOf } from '../../lab/window.js'
+import { figuresOf } from '../../lab/run/window.js'
 
 const node = (more = {}) => ({
   address: '127.0.0.1:1',

@@ -9,9 +9,9 @@
  */
 import { writeFile } from 'node:fs/promises'
 import t from 'tap'
-import { machineFacts } from '../../../lab/machine.js'
-import { BOUND_MS, runOrders } from '../../../lab/orders/load.js'
-import { isProduct } from '../../../lab/orders/techniques.js'
+import { machineFacts } from '../../../lab/run/machine.js'
+import { BOUND_MS, runOrders } from '../../../lab/systems/orders/load.js'
+import { isProduct } from '../../../lab/systems/orders/techniques.js'
 import { newest } from '../../../src/embedded/engine.js'
 import { readInfo } from '../../../src/store/index.js'
 import { startProxy } from '../../../test/proxy.js'
@@ -53,7 +53,7 @@ async function soak (t, faults) {
 
   /** @type {{ services: number, server: number }[]} */
   const memory = []
-  /** @param {import('../../../lab/orders/fleet.js').Fleet} fleet */
+  /** @param {import('../../../lab/systems/orders/fleet.js').Fleet} fleet */
   function watchMemory (fleet) {
     const timer = setInterval(async () => {
       try {

@@ -1,7 +1,7 @@
 /** Sales while a gateway is killed, or has a wrong clock, and the same tickets and tokens at two gateways. */
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { checkSale } from '../../../lab/first-come/history.js'
+import { checkSale } from '../../../lab/systems/sales/history.js'
 import { newest } from '../../../src/embedded/engine.js'
 import { isProblem } from '../../../test/gateway/requests.js'
 import { connectFor, startServer, testEngines } from '../../../test/servers.js'
@@ -19,7 +19,7 @@ const MINUTE_MS = 60_000
 /**
  * Claims until the outcome is known: every other time at the other gateway, with the same key.
  * @param {any[]} gateways @param {string} user
- * @returns {Promise<import('../../../lab/first-come/people.js').Person & { isReplay: boolean }>}
+ * @returns {Promise<import('../../../lab/systems/sales/people.js').Person & { isReplay: boolean }>}
  */
 async function buy (gateways, user) {
   const sentMs = performance.now()

@@ -1,5 +1,5 @@
 /** A load of loads.js, as the lab measures it: what it says, and which invariants do not hold. */
-import { invariantsOf } from '../../../lab/check.js'
+import { invariantsOf } from '../../../lab/analysis/check.js'
 import { ledgerOf, loadHere } from '../load.js'
 import { MUTANTS } from './loads.js'
 

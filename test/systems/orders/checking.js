@@ -2,8 +2,8 @@
  * What must hold of orders whatever was killed: the invariants of docs/orders.md, from the database, the ledger of the provider and the
  * stock, by the checker of the lab.
  */
-import { checkOrders, isFinal } from '../../../lab/orders/history.js'
-import { eventOf, EVENTS_OF_ORDERS } from '../../../lab/orders/rows.js'
+import { checkOrders, isFinal } from '../../../lab/systems/orders/history.js'
+import { eventOf, EVENTS_OF_ORDERS } from '../../../lab/systems/orders/rows.js'
 import { eventually } from '../../servers.js'
 
 const idOf = (/** @type {string} */ aggregate) => aggregate.slice('o:'.length)

@@ -1,7 +1,7 @@
 /** Orders when something fails: the payment provider, consumers, the database, a clock. Each ends in one final status. */
 import pg from 'pg'
 import t from 'tap'
-import { paymentsOfOrders } from '../../../lab/orders/history.js'
+import { paymentsOfOrders } from '../../../lab/systems/orders/history.js'
 import { admissionKey } from '../../../src/admission/index.js'
 import { partitionOf } from '../../../src/item/index.js'
 import { endOfMain } from '../../bin/in-process.js'

@@ -1,0 +1,184 @@
+/**
+ * The analysis of a result: figures of each arm at each level, comparisons, the noise floor, costs, and everything that is
+ * wrong with it. Pure.
+ *
+ *     samples -> groups (level, arm): valid | invalid | ended -> cells: medians, counters
+ *                                                             -> noise: the A/A pair
+ *                                                             -> comparisons: verdict.js
+ *                                                             -> costs: cost.js
+ *
+ * Only valid samples are in the figures. INVALID ones are listed with their contradictions (L5), and those that ended with an
+ * error with that error, which is an outcome (L14). Arms are compared within a level, by the first measure of the plan: each
+ * with the baseline, and each pair with an expectation or a published ratio.
+ *
+ * @typedef {import('../run/sample.js').Sample} Sample
+ * @typedef {import('../plan/index.js').Plan} Plan
+ * @typedef {import('./verdict.js').Comparison} Comparison
+ * @typedef {import('./verdict.js').RatioWithInterval} RatioWithInterval
+ *
+ * @typedef {object} Result the file of a run (result.js)
+ * @property {number} format
+ * @property {string} experiment
+ * @property {string | null} commit
+ * @property {boolean | null} dirty there were uncommitted changes; null = no git
+ * @property {string} [source] digest of the code (source.js)
+ * @property {string} engine all that were measured
+ * @property {string} node
+ * @property {{ cpu: string, cores: number, memoryBytes: number, platform: string }} machine
+ * @property {string} startedAt ISO time
+ * @property {string | null} finishedAt null = running, or interrupted
+ * @property {import('../run/index.js').Options} settings
+ * @property {Plan} plan
+ * @property {Record<string, Record<string, Record<string, any>>>} [effective] all settings by level and arm, including defaults
+ * @property {{ at: string, samples: number }[]} [takenUp] when it resumed after an interruption, and after how many samples
+ * @property {Sample[]} samples
+ * @property {import('../aws/blocks.js').Block[]} [blocks] for CloudWatch; absent = none
+ * @property {string[]} [notes] about interruptions, and servers that are not the lab's
+ *
+ * @typedef {import('./groups.js').Group} Group
+ * @typedef {{ median: number | null, low: number | null, high: number | null, min: number | null, max: number | null, n: number }} Figure
+ *   `low`, `high`: 95 % interval of the median
+ * @typedef {{ level: string, arm: string, figures: Record<string, Figure>, counters: Record<string, number | null> } &
+ *   import('./groups.js').Counts} Cell
+ *   `figures` by measure of the plan; `counters`: medians (measures.js)
+ * @typedef {{ level: string, measure: string } & RatioWithInterval} Noise the baseline against itself
+ *
+ * @typedef {object} Analysis
+ * @property {string} main measure of the comparisons
+ * @property {Cell[]} cells in the order of the plan, the A/A arm last
+ * @property {Comparison[]} comparisons one for each published ratio of a pair, else one for the pair
+ * @property {Noise[]} noise
+ * @property {import('./cost.js').Cost[]} costs
+ * @property {import('./consumption.js').Consumption[]} consumptions
+ * @property {import('./budgets.js').BudgetOutcome[]} budgets
+ * @property {{ arm: string, level: string, round: number, why: string[] }[]} invalid samples that contradict themselves
+ * @property {{ arm: string, level: string, round: number, code: string, message: string }[]} ended with an error
+ * @property {string[]} warnings
+ */
+import { median } from 'simple-statistics'
+import { FreshetError } from '../errors.js'
+import { budgetsOf } from './budgets.js'
+import { consumptionsOf } from './consumption.js'
+import { costOf } from './cost.js'
+import { countsOf, groupsOf, whyInvalid } from './groups.js'
+import { COUNTERS, MEASURES } from './measures.js'
+import { AA_SUFFIX } from '../plan/index.js'
+import { medianWithInterval, ratioOfMedians } from './statistics.js'
+import { compare } from './verdict.js'
+import { warningsOf } from './warnings.js'
+
+/**
+ * @param {Result} result
+ * @returns {Analysis}
+ * @throws {FreshetError} RESULT_INVALID: its plan has an unknown measure
+ */
+export function analyse (result) {
+  const { plan } = result
+  const unknown = plan.measures.filter((measure) => !Object.hasOwn(MEASURES, measure))
+  if (unknown.length) {
+    throw new FreshetError('RESULT_INVALID', `the result of ${result.experiment} has measures unknown to this version: ` +
+      `${unknown.join(', ')}; known are ${Object.keys(MEASURES).join(', ')}`)
+  }
+  const [main] = plan.measures
+  const groups = groupsOf(result)
+  const noise = noiseOf(plan, groups)
+  const levels = [...new Set(groups.map(({ level }) => level))]
+  return {
+    main,
+    cells: groups.map((group) => cellOf(group, plan.measures)),
+    comparisons: levels.flatMap((level) => pairsOf(plan, level).filter(({ arm, against }) =>
+      find(groups, level, arm) && find(groups, level, against)).map((pair) => compare({
+      ...pair,
+      level,
+      measure: main,
+      values: valuesOf(find(groups, level, pair.arm), main),
+      valuesAgainst: valuesOf(find(groups, level, pair.against), main),
+      noise: noise.find((one) => one.level === level && one.measure === main) ?? null,
+      baseline: plan.baseline
+    }))),
+    noise,
+    costs: plan.fixedAndMarginal ? costsOf(plan, groups) : [],
+    consumptions: consumptionsOf(plan, groups),
+    budgets: budgetsOf(plan, levels, (level, arm, measure) => valuesOf(find(groups, level, arm), measure)),
+    invalid: groups.flatMap(({ arm, level, invalid }) =>
+      invalid.map((sample) => ({ arm, level, round: sample.round, why: whyInvalid(sample) }))),
+    ended: groups.flatMap(({ arm, level, ended }) =>
+      ended.flatMap(({ round, error }) => error ? [{ arm, level, round, code: error.code, message: error.message }] : [])),
+    warnings: warningsOf(result, groups, {
+      noise: noise.filter(({ measure }) => measure === main),
+      isKnownEverywhere: levels.every((level) => noise.some((one) => one.level === level))
+    })
+  }
+}
+
+/** @param {Group[]} groups @param {string} level @param {string} arm */
+const find = (groups, level, arm) => groups.find((group) => group.level === level && group.arm === arm)
+
+/** @param {Group | undefined} group @param {string} measure @returns {number[]} of valid samples that have a value */
+const valuesOf = (group, measure) => (group?.valid ?? []).map((sample) => MEASURES[measure].of(sample)).filter((value) => value !== null)
+
+/** @param {Group} group @param {string[]} measures @returns {Cell} */
+function cellOf (group, measures) {
+  const { level, arm } = group
+  const figures = Object.fromEntries(measures.map((measure) => {
+    const values = valuesOf(group, measure)
+    const isThere = values.length > 0
+    return [measure, {
+      ...medianWithInterval(values), min: isThere ? Math.min(...values) : null, max: isThere ? Math.max(...values) : null, n: values.length
+    }]
+  }))
+  const counters = Object.fromEntries(COUNTERS.map((measure) => [measure, medianOf(valuesOf(group, measure))]))
+  return { level, arm, ...countsOf(group), figures, counters }
+}
+
+/** @param {number[]} values */
+const medianOf = (values) => values.length ? median(values) : null
+
+/** @param {Plan} plan @param {Group[]} groups @returns {Noise[]} */
+const noiseOf = ({ baseline, measures }, groups) => groups.filter(({ arm }) => arm === baseline + AA_SUFFIX)
+  .flatMap((again) => measures.map((measure) => ({
+    level: again.level,
+    measure,
+    ...ratioOfMedians(valuesOf(again, measure), valuesOf(find(groups, again.level, baseline), measure))
+  })))
+
+/** @param {Plan} plan @param {Group[]} groups */
+const costsOf = ({ arms }, groups) => Object.keys(arms).map((arm) => ({ arm, levels: groups.filter((group) => group.arm === arm) }))
+  .filter(({ levels }) => levels.length > 0)
+  .map(({ arm, levels }) => costOf(arm, levels.map(({ level, valid }) => ({ level, samples: valid }))))
+
+/**
+ * The pairs to compare at a level.
+ * @param {Plan} plan @param {string} level
+ * @returns {Pick<import('./verdict.js').Pair, 'arm' | 'against' | 'expected' | 'published'>[]}
+ */
+function pairsOf ({ arms, baseline, expected, published }, level) {
+  const ratios = published?.ratios ?? []
+  const wanted = [...Object.keys(arms).filter((arm) => arm !== baseline).map((arm) => ({ arm, against: baseline })),
+    ...atLevel(expected, level), ...atLevel(ratios, level)]
+  const pairs = wanted.filter((one, i) => wanted.findIndex((other) => isSamePair(one, other)) === i)
+  return pairs.flatMap((pair) => {
+    const { arm, against } = pair
+    const direction = ofPair(expected, pair, level).at(0)?.direction ?? null
+    const publishedOfPair = ofPair(ratios, pair, level).map(({ value, label }) => ({ value, label }))
+    return (publishedOfPair.length ? publishedOfPair : [null]).map((one) => ({ arm, against, expected: direction, published: one }))
+  })
+}
+
+/** @template {{ level?: string }} T @param {T[]} those @param {string} level @returns {T[]} without a level, or of this one */
+const atLevel = (those, level) => those.filter((one) => (one.level ?? level) === level)
+
+/** @param {{ arm: string, against: string }} a @param {{ arm: string, against: string }} b */
+const isSamePair = (a, b) => a.arm === b.arm && a.against === b.against
+
+/**
+ * Entries of a pair for this level, or else those without a level.
+ * @template {{ arm: string, against: string, level?: string }} T
+ * @param {T[]} those @param {{ arm: string, against: string }} pair @param {string} level
+ * @returns {T[]}
+ */
+function ofPair (those, pair, level) {
+  const mine = atLevel(those, level).filter((one) => isSamePair(one, pair))
+  const here = mine.filter((one) => one.level === level)
+  return here.length ? here : mine
+}

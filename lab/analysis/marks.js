@@ -1,0 +1,34 @@
+/**
+ * What distorts the figures of a sample, derived from the sample alone, so that any reader of a result can repeat it.
+ *
+ * @typedef {import('../run/sample.js').Sample} Sample
+ */
+import { GENERATOR_BOUND, KEPT_UP, NOISY_CORES, NOISY_STEAL_PERCENT } from './limits.js'
+import { servingMarks } from '../serving/figures.js'
+
+/** @type {Readonly<Record<string, string>>} their meaning */
+export const MARKS = Object.freeze({
+  'generator-bound': 'the load was near its own limit, so the figures may show that limit',
+  noisy: 'other programs used the processors',
+  behind: 'fewer items than planned were acknowledged',
+  'reads behind': 'a reader answered fewer requests than planned',
+  'relay-bound': 'the relay of --rtt-ms was near its limit, so the figures may show that limit',
+  'full copy': 'a replica made a full resync, which costs the primary processor time',
+  evicted: 'the server evicted items to free memory'
+})
+
+/**
+ * @param {Pick<Sample, 'generator' | 'machine' | 'planned' | 'items' | 'seconds' | 'nodes' | 'serving'>} sample
+ * @returns {string[]} all but `relay-bound`: samples have no figures of the relay
+ */
+export const marksOf = ({ generator, machine, planned, items, seconds, nodes, serving }) => [
+  ...new Set([...(isBound(generator, seconds) ? ['generator-bound'] : []), ...servingMarks(serving)]),
+  ...((machine.otherCores ?? 0) > NOISY_CORES || (machine.stealPercent ?? 0) > NOISY_STEAL_PERCENT ? ['noisy'] : []),
+  ...(planned !== null && items < planned * KEPT_UP ? ['behind'] : []),
+  ...(nodes.some(({ fullSyncs }) => fullSyncs > 0) ? ['full copy'] : []),
+  ...(nodes.some(({ evictedKeys }) => evictedKeys > 0) ? ['evicted'] : [])
+]
+
+/** @param {Sample['generator']} generator @param {number} seconds */
+const isBound = ({ loopUse, cpuSeconds, processes }, seconds) =>
+  loopUse > GENERATOR_BOUND || cpuSeconds / processes / seconds > GENERATOR_BOUND

@@ -1,0 +1,156 @@
+/**
+ * One arm against another, as a ratio with its interval, and as a sentence:
+ *
+ *     `values` costs 0.58 x `ids` [0.55-0.61]
+ *     `values` against `ids`: no difference shown [0.97-1.04]
+ *
+ * An interval that excludes 1 is a difference. The A/A pair, the same arm measured twice, shows how large a difference this
+ * machine produces without any cause: a difference that is not larger is noise, and gets no direction. The intervals of the
+ * arms already contain what chance adds to the ratio of the pair, so the ratios are compared; if the pair itself differs, the
+ * cause is drift or order, and the farther end of its interval counts.
+ *
+ * "The same" is a claim too: its interval must lie within 10 %. "No difference shown" alone does not prove it, because a wide
+ * interval never shows a difference.
+ *
+ * @typedef {import('./statistics.js').Interval} Interval
+ * @typedef {import('../plan/index.js').Direction} Direction
+ * @typedef {{ ratio: number | null } & Interval} RatioWithInterval
+ * @typedef {'less' | 'more' | 'none' | 'unknown'} Verdict none: no difference shown
+ *
+ * @typedef {object} Pair
+ * @property {string} level
+ * @property {string} arm
+ * @property {string} against
+ * @property {string} measure its name
+ * @property {number[]} values of `arm`, from valid samples
+ * @property {number[]} valuesAgainst
+ * @property {RatioWithInterval | null} noise of the A/A pair of the level; null = not measured
+ * @property {string} baseline arm of the A/A pair
+ * @property {Direction | null} expected
+ * @property {{ value: number, label: string } | null} published
+ *
+ * @typedef {object} Outcome
+ * @property {Verdict} verdict
+ * @property {boolean | null} withinNoise not larger than the difference of the A/A pair; null = no difference, or no pair
+ * @property {boolean | null} sameDirection as published; null = nothing published, or not shown here
+ * @property {boolean | null} asExpected null = nothing expected, or not shown
+ * @property {string} sentence
+ *
+ * @typedef {Pick<Pair, 'level' | 'arm' | 'against' | 'measure' | 'expected' | 'published'> & RatioWithInterval & Outcome} Comparison
+ */
+import { median } from 'simple-statistics'
+import { MEASURES } from './measures.js'
+import { FEWEST_VALUES, ratioOfMedians, verdictOf } from './statistics.js'
+
+/** Published ratios this close to 1 count as no difference. */
+const PUBLISHED_SAME = 0.02
+/** Ratios in this range count as the same. */
+export const SAME = Object.freeze({ low: 0.9, high: 1.1 })
+const MOST_DECIMALS = 6
+
+/** @param {Pair} pair @returns {Comparison} */
+export function compare (pair) {
+  const { level, arm, against, measure, values, valuesAgainst, noise, expected, published } = pair
+  const ratio = ratioOfMedians(values, valuesAgainst)
+  const verdict = verdictOf(ratio)
+  const floor = noise && noiseFloor(noise)
+  const withinNoise = isDifference(verdict) && floor !== null ? distance(ratio.ratio) <= floor : null
+  const outcome = { ...ratio, verdict, withinNoise }
+  return {
+    level,
+    arm,
+    against,
+    measure,
+    ...outcome,
+    published,
+    sameDirection: published && sameDirection(outcome, published.value),
+    expected,
+    asExpected: expected && asExpected(outcome, expected),
+    sentence: sentenceOf(pair, outcome)
+  }
+}
+
+/** @typedef {RatioWithInterval & Pick<Outcome, 'verdict' | 'withinNoise'>} Shown */
+
+/** @param {Verdict} verdict */
+const isDifference = (verdict) => verdict === 'less' || verdict === 'more'
+
+/** Whether a difference larger than the noise was shown. @param {Pick<Outcome, 'verdict' | 'withinNoise'>} outcome */
+export const isShown = ({ verdict, withinNoise }) => isDifference(verdict) && !withinNoise
+
+/** From 1; 0.5 and 2 have the same distance. @param {number | null} ratio */
+const distance = (ratio) => Math.abs(Math.log(ratio ?? 1))
+
+/** @param {RatioWithInterval} noise of the A/A pair @returns {number | null} distance from 1; null = unknown */
+function noiseFloor ({ ratio, low, high }) {
+  if (!ratio) return null
+  return isDifference(verdictOf({ low, high })) ? Math.max(distance(low), distance(high)) : distance(ratio)
+}
+
+/** @param {Shown} outcome @param {number} published ratio @returns {boolean | null} */
+function sameDirection (outcome, published) {
+  if (Math.abs(published - 1) <= PUBLISHED_SAME) return isSame(outcome)
+  return isShown(outcome) ? outcome.verdict === (published < 1 ? 'less' : 'more') : null
+}
+
+/** @param {Shown} outcome @param {Direction} expected @returns {boolean | null} */
+function asExpected (outcome, expected) {
+  if (expected === 'same') return isSame(outcome)
+  return isShown(outcome) ? outcome.verdict === expected : null
+}
+
+/** @param {Shown} outcome @returns {boolean | null} false: a difference was shown that may exceed 10 %; null = undecided */
+function isSame (outcome) {
+  const { low, high, withinNoise } = outcome
+  if (low === null || high === null || withinNoise) return null
+  if (low >= SAME.low && high <= SAME.high) return true
+  return isShown(outcome) ? false : null
+}
+
+/** @param {Pair} pair @param {Shown} outcome */
+function sentenceOf (pair, { ratio, low, high, verdict, withinNoise }) {
+  const { arm, against, measure, noise, baseline } = pair
+  if (ratio === null || low === null || high === null) return `\`${arm}\` against \`${against}\`: unknown, ${whyUnknown(pair, ratio)}`
+  if (verdict === 'none') return `\`${arm}\` against \`${against}\`: no difference shown [${textsOf([low, high]).join('-')}]`
+  if (withinNoise && noise) {
+    return `\`${arm}\` against \`${against}\`: no difference beyond the noise of this machine ` +
+      `(${ratioWithInterval({ ratio, low, high })}; \`${baseline}\` against itself ${ratioWithInterval(noise)})`
+  }
+  const [ratioDigits, ...bounds] = textsOf([ratio, low, high], true)
+  return `\`${arm}\` ${MEASURES[measure].verb} ${ratioDigits} x \`${against}\` [${bounds.join('-')}]`
+}
+
+/** @param {Pair} pair @param {number | null} ratio */
+function whyUnknown ({ arm, against, values, valuesAgainst }, ratio) {
+  const empty = values.length === 0 ? arm : valuesAgainst.length === 0 ? against : null
+  if (empty !== null) return `no valid sample of \`${empty}\` has a value`
+  if (ratio === null || Math.min(values.length, valuesAgainst.length) >= FEWEST_VALUES) {
+    return `a value of 0 allows no interval (medians ${textsOf([median(values)])[0]} and ${textsOf([median(valuesAgainst)])[0]})`
+  }
+  return `${textsOf([ratio])[0]} x from ${values.length} and ${valuesAgainst.length} valid samples; an interval needs ${FEWEST_VALUES} ` +
+    'of each'
+}
+
+/**
+ * Ratios with as many decimals as the first one needs: 0.58, 12.4, 0.0483.
+ * @param {number[]} ratios
+ * @param {boolean} [isNotOne] they exclude 1, and so must their texts: 0.998, not 1.00
+ * @returns {string[]}
+ */
+export function textsOf (ratios, isNotOne = false) {
+  const [first] = ratios
+  let decimals = first >= 100
+    ? 0
+    : first >= 10 ? 1 : first >= 0.1 || first === 0 ? 2 : Math.min(MOST_DECIMALS, 2 - Math.floor(Math.log10(first)))
+  const looksEqual = () => ratios.some((ratio) => Number(ratio.toFixed(decimals)) === 1)
+  if (isNotOne) while (decimals < MOST_DECIMALS && looksEqual()) decimals++
+  return ratios.map((ratio) => ratio.toFixed(decimals))
+}
+
+/** @param {RatioWithInterval} of @returns {string} such as 0.58 x [0.55-0.61]; a dash when there is none */
+export function ratioWithInterval ({ ratio, low, high }) {
+  if (ratio === null) return '-'
+  if (low === null || high === null) return `${textsOf([ratio])[0]} x`
+  const [text, ...bounds] = textsOf([ratio, low, high], low > 1 || high < 1)
+  return `${text} x [${bounds.join('-')}]`
+}

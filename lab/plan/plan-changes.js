@@ -1,0 +1,52 @@
+/**
+ * Changes of a run to a plan: missing programs, and the driver of the load. Pure.
+ *
+ * @typedef {import('./index.js').Plan} Plan
+ */
+import { FreshetError } from '../errors.js'
+
+/** @param {Plan} plan @returns {string[]} engines of its arms and levels */
+export const enginesOf = ({ arms, levels }) =>
+  [...new Set([...Object.values(arms), ...Object.values(levels)].flatMap(({ engine }) => engine ?? []))]
+
+/** @param {Plan} plan @returns {boolean} whether it needs a deployment of its own, which no --target is */
+export const needsShapes = ({ arms, levels }) =>
+  [...Object.values(arms), ...Object.values(levels)].some(({ servers }) => servers !== undefined)
+
+/**
+ * @param {Plan} plan
+ * @param {string[]} absent engines as in the plan, and programs that serve
+ * @returns {Plan} without their arms and levels, and what refers to them
+ * @throws {FreshetError} ENGINE_MISSING: nothing, or no baseline, is left
+ */
+export function withoutEngines (plan, absent) {
+  if (absent.length === 0) return plan
+  const isThere = (/** @type {[string, any]} */ [, { engine, serving }]) =>
+    ![engine, serving?.by].some((one) => one !== undefined && absent.includes(one))
+  const arms = Object.fromEntries(Object.entries(plan.arms).filter(isThere))
+  const levels = Object.fromEntries(Object.entries(plan.levels).filter(isThere))
+  if (!(plan.baseline in arms) || !(plan.ceiling in arms) || Object.keys(levels).length === 0) {
+    throw new FreshetError('ENGINE_MISSING',
+      `${plan.name} cannot be measured without ${absent.join(', ')}; install it, or name its program with --engine`)
+  }
+  const stays = (/** @type {{ arm?: string, against?: string, level?: string }} */ { arm, against, level }) =>
+    (arm === undefined || arm in arms) && (against === undefined || against in arms) && (level === undefined || level in levels)
+  const left = Object.fromEntries(Object.entries(levels).map(([name, level]) =>
+    [name, { ...level, without: level.without.filter((arm) => arm in arms) }]))
+  const published = plan.published &&
+    { ...plan.published, figures: plan.published.figures.filter(stays), ratios: plan.published.ratios.filter(stays) }
+  return Object.freeze({ ...plan, arms, levels: left, expected: plan.expected.filter(stays), published })
+}
+
+/**
+ * @param {Plan} plan
+ * @param {'process' | 'direct'} driver direct: arms with the writer command use the library in a process of the lab instead,
+ *   which shows the cost of the command around the library
+ * @returns {Plan}
+ */
+export function drivenBy (plan, driver) {
+  if (driver === 'process') return plan
+  const arms = Object.fromEntries(Object.entries(plan.arms).map(([name, arm]) =>
+    [name, arm.load === 'writer' ? { ...arm, load: 'library' } : arm]))
+  return Object.freeze({ ...plan, arms })
+}

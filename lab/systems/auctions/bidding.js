@@ -1,0 +1,145 @@
+/**
+ * Bids on auctions through a technique, and what was heard of them. A user reads the price (that of the last reply), adds 0.50 to 10.00,
+ * and bids; one bid in a hundred is sent again, as after a lost reply.
+ *
+ * @typedef {import('./history.js').Bid} Bid
+ * @typedef {import('./history.js').History} History
+ * @typedef {{ key: string, price: number, bids: Bid[] }} Lot `price`: the highest heard of
+ */
+import { performance } from 'node:perf_hooks'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
+import { prepare } from '../../../src/admission/index.js'
+
+const [LEAST_RISE, MOST_RISE] = [50, 1000]
+const REPEATED = 0.01
+const HOT = 0.9
+/** wait of a user after an error */
+const OUTAGE_MS = 20
+const RESOLVED_AT_ONCE = 100
+
+/**
+ * @param {import('./techniques.js').Technique} technique
+ * @param {{ lots: number, skew: 'hot' | 'zipf', terms: import('./history.js').Terms, isOverHttp: boolean }} options `skew`: over lots
+ */
+export function createBidding (technique, { lots: count, skew, terms, isOverHttp }) {
+  const lots = Array.from({ length: count }, (_, i) => ({ key: `lot-${i}`, price: terms.start, bids: /** @type {Bid[]} */ ([]) }))
+  const pick = skew === 'zipf' ? pickByRank(lots) : () => lots[Math.random() < HOT ? 0 : Math.floor(Math.random() * count)]
+  /** in the order of their replies @type {Bid[]} */
+  const bids = []
+  let n = 0
+
+  /** @param {Lot} lot @param {{ user: string, amount: number, request: string, sent: number }} one */
+  async function bid (lot, { user, amount, request, sent }) {
+    const answer = await technique.submit(command(lot.key, user, request, ['bid', user, String(amount), ''])).catch(() => null)
+    const { code = 'unknown', seq = 0, isReplay = false, details = {} } = answer ?? {}
+    const [currentBid, minNext] = [Number(details.currentBid ?? 0), Number(details.minNext ?? 0)]
+    lot.price = Math.max(lot.price, currentBid)
+    const heard = { user, amount, request, sent, answered: performance.now(), code, seq, currentBid, minNext, isReplay }
+    lot.bids.push(heard)
+    bids.push(heard)
+    return answer !== null
+  }
+
+  /** @param {string} user @param {number} sent when it is meant to be */
+  async function bidOnce (user, sent) {
+    const lot = pick()
+    const amount = lot.price + LEAST_RISE + Math.floor(Math.random() * (MOST_RISE - LEAST_RISE))
+    const request = String(++n)
+    const isAnswered = await bid(lot, { user, amount, request, sent })
+    if (Math.random() < REPEATED) await bid(lot, { user, amount, request, sent: performance.now() })
+    return isAnswered
+  }
+
+  return {
+    bids,
+
+    async create () {
+      const { start, increment, closeAt, softCloseMs, softCloseMaxMs } = terms
+      const given = [start, increment, 0, closeAt, softCloseMs, softCloseMaxMs].map(String)
+      for (const { key } of lots) await technique.submit(command(key, '', 'create', ['create', ...given, '', '', 'EUR']))
+    },
+
+    /** Bids again after each reply. @param {string} user @param {number} thinkMs mean @param {AbortSignal} signal */
+    async use (user, thinkMs, signal) {
+      while (!signal.aborted) {
+        if (!await bidOnce(user, performance.now())) await sleep(OUTAGE_MS)
+        // also without a wait: replies from memory must not keep others from being read
+        await (thinkMs > 0 ? sleep(thinkMs * (0.33 + 1.33 * Math.random())) : turn())
+      }
+    },
+
+    /** Bids at a rate, whatever the replies do. @param {number} rate bids/s @param {number} users in turn @param {AbortSignal} signal */
+    async offer (rate, users, signal) {
+      const begunMs = performance.now()
+      /** @type {Set<Promise<unknown>>} */
+      const open = new Set()
+      for (let sent = 0; !signal.aborted; await sleep(1)) {
+        for (; sent < (performance.now() - begunMs) * rate / 1000; sent++) {
+          const one = bidOnce(`u${sent % users}`, begunMs + sent * 1000 / rate).finally(() => open.delete(one))
+          open.add(one)
+        }
+      }
+      await Promise.all(open)
+    },
+
+    /** Sends bids without a reply again, so that their outcome is known. */
+    async resolve () {
+      for (const lot of lots) {
+        const unknown = lot.bids.filter(({ code }) => code === 'unknown')
+        while (unknown.length > 0) {
+          await Promise.all(unknown.splice(0, RESOLVED_AT_ONCE).map((one) => bid(lot, { ...one, sent: performance.now() })))
+        }
+      }
+    },
+
+    /** @returns {Promise<History[]>} of each lot, the most contested one first */
+    async histories () {
+      const all = []
+      for (const { key, bids } of lots) {
+        const { events, state } = await technique.stored(key)
+        all.push({
+          terms,
+          bids: bids.map((one) => ({ ...one, request: requestOf(key, one, isOverHttp) })),
+          events: events.map(eventOf),
+          final: { seq: Number(state.seq), price: Number(state.price), leader: state.leader }
+        })
+      }
+      return all
+    }
+  }
+}
+
+/** By Zipf's law: the chance of a lot is that of the first one, divided by its rank. @param {Lot[]} lots */
+function pickByRank (lots) {
+  let sum = 0
+  const upTo = lots.map((_, i) => { sum += 1 / (i + 1); return sum })
+  return () => {
+    const at = Math.random() * sum
+    let [low, high] = [0, lots.length - 1]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (upTo[middle] < at) low = middle + 1
+      else high = middle
+    }
+    return lots[low]
+  }
+}
+
+/** @param {string} key @param {string} user @param {string} requestId @param {string[]} args */
+const command = (key, user, requestId, args) => ({ rule: 'max', key, scope: user, requestId, args })
+
+/** As events name it. @param {string} key @param {Bid} bid @param {boolean} isOverHttp */
+const requestOf = (key, { user, request }, isOverHttp) =>
+  prepare(command(key, user, isOverHttp ? `${user}-${request}` : request, [])).request
+
+/** @param {import('../../../src/admission/index.js').Fields} fields @returns {import('./history.js').Event} */
+const eventOf = ({ seq, type, user, amount, previous, ts, closeAt, request }) => ({
+  seq: Number(seq),
+  by: type,
+  user,
+  amount: Number(amount),
+  previous: Number(previous),
+  ts: Number(ts),
+  closeAt: closeAt === undefined ? null : Number(closeAt),
+  request
+})

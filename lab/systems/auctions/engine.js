@@ -1,0 +1,111 @@
+/** Techniques on the admission engine (src/admission): a call of a script or function for each bid, batches, and both with the cache. */
+import { admissionKey, createAdmission, createConfirm, createRejections, fieldsOf } from '../../../src/admission/index.js'
+import { createRoutes, openConnection, readScript } from '../../../src/store/index.js'
+import { silent } from './silent.js'
+
+const PAGE = 10_000
+const LIBRARY = 'freshet_lab_admit'
+const DEADLINE_MS = 20_000
+const REQUEST_MS = 600_000
+
+/**
+ * @param {{ redisUrl: string, keyPrefix: string, batches: boolean, hasCache: boolean, isFunction?: boolean, durability?: string,
+ *   system?: string, rule?: string, onEntry?: (entry: import('../../../src/admission/index.js').Entry) => void }} options `isFunction`: the
+ *   script is stored on the server and called by FCALL; `onEntry`: of the outbox, with a cache
+ * @returns {Promise<import('./techniques.js').Technique>}
+ */
+export async function openEngine ({
+  redisUrl, keyPrefix, batches, hasCache, isFunction = false, durability = 'memory', system = 'auctions', rule = 'max', onEntry
+}) {
+  const openRoutes = (/** @type {string} */ name) => createRoutes({ primaryUrl: redisUrl, name, deadlineMs: DEADLINE_MS })
+  const [routes, confirms] = [openRoutes('lab-bids'), openRoutes('lab-confirms')]
+  await Promise.all([routes.opened, confirms.opened])
+  const counts = { calls: 0, attempts: 0 }
+  const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
+  const connectionOf = () => routes.route('').connection
+  const metrics = {
+    sent () { counts.calls++ },
+    waited () {},
+    dropped () {},
+    answered () {},
+    asked () {}
+  }
+  const common = { keyOf, partitionOf: () => 0, partitions: 1, rule, requestMs: REQUEST_MS, onEntry, log: silent, metrics }
+  const rejections = hasCache
+    ? createRejections({
+      ...common,
+      connectionOf,
+      async open (signal) {
+        const opened = await openConnection(redisUrl, { name: 'lab-outbox', deadlineMs: DEADLINE_MS, signal })
+        const connection = counted(opened, counts)
+        return { connection, isLeft: () => false, end: () => connection.close() }
+      }
+    })
+    : undefined
+  const admission = createAdmission({
+    route: isFunction ? await functionRoute(routes.route) : routes.route,
+    keyPrefix,
+    system,
+    partitions: 1,
+    requestMs: REQUEST_MS,
+    keepMs: REQUEST_MS,
+    deadlineMs: DEADLINE_MS,
+    batches,
+    rejections,
+    confirmOf: () => createConfirm({
+      route: () => confirms.route(''), key: keyOf(0), marker: 'marker:lab', durability, waitMs: DEADLINE_MS / 2
+    }),
+    metrics
+  })
+  return {
+    counts,
+    submit: (command) => admission.submit(command),
+
+    async stored (key) {
+      const events = []
+      for (let from = '-'; ;) {
+        const entries = await connectionOf().send('XRANGE', keyOf(0)(`events:${key}`), from, '+', 'COUNT', PAGE)
+        events.push(...entries.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String))))
+        if (entries.length < PAGE) break
+        from = `(${entries.at(-1)[0]}`
+      }
+      return { events, state: fieldsOf((await connectionOf().send('HGETALL', keyOf(0)(`state:${key}`))).map(String)) }
+    },
+
+    async close () {
+      await rejections?.close()
+      await Promise.all([routes.close(), confirms.close()])
+    }
+  }
+}
+
+/**
+ * What the cache asks is also a cost of its arm.
+ * @param {import('../../../src/store/index.js').Connection} connection @param {{ calls: number }} counts
+ */
+const counted = (connection, counts) => ({
+  ...connection,
+  /** @type {typeof connection.send} */
+  send (...words) {
+    counts.calls++
+    return connection.send(...words)
+  }
+})
+
+/**
+ * Routes whose connections call a function instead of the script `admit`.
+ * @param {ReturnType<typeof createRoutes>['route']} route
+ */
+async function functionRoute (route) {
+  const { body } = readScript('admit')
+  await route('').connection.send('FUNCTION', 'LOAD', 'REPLACE',
+    `#!lua name=${LIBRARY}\nredis.register_function('${LIBRARY}', function (KEYS, ARGV)\n${body}\nend)`)
+  return (/** @type {string} */ key) => {
+    const { connection, replicationId } = route(key)
+    /** @type {typeof connection.runScript} */
+    const runScript = (name, keys, args) => name === 'admit'
+      ? connection.send('FCALL', LIBRARY, keys.length, ...keys, ...args)
+      : connection.runScript(name, keys, args)
+    return { connection: { ...connection, runScript }, replicationId }
+  }
+}

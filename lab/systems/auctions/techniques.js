@@ -1,0 +1,33 @@
+/**
+ * Ways to decide bids, behind one function.
+ *
+ * @typedef {import('../../../src/admission/index.js').Fields} Fields
+ * @typedef {object} Technique
+ * @property {{ calls: number, attempts: number, gatewayCpuMicros?: number }} counts `calls`: requests to the server; `attempts`: of
+ *   accepted commands, by optimistic techniques
+ * @property {(command: import('../../../src/admission/index.js').Command) =>
+ *   Promise<import('../../../src/admission/index.js').Answer>} submit
+ * @property {(key: string) => Promise<{ events: Fields[], state: Fields }>} stored of an auction; events in order
+ * @property {() => Promise<void>} close
+ */
+import { openEngine } from './engine.js'
+import { MUTANTS, openMutant, openNoop } from './memory.js'
+import { openOptimistic } from './optimistic.js'
+
+const ENGINE = Object.freeze(/** @type {Record<string, { batches: boolean, hasCache: boolean, isFunction?: boolean }>} */ ({
+  lua: { batches: false, hasCache: false },
+  function: { batches: false, hasCache: false, isFunction: true },
+  'lua+cache': { batches: false, hasCache: true },
+  batched: { batches: true, hasCache: false },
+  'batched+cache': { batches: true, hasCache: true }
+}))
+const OPTIMISTIC = ['watch', 'watch-jitter', 'cas']
+export const TECHNIQUES = Object.freeze(['noop', ...Object.keys(ENGINE), ...OPTIMISTIC, ...MUTANTS])
+
+/** @param {string} technique one of TECHNIQUES @param {{ redisUrl: string, keyPrefix: string }} place @returns {Promise<Technique>} */
+export async function openTechnique (technique, place) {
+  if (technique === 'noop') return openNoop()
+  if (MUTANTS.includes(technique)) return openMutant(technique)
+  if (OPTIMISTIC.includes(technique)) return openOptimistic({ ...place, technique: /** @type {any} */ (technique) })
+  return openEngine({ ...place, ...ENGINE[technique] })
+}

@@ -1,0 +1,137 @@
+/**
+ * One measurement of orders: processes, warm-up, window, and the check of what was stored.
+ *
+ *     processes start -> products, customers -> warm-up | window: customers, kills | -> tracked orders end -> orders, ledger, stock
+ */
+import { setMaxListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient, createCustomers, SCARCE, STOCK } from './customers.js'
+import { FAULTS, startFaults } from './faults.js'
+import { figuresOf } from './figures.js'
+import { ORDER_DEADLINE_MS, startFleet } from './fleet.js'
+import { checkOrders, isFinal } from './history.js'
+import { isProduct, LOCAL } from './techniques.js'
+
+const SETTLED_WITHIN_MS = 60_000
+/** an order's deadline, the lease of an owner, and 2 s */
+export const BOUND_MS = ORDER_DEADLINE_MS + 3000 + 2000
+/** of replicas as published: nothing happens to an order that waits for longer */
+const LOCAL_SETTLED_MS = 1000
+const LOOK_EVERY_MS = 200
+/** of the time that the orders take to be read */
+const LOOK_SHARE = 4
+
+/**
+ * @param {import('../auctions/plan.js').Contention} load
+ * @param {{ redisUrl: string, keyPrefix: string, rate: number, warmUpSeconds: number, seconds: number, signal: AbortSignal,
+ *   onMeasuring: () => Promise<void>, onMeasured: () => Promise<void>, killEveryMs?: number, boundMs?: number | null,
+ *   killPrimary?: () => Promise<void>,
+ *   onWindow?: (fleet: import('./fleet.js').Fleet) => () => void }} how `rate`: requests/s; `boundMs`: of an order (history.js);
+ *   `killPrimary`: another one is there when it resolves; `onWindow`: what looks on returns its end, which may be called twice
+ */
+export async function runOrders ({ technique, replicas = 1, faults = 'few', everywhere = false, autoscaled = false }, how) {
+  const {
+    redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal: ended, onMeasuring, onMeasured, killEveryMs, boundMs = BOUND_MS,
+    killPrimary, onWindow = () => () => {}
+  } = how
+  const fault = FAULTS[faults]
+  const over = new AbortController()
+  const signal = AbortSignal.any([ended, over.signal])
+  // of all customers who wait
+  setMaxListeners(0, signal)
+  const fleet = await startFleet({ technique, replicas, everywhere, autoscaled, redisUrl, keyPrefix })
+  const client = createClient()
+  let looksOn = () => {}
+  try {
+    const customers = createCustomers({ technique, ...fleet, ...fault, client, signal })
+    await customers.begin()
+    await fleet.fail(fault.provider)
+    const warm = await customers.run({ rate, seconds: warmUpSeconds, isWarmUp: true })
+    await onMeasuring()
+    const [before, sentBefore, cpu, loop, beganMs] = [await fleet.usage(), customers.counts.sent, process.cpuUsage(),
+      performance.eventLoopUtilization(), performance.now()]
+    looksOn = onWindow(fleet)
+    const kill = async (/** @type {import('./faults.js').Killed} */ what) => what === 'primary' ? killPrimary?.() : fleet.kill(what)
+    const endFaults = startFaults({ fault, fail: fleet.fail, kill, killEveryMs, signal })
+    const { rest } = await Promise.race([fleet.ended, customers.run({ rate, seconds, isWarmUp: false })])
+    const kills = await endFaults()
+    looksOn()
+    const windowSeconds = (performance.now() - beganMs) / 1000
+    const { user, system } = process.cpuUsage(cpu)
+    const { utilization } = performance.eventLoopUtilization(loop)
+    const after = await fleet.usage()
+    await onMeasured()
+    await Promise.all([warm.rest, rest])
+    const placed = customers.heard.placed.map(({ id }) => id)
+    const orders = await settled(fleet, placed, technique)
+    const history = {
+      technique,
+      placed,
+      unknown: customers.heard.unknown,
+      orders,
+      events: await fleet.events(),
+      payments: await fleet.payments(),
+      boundMs,
+      outages: fleet.outages,
+      ...(isProduct(technique) ? await storedOf(fleet, client.ask, customers.heard.replenished) : { stock: [], dead: [] })
+    }
+    return {
+      ...figuresOf({
+        heard: customers.heard,
+        orders,
+        events: history.events,
+        killed: fleet.killed,
+        seconds: windowSeconds,
+        planned: rate * seconds,
+        sent: customers.counts.sent - sentBefore,
+        kills: isProduct(technique) ? kills : 0,
+        isLimited: fleet.isLimited,
+        usage: { before, after }
+      }),
+      history,
+      cpuMicros: user + system,
+      loopUse: utilization,
+      // stuck orders are what its replicas are known for: they are counted
+      invariants: isProduct(technique) ? checkOrders(history) : []
+    }
+  } finally {
+    over.abort()
+    looksOn()
+    client.close()
+    await fleet.close()
+  }
+}
+
+/** @param {import('./fleet.js').Fleet} fleet @param {string[]} placed @param {string} technique */
+async function settled (fleet, placed, technique) {
+  if (technique === LOCAL) await sleep(LOCAL_SETTLED_MS)
+  const untilMs = performance.now() + SETTLED_WITHIN_MS
+  for (;;) {
+    const beganMs = performance.now()
+    const orders = await fleet.orders()
+    const final = new Set(orders.flatMap(({ id, status }) => isFinal(status) ? [id] : []))
+    if (technique === LOCAL || beganMs > untilMs || placed.every((id) => final.has(id))) return orders
+    await sleep(Math.max(LOOK_EVERY_MS, LOOK_SHARE * (performance.now() - beganMs)))
+  }
+}
+
+/**
+ * @param {import('./fleet.js').Fleet} fleet @param {ReturnType<typeof createClient>['ask']} ask @param {number} replenished
+ * @returns {Promise<Pick<import('./history.js').History, 'stock' | 'dead'>>}
+ */
+async function storedOf ({ queryUrls: [readerUrl], commandUrls: [gatewayUrl] }, ask, replenished) {
+  const stockOf = async (/** @type {string} */ sku) => (await ask(`${readerUrl}/v1/products/${sku}`)).reply
+  const stock = []
+  for (const [sku, atStart] of Object.entries(STOCK)) {
+    const units = atStart + (sku === SCARCE ? replenished : 0)
+    let one = await stockOf(sku)
+    // reservations expire
+    for (let n = 0; one.held > 0 && n < 5000 / LOOK_EVERY_MS; n++) {
+      await sleep(LOOK_EVERY_MS)
+      one = await stockOf(sku)
+    }
+    stock.push({ sku, units, available: one.available, held: one.held, sold: one.sold })
+  }
+  const { reply: { items } } = await ask(`${gatewayUrl}/v1/systems/orders/dead-letters?limit=1000`)
+  return { stock, dead: items.map((/** @type {any} */ { key }) => key) }
+}

@@ -1,0 +1,70 @@
+/**
+ * The exchanges as a plain service asks them: one after the other or all at once, with the same deadline as the product, and without its
+ * limits and circuit breakers.
+ *
+ * @typedef {Parameters<typeof aggregate>[0][number]} Tick
+ * @typedef {{ ticks: (asset: string) => Promise<Tick[]>, readonly fetches: number, close: () => void }} Sources `fetches` so far
+ */
+import { Agent, get } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { aggregate } from '../../../src/systems/prices/index.js'
+import { tierOf } from './assets.js'
+
+const CALL_MS = 400
+
+/** @param {{ urls: Record<string, string>, isSequential?: boolean }} options @returns {Sources} */
+export function createPlainSources ({ urls, isSequential = false }) {
+  const agent = new Agent({ keepAlive: true })
+  let fetches = 0
+
+  /** @param {[string, string]} exchange @param {string} asset @returns {Promise<Tick>} */
+  const call = ([exchange, base], asset) => new Promise((resolve) => {
+    const fail = (/** @type {string} */ reason) => resolve({ exchange, ok: false, reason })
+    const request = get(`${base}/ticker/${asset}`, { agent, signal: AbortSignal.timeout(CALL_MS) }, async (response) => {
+      try {
+        const { price, volume, ts } = /** @type {any} */ (await json(response))
+        if (response.statusCode === 200) resolve({ exchange, ok: true, price, volume, ts })
+        else fail(`http_${response.statusCode}`)
+      } catch {
+        fail('unreadable')
+      }
+    })
+    request.on('error', ({ name }) => fail(name === 'AbortError' || name === 'TimeoutError' ? 'timeout' : 'unreachable'))
+  })
+
+  return {
+    get fetches () { return fetches },
+
+    async ticks (asset) {
+      fetches++
+      const exchanges = Object.entries(urls)
+      if (!isSequential) return Promise.all(exchanges.map((one) => call(one, asset)))
+      const ticks = []
+      for (const one of exchanges) ticks.push(await call(one, asset))
+      return ticks
+    },
+    close: () => agent.destroy()
+  }
+}
+
+/**
+ * One price from the exchanges, by the same aggregation as in the product. Its number is the time: there is no other.
+ * @param {Sources} sources @param {string} asset @param {() => number} [now] ms since 1970
+ * @returns {Promise<import('./techniques.js').Price | null>} null: too few of them agree
+ */
+export async function fetchPrice (sources, asset, now = Date.now) {
+  const updatedAt = now()
+  const found = aggregate(await sources.ticks(asset), { nowMs: now(), last: null, candidate: null })
+  if ('failure' in found) return null
+  return { asset, price: found.price, updatedAt, tier: tierOf(asset), seq: updatedAt, sources: found.sources }
+}
+
+/**
+ * @param {import('./techniques.js').Price} price @param {import('./techniques.js').Level} level
+ * @returns {import('./techniques.js').Reply}
+ */
+export const replyOf = (price, level) =>
+  ({ status: 200, level, body: JSON.stringify({ ...price, status: level === 'stale' ? 'stale' : 'fresh' }) })
+
+/** @type {import('./techniques.js').Reply} */
+export const NO_PRICE = Object.freeze({ status: 503, level: 'none', body: '{"code":"PRICE_NO_DATA"}' })

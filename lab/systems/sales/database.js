@@ -1,0 +1,114 @@
+/**
+ * Sales in PostgreSQL: as published (a lock on the row of the stock), and two better ways. Each writes the order before it replies.
+ *
+ *     db-lock     SELECT ... FOR UPDATE, look, UPDATE, INSERT, COMMIT
+ *     db-atomic   UPDATE ... WHERE available >= 1, INSERT, COMMIT
+ *     db-slots    one row per unit: the next free one that nobody has locked (SKIP LOCKED). When all that are left are locked, some may
+ *                 come back, so the next is awaited: without that a unit may stay unsold
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { silent } from '../auctions/silent.js'
+
+export const DATABASE_ARMS = Object.freeze(['db-lock', 'db-atomic', 'db-slots'])
+const DEADLINE_MS = 60_000
+/** connections of those who look */
+const LOOKING = 4
+const OWN = 'SELECT 1 FROM lab_orders WHERE sale = $1 AND owner = $2'
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS lab_stock (sale text PRIMARY KEY, available int NOT NULL);
+  CREATE TABLE IF NOT EXISTS lab_slots (sale text, n int, owner text, PRIMARY KEY (sale, n));
+  CREATE INDEX IF NOT EXISTS lab_free ON lab_slots (sale) WHERE owner IS NULL;
+  CREATE TABLE IF NOT EXISTS lab_orders (id bigint GENERATED ALWAYS AS IDENTITY, sale text, owner text, UNIQUE (sale, owner))`
+const INSERT = 'INSERT INTO lab_orders (sale, owner) VALUES ($1, $2) RETURNING id'
+const SOLD_OUT = Object.freeze({ status: 409, body: { code: 'SALE_SOLD_OUT' } })
+const CLAIMED = Object.freeze({ status: 409, body: { code: 'SALE_ALREADY_CLAIMED' } })
+
+/** @typedef {import('../../../src/sql/index.js').Client} Client */
+
+/** @type {Record<string, (client: Client, sale: string, user: string) => Promise<boolean>>} whether a unit was taken */
+const TAKE = {
+  async 'db-lock' (client, sale) {
+    const { rows: [{ available }] } = await client.query('SELECT available FROM lab_stock WHERE sale = $1 FOR UPDATE', [sale])
+    if (available < 1) return false
+    await client.query('UPDATE lab_stock SET available = $2 WHERE sale = $1', [sale, available - 1])
+    return true
+  },
+  async 'db-atomic' (client, sale) {
+    const { rowCount } = await client.query('UPDATE lab_stock SET available = available - 1 WHERE sale = $1 AND available >= 1', [sale])
+    return rowCount === 1
+  },
+  async 'db-slots' (client, sale, user) {
+    for (const lock of ['FOR UPDATE SKIP LOCKED', 'FOR UPDATE']) {
+      const { rowCount } = await client.query('UPDATE lab_slots SET owner = $2 WHERE sale = $1 AND n = ' +
+        `(SELECT n FROM lab_slots WHERE sale = $1 AND owner IS NULL ORDER BY n LIMIT 1 ${lock})`, [sale, user])
+      if (rowCount === 1) return true
+    }
+    return false
+  }
+}
+
+/**
+ * @param {string} technique @param {{ url: string, pool: number, delayMs: number, sharesPool: boolean }} place `delayMs` of each statement,
+ *   as of a database that is further away; `sharesPool`: those who look use the connections of claims
+ * @returns {Promise<import('./techniques.js').Technique>}
+ */
+export async function openDatabaseArm (technique, { url, pool, delayMs, sharesPool }) {
+  // every experiment imports this file
+  const { openDatabase } = await import('../../../src/sql/index.js')
+  const open = (/** @type {number} */ max) => openDatabase({ url, name: 'lab', max, deadlineMs: DEADLINE_MS, log: silent })
+  const database = open(pool)
+  const looking = sharesPool ? database : open(LOOKING)
+  await database.query(TABLES)
+  let [busy, waiting] = [0, 0]
+
+  /** @param {Client} client @returns {Client} */
+  const delayed = (client) => ({
+    async query (text, values) {
+      await sleep(delayMs)
+      return client.query(text, values)
+    }
+  })
+
+  return {
+    async create (sale, stock) {
+      await database.query('INSERT INTO lab_stock VALUES ($1, $2)', [sale, stock])
+      await database.query('INSERT INTO lab_slots SELECT $1, n FROM generate_series(1, $2) n', [sale, stock])
+    },
+
+    async claim (sale, user) {
+      const work = database.transaction(async (bare) => {
+        const client = delayMs > 0 ? delayed(bare) : bare
+        if (!await TAKE[technique](client, sale, user)) {
+          // as published nobody looks who has one
+          if (technique === 'db-lock') return SOLD_OUT
+          return (await client.query(OWN, [sale, user])).rowCount === 1 ? CLAIMED : SOLD_OUT
+        }
+        const { rows: [{ id }] } = await client.query(INSERT, [sale, user])
+        return { status: 201, body: { status: 'sold', seq: Number(id) } }
+      })
+      const figures = database.figures()
+      busy = Math.max(busy, figures.total - figures.idle)
+      waiting = Math.max(waiting, figures.waiting)
+      return work.catch((error) => {
+        if (error.code === 'DATABASE_REFUSED' && error.sqlState === '23505') return CLAIMED
+        throw error
+      })
+    },
+
+    async look (sale) {
+      const { rows: [row] } = await looking.query('SELECT available FROM lab_stock WHERE sale = $1', [sale])
+      return row
+    },
+
+    async stored (sale) {
+      const { rows } = await database.query('SELECT id, owner FROM lab_orders WHERE sale = $1', [sale])
+      return { sold: rows.length, rows: rows.map(({ id, owner }) => ({ user: owner, seq: Number(id) })) }
+    },
+
+    figures: () => ({ busy, waiting }),
+    async close () {
+      await database.close()
+      if (!sharesPool) await looking.close()
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * The queue of the published study: a sorted set by the clock of the gateway, from which a timer admits 10 every 3 s, however many units
+ * are left, while people ask every second and time out after 60 s. An order is reported as completed whether a unit was left or not.
+ *
+ * Everything takes a tenth of the published time, here and in people.js, so that a sale takes 6 s.
+ */
+import { openConnection } from '../../../src/store/index.js'
+
+export const TIMER_ARMS = Object.freeze(['queue-timer'])
+const DEADLINE_MS = 20_000
+const ADMIT_EVERY_MS = 300
+const ADMITTED = 10
+
+/**
+ * @param {{ redisUrl: string, keyPrefix: string }} place
+ * @returns {Promise<import('./techniques.js').Technique>}
+ */
+export async function openTimerArm ({ redisUrl, keyPrefix }) {
+  const connection = await openConnection(redisUrl, { name: 'lab-timer', deadlineMs: DEADLINE_MS })
+  const key = (/** @type {string} */ sale, /** @type {string} */ part) => `${keyPrefix}{lab}:${part}:${sale}`
+  let current = ''
+
+  async function admit () {
+    const sale = current
+    const flat = await connection.send('ZPOPMIN', key(sale, 'queue'), ADMITTED)
+    for (let i = 0; i < flat.length; i += 2) {
+      const user = String(flat[i])
+      if (Number(await connection.send('DECR', key(sale, 'stock'))) >= 0) await connection.send('SADD', key(sale, 'orders'), user)
+      await connection.send('HSET', key(sale, 'status'), user, 'sold')
+    }
+  }
+  const timer = setInterval(() => { if (current) admit().catch(() => {}) }, ADMIT_EVERY_MS)
+
+  return {
+    async create (sale, stock) {
+      await connection.send('SET', key(sale, 'stock'), stock)
+      current = sale
+    },
+
+    async claim () { return { status: 403, body: { code: 'SALE_NOT_ADMITTED' } } },
+
+    async join (sale, user) {
+      await connection.send('ZADD', key(sale, 'queue'), 'NX', Date.now(), user)
+      return { status: 200, body: { status: 'waiting', ticket: user } }
+    },
+
+    async place (sale, user) {
+      const status = await connection.send('HGET', key(sale, 'status'), user)
+      return { status: 200, body: { status: status === null ? 'waiting' : String(status) } }
+    },
+
+    async stored (sale) {
+      const users = (await connection.send('SMEMBERS', key(sale, 'orders'))).map(String)
+      return { sold: users.length, rows: users.map((/** @type {string} */ user) => ({ user, seq: null })) }
+    },
+
+    async close () {
+      clearInterval(timer)
+      connection.close('')
+    }
+  }
+}
