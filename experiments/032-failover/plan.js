@@ -35,6 +35,7 @@ export default {
   ],
   expected: [
     { arm: 'cluster planned', against: 'cluster killed', direction: 'less' },
+    { arm: 'sentinels killed', against: 'cluster killed', direction: 'less' },
     { arm: 'sentinels planned', against: 'sentinels killed', direction: 'less' },
     { arm: 'undisturbed', against: 'cluster planned', direction: 'less' }
   ],
