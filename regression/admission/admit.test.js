@@ -155,17 +155,14 @@ for (const engine of engines) {
           const name = isReplay ? 'replay' : code
           codes[name] = (codes[name] ?? 0) + 1
         }
-        if (JSON.stringify(decisions) !== JSON.stringify(expected)) {
-          t.same(decisions, expected, `sequence ${n}: ${JSON.stringify(commands)}`)
-          return
-        }
+        if (!isSame(decisions, expected)) return t.same(decisions, expected, `sequence ${n}: ${JSON.stringify(commands)}`)
         const wrong = unequal(oracle, 'sale') ?? unequal(oracle, 'product') ?? misfolded(oracle) ?? misstepped(oracle)
         if (wrong) return t.fail(`sequence ${n}: ${wrong}: ${JSON.stringify(commands)}`)
         if (!generation.endsWith(`.${oracle.reopened}`)) return t.equal(generation, oracle.reopened, `sequence ${n}`)
         if (upTo(3) === 0) await sleep(upTo(6))
       }
       const [found, due] = [await contentOf(connection, key), contentOfOracle(oracle)]
-      if (JSON.stringify(sorted(found)) !== JSON.stringify(sorted(due))) return t.same(found, due, `sequence ${n}`)
+      if (!isSame(found, due)) return t.same(found, due, `sequence ${n}`)
       await connection.send('FLUSHALL')
     }
     t.comment(codes)
@@ -173,6 +170,9 @@ for (const engine of engines) {
     t.notOk(codes.failed)
   })
 }
+
+/** Whatever the order of names. @param {unknown} found @param {unknown} expected */
+const isSame = (found, expected) => JSON.stringify(sorted(found)) === JSON.stringify(sorted(expected))
 
 /** @param {any} value @returns {any} objects with their names in order */
 const sorted = (value) => Array.isArray(value)

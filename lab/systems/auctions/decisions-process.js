@@ -1,6 +1,6 @@
 /**
- * Decisions per second, and server time of each: a rule of a user through the library, beside rule `max` of auctions, in rounds that take
- * turns.
+ * Decisions per second, and server time of each: a rule of a user through the library, beside rules `max` of auctions and `bounded` of
+ * sales, in rounds that take turns. Every command is accepted, over 64 keys of one partition.
  *
  *     node lab/systems/auctions/decisions-process.js redis://127.0.0.1:6379 [rounds] [commands of a round]
  *
@@ -14,19 +14,36 @@ const [redisUrl, rounds = '5', commands = '6000'] = process.argv.slice(2)
 const KEYS = 64
 const CLOSES_AFTER_MS = 3_600_000
 const DEADLINE_MS = 60_000
+const ACCEPTED = ['accepted', 'held', 'released']
 const SEAT = new URL('../../../examples/seats/hall.lua', import.meta.url)
 
-/** @typedef {{ submit: (n: number) => Promise<unknown>, close: () => Promise<unknown> }} Opened */
+/** @typedef {{ submit: (n: number) => Promise<{ code: string }>, close: () => Promise<unknown> }} Opened */
+/**
+ * A rule of ours.
+ * @param {string} rule @param {string} keyPrefix
+ * @param {{ create: (closeAt: string) => string[], command: (n: number) => string[] }} args
+ * @returns {Promise<Opened>}
+ */
+async function ours (rule, keyPrefix, { create, command }) {
+  const { submit, close } = await openEngine({ redisUrl, keyPrefix, batches: true, hasCache: false, rule })
+  const send = (/** @type {number} */ n, /** @type {string} */ requestId, /** @type {string[]} */ args) =>
+    submit({ rule, key: `k${n % KEYS}`, scope: 'u', requestId, args })
+  const closeAt = String(Date.now() + CLOSES_AFTER_MS)
+  for (let n = 0; n < KEYS; n++) await send(n, `c${n}`, create(closeAt))
+  return { submit: (n) => send(n, `r${n}`, command(n)), close }
+}
+
 /** @type {Record<string, (keyPrefix: string) => Promise<Opened>>} */
 const SUBJECTS = {
-  async max (keyPrefix) {
-    const { submit, close } = await openEngine({ redisUrl, keyPrefix, batches: true, hasCache: false })
-    const closeAt = String(Date.now() + CLOSES_AFTER_MS)
-    const send = (/** @type {number} */ n, /** @type {string} */ requestId, /** @type {string[]} */ ...args) =>
-      submit({ rule: 'max', key: `k${n % KEYS}`, scope: 'u', requestId, args })
-    for (let n = 0; n < KEYS; n++) await send(n, `c${n}`, 'create', '1', '1', '0', closeAt, '0', '0', '', '', 'EUR')
-    return { submit: (n) => send(n, `r${n}`, 'bid', `u${n}`, String(KEYS + n), ''), close }
-  },
+  max: (keyPrefix) => ours('max', keyPrefix, {
+    create: (closeAt) => ['create', '1', '1', '0', closeAt, '0', '0', '', '', 'EUR'],
+    command: (n) => ['bid', `u${n}`, String(KEYS + n), '']
+  }),
+
+  bounded: (keyPrefix) => ours('bounded', keyPrefix, {
+    create: (closeAt) => ['create', '1000000', '1', '0', closeAt, '60000', 'direct', '1', '0'],
+    command: (n) => ['claim', `u${n}`, '1', `c${n}`, 'sold', 'direct']
+  }),
 
   async seat (keyPrefix) {
     const options = { redisUrl, keyPrefix, partitions: 1, deadlineMs: DEADLINE_MS }
@@ -49,16 +66,21 @@ async function serverUs () {
 async function measure ({ submit }, inFlight) {
   let next = 0
   const [usBefore, startMs] = [await serverUs(), performance.now()]
-  await Promise.all(Array.from({ length: inFlight }, async () => { while (next < Number(commands)) await submit(next++) }))
+  await Promise.all(Array.from({ length: inFlight }, async () => {
+    while (next < Number(commands)) {
+      const { code } = await submit(next++)
+      if (!ACCEPTED.includes(code)) throw new Error(`${code}; expected ${ACCEPTED.join(' or ')}`)
+    }
+  }))
   return { perSecond: 1000 * Number(commands) / (performance.now() - startMs), us: (await serverUs() - usBefore) / Number(commands) }
 }
 
 for (const inFlight of [100, 1000]) {
   /** @type {Record<string, { perSecond: number, us: number }[]>} */
-  const found = { max: [], seat: [] }
+  const found = Object.fromEntries(Object.keys(SUBJECTS).map((name) => [name, []]))
   for (let round = 0; round < Number(rounds); round++) {
     for (const [name, open] of Object.entries(SUBJECTS)) {
-      const opened = await open(`lab-decisions-${process.pid}-${inFlight}-${round}:`)
+      const opened = await open(`lab-decisions-${process.pid}-${inFlight}-${round}-${name}:`)
       found[name].push(await measure(opened, inFlight))
       await opened.close()
     }
