@@ -9,19 +9,22 @@
 local own = nil
 local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local rules, keptEvents, parts = {}, {}, { bounded = { 'members', 'holds', 'waiting' } }
+-- @include partition
+if isBehind then return isFull() and { current, nowText, 'backlog' } or { current } end
+-- @include kept
+function read.lineage () return lineage end
+local form
+if own then
+rules, keptEvents, parts = own.rules, own.keptEvents, own.parts
+-- @include own-rule
+else
 -- @include rules/max
 -- @include rules/bounded
 -- @include rules/latest
 -- @include rules/once
 -- @include rules/step
-if own then rules, keptEvents, parts = own.rules, own.keptEvents, own.parts end
--- @include partition
-if isBehind then return isFull() and { current, nowText, 'backlog' } or { current } end
--- @include kept
-function read.lineage () return lineage end
--- @include own-rule
 -- @include our-rule
-local form = own and ownForm or ourForm
+end
 
 local n = #ARGV - 5
 local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
@@ -49,7 +52,7 @@ local function targetOf (number)
     events = KEYS[first + 1], kept = kept, fields = {}, changed = {} }
   local flat = redis.call('HGETALL', state)
   for i = 1, #flat, 2 do target.fields[flat[i]] = flat[i + 1] end
-  target.seq, target.version = tonumber(target.fields[form.seq] or '0'), tonumber(target.fields[form.version] or '0')
+  target.seq, target.version = target.fields[form.seq] or '0', target.fields[form.version] or '0'
   form.open(target)
   if made[rule] == true then made[rule] = rules[rule]() end
   targets[number] = target
@@ -64,7 +67,7 @@ end
 
 -- the commands of the key that follow see it
 local function keepChange (target, fields, change, request)
-  target.version, target.isChanged = target.version + 1, true
+  target.version, target.isChanged = string.format('%.0f', target.version + 1), true
   form.keep(entries, target, fields, change, request)
   for name, due in pairs(change.tasks or none) do dues[target.task .. name] = due end
   for name, part in pairs(target.kept) do
@@ -77,9 +80,7 @@ local function keepChange (target, fields, change, request)
 end
 
 local function lines (status, code, target, details)
-  local list = { status, code, string.format('%.0f', target.seq), string.format('%.0f', target.version) }
-  list[5] = details
-  return table.concat(list, '\n')
+  return status .. '\n' .. code .. '\n' .. target.seq .. '\n' .. target.version .. (details and '\n' .. details or '')
 end
 
 local function decide (i)
@@ -87,11 +88,10 @@ local function decide (i)
   local args, id = cjson.decode(text), string.match(request, '[^:]*$')
   local number = table.remove(args)
   local target = targetOf(math.abs(number))
-  local function body () return redis.sha1hex(form.bodyOf(text, args)) end
   local known = accepted[request] or requests[i]
   if known then
     local knownBody, decision = string.match(known, '^(%x+)\n(.*)$')
-    return knownBody == body() and 'replay\n' .. decision or 'other_body'
+    return knownBody == redis.sha1hex(form.bodyOf(text, args)) and 'replay\n' .. decision or 'other_body'
   end
   local task = number < 0 and target.task .. args[1]
   if task and (dueOf(task) or now + 1) > now then return lines('rejected', 'not_due', target) end
@@ -103,7 +103,7 @@ local function decide (i)
   keepChange(target, written, change, id)
   local decision = lines('accepted', code, target, details)
   if id ~= '' then
-    accepted[request] = body() .. string.match(decision, '\n.*$')
+    accepted[request] = redis.sha1hex(form.bodyOf(text, args)) .. string.match(decision, '\n.*$')
     decided[#decided + 1] = request
   end
   return decision

@@ -89,15 +89,15 @@ local function changeOf (keeps, given)
     holds = given.holds and numbersOf('hold', given.holds, 'ms since 1970'), waiting = given.waiting and numbersOf('place', given.waiting, 'a number') }
 end
 
-local ownForm = { seq = '@seq', version = '@version' }
-function ownForm.open (target) target.fields['@seq'], target.fields['@version'] = nil, nil end
-function ownForm.bodyOf (text) return string.match(text, '^.*[,%[]') end
-function ownForm.fieldsOf (target)
+form = { seq = '@seq', version = '@version' }
+function form.open (target) target.fields['@seq'], target.fields['@version'] = nil, nil end
+function form.bodyOf (text) return string.match(text, '^.*[,%[]') end
+function form.fieldsOf (target)
   local fields = {}
   for field, value in pairs(target.fields) do fields[field] = value end
   return fields
 end
-function ownForm.checked (keeps, state, code, details, change)
+function form.checked (keeps, state, code, details, change)
   if type(code) ~= 'string' or #code > 64 or not string.match(code, '^[^%c]+$') then
     fail('the code', code, '1-64 characters without control characters')
   end
@@ -108,10 +108,10 @@ function ownForm.checked (keeps, state, code, details, change)
   return code, fields, cjson.encode(texts('the details', details or {})), made
 end
 
-function ownForm.written (target)
-  return { '@seq', string.format('%.0f', target.seq), '@version', string.format('%.0f', target.version) }
+function form.written (target)
+  return { '@seq', target.seq, '@version', target.version }
 end
-function ownForm.keep (entries, target, fields, change, request)
+function form.keep (entries, target, fields, change, request)
   for field, value in pairs(fields) do
     if target.fields[field] ~= value then target.changed[field] = value end
   end
@@ -119,12 +119,10 @@ function ownForm.keep (entries, target, fields, change, request)
     if fields[field] == nil then target.changed[field] = false end
   end
   target.fields = fields
-  local version = string.format('%.0f', target.version)
   for _, event in ipairs(change.events) do
-    target.seq = target.seq + 1
-    local seq = string.format('%.0f', target.seq)
-    entries[#entries + 1] = { target, request, seq, { 'seq', seq, 'version', version, unpack(event) } }
+    target.seq = string.format('%.0f', target.seq + 1)
+    entries[#entries + 1] = { target, request, target.seq, { 'seq', target.seq, 'version', target.version, unpack(event) } }
   end
   -- readers read the state again
-  if #change.events == 0 then entries[#entries + 1] = { target, request, false, { 'seq', '0', 'version', version, 'type', '@changed' } } end
+  if #change.events == 0 then entries[#entries + 1] = { target, request, false, { 'seq', '0', 'version', target.version, 'type', '@changed' } } end
 end
