@@ -89,15 +89,7 @@ local function changeOf (keeps, given)
     holds = given.holds and numbersOf('hold', given.holds, 'ms since 1970'), waiting = given.waiting and numbersOf('place', given.waiting, 'a number') }
 end
 
-form = { seq = '@seq', version = '@version' }
-function form.open (target) target.fields['@seq'], target.fields['@version'] = nil, nil end
-function form.bodyOf (text) return string.match(text, '^.*[,%[]') end
-function form.fieldsOf (target)
-  local fields = {}
-  for field, value in pairs(target.fields) do fields[field] = value end
-  return fields
-end
-function form.checked (keeps, state, code, details, change)
+local function checked (keeps, state, code, details, change)
   if type(code) ~= 'string' or #code > 64 or not string.match(code, '^[^%c]+$') then
     fail('the code', code, '1-64 characters without control characters')
   end
@@ -106,23 +98,4 @@ function form.checked (keeps, state, code, details, change)
     if string.sub(name, 1, 1) == '@' then fail('a field of the state', name, 'a name that does not begin with @') end
   end
   return code, fields, cjson.encode(texts('the details', details or {})), made
-end
-
-function form.written (target)
-  return { '@seq', target.seq, '@version', target.version }
-end
-function form.keep (entries, target, fields, change, request)
-  for field, value in pairs(fields) do
-    if target.fields[field] ~= value then target.changed[field] = value end
-  end
-  for field in pairs(target.fields) do
-    if fields[field] == nil then target.changed[field] = false end
-  end
-  target.fields = fields
-  for _, event in ipairs(change.events) do
-    target.seq = string.format('%.0f', target.seq + 1)
-    entries[#entries + 1] = { target, request, target.seq, { 'seq', target.seq, 'version', target.version, unpack(event) } }
-  end
-  -- readers read the state again
-  if #change.events == 0 then entries[#entries + 1] = { target, request, false, { 'seq', '0', 'version', target.version, 'type', '@changed' } } end
 end
