@@ -1,56 +1,42 @@
--- Decides up to 256 commands of one partition, in order: first all of them, then it stores what the accepted ones do.
--- Atomic, because a decision, its state, events and outbox must not come apart. Nothing is written while a rule of a user runs, so that SCRIPT KILL stops one that never ends.
+-- Decides up to 256 commands of one partition by rules of users: first all of them, then it stores what the accepted ones do.
+-- Atomic, because a decision, its state, events and outbox must not come apart. Nothing is written while a rule runs, so that SCRIPT KILL stops one that never ends.
 -- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..] of each target: state: hash, events: stream, and what its rule keeps: members: hash, holds: sorted set, waiting: sorted set
--- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule and key, [6..n+5] of each command: JSON array of arguments and the number of its target, below 0 for a scheduled task of a rule of a user
--- RETURNS generation, now in ms, then of each command a text, its lines: accepted, rejected, replay, other_body or failed; code, or why it failed; sequence; version; details: of rules of users as JSON, of ours names and values in turn; a generation alone when it belongs to another replication id, or to call again; `backlog` in place of the commands when the outbox is full, `rules` when a rule is stored in another version
+-- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule and key, [6..n+5] of each command: JSON array of arguments and the number of its target, below 0 for a scheduled task
+-- RETURNS generation, now in ms, then of each command a text, its lines: accepted, rejected, replay, other_body or failed; code, or why it failed; sequence; version; details as JSON; a generation alone when it belongs to another replication id, or to call again; `backlog` in place of the commands when the outbox is full, `rules` when a rule is stored in another version
 -- COST O(n log N)
 -- MODE writes
--- rules of a user, and what is stored about them, are put here when a system is opened
-local own = nil
+-- text of the rules, and what is stored about them, are put here when a system is opened
+local rules, versions, keptEvents, parts = {}, {}, {}, {}
 local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local rules, keptEvents, parts = {}, {}, { bounded = { 'members', 'holds', 'waiting' } }
--- @include rules/max
--- @include rules/bounded
--- @include rules/latest
--- @include rules/once
--- @include rules/step
-if own then rules, keptEvents, parts = own.rules, own.keptEvents, own.parts end
 -- @include partition
 if isBehind then return isFull() and { current, nowText, 'backlog' } or { current } end
 -- @include kept
-function read.lineage () return lineage end
 -- @include own-rule
--- @include our-rule
-local form = own and ownForm or ourForm
 
 local n = #ARGV - 5
 local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
 local named, targets, made, firstKeys = cjson.decode(targetTexts), {}, {}, { n + 4 }
 for i, target in ipairs(named) do
   local rule = target[1]
-  firstKeys[i + 1] = firstKeys[i] + 2 + #(parts[rule] or none)
-  if own and not made[rule] and redis.call('HGET', generation, 'rule:' .. rule) ~= own.versions[rule] then return { current, nowText, 'rules' } end
+  firstKeys[i + 1] = firstKeys[i] + 2 + #(parts[rule] or {})
+  if not made[rule] and redis.call('HGET', generation, 'rule:' .. rule) ~= versions[rule] then return { current, nowText, 'rules' } end
   made[rule] = true
 end
--- a server that accepts no writes refuses the whole call, before or after its decisions
-local function begin () redis.call('HSET', generation, 'now', nowText) end
-if not own then begin() end
 
 -- what is written once all commands are decided
 local entries, dues, decided, reopened = {}, {}, {}, 0
 
--- its state is read once a call
 local function targetOf (number)
   if targets[number] then return targets[number] end
   local first, rule, key = firstKeys[number], named[number][1], named[number][2]
   local state, kept = KEYS[first], {}
-  for i, part in ipairs(parts[rule] or none) do kept[part] = { key = KEYS[first + 1 + i] } end
-  local target = { rule = rule, key = key, task = rule .. ' ' .. key .. ' ', first = first, last = firstKeys[number + 1] - 1, state = state,
-    events = KEYS[first + 1], kept = kept, fields = {}, changed = {} }
+  for i, part in ipairs(parts[rule] or {}) do kept[part] = { key = KEYS[first + 1 + i] } end
+  local target = { rule = rule, key = key, first = first, last = firstKeys[number + 1] - 1, state = state, events = KEYS[first + 1],
+    kept = kept, fields = {}, changed = {}, seq = 0, version = 0 }
   local flat = redis.call('HGETALL', state)
   for i = 1, #flat, 2 do target.fields[flat[i]] = flat[i + 1] end
-  target.seq, target.version = tonumber(target.fields[form.seq] or '0'), tonumber(target.fields[form.version] or '0')
-  form.open(target)
+  target.seq, target.version = tonumber(target.fields['@seq'] or '0'), tonumber(target.fields['@version'] or '0')
+  target.fields['@seq'], target.fields['@version'] = nil, nil
   if made[rule] == true then made[rule] = rules[rule]() end
   targets[number] = target
   return target
@@ -62,48 +48,57 @@ local function dueOf (task)
   return tonumber(due)
 end
 
--- the commands of the key that follow see it
+-- its commands that follow see it
 local function keepChange (target, fields, change, request)
-  target.version, target.isChanged = target.version + 1, true
-  form.keep(entries, target, fields, change, request)
-  for name, due in pairs(change.tasks or none) do dues[target.task .. name] = due end
+  for field, value in pairs(fields) do
+    if target.fields[field] ~= value then target.changed[field] = value end
+  end
+  for field in pairs(target.fields) do
+    if fields[field] == nil then target.changed[field] = false end
+  end
+  target.fields, target.version, target.isKept = fields, target.version + 1, true
+  for _, event in ipairs(change.events) do
+    target.seq = target.seq + 1
+    entries[#entries + 1] = { target, request, target.seq, target.version, event }
+  end
+  -- readers read the state again
+  if #change.events == 0 then entries[#entries + 1] = { target, request, 0, target.version, { 'type', '@changed' } } end
+  local task = target.rule .. ' ' .. target.key .. ' '
+  for name, due in pairs(change.tasks) do dues[task .. name] = due end
   for name, part in pairs(target.kept) do
     for one, value in pairs(change[name] or none) do setIn(part, one, value) end
   end
-  if not own then writeKept(target.kept) end
-  if change.holds then dues[target.task .. 'expire'] = firstHold(target.kept) or false end
-  target.ends, target.keepEvents = target.ends or change.ends, change.keeps or keptEvents[target.rule]
+  if change.holds then dues[task .. 'expire'] = firstHold(target.kept) or false end
+  target.ends = target.ends or change.ends
   if change.reopens then reopened = reopened + 1 end
 end
 
 local function lines (status, code, target, details)
-  local list = { status, code, string.format('%.0f', target.seq), string.format('%.0f', target.version) }
-  list[5] = details
-  return table.concat(list, '\n')
+  return table.concat({ status, code, string.format('%.0f', target.seq), string.format('%.0f', target.version), details }, '\n')
 end
 
 local function decide (i)
   local text, request = ARGV[i + 5], KEYS[i + 3]
   local args, id = cjson.decode(text), string.match(request, '[^:]*$')
   local number = table.remove(args)
-  local target = targetOf(math.abs(number))
-  local function body () return redis.sha1hex(form.bodyOf(text, args)) end
+  local target, body = targetOf(math.abs(number)), id ~= '' and redis.sha1hex(string.match(text, '^.*[,%[]'))
   local known = accepted[request] or requests[i]
   if known then
     local knownBody, decision = string.match(known, '^(%x+)\n(.*)$')
-    return knownBody == body() and 'replay\n' .. decision or 'other_body'
+    return knownBody == body and 'replay\n' .. decision or lines('other_body', '', target, '{}')
   end
-  local task = number < 0 and target.task .. args[1]
-  if task and (dueOf(task) or now + 1) > now then return lines('rejected', 'not_due', target) end
-  local fields = form.fieldsOf(target)
+  local task = number < 0 and target.rule .. ' ' .. target.key .. ' ' .. args[1]
+  if task and (dueOf(task) or now + 1) > now then return lines('rejected', 'not_due', target, '{}') end
+  local fields = {}
+  for field, value in pairs(target.fields) do fields[field] = value end
   ofKey = target.kept
-  local code, written, details, change = form.checked(ofKey, fields, made[target.rule](fields, args, now, parts[target.rule] and read))
+  local code, written, details, change = checked(ofKey, fields, made[target.rule](fields, args, now, parts[target.rule] and read))
   if task then dues[task] = false end
   if not change then return lines('rejected', code, target, details) end
   keepChange(target, written, change, id)
   local decision = lines('accepted', code, target, details)
   if id ~= '' then
-    accepted[request] = body() .. string.match(decision, '\n.*$')
+    accepted[request] = body .. string.match(decision, '\n.*$')
     decided[#decided + 1] = request
   end
   return decision
@@ -114,7 +109,8 @@ for i = 1, n do
   local ok, decision = pcall(decide, i)
   replies[i + 2] = ok and decision or 'failed\n' .. string.gsub(tostring(decision), '\n', ' ')
 end
-if own then begin() end
--- @include writes
+-- a server that accepts no writes refuses the whole call here
+redis.call('HSET', generation, 'now', nowText)
+-- @include own-writes
 replies[1] = (generationNow())
 return replies

@@ -1,5 +1,5 @@
 /**
- * A partition in memory, decided by the rules in JavaScript: what lua/decide.lua does.
+ * A partition in memory, decided by the rules in JavaScript: what lua/admit.lua does.
  *
  * @typedef {import('./index.js').Fields} Fields
  * @typedef {import('../../src/admission/index.js').Command} Command
@@ -34,13 +34,13 @@ export function createOracle () {
     const { rule, key, args } = command
     const { request, encoded } = prepare(command)
     const stored = request && requests.get(request)
-    if (stored) return stored.body === encoded ? ['replay', ...stored.decision] : ['other_body']
+    if (stored) return stored.body === encoded ? ['1', ...stored.decision] : ['0', 'other_body', '0', '0']
     const fields = { ...states.get(key) }
     const own = { members: at(members, key), holds: at(holds, key), waiting: at(waiting, key), lineage }
     const { code, details, change } = RULES[rule](fields, args, now, readerOf(own))
     if (change) fields.version = String(Number(fields.version ?? 0) + 1)
     const decision = [code, fields.seq ?? '0', fields.version ?? '0', ...details]
-    if (!change) return ['rejected', ...decision]
+    if (!change) return ['0', ...decision]
     states.set(key, fields)
     if (request) requests.set(request, { body: encoded, decision })
     for (const event of change.events) {
@@ -62,7 +62,7 @@ export function createOracle () {
     for (const [claim, untilMs] of change.holds ?? []) put(own.holds, claim, untilMs === null ? null : Number(untilMs))
     if (change.holds) put(tasks, `${rule} ${key} expire`, ordered(own.holds)[0]?.[1] ?? null)
     if (change.reopens) reopened++
-    return ['accepted', ...decision]
+    return ['0', ...decision]
   }
 
   return {

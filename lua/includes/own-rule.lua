@@ -89,15 +89,7 @@ local function changeOf (keeps, given)
     holds = given.holds and numbersOf('hold', given.holds, 'ms since 1970'), waiting = given.waiting and numbersOf('place', given.waiting, 'a number') }
 end
 
-local ownForm = { seq = '@seq', version = '@version' }
-function ownForm.open (target) target.fields['@seq'], target.fields['@version'] = nil, nil end
-function ownForm.bodyOf (text) return string.match(text, '^.*[,%[]') end
-function ownForm.fieldsOf (target)
-  local fields = {}
-  for field, value in pairs(target.fields) do fields[field] = value end
-  return fields
-end
-function ownForm.checked (keeps, state, code, details, change)
+local function checked (keeps, state, code, details, change)
   if type(code) ~= 'string' or #code > 64 or not string.match(code, '^[^%c]+$') then
     fail('the code', code, '1-64 characters without control characters')
   end
@@ -106,25 +98,4 @@ function ownForm.checked (keeps, state, code, details, change)
     if string.sub(name, 1, 1) == '@' then fail('a field of the state', name, 'a name that does not begin with @') end
   end
   return code, fields, cjson.encode(texts('the details', details or {})), made
-end
-
-function ownForm.written (target)
-  return { '@seq', string.format('%.0f', target.seq), '@version', string.format('%.0f', target.version) }
-end
-function ownForm.keep (entries, target, fields, change, request)
-  for field, value in pairs(fields) do
-    if target.fields[field] ~= value then target.changed[field] = value end
-  end
-  for field in pairs(target.fields) do
-    if fields[field] == nil then target.changed[field] = false end
-  end
-  target.fields = fields
-  local version = string.format('%.0f', target.version)
-  for _, event in ipairs(change.events) do
-    target.seq = target.seq + 1
-    local seq = string.format('%.0f', target.seq)
-    entries[#entries + 1] = { target, request, seq, { 'seq', seq, 'version', version, unpack(event) } }
-  end
-  -- readers read the state again
-  if #change.events == 0 then entries[#entries + 1] = { target, request, false, { 'seq', '0', 'version', version, 'type', '@changed' } } end
 end

@@ -26,7 +26,5 @@ local ops = {}
 return function (state, args, now, read)
   if args[1] ~= 'create' and not state.status then return 'unknown', {} end
   if isRestoring(state, read) and not restoring[args[1]] then return 'restoring', outcome(state) end
-  local code, details, change = ops[args[1]](state, args, now, read)
-  if change then keepUnits(change, read) end
-  return code, details, change
+  return ops[args[1]](state, args, now, read)
 end

@@ -1,6 +1,6 @@
 /**
- * One call of lua/decide.lua: up to 256 commands of a partition, one reply each, which decisionOf reads. Rules of a user have a script of
- * their own, made of it.
+ * One call of lua/admit.lua, or of lua/decide.lua with rules of a user: up to 256 commands of a partition, one reply each, which decisionOf
+ * reads.
  *
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('./commands.js').Prepared} Prepared
@@ -36,7 +36,7 @@ export async function admit (connection, key, options, commands) {
   const { own } = options
   const { keys, args } = encodeCall(key, options, commands)
   for (let i = 0; i < MAX_CALLS; i++) {
-    const [generation, now, ...replies] = await connection.runScript(own?.script ?? 'decide', keys, args)
+    const [generation, now, ...replies] = await connection.runScript(own?.script ?? 'admit', keys, args)
     const first = String(replies[0])
     // the first call on this primary
     if (now === undefined) {
@@ -58,7 +58,7 @@ export async function admit (connection, key, options, commands) {
 function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, own }, commands) {
   /** @type {Map<string, number>} numbers, from 1, by rule and key */
   const numbers = new Map()
-  /** @type {[rule: string, key: string][]} */
+  /** @type {[rule: string, key: string, parts: number][]} */
   const targets = []
   const partsOf = own?.partsOf ?? ((/** @type {string} */ rule) => KEPT[rule] ?? [])
   const requests = key('request:')
@@ -68,11 +68,11 @@ function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, own
     const target = `${rule} ${name}`
     let number = numbers.get(target)
     if (number === undefined) {
-      number = targets.push([rule, name])
+      number = targets.push([rule, name, partsOf(rule).length])
       numbers.set(target, number)
     }
     keys.push(requests + request)
-    args.push(`${encoded}${isTask ? -number : number}]`)
+    args.push(`${encoded}${isTask && own ? -number : number}]`)
   }
   args[4] = JSON.stringify(targets)
   for (const [rule, name] of targets) for (const part of [...PARTS, ...partsOf(rule)]) keys.push(key(`${part}:${name}`))

@@ -1,5 +1,5 @@
 /**
- * A command, its decision, and how both cross to the server (lua/decide.lua).
+ * A command, its decision, and how both cross to the server (lua/admit.lua).
  *
  * @typedef {object} Command
  * @property {string} rule one of rules/
@@ -37,22 +37,12 @@ export const prepare = ({ rule, key, scope, requestId, args, isTask }) => ({
   encoded: args.length === 0 ? '[' : `${JSON.stringify(args).slice(0, -1)},`
 })
 
-/**
- * What replies to commands of any rule have in common.
- * @param {string} reply lines
- */
-export function linesOf (reply) {
-  const [status, code, seq = '0', version = '0', ...rest] = reply.split(LINE)
-  return { status, code, seq: Number(seq), version: Number(version), isReplay: status === 'replay', rest }
-}
-
-/** @param {string} reply lines, of one of our rules @returns {Decision} */
+/** @param {string} reply lines @returns {Decision} */
 export function decisionOf (reply) {
-  const { status, rest, ...decision } = linesOf(reply)
-  if (status === 'failed') return { ...decision, code: status, details: { reason: decision.code } }
+  const [replay, code, seq, version, ...flat] = reply.split(LINE)
   const details = /** @type {Record<string, string>} */ ({})
-  for (let i = 0; i < rest.length; i += 2) details[rest[i]] = rest[i + 1]
-  return { ...decision, code: status === 'other_body' ? status : decision.code, details }
+  for (let i = 0; i < flat.length; i += 2) details[flat[i]] = flat[i + 1]
+  return { code, seq: Number(seq), version: Number(version), isReplay: replay === '1', details }
 }
 
 /**

@@ -9,7 +9,7 @@
  * A marker, because WAIT compares replicas with the last write of its own connection.
  *
  * After a failover the connection may lead to a primary that never had the decision. So a round also reads whose the generation is, and
- * confirms only decisions of the lineage that this primary began (decide.lua).
+ * confirms only decisions of the lineage that this primary began (admit.lua).
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRoutes } from '../store/index.js'

@@ -1,5 +1,5 @@
 /**
- * Rules of users: their text becomes a part of lua/decide.lua, in place of our rules, in which each is a chunk of its own.
+ * Rules of users: their text becomes a part of lua/decide.lua, in which each is a chunk of its own.
  *
  *     text ──▶ compiled alone ──▶ chunk without redis, KEYS, ... ──▶ its version and digest are stored ──▶ lua/decide.lua
  *
@@ -24,13 +24,12 @@
  */
 import { hash } from 'node:crypto'
 import { CHUNK_HEAD, chunkOf, HIDDEN, scriptWith } from '../store/index.js'
-import { linesOf } from './commands.js'
 import { FreshetError } from './errors.js'
 import { systemKey } from './keys.js'
 import { memoryOf } from './own-memory.js'
 
 /** parts of scripts that the chunks replace */
-const PLACE = 'local own = nil'
+const PLACE = 'local rules, versions, keptEvents, parts = {}, {}, {}, {}'
 const CHUNK = 'local chunk = nil'
 /** how servers call the text of a script, in errors */
 const LINE = /@?user_script:(\d+)/g
@@ -54,12 +53,12 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
   const digestOf = (/** @type {OwnRule} */ { text, keeps = [] }) => hash('sha1', [text, ...keeps].join('\0'))
   const stored = names.map((name) => [name, String(rules[name].version), digestOf(rules[name])])
   const table = (/** @type {string[]} */ rows) => `{\n${rows.join(',\n')}\n}`
-  const script = scriptWith('decide', PLACE, `local own = ${table(Object.entries({
-    rules: names.map((name) => `['${name}'] = ${chunkOf(rules[name].text)}`),
-    versions: stored.map(([name, version, digest]) => `['${name}'] = '${version} ${digest}'`),
-    keptEvents: names.flatMap((name) => rules[name].keepEvents === undefined ? [] : `['${name}'] = ${rules[name].keepEvents}`),
-    parts: names.flatMap((name) => rules[name].keeps?.length ? [`['${name}'] = { '${rules[name].keeps.join("', '")}' }`] : [])
-  }).map(([part, rows]) => `${part} = ${table(rows)}`))}`)
+  const script = scriptWith('decide', PLACE, 'local rules, versions, keptEvents, parts = ' + [
+    table(names.map((name) => `['${name}'] = ${chunkOf(rules[name].text)}`)),
+    table(stored.map(([name, version, digest]) => `['${name}'] = '${version} ${digest}'`)),
+    table(names.flatMap((name) => rules[name].keepEvents === undefined ? [] : `['${name}'] = ${rules[name].keepEvents}`)),
+    table(names.flatMap((name) => rules[name].keeps?.length ? [`['${name}'] = { '${rules[name].keeps.join("', '")}' }`] : []))
+  ].join(', '))
   const explain = explainer(script.body, names.map((name) => [name, rules[name].text]))
 
   /** @param {string} message @param {Record<string, unknown>} [facts] */
@@ -132,12 +131,14 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
      * @throws {FreshetError} RULE_FAILED, REQUEST_DIFFERS
      */
     decisionOf (reply) {
-      const { status, isReplay, code, rest: [details], ...numbers } = linesOf(reply)
+      const [status, code, seq, version, details] = reply.split('\n')
       if (status === 'failed') throw failed(code)
       if (status === 'other_body') {
         throw new FreshetError('REQUEST_DIFFERS', `a request with this id was accepted with other arguments by ${system}; use another id`)
       }
-      return { code, accepted: isReplay || status === 'accepted', ...numbers, isReplay, details: JSON.parse(details) }
+      const isReplay = status === 'replay'
+      const accepted = isReplay || status === 'accepted'
+      return { code, accepted, seq: Number(seq), version: Number(version), isReplay, details: JSON.parse(details) }
     }
   }
 }

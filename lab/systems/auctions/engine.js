@@ -93,17 +93,17 @@ const counted = (connection, counts) => ({
 })
 
 /**
- * Routes whose connections call a function instead of the script `decide`.
+ * Routes whose connections call a function instead of the script `admit`.
  * @param {ReturnType<typeof createRoutes>['route']} route
  */
 async function functionRoute (route) {
-  const { body } = readScript('decide')
+  const { body } = readScript('admit')
   await route('').connection.send('FUNCTION', 'LOAD', 'REPLACE',
     `#!lua name=${LIBRARY}\nredis.register_function('${LIBRARY}', function (KEYS, ARGV)\n${body}\nend)`)
   return (/** @type {string} */ key) => {
     const { connection, replicationId } = route(key)
     /** @type {typeof connection.runScript} */
-    const runScript = (name, keys, args) => name === 'decide'
+    const runScript = (name, keys, args) => name === 'admit'
       ? connection.send('FCALL', LIBRARY, keys.length, ...keys, ...args)
       : connection.runScript(name, keys, args)
     return { connection: { ...connection, runScript }, replicationId }

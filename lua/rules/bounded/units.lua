@@ -14,13 +14,6 @@ local function event (state, type, claim, user, quantity)
 end
 local function note (change, event) change.events[#change.events + 1] = event end
 local function count (change, user, more) change.units[user] = (change.units[user] or 0) + more end
--- units of each user are a member
-local function keepUnits (change, read)
-  for user, more in pairs(change.units or {}) do
-    local units = n(read.member('user ' .. user) or '0') + more
-    change.members['user ' .. user] = units ~= 0 and text(units)
-  end
-end
 local function parse (member)
   if member then return string.match(member, '^(%S+) (%S+) ?(%S*) ?(%S*)$') end
 end

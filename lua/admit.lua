@@ -1,0 +1,122 @@
+-- Decides up to 256 commands of one partition, in order, and stores what the accepted ones do.
+-- Atomic, because the decision, the new state, the events and the outbox must not come apart, nor another command come in between.
+-- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..] of each target: state: hash, events: stream, and if its rule keeps them, members: hash, holds: sorted set, waiting: sorted set
+-- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule, key and number of keys that only its rule has, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target
+-- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full
+-- COST O(n log N)
+-- MODE writes
+local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+-- Each makes a rule, when a command needs it. A rule is as those of users (docs/own-systems.md): a function of state, args, now in ms and read, which returns a code, details and, if it accepts, a change. Its values are texts. What differs:
+--   events   the rule numbers them (state.seq); an event with the number 0 goes to the outbox only
+--   units    units of a user: user to how many more; `user <user>` in members
+--   ends     the key expires
+--   keeps    events of the key, about; without it, all; 0: its events are in the outbox only
+--   reopens  a rejection that was final no longer is: the generation grows
+local rules = {}
+-- @include rules/max
+-- @include rules/bounded
+-- @include rules/latest
+-- @include rules/once
+-- @include rules/step
+
+-- @include partition
+if isBehind and isFull() then return { current, nowText, 'backlog' } end
+-- a server that accepts no writes refuses the whole call here
+redis.call('HSET', generation, 'now', nowText)
+
+local n = #ARGV - 5
+local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
+local named, targets, made, firstKeys = cjson.decode(targetTexts), {}, {}, { n + 4 }
+for i, one in ipairs(named) do firstKeys[i + 1] = firstKeys[i] + 2 + one[3] end
+
+-- @include kept
+function read.lineage () return lineage end
+
+-- its state is read once a call; a rule changes a table in front of it, which is dropped unless the command is accepted
+local function targetOf (number)
+  if targets[number] then return targets[number] end
+  local first, last, fields = firstKeys[number], firstKeys[number + 1] - 1, {}
+  local state, events, members, holds, waiting = unpack(KEYS, first, last)
+  local flat = redis.call('HGETALL', state)
+  for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
+  local rule, key, kept = named[number][1], named[number][2], members and { members = { key = members }, holds = { key = holds }, waiting = { key = waiting } }
+  made[rule] = made[rule] or rules[rule]()
+  targets[number] = { rule = rule, key = key, first = first, last = last, state = state, events = events, members = members, holds = holds, waiting = waiting,
+    kept = kept, fields = fields, front = { __index = fields } }
+  return targets[number]
+end
+
+local function flat (list, fields)
+  for name, value in pairs(fields) do
+    list[#list + 1] = name
+    list[#list + 1] = value
+  end
+  return list
+end
+
+local function schedule (task, due)
+  if due then redis.call('ZADD', tasks, due, task) else redis.call('ZREM', tasks, task) end
+end
+
+local function store (target, changed, change, request)
+  local state, events, members, holds, waiting = target.state, target.events, target.members, target.holds, target.waiting
+  local task = target.rule .. ' ' .. target.key .. ' '
+  for _, event in ipairs(change.events) do
+    local fields = flat({}, event)
+    -- an event without a sequence number is for the outbox only
+    if event.seq ~= '0' and change.keeps ~= 0 then redis.call('XADD', events, event.seq .. '-0', 'ts', nowText, 'request', request, unpack(fields)) end
+    if (change.keeps or 0) > 0 then redis.call('XTRIM', events, 'MAXLEN', '~', change.keeps) end
+    redis.call('XADD', outbox, 'MINID', '~', since, nowText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request, unpack(fields))
+  end
+  redis.call('HSET', state, unpack(flat({}, changed)))
+  for name, due in pairs(change.tasks or none) do schedule(task .. name, due) end
+  for name, value in pairs(change.members or none) do
+    if value then redis.call('HSET', members, name, value) else redis.call('HDEL', members, name) end
+  end
+  for name, due in pairs(change.holds or none) do
+    if due then redis.call('ZADD', holds, due, name) else redis.call('ZREM', holds, name) end
+  end
+  for user, more in pairs(change.units or none) do
+    if redis.call('HINCRBY', members, 'user ' .. user, more) == 0 then redis.call('HDEL', members, 'user ' .. user) end
+  end
+  for user, place in pairs(change.waiting or none) do
+    if place then redis.call('ZADD', waiting, place, user) else redis.call('ZREM', waiting, user) end
+  end
+  if change.holds then schedule(task .. 'expire', redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2]) end
+  if change.ends then
+    for i = target.first, target.last do redis.call('PEXPIRE', KEYS[i], keep) end
+  end
+  if change.reopens then redis.call('HINCRBY', generation, 'n', 1) end
+  for field, value in pairs(changed) do target.fields[field] = value end
+end
+
+local function decide (i)
+  local args, request = cjson.decode(ARGV[i + 5]), KEYS[i + 3]
+  local target = targetOf(table.remove(args))
+  local id = string.match(request, '[^:]*$')
+  local known = accepted[request] or requests[i]
+  if known then
+    local body, decision = string.match(known, '^(%x+)\n(.*)$')
+    return body == redis.sha1hex(table.concat(args, '\n')) and '1\n' .. decision or '0\nother_body\n0\n0'
+  end
+  local fields = setmetatable({}, target.front)
+  ofKey = target.kept
+  local code, details, change = made[target.rule](fields, args, now, read)
+  if change then fields.version = string.format('%.0f', (fields.version or 0) + 1) end
+  local decision = table.concat(flat({ code, fields.seq or '0', fields.version or '0' }, details), '\n')
+  if change then store(target, fields, change, id) end
+  if change and id ~= '' then
+    local stored = redis.sha1hex(table.concat(args, '\n')) .. '\n' .. decision
+    redis.call('SET', request, stored, 'PX', expiry)
+    accepted[request] = stored
+  end
+  return '0\n' .. decision
+end
+
+local replies = { current, nowText }
+for i = 1, n do
+  local ok, decision = pcall(decide, i)
+  replies[i + 2] = ok and decision or '0\nfailed\n0\n0\nreason\n' .. string.gsub(tostring(decision), '\n', ' ')
+end
+replies[1] = (generationNow())
+return replies
