@@ -41,24 +41,28 @@ export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail, exist
   }
 
   /**
-   * @param {string} key @param {string} position of the outbox that the node must have reached
+   * A connection that ends with the read in flight, as when its slot moves, is no answer: it is read again.
+   * @param {string} key @param {string} [position] of the outbox that the node must have reached; without one the primary is asked
    * @returns {Promise<KeyState | null>} null: the primary does not have it
    */
   async function read (key, position) {
     const partition = partitionOf(key)
-    for (let i = 0; i < MAX_READS; i++) {
-      const { end, stored } = await readOnce(key, partition, false)
-      if (stored && isAtOrAfter(end, position)) return stored
-      if (!stored) break
-      await sleep(READ_AGAIN_MS)
+    let isPrimary = position === undefined
+    for (let i = 0; ; i++) {
+      const isLast = i === MAX_READS
+      const found = await readOnce(key, partition, isPrimary || isLast).catch((error) => {
+        if (isLast || error.code !== 'SERVER_LOST') throw error
+      })
+      if (found && (isPrimary || isLast || (found.stored && isAtOrAfter(found.end, position ?? '')))) return found.stored
+      const isAbsent = found?.stored === null
+      isPrimary = position === undefined || isAbsent
+      if (!isAbsent) await sleep(READ_AGAIN_MS)
     }
-    // replicas lag, or do not have it
-    return (await readOnce(key, partition, true)).stored
   }
 
   return {
     read,
     /** @param {string} key */
-    fromPrimary: async (key) => (await readOnce(key, partitionOf(key), true)).stored
+    fromPrimary: (key) => read(key)
   }
 }

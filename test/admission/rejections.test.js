@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createAdmission, createKeyView, createRejections, admissionKey } from '../../src/admission/index.js'
 import { createAccepted } from '../../src/admission/accepted.js'
+import { FreshetError } from '../../src/errors.js'
 import { createRoutes, openConnection } from '../../src/store/index.js'
 import { startProxy } from '../proxy.js'
 import { scopedEngines } from '../scope.js'
@@ -135,13 +136,17 @@ for (const engine of await scopedEngines()) {
       const connection = await connectFor(t, server.url)
       /** @type {import('../../src/store/index.js').Connection | null} */
       let followed = null
+      let lost = 0
       const view = createKeyView({
         async open () {
           if (followed) throw Object.assign(new Error('no more connections'), { retryable: true })
           followed = await connectFor(t, server.url)
           return { connection: followed, isLeft: () => false, end () {} }
         },
-        connectionOf: () => connection,
+        connectionOf () {
+          if (lost-- > 0) throw new FreshetError('SERVER_LOST', 'its slot has moved')
+          return connection
+        },
         keyOf,
         partitionOf: () => 0,
         partitions: 1,
@@ -157,6 +162,10 @@ for (const engine of await scopedEngines()) {
       await eventually(() => view.follower.ageMs(0) === Infinity)
       await submit(bid('c', 'bob', 300))
       t.equal(await seqOf(), seq + 1)
+      lost = 2
+      t.equal(await seqOf(), seq + 1, 'connections that end under a read')
+      lost = 2
+      t.match(await view.fromPrimary('c'), { fields: { seq: String(seq + 1) } })
     })
 
     await t.test('after the end bids are rejected from memory, too', async (t) => {
