@@ -19,7 +19,13 @@ export default {
     blob: 'bare bytes'
   },
   chart: {
-    about: { arm: 'newest', against: 'overwrite', says: 'That the newest wins costs {} of overwriting' }
+    about: {
+      arm: 'reference',
+      against: 'newest',
+      level: 'valkey 9.1, as fast as it goes',
+      says: 'The published way costs {} of newest wins'
+    },
+    levels: ['valkey 9.1, as fast as it goes', 'valkey 9.1, new ids', 'redis 7.0, as fast as it goes']
   },
   formerly: { newest: 'script' },
   levels: {

@@ -42,7 +42,7 @@ export const CLUSTER_MEASURES = Object.freeze({
     unit: 'items',
     verb: 'sends',
     isBetter: 'higher',
-    of: ({ items, batches }) => batches > 0 ? items / batches : null
+    of: ({ items, batches }) => items > 0 && batches > 0 ? items / batches : null
   },
   writerPauseMs: row('Longest time in which nothing was acknowledged', 'ms', 'pauses writers for', ({ writerPauseMs }) => writerPauseMs),
   deliveryPauseMs: row('Longest time in which nothing was delivered', 'ms', 'pauses delivery for',

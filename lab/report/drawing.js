@@ -94,12 +94,15 @@ function noiseText (analysis, plan, kind) {
   return noise && `${what}, ${noise}; differences within this are noise`
 }
 
+const withoutCount = (/** @type {string} */ remark) =>
+  remark.replace(/ in (\d+) of \1 rounds?$/, '').replace(/ in \d+ of \d+ rounds?$/, ' in some rounds')
+
 /** @param {Analysis} analysis @param {import('./figures.js').Place} place @returns {string[]} without counts of rounds, which pages have */
 function remarksAbout (analysis, place) {
   const of = figureOf(analysis, place)
   return [
     ...(of && of.low === null ? ['too few rounds for an interval'] : []),
-    ...(of ? remarksOf(analysis, place, { reasons: 0 }).map((remark) => remark.replace(/ in (\d+) of \1 rounds?$/, '').replace(/ in \d+ of \d+ rounds?$/, ' in some rounds')) : []),
+    ...(of ? remarksOf(analysis, place, { reasons: 0 }).map(withoutCount) : []),
     ...noiseRemarks(analysis, place)
   ]
 }

@@ -46,12 +46,14 @@ export function checkTogether (given) {
 function chooseAuth ({ values, origins }) {
   if (values.redisAuth !== 'iam') return []
   if (!values.redisUrl) return [`redisAuth: iam (${origins.redisAuth}); expected only with --redis-url, of a server with users of IAM`]
+  let read = 'redisUrl'
   try {
     values.redisUrl = withIam(values.redisUrl)
+    read = 'replicaUrl'
     values.replicaUrl = values.replicaUrl?.map(withIam) ?? null
     return []
   } catch (error) {
-    return [`redisUrl: (hidden), ${error.why} (${origins.redisAuth})`]
+    return [`${read}: (hidden), ${error.why} (${origins.redisAuth})`]
   }
 }
 

@@ -24,7 +24,11 @@ t.test('the tree is that of the project', async (t) => {
   const [, tree] = page.split('## Tree')[1].split('```')
   const names = (/** @type {RegExp} */ line) => [...tree.matchAll(line)].map(([, name]) => name).sort()
   t.same(names(/^(\S+)/gm), await listed('.'))
-  t.same(names(/^ {2}(\S+)/gm), await listed('src'))
+  for (const folder of ['src', 'lab']) {
+    const [, part] = /** @type {RegExpExecArray} */ (new RegExp(`^${folder}/.*\\n((?: .*\\n)*)`, 'm').exec(tree))
+    const found = [...part.matchAll(/^ {2}((?:\S+ )*?\S+)(?: {2}|$)/gm)].flatMap(([, some]) => some.split(' ')).sort()
+    t.same(found, await listed(folder), folder)
+  }
 })
 
 t.test('the arrows are those that the imports are tested against', async (t) => {

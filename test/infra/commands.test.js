@@ -13,9 +13,9 @@ const BASE = `${ROOT}/infra/kubernetes/base/`
 const FILES = [`${ROOT}/infra/docker/compose.yaml`, ...(await readdir(BASE)).map((name) => BASE + name)]
 const COMMANDS = ['writer', 'reader', 'gateway', 'consumers']
 const VALUES = /** @type {Record<string, string>} */ ({
-  FRESHET_REDIS_URL: 'rediss://user@primary',
+  FRESHET_REDIS_URL: 'rediss://user@primary?iam=group',
   FRESHET_REDIS_AUTH: 'iam',
-  FRESHET_REPLICA_URL: 'redis://replica',
+  FRESHET_REPLICA_URL: 'rediss://user@replica?iam=group',
   FRESHET_DATABASE_URL: 'postgres://user:password@host/name'
 })
 
