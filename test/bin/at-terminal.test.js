@@ -12,6 +12,7 @@ const HOSTILE = '\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\u2066\u200f'
 const [engine] = await scopedEngines()
 const { url } = await startServer(t, { engine })
 
+// two at a time, each with a key prefix: writers have the same ids
 t.jobs = 2
 
 /** @param {import('tap').Test} t @param {string[]} args @param {Parameters<typeof inTerminal>[2]} [options] */
@@ -37,7 +38,8 @@ t.test('a writer at a terminal ends with a summary that a person reads', { skip:
 })
 
 wholeTest('items that were not stored stand in the summary, in color', { skip: noTerminal, buffered: true }, async (t) => {
-  const flags = ['writer', '--redis-url', url, '--items', '3000', '--rate', '0', '--in-flight-bytes', '1024', '--when-full', 'drop']
+  const flags = ['writer', '--redis-url', url, '--key-prefix', 'full:', '--items', '3000', '--rate', '0',
+    '--in-flight-bytes', '1024', '--when-full', 'drop']
   const colored = run(t, flags)
   await colored.ended()
   t.match(colored.output, /\x1b\[33m {2}dropped +[\d,]+ items {3}at the in-flight limit\x1b\[39m/) // eslint-disable-line no-control-regex
@@ -47,7 +49,7 @@ wholeTest('items that were not stored stand in the summary, in color', { skip: n
 })
 
 wholeTest('npm start at a terminal prints the same summary, once', { skip: noTerminal, buffered: true }, async (t) => {
-  const all = run(t, ['start', '--redis-url', url, '--port', '0', '--gateway-port', '0', '--rate', '200'])
+  const all = run(t, ['start', '--redis-url', url, '--key-prefix', 'start:', '--port', '0', '--gateway-port', '0', '--rate', '200'])
   await all.until(/\nwriter +200 items\/s into feed latest/)
   all.kill('SIGINT')
   const { status, screen } = await all.ended()
