@@ -195,7 +195,9 @@ const TOGETHER = [
   ['a certificate needs its key', ['--tls-cert', 'cert.pem'], READER, /^tlsCert: cert\.pem .* together with --tls-key/],
   ['a writer without metrics listens nowhere', ['--host', '0.0.0.0', '--open'], WRITER, /^host: 0\.0\.0\.0 .* only with --metrics-port/],
   ['replicas are those of a primary', ['--replica-url', 'redis://a:1'], READER,
-    /^replicaUrl: \(--replica-url\); expected only with --redis-url/]
+    /^replicaUrl: \(--replica-url\); expected only with --redis-url/],
+  ['names of IAM for replicas, too', ['--redis-auth', 'iam', '--redis-url', 'rediss://u@a?iam=g', '--replica-url', 'rediss://u@b'], READER,
+    /^replicaUrl: \(hidden\), its host is not that of an ElastiCache server/]
 ]
 
 t.test('replicas from the environment need a primary too, except for commands that use no servers', async (t) => {
