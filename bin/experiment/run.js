@@ -10,25 +10,23 @@ import { FreshetError } from '../../lab/errors.js'
 import { analyse } from '../../lab/analysis/index.js'
 import { findExperiment, listExperiments } from '../../lab/plan/catalog.js'
 import { claimLab } from '../../lab/run/claim.js'
-import { adHocPlan, readPlan, timeScaled } from '../../lab/plan/index.js'
-import { drivenBy, enginesOf, needsShapes, withoutEngines } from '../../lab/plan/plan-changes.js'
+import { adHocPlan } from '../../lab/plan/ad-hoc.js'
+import { readPlan, timeScaled } from '../../lab/plan/index.js'
+import { drivenBy, enginesOf, needsShapes } from '../../lab/plan/plan-changes.js'
 import { tableOf } from '../../lab/report/table.js'
 import { newestResult, readResult, resultName } from '../../lab/run/result.js'
 import { newRun, runExperiment } from '../../lab/run/index.js'
 import { scheduleOf } from '../../lab/plan/schedule.js'
-import { engineName, findEngine } from '../../lab/servers/engines.js'
-import { openOwnServers } from '../../lab/servers/own.js'
-import { openTarget } from '../../lab/servers/target.js'
 import { conditionsOf, putAway } from '../../lab/run/unfinished.js'
-import { defaultCacheDir, programsOnPath, ROOT } from '../../src/embedded/index.js'
+import { defaultCacheDir, ROOT } from '../../src/embedded/index.js'
 import { openGroup } from './aws.js'
 import { drawResult } from './look.js'
+import { enginesHere, opener, withEngines } from './servers.js'
 import { CHARTS, EXPERIMENTS, FRESHET, LAB } from './places.js'
 import { createProgress } from './progress.js'
 
 /**
  * @typedef {import('../../lab/plan/index.js').Plan} Plan
- * @typedef {Parameters<typeof findEngine>[1]} Place
  * @typedef {{ settings: any, env: Record<string, string | undefined>, signal: AbortSignal, table: Table }} Parts
  * @typedef {object} Table functions of settings.js
  * @property {(settings: Record<string, unknown>) => string[]} checkSettings
@@ -36,8 +34,6 @@ import { createProgress } from './progress.js'
  * @property {(settings: Record<string, unknown>) => Record<string, any>} settledSettings
  * @property {(settings: Record<string, unknown>) => string[]} flagsOf
  */
-
-const CENTRIFUGO = 'centrifugo'
 
 const report = (/** @type {string} */ line) => process.stderr.write(`experiment: ${line}\n`)
 const shown = (/** @type {string} */ file) => relative(process.cwd(), file) || file
@@ -198,55 +194,4 @@ async function keep ({ unfinished, result, folder, isWhole, quick }) {
   const drawn = await drawResult(file, isWhole ? CHARTS : to,
     isWhole ? result.experiment : resultName(result.startedAt).replace(/\.json$/, ''), result.plan)
   process.stdout.write(`chart        ${shown(drawn[0])}\nreport       ${shown(drawn[1])}\n`)
-}
-
-/** Where neither arm nor level names one. @param {any} settings @param {Place} place @returns {string | null} null = the newest found */
-const defaultEngine = ({ server }, { others }) => others?.[0] ?? server
-
-/** Which versions the servers will be. @param {Plan} plan @param {Place} place @param {any} settings */
-async function enginesHere (plan, place, settings) {
-  const wanted = enginesOf(plan)
-  const engines = await Promise.all((wanted.length ? wanted : [defaultEngine(settings, place)]).map((engine) => findEngine(engine, place)))
-  return [...new Set(engines.map(engineName))]
-}
-
-/**
- * Leaves out arms and levels whose engine or program is not here, and says so.
- * @param {Plan} plan @param {Place} place
- */
-async function withEngines (plan, place) {
-  const engines = enginesOf(plan)
-  /** @type {string[]} */
-  const absent = []
-  for (const engine of engines) {
-    await findEngine(engine, place).catch((error) => {
-      if (error.code !== 'ENGINE_MISSING') throw error
-      absent.push(engine)
-    })
-  }
-  if (absent.length > 0) report(`left out, no such engine here: ${absent.join(', ')}; name its program with --engine`)
-  const isServing = Object.values(plan.arms).some(({ serving }) => serving?.by === CENTRIFUGO)
-  if (isServing && (await programsOnPath(place.env, [CENTRIFUGO])).length === 0) {
-    absent.push(CENTRIFUGO)
-    report(`left out, not on PATH: ${CENTRIFUGO}; go install github.com/centrifugal/centrifugo/v6@latest`)
-  }
-  return withoutEngines(plan, absent)
-}
-
-/**
- * @param {Parameters<typeof runOne>[0]} parts @param {{ engine: string | null, shape: string | null }} of null = the default
- * @param {Place} place
- */
-function opener ({ settings, signal, group }, { engine, shape }, place) {
-  if (settings.target) {
-    const replicaUrls = group?.replicaUrls ?? settings.replicaUrl
-    return () => openTarget({ url: settings.target, replicaUrls, deadlineMs: settings.deadlineMs ?? 5000 })
-  }
-  return async () => openOwnServers({
-    program: (await findEngine(engine ?? defaultEngine(settings, place), place)).program,
-    shape,
-    folder: join(LAB, 'servers'),
-    signal,
-    report
-  })
 }
