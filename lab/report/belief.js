@@ -78,8 +78,8 @@ const OF_SALES = 'After each sale, every reply is compared with the stored rows 
   'each, in order, no reply that contradicts a row.\n\n'
 const OF_PRICES = 'The replies of clients, those of the warm-up too, are compared with the exchanges, whose prices are computed again, ' +
   'with the events that are stored, and with what gateways and exchanges have counted (lab/systems/prices/history.js).\n\n'
-const OF_ORDERS = 'After each measurement, the stored orders, events, ledger of payments and stock are compared with what customers were ' +
-  'told (lab/systems/orders/history.js).\n\n'
+const OF_ORDERS = 'After each measurement, the stored orders, events, ledger of payments and stock are compared with the replies to ' +
+  'customers (lab/systems/orders/history.js).\n\n'
 const OF_DISTURBANCES = 'After each measurement, what was acknowledged is compared with what is stored, or was ' +
   'delivered, item by item (lab/cluster/run.js).\n\n'
 const OF_BIDS = 'After each measurement, what the clients heard of every bid, including those of the warm-up, is compared with the ' +
