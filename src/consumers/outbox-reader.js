@@ -51,7 +51,7 @@ export function createOutboxReader ({ open, isSpread, keyOf, pauseMs = 0, log })
       if (followed.get(partition) !== one) continue
       one.position = String(entries.at(-1)[0])
       one.isBusy = true
-      one.take(entries.map((/** @type {any} */ [id, flat]) => entryOf(String(id), flat.map(String))))
+      one.take(entries.map((/** @type {any} */ [id, flat]) => entryOf(id, flat)))
         .catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'entries were not taken'))
         .then(() => pauseMs > 0 && entries.length < COUNT ? sleep(pauseMs) : null)
         .finally(() => { one.isBusy = false })
