@@ -3,7 +3,7 @@
 /** waiting at a time; beyond it the store is not asked */
 const MAX_WAITING = 1000
 
-/** @typedef {NonNullable<Awaited<ReturnType<import('./queries.js').Store['latest']>> extends Map<string, infer T> ? T : never>} Row */
+/** @typedef {import('./store/index.js').StoredPrice} Row */
 
 /** @param {Pick<import('./queries.js').Store, 'latest'>} store */
 export function createStoreReads (store) {
