@@ -18,7 +18,7 @@ import { runSessions } from '../store/index.js'
 const BLOCK_MS = 50
 const COUNT = 1000
 const CHECK_MS = 100
-/** of a process that stood still, since outboxes are trimmed */
+/** After a longer pause of this process the session begins again, since outboxes are trimmed. */
 const MAX_PAUSE_MS = 10_000
 const FIRST_WAIT_MS = 50
 
@@ -37,7 +37,7 @@ export function followOutboxes ({ partitions, ...options }) {
   // of as many sessions as there are partitions
   setMaxListeners(0, stop.signal)
   const all = Array.from({ length: partitions }, (_, partition) => partition)
-  /** of the last entry read @type {string[]} */
+  /** The id of the last entry read, by partition. @type {string[]} */
   const positions = []
   /** @type {string[]} */
   const generations = all.map(() => '')
@@ -193,7 +193,7 @@ export function entryOf (id, flat) {
 /** @param {readonly unknown[]} reply lineage and number @returns {string} empty = none */
 export const generationOf = ([lineage, n]) => lineage === null ? '' : `${lineage}.${n}`
 
-/** Such as a reply to HGETALL. @param {readonly unknown[]} flat names and values in turn @returns {Fields} */
+/** Fields of a flat reply, such as that to HGETALL. @param {readonly unknown[]} flat names and values in turn @returns {Fields} */
 export function fieldsOf (flat) {
   const fields = /** @type {Fields} */ ({})
   for (let i = 0; i < flat.length; i += 2) fields[String(flat[i])] = String(flat[i + 1])

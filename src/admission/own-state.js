@@ -8,7 +8,7 @@ import { fieldsOf, generationOf } from './outbox.js'
 
 /** The names of the engine's fields in the state. */
 export const OWN_NAMES = Object.freeze({ seq: '@seq', version: '@version', exists: '@version' })
-/** type of an entry for readers: the state changed without an event */
+/** The type of an entry for readers: the state changed without an event. */
 export const CHANGED = '@changed'
 
 /** @param {Record<string, string>} fields of the hash */

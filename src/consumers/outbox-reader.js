@@ -18,7 +18,7 @@ const BLOCK_MS = 50
 const IDLE_MS = 10
 const AGAIN_MS = 250
 
-/** of the loop for all partitions */
+/** The name of the loop for all partitions. */
 const ALL = -1
 
 /**
@@ -29,7 +29,7 @@ const ALL = -1
 export function createOutboxReader ({ open, isSpread, keyOf, pauseMs = 0, log }) {
   /** @type {Map<number, { position: string, take: Take, isBusy: boolean }>} by partition */
   const followed = new Map()
-  /** by partition, or one for all @type {Map<number, Promise<void>>} */
+  /** Loops by partition, or one for all. @type {Map<number, Promise<void>>} */
   const loops = new Map()
   const stop = new AbortController()
   // of as many sessions as there are partitions

@@ -17,9 +17,9 @@ const LOOK_EVERY_MS = 1000
  *   closing: AbortSignal, log: any }} parts
  */
 export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, partitionOf, keyOf, connectionOf, closing, log }) {
-  /** by key @type {Map<string, Set<Follower>>} */
+  /** Followers by key. @type {Map<string, Set<Follower>>} */
   const followers = new Map()
-  /** followers by partition */
+  /** Number of followers by partition. */
   const counts = Array.from({ length: partitions }, () => 0)
   /** @type {{ close: () => Promise<unknown> } | null} */
   let outbox = null

@@ -1,6 +1,6 @@
 /** Newest prices in the history store, for requests: those asked for in one turn of the event loop share a read. */
 
-/** waiting at a time; beyond it the store is not asked */
+/** Most assets that wait at a time; beyond it the store is not asked. */
 const MAX_WAITING = 1000
 
 /** @typedef {import('./store/index.js').StoredPrice} Row */

@@ -24,10 +24,10 @@ import { createCall } from './call.js'
 import { local } from './local.js'
 import { stripe } from './stripe.js'
 
-/** calls in flight */
+/** Most calls in flight. */
 const LIMIT = 256
 const CURRENCY = 'usd'
-/** orders must end soon after the provider answers again */
+/** Orders must end soon after the provider answers again, so the breaker is open for a short time only. */
 const RESET_MS = 2000
 const THIS_MACHINE = Object.freeze(['127.0.0.1', 'localhost'])
 
@@ -105,10 +105,10 @@ export function createPayments ({ provider, url, key, timeoutMs, resetMs = RESET
       if (status === 'captured') await settled('refund', payment)
     },
 
-    /** Of a provider on this machine; null: it is elsewhere. */
+    /** The URL of a provider on this machine; null: it is elsewhere. */
     localUrl: THIS_MACHINE.includes(new URL(url ?? base).hostname) ? url ?? base : null,
 
-    /** For metrics. @returns {import('../../breaker.js').BreakerState} */
+    /** The state of the breaker, for metrics. @returns {import('../../breaker.js').BreakerState} */
     breaker: () => breaker.state(),
 
     close

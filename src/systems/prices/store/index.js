@@ -20,7 +20,7 @@ const WRITE_MS = 3000
 const LATEST_MS = 50
 const HISTORY_MS = 500
 const KEEP_MS = 30 * 86_400_000
-/** the embedded one takes any */
+/** The embedded DynamoDB takes any region and credentials. */
 const EMBEDDED = Object.freeze({ region: 'local', credentials: { accessKeyId: 'embedded', secretAccessKey: 'embedded' } })
 
 /**
