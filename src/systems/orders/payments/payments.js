@@ -18,6 +18,7 @@
  * @property {(payment: Payment) => Promise<Result | null>} lookup null: the provider does not know it
  */
 import { createBreaker } from '../../breaker.js'
+import { localUrl } from '../../process-figures.js'
 import { FreshetError } from '../errors.js'
 import { traced } from '../traces.js'
 import { createCall } from './call.js'
@@ -29,7 +30,6 @@ const LIMIT = 256
 const CURRENCY = 'usd'
 /** Orders must end soon after the provider answers again, so the breaker is open for a short time only. */
 const RESET_MS = 2000
-const THIS_MACHINE = Object.freeze(['127.0.0.1', 'localhost'])
 
 /** @type {Readonly<Record<string, { base: string, adapterOf: (call: Call, options: { currency: string }) => Adapter }>>} */
 const PROVIDERS = Object.freeze({
@@ -106,7 +106,7 @@ export function createPayments ({ provider, url, key, timeoutMs, resetMs = RESET
     },
 
     /** The URL of a provider on this machine; null: it is elsewhere. */
-    localUrl: THIS_MACHINE.includes(new URL(url ?? base).hostname) ? url ?? base : null,
+    localUrl: localUrl(url ?? base),
 
     /** The state of the breaker, for metrics. @returns {import('../../breaker.js').BreakerState} */
     breaker: () => breaker.state(),
