@@ -5,15 +5,16 @@
  */
 import { readFileSync } from 'node:fs'
 import { unknownName } from '../src/settings/index.js'
+import { SYSTEM_NAMES } from '../src/systems/list.js'
 import { npmAdvice } from './npm-flags.js'
 
 const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} */ ({
   start: { file: './start.js', meaning: 'run servers, one writer, one reader and one gateway until Ctrl-C' },
-  demo: { file: './demo.js', meaning: 'run a system with a page and a crowd until Ctrl-C: auctions | sales | prices | orders' },
+  demo: { file: './demo.js', meaning: `run a system with a page and a crowd until Ctrl-C: ${SYSTEM_NAMES.join(' | ')}` },
   writer: { file: '../writers/feed.js', meaning: 'write items to a feed: synthetic, from a file or from standard input' },
   reader: { file: '../readers/server.js', meaning: 'serve feeds over HTTP' },
   gateway: { file: '../writers/gateway.js', meaning: 'write items to feeds over HTTP' },
-  consumers: { file: '../writers/consumers.js', meaning: 'run what follows from commands: ends of auctions, sales, prices, orders' },
+  consumers: { file: '../writers/consumers.js', meaning: `run what follows from the commands of systems: ${SYSTEM_NAMES.join(', ')}` },
   'dead-letters': { file: './dead-letters.js', meaning: 'manage entries whose effect failed for good: list | replay ID | discard ID' },
   exchanges: { file: './exchanges.js', meaning: 'run three local exchanges, sources of prices' },
   payments: { file: './payments.js', meaning: 'run a local payment provider with a ledger' },

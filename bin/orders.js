@@ -1,12 +1,12 @@
 /** `npm start orders -- rebuild`: makes the views of orders again from their events. A process file. */
 import { settingsOf, SettingsInvalid } from '../settings.js'
 import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
-import { migrate, openDatabase } from '../src/sql/index.js'
-import { ownDatabase } from '../src/embedded/index.js'
+import { migrate } from '../src/sql/index.js'
 import orders, { rebuildViews } from '../src/systems/orders/index.js'
+import { useDatabase } from '../writers/database.js'
 
 const ACTION = 'rebuild'
-/** of a statement; those of a rebuild touch many rows */
+/** A statement of a rebuild touches many rows. */
 const DEADLINE_MS = 600_000
 const SAY_EVERY_MS = 1000
 const USAGE = `Usage: npm start orders -- rebuild
@@ -27,11 +27,8 @@ export async function main (from) {
   }
   const log = createLog({ level: settings.logLevel, role: 'orders' })
   const stopping = listenForStop()
-  const embedded = settings.databaseUrl === null
-    ? await ownDatabase(settings, { report: (line) => log.info(line), signal: stopping.signal, onFailure: () => {} })
-    : null
-  const database = openDatabase({
-    url: embedded?.url ?? settings.databaseUrl, name: `freshet-orders-${process.pid}`, max: 2, deadlineMs: DEADLINE_MS, log
+  const { database, close } = await useDatabase(settings, {
+    name: `freshet-orders-${process.pid}`, max: 2, deadlineMs: DEADLINE_MS, log, signal: stopping.signal, fail () {}
   })
   let saidMs = performance.now()
   try {
@@ -46,8 +43,7 @@ export async function main (from) {
     process.stdout.write(visibleJson({ event: 'rebuilt', ...done }) + '\n')
     return 0
   } finally {
-    await database.close()
-    await embedded?.release()
+    await close()
     stopping.done()
   }
 }

@@ -1,6 +1,6 @@
 /** The database in a reader, of what systems have written there. */
 import { openDatabase } from '../src/sql/index.js'
-import { runningDatabase } from '../src/embedded/index.js'
+import { runningPart } from '../src/embedded/index.js'
 import { FreshetError } from './errors.js'
 
 const CONNECTIONS = 4
@@ -20,7 +20,7 @@ export function createReaderDatabase ({ databaseUrl, log }) {
   async function database () {
     if (performance.now() - lookedMs < LOOK_FOR_MS) return opened?.database ?? null
     lookedMs = performance.now()
-    const url = databaseUrl ?? await runningDatabase().catch(() => null)
+    const url = databaseUrl ?? await runningPart('database').catch(() => null)
     if (url !== opened?.url) {
       await opened?.database.close()
       opened = url === null

@@ -1,6 +1,6 @@
 /** The database of a process that writes: the one of the settings, or the embedded one. */
 import { openDatabase } from '../src/sql/index.js'
-import { ownDatabase } from '../src/embedded/index.js'
+import { ownPart } from '../src/embedded/index.js'
 
 /**
  * @param {{ databaseUrl: string | null, cacheDir: string | null }} settings
@@ -11,7 +11,7 @@ import { ownDatabase } from '../src/embedded/index.js'
  */
 export async function useDatabase ({ databaseUrl, cacheDir }, { name, max, deadlineMs, log, signal, fail }) {
   const embedded = databaseUrl === null
-    ? await ownDatabase({ cacheDir }, { report: (line) => log.info(line), signal, onFailure: fail })
+    ? await ownPart('database', { cacheDir }, { report: (line) => log.info(line), signal, onFailure: fail })
     : null
   const database = openDatabase({ url: embedded?.url ?? String(databaseUrl), name, max, deadlineMs, log })
   return {

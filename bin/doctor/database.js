@@ -1,6 +1,6 @@
 /** The database of sales and bids. */
 import { pino } from 'pino'
-import { defaultCacheDir, hasPostgres, POSTGRES_VERSION, ROOT, runningDatabase } from '../../src/embedded/index.js'
+import { defaultCacheDir, hasPostgres, POSTGRES_VERSION, ROOT, runningPart } from '../../src/embedded/index.js'
 import { addressOf, openDatabase } from '../../src/sql/index.js'
 
 /** the problems list says what it would log */
@@ -14,7 +14,7 @@ export async function databaseFindings ({ databaseUrl, cacheDir }, deadlineMs) {
   if (databaseUrl === null) {
     const isFetched = await hasPostgres(cacheDir ?? defaultCacheDir(ROOT))
     const state = isFetched ? 'the pinned copy' : 'downloaded when consumers first need it, 24 MB'
-    const running = await runningDatabase()
+    const running = await runningPart('database')
     return { rows: [['database', `postgres ${POSTGRES_VERSION} (${state})`, running ? addressOf(running) : 'not running']], problems: [] }
   }
   const address = addressOf(databaseUrl)

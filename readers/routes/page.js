@@ -44,7 +44,9 @@ const contentPolicy = (connect) => [
   "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"
 ].join('; ')
 const THIS_MACHINE = 'http://127.0.0.1:* http://localhost:*'
+/** Parts of pages that this reader fills in. */
 const GATEWAY = '<meta name="gateway" content="">'
+const SYSTEMS = '<!-- pages of systems -->'
 
 const HEADERS = Object.freeze({
   'cache-control': 'no-cache',
@@ -81,11 +83,13 @@ export async function pageRoutes (app, { gatewayUrl = null, restarts = () => nul
     reply.header('cache-control', 'no-store')
     return restarts() ?? reply.code(204).send()
   })
+  const links = Object.keys(pages).map((name) => `<a href="/${name}">${name.replace(/^./, (first) => first.toUpperCase())}</a>`)
   for (const [url, path] of await filesServed(pages)) {
     const page = pages[url.slice(1)]
     const isWithGateway = page?.isOfCommands && gatewayUrl !== null
     const file = await readFile(path)
-    const content = isWithGateway ? Buffer.from(String(file).replace(GATEWAY, GATEWAY.replace('""', `"${gatewayUrl}"`))) : file
+    const filled = isWithGateway ? String(file).replace(GATEWAY, GATEWAY.replace('""', `"${gatewayUrl}"`)) : null
+    const content = url === '/' ? Buffer.from(String(file).replace(SYSTEMS, links.join('\n    '))) : filled ? Buffer.from(filled) : file
     const connect = ["'self'", ...(isWithGateway ? [gatewayUrl] : []), ...(page?.hasFaults ? [THIS_MACHINE] : [])]
     const headers = { ...HEADERS, 'content-security-policy': contentPolicy(connect.join(' ')) }
     /** @type {Promise<Buffer | null> | undefined} null: not smaller */

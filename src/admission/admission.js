@@ -81,13 +81,13 @@ export function createAdmission ({
     keyOf,
     partitionOf: partitionOfKey,
 
-    /** From the primary; empty if there is none. @param {string} key @returns {Promise<import('./rules/index.js').Fields>} */
+    /** The state on the primary; empty if there is none. @param {string} key @returns {Promise<import('./rules/index.js').Fields>} */
     async stateOf (key) {
       await agreed()
       return fieldsOf(await router.send('HGETALL', keyOf(partitionOfKey(key))(`state:${key}`)))
     },
 
-    /** What the rule remembers, from the primary. @param {string} key @param {string} field @returns {Promise<string | null>} */
+    /** What the rule remembers of a member, on the primary. @param {string} key @param {string} field @returns {Promise<string | null>} */
     async memberOf (key, field) {
       await agreed()
       const member = await router.send('HGET', keyOf(partitionOfKey(key))(`members:${key}`), field)

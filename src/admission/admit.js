@@ -6,7 +6,7 @@
  * @typedef {import('./commands.js').Prepared} Prepared
  * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, isRead?: boolean,
  *   own?: import('./own-rules.js').OwnRules, router?: import('../store/index.js').Router,
- *   restore?: () => Promise<unknown> }} Terms `replicationId` of the primary; `requestMs`: how long a request is known; `keepMs`: how long
+ *   restore?: () => Promise<unknown> }} Terms `replicationId` of the primary; `requestMs`: how long a request is kept; `keepMs`: how long
  *   an ended key is kept; `maxOutbox`: entries that may wait for consumers; `isRead`: the outbox is kept until consumers have read it, also
  *   before there are any; `own`: rules of a user; `router` to the primaries of other keys; `restore` stores the system again if a new
  *   primary does not have it
@@ -18,9 +18,9 @@ import { MAX_COMMANDS } from './commands.js'
 import { KEPT } from './rules/index.js'
 
 const LINEAGE_BYTES = 6
-/** of the same commands: a lineage begins, rules are stored, the outbox is trimmed */
+/** The same commands are sent so often at most: a lineage begins, rules are stored, the outbox is trimmed. */
 const MAX_CALLS = 4
-/** what every rule has of a key */
+/** Every rule gets these parts of a key. */
 const PARTS = Object.freeze(['state', 'events'])
 
 /**

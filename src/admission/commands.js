@@ -22,7 +22,7 @@
 import { hash } from 'node:crypto'
 import { FreshetError } from './errors.js'
 
-/** in one call */
+/** Most commands in one call. */
 export const MAX_COMMANDS = 256
 const SEPARATOR = '\0'
 const LINE = '\n'

@@ -15,9 +15,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createRoutes } from '../store/index.js'
 import { FreshetError } from './errors.js'
 
-/** of the marker */
+/** The marker expires after this time. */
 const EXPIRE_MS = 60_000
-/** until a connection that was lost is asked for again */
+/** Pause before a connection that was lost is asked for again. */
 const RETRY_MS = 50
 
 /** @type {Readonly<Record<string, ((ms: number) => (string | number)[]) | null>>} */

@@ -9,7 +9,7 @@
  *   oldest of them first
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventsOf, fieldsOf, isAtOrAfter } from './outbox.js'
+import { eventsOf, fieldsOf, generationOf, isAtOrAfter } from './outbox.js'
 
 const READ_AGAIN_MS = 5
 const MAX_READS = 40
@@ -24,7 +24,7 @@ export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail, exist
   async function readOnce (key, partition, isPrimary) {
     const part = keyOf(partition)
     const keys = [`state:${key}`, `events:${key}`, 'outbox', 'generation'].map(part)
-    const [state, events, ends, [lineage, n]] = await connectionOf(partition, isPrimary).runScript('read-key', keys, [tail])
+    const [state, events, ends, generation] = await connectionOf(partition, isPrimary).runScript('read-key', keys, [tail])
     const fields = fieldsOf(state)
     return {
       end: ends.length > 0 ? String(ends[0][0]) : '0-0',
@@ -33,7 +33,7 @@ export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail, exist
         : {
             key,
             partition,
-            generation: `${lineage}.${n}`,
+            generation: generationOf(generation),
             fields,
             events: eventsOf(events).reverse()
           }

@@ -14,7 +14,7 @@ import { followOutboxes } from './outbox.js'
 import { OURS } from './rules/index.js'
 
 const MAX_KEYS = 10_000
-/** events read, and kept, of each key */
+/** Events of each key that are read, and kept. */
 const TAIL = 64
 
 /** @typedef {ReturnType<typeof createKeyView>} KeyView */
@@ -37,9 +37,9 @@ export function createKeyView ({
   open, isSpread, agreed, connectionOf, keyOf, partitionOf, partitions, sinceMs, onEntry = () => {}, log, rules = OURS, maxKeys = MAX_KEYS,
   tail = TAIL
 }) {
-  /** the least recently used first @type {Map<string, Kept>} */
+  /** Keys in memory, the least recently used first. @type {Map<string, Kept>} */
   const kept = new Map()
-  /** keys that are being read, with the events since @type {Map<string, { reading: Promise<KeyState | null>, since: Entry[] }>} */
+  /** Keys that are being read, with the events since. @type {Map<string, { reading: Promise<KeyState | null>, since: Entry[] }>} */
   const opening = new Map()
   let resets = 0
   const reader = createKeyReader({ connectionOf, keyOf, partitionOf, tail, exists: rules.names.exists })

@@ -16,7 +16,7 @@
  */
 import { spreadTag } from '../store/index.js'
 
-/** stored with several partitions; without a format it is 1 */
+/** The format that is stored with several partitions; without one it is 1. */
 export const SPREAD_FORMAT = 2
 
 /** @param {string} prefix @param {string} system */

@@ -18,7 +18,7 @@ import { runSessions } from '../store/index.js'
 const BLOCK_MS = 50
 const COUNT = 1000
 const CHECK_MS = 100
-/** of a process that stood still, since outboxes are trimmed */
+/** After a longer pause of this process the session begins again, since outboxes are trimmed. */
 const MAX_PAUSE_MS = 10_000
 const FIRST_WAIT_MS = 50
 
@@ -37,7 +37,7 @@ export function followOutboxes ({ partitions, ...options }) {
   // of as many sessions as there are partitions
   setMaxListeners(0, stop.signal)
   const all = Array.from({ length: partitions }, (_, partition) => partition)
-  /** of the last entry read @type {string[]} */
+  /** The id of the last entry read, by partition. @type {string[]} */
   const positions = []
   /** @type {string[]} */
   const generations = all.map(() => '')
@@ -119,7 +119,7 @@ function createSession (own, signal, parts) {
     for (const [key, entries] of streams ?? []) {
       const partition = followed[keys.indexOf(String(key))]
       isWhole &&= entries.length < COUNT
-      for (const [id, flat] of entries) onEntry(partition, entryOf(String(id), flat.map(String)))
+      for (const [id, flat] of entries) onEntry(partition, entryOf(id, flat))
       positions[partition] = String(entries.at(-1)[0])
     }
     if (isWhole) for (const partition of own) confirmedMs[partition] = sentMs
@@ -178,17 +178,22 @@ const endsOf = async (connection, keys) => keys.length === 0
 /** @param {Connection} connection @param {string[]} keys @returns {Promise<string[]>} */
 const generationsOf = async (connection, keys) =>
   (await connection.sendAll(keys.map((key) => ['HMGET', key, 'lineage', 'n'])))
-    .map(([lineage, n]) => lineage === null ? '' : `${lineage}.${n}`)
+    .map(generationOf)
 
 const lineageOf = (/** @type {string} */ generation) => generation.split('.')[0]
 
-/** @param {string} id @param {string[]} flat @returns {Entry} */
-export function entryOf (id, [, rule, , key, ...flat]) {
-  const fields = fieldsOf(flat)
-  return { id, rule, key, seq: Number(fields.seq), fields }
+/** An entry of an outbox, from a reply to XREAD. @param {unknown} id @param {readonly unknown[]} flat @returns {Entry} */
+export function entryOf (id, flat) {
+  // the fields of an event, which follow, may have any name
+  const [, rule, , key, ...own] = flat.map(String)
+  const fields = fieldsOf(own)
+  return { id: String(id), rule, key, seq: Number(fields.seq), fields }
 }
 
-/** Such as a reply to HGETALL. @param {readonly unknown[]} flat names and values in turn @returns {Fields} */
+/** @param {readonly unknown[]} reply lineage and number @returns {string} empty = none */
+export const generationOf = ([lineage, n]) => lineage === null ? '' : `${lineage}.${n}`
+
+/** Fields of a flat reply, such as that to HGETALL. @param {readonly unknown[]} flat names and values in turn @returns {Fields} */
 export function fieldsOf (flat) {
   const fields = /** @type {Fields} */ ({})
   for (let i = 0; i < flat.length; i += 2) fields[String(flat[i])] = String(flat[i + 1])

@@ -28,13 +28,13 @@ import { FreshetError } from './errors.js'
 import { systemKey } from './keys.js'
 import { memoryOf } from './own-memory.js'
 
-/** parts of scripts that the chunks replace */
-const PLACE = 'local rules, versions, keptEvents, parts = {}, {}, {}, {}'
+/** The chunks of rules replace these lines of the scripts. */
+const TABLES = 'local rules, versions, keptEvents, parts = {}, {}, {}, {}'
 const CHUNK = 'local chunk = nil'
-/** how servers call the text of a script, in errors */
+/** Servers name the text of a script so in errors. */
 const LINE = /@?user_script:(\d+)/g
 const KILLED = /Script killed by user/
-/** what errors of Lua do not say */
+/** Advice that errors of Lua do not give. */
 const HINTS = /** @type {[RegExp, string][]} */ ([
   [/modify a readonly table|create global variable/, 'declare variables of a rule with local'],
   [/compare (string with number|number with string)/, 'values of the state and arguments are texts: compare tonumber(...)'],
@@ -53,7 +53,7 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
   const digestOf = (/** @type {OwnRule} */ { text, keeps = [] }) => hash('sha1', [text, ...keeps].join('\0'))
   const stored = names.map((name) => [name, String(rules[name].version), digestOf(rules[name])])
   const table = (/** @type {string[]} */ rows) => `{\n${rows.join(',\n')}\n}`
-  const script = scriptWith('decide', PLACE, 'local rules, versions, keptEvents, parts = ' + [
+  const script = scriptWith('decide', TABLES, 'local rules, versions, keptEvents, parts = ' + [
     table(names.map((name) => `['${name}'] = ${chunkOf(rules[name].text)}`)),
     table(stored.map(([name, version, digest]) => `['${name}'] = '${version} ${digest}'`)),
     table(names.flatMap((name) => rules[name].keepEvents === undefined ? [] : `['${name}'] = ${rules[name].keepEvents}`)),
@@ -63,8 +63,8 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
 
   /** @param {string} message @param {Record<string, unknown>} [facts] */
   function failed (message, facts) {
-    const { text, ...place } = explain(message)
-    return new FreshetError('RULE_FAILED', `a rule of ${system} failed: ${text}`, { ...place, ...facts })
+    const { text, ...where } = explain(message)
+    return new FreshetError('RULE_FAILED', `a rule of ${system} failed: ${text}`, { ...where, ...facts })
   }
 
   /** @template T @param {Promise<T>} calling @param {Connection} connection that it is sent on @returns {Promise<T>} */
@@ -88,7 +88,7 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
     script,
     /** What it has of a key besides state and events. @param {string} rule */
     partsOf: (rule) => rules[rule].keeps ?? [],
-    /** for the memory of keys, such as the rejection cache */
+    /** Folds and certain rejections, for a memory of keys such as the rejection cache. */
     memory: memoryOf(rules),
     watch: stoppable,
 
@@ -150,7 +150,7 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
  */
 function explainer (body, rules) {
   let at = 0
-  const places = rules.map(([name, text]) => {
+  const ranges = rules.map(([name, text]) => {
     at = body.indexOf(CHUNK_HEAD, at) + CHUNK_HEAD.length
     const first = linesIn(body.slice(0, at))
     return { name, first, last: first + linesIn(text) - 1 }
@@ -159,9 +159,9 @@ function explainer (body, rules) {
     /** @type {{ rule?: string, line?: number }} */
     let found = {}
     const text = message.replace(LINE, (whole, number) => {
-      const place = places.find(({ first, last }) => first <= Number(number) && Number(number) <= last)
-      if (place === undefined) return whole
-      found = { rule: place.name, line: Number(number) - place.first + 1 }
+      const range = ranges.find(({ first, last }) => first <= Number(number) && Number(number) <= last)
+      if (range === undefined) return whole
+      found = { rule: range.name, line: Number(number) - range.first + 1 }
       return `${found.rule}, line ${found.line}`
     })
     const hint = HINTS.find(([pattern]) => pattern.test(text))?.[1]

@@ -4,20 +4,17 @@
  *
  * @typedef {{ seq: number, type: string, ts: number, [field: string]: string | number }} OwnEvent
  */
-import { fieldsOf } from './outbox.js'
+import { fieldsOf, generationOf } from './outbox.js'
 
 /** The names of the engine's fields in the state. */
 export const OWN_NAMES = Object.freeze({ seq: '@seq', version: '@version', exists: '@version' })
-/** type of an entry for readers: the state changed without an event */
+/** The type of an entry for readers: the state changed without an event. */
 export const CHANGED = '@changed'
 
 /** @param {Record<string, string>} fields of the hash */
 export function stateOf ({ '@seq': seq = '0', '@version': version = '0', ...state }) {
   return { state, seq: Number(seq), version: Number(version) }
 }
-
-/** @param {[Buffer | null, Buffer | null]} reply of lineage and number */
-export const generationOf = ([lineage, n]) => lineage === null ? '' : `${lineage}.${n}`
 
 /**
  * @param {import('../store/index.js').Connection} connection to the primary
@@ -27,7 +24,7 @@ export const generationOf = ([lineage, n]) => lineage === null ? '' : `${lineage
 export async function readState (connection, part, key) {
   const [flat, generation] = await connection.sendAll([['HGETALL', part(`state:${key}`)], ['HMGET', part('generation'), 'lineage', 'n']])
   if (flat.length === 0) return null
-  return { key, ...stateOf(fieldsOf(flat.map(String))), generation: generationOf(generation) }
+  return { key, ...stateOf(fieldsOf(flat)), generation: generationOf(generation) }
 }
 
 /** @param {Record<string, string>} fields of an event @returns {OwnEvent} */

@@ -10,12 +10,12 @@ import { openConnection } from '../store/index.js'
 
 const LOOK_AFTER_MS = 250
 const LOOK_EVERY_MS = 100
-/** of a call. A server whose busy threshold is longer is lost before its script can be stopped. */
+/** Reply timeout of a call. A server whose busy threshold is longer is lost before its script can be stopped. */
 export const REPLY_MS = 15_000
 
 /** @param {{ name: string, log: import('pino').Logger }} options `name` of connections */
 export function createStopper ({ name, log }) {
-  /** by URL @type {Map<string, Promise<import('../store/index.js').Connection>>} */
+  /** Connections by URL. @type {Map<string, Promise<import('../store/index.js').Connection>>} */
   const openings = new Map()
   let isClosed = false
 

@@ -27,9 +27,9 @@ export function createAgreement ({ router, keyPrefix, system, partitions, keepSe
   const wanted = { keyPrefix, system, partitions }
   /** @type {Promise<System> | null} */
   let agreeing = null
-  /** by partition, once agreed @type {((part: string) => string)[]} */
+  /** Keys by partition, once the system is agreed. @type {((part: string) => string)[]} */
   let keys = []
-  /** the secret that `refresh` found last */
+  /** The secret that `refresh` found last. */
   let kept = ''
 
   async function agree () {

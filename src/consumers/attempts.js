@@ -33,7 +33,7 @@ export function createAttempt ({ owned, connection, key }, { consumer, entry, mo
   let begun = 0
   let isCounted = false
   let isClosed = false
-  /** of the count that `begin` waits for */
+  /** The count that `begin` waits for. */
   let beginning = Promise.resolve()
   const count = async (/** @type {number} */ limit) =>
     Number(await connection().runScript('attempt', ['owner', 'attempts'].map(key), [owned.token, consumer, entry, limit]))

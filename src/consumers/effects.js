@@ -9,7 +9,7 @@
 import { openerOf } from '../store/index.js'
 import { createOutboxReader } from './outbox-reader.js'
 
-/** attempts, which follow one another after up to 5 s */
+/** One of so many failed attempts is logged; they follow one another after up to 5 s. */
 const LOG_EVERY = 10
 
 /**

@@ -15,7 +15,7 @@ const VERSION = '1.35.0'
 /** The consumer repeats a batch, so the client does not. */
 const LIMITS = Object.freeze({ retries: 0, connectTimeout: 2000, requestTimeout: 5000, timeout: 5000 })
 const AS_THE_BROKER_SAYS = -1
-/** of messages that are rejected again, whenever they are sent */
+/** Kafka rejects a message with one of these errors whenever it is sent. */
 const REFUSED = Object.freeze(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD'])
 
 /** @param {string} system @returns {string} */

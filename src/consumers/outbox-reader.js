@@ -18,7 +18,7 @@ const BLOCK_MS = 50
 const IDLE_MS = 10
 const AGAIN_MS = 250
 
-/** of the loop for all partitions */
+/** The name of the loop for all partitions. */
 const ALL = -1
 
 /**
@@ -29,7 +29,7 @@ const ALL = -1
 export function createOutboxReader ({ open, isSpread, keyOf, pauseMs = 0, log }) {
   /** @type {Map<number, { position: string, take: Take, isBusy: boolean }>} by partition */
   const followed = new Map()
-  /** by partition, or one for all @type {Map<number, Promise<void>>} */
+  /** Loops by partition, or one for all. @type {Map<number, Promise<void>>} */
   const loops = new Map()
   const stop = new AbortController()
   // of as many sessions as there are partitions
@@ -51,7 +51,7 @@ export function createOutboxReader ({ open, isSpread, keyOf, pauseMs = 0, log })
       if (followed.get(partition) !== one) continue
       one.position = String(entries.at(-1)[0])
       one.isBusy = true
-      one.take(entries.map((/** @type {any} */ [id, flat]) => entryOf(String(id), flat.map(String))))
+      one.take(entries.map((/** @type {any} */ [id, flat]) => entryOf(id, flat)))
         .catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'entries were not taken'))
         .then(() => pauseMs > 0 && entries.length < COUNT ? sleep(pauseMs) : null)
         .finally(() => { one.isBusy = false })

@@ -65,7 +65,7 @@ export async function followPartition (consumer, target, steps) {
 /** @param {string} consumer @param {Target} target @param {Steps} steps */
 function createTaker (consumer, { owned, connection, key, deadLetter, metrics }, steps) {
   const { token, signal } = owned
-  /** the one that runs @type {import('./attempts.js').Attempt | null} */
+  /** The attempt that runs. @type {import('./attempts.js').Attempt | null} */
   let current = null
   /** @template T @param {() => Promise<T>} run @param {(error: Error) => boolean} [isLast] */
   const insist = (run, isLast) => retry(run, { signal, isLast, onFailure: metrics.failed })

@@ -57,30 +57,20 @@ export async function useEmbeddedServers ({ named = null, replicas = 2, form = '
 }
 
 /**
- * The embedded PostgreSQL, under the same supervisor; fetched when it is used for the first time.
+ * The embedded PostgreSQL or DynamoDB, under the same supervisor; fetched when it is used for the first time.
+ * @param {'database' | 'dynamodb'} part
  * @param {Pick<Parameters<typeof useEmbeddedServers>[0], 'root' | 'env' | 'cacheDir' | 'signal' | 'report' | 'onFailure'>} options
  * @returns {Promise<{ url: string, release: () => Promise<void> }>}
  * @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED
  */
-export async function useEmbeddedDatabase (options) {
-  const { ready, release } = await use('database', { ...options, named: null, replicas: 2 })
-  return { url: ready.url, release }
-}
-
-/**
- * The embedded DynamoDB, under the same supervisor; fetched when it is used for the first time.
- * @param {Parameters<typeof useEmbeddedDatabase>[0]} options
- * @returns {Promise<{ url: string, release: () => Promise<void> }>}
- * @throws {FreshetError} ENGINE_MISSING, SERVERS_FAILED
- */
-export async function useEmbeddedDynamodb (options) {
-  const { ready, release } = await use('dynamodb', { ...options, named: null, replicas: 2 })
+export async function useEmbeddedPart (part, options) {
+  const { ready, release } = await use(part, { ...options, named: null, replicas: 2 })
   return { url: ready.url, release }
 }
 
 /**
  * @template {keyof import('./reach.js').Parts} T @param {T} part
- * @param {Parameters<typeof useEmbeddedDatabase>[0] & { named: string | null, replicas: number,
+ * @param {Parameters<typeof useEmbeddedPart>[1] & { named: string | null, replicas: number,
  *   form?: import('./supervisor.js').Form }} options
  */
 async function use (part, {

@@ -5,8 +5,7 @@
  * @typedef {import('./engine.js').Engine} Engine
  * @typedef {import('./target.js').Target} Target
  */
-export { defaultCacheDir, lookAtEmbeddedServers, useEmbeddedDatabase, useEmbeddedDynamodb, useEmbeddedServers } from './client.js'
-export { createDynamodb } from './dynamodb/server.js'
+export { defaultCacheDir, lookAtEmbeddedServers, useEmbeddedServers } from './client.js'
 export { hasDynalite, VERSION as DYNALITE_VERSION } from './dynamodb/pinned.js'
 export {
   chooseEngine, compareVersions, enginesFound, installAdvice, installedEngines, namedEngine, newest, programsOnPath
@@ -19,4 +18,4 @@ export { findPip, PINNED_VERSION } from './pinned.js'
 export { startCluster } from './postgres/cluster.js'
 export { createPostgres } from './postgres/database.js'
 export { hasPostgres, VERSION as POSTGRES_VERSION } from './postgres/pinned.js'
-export { formOf, ownDatabase, ownDynamodb, ROOT, runningDatabase, runningDynamodb, SERVERS_FAILED, withTarget } from './target.js'
+export { formOf, ownPart, ROOT, runningPart, SERVERS_FAILED, withTarget } from './target.js'

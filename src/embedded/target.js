@@ -2,7 +2,7 @@
  * Which servers a command works on: those of --redis-url, else the embedded ones of this checkout.
  */
 import { fileURLToPath } from 'node:url'
-import { lookAtEmbeddedServers, useEmbeddedDatabase, useEmbeddedDynamodb, useEmbeddedServers } from './client.js'
+import { lookAtEmbeddedServers, useEmbeddedPart, useEmbeddedServers } from './client.js'
 
 /** The folder of this package. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -61,30 +61,16 @@ export async function withTarget ({ redisUrl, replicaUrl, server, cacheDir, ...s
 }
 
 /**
- * The embedded database of this checkout, fetched and started if need be.
- * @param {{ cacheDir: string | null }} settings
+ * The embedded database or DynamoDB of this checkout, fetched and started if need be.
+ * @param {'database' | 'dynamodb'} part @param {{ cacheDir: string | null }} settings
  * @param {{ report: (line: string) => void, signal: AbortSignal, onFailure: (error: import('../errors.js').FreshetError) => void }} to
  * @returns {Promise<{ url: string, release: () => Promise<void> }>}
  * @throws {import('../errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED
  */
-export const ownDatabase = ({ cacheDir }, to) => useEmbeddedDatabase({ root: ROOT, cacheDir: cacheDir ?? undefined, ...to })
+export const ownPart = (part, { cacheDir }, to) => useEmbeddedPart(part, { root: ROOT, cacheDir: cacheDir ?? undefined, ...to })
 
-/**
- * The embedded DynamoDB of this checkout, fetched and started if need be. As `ownDatabase`.
- * @param {Parameters<typeof ownDatabase>[0]} settings @param {Parameters<typeof ownDatabase>[1]} to
- * @returns {Promise<{ url: string, release: () => Promise<void> }>}
- * @throws {import('../errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED
- */
-export const ownDynamodb = ({ cacheDir }, to) => useEmbeddedDynamodb({ root: ROOT, cacheDir: cacheDir ?? undefined, ...to })
-
-/** The URL of the embedded database if it runs. Starts nothing. @returns {Promise<string | null>} */
-export async function runningDatabase () {
+/** Its URL if it runs. Starts nothing. @param {'database' | 'dynamodb'} part @returns {Promise<string | null>} */
+export async function runningPart (part) {
   const running = await lookAtEmbeddedServers({ root: ROOT })
-  return running === null || running === 'starting' ? null : running.databaseUrl
-}
-
-/** The URL of the embedded DynamoDB if it runs. Starts nothing. @returns {Promise<string | null>} */
-export async function runningDynamodb () {
-  const running = await lookAtEmbeddedServers({ root: ROOT })
-  return running === null || running === 'starting' ? null : running.dynamodbUrl
+  return running === null || running === 'starting' ? null : running[/** @type {'databaseUrl'} */ (`${part}Url`)]
 }

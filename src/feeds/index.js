@@ -6,10 +6,9 @@
  */
 export {
   agree, checkFeedName, createFeed, definitionOf, dropFeed, expectAgreed, FEED_SCHEMA, findDefinition,
-  isAgreed, isFeedName, isWider, listDefinitions, readDefinition,
-  setRetention
+  isAgreed, isFeedName, isWider, listDefinitions, readDefinition
 } from './definitions.js'
 export { changeRetention, putFeed } from './changes.js'
 export { expiryMs } from './extend.js'
 export { HEARTBEAT_KEPT_MS, HEARTBEATS_EXPIRE_MS, heartbeatText, readHeartbeats } from './heartbeats.js'
-export { definitionKey, formatFor, isSpread, namesKey, onlyKey, partitionKey, writersKey } from './keys.js'
+export { formatFor, isSpread, namesKey, onlyKey, partitionKey, writersKey } from './keys.js'

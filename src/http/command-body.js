@@ -7,12 +7,12 @@
  */
 import { bodyOf } from './body.js'
 import { FreshetError } from './errors.js'
+import { invalid, schemaOf, shown } from './query-string.js'
 
 const ID = /^[A-Za-z0-9_.:-]{1,64}$/
 const EXPECTED_ID = '1-64 of A-Z a-z 0-9 _ . : -'
 /** not only blanks, which are those of ASCII: every other character may be a name */
 const TEXT = /^[^\0]*[^\0-\x20][^\0]*$/
-const MAX_SHOWN_CHARS = 64
 const MAX_TIME = 2 ** 41 - 1
 /** milliseconds of 1970 to 1973, which are seconds of any year: of items they are refused, too */
 const SECONDS = Object.freeze({ from: 1e7, to: 1e11 })
@@ -48,13 +48,8 @@ export const flagField = field((value) => typeof value === 'boolean' ? value : n
 /** @param {BodyField} one @returns {BodyField} null if it is absent */
 export const optional = (one) => ({ ...one, isOptional: true })
 
-/** @param {Record<string, BodyField>} fields @returns {Record<string, unknown>} for the schema of a route */
-export const bodySchema = (fields) => ({
-  type: 'object',
-  additionalProperties: false,
-  required: Object.keys(fields).filter((name) => !fields[name].isOptional),
-  properties: Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]))
-})
+/** @param {Record<string, BodyField>} fields for the schema of a route */
+export const bodySchema = (fields) => schemaOf(fields, ({ isOptional }) => !isOptional)
 
 /**
  * The request may have no body if every field is optional.
@@ -85,8 +80,7 @@ export function readCommand (request, fields) {
 }
 
 /** @param {import('./query-string.js').Fault[]} faults */
-export const invalidFields = (faults) => new FreshetError('FIELD_INVALID',
-  faults.map(({ field, received, expected }) => `${field}: ${received}; expected ${expected}`).join('. '), { faults })
+export const invalidFields = (faults) => invalid('FIELD_INVALID', faults)
 
 /** @param {string} text @returns {Record<string, unknown>} */
 function objectIn (text) {
@@ -99,9 +93,6 @@ function objectIn (text) {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   throw new FreshetError('REQUEST_INVALID', 'the body is not a JSON object')
 }
-
-/** @param {string} text */
-const shown = (text) => text.length > MAX_SHOWN_CHARS ? text.slice(0, MAX_SHOWN_CHARS) + '...' : text
 
 /** @param {string} given of a path @param {string} name of the parameter @returns {string} @throws {FreshetError} REQUEST_INVALID */
 export function readId (given, name) {

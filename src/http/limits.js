@@ -3,7 +3,7 @@
  * still end in time. Health checks and metrics are exempt. A request takes its place when its body has arrived, until its response
  * closes, finished or not: bodies that are arriving have bounds of their own (body-bytes.js).
  */
-import { Gauge } from 'prom-client'
+import { gauge, one } from '../metrics/index.js'
 import { FreshetError } from './errors.js'
 import { whenClosed } from './closed.js'
 
@@ -16,13 +16,9 @@ import { whenClosed } from './closed.js'
 export function createLimit (registry, maxRequests) {
   let begun = 0
   let inProgress = 0
-  // eslint-disable-next-line no-new
-  new Gauge({
-    name: 'freshet_http_requests_in_progress',
-    help: 'Number of feed requests in progress, those whose body is arriving included',
-    registers: [registry],
-    collect () { this.set(begun) }
-  })
+  gauge(registry, {
+    name: 'freshet_http_requests_in_progress', help: 'Number of feed requests in progress, those whose body is arriving included'
+  }, () => one(begun))
   return (app) => {
     app.addHook('onRequest', (_request, reply, done) => {
       begun++

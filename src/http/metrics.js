@@ -5,7 +5,7 @@
  * A client that disconnects before the head of its response counts as status 499; a response that ends midway is counted in
  * freshet_http_aborted_responses_total as well.
  */
-import { Counter } from 'prom-client'
+import { counter } from '../metrics/index.js'
 import { whenClosed } from './closed.js'
 
 /**
@@ -62,30 +62,15 @@ function countRequest (record, response, seconds) {
 
 /** @param {import('prom-client').Registry} registry @param {Map<string, RouteRecord>} records */
 function register (registry, records) {
-  // eslint-disable-next-line no-new
-  new Counter({
-    name: 'freshet_http_requests_total',
-    help: 'Total HTTP requests, by route and status',
-    labelNames: ['route', 'status'],
-    registers: [registry],
-    collect () {
-      this.reset()
-      for (const { route, byStatus } of records.values()) {
-        for (const [status, requests] of Object.entries(byStatus)) this.inc({ route, status }, requests)
-      }
-    }
-  })
-  // eslint-disable-next-line no-new
-  new Counter({
-    name: 'freshet_http_aborted_responses_total',
-    help: 'Total responses that ended before they were complete, by route',
-    labelNames: ['route'],
-    registers: [registry],
-    collect () {
-      this.reset()
-      for (const { route, cut } of records.values()) if (cut) this.inc({ route }, cut)
-    }
-  })
+  /**
+   * @param {string} name @param {string} help @param {string[]} labels
+   * @param {(one: RouteRecord) => [Record<string, string>, number][]} read
+   */
+  const total = (name, help, labels, read) => counter(registry, { name, help, labels }, () => [...records.values()].flatMap(read))
+  total('freshet_http_requests_total', 'Total HTTP requests, by route and status', ['route', 'status'], ({ route, byStatus }) =>
+    Object.entries(byStatus).map(([status, requests]) => [{ route, status }, requests]))
+  total('freshet_http_aborted_responses_total', 'Total responses that ended before they were complete, by route', ['route'],
+    ({ route, cut }) => cut > 0 ? [[{ route }, cut]] : [])
   // a histogram of prom-client accepts single observations only, so this object has its interface and gives totals
   const histogram = {
     name: 'freshet_http_request_seconds',

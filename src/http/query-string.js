@@ -51,13 +51,20 @@ export const many = (max, one) => ({
   many: max
 })
 
-/** @param {Record<string, Field>} fields @returns {Record<string, unknown>} for the route's schema */
-export const querySchema = (fields) => ({
+/**
+ * The schema of an object with such fields, and no others.
+ * @template {{ schema: Record<string, unknown> }} F
+ * @param {Record<string, F>} fields @param {(field: F) => boolean | undefined} isRequired
+ */
+export const schemaOf = (fields, isRequired) => ({
   type: 'object',
   additionalProperties: false,
-  required: Object.keys(fields).filter((name) => fields[name].isRequired),
+  required: Object.keys(fields).filter((name) => isRequired(fields[name])),
   properties: Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]))
 })
+
+/** @param {Record<string, Field>} fields for the route's schema */
+export const querySchema = (fields) => schemaOf(fields, ({ isRequired }) => isRequired)
 
 /**
  * @param {import('fastify').FastifyRequest} request
@@ -80,9 +87,12 @@ export function readQuery (request, fields) {
     values[name] = given[name] === undefined ? field.default : readField(name, field, given[name], faults)
   }
   if (faults.length === 0) return values
-  const detail = faults.map(({ field, received, expected }) => `${field}: ${received}; expected ${expected}`).join('. ')
-  throw new FreshetError('REQUEST_INVALID', detail, { faults })
+  throw invalid('REQUEST_INVALID', faults)
 }
+
+/** @param {'REQUEST_INVALID' | 'FIELD_INVALID'} code @param {Fault[]} faults */
+export const invalid = (code, faults) => new FreshetError(code,
+  faults.map(({ field, received, expected }) => `${field}: ${received}; expected ${expected}`).join('. '), { faults })
 
 /** @param {string} name @param {Field} field @param {string | string[]} given @param {Fault[]} faults */
 function readField (name, { many: max = 1, expects, read }, given, faults) {
@@ -105,7 +115,7 @@ function readField (name, { many: max = 1, expects, read }, given, faults) {
 const knownOf = (fields) => Object.keys(fields).length ? `one of ${Object.keys(fields).join(', ')}` : 'no query parameter on this route'
 
 /** @param {string} received */
-const shown = (received) => received.length > MAX_SHOWN_CHARS ? received.slice(0, MAX_SHOWN_CHARS) + '...' : received
+export const shown = (received) => received.length > MAX_SHOWN_CHARS ? received.slice(0, MAX_SHOWN_CHARS) + '...' : received
 
 /** fastify's parser keeps malformed escapes, so `%zz` would become an id. @param {string} url */
 function checkPercents (url) {

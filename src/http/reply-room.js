@@ -15,7 +15,7 @@
  * Clients that read slowly keep their replies while there is room. When another reply lacks room, responses that sent less than
  * 64 KiB a second over the last 5 s are cut off, and counted.
  */
-import { Gauge } from 'prom-client'
+import { gauge, one } from '../metrics/index.js'
 import { FreshetError } from './errors.js'
 import { createQueue, createTurn } from './reply-queue.js'
 import { createSending } from './slow-responses.js'
@@ -36,13 +36,7 @@ export function createReplyRoom (registry, maxBytes = MAX_BYTES) {
   /** responses per body @type {Map<unknown, number>} */
   const bodies = new Map()
   const sending = createSending(registry)
-  // eslint-disable-next-line no-new
-  new Gauge({
-    name: 'freshet_http_reply_bytes',
-    help: 'Bytes of large replies that are being built or sent',
-    registers: [registry],
-    collect () { this.set(held) }
-  })
+  gauge(registry, { name: 'freshet_http_reply_bytes', help: 'Bytes of large replies that are being built or sent' }, () => one(held))
 
   const turn = createTurn()
   const fits = (/** @type {number} */ bytes) => held === 0 || held + bytes <= maxBytes

@@ -16,7 +16,6 @@
  */
 import { crc32 } from 'node:zlib'
 import { FreshetError } from '../errors.js'
-import { BASE64_PATTERN, base64Length } from './opaque.js'
 import { MAX_TS } from './order.js'
 
 const BY_TIME = 1
@@ -28,15 +27,6 @@ const TIME_BYTES = 6
 const OFFSET_BYTES = 14
 const IS_END = 0x80000000
 const MAX_VERSIONS = 0x7fffffff
-
-/** JSON schema of a position. */
-export const POSITION_SCHEMA = Object.freeze({
-  type: 'string',
-  format: 'position',
-  minLength: base64Length(REST_AT + 1),
-  pattern: BASE64_PATTERN,
-  description: 'a place in the order of arrival of a feed; opaque, to be sent back unchanged'
-})
 
 /**
  * @typedef {{ ms: number, n: number, versions: number, isEnd: boolean }} LogOffset `ms` and `n`: of the entry `<ms>-<n>`, both 0

@@ -1,7 +1,7 @@
 /** Bounds on streams: per process, per token, and ids that streams subscribe to. */
 import { FreshetError } from '../errors.js'
 
-/** of all streams together; each costs up to 200 bytes */
+/** Most ids that all streams together subscribe to; each costs up to 200 bytes. */
 const MAX_WANTED_IDS = 250_000
 
 /** @typedef {{ maxStreams: number, maxStreamsPerToken: number }} Caps */

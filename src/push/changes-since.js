@@ -14,14 +14,14 @@ import { compareEntryIds, layoutOf } from '../layouts/index.js'
 import { beginPart, checkSame, createEntriesAtOnce, isUnreadable, MAX_ENTRIES, readBehind } from '../view/index.js'
 import { compareOffsets } from './positions.js'
 
-/** of all clients that are looked up together; beyond it the oldest of them are reset */
+/** Most entries of all clients that are looked up together; beyond it the oldest clients are reset. */
 const MAX_IDS = 100_000
 const MAX_BYTES = 256 * 1024 * 1024
 const RETRY_MS = 20
 const OVERLAP_MS = 2000
-/** after this long the event loop runs */
+/** The event loop runs after this time. */
 const SLICE_MS = 3
-/** of a view, visited at once */
+/** Ids of a view that are visited at once. */
 const PAGE_IDS = 5000
 
 /** @typedef {import('../view/index.js').View} View */
@@ -101,9 +101,9 @@ async function beginParts ({ queries, feed, partitions, positions }) {
  * @param {{ wanted: Set<string> | null, partitions: number }} options `wanted`: by any client, null = all
  */
 function createCollected ({ wanted, partitions }) {
-  /** by partition @type {Entry[][]} */
+  /** Entries by partition. @type {Entry[][]} */
   const read = Array.from({ length: partitions }, () => [])
-  /** of the last entry with an id, in this order @type {Map<string, number>} */
+  /** The number of the last entry with each id, in this order. @type {Map<string, number>} */
   const lastSeqs = new Map()
   let seq = 0
   let bytes = 0
@@ -194,7 +194,7 @@ async function sinceTimes ({ view, clients, signal }) {
   const { feed, partitions } = view.definition
   const since = clients.map(({ position }) => Math.max(0, Math.min(...decodeTimes(feed, position, partitions)) - OVERLAP_MS))
   const ofAll = clients.flatMap(({ ids }, index) => ids === null ? [since[index]] : [])
-  /** newest first @type {string[]} */
+  /** Ids, the newest first. @type {string[]} */
   const ids = []
   /** @type {number[]} */
   const times = []

@@ -17,15 +17,15 @@ const SEGMENTS_PER_TRIM = 3
 /** @typedef {{ ids: string[], seqs: number[] }} Segment `seqs` ascend */
 
 export function createChanges () {
-  /** the oldest first, none of them empty @type {Segment[]} */
+  /** Segments, the oldest first; none is empty. @type {Segment[]} */
   let segments = []
   /** @type {Map<string, number>} */
   const lastSeqs = new Map()
   let end = 0
   let droppedTo = 0
-  /** the next segment to compact */
+  /** The next segment to compact. */
   let next = 0
-  /** results of `since`, until the next change @type {Map<number, readonly string[]>} */
+  /** Results of `since`, until the next change. @type {Map<number, readonly string[]>} */
   const cached = new Map()
 
   /** @param {Segment} segment */

@@ -16,9 +16,9 @@ import { noteSent, withoutSent } from './sent-parts.js'
 import { createSnapshots, newestAmong } from './snapshots.js'
 
 const HEARTBEAT_MS = 10_000
-/** of a round; the rest follows after other work of the event loop */
+/** Longest time of a round; the rest follows after other work of the event loop. */
 const SLICE_MS = 5
-/** lists up to this size are not bounded in number */
+/** Lists up to this size are not bounded in number. */
 const SMALL_LIST_IDS = 1000
 
 /** @typedef {import('../view/index.js').View} View */

@@ -77,7 +77,7 @@ export const resetEvent = (reason) => `event: reset\ndata: {"reason":"${reason}"
  */
 export const heartbeat = (asOf, position) => `: as of ${Math.round(asOf)}\nid: ${position}\n\n`
 
-/** Without a position, while none is known. */
+/** A comment without a position, while there is none. */
 export const EMPTY_HEARTBEAT = ': \n\n'
 
 /** @param {number} ms after which a client may reconnect */

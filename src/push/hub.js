@@ -22,13 +22,13 @@ import { createDeletedIds, createSubscribers } from './subscribers.js'
 import { TICK_MS, createTicks } from './ticks.js'
 import { watchView } from './view-watch.js'
 
-/** between two looks at all streams while nothing changes, and at their sockets unless too many bytes wait in them */
+/** Time between two looks at all streams while nothing changes, and at their sockets unless too many bytes wait in them. */
 const TIDY_EVERY_MS = 100
-/** how long a stream without a first snapshot waits for a view that is being built */
+/** Longest wait of a stream without a first snapshot for a view that is being built. */
 const FOLLOWING_WITHIN_MS = 5000
-/** ids in lists of streams of all ids together; beyond it streams at a point of their own are reset */
+/** Most ids in the lists of streams of all ids together; beyond it streams at a point of their own are reset. */
 const MAX_LISTED_IDS = 250_000
-/** clients of a reader that stops reconnect after up to this long, not all at once */
+/** Clients of a reader that stops reconnect within this time, not all at once. */
 export const RECONNECT_WITHIN_MS = 3000
 
 /** @typedef {import('./stream.js').Stream} Stream */
@@ -161,19 +161,19 @@ function beginFresh (stream, { isNoted, isInvalid }) {
 function createTurns ({ streams, changes, delivery, budget }) {
   /** @type {Set<Stream>} */
   const lacking = new Set()
-  /** null: the next turn begins @type {Iterator<Stream> | null} */
+  /** Streams of this turn that were not served yet; null: the next turn begins. @type {Iterator<Stream> | null} */
   let recent = null
   let long = lacking.values()
-  /** null: not all have been served yet @type {number | null} */
+  /** When all of them had been served; null: not all have been yet. @type {number | null} */
   let recentEndedMs = null
-  /** all streams have a turn next, because there are changes, or to send heartbeats */
+  /** Whether all streams have a turn next, because there are changes, or to send heartbeats. */
   let isForAll = true
   /** when they last had one, and the changes then: streams that are not in `lacking` have these */
   let [begunMs, begunSeq] = [-Infinity, changes.end]
   let isFull = false
   let shared = delivery.share(isFull)
   let tidiedMs = -Infinity
-  /** all streams have the changes up to here */
+  /** All streams have the changes up to here. */
   let seq = changes.end
 
   /** The streams that have a turn now. @param {number} nowMs */

@@ -15,7 +15,7 @@ import { createHub } from './hub.js'
 export function createHubs ({ queries, now, budget, counts, log, lingerMs }) {
   /** @type {Map<string, Promise<Followed>>} */
   const followed = new Map()
-  /** feeds without streams @type {Map<string, NodeJS.Timeout>} */
+  /** When hubs of feeds without streams end. @type {Map<string, NodeJS.Timeout>} */
   const lingering = new Map()
   let isClosed = false
 
@@ -41,7 +41,7 @@ export function createHubs ({ queries, now, budget, counts, log, lingerMs }) {
     watched.release()
   }
 
-  /** As soon as each is open. @param {(followed: Followed) => unknown} work */
+  /** Runs as soon as each hub is open. @param {(followed: Followed) => unknown} work */
   const forEach = (work) => Promise.all([...followed.values()].map((opening) => opening.then(work, () => {})))
 
   return {

@@ -9,12 +9,12 @@ import { changesSince } from './changes-since.js'
 import { reset } from './delivery.js'
 import { compareAge, reachedFrom } from './positions.js'
 
-/** how long a stream waits for a view that is behind its position */
+/** Longest wait of a stream for a view that is behind its position. */
 const REACHED_WITHIN_MS = 5000
-/** for all lookups of streams that wait together; those left are reset */
+/** Longest time for all lookups of streams that wait together; streams that are left are reset. */
 const LOOK_UP_WITHIN_MS = 10_000
 const CHECK_MS = 10
-/** before a lookup, since many clients reconnect at the same time */
+/** Pause before a lookup, since many clients reconnect at the same time. */
 const GATHER_MS = 50
 
 /** @typedef {import('../view/index.js').View} View */

@@ -7,7 +7,7 @@
  *   the part includes
  */
 
-/** positions of the ids in lists, which streams share @type {WeakMap<readonly string[], Map<string, number>>} */
+/** Positions of the ids in lists, which streams share. @type {WeakMap<readonly string[], Map<string, number>>} */
 const indexes = new WeakMap()
 
 /**

@@ -1,6 +1,6 @@
 /** Ids of snapshots. A snapshot of all ids is shared by streams that ask for it at the same time. */
 
-/** larger snapshots are shared for SHARED_MS, with the changes since sent after them */
+/** Larger snapshots are shared for SHARED_MS; the changes since are sent after them. */
 const LARGE_IDS = 1000
 const SHARED_MS = 1000
 
@@ -9,7 +9,7 @@ const SHARED_MS = 1000
 
 /** @param {import('./changes.js').Changes} changes */
 export function createSnapshots (changes) {
-  /** by limit @type {Map<number, Snapshot>} */
+  /** Snapshots by limit. @type {Map<number, Snapshot>} */
   const snapshots = new Map()
 
   return {

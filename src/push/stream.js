@@ -10,11 +10,11 @@
 import { whenClosed } from '../http/index.js'
 import { eventOf } from './events.js'
 
-/** socket timeout; heartbeats come more often */
+/** Socket timeout; heartbeats come more often. */
 const STALLED_MS = 15_000
-/** tolerance for deliveries that are almost due, since the caller runs in ticks */
+/** Deliveries that are due within this time are made now, since the caller runs in ticks. */
 const EARLY_MS = 3
-/** replaces STALLED_MS while the budget is exceeded (budget.js) */
+/** Socket timeout while the budget is exceeded (budget.js). */
 const STUCK_MS = 5000
 
 /** @typedef {ReturnType<typeof createStream>} Stream */
@@ -34,9 +34,9 @@ export function createStream ({ response, budget, ids, limit, encoding, periodMs
   let isOver = false
   let waiting = 0
   let sentMs = performance.now()
-  /** when the client last read something */
+  /** When the client last read something. */
   let readMs = sentMs
-  /** when changes were last delivered */
+  /** When changes were last delivered. */
   let deliveredMs = -Infinity
   budget.enter()
 
@@ -74,20 +74,20 @@ export function createStream ({ response, budget, ids, limit, encoding, periodMs
     limit,
     encoding,
     isPermitted,
-    /** changed ids of `ids` that were not sent yet @type {Set<string>} */
+    /** Changed ids of `ids` that were not sent yet. @type {Set<string>} */
     changed: new Set(),
-    /** of a stream of all ids: the changes up to here were sent, or are in `list` */
+    /** Of a stream of all ids the changes up to here were sent, or are in `list`. */
     seq: 0,
-    /** sent before further changes: a snapshot, or changes @type {List | null} */
+    /** What is sent before further changes: a snapshot, or changes. @type {List | null} */
     list: /** @type {List | null} */ (null),
-    /** of a stream of all ids: what was sent of its last list @type {import('./sent-parts.js').Sent | null} */
+    /** What was sent of the last list of a stream of all ids. @type {import('./sent-parts.js').Sent | null} */
     sent: /** @type {import('./sent-parts.js').Sent | null} */ (null),
     needsSnapshot: false,
-    /** its first snapshot has no items, so the changes since the head of the response follow it */
+    /** Whether its first snapshot has no items, so that the changes since the head of the response follow it. */
     isFromHead: false,
-    /** of the reset event before the snapshot @type {string | null} */
+    /** The reason in the reset event before the snapshot. @type {string | null} */
     resetReason: /** @type {string | null} */ (null),
-    /** the changes since its position are being looked up */
+    /** Whether the changes since its position are being looked up. */
     isResuming: false,
 
     get isOver () { return isOver },

@@ -1,12 +1,12 @@
 /** Streams by the ids they subscribe to, and recently deleted ids. Ids are latin1 strings of their bytes. */
 
-/** deleted ids that are kept for layouts whose views do not keep them */
+/** Most deleted ids that are kept, for layouts whose views do not keep them. */
 const MAX_DELETED = 100_000
 
 /** @typedef {import('./stream.js').Stream} Stream */
 
 export function createSubscribers () {
-  /** most ids have one subscriber, which needs no set @type {Map<string, Stream | Set<Stream>>} */
+  /** Subscribers by id. Most ids have one, which needs no set. @type {Map<string, Stream | Set<Stream>>} */
   const byId = new Map()
   let ofAll = 0
 

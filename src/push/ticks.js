@@ -7,7 +7,7 @@ const RETRY_MS = 1000
 export function createTicks () {
   let isDue = false
   let due = () => {}
-  /** the last tick because of a change */
+  /** When the last tick because of a change was. */
   let changedMs = -Infinity
 
   /** @param {number} mostMs unless something changes @returns {Promise<void>} */

@@ -11,10 +11,10 @@ export function watchView ({ view, isWanted, onChanged, onDeleted }) {
   /** @type {View | null} */
   let current = null
   let unwatch = () => {}
-  /** at the last check, so changes are noted */
+  /** Whether the view was complete at the last check; then its changes are noted. */
   let isComplete = false
   let isInterrupted = false
-  /** changed ids that were not taken yet @type {Set<string>} */
+  /** Changed ids that were not taken yet. @type {Set<string>} */
   let changed = new Set()
 
   const watcher = {

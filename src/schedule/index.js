@@ -9,24 +9,24 @@
  * @typedef {{ rule: string, key: string, name: string }} Task
  */
 
-/** a new task may be earlier than those known */
+/** Longest time between two looks: a new task may be earlier than those read. */
 const LOOK_EVERY_MS = 250
-/** until a task that is still due after it ran runs again; doubled with each failure */
+/** Pause before a task that is still due after it ran runs again; doubled with each failure. */
 const AGAIN_MS = 100
 const MAX_AGAIN_MS = 2000
-/** at once */
+/** Most tasks that run at once. */
 const MAX_TASKS = 256
 
 /**
  * @param {{ connection: () => import('../store/index.js').Connection, key: (part: string) => string,
  *   run: (task: Task) => Promise<unknown>, signal: AbortSignal, onWake?: (wake: () => void) => void }} parts `connection` to the primary of
- *   the partition; `run`: errors leave the task due, and it runs again after a pause; `onWake` is handed what ends a wait
+ *   the partition; `run`: errors leave the task due, and it runs again after a pause; `onWake` gets a function that ends a wait
  * @returns {Promise<void>} when the signal is aborted and nothing runs any more
  */
 export async function runTasks ({ connection, key, run, signal, onWake = () => {} }) {
-  /** by name; one that has ended stays until it may run again @type {Map<string, Promise<void>>} */
+  /** Tasks by name; one that has ended stays until it may run again. @type {Map<string, Promise<void>>} */
   const running = new Map()
-  /** in a row, by name @type {Map<string, number>} */
+  /** Failures in a row, by name. @type {Map<string, number>} */
   const failures = new Map()
   let active = 0
   let isAwake = false
@@ -35,7 +35,7 @@ export async function runTasks ({ connection, key, run, signal, onWake = () => {
   onWake(wakeNow)
   signal.addEventListener('abort', wakeNow, { once: true })
 
-  /** Until it is woken; at once, if it was since the last time. @param {number} ms */
+  /** Waits until it is woken; ends at once if it was since the last time. @param {number} ms */
   const wait = (ms) => new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer)

@@ -13,10 +13,7 @@ export {
   FIELD, grouped, integer, listWhere, matching, number, oneOf, oneOfKnown, oneWhere, present, readableFile, trueOrFalse, writableFile,
   writerFlags
 } from './checks.js'
-export { keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'
-export { helpOf } from './help.js'
 export { envOf, flagOf, givenBy, readRows, withoutSecrets } from './rows.js'
-export { checkTogether } from './rules.js'
 export { didYouMean, unknownName } from './unknown.js'
 export { exchangeList, exchangeUrls, tierList } from './of-prices.js'
 export * as table from './resolve.js'

@@ -114,7 +114,7 @@ export function openDatabase ({ url, name, max, deadlineMs, log }) {
      */
     transaction: (run) => noted(transaction(run)),
 
-    /** Of connections; `waiting`: statements that wait for one. */
+    /** Numbers of connections; `waiting`: statements that wait for one. */
     figures: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
 
     /** Within a second, also when the database does not answer. */
@@ -126,7 +126,7 @@ export function openDatabase ({ url, name, max, deadlineMs, log }) {
   }
 }
 
-/** Without user and password. @param {string} url */
+/** A URL without user and password. @param {string} url */
 export const addressOf = (url) => new URL(url).host
 
 /** @param {Error & { code?: string, constraint?: string }} error @param {string} url */

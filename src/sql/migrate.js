@@ -7,7 +7,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { FreshetError } from './errors.js'
 
 const FOLDER = new URL('migrations/', import.meta.url)
-/** of the lock that concurrent processes take, any number */
+/** The lock that concurrent processes take: any number. */
 const LOCK = 7_319_402
 
 /** @param {string} name @returns {string} the system */

@@ -27,7 +27,7 @@ export function createBreaker ({ limit, resetMs = RESET_MS, now = () => performa
   /** @type {boolean[]} whether each was a failure, newest last */
   let results = []
   let failuresInRow = 0
-  /** null = closed */
+  /** When it may be half-open; null: it is closed. */
   let openUntil = /** @type {number | null} */ (null)
   let isProbing = false
   let period = 0

@@ -11,7 +11,7 @@ const GOODS = 'tea-pot desk-lamp wall-clock bread-box key-ring serving-tray flow
 /** @param {number} i below 2,000 for different names @returns {string} */
 export const personOf = (i) => `${FIRST[i % FIRST.length]} ${LAST[(i + Math.floor(i / FIRST.length)) % LAST.length]}`
 
-/** As an id. @param {number} i @returns {string} */
+/** The name of a person as an id. @param {number} i @returns {string} */
 export const userOf = (i) => personOf(i).toLowerCase().replace(' ', '.')
 
 /** @param {number} i below 100 for different products @returns {{ sku: string, name: string }} */

@@ -4,7 +4,7 @@
  *
  * @typedef {{ wake: () => void, partition: number }} Follower
  */
-import { eventOf, fieldsOf, followOutboxes, generationOf, readState } from '../admission/index.js'
+import { eventOf, eventsOf, followOutboxes, generationOf, readState } from '../admission/index.js'
 import { FreshetError } from '../errors.js'
 import { openerOf } from '../store/index.js'
 
@@ -17,9 +17,9 @@ const LOOK_EVERY_MS = 1000
  *   closing: AbortSignal, log: any }} parts
  */
 export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, partitionOf, keyOf, connectionOf, closing, log }) {
-  /** by key @type {Map<string, Set<Follower>>} */
+  /** Followers by key. @type {Map<string, Set<Follower>>} */
   const followers = new Map()
-  /** followers by partition */
+  /** Number of followers by partition. */
   const counts = Array.from({ length: partitions }, () => 0)
   /** @type {{ close: () => Promise<unknown> } | null} */
   let outbox = null
@@ -104,7 +104,7 @@ async function read (connection, part, key, after) {
     ['XRANGE', part(`events:${key}`), `(${after}-0`, '+', 'COUNT', COUNT],
     ['HMGET', part('generation'), 'lineage', 'n']
   ])
-  const events = entries.map((/** @type {any} */ [, flat]) => eventOf(fieldsOf(flat)))
+  const events = eventsOf(entries).map(eventOf)
   const firstSeq = events[0]?.seq ?? Number(seq) + 1
   if (after > Number(seq) && events.length === 0) throw changed(key, `its last event is ${Number(seq)}, and not ${after} or later`)
   if (firstSeq > after + 1) {

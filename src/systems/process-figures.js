@@ -2,6 +2,7 @@
 
 const EVERY_MS = 1000
 const LIVES_MS = 5000
+const THIS_MACHINE = Object.freeze(['127.0.0.1', 'localhost'])
 const partOf = (/** @type {string} */ id) => `figures:${id}`
 
 /**
@@ -30,3 +31,6 @@ export async function readFigures (connection, key) {
   const texts = await connection.send('MGET', ...ids.map((/** @type {string} */ id) => key(partOf(id))))
   return texts.flatMap((/** @type {unknown} */ text) => text === null ? [] : [JSON.parse(String(text))])
 }
+
+/** The URL of what runs on this machine, whose faults a page may switch; null: it is elsewhere. @param {string} url */
+export const localUrl = (url) => THIS_MACHINE.includes(new URL(url).hostname) ? url : null

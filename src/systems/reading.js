@@ -15,9 +15,9 @@ import { decisionOfRequest, eventsOf } from '../admission/index.js'
 import { FreshetError } from '../errors.js'
 import { createTaskLists } from './task-lists.js'
 
-/** when the key is not in memory, because the outbox is not followed at the moment */
+/** How often a key is read that is not in memory, because the outbox is not followed at the moment. */
 const LOOK_EVERY_MS = 50
-/** for minSeq */
+/** Longest wait for minSeq without waitMs. */
 const WAIT_MS = 500
 
 /**
@@ -37,7 +37,7 @@ export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf
   }
 
   /**
-   * Until it is called back, or a time is over.
+   * Waits until it is called back, or a time is over.
    * @param {(done: () => void) => () => void} watch returns what ends the watching @param {number} ms @returns {Promise<void>}
    */
   const waitFor = (watch, ms) => new Promise((resolve) => {

@@ -31,7 +31,7 @@ export const waitField = (what, unset) => integer(0, MAX_WAIT_MS, {
 
 /** Fields of a query that may wait for events (reading.js, `since`). @param {string} [end] what it waits for without minSeq */
 export const sinceFields = (end) => ({
-  minSeq: integer(0, MAX_SEQ, { description: 'waits until events up to this number are known, then asks the primary' }),
+  minSeq: integer(0, MAX_SEQ, { description: 'waits until events up to this number have come, then asks the primary' }),
   waitMs: waitField(`minSeq${end ? `, or without it for ${end}` : ''}`)
 })
 
@@ -49,7 +49,7 @@ export function idQuery (description) {
 /** @param {string} what @param {number} [most] @param {number} [unset] */
 export const limitField = (what, most = MAX_PAGE, unset = PAGE) => integer(1, most, { description: `${what} of a page`, default: unset })
 
-/** Whose command it was. */
+/** The query says whose command it was. */
 const USER_FIELDS = Object.freeze({ userId: idQuery('the user of the command') })
 
 const ANY = Object.freeze({ type: 'object' })

@@ -1,9 +1,9 @@
 /** Keys of a system by their scheduled tasks: those that come next, and all of a rule. The tasks are read in pieces. */
 import { fieldsOf } from '../admission/index.js'
 
-/** of a partition, at a time */
+/** Tasks of a partition that are read at a time. */
 const PIECE = 256
-/** time that a client has for the next page of a list */
+/** A client has this time to ask for the next page of a list. */
 const NAMES_FOR_MS = 10_000
 
 /**

@@ -14,10 +14,10 @@
  */
 
 const MAX_USERS = 256
-/** of a room where people move */
+/** How often a room where people move is read. */
 const READ_EVERY_MS = 50
 const LOOK_EVERY_MS = 1000
-/** between two positions of one person */
+/** Shortest time between two positions that one person gets. */
 const POSITION_EVERY_MS = 1000
 
 /** @type {Readonly<Record<string, QueuePosition['status']>>} by status of the claim */

@@ -63,9 +63,15 @@ t.test('settings.js is imported by process files, and by the options of the libr
   t.same(edges.filter(({ from, to }) => to === 'settings.js' && from !== 'src/options.js' && !isProcessFile(from)), [])
 })
 
-t.test('the client library is imported in src/store only', async (t) => {
-  const clients = edges.filter(({ to }) => /^(ioredis|redis|iovalkey|@valkey\/)/.test(to))
-  t.same([...new Set(clients.map(({ from }) => dirname(from)))], ['src/store'])
+t.test('the client of each kind of server is imported in one folder', async (t) => {
+  const places = [['ioredis', 'src/store'], ['pg', 'src/sql'], ['@aws-sdk/client-dynamodb', 'src/systems/prices/store'],
+    ['@platformatic/kafka', 'src/consumers']]
+  for (const [name, place] of places) {
+    const loads = new RegExp(`(from |import |import\\(|require\\()'${name}'`)
+    const from = sources.filter(({ file, text }) => isIn(file, 'src') && loads.test(withoutComments(text))).map(({ file }) => dirname(file))
+    t.same([...new Set(from)], [place], name)
+  }
+  t.same(edges.filter(({ from, to }) => !isIn(from, 'src') && /^(ioredis|redis|iovalkey|@valkey\/)/.test(to)), [])
 })
 
 t.test('only src/http, readers, writers, lab/serving and bin/local import fastify', async (t) => {

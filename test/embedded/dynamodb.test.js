@@ -1,14 +1,14 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { lookAtEmbeddedServers, useEmbeddedDynamodb } from '../../src/embedded/client.js'
+import { lookAtEmbeddedServers, useEmbeddedPart } from '../../src/embedded/client.js'
 import { testEngines } from '../servers.js'
 import { allGone, cacheDir, infoOf, leftIn, makeCheckout, until, useServers } from './checkout.js'
 import { foreignHeaders, statusOf } from './foreign.js'
 
 /** @param {import('tap').Test} t @param {string} root @param {object} [options] */
 async function use (t, root, options = {}) {
-  const used = await useEmbeddedDynamodb({ root, cacheDir, ...options })
+  const used = await useEmbeddedPart('dynamodb', { root, cacheDir, ...options })
   t.teardown(() => used.release())
   return used
 }
@@ -47,7 +47,7 @@ t.test('where it cannot be fetched the error has a code and advice, servers in u
   const options = { env: { ...process.env, PATH: '/nowhere' }, cacheDir: cache }
   const { primaryUrl, release } = await useServers(t, root, { ...options, named: program, replicas: 0 })
   for (let attempt = 1; attempt <= 2; attempt++) {
-    await t.rejects(useEmbeddedDynamodb({ root, ...options }),
+    await t.rejects(useEmbeddedPart('dynamodb', { root, ...options }),
       { code: 'ENGINE_MISSING', message: /dynalite 4\.0\.0 could not be fetched .*npm.*; use --dynamodb-endpoint/ })
   }
   t.equal((await infoOf(primaryUrl)).role, 'master')

@@ -131,6 +131,15 @@ t.test('neither page loads anything from another host', async (t) => {
   }
 })
 
+t.test('the page leads to the pages of the systems that this reader serves', async (t) => {
+  const links = async (/** @type {Record<string, any>} */ pages) => {
+    const { app } = createReader(t, feeds(), { pages })
+    return [...(await app.inject('/')).body.matchAll(/<a href="\/(\w+)">(Sales|Prices|Auctions|Orders)</g)].map(([, name, shown]) => [name, shown])
+  }
+  t.same(await links({ sales: { summary: 'A sale' }, prices: { summary: 'Prices' } }), [['sales', 'Sales'], ['prices', 'Prices']])
+  t.same(await links({}), [])
+})
+
 t.test('files of the page are 304 for clients that have them, and compressed for clients that accept gzip', async (t) => {
   const { app } = createReader(t, feeds())
   const whole = await app.inject('/uplot.js')

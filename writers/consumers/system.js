@@ -186,12 +186,12 @@ function openOwn (definition, { durability, deadlineMs, ackWithinMs: waitMs }, {
  * @param {{ idOf: () => string, run: (partition: number) => Promise<void>, log: import('pino').Logger }} parts `idOf` the primary
  */
 async function onEachPrimary ({ partition, signal }, { idOf, run, log }) {
-  for (let known = ''; !signal.aborted; await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})) {
+  for (let lastId = ''; !signal.aborted; await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})) {
     try {
       const id = idOf()
-      if (id === known) continue
+      if (id === lastId) continue
       await run(partition)
-      known = id
+      lastId = id
     } catch (error) {
       log.debug({ partition, code: error.code, reason: error.message }, 'restoring is tried again')
     }

@@ -4,7 +4,7 @@
  * @typedef {import('./index.js').Fields} Fields
  */
 
-/** events that change no more than the numbers of units */
+/** These events change no more than the numbers of units. */
 const UNITS = Object.freeze(['held', 'pending', 'sold', 'released', 'revoked', 'expired'])
 
 /**

@@ -6,7 +6,7 @@ import { NULLABLE_AMOUNT, objectOf, SEQ, TIME } from '../schemas.js'
 import { replyTo } from './replies.js'
 
 const RULE = 'max'
-/** default of softCloseMaxMs, in multiples of softCloseMs */
+/** Without softCloseMaxMs the end may move by this many softCloseMs. */
 const SOFT_CLOSES = 10
 const DAY_MS = 86_400_000
 const CURRENCY = /^[A-Z]{3}$/

@@ -7,11 +7,11 @@ import { userOf } from '../crowd-names.js'
 const LOTS = ['brass telescope', 'road bicycle', 'oak desk', 'film camera', 'sailing boat', 'upright piano', 'wall clock', 'signed print']
 const AT_ONCE = 5
 const BIDDERS = 40
-/** of all auctions together */
+/** The rate of bids of all auctions together. */
 const BIDS_PER_SECOND = 12
 const MIN_OPEN_MS = 40_000
 const MAX_OPEN_MS = 100_000
-/** of a demo without a crowd */
+/** How long auctions of a demo without a crowd are open. */
 const QUIET_OPEN_MS = 3_600_000
 const SOFT_CLOSE_MS = 5000
 const RETRY_MS = 1000

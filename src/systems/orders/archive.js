@@ -11,7 +11,7 @@ import { columnsOf } from '../columns.js'
 import { sagaIdOf } from './keys.js'
 import { lockPartition, writeViews } from './views.js'
 
-/** entries for the owner of the partition, which are no events */
+/** Entries of these types are for the owner of the partition, and are no events. */
 const SIGNALS = Object.freeze(['wanted', 'resume'])
 const SEQ_STEP = 1_000_000n
 

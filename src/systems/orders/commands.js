@@ -10,13 +10,13 @@ import { callbackOf } from './payments/callbacks.js'
 import { PRODUCT_COMMANDS, SKU, UNITS } from './products.js'
 import { expectAccepted, statusOf } from './replies.js'
 
-/** statuses whose cancellation has begun */
+/** The cancellation of an order with one of these statuses has begun. */
 const CANCELLED = Object.freeze(['cancelling', 'cancelled'])
 const MAX_EMAIL = 254
-/** whether an address exists is not checked */
+/** Whether an address exists is not checked. */
 const EMAIL = /^[^\s@]+@[^\s@]+$/
 const ID = new RegExp(ID_TEXT.pattern)
-/** https://www.w3.org/TR/trace-context/ */
+/** The header of https://www.w3.org/TR/trace-context/. */
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/
 
 const LINE = {
@@ -66,9 +66,9 @@ export const createOrders = ({ admission: { submit, agreed, stateOf }, settings:
   submit,
   stateOf,
   paymentSecret,
-  /** of a saga */
+  /** Time within which the payment of an order must be requested. */
   deadlineMs: String(orderDeadlineMs),
-  /** how long products know a claim after its end: as long as the order that it belongs to is kept */
+  /** Products remember a claim after its end for as long as its order is kept. */
   rememberMs: String(keepMs),
   secret: async () => (await agreed()).secret,
 

@@ -12,7 +12,7 @@ const UNITS = 200
 const MORE_UNITS = 50
 const PER_SECOND = 40
 const TICK_MS = 50
-/** of what customers do: the rest reserves and releases */
+/** Share of actions that place an order; the others reserve and release. */
 const ORDERS = 0.75
 const CANCELS = 0.03
 const HOT = 0.1

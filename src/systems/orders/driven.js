@@ -2,7 +2,7 @@
 
 /** @param {{ isOwned: (key: string) => boolean }} parts whether this process has the partition of a key now; another one drives the rest */
 export function createDriven ({ isOwned }) {
-  /** by key @type {Map<string, string>} */
+  /** Steps by key. @type {Map<string, string>} */
   const steps = new Map()
   return {
     /** @param {string} key @param {string | null} step null: it is no longer on its way */

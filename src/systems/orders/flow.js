@@ -12,13 +12,13 @@ const SHOWN = 12
 const STEPS = Object.freeze(['placed', 'held', 'capturing', 'captured', 'cancelling', 'confirmed', 'cancelled'])
 
 export function createFlow () {
-  /** times of placing of those that have not ended, by key @type {Map<string, number>} */
+  /** When each order that has not ended was placed, by key. @type {Map<string, number>} */
   const running = new Map()
-  /** of each step, the last orders that came there @type {Record<string, string[]>} */
+  /** The last orders that came to each step. @type {Record<string, string[]>} */
   const recent = Object.fromEntries(STEPS.map((step) => [step, []]))
   /** @type {{ step: string, atMs: number, tookMs: number }[]} */
   let ended = []
-  /** @type {number[]} times of placing */
+  /** @type {number[]} when orders were placed */
   let placed = []
 
   function trim () {

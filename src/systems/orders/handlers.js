@@ -12,9 +12,9 @@ import { SAGA } from './keys.js'
 import { createPayments } from './payments/payments.js'
 import { createSaga } from './saga.js'
 
-/** no request waits for the archive, and a transaction costs more than its rows */
+/** No request waits for the archive, and a transaction costs more than its rows. */
 const ARCHIVE_PAUSE_MS = 400
-/** events of an order after which its owner has something to do at once */
+/** After these events the owner of an order has something to do at once. */
 const TRIGGERS = Object.freeze(['placed', 'cancel_requested', 'wanted', 'resumed'])
 
 /** @param {import('../definition.js').ConsumerParts} parts @returns {Promise<import('../definition.js').Handlers>} */
@@ -92,5 +92,5 @@ function createCpuMeter () {
   }
 }
 
-/** what a dead letter puts into the outbox when it is replayed */
+/** A dead letter puts this into the outbox when it is replayed. */
 const RESUME = Object.freeze({ ts: '0', request: '', seq: '0', type: 'resume' })

@@ -13,12 +13,12 @@ export const productKey = (sku) => `p:${sku}`
 export const customerKey = (id) => `c:${id}`
 /** @param {string} key */
 export const idOfKey = (key) => key.slice(2)
-/** In logs: the id of an order; undefined of a product or customer. @param {string} key */
+/** The id of an order, for logs; undefined for a product or customer. @param {string} key */
 export const sagaIdOf = (key) => key.startsWith('o:') ? idOfKey(key) : undefined
 
-/** Of one line. @param {string} order @param {number} line */
+/** The claim of one line of an order. @param {string} order @param {number} line */
 export const claimOfLine = (order, line) => `o:${order}:${line}`
-/** @param {string} reservation */
+/** The claim of a reservation. @param {string} reservation */
 export const claimOfReservation = (reservation) => `r:${reservation}`
 
 /** @param {string} secret @param {string} customer @param {string} requestId */

@@ -64,7 +64,7 @@ const FIGURES = objectOf({
   },
   workers: { type: 'array', items: WORKER }
 })
-/** read for a list of parked orders */
+/** Most dead letters that are read for a list of parked orders. */
 const MAX_LETTERS = 1000
 const ORDER_CODES = ['ORDER_UNKNOWN', 'DATABASE_DOWN', 'DATABASE_TIMEOUT']
 

@@ -13,7 +13,7 @@ const FINAL = Object.freeze(['confirmed', 'cancelled'])
 /** @type {import('../decisions.js').Refusal} */
 const INSUFFICIENT = ['PRODUCT_INSUFFICIENT', 'fewer units are available; available says how many']
 
-/** Of rules that a client reaches. @type {import('../decisions.js').Refusals} */
+/** Rejections by the rules that a client reaches. @type {import('../decisions.js').Refusals} */
 const REFUSED = {
   sold_out: INSUFFICIENT,
   all_held: INSUFFICIENT,
@@ -46,7 +46,7 @@ export function expectAccepted (decision, rule) {
 /** @param {string} status of rule `step` */
 export const isFinal = (status) => FINAL.includes(status)
 
-/** As a client sees it. @param {string} status of rule `step` @returns {string} pending, confirmed or cancelled */
+/** The status that a client sees. @param {string} status of rule `step` @returns {string} pending, confirmed or cancelled */
 export const statusOf = (status) => isFinal(status) ? status : 'pending'
 
 /**

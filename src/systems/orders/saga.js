@@ -16,7 +16,7 @@ import { createSteps, paymentOf } from './steps.js'
 import { traced } from './traces.js'
 
 const MAX_ATTEMPTS = 5
-/** payments that must not stay so when the order is cancelled */
+/** A payment with one of these statuses is undone when its order is cancelled. */
 const OPEN = Object.freeze(['authorized', 'captured'])
 
 /**
@@ -35,7 +35,7 @@ const OPEN = Object.freeze(['authorized', 'captured'])
  * @returns {(key: string) => Promise<void>} drives one order; errors: it is tried again
  */
 export function createSaga ({ submit, stateOf, payments, confirm, deadLetter, drop, onStep = () => {}, onFinal = () => {}, log }) {
-  /** by order: attempts that failed for good @type {Map<string, number>} */
+  /** Attempts that failed for another reason than a server that is away, by order. @type {Map<string, number>} */
   const attempts = new Map()
 
   const { step, steps } = createSteps({ submit, payments, confirm })

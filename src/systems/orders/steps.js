@@ -19,7 +19,7 @@ import { claimOfLine, idOfKey, productKey } from './keys.js'
 
 /** The user of all claims of orders. */
 const HOLDER = 'o'
-/** a hold without end */
+/** The end of a hold that lasts until the order confirms or releases it. */
 const ENDLESS = ''
 const OUT_OF_STOCK = Object.freeze(['sold_out', 'all_held', 'insufficient', 'over_limit', 'unknown', 'closed'])
 /** `already_claimed`: a former owner did; `released`: the order is being cancelled, which its next step reports */

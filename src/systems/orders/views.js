@@ -37,7 +37,7 @@ export const VIEWS = Object.freeze([
   }
 ])
 
-/** of locks on partitions, any number */
+/** The name space of locks on partitions: any number. */
 const LOCKS = 7_319_403
 
 /**

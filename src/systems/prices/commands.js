@@ -17,7 +17,7 @@ import { assetOf, TIERS } from './names.js'
 
 const RULE = 'latest'
 const PHASES = 1000
-/** of a refresh: sources answer within 0.4 s, after a queue */
+/** Longest wait for a refresh: sources answer within 0.4 s, after a queue. */
 const REFRESH_WITHIN_MS = 2000
 const LOOK_EVERY_MS = 20
 

@@ -13,7 +13,7 @@ const COINS = (
   'cake dcr dash xmr xem hnt helium mask ens blur gmx magic super ilv ygg alice slp tlm high api3 trb dia gal id arkm cyber people ' +
   'mav edu hook acx rad perp woo joe lqty ssv rpl bico mbox kda flux ckb dgd elf steem hive ark scrt xno nkn cfg jasmy ach cvc pha'
 ).split(' ')
-/** coins in the order of their rank, and currencies */
+/** The coins of each tier, in the order of their rank, and their currencies. */
 const TIERS = Object.freeze({ hot: [[0, 50], 'usd eur'], medium: [[50, 200], 'usd eur'], cold: [[0, 200], 'gbp jpy chf'] })
 const AT_ONCE = 16
 const EVERY_MS = 250

@@ -5,7 +5,7 @@
 
 const RULE = 'latest'
 const EVERY_MS = 5000
-/** assets counted at a time; more are dropped, and counted as such */
+/** Most assets that are counted at a time; requests for others are dropped, and counted as such. */
 const MAX_ASSETS = 50_000
 
 /** @typedef {ReturnType<typeof createDemand>} Demand */
@@ -18,13 +18,13 @@ export function createDemand ({ submit, onDropped = () => {}, everyMs = EVERY_MS
   /** @type {Map<string, number>} */
   let requests = new Map()
 
-  async function tell () {
+  async function report () {
     const counted = requests
     requests = new Map()
     await Promise.all([...counted].map(([asset, n]) =>
       submit({ rule: RULE, key: asset, scope: '', requestId: '', args: ['asked', String(n)] }).catch(() => onDropped(n))))
   }
-  const timer = setInterval(tell, everyMs).unref()
+  const timer = setInterval(report, everyMs).unref()
 
   return {
     /** @param {string} asset that exists */

@@ -1,5 +1,5 @@
 /** The history store of prices, as doctor shows it. */
-import { defaultCacheDir, DYNALITE_VERSION, hasDynalite, ROOT, runningDynamodb } from '../../embedded/index.js'
+import { defaultCacheDir, DYNALITE_VERSION, hasDynalite, ROOT, runningPart } from '../../embedded/index.js'
 import { createPriceStore } from './store/index.js'
 
 /** @param {string[]} cells */
@@ -13,7 +13,8 @@ export async function findings ({ dynamodbTable, dynamodbEndpoint, dynamodbRegio
   if (dynamodbEndpoint === 'embedded') {
     const isFetched = await hasDynalite(cacheDir ?? defaultCacheDir(ROOT))
     const state = isFetched ? 'the pinned copy' : 'downloaded when a command first needs it, 3 MB'
-    return { rows: [row(dynamodbTable, `dynalite ${DYNALITE_VERSION} (${state})`, await runningDynamodb() ?? 'not running')], problems: [] }
+    const running = await runningPart('dynamodb') ?? 'not running'
+    return { rows: [row(dynamodbTable, `dynalite ${DYNALITE_VERSION} (${state})`, running)], problems: [] }
   }
   const location = { endpoint: dynamodbEndpoint ?? undefined, region: dynamodbRegion ?? undefined }
   const where = [dynamodbEndpoint ?? 'AWS', ...(dynamodbRegion ? [dynamodbRegion] : [])]

@@ -6,9 +6,7 @@
  *
  * @typedef {import('../../admission/index.js').KeyState} KeyState
  * @typedef {import('./replies.js').Found} Found
- * @typedef {{ latest: (assets: string[]) => Promise<Map<string, { price: string, ts: number, asOf: number, seq: number, sources: any[],
- *   soft: number, hard: number, tier: string }>>, history: (asset: string, from: number, to: number, limit: number) =>
- *   Promise<{ at: number, price: string, seq: number }[]> }} Store
+ * @typedef {Pick<import('./store/index.js').PriceStore, 'latest' | 'history'>} Store
  */
 import { FreshetError } from '../../errors.js'
 import { isUsable, missing, STATUSES } from './replies.js'

@@ -12,7 +12,7 @@
  */
 import { FreshetError } from '../../errors.js'
 
-/** of an asset without a price, by error code */
+/** The status of an asset without a price, by error code. */
 export const STATUSES = Object.freeze(/** @type {Record<string, string>} */ ({
   ASSET_UNKNOWN: 'unknown', PRICE_NO_DATA: 'no_data', PRICE_NO_QUORUM: 'no_quorum', PRICE_EXPIRED: 'expired'
 }))

@@ -11,7 +11,7 @@ const SECONDS = [0.5, 1, 2, 5, 10, 30, 60, 300, 600, 1800]
 
 /** @param {import('prom-client').Registry} registry @returns {PriceReplyMetrics} */
 export function createPriceReplyMetrics (registry) {
-  /** plain numbers, since there may be thousands a second: by level, then status @type {Record<string, Record<string, number>>} */
+  /** Replies by level, then status: plain numbers, since there may be thousands a second. @type {Record<string, Record<string, number>>} */
   const counts = {}
   let uncounted = 0
   /** @param {string} level @param {string} status */

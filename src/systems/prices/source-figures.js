@@ -6,13 +6,13 @@
  * @typedef {SourceFigure & { url?: string }} PublishedFigure `url`: of an exchange of this machine, whose faults a page may switch
  */
 import { BREAKERS } from '../breaker.js'
-
-const THIS_MACHINE = Object.freeze(['127.0.0.1', 'localhost'])
+import { localUrl } from '../process-figures.js'
 
 /** @param {import('./exchanges/exchanges.js').Exchange[]} exchanges @param {SourceFigure[]} figures @returns {PublishedFigure[]} */
 export const withUrls = (exchanges, figures) => figures.map((one) => {
   const { base } = /** @type {import('./exchanges/exchanges.js').Exchange} */ (exchanges.find(({ name }) => name === one.exchange))
-  return THIS_MACHINE.includes(new URL(base).hostname) ? { ...one, url: base } : one
+  const url = localUrl(base)
+  return url === null ? one : { ...one, url }
 })
 
 /** @param {PublishedFigure[][]} all of each process @returns {PublishedFigure[]} the worst breaker and the slowest latency that one sees */

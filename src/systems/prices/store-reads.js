@@ -1,9 +1,9 @@
 /** Newest prices in the history store, for requests: those asked for in one turn of the event loop share a read. */
 
-/** waiting at a time; beyond it the store is not asked */
+/** Most assets that wait at a time; beyond it the store is not asked. */
 const MAX_WAITING = 1000
 
-/** @typedef {NonNullable<Awaited<ReturnType<import('./queries.js').Store['latest']>> extends Map<string, infer T> ? T : never>} Row */
+/** @typedef {import('./store/index.js').StoredPrice} Row */
 
 /** @param {Pick<import('./queries.js').Store, 'latest'>} store */
 export function createStoreReads (store) {

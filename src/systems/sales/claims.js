@@ -14,7 +14,7 @@ import { CODES, MAX_UNITS, NUMBERS, SEQ, USER } from './commands.js'
 import { claimReply } from './replies.js'
 import { claimOfTicket, readTicket } from './tickets.js'
 
-/** read for a page; some events say how earlier claims went on */
+/** Most events that are read for a page: some say how earlier claims went on. */
 const MAX_EVENTS = 1000
 const OF_USER = { userId: optional(idField('of the claim; a sold claim is revoked only with it')) }
 

@@ -83,7 +83,7 @@ async function change ({ params: { id }, requestId }, { run }, ...args) {
 /** @param {string} id @param {import('../../admission/index.js').Decision} answer */
 export const saleReply = (id, answer) => ({ id, code: answer.code, ...unitsOf(answer) })
 
-/** Until a new sale was compared with the database and sells, or for so long. @param {string} id @param {Pick<Sales, 'submit'>} sales */
+/** Waits until a new sale was compared with the database and sells, at most 2 s. @param {string} id @param {Pick<Sales, 'submit'>} sales */
 async function untilCompared (id, { submit }) {
   for (let waitedMs = 0; waitedMs < COMPARED_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
     // the release of no claim changes nothing

@@ -12,11 +12,11 @@ const PEOPLE = 2000
 const PRODUCTS = 100
 const EVERY_MS = 60_000
 const FIRST_MS = 4000
-/** of an admission or a token, so short that people are seen to lose it */
+/** An admission or a token ends so soon that people are seen to lose it. */
 const HOLD_MS = 5000
-/** so few that the queue is seen to move */
+/** So few people are admitted at a time that the queue is seen to move. */
 const ADMITTED_AT_ONCE = 20
-/** share of the people who do not use their admission or token */
+/** This share of the people does not use its admission or token. */
 const GIVE_UP = 0.1
 const [MIN_THINK_MS, MAX_THINK_MS] = [200, 2000]
 const POLL_MS = 10_000

@@ -20,14 +20,14 @@ import { columnsOf } from '../columns.js'
 
 const RULE = 'bounded'
 const TERMS = Object.freeze(['perUser', 'openAt', 'closeAt', 'holdMs', 'mode', 'slots'])
-/** events after which the row of the sale is written again */
+/** The row of the sale is written again after these events. */
 const OF_SALE = Object.freeze(['open', 'restocked', 'paused', 'resumed', 'closed'])
 const ORDERED = Object.freeze(['sold', 'pending'])
 
 const WRITE_SALES = `INSERT INTO sales (id, terms, stock, status)
   SELECT * FROM unnest($1::text[], $2::jsonb[], $3::bigint[], $4::text[])
   ON CONFLICT (id) DO UPDATE SET terms = excluded.terms, stock = excluded.stock, status = excluded.status, updated_at = now()`
-/** of an event; what is revoked has its row even if its sale is a dead letter */
+/** Makes the row of an event. What is revoked has its row even if its sale is a dead letter. */
 const ORDER = `INSERT INTO orders (sale, user_id, claim, seq, quantity, request_id, status, created_at)
   SELECT sale, user_id, claim, seq, quantity, request_id, status, to_timestamp(ms / 1000.0)
   FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::float8[])

@@ -18,7 +18,7 @@ import { claimReply, expectAccepted, queueReply, saleOf } from './replies.js'
 const RULE = 'bounded'
 const MAX_LISTED = 100
 const LISTED = 20
-/** between two events of a sale */
+/** Shortest time between two events of a sale. */
 const PAUSE_MS = 100
 const LOOK_EVERY_MS = 1000
 const UNITS = { ...COUNT, description: 'units' }

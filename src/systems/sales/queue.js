@@ -12,7 +12,7 @@ import { CODES, USER } from './commands.js'
 import { queueReply } from './replies.js'
 import { claimOfTicket, readTicket, ticketOf } from './tickets.js'
 
-/** the share of the estimated time after which it is worth asking again */
+/** A client should ask so many times within the estimated time. */
 const ASK_TIMES = 3
 const MAX_ASK_S = 30
 
@@ -68,7 +68,7 @@ export const QUEUE_COMMANDS = {
 /** @param {QueuePosition} current @returns {number} seconds */
 const retryAfterS = ({ etaMs }) => Math.max(1, Math.min(MAX_ASK_S, Math.ceil(etaMs / ASK_TIMES / 1000)))
 
-/** As JSON. @param {QueuePosition} current */
+/** A position as JSON. @param {QueuePosition} current */
 const shownPosition = ({ status, position, etaMs, untilMs, claim }) => ({
   status,
   ...(status === 'waiting' ? { position, etaMs } : {}),
@@ -76,7 +76,7 @@ const shownPosition = ({ status, position, etaMs, untilMs, claim }) => ({
   ...(status === 'claimed' ? { claimId: claim } : {})
 })
 
-/** Of the ticket that is shown. @param {import('../../http/index.js').Given} given @param {{ secret: string, reading: any }} own */
+/** The claim of a shown ticket. @param {import('../../http/index.js').Given} given @param {{ secret: string, reading: any }} own */
 async function claimIn ({ params: { id: sale, userId: user }, headers }, { secret, reading }) {
   const claim = claimOfTicket(secret, { sale, user, ticket: readTicket(headers) })
   await reading.current(sale)

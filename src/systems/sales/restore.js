@@ -8,7 +8,7 @@
 import { randomUUID } from 'node:crypto'
 
 const RULE = 'bounded'
-/** of one command */
+/** Most rows in one command. */
 const MAX_ROWS = 100
 
 /**
@@ -17,15 +17,15 @@ const MAX_ROWS = 100
  */
 export function createRestorer ({ database, submit, log }) {
   /** @param {string} sale @param {string[]} args */
-  const order = (sale, ...args) => submit({ rule: RULE, key: sale, scope: '', requestId: randomUUID(), args })
+  const command = (sale, ...args) => submit({ rule: RULE, key: sale, scope: '', requestId: randomUUID(), args })
 
   /** @param {string} sale that the server does not have @returns {Promise<boolean>} false: the database has none that is open */
   async function createAgain (sale) {
     const { rows: [row] } = await database.query('SELECT terms, stock, status FROM sales WHERE id = $1', [sale])
     if (row === undefined || row.status === 'closed') return false
     const { perUser, openAt, closeAt, holdMs, mode, slots } = row.terms
-    await order(sale, 'create', String(row.stock), perUser, openAt, closeAt, holdMs, mode, slots, '1')
-    if (row.status === 'paused') await order(sale, 'pause')
+    await command(sale, 'create', String(row.stock), perUser, openAt, closeAt, holdMs, mode, slots, '1')
+    if (row.status === 'paused') await command(sale, 'pause')
     return true
   }
 
@@ -34,17 +34,17 @@ export function createRestorer ({ database, submit, log }) {
    */
   async function restore (sale) {
     // also begins the lineage, if this is the first command on a new primary
-    const { code } = await order(sale, 'restore')
+    const { code } = await command(sale, 'restore')
     if (code === 'unknown' && !await createAgain(sale)) return
     if (code === 'accepted' || code === 'unknown') {
       const { rows } = await database.query('SELECT claim, user_id, quantity, status FROM orders WHERE sale = $1 ORDER BY seq', [sale])
       for (let i = 0; i < rows.length; i += MAX_ROWS) {
         const some = rows.slice(i, i + MAX_ROWS).flatMap((row) => [row.claim, row.user_id, String(row.quantity), row.status])
-        await order(sale, 'restore', ...some)
+        await command(sale, 'restore', ...some)
       }
       log.warn({ sale, orders: rows.length }, 'the sale was compared with the database')
     }
-    const { details } = await order(sale, 'adopt')
+    const { details } = await command(sale, 'adopt')
     if (Number(details.available) < 0) log.error({ sale, available: details.available }, 'more units are sold than the sale has')
   }
 

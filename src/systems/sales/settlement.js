@@ -17,7 +17,7 @@ export function createSettlement ({ isUp, statusOf, deadlineMs }) {
   const waiting = new Map()
 
   return {
-    /** Of every event of the system. @param {import('../../admission/index.js').Entry} entry */
+    /** Is called with every event of the system. @param {import('../../admission/index.js').Entry} entry */
     note ({ key, fields: { type, claim } }) {
       if (HAS_DECIDED.includes(type)) waiting.get(`${key} ${claim}`)?.(type)
     },

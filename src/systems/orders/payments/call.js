@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { FreshetError } from '../errors.js'
 
 const MAX_SOCKETS = 256
-/** statuses after which the effect of a request is not known */
+/** Whether the effect of a request with this status is unknown. */
 const isUnknown = (/** @type {number} */ status) => status >= 500 || status === 408 || status === 409 || status === 429
 
 /**

@@ -33,7 +33,7 @@ export function callbackOf ({ secret, headers, body, nowMs }) {
   return orderIn(body)
 }
 
-/** Of the local provider `{key}`, of Stripe the metadata of the PaymentIntent. @param {string} body */
+/** The local provider sends `{key}`; Stripe has the key in the metadata of the PaymentIntent. @param {string} body */
 function orderIn (body) {
   try {
     const { key, data } = JSON.parse(body)

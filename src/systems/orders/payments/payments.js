@@ -18,18 +18,18 @@
  * @property {(payment: Payment) => Promise<Result | null>} lookup null: the provider does not know it
  */
 import { createBreaker } from '../../breaker.js'
+import { localUrl } from '../../process-figures.js'
 import { FreshetError } from '../errors.js'
 import { traced } from '../traces.js'
 import { createCall } from './call.js'
 import { local } from './local.js'
 import { stripe } from './stripe.js'
 
-/** calls in flight */
+/** Most calls in flight. */
 const LIMIT = 256
 const CURRENCY = 'usd'
-/** orders must end soon after the provider answers again */
+/** Orders must end soon after the provider answers again, so the breaker is open for a short time only. */
 const RESET_MS = 2000
-const THIS_MACHINE = Object.freeze(['127.0.0.1', 'localhost'])
 
 /** @type {Readonly<Record<string, { base: string, adapterOf: (call: Call, options: { currency: string }) => Adapter }>>} */
 const PROVIDERS = Object.freeze({
@@ -105,10 +105,10 @@ export function createPayments ({ provider, url, key, timeoutMs, resetMs = RESET
       if (status === 'captured') await settled('refund', payment)
     },
 
-    /** Of a provider on this machine; null: it is elsewhere. */
-    localUrl: THIS_MACHINE.includes(new URL(url ?? base).hostname) ? url ?? base : null,
+    /** The URL of a provider on this machine; null: it is elsewhere. */
+    localUrl: localUrl(url ?? base),
 
-    /** For metrics. @returns {import('../../breaker.js').BreakerState} */
+    /** The state of the breaker, for metrics. @returns {import('../../breaker.js').BreakerState} */
     breaker: () => breaker.state(),
 
     close

@@ -44,7 +44,7 @@ export function stripe (call, { currency }) {
   /** @param {import('./payments.js').Payment} payment */
   const idOf = async (payment) => payment.id || (await create(payment)).id
 
-  /** As it is now. @param {import('./payments.js').Payment} payment */
+  /** The payment as it is now. @param {import('./payments.js').Payment} payment */
   async function found (payment) {
     const id = await idOf(payment)
     if (id === '') return NOT_CREATED

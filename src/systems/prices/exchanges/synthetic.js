@@ -12,17 +12,17 @@
  * @typedef {{ price: string, volume: string, ts: number }} Ticker decimal texts; `ts`: start of the tick, ms since 1970
  */
 
-/** period in ms, and amplitude as a share of the base price */
+/** The noises of a price: period in ms, and amplitude as a share of the base price. */
 const WALK = Object.freeze([[3_600_000, 0.1], [300_000, 0.02], [20_000, 0.004]])
-/** what an exchange adds */
+/** The noise that each exchange adds. */
 const SPREAD = Object.freeze([120_000, 0.002])
 const VOLUME = Object.freeze([600_000, 0.5])
-/** of base prices, and the decimals that they have */
+/** Magnitudes of base prices, and the decimals of each. */
 const SIZES = Object.freeze([0.01, 0.1, 1, 10, 100, 1_000, 10_000])
 const DECIMALS = Object.freeze([7, 6, 5, 4, 3, 2, 2])
-/** of a dollar */
+/** The price of a dollar in each currency. */
 const RATES = new Map(Object.entries({ usd: 1, eur: 0.86, gbp: 0.75, jpy: 155, chf: 0.8 }))
-/** in dollars */
+/** Base prices of well-known coins, in dollars. */
 const KNOWN = new Map(Object.entries({
   btc: 95_000, eth: 3_200, bnb: 880, sol: 160, aave: 190, ltc: 95, link: 15, xrp: 2.2, ada: 0.6, doge: 0.18, usdt: 1, usdc: 1, dai: 1
 }))

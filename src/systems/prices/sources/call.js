@@ -14,10 +14,10 @@ import { request as requestHttps } from 'node:https'
 
 const MAX_BYTES = 64 * 1024
 const MAX_NUMBER_CHARS = 64
-/** some exchanges refuse requests without a User-Agent */
+/** Some exchanges refuse requests without a User-Agent. */
 const HEADERS = Object.freeze({ accept: 'application/json', 'user-agent': 'freshet' })
 const MAX_PAUSE_MS = 3_600_000
-/** of a source that does not say how long */
+/** The pause of a source that limits the rate and does not say how long. */
 const PAUSE_MS = 1_000
 
 /**

@@ -15,7 +15,7 @@ import { createBreaker } from '../../breaker.js'
 import { callExchange } from './call.js'
 
 const MAX_WAITING = 10_000
-/** weight of the newest latency */
+/** Weight of the newest latency in the moving average. */
 const NEWEST = 0.2
 
 /** @typedef {ReturnType<typeof createSource>} Source */

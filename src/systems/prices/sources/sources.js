@@ -8,7 +8,7 @@
 import { MIN_FAILURES } from '../../breaker.js'
 import { createSource } from './source.js'
 
-/** calls in flight; the sources share them equally, so that one that hangs takes nothing from the others */
+/** Most calls in flight. The sources share them equally, so that one that hangs takes nothing from the others. */
 const MAX_CALLS = 64
 const CALL_MS = 400
 

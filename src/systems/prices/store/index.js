@@ -10,7 +10,7 @@
  * @typedef {import('./client.js').StoreMetrics} StoreMetrics
  * @typedef {Awaited<ReturnType<typeof createPriceStore>>} PriceStore
  */
-import { ownDynamodb } from '../../../embedded/index.js'
+import { ownPart } from '../../../embedded/index.js'
 import { createClient, loadSdk } from './client.js'
 import { createReading } from './reading.js'
 import { createTable } from './table.js'
@@ -20,7 +20,7 @@ const WRITE_MS = 3000
 const LATEST_MS = 50
 const HISTORY_MS = 500
 const KEEP_MS = 30 * 86_400_000
-/** the embedded one takes any */
+/** The embedded DynamoDB takes any region and credentials. */
 const EMBEDDED = Object.freeze({ region: 'local', credentials: { accessKeyId: 'embedded', secretAccessKey: 'embedded' } })
 
 /**
@@ -53,7 +53,7 @@ export async function createPriceStore ({
  * The store of a process, as its settings say.
  * @param {{ dynamodbTable: string | null, dynamodbEndpoint: string | null, dynamodbRegion: string | null,
  *   cacheDir: string | null }} settings
- * @param {Parameters<typeof ownDynamodb>[1] & { metrics?: StoreMetrics }} to where reports about the embedded one go
+ * @param {Parameters<typeof ownPart>[2] & { metrics?: StoreMetrics }} to where reports about the embedded one go
  * @returns {Promise<PriceStore | null>} null = there is none; `check` tells whether it can be used
  * @throws {import('./errors.js').FreshetError} DYNAMODB_MISSING; of the embedded one ENGINE_MISSING, SERVERS_FAILED
  */
@@ -64,7 +64,7 @@ export async function openPriceStore ({ dynamodbTable: table, dynamodbEndpoint, 
     return createPriceStore({ table, location, metrics })
   }
   await loadSdk()
-  const { url, release } = await ownDynamodb({ cacheDir }, to)
+  const { url, release } = await ownPart('dynamodb', { cacheDir }, to)
   const store = await createPriceStore({ table, location: { ...EMBEDDED, endpoint: url }, metrics })
   await store.make().catch(async (error) => {
     await release()

@@ -11,7 +11,7 @@ const AT_ONCE = 16
 
 /** @param {{ put: (row: Item) => Promise<unknown> }} parts `put` a row, unless the table has a newer one */
 export function createLatestRows ({ put }) {
-  /** times of the prices by asset, the first written first @type {Map<string, number>} */
+  /** Time of the last price that was written, by asset; the first written first. @type {Map<string, number>} */
   const written = new Map()
   const timeOf = (/** @type {Item} */ { at }) => Number(textOf(at))
 
