@@ -32,9 +32,11 @@ export default {
     'valkey 9.1, as fast as it goes': { engine: 'valkey 9.1', settings: { rate: 0, maxItems: 1_000_000 } },
     'valkey 9.1, 50 k items/s': { engine: 'valkey 9.1', settings: { rate: 50_000 } },
     'valkey 9.1, new ids': { engine: 'valkey 9.1', settings: { rate: 0, maxItems: 2_000_000, ids: 2_000_000 } },
-    'valkey 9.1, 10 % late': { engine: 'valkey 9.1', settings: { rate: 0, maxItems: 1_000_000, ids: 10_000, lateEvery: 10 } },
+    'valkey 9.1, 10 % late': {
+      engine: 'valkey 9.1', settings: { rate: 0, maxItems: 1_000_000, ids: 10_000, lateEvery: 10 }
+    },
     'redis 7.0, as fast as it goes': { engine: 'redis 7.0', settings: { rate: 0, maxItems: 1_000_000 }, without: ['script'] },
-    'redis 7.0, 50 k items/s': { engine: 'redis 7.0', settings: { rate: 50_000 }, without: ['script'] }
+    'redis 7.0, 50 k items/s': { engine: 'redis 7.0', settings: { rate: 50_000 }, without: ['script', 'reference'] }
   },
   fixed: { ids: 100_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 2,
