@@ -119,6 +119,8 @@ export const SETTINGS = Object.freeze([
     row('warmUp', 'Warm-up time, which the summary excludes; --duration starts after it',
       { unit: 's', default: 0, check: number(0, 3600) }),
     row('valueChange', 'Whether each synthetic value differs from the one before', { default: 'always', check: oneOf('always', 'never') }),
+    row('lateEvery', 'Of synthetic ids each of this number is late from its second version on: 10 s older than due; 0 = none',
+      { default: 0, check: integer(0, 1_000_000) }),
     row('pace', 'Pace of the load: steady, or all items of a period at once', { default: 'steady', check: oneOf('steady', 'burst') }),
     row('periodMs', 'Period of --pace burst', { unit: 'ms', default: 1_000, check: integer(1, 3_600_000) }),
     row('chunks', 'Number of bursts per period', { default: 1, check: integer(1, 1_000) }),

@@ -27,6 +27,15 @@ function shellOf (index) {
   return `${HEAD}${index}${BETWEEN}${'0'.repeat(DIGITS)}","pad":""}`
 }
 
+/** How much older a late item is; a run with late items must be shorter, or their versions would be newer than the first. */
+export const LATE_MS = 10_000
+
+/**
+ * Whether items of an id are late from the second one on, so that its first version stays the newest.
+ * @param {number} at index of the writer's id @param {number} lateEvery 0 = none
+ */
+export const isLateId = (at, lateEvery) => lateEvery > 0 && at % lateEvery === lateEvery - 1
+
 /**
  * @param {number} distinct ids of all writers together
  * @param {number} index of this writer

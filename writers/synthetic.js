@@ -2,7 +2,7 @@
  * Items that are made up, paced open-loop: positions of buses `bus-0`, `bus-1`, ..., or the numbered values of the lab, `id-0`, ...
  */
 import { appendPaced } from '../src/pipeline/index.js'
-import { makeIds, makeValue } from '../src/synthetic.js'
+import { LATE_MS, isLateId, makeIds, makeValue } from '../src/synthetic.js'
 import { makeBuses } from './buses.js'
 
 /**
@@ -13,14 +13,18 @@ export async function runSynthetic ({ feed, settings, index, clock, signal }) {
   const { ids, value, change } = workloadOf(settings, index)
   const item = { id: ids[0], ts: 0, value, dueMs: 0 }
   let nextId = 0
+  let isFirst = true
 
   /** @param {number} dueMs */
   function next (dueMs) {
     change()
     item.id = ids[nextId]
-    item.ts = Math.floor(dueMs)
+    item.ts = Math.floor(dueMs) - (!isFirst && isLateId(nextId, settings.lateEvery) ? LATE_MS : 0)
     item.dueMs = dueMs
-    if (++nextId === ids.length) nextId = 0
+    if (++nextId === ids.length) {
+      nextId = 0
+      isFirst = false
+    }
     return item
   }
 

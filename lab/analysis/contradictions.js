@@ -4,6 +4,7 @@
  *
  * @typedef {import('../run/sample.js').Sample} Sample
  */
+import { decidedOf } from '../../src/pipeline/index.js'
 import { MARKS, marksOf } from './marks.js'
 
 /** What samples of every version have. */
@@ -82,7 +83,7 @@ const isRecord = (value) => value !== null && typeof value === 'object' && !Arra
  * @returns {string[]} sentences with the stored and the calculated value
  */
 export function contradictionsOf (sample) {
-  const { items, seconds, windowSeconds, ledger, itemsAcknowledged, nodes, serving, invariants } = sample
+  const { seconds, windowSeconds, ledger, itemsAcknowledged, nodes, serving, invariants } = sample
   return [
     ...(invariants.some(({ ok }) => !ok) ? ['is marked valid, but an invariant failed'] : []),
     ...(seconds > 0 ? [] : [`seconds ${seconds}`]),
@@ -90,7 +91,7 @@ export function contradictionsOf (sample) {
     ...nodes.flatMap(({ role, address, cpuSeconds, cpuMicrosPerItem, cpuPercent }) => {
       const of = `${role} ${address}`
       return [
-        ...unlike(`${of}: cpuMicrosPerItem`, cpuMicrosPerItem, cpuSeconds * 1e6 / items),
+        ...unlike(`${of}: cpuMicrosPerItem`, cpuMicrosPerItem, cpuSeconds * 1e6 / decidedOf(sample)),
         ...(windowSeconds === undefined ? [] : unlike(`${of}: cpuPercent`, cpuPercent, cpuSeconds / windowSeconds * 100))
       ]
     }),

@@ -3,6 +3,7 @@
  *
  * @typedef {import('../run/sample.js').Sample} Sample
  */
+import { decidedOf } from '../../src/pipeline/index.js'
 import { GENERATOR_BOUND, KEPT_UP, NOISY_CORES, NOISY_STEAL_PERCENT } from './limits.js'
 import { servingMarks } from '../serving/figures.js'
 
@@ -18,13 +19,13 @@ export const MARKS = Object.freeze({
 })
 
 /**
- * @param {Pick<Sample, 'generator' | 'machine' | 'planned' | 'items' | 'seconds' | 'nodes' | 'serving'>} sample
+ * @param {Pick<Sample, 'generator' | 'machine' | 'planned' | 'items' | 'refused' | 'seconds' | 'nodes' | 'serving'>} sample
  * @returns {string[]} all but `relay-bound`: samples have no figures of the relay
  */
-export const marksOf = ({ generator, machine, planned, items, seconds, nodes, serving }) => [
+export const marksOf = ({ generator, machine, planned, items, refused, seconds, nodes, serving }) => [
   ...new Set([...(isBound(generator, seconds) ? ['generator-bound'] : []), ...servingMarks(serving)]),
   ...((machine.otherCores ?? 0) > NOISY_CORES || (machine.stealPercent ?? 0) > NOISY_STEAL_PERCENT ? ['noisy'] : []),
-  ...(planned !== null && items < planned * KEPT_UP ? ['behind'] : []),
+  ...(planned !== null && decidedOf({ items, refused }) < planned * KEPT_UP ? ['behind'] : []),
   ...(nodes.some(({ fullSyncs }) => fullSyncs > 0) ? ['full copy'] : []),
   ...(nodes.some(({ evictedKeys }) => evictedKeys > 0) ? ['evicted'] : [])
 ]

@@ -11,6 +11,7 @@
  * @typedef {import('../run/sample.js').Sample} Sample
  */
 import { mean } from 'simple-statistics'
+import { decidedOf } from '../../src/pipeline/index.js'
 import { CLUSTER_MEASURES } from '../cluster/measures.js'
 import { CONTENTION_MEASURES } from '../systems/auctions/measures.js'
 import { FIRST_COME_MEASURES } from '../systems/sales/measures.js'
@@ -54,7 +55,7 @@ export const MEASURES = Object.freeze({
     verb: 'reaches',
     noun: 'throughput',
     isBetter: 'higher',
-    of: ({ items, seconds }) => per(items, seconds)
+    of: (sample) => per(decidedOf(sample), sample.seconds)
   },
   behindMsP99: {
     title: 'Flushes behind, 99th percentile',
@@ -168,4 +169,4 @@ function ofNodes ({ nodes }, role, read) {
 }
 
 /** @param {Sample} sample @param {number | null} amount */
-const perItem = ({ items }, amount) => amount === null ? null : per(amount, items)
+const perItem = (sample, amount) => amount === null ? null : per(amount, decidedOf(sample))

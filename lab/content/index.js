@@ -12,7 +12,7 @@ import { readInfo } from '../../src/store/index.js'
 import { boundsOf, settled } from '../plan/cells.js'
 import { readInventory } from './inventory.js'
 import { checkLedger } from './ledger.js'
-import { storageOf } from '../loads/index.js'
+import { comparesVersions, storageOf } from '../loads/index.js'
 import { isLog, readLog } from './log-inventory.js'
 import { checkLog } from './log-ledger.js'
 import { copiesOf, queryCopy } from '../servers/copies.js'
@@ -37,6 +37,8 @@ export async function contentOf ({ load, settings: given, feed }, acknowledged, 
     distinctIds: settings.ids,
     valueChange: settings.valueChange,
     valueBytes: settings.valueBytes,
+    lateEvery: settings.lateEvery,
+    newestCounts: comparesVersions(load, /** @type {any} */ (settings)),
     maxItems: boundsOf(load).includes('maxItems') ? settings.maxItems : 0
   }
   const copies = copiesOf(servers)

@@ -23,8 +23,10 @@
  *
  * @typedef {import('./inventory.js').Inventory} Inventory
  * @typedef {import('./inventory.js').Storage} Storage
- * @typedef {{ acknowledged: number[], distinctIds: number, valueChange: 'always' | 'never', valueBytes: number, maxItems?: number }} Run
- *   `acknowledged`: items of each writer; `valueBytes` of every value; `maxItems` of each partition, 0 = no limit
+ * @typedef {{ acknowledged: number[], distinctIds: number, valueChange: 'always' | 'never', valueBytes: number, maxItems?: number,
+ *   lateEvery?: number, newestCounts?: boolean }} Run
+ *   `acknowledged`: items of each writer, late ones too; `valueBytes` of every value; `maxItems` of each partition, 0 = no limit;
+ *   `newestCounts`: late items have no effect
  * @typedef {{ acknowledged: number, liveItems: number, versions: number, verified: number, stored: number,
  *   released: number, doubled?: number, missing: number,
  *   foreign: number, misplaced: number, detail: string[], digest: string }} Ledger `liveItems`: acknowledged ids; `versions` that must
@@ -77,14 +79,16 @@ export function keepsEvery (storage, valueChange) {
  * @param {Inventory} inventory of one node
  * @returns {Ledger}
  */
-export function checkLedger ({ storage, acknowledged, distinctIds, valueChange, valueBytes, maxItems = 0 }, inventory) {
+export function checkLedger (run, inventory) {
+  const { storage, acknowledged, distinctIds, valueChange, valueBytes, maxItems = 0, lateEvery = 0, newestCounts = false } = run
   const { changes = valueChange === 'always', idFrom } = STORAGES[storage]
-  const writers = acknowledged.map((count, index) => createWriter(count, index, acknowledged.length, distinctIds))
+  const writers = acknowledged.map((count, index) => createWriter(count, index, acknowledged.length, distinctIds,
+    newestCounts ? lateEvery : 0))
   const find = idFrom === 'id' ? byId(writers, inventory) : byValue(writers, inventory)
   const isEvery = keepsEvery(storage, valueChange)
   const sums = createSums()
   const isNumbered = valueBytes >= NUMBERED_VALUE_BYTES
-  const visit = { writers, inventory, find, sums, tells: changes && isNumbered, isNumbered, valueBytes, maxItems }
+  const visit = { writers, inventory, find, sums, tells: changes && isNumbered, isNumbered, inOrder: lateEvery === 0, valueBytes, maxItems }
   let released = 0
   if (storage === 'blob') checkNewestOfAll(visit)
   else if (isEvery) released = checkEvery(visit)
@@ -115,9 +119,10 @@ export function checkLedger ({ storage, acknowledged, distinctIds, valueChange, 
 /**
  * @typedef {ReturnType<typeof createWriter>} Writer
  * @typedef {{ writers: Writer[], inventory: Inventory, find: (row: number) => { writer: Writer, at: number } | null,
- *   sums: ReturnType<typeof createSums>, isNumbered: boolean, tells: boolean, valueBytes: number, maxItems: number }} Visit `find`: the
+ *   sums: ReturnType<typeof createSums>, isNumbered: boolean, tells: boolean, inOrder: boolean,
+ *   valueBytes: number, maxItems: number }} Visit `find`: the
  *   writer of a row and the index of its id, valid until the next call; null = unknown. `isNumbered`: values are long enough for
- *   a number; `tells`: the number identifies the version
+ *   a number; `tells`: the number identifies the version; `inOrder`: scores go up with numbers
  */
 
 /** @param {Writer[]} writers @param {Inventory} inventory @returns {Visit['find']} */
@@ -156,7 +161,7 @@ function wrongValue ({ inventory: { lengths, numbers }, isNumbered, valueBytes }
 
 /** One version of each id, the newest. @param {Visit} visit */
 function checkNewest (visit) {
-  const { writers, inventory, find, sums, isNumbered, tells } = visit
+  const { writers, inventory, find, sums, isNumbered, tells, inOrder } = visit
   const { numbers, scores } = inventory
   const seen = writers.map(({ ids }) => new Uint8Array(ids))
   forEachRow(inventory, writers, (row) => {
@@ -171,8 +176,9 @@ function checkNewest (visit) {
     if (wrong) return sums.add('missing', () => `${writer.nameOf(at)} holds ${wrong}`)
     const isOurs = !isNumbered || (tells ? number >= 1 && number <= writer.count && (number - 1) % writer.ids === at : number === at + 1)
     if (!isOurs) return sums.add('foreign', () => `${writer.nameOf(at)} holds number ${number}, which was never acknowledged for it`)
-    if (tells && number < newest) sums.add('missing', () => `${writer.nameOf(at)} holds number ${number}; ${newest} was acknowledged`)
-    const isInPlace = writer.order.take(scores[row], tells ? number : newest)
+    const isOther = number < newest || (number > newest && writer.isLate(at))
+    if (tells && isOther) sums.add('missing', () => `${writer.nameOf(at)} holds number ${number}; ${newest} was acknowledged`)
+    const isInPlace = !inOrder || writer.order.take(scores[row], tells ? number : newest)
     if (!isInPlace && tells) sums.add('misplaced', () => `${writer.nameOf(at)}, number ${number}, is behind older ones`)
     if (!isInPlace && !tells) {
       sums.add('missing', () => `${writer.nameOf(at)} is behind older ones: its last write, number ${newest}, is missing`)

@@ -20,6 +20,8 @@
  * @property {(settings: Pick<Settings, 'layout'>) => Storage} storage
  * @property {Partial<Settings>} [always] settings that it fixes
  * @property {Partial<Settings>} [wants] settings that it requires, so that its figures stay comparable
+ * @property {(settings: { layout: string, late?: string }) => boolean} [compares] whether the newest version of an id counts where storage
+ *   keeps one; without it, the one written last
  * @property {number} [processes] of one writer, if more than one
  * @property {readonly ('windowMs' | 'maxItems')[]} bounds of retention by which it drops items: by trimming,
  *   or by keys that expire
@@ -37,6 +39,9 @@ import { openLibrary } from './library.js'
 import { PUBLISHED_STRUCTURES, openPublishedStructure, openPublishedValues, openReference } from './published.js'
 import { STRUCTURES, openStructure } from './structures.js'
 
+/** @type {NonNullable<Load['compares']>} */
+const byFeed = ({ layout, late = 'newest' }) => layout === 'ids' && late === 'newest'
+
 /** @type {Load} */
 const reference = {
   does: 'one SETEX promise per item and one ZADD per 1,000, auto-pipelined by the client; values that never change',
@@ -52,6 +57,7 @@ const appends = Object.fromEntries(Object.entries(APPEND_FORMS).map(([name, form
   does: form.does,
   storage: () => form.storage ?? 'ids',
   bounds: ['windowMs'],
+  compares: () => name === 'newest-script',
   open: (parts) => openAppends(form, parts)
 }]))
 
@@ -97,6 +103,7 @@ const loads = {
     does: 'openFeed in the process of the load',
     storage: ({ layout }) => layout,
     bounds: ['windowMs', 'maxItems'],
+    compares: byFeed,
     open: openLibrary
   },
   gateway: {
@@ -104,6 +111,7 @@ const loads = {
     storage: ({ layout }) => layout,
     bounds: ['windowMs', 'maxItems'],
     processes: 2,
+    compares: byFeed,
     open: openGateway
   },
   ...appends,
@@ -123,6 +131,13 @@ export const loadNames = () => Object.keys(LOADS)
  * @throws {FreshetError} LOAD_FAILED
  */
 export const storageOf = (load, settings) => load === 'writer' ? settings.layout : loadOf(load).storage(settings)
+
+/**
+ * Whether late items change nothing of what a load leaves.
+ * @param {string} load one of LOADS, or `writer`
+ * @param {{ layout: string, late?: string }} settings
+ */
+export const comparesVersions = (load, settings) => loadOf(load === 'writer' ? 'library' : load).compares?.(settings) ?? false
 
 /**
  * @param {string} name

@@ -12,7 +12,7 @@
  * has not written by then is dropped.
  */
 import { listenForStop, tellParent } from '../../src/runtime/index.js'
-import { summaryLine } from '../../src/pipeline/index.js'
+import { decidedOf, summaryLine } from '../../src/pipeline/index.js'
 import { runLoadCrew } from './crew.js'
 import { loadOf } from './index.js'
 import { runLoad, settingsOf } from './run.js'
@@ -49,7 +49,7 @@ async function work (loads, file, order) {
     const tallies = settings.writers > 1
       ? await runLoadCrew({ order, writers: settings.writers, file, signal, onMeasuring })
       : [await runLoad(load, { ...order, settings, index: 0, signal, onMeasuring })]
-    await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => account.items) })
+    await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => decidedOf(account)) })
     // the lab measures the nodes itself
     const summary = { ...summaryLine({ role: 'load', settings, engine: tallies[0].engine, tallies }), nodes: [] }
     process.stdout.write(JSON.stringify(summary) + '\n', () => process.exit(0))

@@ -29,7 +29,7 @@ import { LOST_AFTER_MS } from './drive.js'
 const BEFORE_BURST_MS = 25
 
 /**
- * @typedef {{ rate: number, ids: number, valueBytes: number, valueChange: 'always' | 'never', batchItems: number,
+ * @typedef {{ rate: number, ids: number, valueBytes: number, valueChange: 'always' | 'never', lateEvery: number, batchItems: number,
  *   pace: 'steady' | 'burst', periodMs: number, chunks: number, catchUp: 'yes' | 'no', whenFull: 'block' | 'refuse' |
  *   'drop', writers: number, items: number,
  *   duration: number, warmUp: number, windowMs: number, maxItems: number, maxFutureMs: number, drainMs: number,
@@ -44,6 +44,7 @@ const DEFAULTS = Object.freeze({
   ids: 100_000,
   valueBytes: 128,
   valueChange: 'always',
+  lateEvery: 0,
   batchItems: 1000,
   pace: 'steady',
   periodMs: 1000,

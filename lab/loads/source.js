@@ -6,19 +6,20 @@
  *   its value are reused: they are valid until the next item
  */
 import { createSequence } from '../../src/item/index.js'
-import { makeIds, makeValue } from '../../src/synthetic.js'
+import { LATE_MS, isLateId, makeIds, makeValue } from '../../src/synthetic.js'
 
 /**
- * @param {{ ids: number, valueBytes: number, valueChange: 'always' | 'never', writers: number }} settings
+ * @param {{ ids: number, valueBytes: number, valueChange: 'always' | 'never', lateEvery?: number, writers: number }} settings
  * @param {number} index of the writer
  */
-export function createSource ({ ids: distinct, valueBytes, valueChange, writers }, index) {
+export function createSource ({ ids: distinct, valueBytes, valueChange, lateEvery = 0, writers }, index) {
   const ids = makeIds(distinct, index, writers)
   const repeatAfter = valueChange === 'never' ? ids.length : Infinity
   const { value, change } = makeValue(valueBytes, index, repeatAfter)
   const sequence = createSequence()
   /** @type {Item} */
   const item = { at: -1, id: ids[0], ts: 0, seq: 0, value }
+  let isFirst = true
 
   return {
     ids,
@@ -30,7 +31,8 @@ export function createSource ({ ids: distinct, valueBytes, valueChange, writers 
     next (dueMs) {
       item.at = item.at + 1 === ids.length ? 0 : item.at + 1
       item.id = ids[item.at]
-      item.ts = Math.floor(dueMs)
+      item.ts = Math.floor(dueMs) - (!isFirst && isLateId(item.at, lateEvery) ? LATE_MS : 0)
+      if (item.at === ids.length - 1) isFirst = false
       item.seq = sequence(item.ts)
       change()
       return item

@@ -16,6 +16,7 @@ export const WRITER_DEFAULTS = Object.freeze({
   writers: 1,
   valueBytes: 128,
   valueChange: 'always',
+  lateEvery: 0,
   pace: 'steady',
   periodMs: 1000,
   windowMs: 60_000,

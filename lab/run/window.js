@@ -8,6 +8,7 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
+import { decidedOf } from '../../src/pipeline/index.js'
 import { loadNamed } from '../plan/cells.js'
 import { GENERATOR_BOUND } from '../analysis/limits.js'
 import { watchCpu } from './cpu.js'
@@ -124,7 +125,9 @@ export function figuresOf ({ load, settings, contention }, window, servers) {
   const { summary } = ended
   const { items, seconds } = summary
   const stayed = before.map((node, i) => !isDisturbed(contention) || hasStayed(node, after[i]))
-  const nodes = figuresBetween(before.filter((_, i) => stayed[i]), after.filter((_, i) => stayed[i]), { items, seconds: windowSeconds })
+  const refused = summary.refusedBy ?? {}
+  const nodes = figuresBetween(before.filter((_, i) => stayed[i]), after.filter((_, i) => stayed[i]),
+    { items: decidedOf({ items, refused }), seconds: windowSeconds })
   const writers = settings.writers ?? 1
   const generator = {
     processes: writers * (loadNamed(load).processes ?? 1),
@@ -136,9 +139,9 @@ export function figuresOf ({ load, settings, contention }, window, servers) {
   const ownCpuSeconds = labCpuSeconds + loadCpuSeconds + (isHere ? nodes.reduce((sum, node) => sum + node.cpuSeconds, 0) : 0)
   const machine = useBetween(useBefore, useAfter, { ownCpuSeconds })
   const planned = settings.rate > 0 ? settings.rate * writers * settings.duration : null
-  const { offered, refusedBy, dropped, failed, retried, batches, bytes } = summary
+  const { offered, dropped, failed, retried, batches, bytes } = summary
   const marks = [
-    ...marksOf({ generator, machine, planned, items, seconds, nodes, serving }),
+    ...marksOf({ generator, machine, planned, items, refused, seconds, nodes, serving }),
     ...(relay && isRelayBound(relay, nodes[0], windowSeconds) ? ['relay-bound'] : [])
   ]
   return {
@@ -148,7 +151,7 @@ export function figuresOf ({ load, settings, contention }, window, servers) {
     planned,
     offered,
     items,
-    refused: refusedBy ?? {},
+    refused,
     dropped,
     failed,
     retried,

@@ -19,6 +19,13 @@ export const lost = ({ partition, token }) =>
   new FreshetError('LEASE_LOST', `partition ${partition} has another owner than token ${token}`)
 
 /**
+ * The primary that an entry was read from was replaced by one that never had it. The partition is taken again, from the cursor there.
+ * @param {Pick<import('./ownership.js').Owned, 'partition'>} owned @param {string} entry its id @returns {FreshetError}
+ */
+export const entryLost = ({ partition }, entry) => new FreshetError('LEASE_LOST',
+  `entry ${entry} of partition ${partition} was lost with the primary that had it; the partition is taken again`)
+
+/**
  * Whether the entries may be the reason. Errors of a database say so by `isOfStatement`, though another attempt may succeed.
  * @param {Error & { retryable?: boolean, isOfStatement?: boolean }} error
  */

@@ -15,6 +15,7 @@
  * @typedef {import('./partition.js').Target} Target
  * @typedef {Parameters<DeadLetters['deadLetter']>[1]} NewLetter
  */
+export { entryLost } from './attempts.js'
 export { consume } from './consume.js'
 export { consumeBatches } from './consume-batches.js'
 export { createDeadLetters } from './dead-letters.js'

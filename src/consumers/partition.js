@@ -22,7 +22,7 @@
  * @property {boolean} [isAwaited] the partition is given back only after the running `write` has ended
  * @property {(entry: Entry) => Promise<boolean>} [rejected] true if that settled it, so it is no dead letter
  */
-import { createAttempt, lost, mayBlame } from './attempts.js'
+import { createAttempt, entryLost, lost, mayBlame } from './attempts.js'
 import { FreshetError } from './errors.js'
 import { retry } from './retry.js'
 
@@ -30,8 +30,10 @@ import { retry } from './retry.js'
 const ATTEMPTS = 3
 /** The position before all entries. */
 const BEGINNING = '0-0'
+/** Reply of that script. */
+const LOST_WITH_PRIMARY = -1
 /** The keys of the script that stores a cursor. */
-const CURSORS = Object.freeze(['owner', 'cursors', 'generation'])
+const CURSORS = Object.freeze(['owner', 'cursors', 'generation', 'outbox'])
 
 /**
  * @param {string} consumer its name
@@ -103,9 +105,10 @@ function createTaker (consumer, { owned, connection, key, deadLetter, metrics },
 
   /** @param {Entry[]} entries that are finished */
   async function advance (entries) {
-    const isStored = await insist(() => connection().runScript('advance', CURSORS.map(key),
-      [token, consumer, /** @type {Entry} */ (entries.at(-1)).id]))
-    if (Number(isStored) !== 1) throw lost(owned)
+    const { id } = /** @type {Entry} */ (entries.at(-1))
+    const stored = Number(await insist(() => connection().runScript('advance', CURSORS.map(key), [token, consumer, id])))
+    if (stored === LOST_WITH_PRIMARY) throw entryLost(owned, id)
+    if (stored !== 1) throw lost(owned)
     metrics.finished(entries.length)
   }
 

@@ -28,10 +28,11 @@ for (const engine of await scopedEngines()) {
     const keyOf = (/** @type {number} */ partition) => admissionKey('fr:', system, partition)
     const letters = createDeadLetters({ connectionOf: () => connection, keyOf, partitions: 1 })
 
-    /** @type {Record<string, (client: import('../../src/consumers/index.js').SqlClient) => unknown>} by type of entry */
+    /** @type {Record<string, (client: import('../../src/consumers/index.js').SqlClient, id: string) => unknown>} by type of entry */
     const poisons = {
       ending: (client) => client.query('SELECT pg_terminate_backend(pg_backend_pid())'),
       late: (client) => client.query("DO $$ BEGIN RAISE EXCEPTION 'statement timeout' USING ERRCODE = 'query_canceled'; END $$"),
+      vanishing: (_client, id) => connection.send('XDEL', keyOf(0)('outbox'), id),
       throwing: () => { throw new TypeError('no such field') }
     }
 
@@ -39,8 +40,8 @@ for (const engine of await scopedEngines()) {
     const effect = {
       name: 'effects',
       async write (client, entries) {
-        for (const { key, seq, fields } of entries) {
-          await poisons[fields.type]?.(client)
+        for (const { id, key, seq, fields } of entries) {
+          await poisons[fields.type]?.(client, id)
           const sql = 'INSERT INTO effects (system, key, seq) VALUES ($1, $2, $3) ON CONFLICT (system, key, seq) DO NOTHING'
           await client.query(fields.type === 'poison' ? 'INSERT INTO nowhere VALUES ($1, $2, $3)' : sql, [system, key, seq])
         }
@@ -146,6 +147,17 @@ for (const engine of await scopedEngines()) {
       await eventually(async () => (await effects()).includes('d1'))
       await leave()
       t.same(await effects(), [...before, 'd1'])
+    })
+
+    await t.test('an entry that is lost with its primary while it is written is no cursor: the next one is taken', async (t) => {
+      await append('v', 1, 'vanishing')
+      const leave = await join('losing')
+      await eventually(async () => (await effects()).includes('v1'))
+      await leave()
+      await append('v', 2)
+      const leaveAgain = await join('going on')
+      await eventually(async () => (await effects()).includes('v2'))
+      await leaveAgain()
     })
 
     await t.test('an outbox that was trimmed past the cursor is refused until the cursor is deleted', async (t) => {

@@ -114,9 +114,11 @@ for (const engine of engines) {
       const connection = await connectFor(t, server.url)
       const token = Number(await connection.send('HGET', keyOf(0)('owner'), 'token'))
       const advance = (/** @type {number} */ held, /** @type {string} */ entry) => connection.runScript('advance',
-        ['owner', 'cursors', 'generation'].map(keyOf(0)), [held, 'rows', entry])
+        ['owner', 'cursors', 'generation', 'outbox'].map(keyOf(0)), [held, 'rows', entry])
+      await connection.send('XADD', keyOf(0)('outbox'), '5-0', 'key', 'a')
       t.equal(await advance(token - 1, '9-0'), 0)
       t.equal(await advance(token, '5-0'), 1)
+      t.equal(await advance(token, '6-0'), -1, 'an entry that was lost with a primary')
       t.equal(String(await connection.send('HGET', keyOf(0)('cursors'), 'rows')), '5-0')
       t.equal(await connection.runScript('lease', [keyOf(0)('owner')], ['x', token - 1, 1000]), 0)
     })

@@ -143,6 +143,25 @@ t.test('values that never change: the place shows that the last write of an id i
   }
 })
 
+t.test('of ids whose later items are late the first version must be there, or the last where nothing is compared', async (t) => {
+  const { connection } = await ask(t)
+  const items = itemsOf({ count: 50, ids: 20 })
+  const firsts = items.filter(({ n }) => n <= 20 && n % 10 === 0)
+  for (const newestCounts of [true, false]) {
+    const key = onlyKey('lab:', `late-${newestCounts}`)
+    await fill(connection, key, 'ids', items)
+    const found = async () => {
+      const { missing, detail } = checkLedger({
+        storage: 'ids', acknowledged: [50], distinctIds: 20, valueChange: 'always', valueBytes: VALUE_BYTES, lateEvery: 10, newestCounts
+      }, await readInventory(connection, { storage: 'ids', key }))
+      return [missing, ...detail.sort()].join()
+    }
+    t.match(await found(), newestCounts ? /^2,.*id-19 holds number 40; 20 was.*id-9 holds number 50; 10 was/ : /^0$/)
+    await fill(connection, key, 'ids', firsts)
+    t.match(await found(), newestCounts ? /^0$/ : /^2,.*id-19 holds number 20; 40 was.*id-9 holds number 10; 50 was/)
+  }
+})
+
 for (const [what, make] of /** @type {[string, (value: Buffer) => Buffer][]} */ ([
   ['no byte', () => Buffer.alloc(0)],
   ['a byte less', (value) => value.subarray(1)],

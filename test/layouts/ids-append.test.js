@@ -99,6 +99,27 @@ for (const engine of await scopedEngines()) {
       await holds({ a: `a@${NOW + 9}`, b: `b@${NOW + 9}`, c: `c@${NOW + 10}` })
     })
 
+    await t.test('an item key that has expired at any index while its id is in the set, in both forms', async (t) => {
+      for (const form of ['watched', 'script']) {
+        for (const expired of ['a', 'b', 'c']) {
+          const { key, append, holds } = await open()
+          await append([item('b', NOW + 1), item('c', NOW + 2)])
+          await admin.send('DEL', key(`item:${expired}`))
+          const items = [item('a', NOW + 3), item('b', NOW + 4), item('c', NOW + 5)]
+          t.match(await append(items, form === 'script' ? await asWriter() : undefined), { late: 0, form }, expired)
+          await holds({ a: `a@${NOW + 3}`, b: `b@${NOW + 4}`, c: `c@${NOW + 5}` })
+        }
+      }
+    })
+
+    await t.test('items that maxItems removes between WATCH and the transaction', async (t) => {
+      const { key, append, holds } = await open()
+      await append([item('b', NOW + 1)])
+      t.match(await ids.trim(admin, key, { retention: { windowMs: 0, maxItems: 1 }, nowMs: NOW }), { removed: 1 })
+      t.match(await append([item('a', NOW + 5), item('b', NOW + 6)]), { late: 0, form: 'script' })
+      await holds({ a: `a@${NOW + 5}`, b: `b@${NOW + 6}` })
+    })
+
     await t.test('the more misses, the more batches go through the script before the next attempt', async (t) => {
       const { append } = await open()
       const shape = []

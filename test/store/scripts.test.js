@@ -29,7 +29,7 @@ const CALLS = {
     prepare: ['HSET', 'generation', 'replid', 'id', 'lineage', 'l', 'n', '0', 'finished', '0-0']
   },
   'register-consumer': { keys: ['cursors', 'generation'], args: ['c'] },
-  advance: { keys: ['owner', 'cursors', 'generation'], args: [1, 'c', '1-0'], prepare: ['HSET', 'owner', 'token', '1'] },
+  advance: { keys: ['owner', 'cursors', 'generation', 'outbox'], args: [1, 'c', '0-0'], prepare: ['HSET', 'owner', 'token', '1'] },
   attempt: { keys: ['owner', 'attempts'], args: [1, 'c', '1-0', 3], prepare: ['HSET', 'owner', 'token', '1'] },
   heartbeat: { keys: ['consumers'], args: ['id', 1, 1000] },
   lease: { keys: ['owner'], args: ['id', 0, 1000, 0] },

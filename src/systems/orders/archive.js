@@ -24,10 +24,10 @@ const STORED = `SELECT stored.aggregate, stored.version, stored.data FROM events
   JOIN unnest($1::text[], $2::bigint[]) AS one (aggregate, version) USING (aggregate, version)`
 
 /**
- * @param {{ partitionOf: (key: string) => number, generationOf: (partition: number) => Promise<string>,
+ * @param {{ partitionOf: (key: string) => number, generationOf: (partition: number, id: string) => Promise<string>,
  *   confirm: (partition: number) => Promise<void>, resume: (key: string) => Promise<unknown>, onDifferent: () => void,
- *   log: import('pino').Logger }} parts `generationOf`: lineage on the primary; `confirm`: what is in the outbox is as durable as orders
- *   are; `resume` an order whose dead letter was replayed
+ *   log: import('pino').Logger }} parts `generationOf`: lineage on the primary, which must have the entry; `confirm`: what is in the
+ *   outbox is as durable as orders are; `resume` an order whose dead letter was replayed
  * @returns {import('../../consumers/index.js').SqlEffect}
  */
 export function createArchive ({ partitionOf, generationOf, confirm, resume, onDifferent, log }) {
@@ -41,7 +41,7 @@ export function createArchive ({ partitionOf, generationOf, confirm, resume, onD
       // a primary that is promoted later has no other history
       await confirm(partition)
       await lockPartition(client, partition, 'shared')
-      const { rows } = await client.query(WRITE, [partition, await generationOf(partition),
+      const { rows } = await client.query(WRITE, [partition, await generationOf(partition, /** @type {Entry} */ (entries.at(-1)).id),
         ...columnsOf(events, ({ seq, aggregate, version, type, data, ms }) => [seq, aggregate, version, type, JSON.stringify(data), ms])])
       if (rows.length < events.length) {
         const written = new Set(rows.map(({ aggregate, version }) => `${aggregate} ${version}`))

@@ -5,6 +5,7 @@
  *   paymentUrl: string | null }} Worker `driven`: orders on their way, by step; `paymentUrl`: of a provider on this machine, whose faults a
  *   page may switch
  */
+import { entryLost } from '../../consumers/index.js'
 import { taskCommands } from '../../schedule/index.js'
 import { createArchive } from './archive.js'
 import { createDriven } from './driven.js'
@@ -68,7 +69,14 @@ export async function createOrderHandlers ({
     rows: database && createArchive({
       partitionOf,
       confirm,
-      generationOf: async (partition) => String(await connectionOf(partition).send('HGET', keyOf(partition)('generation'), 'lineage')),
+      async generationOf (partition, id) {
+        const key = keyOf(partition)
+        const [lineage, found] = await connectionOf(partition).sendAll([
+          ['HGET', key('generation'), 'lineage'], ['XRANGE', key('outbox'), id, id]
+        ])
+        if (found.length === 0) throw entryLost({ partition }, id)
+        return String(lineage)
+      },
       async resume (key) {
         const { code } = await command(key, 'resume')
         // it was final
