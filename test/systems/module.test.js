@@ -14,7 +14,8 @@ import { ruleOf } from './seats.js'
 const [{ url: databaseUrl, query }, { primary: { url: redisUrl }, keyPrefix }] = await Promise.all([sharedDatabase(t), sharedDeployment(t)])
 const folder = await mkdtemp(join(tmpdir(), 'freshet-module-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
-const LUA = ruleOf("return 'logged', {}, { events = { { type = 'logged', text = args[1] } } }")
+const LUA = ruleOf(`if args[1] == 'plan' then return 'planned', {}, { tasks = { ring = now } } end
+  return 'logged', {}, { events = { { type = 'logged', text = args[1] } } }`)
 const TABLE = 'CREATE TABLE receipt (key text, seq int, text text, PRIMARY KEY (key, seq))'
 
 /** @param {Record<string, string>} files by path @returns {Promise<void>} */
@@ -61,11 +62,12 @@ t.test('its consumers write rows into tables of its own, and count; its page com
   const system = await openSystem({ name: 'mine', rules }, { redisUrl, keyPrefix, deadlineMs: 10_000 })
   t.teardown(() => system.close())
   await system.submit({ rule: 'seat', key: 'a', args: ['one'] })
+  await system.submit({ rule: 'seat', key: 'b', args: ['plan'] })
   t.same(await eventually(async () => {
-    const rows = await query('SELECT * FROM receipt')
-    return rows.length > 0 && rows
-  }), [{ key: 'a', seq: 1, text: 'one' }])
-  await eventually(async () => /^mine_receipts_total 1$/m.test(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()))
+    const rows = await query('SELECT * FROM receipt ORDER BY key')
+    return rows.length > 1 && rows
+  }), [{ key: 'a', seq: 1, text: 'one' }, { key: 'b', seq: 1, text: 'ring' }], 'scheduled tasks run there, too')
+  await eventually(async () => /^mine_receipts_total 2$/m.test(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()))
 
   const { url } = await startReader(t, { redisUrl, keyPrefix, flags: [...flags, '--gateway-url', 'http://127.0.0.1:8081'] })
   const page = await fetch(`${url}/mine`)
