@@ -46,19 +46,19 @@ export async function main (from) {
       ? `no system given; expected one of ${SYSTEMS.join(', ')}, as in npm start demo -- ${SYSTEMS[0]}`
       : unknownName(system, SYSTEMS, `the demos are ${SYSTEMS.join(', ')}`)])
   }
-  const [{ name, demo }] = await loadSystems([system])
+  const [{ name, demo, page }] = await loadSystems([system])
   const faults = OWN_SETTINGS.filter((name) => !demo.settings?.includes(name) && given.origins[name] !== 'default')
   if (faults.length > 0) {
     throw new SettingsInvalid(faults.map((name) => `${name}: ${given[name]}; expected none, since the demo ${system} does not use it`))
   }
   const [port, gatewayPort] = await freePorts([given.port, given.gatewayPort])
-  const settings = { ...given, system, name, demo, port, gatewayPort }
+  const settings = { ...given, system, name, demo, page, port, gatewayPort }
   return runChildren(settings, from.env, (children, signal) => startAll(settings, children, signal))
 }
 
 /** @param {any} settings @param {import('./children.js').Children} children @param {AbortSignal} signal */
 async function startAll (settings, { start, print }, signal) {
-  const { system, name, demo: { commands, tasks, beside, crowd: loadCrowd }, port, gatewayPort, crowd, mode, workers } = settings
+  const { system, name, demo: { commands, tasks, beside, crowd: loadCrowd }, page, port, gatewayPort, crowd, mode, workers } = settings
   const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://${HOST}:${one}`)
   const common = flagsOf(settings, ['keyPrefix'])
   const served = isModule(system) ? ['--systems', system] : []
@@ -76,7 +76,7 @@ async function startAll (settings, { start, print }, signal) {
       '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`, own.secrets),
     ...Array.from({ length: workers }, () => start('consumers', [...common, '--systems', system, ...own.ofConsumers], () => tasks)),
     start('reader', [...common, ...served, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) =>
-      isModule(system) ? `${url}/docs   what ${name} answers` : `${url}/${system}   open this page`)
+      page ? `${url}/${name}   open this page` : `${url}/docs   what ${name} answers`)
   ]
   await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])
   if (signal.aborted || !loadCrowd) return

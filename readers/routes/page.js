@@ -1,13 +1,14 @@
 /**
- * The page at /: files of readers/page, the client (src/client.js), and uPlot from its package. They are read once and served
- * from memory, with gzip where accepted, made for the first request that takes it. Nothing is loaded from other hosts, and the content
- * security policy forbids it.
+ * The page at /: files of readers/page, the client (src/client.js), uPlot from its package, and pages of users. They are read once and
+ * served from memory, with gzip where accepted, made for the first request that takes it. Nothing is loaded from other hosts, and the
+ * content security policy forbids it.
  * `no-cache` makes browsers revalidate each file, usually with a 304, so that a page always fits the reader that serves it.
  */
 import { readFile, readdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { SettingsInvalid } from '../../src/errors.js'
 import { processRoute } from '../../src/http/index.js'
 import { acceptsGzip, gzipped, matchesTag, tagOf } from '../../src/replies/index.js'
 
@@ -58,7 +59,9 @@ const HEADERS = Object.freeze({
 /** no data: the page asks for a token */
 const PUBLIC = /** @type {any} */ ({ access: 'public' })
 
-/** @param {Record<string, unknown>} pages by name of a system @returns {Promise<[url: string, path: string][]>} */
+/** @typedef {Record<string, NonNullable<import('../../src/systems/inside.js').System['page']>>} Pages by name of a system */
+
+/** @param {Pages} pages @returns {Promise<[url: string, path: string][]>} @throws {SettingsInvalid} */
 async function filesServed (pages) {
   const addressOf = (/** @type {string} */ name) => {
     const base = name.replace(/\.html$/, '')
@@ -67,14 +70,25 @@ async function filesServed (pages) {
   const names = (await readdir(FOLDER)).filter((name) => extname(name) in TYPES)
   return [
     ...names.map((name) => /** @type {[string, string]} */ ([addressOf(name), join(FOLDER, name)])),
-    ...Object.entries(ELSEWHERE)
+    ...Object.entries(ELSEWHERE),
+    ...(await Promise.all(Object.entries(pages).map(([system, { folder }]) => folder ? filesOfUser(system, folder) : []))).flat()
   ]
+}
+
+/** @param {string} system @param {URL} folder @returns {Promise<[url: string, path: string][]>} @throws {SettingsInvalid} */
+async function filesOfUser (system, folder) {
+  const names = await readdir(folder).catch(({ message }) => { throw new SettingsInvalid([`page of ${system}: unreadable (${message})`]) })
+  const unknown = names.filter((name) => !(extname(name) in TYPES)).map((name) =>
+    `page of ${system}: ${name}; expected files that end with ${Object.keys(TYPES).join(' ')}`)
+  const faults = [...unknown, ...names.includes('index.html') ? [] : [`page of ${system}: ${folder} has no index.html`]]
+  if (faults.length > 0) throw new SettingsInvalid(faults)
+  return names.map((name) => [name === 'index.html' ? `/${system}` : `/${system}/${name}`, join(fileURLToPath(folder), name)])
 }
 
 /**
  * @param {import('fastify').FastifyInstance} app
  * @param {{ gatewayUrl?: string | null, restarts?: () => object[] | null,
- *   pages?: Record<string, NonNullable<import('../../src/systems/inside.js').System['page']>> }} options `gatewayUrl`: where pages send
+ *   pages?: Pages }} options `gatewayUrl`: where pages send
  *   commands; null = they have no form; `restarts`: processes that `npm start` started again; null = this reader is not one of them;
  *   `pages` of systems
  */

@@ -24,7 +24,8 @@ async function filesIn (folder) {
 
 /**
  * @param {import('./database.js').Database} database @param {readonly URL[]} [folders] of systems
- * @returns {Promise<string[]>} names of those that were run @throws {FreshetError} DATABASE_DIFFERS, DATABASE_DOWN
+ * @returns {Promise<string[]>} names of those that were run: all or none @throws {FreshetError} DATABASE_DIFFERS, MIGRATION_FAILED,
+ *   DATABASE_DOWN, DATABASE_TIMEOUT
  */
 export async function migrate (database, folders = []) {
   const files = (await Promise.all([FOLDER, ...folders].map(filesIn))).flat().sort((a, b) => a.name < b.name ? -1 : 1)
@@ -36,12 +37,17 @@ export async function migrate (database, folders = []) {
     for (const { name, hash } of rows) expectSame(name, hash, files)
     const due = files.filter(({ name }) => !rows.some((row) => row.name === name))
     for (const { name, text, hash } of due) {
-      await client.query(text)
+      await client.query(text).catch((error) => { throw failureOf(name, error) })
       await client.query('INSERT INTO freshet_migrations (name, hash) VALUES ($1, $2)', [name, hash])
     }
     return due.map(({ name }) => name)
   })
 }
+
+/** @param {string} name @param {Error & { retryable?: boolean }} error */
+const failureOf = (name, error) => error.retryable
+  ? error
+  : new FreshetError('MIGRATION_FAILED', `migration ${name}: ${error.message}; no migration was run, mend this one`, { cause: error })
 
 /** @param {string} name @param {string} hash @param {{ name: string, hash: string }[]} files */
 function expectSame (name, hash, files) {

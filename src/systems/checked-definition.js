@@ -5,7 +5,9 @@ import { SettingsInvalid } from '../errors.js'
 
 export const NAME = /^[a-z][a-z0-9-]{0,31}$/
 export const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
-const PARTS = Object.freeze(['name', 'rules', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers'])
+const PARTS = Object.freeze([
+  'name', 'rules', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers', 'migrations', 'metrics', 'page'
+])
 const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'keepEvents', 'keeps'])
 
 /** @param {unknown} given */

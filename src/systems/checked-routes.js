@@ -1,4 +1,5 @@
-/** The check of what a module of a user has for the processes: routes, consumers, and errors of its own. */
+/** The check of what a module of a user has for the processes: routes, consumers with their tables and metrics, and errors of its own. */
+import { readdir } from 'node:fs/promises'
 import { define, kindOf, SettingsInvalid } from '../errors.js'
 import { NAME, NAMED } from './checked-definition.js'
 
@@ -53,12 +54,31 @@ function faultsOfCommand ({ method = 'POST', path, access = 'write', body = {}, 
   ]
 }
 
+/** @param {unknown} given @param {string} where */
+const faultsOfFolder = (given, where) => given === undefined
+  ? []
+  : unless(given instanceof URL && given.pathname.endsWith('/'), where, given, 'the URL of a folder, which ends with /')
+
+/**
+ * Files of other systems have other names, so each is run once in a database that they share.
+ * @param {URL} folder @param {string} name of the system
+ */
+async function faultsOfMigrations (folder, name) {
+  const files = await readdir(folder).catch(({ message }) => {
+    throw new SettingsInvalid([`system ${name}: migrations: unreadable (${message})`])
+  })
+  const isRight = (/** @type {string} */ file) => file.startsWith(`${name}-`) && /^\d+-.+\.sql$/.test(file.slice(name.length + 1))
+  return files.filter((file) => !isRight(file)).map((file) => `migrations: '${file}'; expected a name such as ${name}-001-tables.sql`)
+}
+
 /**
  * Defines the errors of a system.
  * @param {import('./face.js').System} given
  * @throws {SettingsInvalid} with all faults; no error is defined then
  */
-export function checkRoutes ({ name, errors = {}, unknown, commands = {}, queries = {}, stream, consumers = {} }) {
+export async function checkRoutes ({
+  name, errors = {}, unknown, commands = {}, queries = {}, stream, consumers = {}, migrations, metrics, page
+}) {
   const isKnown = (/** @type {string} */ code) => Object.hasOwn(errors, code) || kindOf(code) !== undefined
   const faults = [
     ...Object.entries(errors).flatMap(([code, { status, meaning } = /** @type {any} */ ({})]) => [
@@ -73,8 +93,12 @@ export function checkRoutes ({ name, errors = {}, unknown, commands = {}, querie
       [...faultsOfPath(row.path, `queries.${query}`, true), ...functionsOf(row, `queries.${query}`, ['shown'])]),
     ...stream === undefined ? [] : [...faultsOfPath(stream.path, 'stream', true), ...functionsOf(stream, 'stream', ['snapshot', 'event'])],
     ...Object.keys(consumers).flatMap((consumer) =>
-      [...unless(NAME.test(consumer), 'consumers', consumer, NAMED), ...functionsOf(consumers, 'consumers', [consumer])])
+      [...unless(NAME.test(consumer), 'consumers', consumer, NAMED), ...functionsOf(consumers, 'consumers', [consumer])]),
+    ...metrics === undefined ? [] : unless(typeof metrics === 'function', 'metrics', metrics, 'a function'),
+    ...faultsOfFolder(page, 'page'),
+    ...faultsOfFolder(migrations, 'migrations')
   ]
+  if (faults.length === 0 && migrations) faults.push(...await faultsOfMigrations(migrations, name))
   if (faults.length > 0) throw new SettingsInvalid(faults.map((fault) => `system ${name}: ${fault}`))
   define(name, errors)
 }

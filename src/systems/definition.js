@@ -42,8 +42,8 @@
  *
  * @typedef {{ rows: string[][], problems: string[] }} Findings rows with a label first; sentences about what must be solved
  *
- * @typedef {{ summary: string, isOfCommands?: boolean, hasFaults?: boolean }} Page at /NAME, from readers/page; `isOfCommands`: it sends
- *   commands to the gateway; `hasFaults`: it switches faults of other processes on this machine
+ * @typedef {{ summary: string, isOfCommands?: boolean, hasFaults?: boolean, folder?: URL }} Page at /NAME, from `folder` of a user, or
+ *   from readers/page; `isOfCommands`: it sends commands to the gateway; `hasFaults`: it switches faults of other processes on this machine
  *
  * @typedef {object} Demo
  * @property {string} about what its crowd does @property {string} commands where to send what @property {string} tasks what consumers do
@@ -90,6 +90,7 @@
  * @property {string} primaryUrl as --redis-url
  * @property {(partition: number) => Connection} connectionOf the primary
  * @property {import('../sql/index.js').Database | null} database null: no rows are written
+ * @property {Promise<void>} migrated when the database has its tables; never, if it cannot have them
  * @property {any} metrics its own
  * @property {import('../metrics/index.js').AdmissionMetrics & import('../metrics/index.js').ConsumerMetrics} counters of commands, entries
  * @property {(partition: number, letter: NewLetter) => Promise<void>} deadLetter writes a dead letter

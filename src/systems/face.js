@@ -69,6 +69,9 @@
  * @property {Record<string, QueryRoute>} [queries] by name
  * @property {StreamRoute} [stream]
  * @property {Record<string, Handler>} [consumers] handlers by name
+ * @property {URL} [migrations] folder of SQL files, such as `seats-001-tables.sql`: each is run once, in the order of their names
+ * @property {(registry: any) => any} [metrics] makes metrics of the consumers in a Registry of prom-client; what it returns, they get
+ * @property {URL} [page] folder with index.html, which the reader serves at /NAME
  */
 
 /**
@@ -107,7 +110,14 @@
 
 /** @typedef {{ key: string, state: State, seq: number, version: number, generation: string }} Stored */
 
-/** @typedef {{ partition: number, token: number, signal: AbortSignal }} Owned `token`: grows with each owner; `signal`: lease lost */
+/** @typedef {{ query: (text: string, values?: unknown[]) => Promise<{ rows: any[], rowCount: number | null }> }} Client of PostgreSQL */
+
+/** @typedef {Client & { transaction: <T>(run: (client: Client) => Promise<T>) => Promise<T> }} Database */
+
+/**
+ * @typedef {{ partition: number, token: number, signal: AbortSignal, database?: Database, metrics?: any }} Owned `token`: grows with each
+ *   owner; `signal`: lease lost; `database` and `metrics`: in the consumers of Freshet
+ */
 
 /** @typedef {(entries: Entry[], owned: Owned) => unknown} Handler */
 

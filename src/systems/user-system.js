@@ -3,10 +3,11 @@
  *
  *     gateway    request -> command(given) -> submit of the library -> replies[code]
  *     reader     request -> key in memory -> shown(stored); stream: snapshot(stored), event(event)
- *     consumers  the library: its handlers, and the scheduled tasks
+ *     consumers  the library: its handlers, once its tables are made, and the scheduled tasks
  */
 import { createOwnRules, eventOf, memoryOf, stateOf } from '../admission/index.js'
-import { FreshetError, kindOf } from '../errors.js'
+import { retry } from '../consumers/index.js'
+import { FreshetError, kindOf, SettingsInvalid } from '../errors.js'
 import { createRoutes } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
 import { checkRoutes } from './checked-routes.js'
@@ -39,8 +40,8 @@ export function systemOf (given) {
 /** @param {UserSystem} given @returns {Promise<System>} */
 async function make (given) {
   const definition = await checkedDefinition(given)
-  checkRoutes(given)
-  const { name, commands = {}, queries = {}, stream, consumers = {}, unknown = NO_KEY } = given
+  await checkRoutes(given)
+  const { name, commands = {}, queries = {}, stream, consumers = {}, unknown = NO_KEY, migrations, metrics: count, page } = given
   /** @param {any} settings @param {string} redisUrl @param {{ log: import('pino').Logger, metrics: any }} parts */
   function openFor (settings, redisUrl, { log, metrics }) {
     const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability: asked } = settings
@@ -55,6 +56,10 @@ async function make (given) {
     unknown,
     durability: 'memory',
     isUncached: true,
+    needsDatabase: migrations !== undefined,
+    migrations,
+    metrics: count && { consumers: (registry) => counted(name, () => count(registry)) },
+    page: page && { summary: `The page of ${name}`, isOfCommands: true, folder: page },
     demo: { about: 'a system of a user', commands: 'send commands here', tasks: 'scheduled tasks run when they are due' },
     commands: Object.fromEntries(Object.entries(commands).map(([command, row]) =>
       [command, commandRow(row, `${name}.commands.${command}`)])),
@@ -80,11 +85,32 @@ async function make (given) {
 
     findings: ({ redisUrl, keyPrefix }, deadlineMs) => findingsOf(definition, { redisUrl, keyPrefix, deadlineMs }),
 
-    async consumers ({ settings, primaryUrl, counters: metrics, log }) {
-      const opened = await openFor(settings, primaryUrl, { log, metrics })
-      await Promise.all([opened.runTasks(), ...Object.entries(consumers).map(([consumer, handler]) => opened.consume(consumer, handler))])
+    async consumers ({ settings, primaryUrl, counters, log, database, migrated, metrics, signal, fail }) {
+      const opened = await openFor(settings, primaryUrl, { log, metrics: counters })
+      const more = { metrics, ...database && { database: { query: database.query, transaction: database.transaction } } }
+      const join = () => Promise.all(Object.entries(consumers).map(([consumer, handler]) =>
+        retry(() => opened.consume(consumer, (entries, owned) => handler(entries, { ...owned, ...more })), {
+          signal, isLast: ({ retryable }) => !retryable
+        })))
+      try {
+        await opened.runTasks()
+        if (!migrations) await join()
+      } catch (error) {
+        await opened.close()
+        throw error
+      }
+      if (migrations) migrated.then(join).catch(fail)
       return { effects: Object.keys(consumers), close: opened.close }
     }
+  }
+}
+
+/** @template T @param {string} name @param {() => T} run metrics of the system @returns {T} @throws {SettingsInvalid} */
+function counted (name, run) {
+  try {
+    return run()
+  } catch (error) {
+    throw new SettingsInvalid([`system ${name}: metrics throws (${error.message}); expected metrics with names of their own`])
   }
 }
 

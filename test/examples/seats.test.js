@@ -135,6 +135,24 @@ t.test('the same over HTTP: gateway, reader and consumers with --systems, in one
     t.match(await endOfMain(['dead-letters', 'list', '--system', flags[1].split(',')[1], ...where]), { code: 0, stdout: '' })
   })
 
+  await t.test('beside all of ours, a token is for @seats alone, and metrics name the system', async (t) => {
+    const tokens = join(receipts, 'tokens.ndjson')
+    const rows = ['seats', 'sales'].map((name) => ({ token: `token-of-${name}`, scopes: ['read', 'write'], feeds: [`@${name}`] }))
+    const scraper = { token: 'token-of-scraper', scopes: ['read'], feeds: ['*'] }
+    await writeFile(tokens, [...rows, scraper].map((row) => JSON.stringify(row)).join('\n'))
+    const path = flags[1].split(',')[1]
+    const { url } = await startGateway(t, { ...options, flags: ['--systems', `all,${path}`, '--tokens', tokens] })
+    const statusOf = async (/** @type {string} */ token, /** @type {string} */ hall) => (await fetch(`${url}/v1/halls/${hall}/holds`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ seat: 'B-1', person: 'ann' })
+    })).status
+    t.same([await statusOf('token-of-seats', 'opera2'), await statusOf('token-of-sales', 'opera2'), await statusOf('none', 'opera2')],
+      [201, 403, 401])
+    const metrics = await (await fetch(`${url}/metrics`, { headers: { authorization: 'Bearer token-of-scraper' } })).text()
+    t.match(metrics, /^freshet_admission_commands_total\{.*system="seats".*\} 1$/m)
+  })
+
   await t.test('a process with older rules says so in /readyz', async (t) => {
     const hall = { ...seats.rules.hall, version: 2 }
     const newer = await openSystem({ ...seats, rules: { hall } }, { redisUrl, keyPrefix: options.keyPrefix })
@@ -184,6 +202,9 @@ t.test('modules that cannot be a system are refused, with the reason', async (t)
     await writeFile(join(folder, name), String(text))
     await t.rejects(loadSystems(['all', join(folder, name)]), { code: 'SETTINGS_INVALID', message }, name)
   }
+  const [one, other] = ['one.js', 'other.js'].map((name) => join(folder, name))
+  for (const path of [one, other]) await writeFile(path, `export default { name: 'mine', rules: { a: { lua: ${lua} } } }`)
+  await t.rejects(loadSystems([one, other]), { code: 'SETTINGS_INVALID', message: /the name mine of .*other\.js is taken/ })
   await writeFile(join(folder, 'own.js'), `export default { name: 'mine', rules: { a: { lua: ${lua} } },
     queries: { one: { path: '/v1/feeds/:id', shown () {} } } }`)
   await t.rejects(startReader(t, { redisUrl, keyPrefix, flags: ['--systems', join(folder, 'own.js')] }),

@@ -137,7 +137,11 @@ const routes: System = { ...definition, errors: { SEAT_TAKEN: { status: 409, mea
     replies: { held: 201, taken: 'SEAT_TAKEN' } } },
   queries: { one: { path: '/v1/seats/:id', summary: 'One', shown: ({ key, state, seq }) => ({ key, holder: state.holder, seq }) } },
   stream: { path: '/v1/seats/:id/live', summary: 'Live', snapshot: ({ state }) => state, event: ({ seq, type }) => ({ seq, type }) },
-  consumers: { receipts: async (entries, { token }) => { for (const { key } of entries) key.trim(); token.toFixed() } } }
+  consumers: { receipts: async (entries, { token, database }) => {
+    for (const { key } of entries) key.trim(); token.toFixed()
+    await database?.transaction(async ({ query }) => { const { rows } = await query('SELECT $1', [token]); rows.length.toFixed() })
+  } },
+  migrations: new URL('./tables/', 'file:///'), page: new URL('./page/', 'file:///'), metrics: (registry) => registry }
 const command: Command = { rule: 'seat', key: 'A-12', args: ['hold', 'ann'], requestId: 'r-1' }
 const decision: Decision = await seats.submit(command)
 const holder: string | undefined = decision.details.holder
@@ -161,6 +165,8 @@ await openSystem(definition, { redisUrl, durability: 'db' })
 await openSystem(definition, { redisUrl, partition: 4 })
 // @ts-expect-error: no such field of a body
 routes.commands = { a: { path: '/a', summary: '', body: { n: 'integer' }, command: () => command, replies: {} } }
+// @ts-expect-error: a folder is a URL
+routes.migrations = './tables/'
 // @ts-expect-error: keeps none of these
 rule.keeps = ['zones']
 // @ts-expect-error: no such part

@@ -18,7 +18,9 @@ const certain = (/** @type {any} */ { left }, /** @type {readonly string[]} */ [
 const options = { redisUrl, keyPrefix, commands, runs: 20, seed: 7 }
 
 t.test('a rule whose parts agree passes, with the same commands for the same seed, and leaves no key', async (t) => {
+  const printed = t.capture(process.stdout, 'write', process.stdout.write)
   const { seed, runs, commands: sent, accepted } = await checkRule({ lua: LUA, fold, certain }, options)
+  t.ok(printed().some(({ args: [text] }) => text === 'checkRule: seed 7\n'))
   t.match({ seed, runs }, { seed: 7, runs: 20 })
   t.ok(sent >= 400 && accepted > 100, `${accepted} of ${sent} commands`)
   t.same(await checkRule({ lua: LUA, fold, certain }, options), { seed, runs, commands: sent, accepted })

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { admissionKey } from '../../src/admission/index.js'
 import { createDeadLetters } from '../../src/consumers/index.js'
-import { connectFor, eventually } from '../servers.js'
+import { scopedEngines } from '../scope.js'
+import { connectFor, eventually, startServer } from '../servers.js'
 import { sharedDeployment } from '../shared.js'
 import { openSeats, ruleOf } from './seats.js'
 
@@ -63,6 +64,22 @@ t.test('events that are no longer kept end a follower with the state to go on fr
     for await (const { seq } of system.follow('a', { after: 300 })) if (seq === 301) await submit('a', 'reopen')
   })()
   await t.rejects(changed, { code: 'GENERATION_CHANGED' })
+})
+
+t.test('a follower does not go on in the history of another server', async (t) => {
+  const [engine] = await scopedEngines()
+  const server = await startServer(t, { engine })
+  const { system, submit } = await openSeats(t, { redisUrl: server.url, keyPrefix: 'fr:', partitions: 1 }, { lua: LOG })
+  for (const text of ['1', '2']) await submit('a', text)
+  const seen = /** @type {any[]} */ ([])
+  const following = (async () => { for await (const { text } of system.follow('a')) seen.push(text) })()
+  await eventually(() => seen.length === 2)
+  const ended = t.rejects(following, { code: 'GENERATION_CHANGED' })
+  // empty, at the same address
+  await server.restart()
+  for (const text of ['x', 'y', 'z']) await eventually(() => submit('a', text))
+  await ended
+  t.same(seen, ['1', '2'])
 })
 
 t.test('a consumer gets every entry, from the oldest on, in order per key, and another one goes on behind its cursor', async (t) => {
@@ -162,7 +179,7 @@ t.test('scheduled tasks run where a process consumes or runs tasks, once each, a
   await submit('soon', 'plan', '1')
   await sleep(100)
   t.equal((await system.get('soon'))?.version, 1, 'no process runs tasks')
-  await Promise.all([system.runTasks(), system.runTasks()])
+  await Promise.all([system.consume('receipts', () => {}), system.runTasks(), system.runTasks()])
   await eventually(async () => (await system.get('moved'))?.state.rings === '1')
   t.same((await system.get('soon'))?.state, { rings: '1' })
   t.equal(await code('other', 'x'), 'unknown')

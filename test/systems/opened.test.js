@@ -28,13 +28,16 @@ for (const engine of await scopedEngines()) {
     })
 
     t.test('a request id is accepted once; with other arguments it is another request', async (t) => {
-      const { system } = await openSeats(t, options())
+      const where = options()
+      const { system } = await openSeats(t, where)
       const command = { rule: 'seat', key: 'a', args: ['hold', 'ann'], requestId: 'r' }
       const replies = await Promise.all([system.submit(command), system.submit(command)])
       t.same(replies.map(({ code, isReplay, seq }) => [code, isReplay, seq]), [['held', false, 1], ['held', true, 1]])
       await t.rejects(system.submit({ ...command, args: ['hold', 'bob'] }), { code: 'REQUEST_DIFFERS' })
       t.equal((await system.get('a'))?.version, 1)
       t.match(await system.submit({ ...command, requestId: 'r2' }), { code: 'taken', isReplay: false }, 'a rejection is not kept')
+      await system.submit({ rule: 'seat', key: 'a', args: ['note', 'x'] })
+      t.equal((await connection.send('KEYS', `${where.keyPrefix}*request:*`)).length, 1, 'without a request id nothing is stored for it')
     })
 
     t.test('a submit whose reply was lost is settled by the same request id', async (t) => {
@@ -73,6 +76,7 @@ for (const engine of await scopedEngines()) {
         single: ['return "x", {}, { events = { type = "x" } }', /events is a table; expected a list of tables/],
         reserved: ['return "x", {}, { events = { { type = "x", seq = 7 } } }', /a field of events\[1\] is 'seq'; expected another name/],
         task: ['return "x", {}, { tasks = { ["a b"] = 1 } }', /the name of a task is 'a b'/],
+        long: ['return "x", {}, { tasks = { [string.rep("a", 65)] = 1 } }', /the name of a task is 'a+'/],
         due: ['return "x", {}, { tasks = { a = "soon" } }', /task a is 'soon'/],
         index: ['local a\nreturn a.b', /seat, line 5: attempt to index local 'a'/],
         raised: ['error("no such seat")', /seat, line 4: no such seat/],

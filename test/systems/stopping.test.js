@@ -10,7 +10,8 @@ const LUA = ruleOf(`if args[1] == 'ever' then while true do pcall(function () wh
 
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
-    const { url: redisUrl } = await startServer(t, { engine, args: ['--busy-reply-threshold', '200'] })
+    const server = await startServer(t, { engine, args: ['--busy-reply-threshold', '200'] })
+    const { url: redisUrl } = server
     const { system, submit, code } = await openSeats(t, { redisUrl, keyPrefix: 'fr:', partitions: 1 }, { lua: LUA })
     await submit('a', 'count')
 
@@ -22,6 +23,17 @@ for (const engine of await scopedEngines()) {
       for (const error of others) t.match(error, { code: 'RULE_FAILED', isStopped: true, message: /busy-reply-threshold.*nothing of its call was stored/ })
       t.equal(system.account.stopped, 3)
       t.match(await eventually(() => submit('b', 'count')), { seq: 1, version: 1 })
+    })
+
+    await t.test('commands that could not be sent within deadlineMs are late, and were not decided', async (t) => {
+      const { system, code } = await openSeats(t, { redisUrl, keyPrefix: 'late:', partitions: 1, deadlineMs: 2000 }, { lua: LUA })
+      await code('a', 'count')
+      server.freeze()
+      const sent = Array.from({ length: 1000 }, () => code('a', 'count'))
+      await eventually(() => system.account.late > 0)
+      server.thaw()
+      const codes = await Promise.all(sent)
+      t.equal(system.account.late, codes.filter((one) => one === 'ADMISSION_LATE').length)
     })
 
     await t.test('scripts of other programs are not stopped', async (t) => {

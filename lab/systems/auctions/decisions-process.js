@@ -1,6 +1,6 @@
 /**
  * Decisions per second, and server time of each: a rule of a user through the library, beside rules `max` of auctions and `bounded` of
- * sales, in rounds that take turns. Every command is accepted, over 64 keys of one partition.
+ * sales, in rounds that take turns: medians, the least and the most. Every command is accepted, over 64 keys of one partition.
  *
  *     node lab/systems/auctions/decisions-process.js redis://127.0.0.1:6379 [rounds] [commands of a round]
  *
@@ -86,9 +86,11 @@ for (const inFlight of [100, 1000]) {
     }
   }
   for (const [name, all] of Object.entries(found)) {
-    const median = (/** @type {'perSecond' | 'us'} */ part) => all.map((one) => one[part]).sort((a, b) => a - b)[all.length >> 1]
-    process.stdout.write(`${name}, ${inFlight} in flight: ${median('perSecond').toFixed(0)} decisions/s, ` +
-      `${median('us').toFixed(0)} us of the server each\n`)
+    const spread = (/** @type {'perSecond' | 'us'} */ part) => {
+      const sorted = all.map((one) => one[part]).sort((a, b) => a - b).map((one) => one.toFixed(0))
+      return `${sorted[sorted.length >> 1]} (${sorted[0]} to ${sorted.at(-1)})`
+    }
+    process.stdout.write(`${name}, ${inFlight} in flight: ${spread('perSecond')} decisions/s, ${spread('us')} us of the server each\n`)
   }
 }
 await admin.close()
