@@ -12,9 +12,8 @@ import { createClient } from './client.js'
 import { figuresOf } from './figures.js'
 import { SEED, startFleet, TICK_MS } from './fleet.js'
 import { checkPrices } from './history.js'
-import { MUTANTS } from './memory.js'
 import { runStorms } from './storm.js'
-import { isScheduled } from './techniques.js'
+import { isScheduled, TECHNIQUES } from './techniques.js'
 
 /** as published: twice the interval, but for cold assets */
 const LAB_TIERS = 'hot=0.5/1/6,medium=2/4/20,cold=6/12/36'
@@ -98,7 +97,7 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
 }
 
 /** What others have built has no version, and no promise about it: what it does wrong is counted. @param {string} technique */
-export const isExcused = (technique) => !isScheduled(technique) && !MUTANTS.includes(technique)
+export const isExcused = (technique) => TECHNIQUES.includes(technique) && !isScheduled(technique)
 
 /** @param {number} seconds @param {(over: AbortSignal) => Promise<void>} run until it is over @param {AbortSignal} signal */
 async function useFor (seconds, run, signal) {
