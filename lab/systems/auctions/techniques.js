@@ -5,6 +5,7 @@
  * @typedef {object} Technique
  * @property {{ calls: number, attempts: number, gatewayCpuMicros?: number }} counts `calls`: requests to the server; `attempts`: of
  *   accepted commands, by optimistic techniques
+ * @property {() => Promise<unknown>} [look] brings the counts of another process up to date
  * @property {(command: import('../../../src/admission/index.js').Command) =>
  *   Promise<import('../../../src/admission/index.js').Answer>} submit
  * @property {(key: string) => Promise<{ events: Fields[], state: Fields }>} stored of an auction; events in order
