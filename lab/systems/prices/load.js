@@ -7,6 +7,7 @@
  */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openWindow } from '../window.js'
 import { assetsOf, readTiers, tierOf, usersOf, WARM_UP } from './assets.js'
 import { createClient } from './client.js'
 import { figuresOf } from './figures.js'
@@ -52,7 +53,7 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
     await fleet.begin(assets)
     await onMeasuring()
     const [callsBefore, usageBefore, warmUp] = [await fleet.calls(), await fleet.usage(), client.take()]
-    const [sentBefore, cpu, loop, beganMs] = [client.counts.sent, process.cpuUsage(), performance.eventLoopUtilization(), performance.now()]
+    const [sentBefore, window] = [client.counts.sent, openWindow()]
     const people = usersOf({ hot, medium, cold, skew }, assets, Math.random)
     /** @type {number | null} */
     let killedAt = null
@@ -61,11 +62,9 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
       ? runStorms({ client, fleet, assets, users, expiry, times: readTiers(tiers).cold, seconds, signal })
       : useFor(seconds, (over) => client.use(people, { rate, signal: over }), signal)])
     clearTimeout(kill)
-    const windowSeconds = (performance.now() - beganMs) / 1000
+    const use = window()
     const [usageAfter, callsAfter] = [await fleet.usage(), await fleet.calls()]
     const elapsedMs = performance.now() - createdMs
-    const { user, system } = process.cpuUsage(cpu)
-    const { utilization } = performance.eventLoopUtilization(loop)
     await onMeasured()
     const heard = client.take()
     const terms = { seed: SEED, tickMs: TICK_MS, tiers: readTiers(tiers), elapsedMs, storms: storms?.length ?? 0, dead, killedAt }
@@ -74,7 +73,7 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
     const figures = figuresOf({
       heard,
       terms,
-      seconds: windowSeconds,
+      seconds: use.seconds,
       planned: isStorm ? users * Number(storms?.length) : rate > 0 ? rate * seconds : null,
       sent: client.counts.sent - sentBefore,
       users: { hot, medium, cold },
@@ -86,9 +85,8 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
     })
     return {
       ...figures,
+      ...use,
       history,
-      cpuMicros: user + system,
-      loopUse: utilization,
       invariants: technique === 'noop' ? [] : checkPrices(history, isExcused(technique))
     }
   } finally {
