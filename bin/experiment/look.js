@@ -16,6 +16,7 @@ import { checkPrices, readPrices } from '../../lab/systems/prices/history.js'
 import { isExcused } from '../../lab/systems/prices/load.js'
 import { drawingOf } from '../../lab/report/drawing.js'
 import { markdownOf } from '../../lab/report/markdown.js'
+import { overTimeOf } from '../../lab/report/over-time.js'
 import { presented } from '../../lab/report/presented.js'
 import { newestResult, readResult, writeWhole } from '../../lab/run/result.js'
 import { CHARTS, EXPERIMENTS } from './places.js'
@@ -134,7 +135,11 @@ export async function drawResult (file, folder, name, current) {
   const [svg, markdown] = [join(folder, `${name}.svg`), join(folder, `${name}.md`)]
   await writeWhole(svg, await drawSvg(drawingOf(analysis, result, plan)))
   await writeWhole(markdown, markdownOf(analysis, result, plan, relative(folder, file), `${name}.svg`))
-  return [svg, markdown]
+  const overTime = overTimeOf(result, plan)
+  if (overTime === null) return [svg, markdown]
+  const second = join(folder, `${name}-over-time.svg`)
+  await writeWhole(second, await drawSvg(overTime))
+  return [svg, markdown, second]
 }
 
 /** @param {string} text a file, or an experiment for its newest result @returns {Promise<string>} */

@@ -1,6 +1,6 @@
 /** Which servers and programs an experiment gets: engines that are here, servers of the lab, or given ones. */
-import { join } from 'node:path'
-import { enginesOf, withoutEngines } from '../../lab/plan/plan-changes.js'
+import { basename, join } from 'node:path'
+import { enginesOf, programsOf, withoutEngines } from '../../lab/plan/plan-changes.js'
 import { engineName, findEngine } from '../../lab/servers/engines.js'
 import { openOwnServers } from '../../lab/servers/own.js'
 import { openTarget } from '../../lab/servers/target.js'
@@ -10,7 +10,11 @@ import { LAB } from './places.js'
 /** @typedef {import('../../lab/plan/index.js').Plan} Plan */
 /** @typedef {Parameters<typeof findEngine>[1] & { report: (line: string) => void }} Place */
 
-const CENTRIFUGO = 'centrifugo'
+/** Programs that some arms need, besides servers: how to get one. */
+const PROGRAMS = Object.freeze(/** @type {Record<string, string>} */ ({
+  centrifugo: 'go install github.com/centrifugal/centrifugo/v6@latest',
+  mariadbd: 'apt install mariadb-server'
+}))
 
 /** Where neither arm nor level names one. @param {any} settings @param {Place} place @returns {string | null} null = the newest found */
 const defaultEngine = ({ server }, { others }) => others?.[0] ?? server
@@ -37,12 +41,11 @@ export async function withEngines (plan, place) {
     })
   }
   if (absent.length > 0) place.report(`left out, no such engine here: ${absent.join(', ')}; name its program with --engine`)
-  const isServing = Object.values(plan.arms).some(({ serving }) => serving?.by === CENTRIFUGO)
-  if (isServing && (await programsOnPath(place.env, [CENTRIFUGO])).length === 0) {
-    absent.push(CENTRIFUGO)
-    place.report(`left out, not on PATH: ${CENTRIFUGO}; go install github.com/centrifugal/centrifugo/v6@latest`)
-  }
-  return withoutEngines(plan, absent)
+  const programs = programsOf(plan)
+  const there = (await programsOnPath(place.env, programs)).map((path) => basename(path))
+  const missing = programs.filter((program) => !there.includes(program))
+  for (const program of missing) place.report(`left out, not on PATH: ${program}; ${PROGRAMS[program]}`)
+  return withoutEngines(plan, [...absent, ...missing])
 }
 
 /**

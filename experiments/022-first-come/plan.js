@@ -3,7 +3,7 @@ const technique = (/** @type {string} */ name, more = {}) => ({ contention: { te
 
 /** the losers wait until the first token expires */
 const TOKEN_MS = 1000
-const VARIANTS = ['db-lock pool 20', 'db-lock 2 ms', 'db-atomic 2 ms', 'token-ed25519']
+const VARIANTS = ['db-lock pool 20', 'db-lock 2 ms', 'db-atomic 2 ms', 'mariadb-atomic', 'token-ed25519']
 
 export default {
   title: 'How should the first to come get the last units?',
@@ -17,7 +17,10 @@ export default {
     'db-atomic': technique('db-atomic'),
     'db-atomic 2 ms': technique('db-atomic', { delayMs: 2 }),
     'db-slots': technique('db-slots'),
+    'mariadb-lock': technique('mariadb-lock'),
+    'mariadb-atomic': technique('mariadb-atomic'),
     'redis-decr': technique('redis-decr'),
+    'redis-row': technique('redis-row'),
     lua: technique('lua'),
     'lua+cache': technique('lua+cache'),
     'batched+cache': technique('batched+cache'),
@@ -33,7 +36,10 @@ export default {
     'db-atomic': 'one UPDATE',
     'db-atomic 2 ms': 'one UPDATE, 2 ms',
     'db-slots': 'row per unit',
+    'mariadb-lock': 'row lock, MariaDB',
+    'mariadb-atomic': 'one UPDATE, MariaDB',
     'redis-decr': 'SADD, DECR',
+    'redis-row': 'script, then row',
     lua: 'script per claim',
     'lua+cache': 'script, cache',
     'batched+cache': 'batches, cache',
@@ -50,7 +56,8 @@ export default {
       says: 'Batches answer {} as many people a second as a row lock'
     },
     levels: ['2,000 people'],
-    arms: ['db-lock pool 20', 'db-atomic', 'db-slots', 'redis-decr', 'lua', 'lua+cache', 'batched+cache', 'queue-flow', 'noop']
+    arms: ['db-lock pool 20', 'db-atomic', 'db-slots', 'mariadb-lock', 'redis-decr', 'redis-row', 'lua',
+      'lua+cache', 'batched+cache', 'queue-flow', 'noop']
   },
   levels: {
     '100 people': { contention: { driver: 'sale', users: 100 }, x: 100, without: [...VARIANTS, 'lua'] },
@@ -66,6 +73,7 @@ export default {
     'requestsPerPerson', 'untruePerThousand', 'waitingForConnection'],
   differs: [
     'the database has the order before the reply; on the server a claim counts when the primary has it, and consumers write orders',
+    'the script that is followed by a row is as published: its reply waits for the commit in MariaDB',
     'SADD and DECR keep no order, no events and no replies; a reply that is lost is answered as already claimed',
     'a token and a place in the queue are two requests and more',
     'no server: decides nothing but whether a unit is left'
@@ -73,6 +81,9 @@ export default {
   expected: [
     { arm: 'batched+cache', against: 'db-lock', direction: 'more' },
     { arm: 'lua+cache', against: 'db-lock', direction: 'more' },
+    { arm: 'redis-row', against: 'mariadb-lock', direction: 'more' },
+    { arm: 'mariadb-lock', against: 'db-lock', direction: 'same' },
+    { arm: 'mariadb-atomic', against: 'db-atomic', direction: 'same' },
     { arm: 'redis-decr', against: 'db-lock', direction: 'more' },
     { arm: 'token-hs256', against: 'db-lock', direction: 'more' },
     { arm: 'db-lock pool 20', against: 'db-lock', direction: 'same' },
@@ -97,30 +108,82 @@ export default {
     conditions: 'Spring Boot 3, Java 17, MySQL 8.0, Redis 7, pool 10, k6 1.5, everything on one machine; stock 100',
     unit: 'replies/s over HTTP',
     figures: [
-      { label: 'database lock, 500 users', value: 679, arm: 'db-lock', level: '500 people' },
-      { label: 'Redis, 500 users', value: 2334, arm: 'lua', level: '500 people' },
+      { label: 'MySQL lock, 500 users', value: 679, arm: 'mariadb-lock', level: '500 people' },
+      { label: 'PostgreSQL lock, 500 users', value: 565, arm: 'db-lock', level: '500 people' },
+      { label: 'PostgreSQL lock, 1,000 users', value: 541, arm: 'db-lock', level: '1,000 people' },
+      { label: 'PostgreSQL lock, 2,000 users', value: 629, arm: 'db-lock', level: '2,000 people' },
+      { label: 'Redis, 500 users', value: 2334, arm: 'redis-row', level: '500 people' },
       { label: 'token, 500 users', value: 1783, arm: 'token-hs256', level: '500 people' },
-      { label: 'database lock, 1,000 users', value: 647, arm: 'db-lock', level: '1,000 people' },
-      { label: 'Redis, 1,000 users', value: 2224, arm: 'lua', level: '1,000 people' },
+      { label: 'MySQL lock, 1,000 users', value: 647, arm: 'mariadb-lock', level: '1,000 people' },
+      { label: 'Redis, 1,000 users', value: 2224, arm: 'redis-row', level: '1,000 people' },
       { label: 'token, 1,000 users', value: 2230, arm: 'token-hs256', level: '1,000 people' },
-      { label: 'database lock, 2,000 users', value: 676, arm: 'db-lock', level: '2,000 people' },
-      { label: 'Redis, 2,000 users', value: 1918, arm: 'lua', level: '2,000 people' },
+      { label: 'MySQL lock, 2,000 users', value: 676, arm: 'mariadb-lock', level: '2,000 people' },
+      { label: 'Redis, 2,000 users', value: 1918, arm: 'redis-row', level: '2,000 people' },
       { label: 'token, 2,000 users', value: 1137, arm: 'token-hs256', level: '2,000 people' }
     ],
     ratios: [
-      { arm: 'lua', against: 'db-lock', value: 3.437, label: 'Redis / database lock, 500 users: 2334 / 679', level: '500 people' },
       {
-        arm: 'lua', against: 'db-lock', value: 3.437, label: 'Redis / database lock, 1,000 users: 2224 / 647', level: '1,000 people'
+        arm: 'redis-row',
+        against: 'mariadb-lock',
+        value: 3.437,
+        label: 'Redis / MySQL lock, 500 users: 2334 / 679',
+        level: '500 people'
       },
       {
-        arm: 'lua', against: 'db-lock', value: 2.837, label: 'Redis / database lock, 2,000 users: 1918 / 676', level: '2,000 people'
+        arm: 'redis-row',
+        against: 'mariadb-lock',
+        value: 3.437,
+        label: 'Redis / MySQL lock, 1,000 users: 2224 / 647',
+        level: '1,000 people'
       },
-      { arm: 'token-hs256', against: 'db-lock', value: 2.626, label: 'token / database lock, 500 users: 1783 / 679', level: '500 people' },
       {
-        arm: 'token-hs256', against: 'db-lock', value: 3.447, label: 'token / database lock, 1,000 users: 2230 / 647', level: '1,000 people'
+        arm: 'redis-row',
+        against: 'mariadb-lock',
+        value: 2.837,
+        label: 'Redis / MySQL lock, 2,000 users: 1918 / 676',
+        level: '2,000 people'
       },
       {
-        arm: 'token-hs256', against: 'db-lock', value: 1.682, label: 'token / database lock, 2,000 users: 1137 / 676', level: '2,000 people'
+        arm: 'token-hs256',
+        against: 'mariadb-lock',
+        value: 2.626,
+        label: 'token / MySQL lock, 500 users: 1783 / 679',
+        level: '500 people'
+      },
+      {
+        arm: 'token-hs256',
+        against: 'mariadb-lock',
+        value: 3.447,
+        label: 'token / MySQL lock, 1,000 users: 2230 / 647',
+        level: '1,000 people'
+      },
+      {
+        arm: 'token-hs256',
+        against: 'mariadb-lock',
+        value: 1.682,
+        label: 'token / MySQL lock, 2,000 users: 1137 / 676',
+        level: '2,000 people'
+      },
+      {
+        arm: 'mariadb-lock',
+        against: 'db-lock',
+        value: 1.202,
+        label: 'MySQL / PostgreSQL lock, 500 users: 679 / 565',
+        level: '500 people'
+      },
+      {
+        arm: 'mariadb-lock',
+        against: 'db-lock',
+        value: 1.196,
+        label: 'MySQL / PostgreSQL lock, 1,000 users: 647 / 541',
+        level: '1,000 people'
+      },
+      {
+        arm: 'mariadb-lock',
+        against: 'db-lock',
+        value: 1.075,
+        label: 'MySQL / PostgreSQL lock, 2,000 users: 676 / 629',
+        level: '2,000 people'
       }
     ]
   },

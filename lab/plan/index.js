@@ -25,8 +25,8 @@
  * @typedef {{ label: string, value: number, arm?: string, level?: string }} Figure without an arm: there is no such arm here
  * @typedef {{ arm: string, against: string, value: number, label: string, level?: string }} Ratio of the main measure
  * @typedef {{ source: string, conditions: string, unit: string, figures: Figure[], ratios: Ratio[] }} Published
- * @typedef {{ about?: About, levels?: string[], arms?: string[] }} Chart `levels`, `arms`: those in the picture, by default all; a
- *   page has them all
+ * @typedef {{ about?: About, levels?: string[], arms?: string[], overTime?: string }} Chart `levels`, `arms`: those in the picture, by
+ *   default all; a page has them all; `overTime`: the level of a second picture, of each second of its windows
  * @typedef {{ arm: string, against?: string, level?: string, says: string }} About the title, with {} for the ratio of the pair, or for
  *   the figure of the arm
  *
@@ -101,7 +101,8 @@ const SHAPE = object({
       says: matching('a text with {}, at most 64 characters', /^(?=.{3,64}$)[^{}]*\{\}[^{}]*$/)
     }), undefined],
     levels: [list(text(60), 1), undefined],
-    arms: [list(text(60), 2), undefined]
+    arms: [list(text(60), 2), undefined],
+    overTime: [text(60), undefined]
   }), {}],
   formerly: [named(text(60), text(60)), {}],
   levels: named(levelName, object({

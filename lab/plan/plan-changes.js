@@ -4,10 +4,21 @@
  * @typedef {import('./index.js').Plan} Plan
  */
 import { FreshetError } from '../errors.js'
+import { MARIADB_ARMS } from '../systems/sales/database.js'
+import { REDIS_ARMS } from '../systems/sales/redis.js'
 
 /** @param {Plan} plan @returns {string[]} engines of its arms and levels */
 export const enginesOf = ({ arms, levels }) =>
   [...new Set([...Object.values(arms), ...Object.values(levels)].flatMap(({ engine }) => engine ?? []))]
+
+/** Besides servers. @param {any} of an arm or a level @returns {string | undefined} */
+function programOf ({ serving, contention }) {
+  if (serving?.by === 'centrifugo') return serving.by
+  return (REDIS_ARMS[contention?.technique] ?? contention?.technique) in MARIADB_ARMS ? 'mariadbd' : undefined
+}
+
+/** @param {Plan} plan @returns {string[]} names of programs that its arms need besides servers */
+export const programsOf = ({ arms }) => [...new Set(Object.values(arms).flatMap((arm) => programOf(arm) ?? []))]
 
 /** @param {Plan} plan @returns {boolean} whether it needs a deployment of its own, which no --target is */
 export const needsShapes = ({ arms, levels }) =>
@@ -21,8 +32,8 @@ export const needsShapes = ({ arms, levels }) =>
  */
 export function withoutEngines (plan, absent) {
   if (absent.length === 0) return plan
-  const isThere = (/** @type {[string, any]} */ [, { engine, serving }]) =>
-    ![engine, serving?.by].some((one) => one !== undefined && absent.includes(one))
+  const isThere = (/** @type {[string, any]} */ [, of]) =>
+    ![of.engine, programOf(of)].some((one) => one !== undefined && absent.includes(one))
   const arms = Object.fromEntries(Object.entries(plan.arms).filter(isThere))
   const levels = Object.fromEntries(Object.entries(plan.levels).filter(isThere))
   if (!(plan.baseline in arms) || !(plan.ceiling in arms) || Object.keys(levels).length === 0) {

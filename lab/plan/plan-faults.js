@@ -47,7 +47,7 @@ function unknownNames ({
   lookUp('ceiling', ceiling, arms, 'arm')
   for (const arm of Object.keys(labels)) lookUp('labels', arm, arms, 'arm')
   for (const arm of [chart.about?.arm, chart.about?.against, ...chart.arms ?? []]) lookUp('chart', arm, arms, 'arm')
-  for (const level of [chart.about?.level, ...chart.levels ?? []]) lookUp('chart', level, levels, 'level')
+  for (const level of [chart.about?.level, chart.overTime, ...chart.levels ?? []]) lookUp('chart', level, levels, 'level')
   for (const name of Object.values(formerly)) lookUp('formerly', name, { ...arms, ...levels }, 'arm or level')
   if (baseline !== undefined && baseline === ceiling) {
     faults.push(`ceiling: ${JSON.stringify(ceiling)} is the baseline; expected another arm, such as one with load blob`)

@@ -35,7 +35,8 @@ function chartOf (chart, { arms, levels }) {
   }
   const isThere = [chart?.about?.arm, chart?.about?.against].every((arm) => arm === undefined || arm in arms) &&
     (chart?.about?.level === undefined || chart.about.level in levels)
-  return { about: isThere ? chart?.about : undefined, levels: there(levels, chart?.levels), arms: there(arms, chart?.arms) }
+  const [overTime] = there(levels, chart?.overTime ? [chart.overTime] : []) ?? []
+  return { about: isThere ? chart?.about : undefined, levels: there(levels, chart?.levels), arms: there(arms, chart?.arms), overTime }
 }
 
 /**

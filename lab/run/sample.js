@@ -30,6 +30,7 @@
  * @property {{ p50: number, p95: number, p99: number, max: number } | null} behindMs how late flushes started
  * @property {Sample['behindMs']} [flushMs] from sending to acknowledgement; absent in results before 2026-11-22
  * @property {Sample['behindMs']} [lagMs] of replicas (lag.js); null: there are none; absent in results before 2026-11-23
+ * @property {number[][]} [cpuOverTime] percent of a core in each second, node by node; absent in windows below 10 s
  * @property {{ processes: number, cpuSeconds: number, loopUse: number }} generator `loopUse`: largest share of an event loop, 0..1
  * @property {SampleNode[]} nodes
  * @property {{ loadAverage: number, stealPercent: number | null, otherCores: number | null }} machine

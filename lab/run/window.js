@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { loadNamed } from '../plan/cells.js'
 import { GENERATOR_BOUND } from '../analysis/limits.js'
+import { watchCpu } from './cpu.js'
 import { watchLag } from './lag.js'
 import { machineUse, useBetween } from './machine.js'
 import { marksOf } from '../analysis/marks.js'
@@ -78,12 +79,15 @@ async function watch ({ settings, contention }, { servers, load, serving, delay,
   const [relayBefore, helpersBefore] = [await relayCpuSeconds(), await helpersCpuSeconds()]
   const over = new AbortController()
   // a disturbance may end the primary, and a cluster has several
-  const lag = servers.shards || isDisturbed(contention) ? Promise.resolve(null) : watchLag(urlsOf(servers), over.signal)
-  lag.catch(() => {})
+  const isWatched = !servers.shards && !isDisturbed(contention)
+  const watched = isWatched
+    ? Promise.all([watchLag(urlsOf(servers), over.signal), watchCpu(urlsOf(servers), { seconds: settings.duration, over: over.signal })])
+    : Promise.resolve([null, null])
+  watched.catch(() => {})
   const measured = filled?.then(() => serving?.measure((endsMs - performance.now()) / 1000))
   const [, servingFigures] = await Promise.race([Promise.all([load.measured, measured]), died]).finally(() => over.abort())
   const windowSeconds = (performance.now() - fromMs) / 1000
-  const lagMs = await lag
+  const [lagMs, cpuOverTime] = await watched
   // bids go on: what they cost after the window is none of its figures
   if (!contention) await Promise.all(shardsOf(servers).map((urls) => untilQuiet(urls, { deadlineMs: DEADLINE_MS })))
   const [after, useAfter] = [await takeFigures(urlsOf(servers)), machineUse()]
@@ -102,6 +106,7 @@ async function watch ({ settings, contention }, { servers, load, serving, delay,
     windowStartedAt,
     windowSeconds,
     lagMs,
+    cpuOverTime,
     serving: served,
     relay,
     labCpuSeconds: (user + system) / 1e6 + helpers
@@ -112,7 +117,10 @@ async function watch ({ settings, contention }, { servers, load, serving, delay,
  * @param {Cell} cell @param {Awaited<ReturnType<typeof watchWindow>>} window @param {LabServers} servers
  */
 export function figuresOf ({ load, settings, contention }, window, servers) {
-  const { before, after, useBefore, useAfter, ended, windowStartedAt, windowSeconds, lagMs, serving, relay, labCpuSeconds } = window
+  const {
+    before, after, useBefore, useAfter, ended, windowStartedAt, windowSeconds, lagMs, cpuOverTime, serving, relay,
+    labCpuSeconds
+  } = window
   const { summary } = ended
   const { items, seconds } = summary
   const stayed = before.map((node, i) => !isDisturbed(contention) || hasStayed(node, after[i]))
@@ -149,6 +157,7 @@ export function figuresOf ({ load, settings, contention }, window, servers) {
     behindMs: summary.behindMs,
     flushMs: summary.flushMs,
     lagMs,
+    ...(cpuOverTime && { cpuOverTime }),
     generator,
     nodes,
     machine,

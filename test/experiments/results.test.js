@@ -11,6 +11,7 @@ import { listExperiments } from '../../lab/plan/catalog.js'
 import { checkResult } from '../../lab/analysis/check.js'
 import { drawingOf } from '../../lab/report/drawing.js'
 import { markdownOf } from '../../lab/report/markdown.js'
+import { overTimeOf } from '../../lab/report/over-time.js'
 import { presented } from '../../lab/report/presented.js'
 import { newestResult, readResult } from '../../lab/run/result.js'
 import { ratioWithInterval } from '../../lab/analysis/verdict.js'
@@ -58,6 +59,8 @@ for (const { name, number, folder, plan: current } of looked) {
     t.equal(await readFile(join(CHARTS, `${name}.md`), 'utf8'),
       markdownOf(analysis, result, plan, relative(CHARTS, file), `${name}.svg`))
     t.equal(await readFile(join(CHARTS, `${name}.svg`), 'utf8'), await draw(drawingOf(analysis, result, plan)))
+    const overTime = overTimeOf(result, plan)
+    if (overTime) t.equal(await readFile(join(CHARTS, `${name}-over-time.svg`), 'utf8'), await draw(overTime))
   })
 
   t.test(`${name}: its README gives the verdict of that result`, async (t) => {

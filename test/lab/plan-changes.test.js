@@ -2,7 +2,7 @@
  * What a run changes in a plan.
  */
 import t from 'tap'
-import { drivenBy, enginesOf, withoutEngines } from '../../lab/plan/plan-changes.js'
+import { drivenBy, enginesOf, programsOf, withoutEngines } from '../../lab/plan/plan-changes.js'
 import { planOf } from './results.js'
 
 const byArm = planOf({
@@ -36,10 +36,15 @@ t.test('arms of an absent engine go, with what is reported of them', async (t) =
   t.same(left.published?.ratios, [])
 })
 
-t.test('arms of an absent program that serves go', async (t) => {
+t.test('arms of an absent program go', async (t) => {
   const arms = { reader: { serving: { by: 'reader' } }, bare: { serving: { by: 'bare' } }, peer: { serving: { by: 'centrifugo' } } }
   const plan = planOf({ baseline: 'reader', ceiling: 'bare', arms: /** @type {any} */ (arms) })
   t.same(Object.keys(withoutEngines(plan, ['centrifugo']).arms), ['reader', 'bare'])
+  const techniques = ['db-lock', 'mariadb-lock', 'redis-row', 'noop']
+  const sales = Object.fromEntries(techniques.map((technique) => [technique, { contention: { technique } }]))
+  const selling = planOf({ baseline: 'db-lock', ceiling: 'noop', arms: /** @type {any} */ (sales) })
+  t.same([programsOf(plan), programsOf(selling)], [['centrifugo'], ['mariadbd']])
+  t.same(Object.keys(withoutEngines(selling, ['mariadbd']).arms), ['db-lock', 'noop'])
 })
 
 t.test('levels of an absent engine go', async (t) => {

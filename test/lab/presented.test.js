@@ -1,5 +1,6 @@
 /** What a chart shows of a result, and under which words. */
 import t from 'tap'
+import { overTimeOf } from '../../lab/report/over-time.js'
 import { presented } from '../../lab/report/presented.js'
 import { cellsOf, reportsOf } from './reports.js'
 import { planOf, resultOf } from './results.js'
@@ -71,4 +72,14 @@ t.test('a page has what samples have by tier, by operation and by service', asyn
   t.same(cellsOf(markdown, 'ids | placing'), ['ids', 'placing an order: reply', '50', '5.00', '2.00', '1.00', '3.00', '4.00', '5.00'])
   t.same(cellsOf(markdown, 'ids | an order: end, for a polling')?.slice(2, 4), ['-', '-'])
   t.same(cellsOf(markdown, 'ids | gateway'), ['ids', 'gateway', '2.00', '500'])
+})
+
+t.test('a plan that asks for it has a second chart: processor time of primary and replicas in each second', async (t) => {
+  const plan = planOf({ chart: { overTime: '50 k items/s' } })
+  const result = resultOf({ plan, costs: COSTS, change: ({ round }) => ({ cpuOverTime: [[20, 20 + round], [8, 9], [10, 11]] }) })
+  const drawing = overTimeOf(result, result.plan)
+  t.equal(drawing?.title, 'Primary 21.5 % of a core, a replica 9.50 %: ids')
+  t.same(drawing?.rows.map(({ arm, x, mid }) => [arm, x, mid]),
+    [['ids, primary', 1, 20], ['ids, primary', 2, 23], ['ids, replica', 1, 9], ['ids, replica', 2, 10]])
+  t.equal(overTimeOf(resultOf({ costs: COSTS }), planOf()), null)
 })

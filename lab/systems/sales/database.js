@@ -1,5 +1,6 @@
 /**
- * Sales in PostgreSQL: as published (a lock on the row of the stock), and two better ways. Each writes the order before it replies.
+ * Sales in PostgreSQL: as published (a lock on the row of the stock), and two better ways; and the first two in MariaDB, because the
+ * published study had MySQL. Each writes the order before it replies.
  *
  *     db-lock     SELECT ... FOR UPDATE, look, UPDATE, INSERT, COMMIT
  *     db-atomic   UPDATE ... WHERE available >= 1, INSERT, COMMIT
@@ -8,17 +9,28 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { silent } from '../auctions/silent.js'
+import { openMariadb } from './mariadb.js'
 
 export const DATABASE_ARMS = Object.freeze(['db-lock', 'db-atomic', 'db-slots'])
+/** technique -> what it does, in MariaDB @type {Readonly<Record<string, string>>} */
+export const MARIADB_ARMS = Object.freeze({ 'mariadb-lock': 'db-lock', 'mariadb-atomic': 'db-atomic' })
 const DEADLINE_MS = 60_000
 /** connections of those who look */
 const LOOKING = 4
 const OWN = 'SELECT 1 FROM lab_orders WHERE sale = $1 AND owner = $2'
-const TABLES = `
-  CREATE TABLE IF NOT EXISTS lab_stock (sale text PRIMARY KEY, available int NOT NULL);
-  CREATE TABLE IF NOT EXISTS lab_slots (sale text, n int, owner text, PRIMARY KEY (sale, n));
-  CREATE INDEX IF NOT EXISTS lab_free ON lab_slots (sale) WHERE owner IS NULL;
-  CREATE TABLE IF NOT EXISTS lab_orders (id bigint GENERATED ALWAYS AS IDENTITY, sale text, owner text, UNIQUE (sale, owner))`
+const TABLES = Object.freeze({
+  postgres: [
+    'CREATE TABLE IF NOT EXISTS lab_stock (sale text PRIMARY KEY, available int NOT NULL)',
+    'CREATE TABLE IF NOT EXISTS lab_slots (sale text, n int, owner text, PRIMARY KEY (sale, n))',
+    'CREATE INDEX IF NOT EXISTS lab_free ON lab_slots (sale) WHERE owner IS NULL',
+    'CREATE TABLE IF NOT EXISTS lab_orders (id bigint GENERATED ALWAYS AS IDENTITY, sale text, owner text, UNIQUE (sale, owner))'
+  ],
+  mariadb: [
+    'CREATE TABLE IF NOT EXISTS lab_stock (sale varchar(64) PRIMARY KEY, available int NOT NULL)',
+    'CREATE TABLE IF NOT EXISTS lab_orders (id bigint AUTO_INCREMENT PRIMARY KEY, sale varchar(64), owner varchar(64), ' +
+      'UNIQUE (sale, owner))'
+  ]
+})
 const INSERT = 'INSERT INTO lab_orders (sale, owner) VALUES ($1, $2) RETURNING id'
 const SOLD_OUT = Object.freeze({ status: 409, body: { code: 'SALE_SOLD_OUT' } })
 const CLAIMED = Object.freeze({ status: 409, body: { code: 'SALE_ALREADY_CLAIMED' } })
@@ -50,15 +62,19 @@ const TAKE = {
 /**
  * @param {string} technique @param {{ url: string, pool: number, delayMs: number, sharesPool: boolean }} place `delayMs` of each statement,
  *   as of a database that is further away; `sharesPool`: those who look use the connections of claims
- * @returns {Promise<import('./techniques.js').Technique>}
+ * @returns {Promise<import('./techniques.js').Technique & { insert: (sale: string, user: string) => Promise<unknown> }>} `insert`: an order
  */
 export async function openDatabaseArm (technique, { url, pool, delayMs, sharesPool }) {
+  const engine = technique in MARIADB_ARMS ? 'mariadb' : 'postgres'
+  const way = MARIADB_ARMS[technique] ?? technique
   // every experiment imports this file
   const { openDatabase } = await import('../../../src/sql/index.js')
-  const open = (/** @type {number} */ max) => openDatabase({ url, name: 'lab', max, deadlineMs: DEADLINE_MS, log: silent })
-  const database = open(pool)
-  const looking = sharesPool ? database : open(LOOKING)
-  await database.query(TABLES)
+  const open = (/** @type {number} */ max) => engine === 'mariadb'
+    ? openMariadb({ url, max })
+    : openDatabase({ url, name: 'lab', max, deadlineMs: DEADLINE_MS, log: silent })
+  const database = await open(pool)
+  const looking = sharesPool ? database : await open(LOOKING)
+  for (const table of TABLES[engine]) await database.query(table)
   let [busy, waiting] = [0, 0]
 
   /** @param {Client} client @returns {Client} */
@@ -72,15 +88,15 @@ export async function openDatabaseArm (technique, { url, pool, delayMs, sharesPo
   return {
     async create (sale, stock) {
       await database.query('INSERT INTO lab_stock VALUES ($1, $2)', [sale, stock])
-      await database.query('INSERT INTO lab_slots SELECT $1, n FROM generate_series(1, $2) n', [sale, stock])
+      if (way === 'db-slots') await database.query('INSERT INTO lab_slots SELECT $1, n FROM generate_series(1, $2) n', [sale, stock])
     },
 
     async claim (sale, user) {
       const work = database.transaction(async (bare) => {
         const client = delayMs > 0 ? delayed(bare) : bare
-        if (!await TAKE[technique](client, sale, user)) {
+        if (!await TAKE[way](client, sale, user)) {
           // as published nobody looks who has one
-          if (technique === 'db-lock') return SOLD_OUT
+          if (way === 'db-lock') return SOLD_OUT
           return (await client.query(OWN, [sale, user])).rowCount === 1 ? CLAIMED : SOLD_OUT
         }
         const { rows: [{ id }] } = await client.query(INSERT, [sale, user])
@@ -94,6 +110,8 @@ export async function openDatabaseArm (technique, { url, pool, delayMs, sharesPo
         throw error
       })
     },
+
+    insert: (sale, user) => database.query(INSERT, [sale, user]),
 
     async look (sale) {
       const { rows: [row] } = await looking.query('SELECT available FROM lab_stock WHERE sale = $1', [sale])

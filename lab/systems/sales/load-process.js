@@ -2,16 +2,18 @@
 import { defaultCacheDir, ROOT } from '../../../src/embedded/index.js'
 import { startBroker } from '../../kafka/broker.js'
 import { requestSummary, serveLoad } from '../../run/serve-load.js'
+import { startMariadb } from '../../servers/mariadb.js'
 import { startPostgres } from '../../servers/postgres.js'
 import { merged } from '../invariants.js'
 import { startOpened } from '../process.js'
 import { openWindow } from '../window.js'
 import { runBurst } from './burst.js'
-import { DATABASE_ARMS } from './database.js'
+import { DATABASE_ARMS, MARIADB_ARMS } from './database.js'
 import { figuresOf } from './figures.js'
 import { checkSale, untruthsIn } from './history.js'
 import { KAFKA_ARMS } from './kafka.js'
 import { startNeighbours } from './neighbours.js'
+import { REDIS_ARMS } from './redis.js'
 import { isAsPublished, modeOf } from './techniques.js'
 
 const GATEWAY = new URL('gateway-process.js', import.meta.url)
@@ -19,10 +21,17 @@ const STOCK = 100
 const POOL = 10
 const HOLD_MS = 60_000
 
+/** @param {string} technique @returns {Promise<{ url: string, close: () => Promise<void> } | null>} null: it has none */
+async function startDatabase (technique) {
+  const database = KAFKA_ARMS[technique] ?? REDIS_ARMS[technique] ?? technique
+  if (database in MARIADB_ARMS) return startMariadb()
+  return DATABASE_ARMS.includes(database) ? startPostgres() : null
+}
+
 /** @param {import('../auctions/plan.js').Contention} load @param {import('../../run/serve-load.js').How} how */
 async function runSales (load, { redisUrl, keyPrefix, warmUpSeconds, seconds: duration, signal, onMeasuring, onMeasured }) {
   const { technique, users, stock = STOCK, pool = POOL, delayMs = 0, giveUp = 0, holdMs = HOLD_MS, neighbour } = load
-  const database = DATABASE_ARMS.includes(KAFKA_ARMS[technique] ?? technique) ? await startPostgres() : null
+  const database = await startDatabase(technique)
   const broker = technique in KAFKA_ARMS ? await startBroker({ cacheDir: defaultCacheDir(ROOT) }) : null
   const [databaseUrl, sharesPool] = [database?.url ?? null, neighbour === 'shared']
   const place = { redisUrl, databaseUrl, broker: broker?.address ?? null, keyPrefix, pool, delayMs, holdMs, sharesPool }

@@ -13,17 +13,17 @@
  * @property {() => Record<string, number>} [figures] of connections to the database
  * @property {() => Promise<void>} close
  */
-import { DATABASE_ARMS, openDatabaseArm } from './database.js'
+import { DATABASE_ARMS, MARIADB_ARMS, openDatabaseArm } from './database.js'
 import { ENGINE_ARMS, openEngineArm } from './engine.js'
 import { KAFKA_ARMS, openKafkaArm } from './kafka.js'
 import { openRedisArm, REDIS_ARMS } from './redis.js'
 import { openTimerArm, TIMER_ARMS } from './timer.js'
 
-export const TECHNIQUES = Object.freeze(['noop', ...DATABASE_ARMS, ...REDIS_ARMS, ...Object.keys(ENGINE_ARMS), ...TIMER_ARMS,
-  ...Object.keys(KAFKA_ARMS)])
+export const TECHNIQUES = Object.freeze(['noop', ...DATABASE_ARMS, ...Object.keys(MARIADB_ARMS), ...Object.keys(REDIS_ARMS),
+  ...Object.keys(ENGINE_ARMS), ...TIMER_ARMS, ...Object.keys(KAFKA_ARMS)])
 
 /** Built as in the published study, with its faults. @param {string} technique */
-export const isAsPublished = (technique) => ['db-lock', 'queue-kafka-db', ...TIMER_ARMS].includes(technique)
+export const isAsPublished = (technique) => ['db-lock', 'mariadb-lock', 'redis-row', 'queue-kafka-db', ...TIMER_ARMS].includes(technique)
 
 /** What people do with it. @param {string} technique @returns {'direct' | 'token' | 'queue' | 'queue with token' | 'polled queue'} */
 export function modeOf (technique) {
@@ -61,8 +61,10 @@ function openNoop () {
  */
 export async function openTechnique (technique, place) {
   if (technique === 'noop') return openNoop()
-  if (DATABASE_ARMS.includes(technique)) return openDatabaseArm(technique, { ...place, url: String(place.databaseUrl) })
-  if (REDIS_ARMS.includes(technique)) return openRedisArm(technique, place)
+  if (DATABASE_ARMS.includes(technique) || technique in MARIADB_ARMS) {
+    return openDatabaseArm(technique, { ...place, url: String(place.databaseUrl) })
+  }
+  if (technique in REDIS_ARMS) return openRedisArm(technique, place)
   if (TIMER_ARMS.includes(technique)) return openTimerArm(place)
   if (technique in KAFKA_ARMS) return openKafkaArm(technique, { ...place, broker: String(place.broker) })
   return openEngineArm(technique, place)
