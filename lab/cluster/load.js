@@ -4,7 +4,7 @@
  *     feed -> warm-up -> | window: disturbance -> until its end, and `seconds` have passed | -> all is read and compared
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { percentilesOf } from '../systems/sales/figures.js'
+import { percentilesOf } from '../analysis/percentiles.js'
 import { formatFor, partitionKey } from '../../src/feeds/index.js'
 import { slotOf } from '../../src/store/index.js'
 import { disturb } from './disturbances.js'

@@ -63,6 +63,7 @@ import { MEASURES } from '../analysis/measures.js'
 import { faultsBetween, leastSeconds } from './plan-faults.js'
 import { SHAPES } from '../servers/shapes.js'
 import { servingOfLevelShape, servingShape } from '../serving/plan.js'
+import { contentionShape } from '../systems/auctions/plan.js'
 import { integer, list, matching, named, number, object, oneOf, orNull, scalar, text, trueOrFalse, unfit } from './shape.js'
 
 /** The second arm of the A/A pair: the baseline again (L10). */
@@ -76,7 +77,6 @@ const levelName = matching('1 to 60 characters', /^[^\p{Cc}]{1,60}$/u)
 const engine = matching('valkey or redis, with a version if need be, such as valkey 9.1', /^(valkey|redis)( \d+(\.\d+){0,2})?$/)
 const servers = oneOf(Object.keys(SHAPES))
 const settings = named(text(60), scalar)
-const contention = named(text(20), scalar)
 
 const SHAPE = object({
   title: text(80),
@@ -89,7 +89,7 @@ const SHAPE = object({
     serving: [servingShape, undefined],
     engine: [engine, undefined],
     servers: [servers, undefined],
-    contention: [contention, undefined],
+    contention: [contentionShape, undefined],
     note: [text(), undefined]
   }), 2),
   labels: [named(text(60), text(24)), {}],
@@ -110,7 +110,7 @@ const SHAPE = object({
     serving: [servingOfLevelShape, undefined],
     engine: [engine, undefined],
     servers: [servers, undefined],
-    contention: [contention, undefined],
+    contention: [contentionShape, undefined],
     x: [number(0, 1e9), undefined],
     without: [list(text(60)), []]
   }), 1),

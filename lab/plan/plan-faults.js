@@ -7,7 +7,6 @@
  * @typedef {import('./index.js').Known} Known
  */
 import { cellsOf, loadNamed, pathOfSetting, settled } from './cells.js'
-import { faultsOfContention } from '../systems/auctions/plan.js'
 import { faultsOfRetention } from './retention.js'
 import { LEAD_SECONDS, faultsOfServing, leastSecondsOf, servingAt } from '../serving/plan.js'
 import { at, expectedOneOf, unfit } from './shape.js'
@@ -28,7 +27,6 @@ export const faultsBetween = (plan, checkSettings) => [
   ...faultsOfLoads(plan),
   ...faultsOfRetention(plan),
   ...faultsOfAllServing(plan, checkSettings),
-  ...faultsOfContention(plan),
   ...faultsOfTime(plan)
 ]
 

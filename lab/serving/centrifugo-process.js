@@ -17,7 +17,7 @@ import { usageOfProcess } from '../servers/process-tree.js'
 import { serveParent } from './child-process.js'
 import { constantItems } from './constant-stream.js'
 import { openLine } from './line.js'
-import { requestOnce } from './request-once.js'
+import { requestOnce } from './request.js'
 import { reportUsageOf } from './tell-usage.js'
 
 const UP_WITHIN_MS = 10_000

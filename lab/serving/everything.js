@@ -6,41 +6,16 @@
  * writes ids in turn, so these are the numbers from its first line down to the last one that was overwritten before it ended.
  * Each appears once, newest first; older ones are optional.
  */
-import { get } from 'node:http'
 import { makeIds, makeValue } from '../../src/synthetic.js'
+import { request } from './request.js'
 import { createChecker } from './workload.js'
 
 export const NDJSON = 'application/x-ndjson'
 const TIMEOUT_MS = 60_000
 const LF = 10
 
-/**
- * @param {string} url
- * @param {{ accept?: string }} [options]
- * @returns {Promise<{ status: number, chunks: Buffer[], bytes: number, firstMs: number, lastMs: number }>} `firstMs`,
- *   `lastMs`: from the request to the first and to the last byte of the body; status 0: the response failed, and the only chunk
- *   says why
- */
-export const fetchAll = (url, { accept = NDJSON } = {}) => new Promise((resolve) => {
-  const sinceMs = performance.now()
-  /** @type {Buffer[]} */
-  const chunks = []
-  let firstMs = 0
-  let bytes = 0
-  const failed = (/** @type {Error} */ { message }) =>
-    resolve({ status: 0, chunks: [Buffer.from(message)], bytes, firstMs, lastMs: performance.now() - sinceMs })
-  const request = get(url, { agent: false, headers: { accept } }, (response) => {
-    response.on('data', (/** @type {Buffer} */ chunk) => {
-      firstMs ||= performance.now() - sinceMs
-      bytes += chunk.length
-      chunks.push(chunk)
-    })
-    response.once('end', () => resolve({ status: response.statusCode ?? 0, chunks, bytes, firstMs, lastMs: performance.now() - sinceMs }))
-    response.once('error', failed)
-  })
-  request.setTimeout(TIMEOUT_MS, () => request.destroy(new Error(`no response within ${TIMEOUT_MS / 1000} s`)))
-  request.once('error', failed)
-})
+/** @param {string} url @param {{ accept?: string }} [headers] */
+export const fetchAll = (url, { accept = NDJSON } = {}) => request(url, { headers: { accept }, timeoutMs: TIMEOUT_MS })
 
 /**
  * @param {Buffer} body NDJSON

@@ -20,7 +20,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
-import { requestOnce } from './request-once.js'
+import { requestOnce } from './request.js'
 
 const READY_WITHIN_MS = 30_000
 const POLL_MS = 2

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { CONSTANT } from './plan.js'
-import { requestOnce } from './request-once.js'
+import { requestOnce } from './request.js'
 import { readResponse } from './responses.js'
 import { createChecker } from './workload.js'
 

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { startRequests } from '../../src/requests/index.js'
-import { requestOnce } from './request-once.js'
+import { requestOnce } from './request.js'
 
 /** concurrent requests after the load has ended */
 const CONCURRENCY = 20

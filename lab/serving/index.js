@@ -39,7 +39,7 @@ import { fill } from './fill.js'
 import { createFollowing } from './following.js'
 import { FOLLOWS, LEAD_SECONDS, leastSecondsOf } from './plan.js'
 import { startProcess } from './process.js'
-import { requestOnce } from './request-once.js'
+import { requestOnce } from './request.js'
 import { limitIn } from './responses.js'
 import { startServers } from './servers.js'
 

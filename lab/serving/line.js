@@ -1,5 +1,5 @@
+/** A client that sends requests over one keep-alive connection, one at a time, and reads JSON. */
 import { createHeadReader, openSocket } from '../../src/requests/index.js'
-/** A client that sends text over one keep-alive connection, one request at a time, and reads JSON. */
 
 /** @typedef {{ status: number, isReplay: boolean, cache: string | null, body: any }} LineReply `status` 0: the connection ended; `cache`:
  *   header Freshet-Cache */
@@ -33,6 +33,13 @@ export function openLine (url) {
     waiting?.({ status, isReplay, cache, body: JSON.parse(body.toString()) })
   }
 
+  /** @param {string} text @returns {Promise<LineReply>} */
+  const send = (text) => new Promise((resolve) => {
+    waiting = resolve
+    if (socket.destroyed) resolve({ status: 0, isReplay: false, cache: null, body: {} })
+    else socket.write(text)
+  })
+
   /** @type {() => void} */
   let resolveOpen = () => {}
   const opened = /** @type {Promise<void>} */ (new Promise((resolve) => { resolveOpen = resolve }))
@@ -44,12 +51,12 @@ export function openLine (url) {
   return {
     /** It is connected. */
     opened,
-    /** @param {string} text @returns {Promise<LineReply>} */
-    send: (text) => new Promise((resolve) => {
-      waiting = resolve
-      if (socket.destroyed) resolve({ status: 0, isReplay: false, cache: null, body: {} })
-      else socket.write(text)
-    }),
+    send,
+    /** @param {string} path @param {string} [headers] lines */
+    get: (path, headers = '') => send(`GET ${path} HTTP/1.1\r\nhost: lab\r\n${headers}\r\n`),
+    /** @param {string} path @param {string} key idempotency key @param {string} body ASCII @param {string} [headers] lines */
+    post: (path, key, body, headers = '') => send(`POST ${path} HTTP/1.1\r\nhost: lab\r\ncontent-type: application/json\r\n` +
+      `idempotency-key: ${key}\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`),
     close: () => socket.destroy()
   }
 }

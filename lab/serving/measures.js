@@ -1,203 +1,65 @@
-/** What can be read from the serving part of a sample (measures.js). */
+/** What can be read from the serving part of a sample. */
 import { median } from 'simple-statistics'
+import { CPU, HIGHER, per, rowsOf, THROUGHPUT } from '../analysis/measure.js'
 import { growthOf } from './following-figures.js'
 
-/** @type {Record<string, import('../analysis/measures.js').Measure>} */
+const row = rowsOf(({ serving }) => serving)
+const fresh = rowsOf(({ serving }) => serving?.freshness)
+const all = rowsOf(({ serving }) => serving?.everything)
+const followed = rowsOf(({ serving }) =>
+  serving?.following && { ...serving.following, seconds: serving.seconds, cpuSeconds: serving.cpuSeconds })
+const DELAY = Object.freeze({ noun: 'delay' })
+
+/** @param {number[]} values */
+const middle = (values) => values.length > 0 ? median(values) : null
+
+/** @type {Record<string, import('../analysis/measure.js').Measure>} */
 export const SERVING_MEASURES = Object.freeze({
-  itemsReadPerSecond: {
-    title: 'Items read per second',
-    unit: 'items/s',
-    verb: 'reads',
-    isBetter: 'higher',
-    of: ({ serving }) => serving?.itemsPerAnswer === undefined ? null : serving.itemsPerAnswer * Number(serving.requestsPerSecond)
-  },
-  newestAgeMsP99: {
-    title: 'Age of the newest item when a page arrives, 99th percentile',
-    unit: 'ms',
-    verb: 'shows a newest item of',
-    noun: 'age',
-    of: ({ serving }) => serving?.newestAgeMs?.p99 ?? null
-  },
-  requestsPerSecond: {
-    title: 'Responses per second',
-    unit: 'responses/s',
-    verb: 'reaches',
-    noun: 'throughput',
-    isBetter: 'higher',
-    of: ({ serving }) => serving?.requestsPerSecond ?? null
-  },
-  servingCpuMicrosPerRequest: {
-    title: 'Serving CPU time per request',
-    unit: 'us',
-    verb: 'costs',
-    noun: 'CPU',
-    of: ({ serving }) => serving?.cpuMicrosPerRequest ?? null
-  },
-  servingCpuPercent: {
-    title: 'Serving CPU',
-    unit: '% of a core',
-    verb: 'costs',
-    noun: 'CPU',
-    of: ({ serving }) => serving ? per(serving.cpuSeconds * 100, serving.seconds) : null
-  },
-  servingCpuMicrosPerItem: {
-    title: 'Serving CPU time per written item',
-    unit: 'us',
-    verb: 'costs',
-    of: ({ serving, items, seconds }) => serving ? per(serving.cpuSeconds * 1e6, serving.seconds * items / seconds) : null
-  },
-  servingMemoryBytes: {
-    title: 'Serving memory', unit: 'bytes', verb: 'holds', of: ({ serving }) => serving?.memoryBytes ?? null
-  },
-  latencyMsP50: {
-    title: 'Response time, median',
-    unit: 'ms',
-    verb: 'responds in',
-    of: ({ serving }) => serving?.latencyMs?.p50 ?? null
-  },
-  latencyMsP99: {
-    title: 'Response time, 99th percentile',
-    unit: 'ms',
-    verb: 'responds in',
-    of: ({ serving }) => serving?.latencyMs?.p99 ?? null
-  },
-  freshnessMsP50: {
-    title: 'Freshness: from append to visible in a response, median',
-    unit: 'ms',
-    verb: 'shows an item after',
-    noun: 'delay',
-    of: ({ serving }) => serving?.freshness?.p50 ?? null
-  },
-  freshnessMsP99: {
-    title: 'Freshness: from append to visible in a response, 99th percentile',
-    unit: 'ms',
-    verb: 'shows an item after',
-    noun: 'delay',
-    of: ({ serving }) => serving?.freshness?.p99 ?? null
-  },
-  betweenProbesMsP99: {
-    title: 'Interval between two freshness probes, 99th percentile',
-    unit: 'ms',
-    verb: 'is probed every',
-    of: ({ serving }) => serving?.freshness?.betweenMs.p99 ?? null
-  },
-  everythingMs: {
-    title: 'All live items, to the last byte',
-    unit: 'ms',
-    verb: 'takes',
-    noun: 'time',
-    of: ({ serving }) => middle(serving?.everything?.lastMs)
-  },
-  everythingFirstByteMs: {
-    title: 'All live items, to the first byte',
-    unit: 'ms',
-    verb: 'begins after',
-    of: ({ serving }) => middle(serving?.everything?.firstMs)
-  },
-  everythingDelayMsMax: {
-    title: 'Event loop delay while all live items are sent, maximum',
-    unit: 'ms',
-    verb: 'delays others by',
-    of: ({ serving }) => serving?.everything?.delayMs.length ? Math.max(...serving.everything.delayMs) : null
-  },
-  everythingItems: {
-    title: 'Items in a response with all live items',
-    unit: 'items',
-    verb: 'sends',
-    of: ({ serving }) => middle(serving?.everything?.items)
-  },
-  startUpMs: {
-    title: 'Start-up time of a reader',
-    unit: 'ms',
-    verb: 'is ready after',
-    of: ({ serving }) => serving?.everything?.startUpMs ?? null
-  },
-  deliveryMsP50: {
-    title: 'Delivery: from append to a following client, median',
-    unit: 'ms',
-    verb: 'delivers an item after',
-    noun: 'delay',
-    of: ({ serving }) => serving?.following?.delayMs?.p50 ?? null
-  },
-  deliveryMsP99: {
-    title: 'Delivery: from append to a following client, 99th percentile',
-    unit: 'ms',
-    verb: 'delivers an item after',
-    noun: 'delay',
-    of: ({ serving }) => serving?.following?.delayMs?.p99 ?? null
-  },
-  newestMsP99: {
-    title: 'Delivery of the newest item of an event, 99th percentile',
-    unit: 'ms',
-    verb: 'delivers the newest after',
-    of: ({ serving }) => serving?.following?.newestMs?.p99 ?? null
-  },
-  eventsPerSecond: {
-    title: 'Events or responses to clients per second',
-    unit: 'events/s',
-    verb: 'sends',
-    isBetter: 'higher',
-    of: ({ serving }) => serving?.following ? per(serving.following.events, serving.seconds) : null
-  },
-  deliveredPercent: {
-    title: 'Items delivered, of those due',
-    unit: '%',
-    verb: 'delivers',
-    isBetter: 'higher',
-    of: ({ serving }) => serving?.following?.dueItems ? serving.following.items * 100 / serving.following.dueItems : null
-  },
-  bytesPerEvent: {
-    title: 'Bytes of an event or response',
-    unit: 'bytes',
-    verb: 'sends',
-    of: ({ serving }) => serving?.following ? per(serving.following.bytes, serving.following.events) : null
-  },
-  deliveredBytesPerSecond: {
-    title: 'Bytes to clients per second',
-    unit: 'bytes/s',
-    verb: 'sends',
-    of: ({ serving }) => serving?.following ? per(serving.following.bytes, serving.seconds) : null
-  },
-  servingCpuMicrosPerEvent: {
-    title: 'Serving CPU time per event or response',
-    unit: 'us',
-    verb: 'costs',
-    of: ({ serving }) => serving?.following ? per(serving.cpuSeconds * 1e6, serving.following.events) : null
-  },
-  servingCpuMillisPerMegabyte: {
-    title: 'Serving CPU time per megabyte',
-    unit: 'ms',
-    verb: 'costs',
-    of: ({ serving }) => serving?.following ? per(serving.cpuSeconds * 1e9, serving.following.bytes) : null
-  },
-  servingMemoryGrowthBytes: {
-    title: 'Serving memory, growth over the window',
-    unit: 'bytes',
-    verb: 'grows by',
-    of: ({ serving }) => serving?.following ? growthOf(serving.following.memoryBytes) : null
-  },
-  servingLiveGrowthBytes: {
-    title: 'Serving memory in use after garbage collection, growth over the window',
-    unit: 'bytes',
-    verb: 'grows by',
-    of: ({ serving }) => serving?.following ? serving.following.liveBytes[1] - serving.following.liveBytes[0] : null
-  },
-  servingDelayMsP99: {
-    title: 'Event loop delay of serving, 99th percentile',
-    unit: 'ms',
-    verb: 'is delayed by',
-    of: ({ serving }) => serving?.following?.loopDelayMsP99 ?? null
-  },
-  clientLoopPercent: {
-    title: 'Event loop utilization of the client',
-    unit: '% of the time',
-    verb: 'takes of its client',
-    of: ({ serving }) => serving ? serving.client.loopUse * 100 : null
-  }
+  itemsReadPerSecond: row('Items read per second', 'items/s', 'reads',
+    ({ itemsPerAnswer, requestsPerSecond }) => itemsPerAnswer === undefined ? null : itemsPerAnswer * Number(requestsPerSecond), HIGHER),
+  newestAgeMsP99: row('Age of the newest item when a page arrives, 99th percentile', 'ms', 'shows a newest item of',
+    ({ newestAgeMs }) => newestAgeMs?.p99, { noun: 'age' }),
+  requestsPerSecond: row('Responses per second', 'responses/s', 'reaches', ({ requestsPerSecond }) => requestsPerSecond, THROUGHPUT),
+  servingCpuMicrosPerRequest: row('Serving CPU time per request', 'us', 'costs', ({ cpuMicrosPerRequest }) => cpuMicrosPerRequest, CPU),
+  servingCpuPercent: row('Serving CPU', '% of a core', 'costs', ({ cpuSeconds, seconds }) => per(cpuSeconds * 100, seconds), CPU),
+  servingCpuMicrosPerItem: row('Serving CPU time per written item', 'us', 'costs',
+    (serving, { items, seconds }) => per(serving.cpuSeconds * 1e6, serving.seconds * items / seconds)),
+  servingMemoryBytes: row('Serving memory', 'bytes', 'holds', ({ memoryBytes }) => memoryBytes),
+  latencyMsP50: row('Response time, median', 'ms', 'responds in', ({ latencyMs }) => latencyMs?.p50),
+  latencyMsP99: row('Response time, 99th percentile', 'ms', 'responds in', ({ latencyMs }) => latencyMs?.p99),
+  freshnessMsP50: fresh('Freshness: from append to visible in a response, median', 'ms', 'shows an item after', ({ p50 }) => p50, DELAY),
+  freshnessMsP99: fresh('Freshness: from append to visible in a response, 99th percentile', 'ms', 'shows an item after',
+    ({ p99 }) => p99, DELAY),
+  betweenProbesMsP99: fresh('Interval between two freshness probes, 99th percentile', 'ms', 'is probed every',
+    ({ betweenMs }) => betweenMs.p99),
+  everythingMs: all('All live items, to the last byte', 'ms', 'takes', ({ lastMs }) => middle(lastMs), { noun: 'time' }),
+  everythingFirstByteMs: all('All live items, to the first byte', 'ms', 'begins after', ({ firstMs }) => middle(firstMs)),
+  everythingDelayMsMax: all('Event loop delay while all live items are sent, maximum', 'ms', 'delays others by',
+    ({ delayMs }) => delayMs.length > 0 ? Math.max(...delayMs) : null),
+  everythingItems: all('Items in a response with all live items', 'items', 'sends', ({ items }) => middle(items)),
+  startUpMs: all('Start-up time of a reader', 'ms', 'is ready after', ({ startUpMs }) => startUpMs),
+  deliveryMsP50: followed('Delivery: from append to a following client, median', 'ms', 'delivers an item after',
+    ({ delayMs }) => delayMs?.p50, DELAY),
+  deliveryMsP99: followed('Delivery: from append to a following client, 99th percentile', 'ms', 'delivers an item after',
+    ({ delayMs }) => delayMs?.p99, DELAY),
+  newestMsP99: followed('Delivery of the newest item of an event, 99th percentile', 'ms', 'delivers the newest after',
+    ({ newestMs }) => newestMs?.p99),
+  eventsPerSecond: followed('Events or responses to clients per second', 'events/s', 'sends',
+    ({ events, seconds }) => per(events, seconds), HIGHER),
+  deliveredPercent: followed('Items delivered, of those due', '%', 'delivers',
+    ({ dueItems, items }) => dueItems ? items * 100 / dueItems : null, HIGHER),
+  bytesPerEvent: followed('Bytes of an event or response', 'bytes', 'sends', ({ bytes, events }) => per(bytes, events)),
+  deliveredBytesPerSecond: followed('Bytes to clients per second', 'bytes/s', 'sends', ({ bytes, seconds }) => per(bytes, seconds)),
+  servingCpuMicrosPerEvent: followed('Serving CPU time per event or response', 'us', 'costs',
+    ({ cpuSeconds, events }) => per(cpuSeconds * 1e6, events)),
+  servingCpuMillisPerMegabyte: followed('Serving CPU time per megabyte', 'ms', 'costs',
+    ({ cpuSeconds, bytes }) => per(cpuSeconds * 1e9, bytes)),
+  servingMemoryGrowthBytes: followed('Serving memory, growth over the window', 'bytes', 'grows by',
+    ({ memoryBytes }) => growthOf(memoryBytes)),
+  servingLiveGrowthBytes: followed('Serving memory in use after garbage collection, growth over the window', 'bytes', 'grows by',
+    ({ liveBytes }) => liveBytes[1] - liveBytes[0]),
+  servingDelayMsP99: followed('Event loop delay of serving, 99th percentile', 'ms', 'is delayed by',
+    ({ loopDelayMsP99 }) => loopDelayMsP99),
+  clientLoopPercent: row('Event loop utilization of the client', '% of the time', 'takes of its client',
+    ({ client }) => client.loopUse * 100)
 })
-
-/** @param {number[] | undefined} values */
-const middle = (values) => values?.length ? median(values) : null
-
-/** @param {number} amount @param {number} among @returns {number | null} */
-export const per = (amount, among) => among > 0 && Number.isFinite(amount) ? amount / among : null

@@ -2,14 +2,14 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { checkSale } from '../../lab/systems/sales/history.js'
-import { MUTANTS, openMemoryArm } from '../../lab/systems/sales/memory.js'
 import { endOfMain } from '../bin/in-process.js'
+import { MUTANTS, openMutant } from './mutants/sales.js'
 
 /** @typedef {import('../../lab/systems/sales/people.js').Person} Person */
 
 /** 40 people, some of whom click twice. @param {string} technique */
 async function sell (technique) {
-  const arm = openMemoryArm(technique)
+  const arm = openMutant(technique)
   await arm.create('s', 10)
   /** @param {number} n @returns {Promise<Person[]>} */
   async function buy (n) {

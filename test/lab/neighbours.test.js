@@ -1,22 +1,21 @@
 /** Those who look at a sale while others buy, and people who wait for a token. */
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { startOpened } from '../../lab/systems/process.js'
 import { runBurst } from '../../lab/systems/sales/burst.js'
 import { openDatabaseArm } from '../../lab/systems/sales/database.js'
 import { checkSale } from '../../lab/systems/sales/history.js'
 import { startNeighbours } from '../../lab/systems/sales/neighbours.js'
-import { startProcess } from '../../lab/systems/sales/process.js'
 import { startDatabase } from '../database.js'
 import { startServer, testEngines } from '../servers.js'
 import { wholeTest } from '../scope.js'
 
-const GATEWAY = fileURLToPath(new URL('../../lab/systems/sales/gateway-process.js', import.meta.url))
+const GATEWAY = new URL('../../lab/systems/sales/gateway-process.js', import.meta.url)
 
 /** @param {import('tap').Test} t @param {object} place */
 async function startArm (t, place) {
-  const gateway = await startProcess(GATEWAY, place)
-  t.teardown(() => gateway.close())
-  return { url: new URL(gateway.up.url), stock: 3, random: () => 1, giveUp: 0, ask: gateway.ask }
+  const gateway = await startOpened('a gateway of the lab', GATEWAY, place)
+  t.teardown(() => gateway.stop())
+  return { url: new URL(gateway.url), stock: 3, random: () => 1, giveUp: 0, ask: gateway.ask }
 }
 
 t.test('queries run during a burst, and are counted', async (t) => {

@@ -11,11 +11,11 @@ import { createScaling } from '../../lab/systems/orders/autoscaler.js'
 import { figuresOf } from '../../lab/systems/orders/figures.js'
 import { createQuota } from '../../lab/systems/orders/quota.js'
 import { runOrders } from '../../lab/systems/orders/load.js'
-import { MUTANTS, ordersInMemory } from '../../lab/systems/orders/memory.js'
 import { TECHNIQUES } from '../../lab/systems/orders/techniques.js'
 import { endOfMain } from '../bin/in-process.js'
 import { nightTest, scopedEngines } from '../scope.js'
 import { eventually, startDeployment } from '../servers.js'
+import { MUTANTS, ordersInMemory } from './mutants/orders.js'
 
 const broken = (/** @type {import('../../lab/systems/orders/history.js').Invariant[]} */ invariants) =>
   invariants.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: ${detail}`)

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { checkPrices, checkRecovery, historyText, readPrices } from '../../lab/systems/prices/history.js'
 import { runPrices } from '../../lab/systems/prices/load.js'
-import { MUTANTS, openMemoryArm } from '../../lab/systems/prices/memory.js'
 import { installPeers } from '../../lab/peers/index.js'
 import { PEERS } from '../../lab/systems/prices/peers.js'
 import { readTiers, ruleTiers } from '../../lab/systems/prices/assets.js'
@@ -13,6 +12,7 @@ import { syntheticTick } from '../../src/systems/prices/index.js'
 import { endOfMain } from '../bin/in-process.js'
 import { nightTest, scopedEngines } from '../scope.js'
 import { startDeployment } from '../servers.js'
+import { MUTANTS, openMutant } from './mutants/prices.js'
 
 /** @typedef {import('../../lab/systems/prices/history.js').History} History */
 /** @typedef {import('../../lab/systems/prices/client.js').Heard} Heard */
@@ -20,7 +20,6 @@ import { startDeployment } from '../servers.js'
 const [SEED, TICK_MS] = [1, 1000]
 const TIERS = 'hot=0.02/0.04/0.08,medium=1/2/3,cold=1/2/3'
 const EXCHANGES = ['alpha', 'beta', 'gamma']
-const ARMS = TECHNIQUES.filter((name) => !MUTANTS.includes(name))
 const broken = (/** @type {ReturnType<typeof checkPrices>} */ invariants) =>
   invariants.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: ${detail}`)
 
@@ -43,7 +42,7 @@ const sourcesAt = (now) => ({
 async function listen (technique) {
   let clock = Date.parse('2026-01-01')
   const now = () => clock
-  const arm = openMemoryArm(technique, { sources: sourcesAt(now), tiers: TIERS, now })
+  const arm = openMutant(technique, { sources: sourcesAt(now), tiers: TIERS, now })
   /** @type {Heard[]} */
   const heard = []
   /** @type {Record<string, number>} */
@@ -143,7 +142,7 @@ nightTest('each arm answers for a moment, and what it says holds', async (t) => 
     t.equal(error.code, 'PEER_MISSING', error.message)
     return false
   })
-  for (const technique of ARMS) {
+  for (const technique of TECHNIQUES) {
     if (PEERS.includes(technique) && !hasPeers) continue
     const { answered, sent, missing, byStatus, invariants, history } = await runPrices(
       { technique, driver: 'prices', users: 1, hot: 4, medium: 4, cold: 4, lots: 150 }, momentOf(primary.url, technique))

@@ -9,6 +9,7 @@
 import { performance } from 'node:perf_hooks'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { prepare } from '../../../src/admission/index.js'
+import { zipfPicker } from '../zipf.js'
 
 const [LEAST_RISE, MOST_RISE] = [50, 1000]
 const REPEATED = 0.01
@@ -23,7 +24,7 @@ const RESOLVED_AT_ONCE = 100
  */
 export function createBidding (technique, { lots: count, skew, terms, isOverHttp }) {
   const lots = Array.from({ length: count }, (_, i) => ({ key: `lot-${i}`, price: terms.start, bids: /** @type {Bid[]} */ ([]) }))
-  const pick = skew === 'zipf' ? pickByRank(lots) : () => lots[Math.random() < HOT ? 0 : Math.floor(Math.random() * count)]
+  const pick = skew === 'zipf' ? zipfPicker(lots) : () => lots[Math.random() < HOT ? 0 : Math.floor(Math.random() * count)]
   /** in the order of their replies @type {Bid[]} */
   const bids = []
   let n = 0
@@ -106,22 +107,6 @@ export function createBidding (technique, { lots: count, skew, terms, isOverHttp
       }
       return all
     }
-  }
-}
-
-/** By Zipf's law: the chance of a lot is that of the first one, divided by its rank. @param {Lot[]} lots */
-function pickByRank (lots) {
-  let sum = 0
-  const upTo = lots.map((_, i) => { sum += 1 / (i + 1); return sum })
-  return () => {
-    const at = Math.random() * sum
-    let [low, high] = [0, lots.length - 1]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (upTo[middle] < at) low = middle + 1
-      else high = middle
-    }
-    return lots[low]
   }
 }
 

@@ -13,8 +13,8 @@
  * @typedef {{ terms: Terms, bids: Bid[], events: Event[], final: Final }} History
  */
 import { createOracle } from '../../rules/oracle.js'
+import { result } from '../invariants.js'
 
-const MOST_SHOWN = 3
 /** between two readings of the time of day */
 const CLOCK_MS = 20
 const REJECTED = ['too_low', 'self_outbid']
@@ -39,11 +39,6 @@ export function checkHistory ({ terms, bids, events, final }) {
     result('every reply is one of the rule', bids.filter(({ code }) => !CODES.includes(code)).map(({ code }) => code))
   ]
 }
-
-/** @param {string} name @param {string[]} faults */
-const result = (name, faults) => ({
-  name, ok: faults.length === 0, detail: faults.length ? `${faults.length}: ${faults.slice(0, MOST_SHOWN).join('; ')}` : 'none'
-})
 
 /** @param {Terms} terms @param {Event | undefined} last @returns {number} the least amount of the next bid */
 const nextAfter = ({ start, increment }, last) => last ? last.amount + increment : start

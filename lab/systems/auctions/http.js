@@ -3,12 +3,10 @@
  *
  *     submit -> a free connection -> POST /v1/auctions/:id/bids -> the technique in the gateway
  */
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { openLine } from '../../serving/line.js'
+import { startOpened } from '../process.js'
 
-const GATEWAY = fileURLToPath(new URL('gateway-process.js', import.meta.url))
+const GATEWAY = new URL('gateway-process.js', import.meta.url)
 const CODES = Object.freeze(/** @type {Record<number, string>} */ ({ 410: 'closed', 425: 'not_open', 422: 'other_body' }))
 
 /**
@@ -16,34 +14,18 @@ const CODES = Object.freeze(/** @type {Record<number, string>} */ ({ 410: 'close
  * @returns {Promise<import('./techniques.js').Technique>}
  */
 export async function openOverHttp (technique, place) {
-  const gateway = fork(GATEWAY, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const gateway = await startOpened('a gateway of the lab', GATEWAY, { technique, ...place })
+  const { ask } = gateway
   const counts = { calls: 0, attempts: 0, gatewayCpuMicros: 0 }
-  const exited = once(gateway, 'exit')
-  const { url } = await ask({ event: 'start', technique, ...place }, 'up')
-  gateway.on('message', (/** @type {any} */ message) => { if (message.event === 'counts') Object.assign(counts, message.counts) })
   /** @type {ReturnType<typeof openLine>[]} */
   const free = []
   /** @type {ReturnType<typeof openLine>[]} */
   const all = []
 
-  /** @param {object} message @param {string} event of the reply @returns {Promise<any>} */
-  function ask (message, event) {
-    return new Promise((resolve, reject) => {
-      const take = (/** @type {any} */ reply) => {
-        if (reply.event !== event) return
-        gateway.off('message', take)
-        resolve(reply)
-      }
-      gateway.on('message', take)
-      exited.then(([status]) => reject(new Error(`the gateway of the lab ended with status ${status}`)))
-      gateway.send(message, (error) => { if (error) reject(error) })
-    })
-  }
-
   function lineOf () {
     const known = free.pop()
     if (known) return known
-    const line = openLine(new URL(url))
+    const line = openLine(new URL(gateway.url))
     all.push(line)
     return line
   }
@@ -53,21 +35,24 @@ export async function openOverHttp (technique, place) {
 
     async submit (command) {
       const { key, scope, requestId, args: [op, user, amount] } = command
-      if (op !== 'bid') return (await ask({ event: 'submit', command }, 'decided')).decision
+      if (op !== 'bid') return (await ask('submit', { command })).decision
       const body = `{"userId":"${user}","amount":"${amount.slice(0, -2)}.${amount.slice(-2)}"}`
       const line = lineOf()
-      const reply = await line.send(`POST /v1/auctions/${key}/bids HTTP/1.1\r\nhost: lab\r\ncontent-type: application/json\r\n` +
-        `idempotency-key: ${scope}-${requestId}\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+      const reply = await line.post(`/v1/auctions/${key}/bids`, `${scope}-${requestId}`, body)
       free.push(line)
       return decisionIn(reply)
     },
 
-    async stored (key) { return (await ask({ event: 'stored', key }, 'stored')).stored },
+    stored: async (key) => (await ask('stored', { key })).stored,
+
+    async look () {
+      const [{ counts: now }, { cpuSeconds }] = await Promise.all([ask('counts'), gateway.usage()])
+      return Object.assign(counts, now, { gatewayCpuMicros: cpuSeconds * 1e6 })
+    },
 
     async close () {
       for (const line of all) line.close()
-      gateway.disconnect()
-      await exited
+      await gateway.stop()
     }
   }
 }

@@ -7,7 +7,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createBidding } from './bidding.js'
-import { figuresOf, look } from './figures.js'
+import { merged } from '../invariants.js'
+import { openWindow } from '../window.js'
+import { figuresOf } from './figures.js'
 import { checkHistory } from './history.js'
 
 const [START, INCREMENT] = [1000, 50]
@@ -36,9 +38,13 @@ export async function runBids (technique, load, {
     : Promise.all(Array.from({ length: users }, (_, user) => bidding.use(`u${user}`, thinkMs, over.signal)))
   await sleep(warmUpSeconds * 1000)
   onMeasuring()
-  const before = look(technique, bidding.bids.length)
+  const window = openWindow()
+  const from = bidding.bids.length
+  const before = await countsOf(technique)
   await sleep(seconds * 1000, undefined, { signal }).catch(() => {})
-  const after = look(technique, bidding.bids.length)
+  const use = window()
+  const to = bidding.bids.length
+  const after = await countsOf(technique)
   await onMeasured()
   stop()
   await using
@@ -46,12 +52,16 @@ export async function runBids (technique, load, {
   await bidding.resolve()
   const histories = await bidding.histories()
   return {
-    ...figuresOf(bidding.bids.slice(before.bids, after.bids), before, after),
+    ...use,
+    ...figuresOf(bidding.bids.slice(from, to), before, after),
     /** of the most contested auction */
     history: histories[0],
     invariants: load.technique === 'noop' ? [] : merged(histories.map(checkHistory))
   }
 }
 
-/** The first that is broken, of each. @param {ReturnType<typeof checkHistory>[]} all of auctions */
-const merged = (all) => all[0].map((one, i) => all.find((those) => !those[i].ok)?.[i] ?? one)
+/** Now. @param {import('./techniques.js').Technique} technique */
+async function countsOf (technique) {
+  await technique.look?.()
+  return { ...technique.counts }
+}

@@ -1,47 +1,19 @@
-/** Measures of bids. @type {Record<string, import('../../analysis/measures.js').Measure>} */
+/** Measures of bids. */
+import { CPU, HIGHER, rowsOf } from '../../analysis/measure.js'
+
+const row = rowsOf(({ decided }) => decided)
+
+/** @type {Record<string, import('../../analysis/measure.js').Measure>} */
 export const CONTENTION_MEASURES = Object.freeze({
-  decisionsPerSecond: {
-    title: 'Decisions per second',
-    unit: 'decisions/s',
-    verb: 'reaches',
-    noun: 'decisions',
-    isBetter: 'higher',
-    of: ({ decided, items, seconds }) => decided && seconds > 0 ? items / seconds : null
-  },
-  acceptedPerSecond: {
-    title: 'Accepted bids per second',
-    unit: 'bids/s',
-    verb: 'accepts',
-    noun: 'accepted bids',
-    isBetter: 'higher',
-    of: ({ decided, seconds }) => decided && seconds > 0 ? decided.accepted / seconds : null
-  },
-  serverCpuMicrosPerBid: {
-    title: 'CPU time of the primary per bid',
-    unit: 'us',
-    verb: 'costs',
-    noun: 'CPU',
-    of: ({ decided, nodes }) => decided ? nodes.find(({ role }) => role === 'primary')?.cpuMicrosPerItem ?? null : null
-  },
-  callsPerBid: {
-    title: 'Requests to the server per bid',
-    unit: 'requests',
-    verb: 'sends',
-    of: ({ decided, items }) => decided && items > 0 ? decided.calls / items : null
-  },
-  attemptsPerAccepted: {
-    title: 'Attempts per accepted bid',
-    unit: 'attempts',
-    verb: 'needs',
-    of: ({ decided }) => decided?.attemptsPerAccepted ?? null
-  },
-  decisionMsP50: {
-    title: 'Time to a decision, median', unit: 'ms', verb: 'decides after', of: ({ decided }) => decided?.latencyMs.p50 ?? null
-  },
-  decisionMsP95: {
-    title: 'Time to a decision, 95th percentile', unit: 'ms', verb: 'decides after', of: ({ decided }) => decided?.latencyMs.p95 ?? null
-  },
-  decisionMsP99: {
-    title: 'Time to a decision, 99th percentile', unit: 'ms', verb: 'decides after', of: ({ decided }) => decided?.latencyMs.p99 ?? null
-  }
+  decisionsPerSecond: row('Decisions per second', 'decisions/s', 'reaches',
+    (_, { items, seconds }) => seconds > 0 ? items / seconds : null, { noun: 'decisions', ...HIGHER }),
+  acceptedPerSecond: row('Accepted bids per second', 'bids/s', 'accepts',
+    ({ accepted }, { seconds }) => seconds > 0 ? accepted / seconds : null, { noun: 'accepted bids', ...HIGHER }),
+  serverCpuMicrosPerBid: row('CPU time of the primary per bid', 'us', 'costs',
+    (_, { nodes }) => nodes.find(({ role }) => role === 'primary')?.cpuMicrosPerItem, CPU),
+  callsPerBid: row('Requests to the server per bid', 'requests', 'sends', ({ calls }, { items }) => items > 0 ? calls / items : null),
+  attemptsPerAccepted: row('Attempts per accepted bid', 'attempts', 'needs', ({ attemptsPerAccepted }) => attemptsPerAccepted),
+  decisionMsP50: row('Time to a decision, median', 'ms', 'decides after', ({ latencyMs }) => latencyMs.p50),
+  decisionMsP95: row('Time to a decision, 95th percentile', 'ms', 'decides after', ({ latencyMs }) => latencyMs.p95),
+  decisionMsP99: row('Time to a decision, 99th percentile', 'ms', 'decides after', ({ latencyMs }) => latencyMs.p99)
 })

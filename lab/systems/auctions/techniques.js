@@ -5,13 +5,13 @@
  * @typedef {object} Technique
  * @property {{ calls: number, attempts: number, gatewayCpuMicros?: number }} counts `calls`: requests to the server; `attempts`: of
  *   accepted commands, by optimistic techniques
+ * @property {() => Promise<unknown>} [look] brings the counts of another process up to date
  * @property {(command: import('../../../src/admission/index.js').Command) =>
  *   Promise<import('../../../src/admission/index.js').Answer>} submit
  * @property {(key: string) => Promise<{ events: Fields[], state: Fields }>} stored of an auction; events in order
  * @property {() => Promise<void>} close
  */
 import { openEngine } from './engine.js'
-import { MUTANTS, openMutant, openNoop } from './memory.js'
 import { openOptimistic } from './optimistic.js'
 
 const ENGINE = Object.freeze(/** @type {Record<string, { batches: boolean, hasCache: boolean, isFunction?: boolean }>} */ ({
@@ -22,12 +22,19 @@ const ENGINE = Object.freeze(/** @type {Record<string, { batches: boolean, hasCa
   'batched+cache': { batches: true, hasCache: true }
 }))
 const OPTIMISTIC = ['watch', 'watch-jitter', 'cas']
-export const TECHNIQUES = Object.freeze(['noop', ...Object.keys(ENGINE), ...OPTIMISTIC, ...MUTANTS])
+export const TECHNIQUES = Object.freeze(['noop', ...Object.keys(ENGINE), ...OPTIMISTIC])
+
+/** Decides nothing. @returns {Technique} */
+function openNoop () {
+  const details = { currentBid: '0', minNext: '0' }
+  const decision = { code: 'too_low', seq: 0, version: 0, isReplay: false, generation: '', now: 0, details }
+  const counts = { calls: 0, attempts: 0 }
+  return { counts, submit: async () => decision, stored: async () => ({ events: [], state: {} }), async close () {} }
+}
 
 /** @param {string} technique one of TECHNIQUES @param {{ redisUrl: string, keyPrefix: string }} place @returns {Promise<Technique>} */
 export async function openTechnique (technique, place) {
   if (technique === 'noop') return openNoop()
-  if (MUTANTS.includes(technique)) return openMutant(technique)
   if (OPTIMISTIC.includes(technique)) return openOptimistic({ ...place, technique: /** @type {any} */ (technique) })
   return openEngine({ ...place, ...ENGINE[technique] })
 }

@@ -10,10 +10,10 @@
  *   replenished: number }} Heard `unknown`: ids that a reader did not know; `replenished`: units of the scarce product
  */
 import { randomUUID } from 'node:crypto'
-import { Agent, request } from 'node:http'
-import { json } from 'node:stream/consumers'
+import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../../errors.js'
+import { request } from '../../serving/request.js'
 import { isFinal } from './history.js'
 import { isProduct } from './techniques.js'
 
@@ -51,13 +51,15 @@ export function createClient () {
    * @param {string} url @param {object} [body] @param {string} [key] @param {string} [method]
    * @returns {Promise<{ status: number, reply: any }>} 0: none
    */
-  const ask = (url, body, key, method = body ? 'POST' : 'GET') => new Promise((resolve) => {
+  async function ask (url, body, key, method = body ? 'POST' : 'GET') {
     const headers = { ...(body ? { 'content-type': 'application/json' } : {}), ...(key ? { 'idempotency-key': key } : {}) }
-    const none = () => resolve({ status: 0, reply: null })
-    request(url, { method, agent, headers }, (response) => {
-      json(response).then((reply) => resolve({ status: Number(response.statusCode), reply }), none)
-    }).once('error', none).end(body && JSON.stringify(body))
-  })
+    const { status, chunks } = await request(url, { method, agent, headers, body: body && JSON.stringify(body) })
+    try {
+      return { status, reply: JSON.parse(Buffer.concat(chunks).toString()) }
+    } catch {
+      return { status: 0, reply: null }
+    }
+  }
   return {
     ask,
 

@@ -14,7 +14,7 @@
  *   the processor time of each was; `outcomes`: how many orders ended how. Absent in results before 2026-11-26: `seenAfterMs`, `handOverMs`
  */
 import { availableParallelism } from 'node:os'
-import { percentilesOf } from '../sales/figures.js'
+import { percentilesOf } from '../../analysis/percentiles.js'
 import { GIVE_UP_MS } from './customers.js'
 import { isFinal } from './history.js'
 

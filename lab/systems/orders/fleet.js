@@ -10,6 +10,7 @@ import { FreshetError } from '../../errors.js'
 import { startPostgres } from '../../servers/postgres.js'
 import { cpuSecondsBeside } from '../../servers/process-tree.js'
 import { startProcess } from '../../serving/process.js'
+import { openProcess } from '../process.js'
 import { startAutoscaler } from './autoscaler.js'
 import { partitionsOf } from './owners.js'
 import { startProxy } from './proxy.js'
@@ -29,7 +30,6 @@ const KEEP_MS = '30000'
 export const ORDER_DEADLINE_MS = 5000
 /** of the lab: a soak has millions of events */
 const DEADLINE_MS = 120_000
-const UP_MS = 60_000
 const LEDGER_PAGE = 10_000
 
 /** @typedef {Awaited<ReturnType<typeof startFleet>>} Fleet */
@@ -79,16 +79,14 @@ function createStarter ({ redisUrl, keyPrefix }) {
 /** Replicas of the lab; as published, all clients are connected to one. @param {Order} order @param {Starter} starter */
 async function startLocal ({ technique, replicas, redisUrl, keyPrefix }, { start, payments: startPayments }) {
   const payments = await startPayments()
-  const all = Array.from({ length: technique === NOOP ? 1 : replicas }, () => start('a replica of the lab', [REPLICA]))
-  const urls = await Promise.all(all.map(async (one) => {
-    await one.receive('ready')
-    one.send({ event: 'open', technique, redisUrl, keyPrefix, paymentUrl: payments.urls[0] })
-    return String((await one.receive('opened', UP_MS)).url)
-  }))
+  const started = Array.from({ length: technique === NOOP ? 1 : replicas }, () => start('a replica of the lab', [REPLICA]))
+  const all = await Promise.all(started.map((one) =>
+    openProcess(one, { technique, redisUrl, keyPrefix, paymentUrl: payments.urls[0] })))
+  const urls = all.slice(0, technique === LOCAL ? 1 : all.length).map(({ url }) => url)
   return {
     payments,
-    commandUrls: technique === LOCAL ? urls.slice(0, 1) : urls,
-    queryUrls: technique === LOCAL ? urls.slice(0, 1) : urls,
+    commandUrls: urls,
+    queryUrls: urls,
     databaseCpuSeconds: async () => 0,
     killed: /** @type {Killed[]} */ ([]),
     services: /** @type {Record<string, { processes: Process[] }>} */ ({ consumers: { processes: all } }),
@@ -97,11 +95,8 @@ async function startLocal ({ technique, replicas, redisUrl, keyPrefix }, { start
     // what these hold would be lost
     async kill () {},
     async orders () {
-      const each = await Promise.all(all.map(async (one) => {
-        one.send({ event: 'stored' })
-        return (await one.receive('stored', UP_MS)).orders
-      }))
-      return /** @type {import('./history.js').Order[]} */ (each.flat())
+      const each = await Promise.all(all.map(({ ask }) => ask('stored')))
+      return /** @type {import('./history.js').Order[]} */ (each.flatMap((one) => one.orders))
     },
     events: async () => /** @type {import('./history.js').Event[]} */ ([])
   }

@@ -20,9 +20,10 @@
  *   stock: Stock[], dead: string[], boundMs?: number | null, outages?: [number, number][] }} History `placed`: acknowledged; `unknown`:
  *   those that a reader did not know; `dead`: of dead letters; `boundMs`: of an order, null: none; `outages` of the provider: from and to,
  *   ms since 1970
- * @typedef {{ name: string, ok: boolean, detail: string }} Invariant
+ * @typedef {import('../invariants.js').Invariant} Invariant
  */
-const MOST_SHOWN = 3
+import { result } from '../invariants.js'
+
 const FINAL = Object.freeze(['confirmed', 'cancelled'])
 /** steps that may follow a step */
 const LEGAL = Object.freeze(/** @type {Record<string, string[]>} */ ({
@@ -36,11 +37,6 @@ const LEGAL = Object.freeze(/** @type {Record<string, string[]>} */ ({
   confirmed: [],
   cancelled: []
 }))
-
-/** @param {string} name @param {string[]} faults @returns {Invariant} */
-const result = (name, faults) => ({
-  name, ok: faults.length === 0, detail: faults.length ? `${faults.length}: ${faults.slice(0, MOST_SHOWN).join('; ')}` : 'none'
-})
 
 /** @param {string} status */
 export const isFinal = (status) => FINAL.includes(status)

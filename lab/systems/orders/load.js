@@ -5,6 +5,7 @@
  */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openWindow } from '../window.js'
 import { createClient, createCustomers, SCARCE, STOCK } from './customers.js'
 import { FAULTS, startFaults } from './faults.js'
 import { figuresOf } from './figures.js'
@@ -48,17 +49,14 @@ export async function runOrders ({ technique, replicas = 1, faults = 'few', ever
     await fleet.fail(fault.provider)
     const warm = await customers.run({ rate, seconds: warmUpSeconds, isWarmUp: true })
     await onMeasuring()
-    const [before, sentBefore, cpu, loop, beganMs] = [await fleet.usage(), customers.counts.sent, process.cpuUsage(),
-      performance.eventLoopUtilization(), performance.now()]
+    const [before, sentBefore, window] = [await fleet.usage(), customers.counts.sent, openWindow()]
     looksOn = onWindow(fleet)
     const kill = async (/** @type {import('./faults.js').Killed} */ what) => what === 'primary' ? killPrimary?.() : fleet.kill(what)
     const endFaults = startFaults({ fault, fail: fleet.fail, kill, killEveryMs, signal })
     const { rest } = await Promise.race([fleet.ended, customers.run({ rate, seconds, isWarmUp: false })])
     const kills = await endFaults()
     looksOn()
-    const windowSeconds = (performance.now() - beganMs) / 1000
-    const { user, system } = process.cpuUsage(cpu)
-    const { utilization } = performance.eventLoopUtilization(loop)
+    const use = window()
     const after = await fleet.usage()
     await onMeasured()
     await Promise.all([warm.rest, rest])
@@ -81,16 +79,15 @@ export async function runOrders ({ technique, replicas = 1, faults = 'few', ever
         orders,
         events: history.events,
         killed: fleet.killed,
-        seconds: windowSeconds,
+        seconds: use.seconds,
         planned: rate * seconds,
         sent: customers.counts.sent - sentBefore,
         kills: isProduct(technique) ? kills : 0,
         isLimited: fleet.isLimited,
         usage: { before, after }
       }),
+      ...use,
       history,
-      cpuMicros: user + system,
-      loopUse: utilization,
       // stuck orders are what its replicas are known for: they are counted
       invariants: isProduct(technique) ? checkOrders(history) : []
     }

@@ -1,4 +1,5 @@
 /** Measures of orders. */
+import { HIGHER, rowsOf } from '../../analysis/measure.js'
 import { SERVICES } from './figures.js'
 
 /**
@@ -9,18 +10,14 @@ const USD_PER_VCPU_HOUR = 1.18 / 24
 
 const sum = (/** @type {number[]} */ values) => values.reduce((total, one) => total + one, 0)
 
-/** @typedef {import('../../run/sample.js').Sample} Sample */
+const row = rowsOf(({ orders }) => orders)
+
 /** @typedef {import('./figures.js').OrderFigures} OrderFigures */
 
 /** @param {OrderFigures} orders @returns {number} CPU seconds of gateway, reader and consumers */
 const servedSeconds = ({ cpuSeconds }) => sum(SERVICES.flatMap((service) => cpuSeconds[service] ?? []))
 
-/** @param {string} title @param {string} unit @param {string} verb @param {(orders: OrderFigures) => number | null} read */
-const row = (title, unit, verb, read) => ({
-  title, unit, verb, of: (/** @type {Sample} */ { orders }) => orders ? read(orders) : null
-})
-
-/** @type {Record<string, import('../../analysis/measures.js').Measure>} */
+/** @type {Record<string, import('../../analysis/measure.js').Measure>} */
 export const ORDER_MEASURES = Object.freeze({
   timeOutPercent: row('Tracked orders that were not final after 10 s', '%', 'leaves open',
     ({ timeOuts, tracked }) => tracked > 0 ? 100 * timeOuts / tracked : null),
@@ -28,46 +25,34 @@ export const ORDER_MEASURES = Object.freeze({
   sagaMsP50: row('Time from placing to the end, on the server, median', 'ms', 'ends after', ({ serverMs }) => serverMs.p50),
   sagaMsP95: row('Time from placing to the end, on the server, 95th percentile', 'ms', 'ends after', ({ serverMs }) => serverMs.p95),
   sagaMsMax: row('Time from placing to the end, on the server, longest', 'ms', 'ends after', ({ serverMs }) => serverMs.max),
-  polledMsP50: row('Time to the end as a polling customer sees it, median', 'ms', 'shows after', ({ polledMs }) => polledMs?.p50 ?? null),
+  polledMsP50: row('Time to the end as a polling customer sees it, median', 'ms', 'shows after', ({ polledMs }) => polledMs?.p50),
   polledMsP95: row('Time to the end as a polling customer sees it, 95th percentile', 'ms', 'shows after',
-    ({ polledMs }) => polledMs?.p95 ?? null),
+    ({ polledMs }) => polledMs?.p95),
   pushedMsP95: row('Time to the end as a waiting customer sees it, 95th percentile', 'ms', 'shows after',
-    ({ pushedMs }) => pushedMs?.p95 ?? null),
+    ({ pushedMs }) => pushedMs?.p95),
   seenAfterMsP95: row('Time from the end of an order until a polling customer sees it, 95th percentile', 'ms', 'shows after',
-    ({ seenAfterMs }) => seenAfterMs?.p95 ?? null),
+    ({ seenAfterMs }) => seenAfterMs?.p95),
   handOverMsP50: row('Time from a kill of consumers until all their partitions went on, median', 'ms', 'goes on after',
-    ({ handOverMs }) => handOverMs?.p50 ?? null),
+    ({ handOverMs }) => handOverMs?.p50),
   handOverMsMax: row('Time from a kill of consumers until all their partitions went on, longest', 'ms', 'goes on after',
-    ({ handOverMs }) => handOverMs?.max ?? null),
+    ({ handOverMs }) => handOverMs?.max),
   pollsPerOrder: row('Requests of a polling customer', 'requests', 'takes', ({ polls }) => polls),
   httpMsP50: row('Time to a reply of a command, median', 'ms', 'replies after', ({ httpMs }) => httpMs.p50),
   httpMsP95: row('Time to a reply of a command, 95th percentile', 'ms', 'replies after', ({ httpMs }) => httpMs.p95),
   errorPercent: row('Commands without a reply, or refused by a fault', '%', 'fails',
     ({ errors, answered }) => 100 * errors / Math.max(1, errors + answered)),
-  ordersPerSecond: {
-    title: 'Orders ended per second',
-    unit: 'orders/s',
-    verb: 'ends',
-    noun: 'rate',
-    isBetter: 'higher',
-    of: ({ orders }) => orders ? orders.final / orders.seconds : null
-  },
+  ordersPerSecond: row('Orders ended per second', 'orders/s', 'ends', ({ final, seconds }) => final / seconds, { noun: 'rate', ...HIGHER }),
   cpuMsPerOrder: row('CPU of gateway, reader and replicas per ended order', 'ms', 'costs',
     (orders) => orders.final > 0 && orders.kills === 0 ? 1000 * servedSeconds(orders) / orders.final : null),
-  allCpuMsPerOrder: {
-    title: 'CPU of all processes but the load per ended order',
-    unit: 'ms',
-    verb: 'costs',
-    of: ({ orders, nodes, windowSeconds }) => {
-      const { final = 0, kills = 0, cpuSeconds = {} } = orders ?? {}
+  allCpuMsPerOrder: row('CPU of all processes but the load per ended order', 'ms', 'costs',
+    ({ final, kills, cpuSeconds }, { nodes, windowSeconds }) => {
       if (final === 0 || kills > 0 || !cpuSeconds.database || !windowSeconds) return null
       return 1000 * (sum(Object.values(cpuSeconds).flat()) + sum(nodes.map(({ cpuPercent }) => cpuPercent / 100 * windowSeconds))) / final
-    }
-  },
+    }),
   busiestReplicaPercent: row('Share of the busiest replica in the CPU of all', '%', 'gives one replica',
     ({ cpuSeconds: { consumers }, kills }) => kills > 0 ? null : 100 * Math.max(...consumers) / sum(consumers)),
-  gatewayReplicas: row('Gateways at the end', 'processes', 'needs', ({ cpuSeconds: { gateway } }) => gateway?.length ?? null),
-  readerReplicas: row('Readers at the end', 'processes', 'needs', ({ cpuSeconds: { reader } }) => reader?.length ?? null),
+  gatewayReplicas: row('Gateways at the end', 'processes', 'needs', ({ cpuSeconds: { gateway } }) => gateway?.length),
+  readerReplicas: row('Readers at the end', 'processes', 'needs', ({ cpuSeconds: { reader } }) => reader?.length),
   consumerReplicas: row('Processes of consumers at the end', 'processes', 'needs', ({ cpuSeconds: { consumers } }) => consumers.length),
   usdPer10k: row('Cost of 10,000 requests that ended in time, on a machine of these cores', 'USD', 'costs',
     ({ answered, placed, inTime, seconds, cores }) => {

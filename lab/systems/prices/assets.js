@@ -5,6 +5,8 @@
  * @typedef {{ refreshMs: number, softMs: number, hardMs: number }} Times
  * @typedef {Record<Tier, Times>} Tiers
  */
+import { zipfPicker } from '../zipf.js'
+
 export const TIERS = Object.freeze(/** @type {Tier[]} */ (['hot', 'medium', 'cold']))
 /** before the load begins; all at once would be a storm already */
 const AT_ONCE = 50
@@ -43,26 +45,6 @@ export const readTiers = (text) => /** @type {Tiers} */ (Object.fromEntries(text
 export function ruleTiers (text) {
   const tiers = readTiers(text)
   return TIERS.map((tier) => [tiers[tier].refreshMs, tiers[tier].softMs, tiers[tier].hardMs].join(' ')).join(' ')
-}
-
-/**
- * @param {string[]} assets @param {() => number} random
- * @returns {() => string} by Zipf's law: the nth is asked for 1/n as often as the first
- */
-function zipfPicker (assets, random) {
-  const sums = new Float64Array(assets.length)
-  let sum = 0
-  for (let i = 0; i < assets.length; i++) sums[i] = sum += 1 / (i + 1)
-  return () => {
-    const wanted = random() * sum
-    let [low, high] = [0, assets.length - 1]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (sums[middle] < wanted) low = middle + 1
-      else high = middle
-    }
-    return assets[low]
-  }
 }
 
 /**

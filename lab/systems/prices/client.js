@@ -43,7 +43,7 @@ export function createClient (urls) {
       async ask (asset, due) {
         counts.sent++
         const sent = clock()
-        const { status, cache, body } = await line.send(`GET /v1/prices/${asset} HTTP/1.1\r\nhost: lab\r\n\r\n`)
+        const { status, cache, body } = await line.get(`/v1/prices/${asset}`)
         if (status === 0) return false
         counts.answered++
         const value = status === 200 ? valueOf(body) : null

@@ -13,7 +13,7 @@
  * @typedef {{ count: number, ms: number, fetchesPerAsset: number, callsPerAsset: number, mostCallsOfAsset: number }} OfStorms medians, but
  *   the most of all
  */
-import { percentilesOf } from '../sales/figures.js'
+import { percentilesOf } from '../../analysis/percentiles.js'
 import { TIERS, tierOf } from './assets.js'
 import { beyondHard, wentBack } from './history.js'
 

@@ -4,13 +4,12 @@ import { join } from 'node:path'
 import { ROOT } from '../../../src/embedded/index.js'
 import { FreshetError } from '../../errors.js'
 import { startProcess } from '../../serving/process.js'
+import { openProcess } from '../process.js'
 import { PARTITIONS } from './product.js'
 import { isScheduled } from './techniques.js'
 
 const FRESHET = join(ROOT, 'bin/freshet.js')
 const GATEWAY = fileURLToPath(new URL('gateway-process.js', import.meta.url))
-/** of filling a cache, and of installing libraries first */
-const LONG_MS = 200_000
 const ALL_CALLS = 'since=999999999999999'
 export const SEED = 1
 export const TICK_MS = 1000
@@ -40,36 +39,26 @@ export async function startFleet ({ technique, count, owners, redisUrl, keyPrefi
     const consumers = Array.from({ length: isScheduled(technique) ? owners : 0 }, () =>
       start('the consumers', [FRESHET, 'consumers', '--systems', 'prices', '--system-partitions', String(PARTITIONS),
         '--exchanges', 'local', '--exchange-urls', exchangeUrls, '--log-level', 'error']))
-    const gateways = Array.from({ length: count }, () => start('a gateway of the lab', [GATEWAY]))
+    const started = Array.from({ length: count }, () => start('a gateway of the lab', [GATEWAY]))
     await Promise.all(consumers.map((one) => one.receive('up')))
-    const opened = await Promise.all(gateways.map(async (gateway, n) => {
-      await gateway.receive('ready')
-      gateway.send({ event: 'open', technique, redisUrl, keyPrefix, urls, isFirst: n === 0, ...rest })
-      const { url, code, message } = await gateway.receive('opened', LONG_MS)
-      if (!url) throw new FreshetError(code, message)
-      return new URL(url)
-    }))
-    /** @param {object} message @param {string} reply */
-    const askAll = (message, reply) => Promise.all(gateways.map((gateway) => {
-      gateway.send(/** @type {any} */ (message))
-      return gateway.receive(reply, LONG_MS)
-    }))
+    const gateways = await Promise.all(started.map((one, n) =>
+      openProcess(one, { technique, redisUrl, keyPrefix, urls, isFirst: n === 0, ...rest })))
 
     return {
-      urls: opened,
+      urls: gateways.map(({ url }) => new URL(url)),
       exchanges: /** @type {string[]} */ (Object.keys(urls)),
       /** Rejects when an exchange or a gateway ends. */
       ended: Promise.race([exchanges, ...gateways].map(({ ended }) => ended)),
 
       /** From now on these assets are known. @param {readonly string[]} assets */
-      begin: async (assets) => { await askAll({ event: 'begin', assets }, 'begun') },
+      begin: async (assets) => { await Promise.all(gateways.map(({ ask }) => ask('begin', { assets }))) },
 
       /**
        * Replies sent by all gateways, by level, and how often they fetched a price.
        * @returns {Promise<{ replies: Record<string, number>, fetches: number | null }>} `fetches`: null: consumers do
        */
       async counts () {
-        const each = await askAll({ event: 'counts' }, 'counted')
+        const each = await Promise.all(gateways.map(({ ask }) => ask('counts')))
         const fetches = each.every((one) => one.fetches !== null) ? each.reduce((sum, one) => sum + one.fetches, 0) : null
         return { replies: sumOf(each.map(({ counts }) => counts)), fetches }
       },
@@ -78,10 +67,7 @@ export async function startFleet ({ technique, count, owners, redisUrl, keyPrefi
        * Events of the assets on the server.
        * @param {string[]} assets @returns {Promise<Record<string, import('./techniques.js').Stored> | null>} null: it stores none
        */
-      async stored (assets) {
-        gateways[0].send({ event: 'stored', assets })
-        return (await gateways[0].receive('stored', LONG_MS)).stored
-      },
+      stored: async (assets) => (await gateways[0].ask('stored', { assets })).stored,
 
       /** @param {string} exchange @param {object} faults */
       async fail (exchange, faults) {

@@ -22,13 +22,13 @@
  * @typedef {{ technique: string, terms: Terms, heard: Heard[], calls: import('./fleet.js').Calls,
  *   stored: Record<string, import('./techniques.js').Stored> | null, counted: Record<string, number> | null }} History
  *   `stored`, `counted`: null = not known
- * @typedef {{ name: string, ok: boolean, detail: string }} Invariant
+ * @typedef {import('../invariants.js').Invariant} Invariant
  */
 import { LEASE_MS } from '../../../src/consumers/index.js'
 import { RESET_MS, syntheticTick, thresholdOf } from '../../../src/systems/prices/index.js'
+import { result } from '../invariants.js'
 import { tierOf } from './assets.js'
 
-const MOST_SHOWN = 3
 /** between two clocks of one machine */
 const CLOCK_MS = 20
 const SCALE = 100_000_000n
@@ -36,11 +36,6 @@ const DECIMALS = 8
 /** of an interval, with jitter; the first one is spread, so that assets created together are not refreshed together */
 const LONGEST = 1.1
 const LONGEST_FIRST = 1.8
-
-/** @param {string} name @param {string[]} faults @returns {Invariant} */
-const result = (name, faults) => ({
-  name, ok: faults.length === 0, detail: faults.length ? `${faults.length}: ${faults.slice(0, MOST_SHOWN).join('; ')}` : 'none'
-})
 
 /**
  * @param {History} history @param {boolean} isExcused what others have built is not held to B2 and B3: it is counted instead

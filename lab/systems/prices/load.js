@@ -7,14 +7,14 @@
  */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openWindow } from '../window.js'
 import { assetsOf, readTiers, tierOf, usersOf, WARM_UP } from './assets.js'
 import { createClient } from './client.js'
 import { figuresOf } from './figures.js'
 import { SEED, startFleet, TICK_MS } from './fleet.js'
 import { checkPrices } from './history.js'
-import { MUTANTS } from './memory.js'
 import { runStorms } from './storm.js'
-import { isScheduled } from './techniques.js'
+import { isScheduled, TECHNIQUES } from './techniques.js'
 
 /** as published: twice the interval, but for cold assets */
 const LAB_TIERS = 'hot=0.5/1/6,medium=2/4/20,cold=6/12/36'
@@ -53,7 +53,7 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
     await fleet.begin(assets)
     await onMeasuring()
     const [callsBefore, usageBefore, warmUp] = [await fleet.calls(), await fleet.usage(), client.take()]
-    const [sentBefore, cpu, loop, beganMs] = [client.counts.sent, process.cpuUsage(), performance.eventLoopUtilization(), performance.now()]
+    const [sentBefore, window] = [client.counts.sent, openWindow()]
     const people = usersOf({ hot, medium, cold, skew }, assets, Math.random)
     /** @type {number | null} */
     let killedAt = null
@@ -62,11 +62,9 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
       ? runStorms({ client, fleet, assets, users, expiry, times: readTiers(tiers).cold, seconds, signal })
       : useFor(seconds, (over) => client.use(people, { rate, signal: over }), signal)])
     clearTimeout(kill)
-    const windowSeconds = (performance.now() - beganMs) / 1000
+    const use = window()
     const [usageAfter, callsAfter] = [await fleet.usage(), await fleet.calls()]
     const elapsedMs = performance.now() - createdMs
-    const { user, system } = process.cpuUsage(cpu)
-    const { utilization } = performance.eventLoopUtilization(loop)
     await onMeasured()
     const heard = client.take()
     const terms = { seed: SEED, tickMs: TICK_MS, tiers: readTiers(tiers), elapsedMs, storms: storms?.length ?? 0, dead, killedAt }
@@ -75,7 +73,7 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
     const figures = figuresOf({
       heard,
       terms,
-      seconds: windowSeconds,
+      seconds: use.seconds,
       planned: isStorm ? users * Number(storms?.length) : rate > 0 ? rate * seconds : null,
       sent: client.counts.sent - sentBefore,
       users: { hot, medium, cold },
@@ -87,9 +85,8 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
     })
     return {
       ...figures,
+      ...use,
       history,
-      cpuMicros: user + system,
-      loopUse: utilization,
       invariants: technique === 'noop' ? [] : checkPrices(history, isExcused(technique))
     }
   } finally {
@@ -98,7 +95,7 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
 }
 
 /** What others have built has no version, and no promise about it: what it does wrong is counted. @param {string} technique */
-export const isExcused = (technique) => !isScheduled(technique) && !MUTANTS.includes(technique)
+export const isExcused = (technique) => TECHNIQUES.includes(technique) && !isScheduled(technique)
 
 /** @param {number} seconds @param {(over: AbortSignal) => Promise<void>} run until it is over @param {AbortSignal} signal */
 async function useFor (seconds, run, signal) {

@@ -1,36 +1,18 @@
-/** Measures of prices. @type {Record<string, import('../../analysis/measures.js').Measure>} */
+/** Measures of prices. */
+import { HIGHER, rowsOf, THROUGHPUT } from '../../analysis/measure.js'
 
-/** @typedef {import('../../run/sample.js').Sample} Sample */
-/** @typedef {import('./figures.js').PriceFigures} PriceFigures */
+const row = rowsOf(({ prices }) => prices)
 
-/** @param {(prices: PriceFigures) => number | null} read @returns {(sample: Sample) => number | null} */
-const of = (read) => ({ prices }) => prices ? read(prices) : null
-
-/** @param {number | null} seconds @param {PriceFigures} prices @returns {number | null} percent of a core */
+/** @param {number | null} seconds @param {{ seconds: number }} prices @returns {number | null} percent of a core */
 const percent = (seconds, prices) => seconds === null ? null : 100 * seconds / prices.seconds
 
 /** @param {string} tier */
-const perSecond = (tier) => ({
-  title: `Prices of ${tier} assets per second`,
-  unit: 'requests/s',
-  verb: 'answers',
-  isBetter: /** @type {const} */ ('higher'),
-  of: of(({ tiers }) => tiers[tier].perSecond)
-})
+const perSecond = (tier) =>
+  row(`Prices of ${tier} assets per second`, 'requests/s', 'answers', ({ tiers }) => tiers[tier].perSecond, HIGHER)
 
-/** @param {string} title @param {string} unit @param {string} verb @param {(prices: PriceFigures) => number | null} read */
-const row = (title, unit, verb, read) => ({ title, unit, verb, of: of(read) })
-
-/** @type {Record<string, import('../../analysis/measures.js').Measure>} */
+/** @type {Record<string, import('../../analysis/measure.js').Measure>} */
 export const PRICE_MEASURES = Object.freeze({
-  pricesPerSecond: {
-    title: 'Prices answered per second',
-    unit: 'requests/s',
-    verb: 'answers',
-    noun: 'throughput',
-    isBetter: 'higher',
-    of: of(({ answered, seconds }) => answered / seconds)
-  },
+  pricesPerSecond: row('Prices answered per second', 'requests/s', 'answers', ({ answered, seconds }) => answered / seconds, THROUGHPUT),
   hotPerSecond: perSecond('hot'),
   mediumPerSecond: perSecond('medium'),
   coldPerSecond: perSecond('cold'),
@@ -38,30 +20,15 @@ export const PRICE_MEASURES = Object.freeze({
   priceMsP95: row('Time to a price, 95th percentile', 'ms', 'answers after', ({ latencyMs }) => latencyMs.p95),
   priceMsP99: row('Time to a price, 99th percentile', 'ms', 'answers after', ({ latencyMs }) => latencyMs.p99),
   priceMsMax: row('Time to a price, longest', 'ms', 'answers after', ({ latencyMs }) => latencyMs.max),
-  fetchMsP50: row('Time to a price that waits for the sources, median', 'ms', 'fetches in', ({ fetchMs }) => fetchMs?.p50 ?? null),
-  coldToHotThroughput: {
-    title: 'Answers of a user of cold assets, to one of hot ones',
-    unit: 'x',
-    verb: 'reaches',
-    isBetter: 'higher',
-    of: of(({ tiers: { hot, cold } }) => hot.perUser && cold.perUser ? cold.perUser / hot.perUser : null)
-  },
+  fetchMsP50: row('Time to a price that waits for the sources, median', 'ms', 'fetches in', ({ fetchMs }) => fetchMs?.p50),
+  coldToHotThroughput: row('Answers of a user of cold assets, to one of hot ones', 'x', 'reaches',
+    ({ tiers: { hot, cold } }) => hot.perUser && cold.perUser ? cold.perUser / hot.perUser : null, HIGHER),
   coldToHotMsP99: row('99th percentile of cold assets, to that of hot ones', 'x', 'reaches', ({ tiers: { hot, cold } }) =>
     hot.latencyMs.p99 > 0 && cold.latencyMs.p99 > 0 ? cold.latencyMs.p99 / hot.latencyMs.p99 : null),
-  cachedPercent: {
-    title: 'Requests answered with a price that is kept',
-    unit: '%',
-    verb: 'answers',
-    isBetter: 'higher',
-    of: of(({ sent, answered, byLevel }) => sent > 0 ? 100 * (answered - (byLevel.origin ?? 0)) / sent : null)
-  },
-  inTimePercent: {
-    title: 'Prices within soft expiry and one refresh',
-    unit: '%',
-    verb: 'serves',
-    isBetter: 'higher',
-    of: of(({ inTime, answered }) => answered > 0 ? 100 * inTime / answered : null)
-  },
+  cachedPercent: row('Requests answered with a price that is kept', '%', 'answers',
+    ({ sent, answered, byLevel }) => sent > 0 ? 100 * (answered - (byLevel.origin ?? 0)) / sent : null, HIGHER),
+  inTimePercent: row('Prices within soft expiry and one refresh', '%', 'serves',
+    ({ inTime, answered }) => answered > 0 ? 100 * inTime / answered : null, HIGHER),
   missingPerThousand: row('Requests without a price, per thousand', 'requests', 'leaves without a price',
     ({ missing, sent }) => sent > 0 ? 1000 * missing / sent : null),
   wentBackPerMillion: row('Prices older than one already shown, per million', 'prices', 'shows',
@@ -76,15 +43,10 @@ export const PRICE_MEASURES = Object.freeze({
   consumersCpuPercent: row('CPU of the consumers', '% of a core', 'costs', (prices) => percent(prices.cpuSeconds.consumers, prices)),
   exchangesCpuPercent: row('CPU of the exchanges', '% of a core', 'costs', (prices) => percent(prices.cpuSeconds.exchanges, prices)),
   gatewayMemoryBytes: row('Memory of a gateway at the end', 'bytes', 'holds', ({ gatewayMemoryBytes }) => gatewayMemoryBytes),
-  stormFetchesPerAsset: {
-    title: 'Fetches of an asset in a storm',
-    unit: 'fetches',
-    verb: 'makes',
-    noun: 'fetches',
-    of: of(({ storm }) => storm?.fetchesPerAsset ?? null)
-  },
-  stormCallsPerAsset: row('Calls of sources for an asset in a storm', 'calls', 'makes', ({ storm }) => storm?.callsPerAsset ?? null),
+  stormFetchesPerAsset: row('Fetches of an asset in a storm', 'fetches', 'makes', ({ storm }) => storm?.fetchesPerAsset,
+    { noun: 'fetches' }),
+  stormCallsPerAsset: row('Calls of sources for an asset in a storm', 'calls', 'makes', ({ storm }) => storm?.callsPerAsset),
   stormMostCalls: row('Calls of sources in a storm, for the asset with the most', 'calls', 'makes',
-    ({ storm }) => storm?.mostCallsOfAsset ?? null),
-  stormMs: row('Time until every request has its reply', 'ms', 'answers all after', ({ storm }) => storm?.ms ?? null)
+    ({ storm }) => storm?.mostCallsOfAsset),
+  stormMs: row('Time until every request has its reply', 'ms', 'answers all after', ({ storm }) => storm?.ms)
 })

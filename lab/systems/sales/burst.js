@@ -5,13 +5,13 @@ const AT_ONCE = 100
 
 /**
  * @param {{ url: URL, sale: string, stock: number, users: number, mode: string, random: () => number, giveUp: number,
- *   ask: (message: object, event: string) => Promise<any>,
+ *   ask: import('../process.js').LabProcess['ask'],
  *   neighbours?: Awaited<ReturnType<typeof import('./neighbours.js').startNeighbours>> | null }} parts `ask` the gateway of the lab
  * @returns {Promise<import('./history.js').Sale & { ms: number, selloutMs: number | null, figures: Record<string, number> | null }>} `ms`:
  *   until everybody knows; `selloutMs`: until the last unit was sold
  */
 export async function runBurst ({ url, sale, stock, users, mode, random, giveUp, ask, neighbours = null }) {
-  await ask({ event: 'create', sale, stock }, 'created')
+  await ask('create', { sale, stock })
   /** @type {Awaited<ReturnType<typeof prepare>>[]} */
   const buyers = []
   for (let n = 0; n < users; n += AT_ONCE) {
@@ -25,7 +25,7 @@ export async function runBurst ({ url, sale, stock, users, mode, random, giveUp,
   const ms = performance.now() - beganMs
   await neighbours?.end()
   for (const { close } of buyers) close()
-  const { stored, figures } = await ask({ event: 'stored', sale }, 'stored')
+  const { stored, figures } = await ask('stored', { sale })
   const sold = people.filter(({ code }) => code === 'sold')
   const selloutMs = stored.sold >= stock ? Math.max(...sold.map(({ answeredMs }) => answeredMs)) - beganMs : null
   return { sale, stock, people, stored, figures, ms, selloutMs }

@@ -1,17 +1,10 @@
 /** Figures of the sales of one measurement. */
+import { percentilesOf } from '../../analysis/percentiles.js'
 
 /** @typedef {Awaited<ReturnType<typeof import('./burst.js').runBurst>>} Burst */
 
 const LOSERS = ['sold_out', 'all_held', 'insufficient']
 const NEVER_TOLD = 'timed_out'
-
-/** @param {number[]} values */
-export function percentilesOf (values) {
-  const sorted = Float64Array.from(values).sort()
-  const at = (/** @type {number} */ share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
-  const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
-  return { mean, p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) }
-}
 
 /** @param {Burst[]} bursts */
 export function figuresOf (bursts) {

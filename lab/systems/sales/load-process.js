@@ -1,21 +1,22 @@
 /** The load of one measurement of sales, as a process that its parent controls. */
-import { fileURLToPath } from 'node:url'
 import { defaultCacheDir, ROOT } from '../../../src/embedded/index.js'
 import { startBroker } from '../../kafka/broker.js'
 import { requestSummary, serveLoad } from '../../run/serve-load.js'
 import { startMariadb } from '../../servers/mariadb.js'
 import { startPostgres } from '../../servers/postgres.js'
+import { merged } from '../invariants.js'
+import { startOpened } from '../process.js'
+import { openWindow } from '../window.js'
 import { runBurst } from './burst.js'
 import { DATABASE_ARMS, MARIADB_ARMS } from './database.js'
 import { figuresOf } from './figures.js'
 import { checkSale, untruthsIn } from './history.js'
 import { KAFKA_ARMS } from './kafka.js'
 import { startNeighbours } from './neighbours.js'
-import { startProcess } from './process.js'
 import { REDIS_ARMS } from './redis.js'
 import { isAsPublished, modeOf } from './techniques.js'
 
-const GATEWAY = fileURLToPath(new URL('gateway-process.js', import.meta.url))
+const GATEWAY = new URL('gateway-process.js', import.meta.url)
 const STOCK = 100
 const POOL = 10
 const HOLD_MS = 60_000
@@ -34,28 +35,27 @@ async function runSales (load, { redisUrl, keyPrefix, warmUpSeconds, seconds: du
   const broker = technique in KAFKA_ARMS ? await startBroker({ cacheDir: defaultCacheDir(ROOT) }) : null
   const [databaseUrl, sharesPool] = [database?.url ?? null, neighbour === 'shared']
   const place = { redisUrl, databaseUrl, broker: broker?.address ?? null, keyPrefix, pool, delayMs, holdMs, sharesPool }
-  const gateway = await startProcess(GATEWAY, { technique, ...place })
-  const reader = neighbour === 'apart' ? await startProcess(GATEWAY, { technique, ...place }) : null
-  const neighbours = neighbour ? await startNeighbours(new URL((reader ?? gateway).up.url)) : null
+  const start = () => startOpened('a gateway of the lab', GATEWAY, { technique, ...place })
+  const gateway = await start()
+  const reader = neighbour === 'apart' ? await start() : null
+  const neighbours = neighbour ? await startNeighbours(new URL((reader ?? gateway).url)) : null
   const burst = (/** @type {string} */ sale) => runBurst({
-    url: new URL(gateway.up.url), sale, stock, users, mode: modeOf(technique), random: Math.random, giveUp, ask: gateway.ask, neighbours
+    url: new URL(gateway.url), sale, stock, users, mode: modeOf(technique), random: Math.random, giveUp, ask: gateway.ask, neighbours
   })
   for (let n = 0, until = performance.now() + warmUpSeconds * 1000; n === 0 || performance.now() < until; n++) await burst(`warm-up-${n}`)
   const idleMs = await neighbours?.idle('warm-up-0')
   neighbours?.latenciesMs.splice(0)
   await onMeasuring()
-  const beganMs = performance.now()
-  const [cpu, gatewayCpu, loop] = [process.cpuUsage(), gateway.cpuMicros(), performance.eventLoopUtilization()]
+  const before = await gateway.usage()
+  const window = openWindow()
   const bursts = []
   for (const until = performance.now() + duration * 1000; !signal.aborted && performance.now() < until;) {
     bursts.push(await burst(`sale-${bursts.length}`))
   }
-  const seconds = (performance.now() - beganMs) / 1000
-  const { user, system } = process.cpuUsage(cpu)
-  const gatewayCpuSeconds = (gateway.cpuMicros() - gatewayCpu) / 1e6
-  const { utilization } = performance.eventLoopUtilization(loop)
+  const use = window()
+  const { cpuSeconds } = await gateway.usage()
   await onMeasured()
-  await Promise.all([gateway.close(), reader?.close(), neighbours?.close()])
+  await Promise.all([gateway.stop(), reader?.stop(), neighbours?.close()])
   await Promise.all([database?.close(), broker?.stop()])
   const checks = bursts.map((one) => checkSale(one, isAsPublished(technique)))
   const exact = checks.filter((all) => all.every(({ ok }) => ok)).length
@@ -65,15 +65,10 @@ async function runSales (load, { redisUrl, keyPrefix, warmUpSeconds, seconds: du
     sales: { ...figuresOf(bursts), exact, untrue, neighbours: neighbours && neighbours.figures(idleMs ?? []) },
     sold: bursts.reduce((sum, { stored }) => sum + stored.sold, 0),
     invariants: technique === 'noop' ? [] : merged(checks),
-    seconds,
-    cpuMicros: user + system,
-    gatewayCpuSeconds,
-    loopUse: utilization
+    ...use,
+    gatewayCpuSeconds: cpuSeconds - before.cpuSeconds
   }
 }
-
-/** The first that is broken, of each. @param {ReturnType<typeof checkSale>[]} all of sales */
-const merged = (all) => all[0].map((one, i) => all.find((those) => !those[i].ok)?.[i] ?? one)
 
 serveLoad(runSales, (sale) => JSON.stringify({ kind: 'sale', ...sale }), ({ sales, sold, gatewayCpuSeconds, ...result }) => {
   const { people, requests, latencyMs } = sales

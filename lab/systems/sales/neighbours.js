@@ -6,22 +6,21 @@
  *     shared     the gateway serves them, on the connections of the claims
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { percentilesOf } from './figures.js'
-import { startProcess } from './process.js'
+import { percentilesOf } from '../../analysis/percentiles.js'
+import { startOpened } from '../process.js'
 
-const NEIGHBOURS = fileURLToPath(new URL('neighbours-process.js', import.meta.url))
+const NEIGHBOURS = new URL('neighbours-process.js', import.meta.url)
 export const NEIGHBOURS_AT = Object.freeze(['apart', 'gateway', 'shared'])
 const PER_SECOND = 200
 const IDLE_MS = 2000
 
 /** @param {URL} url of the process that serves them */
 export async function startNeighbours (url) {
-  const { ask, close, send } = await startProcess(NEIGHBOURS, { url: url.href, perSecond: PER_SECOND })
+  const { ask, stop: close, send } = await startOpened('the neighbours', NEIGHBOURS, { url: url.href, perSecond: PER_SECOND })
   /** of all bursts @type {number[]} */
   const latenciesMs = []
   let failed = 0
-  const end = () => ask({ event: 'end' }, 'looked')
+  const end = () => ask('end')
 
   return {
     latenciesMs,

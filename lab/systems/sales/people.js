@@ -38,27 +38,21 @@ export async function prepare ({ url, sale, user, mode, random, giveUp = 0 }) {
   const other = isDouble ? await openLine(url) : null
   let requests = 0
 
-  /** @param {string} path @param {string} key @param {string | null} [ticket] */
-  function textOf (path, key, ticket = null) {
-    const body = `{"userId":"${user}"}`
-    return `POST /v1/sales/${sale}/${path} HTTP/1.1\r\nhost: lab\r\ncontent-type: application/json\r\nidempotency-key: ${user}-${key}\r\n` +
-      `${ticket === null ? '' : `freshet-ticket: ${ticket}\r\n`}content-length: ${body.length}\r\n\r\n${body}`
-  }
-
   /** Sent twice by those who click twice, and again by those who lose the reply. @param {string} path @param {string | null} [ticket] */
   async function order (path, ticket = null) {
-    const text = textOf(path, path, ticket)
+    const send = (/** @type {typeof line} */ one) => one.post(`/v1/sales/${sale}/${path}`, `${user}-${path}`, `{"userId":"${user}"}`,
+      ticket === null ? '' : `freshet-ticket: ${ticket}\r\n`)
     requests++
     if (losesReply) {
-      line.send(text)
+      send(line)
       await sleep(random() * AGAIN_MS)
       line.close()
       line = await openLine(url)
       requests++
     }
-    if (!other) return line.send(text)
+    if (!other) return send(line)
     requests++
-    const both = await Promise.all([line.send(text), other.send(text)])
+    const both = await Promise.all([send(line), send(other)])
     return both.find(({ status }) => status < 300) ?? both[0]
   }
 
@@ -87,7 +81,7 @@ export async function prepare ({ url, sale, user, mode, random, giveUp = 0 }) {
       if (isOver()) return { status: 409, body: { code: 'timed_out' } }
       if (isPolled) await sleep(POLL_MS)
       requests++
-      place = (await line.send(`GET ${path} HTTP/1.1\r\nhost: lab\r\nfreshet-ticket: ${ticket}\r\n\r\n`)).body
+      place = (await line.get(path, `freshet-ticket: ${ticket}\r\n`)).body
     }
     if (place.status === 'sold') return { status: 201, body: place }
     if (place.status !== 'admitted') return { status: 409, body: { code: `SALE_${place.status.toUpperCase()}` } }

@@ -16,12 +16,11 @@
 import { DATABASE_ARMS, MARIADB_ARMS, openDatabaseArm } from './database.js'
 import { ENGINE_ARMS, openEngineArm } from './engine.js'
 import { KAFKA_ARMS, openKafkaArm } from './kafka.js'
-import { MUTANTS, openMemoryArm } from './memory.js'
 import { openRedisArm, REDIS_ARMS } from './redis.js'
 import { openTimerArm, TIMER_ARMS } from './timer.js'
 
 export const TECHNIQUES = Object.freeze(['noop', ...DATABASE_ARMS, ...Object.keys(MARIADB_ARMS), ...Object.keys(REDIS_ARMS),
-  ...Object.keys(ENGINE_ARMS), ...TIMER_ARMS, ...Object.keys(KAFKA_ARMS), ...MUTANTS])
+  ...Object.keys(ENGINE_ARMS), ...TIMER_ARMS, ...Object.keys(KAFKA_ARMS)])
 
 /** Built as in the published study, with its faults. @param {string} technique */
 export const isAsPublished = (technique) => ['db-lock', 'mariadb-lock', 'redis-row', 'queue-kafka-db', ...TIMER_ARMS].includes(technique)
@@ -34,6 +33,26 @@ export function modeOf (technique) {
   return ENGINE_ARMS[technique]?.mode ?? 'direct'
 }
 
+/** In the memory of the gateway: nothing is decided but whether a unit is left. @returns {Technique} */
+function openNoop () {
+  /** @type {Map<string, { left: number, rows: { user: string, seq: number }[] }>} */
+  const sales = new Map()
+  const saleOf = (/** @type {string} */ id) => /** @type {any} */ (sales.get(id))
+  return {
+    async create (id, stock) { sales.set(id, { left: stock, rows: [] }) },
+    async claim (id, user) {
+      const sale = saleOf(id)
+      if (sale.left <= 0) return { status: 409, body: { code: 'SALE_SOLD_OUT' } }
+      sale.left--
+      const seq = sale.rows.push({ user, seq: sale.rows.length + 1 })
+      return { status: 201, body: { status: 'sold', seq } }
+    },
+    look: async (id) => ({ available: sales.get(id)?.left ?? null }),
+    stored: async (id) => ({ sold: saleOf(id).rows.length, rows: saleOf(id).rows }),
+    async close () {}
+  }
+}
+
 /**
  * @param {string} technique one of TECHNIQUES
  * @param {{ redisUrl: string, databaseUrl: string | null, broker: string | null, keyPrefix: string, pool: number, delayMs: number,
@@ -41,7 +60,7 @@ export function modeOf (technique) {
  * @returns {Promise<Technique>}
  */
 export async function openTechnique (technique, place) {
-  if (technique === 'noop' || MUTANTS.includes(technique)) return openMemoryArm(technique)
+  if (technique === 'noop') return openNoop()
   if (DATABASE_ARMS.includes(technique) || technique in MARIADB_ARMS) {
     return openDatabaseArm(technique, { ...place, url: String(place.databaseUrl) })
   }

@@ -1,24 +1,24 @@
-/**
- * Prices in the memory of the gateway: the limit, which replies with constant bytes, and techniques that are wrong, each in one way, so
- * that the checker can be checked.
- */
-import { readTiers, tierOf } from './assets.js'
-import { fetchPrice, NO_PRICE, replyOf } from './sources.js'
+/** Prices in memory, right or wrong, each in one way, so that the checker can be checked. */
+import { readTiers, tierOf } from '../../../lab/systems/prices/assets.js'
+import { fetchPrice, NO_PRICE, replyOf } from '../../../lab/systems/prices/sources.js'
 
-/** what each does wrong: history.js must find it */
+/** @typedef {import('../../../lab/systems/prices/techniques.js').Price} Price */
+/** @typedef {import('../../../lab/systems/prices/sources.js').Sources} Sources */
+
+/** what each does wrong: lab/systems/prices/history.js must find it */
 export const MUTANTS = Object.freeze(['null-cached', 'backwards', 'no-hard-expiry', 'zero-on-failure'])
 
 /**
  * @param {string} technique
- * @param {{ sources: import('./sources.js').Sources, tiers: string, now?: () => number }} place `now`: ms since 1970
- * @returns {import('./techniques.js').Technique}
+ * @param {{ sources: Sources, tiers: string, now?: () => number }} place `now`: ms since 1970
+ * @returns {import('../../../lab/systems/prices/techniques.js').Technique}
  */
-export function openMemoryArm (technique, { sources, tiers: text, now = Date.now }) {
+export function openMutant (technique, { sources, tiers: text, now = Date.now }) {
   const tiers = readTiers(text)
-  /** @type {Map<string, { price: import('./techniques.js').Price, before: import('./techniques.js').Price | null, isTurn: boolean }>} */
+  /** @type {Map<string, { price: Price, before: Price | null, isTurn: boolean }>} */
   const kept = new Map()
 
-  /** @param {string} asset @returns {import('./techniques.js').Price} as after a failure that is taken for a value */
+  /** @param {string} asset @returns {Price} as after a failure that is taken for a value */
   const wrong = (asset) => ({
     asset, price: technique === 'null-cached' ? null : '0', updatedAt: now(), tier: tierOf(asset), seq: now(), sources: []
   })
@@ -27,9 +27,6 @@ export function openMemoryArm (technique, { sources, tiers: text, now = Date.now
     async begin () {},
 
     async price (asset) {
-      if (technique === 'noop') {
-        return { status: 200, level: 'local', body: `{"asset":"${asset}","price":"1","updatedAt":0,"seq":0,"sources":[]}` }
-      }
       const known = kept.get(asset)
       if (known && (technique === 'no-hard-expiry' || now() - known.price.updatedAt < tiers[tierOf(asset)].softMs)) {
         known.isTurn = !known.isTurn
@@ -41,8 +38,6 @@ export function openMemoryArm (technique, { sources, tiers: text, now = Date.now
       kept.set(asset, { price, before: known?.price ?? null, isTurn: false })
       return replyOf(price, 'origin')
     },
-
-    fetches: () => sources.fetches,
 
     async close () { sources.close() }
   }

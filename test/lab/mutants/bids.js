@@ -1,5 +1,5 @@
 /**
- * Techniques without a server: `noop`, which decides nothing, and the mutants, each with a mistake that the checker must find.
+ * Techniques of deciding bids without a server, each with a mistake that the checker must find.
  *
  *     get-set      reads the state, and writes it a moment later whatever happened in between
  *     float        replies with a price that a script returned as a number, cut off at the point
@@ -8,21 +8,16 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { fieldsOf } from '../../../src/admission/index.js'
-import { createOracle } from '../../rules/oracle.js'
+import { createOracle } from '../../../lab/rules/oracle.js'
 
 export const MUTANTS = Object.freeze(['get-set', 'float', 'no-close', 'stale-cache'])
 const CENTS = 100
 const cut = (/** @type {string} */ minor) => String(Math.floor(Number(minor) / CENTS) * CENTS)
 
-/** @returns {import('./techniques.js').Technique} */
-export function openNoop () {
-  const details = { currentBid: '0', minNext: '0' }
-  const decision = { code: 'too_low', seq: 0, version: 0, isReplay: false, generation: '', now: 0, details }
-  const counts = { calls: 0, attempts: 0 }
-  return { counts, submit: async () => decision, stored: async () => ({ events: [], state: {} }), async close () {} }
-}
-
-/** @param {string} mutant one of MUTANTS, or empty: no mistake @returns {import('./techniques.js').Technique} */
+/**
+ * @param {string} mutant one of MUTANTS, or empty: no mistake
+ * @returns {import('../../../lab/systems/auctions/techniques.js').Technique}
+ */
 export function openMutant (mutant) {
   const oracle = createOracle()
   /** @type {Map<string, any>} */

@@ -15,14 +15,16 @@ const TOTAL = 5
 /** What happens to each order in turn. */
 const FATES = Object.freeze(['paid', 'crash', 'lost reply', 'silent', 'declined', 'paid'])
 
-/** @param {string} technique one of MUTANTS, or anything that is right @param {number} [count] @returns {import('./history.js').History} */
+/** @typedef {import('../../../lab/systems/orders/history.js').History} History */
+
+/** @param {string} technique one of MUTANTS, or anything that is right @param {number} [count] @returns {History} */
 export function ordersInMemory (technique, count = FATES.length * 2) {
   const stock = { sku: SKU, units: UNITS, available: UNITS, held: 0, sold: 0 }
-  /** @type {import('./history.js').Order[]} */
+  /** @type {History['orders']} */
   const orders = []
-  /** @type {import('./history.js').Event[]} */
+  /** @type {History['events']} */
   const events = []
-  /** @type {import('./history.js').Payment[]} */
+  /** @type {History['payments']} */
   const payments = []
   /** what the order before has read of the stock */
   let stale = stock.available

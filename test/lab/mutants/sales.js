@@ -1,14 +1,11 @@
-/**
- * Sales in the memory of the gateway: the limit, which decides nothing more than whether a unit is left, and techniques that are wrong,
- * each in one way, so that the checker can be checked.
- */
+/** Sales in memory, right or wrong, each in one way, so that the checker can be checked. */
 import { setImmediate as turn } from 'node:timers/promises'
 
-/** what each does wrong: history.js must find it */
+/** what each does wrong: lab/systems/sales/history.js must find it */
 export const MUTANTS = Object.freeze(['read-then-write', 'completed-always', 'non-atomic-issue', 'no-compensation', 'position-by-clock'])
 
-/** @param {string} technique @returns {import('./techniques.js').Technique} */
-export function openMemoryArm (technique) {
+/** @param {string} technique @returns {import('../../../lab/systems/sales/techniques.js').Technique} */
+export function openMutant (technique) {
   /** @type {Map<string, { left: number, sold: number, seq: number, clock: number, rows: { user: string, seq: number }[] }>} */
   const sales = new Map()
 
@@ -17,7 +14,7 @@ export function openMemoryArm (technique) {
 
     async claim (id, user) {
       const sale = /** @type {any} */ (sales.get(id))
-      const known = technique === 'noop' ? null : sale.rows.find((/** @type {any} */ row) => row.user === user)
+      const known = sale.rows.find((/** @type {any} */ row) => row.user === user)
       if (known && technique !== 'non-atomic-issue') return { status: 409, body: { code: 'SALE_ALREADY_CLAIMED' } }
       const left = sale.left
       if (technique === 'read-then-write' || technique === 'non-atomic-issue') await turn()
