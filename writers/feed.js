@@ -5,7 +5,7 @@
 import { optionsOf, printable, settingsOf } from '../settings.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { runProcess, tellParent, visibleJson } from '../src/runtime/index.js'
-import { ackNames } from '../src/pipeline/index.js'
+import { ackNames, decidedOf } from '../src/pipeline/index.js'
 import { watchNodes } from '../src/store/index.js'
 import { runWriters } from './crew.js'
 import { createProgress } from './progress.js'
@@ -82,7 +82,7 @@ export async function write (settings, { primaryUrl, replicaUrls }, log, signal,
     await afterWarmUp
     const stored = { ...settings, layout: layout ?? settings.layout }
     const summary = summaryOf({ settings: stored, tallies, before, after: await nodes.figures() })
-    await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => account.items) })
+    await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => decidedOf(account)) })
     const isText = streams.stdout.isTTY && !settings.json
     streams.stdout.write(isText ? summaryText(summary, { color: !process.env.NO_COLOR }) : visibleJson(summary) + '\n')
     return exitStatusOf(settings, tallies, error)

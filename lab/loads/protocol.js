@@ -8,11 +8,14 @@
  *     or            { event: 'failed', code, message }, one line on standard error; exit 1
  *     lab -> load   { event: 'stop' }                             it ends early, with the messages above
  *
+ * A batch that is sent again, because its outcome is unknown, may come later than newer versions of its ids, which the writer had sent
+ * after it. These items count: the feed holds a newer version of each.
+ *
  * With several writers, each is a process of its own (crew.js). A load ends with its parent and after its summary; what it
  * has not written by then is dropped.
  */
 import { listenForStop, tellParent } from '../../src/runtime/index.js'
-import { summaryLine } from '../../src/pipeline/index.js'
+import { decidedOf, summaryLine } from '../../src/pipeline/index.js'
 import { runLoadCrew } from './crew.js'
 import { loadOf } from './index.js'
 import { runLoad, settingsOf } from './run.js'
@@ -49,7 +52,7 @@ async function work (loads, file, order) {
     const tallies = settings.writers > 1
       ? await runLoadCrew({ order, writers: settings.writers, file, signal, onMeasuring })
       : [await runLoad(load, { ...order, settings, index: 0, signal, onMeasuring })]
-    await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => account.items) })
+    await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => decidedOf(account)) })
     // the lab measures the nodes itself
     const summary = { ...summaryLine({ role: 'load', settings, engine: tallies[0].engine, tallies }), nodes: [] }
     process.stdout.write(JSON.stringify(summary) + '\n', () => process.exit(0))
