@@ -27,6 +27,7 @@ export default {
   fixed: { layout: 'ids', ids: 500, rate: 2000, partitions: 1, windowMs: 600_000, maxItems: 0 },
   seconds: 2,
   warmUpSeconds: 0.5,
+  overheadSeconds: 9,
   rounds: 5,
   measures: ['deliveryPauseMs', 'writerPauseMs', 'recoveryMs', 'clientAddsMs', 'wholeMs', 'itemsLost', 'batchesAgain'],
   differs: [
