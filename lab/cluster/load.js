@@ -63,7 +63,7 @@ export async function runDisturbed ({ technique, rate: writesPerSecond }, {
       ...disturbedOf(run, { fromMs, untilMs, endMs, written }),
       ...happened,
       // those of the plain writes would count
-      ...(writes && { redirects: null }),
+      ...(writes?.missed && { redirects: null }),
       retried: run.feed.account.retried - retried
     }
     const sent = run.next - offered
