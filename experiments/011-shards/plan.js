@@ -16,6 +16,14 @@ export default {
     '10 on one of three': feed(10, 'cluster-one'),
     blob: { load: 'blob', servers: 'pair' }
   },
+  chart: {
+    about: {
+      arm: '10 over three',
+      against: '10 partitions',
+      level: 'segments',
+      says: 'Ten partitions cost {} as much over three primaries as on one'
+    }
+  },
   levels: {
     segments: { settings: { layout: 'segments' } },
     ids: { settings: { layout: 'ids' }, without: ['3 partitions', '3 over three'] }
