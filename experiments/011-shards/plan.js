@@ -31,7 +31,7 @@ export default {
   fixed: { rate: 20_000, ids: 20_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 3,
   warmUpSeconds: 1,
-  overheadSeconds: 4,
+  overheadSeconds: 3.5,
   rounds: 5,
   measures: ['primariesCpuMicrosPerItem', 'serversCpuMicrosPerItem', 'itemsPerSecond', 'busiestPrimaryPercent', 'itemsPerBatch',
     'flushMsP99', 'generatorCpuMicrosPerItem'],
