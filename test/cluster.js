@@ -123,7 +123,7 @@ export async function startNode (t, { engine, primaries }) {
 /**
  * Moves slots to another primary: atomically, which takes Valkey 9, or key by key.
  * @param {import('tap').Test} t @param {Pick<Cluster, 'primaries'>} cluster
- * @param {{ slots: number[], to: number, isAtomic: boolean }} move `to`: index of a primary
+ * @param {{ slots: number[], to: number, isAtomic: boolean, isTogether?: boolean }} move `to`: index of a primary
  */
 export async function moveSlots (t, { primaries }, move) {
   const admins = await Promise.all(primaries.map(async ({ url, port }) => ({ admin: await connectFor(t, url), port })))

@@ -111,6 +111,7 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
   /** @type {string | null} */
   let holdFrom = null
   let silent = false
+  let isMute = false
 
   function reset () {
     held = null
@@ -154,7 +155,7 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
     else toServer.write(bytes)
   })
   upstream.on('data', (bytes) => {
-    if (silent) return
+    if (silent || isMute) return
     const ends = replies.ends(bytes)
     counted += ends.length
     const cut = cutIn(bytes, ends)
@@ -189,6 +190,8 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
     reset,
     resetClient () { resetSocket(client) },
     goSilent,
+    /** Passes on what the client sends, and no reply. */
+    goMute () { isMute = true },
     passed: () => Promise.all([toServer.passed(), toClient.passed()]),
     /** Calls `act` when the client sends that text, in one piece, before it is passed on. @param {string} text @param {() => void} act */
     onceSent (text, act) { awaited = { text, act } },

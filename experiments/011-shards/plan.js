@@ -16,6 +16,14 @@ export default {
     '10 on one of three': feed(10, 'cluster-one'),
     blob: { load: 'blob', servers: 'pair' }
   },
+  chart: {
+    about: {
+      arm: '10 over three',
+      against: '10 partitions',
+      level: 'segments',
+      says: 'Ten partitions cost {} as much over three primaries as on one'
+    }
+  },
   levels: {
     segments: { settings: { layout: 'segments' } },
     ids: { settings: { layout: 'ids' }, without: ['3 partitions', '3 over three'] }
@@ -23,6 +31,7 @@ export default {
   fixed: { rate: 20_000, ids: 20_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
   seconds: 3,
   warmUpSeconds: 1,
+  overheadSeconds: 3.5,
   rounds: 5,
   measures: ['primariesCpuMicrosPerItem', 'serversCpuMicrosPerItem', 'itemsPerSecond', 'busiestPrimaryPercent', 'itemsPerBatch',
     'flushMsP99', 'generatorCpuMicrosPerItem'],

@@ -20,6 +20,7 @@ export default {
     'sentinels planned': 'Sentinels, planned',
     undisturbed: 'undisturbed'
   },
+  chart: { about: { arm: 'cluster killed', level: 'ack primary', says: 'A killed primary of a cluster stops a feed for {}' } },
   levels: {
     'ack primary': { settings: { ack: 'primary' }, contention: { driver: 'cluster' } },
     'ack replica': { settings: { ack: 'replica' }, contention: { driver: 'cluster' } }
@@ -27,6 +28,7 @@ export default {
   fixed: { layout: 'ids', ids: 500, rate: 2000, partitions: 1, windowMs: 600_000, maxItems: 0 },
   seconds: 2,
   warmUpSeconds: 0.5,
+  overheadSeconds: 9,
   rounds: 5,
   measures: ['deliveryPauseMs', 'writerPauseMs', 'recoveryMs', 'clientAddsMs', 'wholeMs', 'itemsLost', 'batchesAgain'],
   differs: [

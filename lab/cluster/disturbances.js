@@ -14,6 +14,8 @@ import { until } from './until.js'
 /** @typedef {import('../../src/store/index.js').Connection} Connection */
 
 const DEADLINE_MS = 30_000
+/** of one question that is asked again: a node that was killed may accept a connection and not answer it */
+const ANSWER_MS = 2000
 const LOOK_MS = 10
 /** a failover is asked for again */
 const ASK_AGAIN_MS = 500
@@ -38,9 +40,12 @@ export const isDisturbed = (contention) => contention?.driver === 'cluster'
 export const disturb = async (technique, place) =>
   ({ recoveryMs: null, wholeMs: null, slots: 0, movesFailed: 0, redirects: null, ...await DISTURBANCES[technique]?.(place) })
 
-/** @template T @param {string} url @param {(connection: Connection) => Promise<T>} query @returns {Promise<T>} */
-async function ask (url, query) {
-  const connection = await openConnection(url, { name: 'freshet-lab', deadlineMs: DEADLINE_MS, isChecked: false })
+/**
+ * @template T @param {string} url @param {(connection: Connection) => Promise<T>} query @param {number} [deadlineMs] of a reply
+ * @returns {Promise<T>}
+ */
+async function ask (url, query, deadlineMs = DEADLINE_MS) {
+  const connection = await openConnection(url, { name: 'freshet-lab', deadlineMs, isChecked: false })
   return query(connection).finally(() => connection.close())
 }
 
@@ -67,7 +72,7 @@ async function nodesOf ({ redisUrl, key }) {
 async function replace (place, how) {
   const { primary, replicas } = await nodesOf(place)
   const pid = Number(/process_id:(\d+)/.exec(String(await ask(primary, (node) => node.send('INFO', 'server'))))?.[1])
-  const roleOf = (/** @type {string} */ url) => ask(url, (node) => node.send('ROLE'))
+  const roleOf = (/** @type {string} */ url) => ask(url, (node) => node.send('ROLE'), ANSWER_MS)
   const fromMs = performance.now()
   const asked = Promise.resolve(how({ ...place, pid, replicas }))
   const isTaken = async (/** @type {string} */ url) => String((await roleOf(url))[0]) === 'master'

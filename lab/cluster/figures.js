@@ -1,9 +1,10 @@
 /**
  * Figures of a feed while its servers are replaced or its slots move.
  *
- * @typedef {{ writerPauseMs: number, deliveryPauseMs: number, itemsPerSecond: number, lost: number, retried: number, movingMs: number } &
- *   import('./disturbances.js').Happened} DisturbedFigures the pauses are the longest since the disturbance began; `itemsPerSecond` and
- *   `movingMs` from its begin to its end; `retried`: batches
+ * @typedef {{ writerPauseMs: number, deliveryPauseMs: number, itemsPerSecond: number, writesPerSecond: number, lost: number,
+ *   retried: number, movingMs: number } & import('./disturbances.js').Happened} DisturbedFigures the pauses are the longest since the
+ *   disturbance began; `itemsPerSecond`, `writesPerSecond` (items and plain writes, writes.js) and `movingMs` from its begin to its end;
+ *   `retried`: batches
  */
 
 /** @typedef {Awaited<ReturnType<typeof import('./run.js').openRun>>} Run */
@@ -20,14 +21,16 @@ export function longestPause (times, fromMs, endMs) {
 
 /**
  * @param {Pick<Run, 'chunks' | 'deliveredMs'>} run
- * @param {{ fromMs: number, untilMs: number, endMs: number }} times of the disturbance, and the end of the window
+ * @param {{ fromMs: number, untilMs: number, endMs: number, written: number }} window times of the disturbance, and the end of the window;
+ *   `written`: plain writes during the disturbance
  */
-export function disturbedOf ({ chunks, deliveredMs }, { fromMs, untilMs, endMs }) {
+export function disturbedOf ({ chunks, deliveredMs }, { fromMs, untilMs, endMs, written }) {
   const acknowledged = chunks.filter(({ atMs }) => atMs >= fromMs && atMs <= untilMs).reduce((sum, { items }) => sum + items, 0)
   return {
     writerPauseMs: longestPause(chunks.map(({ atMs }) => atMs), fromMs, endMs),
     deliveryPauseMs: longestPause(deliveredMs.filter((ms) => ms !== undefined).sort((a, b) => a - b), fromMs, endMs),
     itemsPerSecond: acknowledged * 1000 / (untilMs - fromMs),
+    writesPerSecond: (acknowledged + written) * 1000 / (untilMs - fromMs),
     movingMs: untilMs - fromMs
   }
 }

@@ -10,6 +10,7 @@ import { slotOf } from '../../src/store/index.js'
 import { disturb } from './disturbances.js'
 import { disturbedOf } from './figures.js'
 import { openRun } from './run.js'
+import { startWrites } from './writes.js'
 
 const FEED = 'lab'
 const EVERY_MS = 10
@@ -19,7 +20,7 @@ const SETTLED_WITHIN_MS = { mayLose: 3000, whole: 60_000 }
 /** @typedef {Awaited<ReturnType<Awaited<ReturnType<typeof openRun>>['end']>>} End */
 
 /** @param {import('../systems/auctions/plan.js').Contention} load @param {import('../run/serve-load.js').How} how */
-export async function runDisturbed ({ technique }, {
+export async function runDisturbed ({ technique, rate: writesPerSecond }, {
   redisUrl, keyPrefix, rate, settings, warmUpSeconds, seconds, signal, onMeasuring, onMeasured
 }) {
   const { layout = 'ids', partitions = 1, ack = 'primary', windowMs, batchMs } = settings
@@ -38,29 +39,38 @@ export async function runDisturbed ({ technique }, {
     chunkItems: Math.round(rate * EVERY_MS / 1000),
     settledWithinMs: SETTLED_WITHIN_MS[mayLose ? 'mayLose' : 'whole']
   })
+  /** @type {Awaited<ReturnType<typeof startWrites>> | null} */
+  let writes = null
   try {
     const stored = { feed: FEED, partitions, format: formatFor({ format: 1 }, partitions) }
-    const keys = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, stored, partition)(''))
+    const keys = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, stored, partition))
+    if (writesPerSecond) writes = await startWrites({ redisUrl, keys, rate: writesPerSecond })
     await pause(warmUpSeconds * 1000, undefined, { signal })
     await onMeasuring()
     const [fromMs, offered, cpu, loop] = [performance.now(), run.next, process.cpuUsage(), performance.eventLoopUtilization()]
     const { retried, batches } = run.feed.account
-    const happened = await disturb(technique, { redisUrl, key: keys[0], slots: keys.map(slotOf) })
-    const untilMs = happened.slots || happened.recoveryMs !== null ? performance.now() : fromMs + seconds * 1000
+    const writesBefore = writes?.done ?? 0
+    const tags = keys.map((key) => key(''))
+    const happened = await disturb(technique, { redisUrl, key: tags[0], slots: tags.map(slotOf) })
+    if (technique === 'noop') await pause(seconds * 1000, undefined, { signal })
+    const [untilMs, written] = [performance.now(), (writes?.done ?? 0) - writesBefore]
     await pause(Math.max(0, fromMs + seconds * 1000 - performance.now()), undefined, { signal })
     const endMs = performance.now()
     const { user, system } = process.cpuUsage(cpu)
     const window = run.chunks.filter(({ atMs }) => atMs >= fromMs && atMs <= endMs)
     const answered = window.reduce((sum, { items }) => sum + items, 0)
     const figures = {
-      ...disturbedOf(run, { fromMs, untilMs, endMs }),
+      ...disturbedOf(run, { fromMs, untilMs, endMs, written }),
       ...happened,
+      // those of the plain writes would count
+      ...(writes?.missed && { redirects: null }),
       retried: run.feed.account.retried - retried
     }
     const sent = run.next - offered
     const sentBatches = run.feed.account.batches - batches
     const { utilization } = performance.eventLoopUtilization(loop)
     await onMeasured()
+    await writes?.stop()
     const end = await run.end()
     return {
       disturbed: { ...figures, lost: end.lost.length },
@@ -75,6 +85,7 @@ export async function runDisturbed ({ technique }, {
       invariants: invariantsOf(end, { mayLose, answered })
     }
   } finally {
+    await writes?.stop()
     await run.close()
   }
 }

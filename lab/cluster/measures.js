@@ -64,5 +64,13 @@ export const CLUSTER_MEASURES = Object.freeze({
     noun: 'throughput',
     isBetter: 'higher',
     of: ({ disturbed }) => disturbed?.itemsPerSecond ?? null
+  },
+  writesPerSecondMoving: {
+    title: 'Commands per second that write, while slots move',
+    unit: '/s',
+    verb: 'reaches',
+    noun: 'throughput',
+    isBetter: 'higher',
+    of: ({ disturbed }) => disturbed?.writesPerSecond ?? null
   }
 })

@@ -8,6 +8,9 @@
  *     or            { event: 'failed', code, message }, one line on standard error; exit 1
  *     lab -> load   { event: 'stop' }                             it ends early, with the messages above
  *
+ * A batch that is sent again, because its outcome is unknown, may come later than newer versions of its ids, which the writer had sent
+ * after it. These items count: the feed holds a newer version of each.
+ *
  * With several writers, each is a process of its own (crew.js). A load ends with its parent and after its summary; what it
  * has not written by then is dropped.
  */

@@ -45,6 +45,7 @@
  * @property {Settings} fixed
  * @property {number} seconds of a window
  * @property {number} warmUpSeconds
+ * @property {number} [overheadSeconds] of a measurement besides warm-up and window, for the estimate; absent in old results
  * @property {number} rounds
  * @property {string[]} measures the first is the main one
  * @property {string[]} differs differences in the work of arms (L12)
@@ -70,6 +71,8 @@ import { integer, list, matching, named, number, object, oneOf, orNull, scalar, 
 export const AA_SUFFIX = ' (A/A)'
 /** Shorter times are no periods and are not scaled. */
 const LEAST_PERIOD_MS = 100
+/** Servers, replicas and checks besides warm-up and window: 1.9 s in the committed results, 0.4 (005) to 4.2 (016). */
+export const OVERHEAD_SECONDS = 2
 const DIRECTIONS = ['less', 'more', 'same']
 
 const name = matching(`1 to 60 characters without commas and without ${AA_SUFFIX.trim()} at the end`, /^(?!.*\(A\/A\)$)[^,\p{Cc}]{1,60}$/u)
@@ -117,6 +120,7 @@ const SHAPE = object({
   fixed: [settings, {}],
   seconds: number(1, 3600),
   warmUpSeconds: number(0, 600),
+  overheadSeconds: [number(0, 600), OVERHEAD_SECONDS],
   rounds: integer(5, 100),
   measures: list(oneOf(Object.keys(MEASURES)), 1),
   differs: [list(text()), []],

@@ -15,19 +15,17 @@
  * @typedef {import('./index.js').Plan} Plan
  * @typedef {{ level: string, arm: string, round: number, aaOf?: string, warmUpSeconds: number }} Cell `aaOf`: the arm that it
  *   repeats in the A/A pair
- * @typedef {{ cells: Cell[], seconds: number, warmUpSeconds: number, dropped: string[] }} Schedule `dropped`: a sentence
- *   for each kind of part that this run leaves out
+ * @typedef {{ cells: Cell[], seconds: number, warmUpSeconds: number, overheadSeconds: number, dropped: string[] }} Schedule
+ *   `dropped`: a sentence for each kind of part that this run leaves out
  */
 import { FreshetError } from '../errors.js'
 import { WRITER_DEFAULTS } from './cells.js'
 import { LOADS } from '../loads/index.js'
-import { AA_SUFFIX } from './index.js'
+import { AA_SUFFIX, OVERHEAD_SECONDS } from './index.js'
 import { leastSeconds } from './plan-faults.js'
 import { faultsOfRetention } from './retention.js'
 import { expectedOneOf } from './shape.js'
 
-/** Servers, replicas and checks besides warm-up and window: 1.9 s in the committed results, 0.4 (005) to 4.2 (016). */
-export const OVERHEAD_SECONDS = 2
 const LONGEST_FILL_S = 10
 /** A quick run only shows that everything works; L9 does not apply. */
 const QUICK = { seconds: 2, warmUpSeconds: 0.5, overheadSeconds: 4, totalSeconds: 30 }
@@ -71,7 +69,13 @@ export function scheduleOf (plan, { rounds, arms, quick = false, seconds } = {})
   ])
   const cells = Array.from({ length: quick ? 1 : rounds ?? plan.rounds }, (_, i) =>
     (i % 2 === 0 ? once : once.toReversed()).map((cell) => ({ ...cell, round: i + 1 }))).flat()
-  return { cells, seconds: times.seconds, warmUpSeconds: times.warmUpSeconds, dropped: droppedOf(plan, { measured, quick, rounds }) }
+  return {
+    cells,
+    seconds: times.seconds,
+    warmUpSeconds: times.warmUpSeconds,
+    overheadSeconds: plan.overheadSeconds ?? OVERHEAD_SECONDS,
+    dropped: droppedOf(plan, { measured, quick, rounds })
+  }
 }
 
 /**
@@ -129,8 +133,8 @@ export function remaining (cells, samples) {
 }
 
 /** @param {Schedule} schedule @returns {number} estimated duration */
-export const secondsOf = ({ cells, seconds }) =>
-  cells.reduce((sum, { warmUpSeconds }) => sum + seconds + warmUpSeconds + OVERHEAD_SECONDS, 0)
+export const secondsOf = ({ cells, seconds, overheadSeconds }) =>
+  cells.reduce((sum, { warmUpSeconds }) => sum + seconds + warmUpSeconds + overheadSeconds, 0)
 
 /** @param {Schedule} schedule @returns {number} the same in whole minutes */
 export const minutesOf = (schedule) => Math.ceil(secondsOf(schedule) / 60)

@@ -9,16 +9,21 @@ import { failOver, healed, moveSlots, ownsSlots, replacePrimary, slotsOf, startC
 import { startRun, WHOLE } from '../../test/cluster-run.js'
 import { startProxy } from '../../test/proxy.js'
 import { connectFor, engineName, eventually, freePort, silentLog } from '../../test/servers.js'
-import { nightly, scopedEngines } from '../../test/scope.js'
+import { isNight, nightly, scopedEngines } from '../../test/scope.js'
 
 t.setTimeout(nightly(7_200_000, 900_000))
 const FROZEN_MS = 10_000
 const LAYOUTS = ['segments', 'ids', 'stream']
 const SHARDS = [0, 1, 2]
+/** of the first primary, which has 5,461: as many as were moved in the published experiment */
+const MANY_SLOTS = Array.from({ length: 4096 }, (_, slot) => slot)
 
 /** @typedef {import('../../test/cluster.js').Cluster & { seed: import('../../test/proxy.js').Proxy }} Cluster */
 /** @typedef {Awaited<ReturnType<typeof startRun>>} Run */
-/** @typedef {{ act: (t: import('tap').Test, cluster: Cluster, run: Run) => Promise<unknown>, ack?: string, everyMs?: number }} Case */
+/**
+ * @typedef {{ act: (t: import('tap').Test, cluster: Cluster, run: Run) => Promise<unknown>, ack?: string, everyMs?: number,
+ *   rounds?: number }} Case
+ */
 
 /** Of the partitions and the definition of its feed. @param {import('tap').Test} t @param {Cluster} cluster @param {Run} run */
 const slotsOfRun = (t, cluster, { feed: { name } }) => slotsOf(t, cluster, `fr:{${name}[:}]*`)
@@ -94,7 +99,17 @@ const CLASSIC = {
   }
 }
 /** Valkey 9.1.2 ends itself where slots moved in both ways, hence a cluster of its own. @type {Record<string, Case>} */
-const ATOMIC = { 'slots move atomically': { act: moving({ isAtomic: true }) } }
+const ATOMIC = {
+  'slots move atomically': { act: moving({ isAtomic: true }) },
+  ...(isNight && {
+    '4,096 slots move by one command, and back': {
+      rounds: 1,
+      async act (t, cluster) {
+        for (const to of [1, 0]) await moveSlots(t, cluster, { slots: MANY_SLOTS, to, isAtomic: true, isTogether: true })
+      }
+    }
+  })
+}
 
 let turn = 0
 
@@ -102,8 +117,8 @@ let turn = 0
 async function onOneCluster (t, engine, cases) {
   const started = await startCluster(t, { engine })
   const seed = await startProxy(t, started.nodes[0].port)
-  for (const [title, { act, ...options }] of Object.entries(cases)) {
-    for (let n = 0; n < nightly(10, 1); n++) {
+  for (const [title, { act, rounds = nightly(10, 1), ...options }] of Object.entries(cases)) {
+    for (let n = 0; n < rounds; n++) {
       const layout = LAYOUTS[turn++ % LAYOUTS.length]
       await t.test(`${title}, ${layout}`, async (t) => {
         const cluster = { ...await healed(started), seed }

@@ -5,7 +5,8 @@ import { untilInSync } from './server-process.js'
 
 /** @typedef {import('./server-process.js').Server} Server */
 
-const RESTARTS_A_MINUTE = 4
+/** before a restart, by how many there were within a minute: its port may be that of a client for a moment */
+const WAITS_MS = [0, 250, 1000, 4000]
 const MINUTE_MS = 60_000
 const TAKEN_OVER_WITHIN_MS = 15_000
 const LOOK_MS = 100
@@ -25,11 +26,12 @@ export function createKeeper ({ signal, say, add }) {
     for (let restarts = 1, recent = /** @type {number[]} */ ([]); ; restarts++) {
       const how = await replica.exited
       if (signal.aborted) return
-      const waitMs = recent.length < RESTARTS_A_MINUTE ? 0 : Math.max(0, recent[0] + MINUTE_MS - Date.now())
+      recent = recent.filter((atMs) => atMs > Date.now() - MINUTE_MS)
+      const waitMs = WAITS_MS[recent.length] ?? recent[0] + MINUTE_MS - Date.now()
       const when = waitMs ? ` in ${Math.ceil(waitMs / 1000)} s` : ''
       say({ event: 'replica', url, state: 'down', restarts, message: `the ${what} ${url} ended ${how}; restarting it${when}` })
       await Promise.all([pause(waitMs, null, { signal }), mayRespawn?.()])
-      recent = [...recent, Date.now()].slice(-RESTARTS_A_MINUTE)
+      recent = [...recent, Date.now()].slice(-WAITS_MS.length)
       replica = respawn()
       add(replica)
       untilInSync(replica).then(

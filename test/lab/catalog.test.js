@@ -1,6 +1,6 @@
 import t from 'tap'
 import { findExperiment, listExperiments } from '../../lab/plan/catalog.js'
-import { OVERHEAD_SECONDS } from '../../lab/plan/schedule.js'
+import { OVERHEAD_SECONDS } from '../../lab/plan/index.js'
 
 const plan = (/** @type {string} */ question, more = '') => `export default {
   title: 'T', question: ${JSON.stringify(question)}, baseline: 'ids', ceiling: 'blob', arms: { ids: {}, blob: { load: 'blob' } },

@@ -17,8 +17,8 @@ t.test('the longest pause begins and ends with the time that is looked at', asyn
 
 t.test('throughput is that of the disturbance, pauses are those since it began', async (t) => {
   const chunks = [{ atMs: 50, ms: 1, items: 10 }, { atMs: 200, ms: 1, items: 10 }, { atMs: 900, ms: 1, items: 10 }]
-  t.same(disturbedOf({ chunks, deliveredMs: [60, 300, 250, 950] }, { fromMs: 100, untilMs: 600, endMs: 1000 }),
-    { writerPauseMs: 700, deliveryPauseMs: 650, itemsPerSecond: 20, movingMs: 500 })
+  t.same(disturbedOf({ chunks, deliveredMs: [60, 300, 250, 950] }, { fromMs: 100, untilMs: 600, endMs: 1000, written: 90 }),
+    { writerPauseMs: 700, deliveryPauseMs: 650, itemsPerSecond: 20, writesPerSecond: 200, movingMs: 500 })
 })
 
 t.test('the CPU time of several primaries is added, and their replicas are in that of all servers', async (t) => {

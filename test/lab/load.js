@@ -15,7 +15,7 @@ import { isLog } from '../../lab/content/log-inventory.js'
 import { LOADS, loadOf } from '../../lab/loads/index.js'
 import { runLoad as runTally, settingsOf } from '../../lab/loads/run.js'
 import { checkLog } from '../../lab/content/log-ledger.js'
-import { summaryLine } from '../../src/pipeline/index.js'
+import { decidedOf, summaryLine } from '../../src/pipeline/index.js'
 import { nodeFigures } from '../../src/store/nodes.js'
 import { connectFor, eventually } from '../servers.js'
 
@@ -89,7 +89,7 @@ export async function loadHere ({
         onMeasuring()
       }
     })
-    said.acknowledged = [tally.account.items]
+    said.acknowledged = [decidedOf(tally.account)]
     const { engine } = tally
     said.summary = JSON.parse(JSON.stringify({ ...summaryLine({ role: 'load', settings, engine, tallies: [tally] }), nodes: [] }))
   } catch (error) {

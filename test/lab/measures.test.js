@@ -253,7 +253,7 @@ const VALUES = {
 }
 /** test/lab/cluster.test.js has a value of each */
 const OF_DISTURBANCES = ['writerPauseMs', 'deliveryPauseMs', 'recoveryMs', 'wholeMs', 'clientAddsMs', 'itemsLost', 'batchesAgain', 'slotMs',
-  'slotsMoved', 'movesFailed', 'redirects', 'itemsPerSecondMoving']
+  'slotsMoved', 'movesFailed', 'redirects', 'itemsPerSecondMoving', 'writesPerSecondMoving']
 
 const OF_SERVING = ['itemsReadPerSecond', 'newestAgeMsP99', 'requestsPerSecond', 'servingCpuMicrosPerRequest', 'servingCpuPercent',
   'servingCpuMicrosPerItem', 'servingMemoryBytes', 'latencyMsP50', 'latencyMsP99']

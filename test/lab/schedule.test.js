@@ -1,6 +1,6 @@
 import t from 'tap'
-import { readPlan } from '../../lab/plan/index.js'
-import { OVERHEAD_SECONDS, minutesOf, remaining, scheduleOf } from '../../lab/plan/schedule.js'
+import { OVERHEAD_SECONDS, readPlan } from '../../lab/plan/index.js'
+import { minutesOf, remaining, scheduleOf } from '../../lab/plan/schedule.js'
 
 const KNOWN = { checkSettings: () => [] }
 const LEVELS = { slow: { settings: { rate: 1000 } }, fast: { settings: { rate: 9000 }, without: ['list'] } }

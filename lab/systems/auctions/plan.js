@@ -16,7 +16,7 @@
  *   setting of a gateway; `dead`: exchanges that never reply; `uncached`: nothing is kept; `kills` one of two owners
  *   in the window. Driver of orders (orders/): `replicas` of consumers, at settings.rate requests/s; `faults` of
  *   orders/faults.js; `everywhere`: `replicas` of gateways and readers too, behind proxies; `autoscaled`: from one on.
- *   Driver cluster (cluster/): a feed with the writer's settings, whose servers are replaced or whose slots move
+ *   Driver cluster (cluster/): a feed with the writer's settings, whose servers are replaced or whose slots move; `rate`: SETs beside it
  */
 import { integer, matching, number, object, oneOf, trueOrFalse } from '../../plan/shape.js'
 import { NEIGHBOURS_AT } from '../sales/neighbours.js'
