@@ -18,6 +18,10 @@ t.test('rejects', async () => {
 t.test('passes', async (t) => t.pass())
 `
 
+const WAITING = `import t from 'tap'
+t.test('waits', () => new Promise((resolve) => setTimeout(resolve, 2000)))
+`
+
 /** Runs a lane over one file. @param {import('tap').Test} t @param {string} text of the file @param {number} timeoutMs */
 async function laneOf (t, text, timeoutMs) {
   const folder = mkdtempSync(join(tmpdir(), 'freshet-lane-'))
@@ -38,7 +42,7 @@ t.test('exceptions and rejections that no code caught fail the test that runs, a
 })
 
 t.test('a file that does not end within its limit fails, and the lane ends', async (t) => {
-  const { stdout, isOk } = await laneOf(t, "import t from 'tap'\nt.test('waits', () => new Promise((resolve) => setTimeout(resolve, 2000)))\n", 500)
+  const { stdout, isOk } = await laneOf(t, WAITING, 500)
   t.match(stdout, /timeout!/)
   t.equal(isOk, false)
 })
