@@ -66,7 +66,7 @@ async function startAll (settings, { start, print }, signal) {
   const held = await hold([port, gatewayPort])
   let own = { secrets: {}, ofConsumers: /** @type {string[]} */ ([]) }
   try {
-    if (beside) own = await BESIDE[/** @type {keyof BESIDE} */ (beside)](start, gatewayUrl)
+    if (beside) own = await BESIDE[/** @type {keyof typeof BESIDE} */ (beside)](start, gatewayUrl)
   } finally {
     await release(held)
   }

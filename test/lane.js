@@ -1,7 +1,7 @@
 /**
  * A lane of the runner: a process that takes the next file of the queue, imports it as one subtest named by its path, and goes on
- * until none is left: `node test/lane.js FOLDER`. The folder holds `files.json`; a file is taken by creating `INDEX` in it with the
- * process id of the lane, and its result is written there.
+ * until none is left: `node test/lane.js FOLDER TIMEOUT_MS`, a limit for each file. The folder holds `files.json`; a file is taken by
+ * creating `INDEX` in it with the process id of the lane, and its result is written there.
  *
  * A file's `import t from 'tap'` is answered by lane-tap.js. A file that says `A process of its own:` with a reason is started
  * instead of imported. A file whose timers, sockets or processes are still open 5 s after its end has failed.
@@ -15,14 +15,13 @@ import { setTest } from './lane-tap.js'
 import { NODE } from './node.js'
 import { coreSecondsOf } from './core-seconds.js'
 
-const TIMEOUT_MS = 300_000
 const OPEN_FOR_MS = 5000
 const OWN_PROCESS = /A process of its own: /
 
 register('./lane-hooks.js', import.meta.url)
 const { default: t } = await import('tap')
 
-const [folder] = process.argv.slice(2)
+const [folder, timeoutMs] = process.argv.slice(2)
 /** @type {string[]} */
 const files = JSON.parse(readFileSync(join(folder, 'files.json'), 'utf8'))
 
@@ -49,9 +48,9 @@ const opened = (before) => [...open()].filter(([kind, count]) => count > (before
 
 /** @param {string} file @returns {Promise<boolean>} whether it passed */
 async function run (file) {
-  const options = { timeout: TIMEOUT_MS, buffered: true }
+  const options = { timeout: Number(timeoutMs), buffered: true }
   if (OWN_PROCESS.test(readFileSync(file, 'utf8'))) {
-    const env = { ...process.env, TAP_TIMEOUT: String(TIMEOUT_MS / 1000) }
+    const env = { ...process.env, TAP_TIMEOUT: String(options.timeout / 1000) }
     return isOk(await t.spawn('env', ['-u', 'NODE_OPTIONS', ...NODE, file], { ...options, env }, file))
   }
   const before = open()

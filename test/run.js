@@ -21,8 +21,10 @@ import { shareDeployments } from './shared.js'
 /** Most files wait for most of their time: with fewer lanes, two cores are idle. Long files would miss their deadlines beside many. */
 const LANES = isWhole ? 4 : 6
 const SLOWEST = 10
-/** A lane ends a file after 300 s; a lane that does not, because its event loop is blocked or a process holds its output, is ended. */
-const OVERDUE_MS = 400_000
+/** of a file, after which its lane ends it; at night rounds of kills take half an hour and more */
+const TIMEOUT_MS = isNight ? 7_200_000 : 300_000
+/** A lane that does not end it, because its event loop is blocked or a process holds its output, is ended. */
+const OVERDUE_MS = TIMEOUT_MS + 100_000
 const WATCH_EVERY_MS = 10_000
 /** of a file of regression/, which runs as well */
 const IS_SMOKE = /^import '.*\/regression\//m
@@ -108,7 +110,8 @@ const shared = { ...await shareEngines(), ...files.length > 1 && { ...await shar
 const env = { ...process.env, ...shared }
 // t.spawn puts the coverage loader into NODE_OPTIONS
 await Promise.all(Array.from({ length: Math.min(LANES, files.length) }, (_, lane) => t.spawn('env',
-  ['-u', 'NODE_OPTIONS', ...LANE, 'test/lane.js', queue], { name: `lane ${lane + 1}`, timeout: 0, env, buffered: true })))
+  ['-u', 'NODE_OPTIONS', ...LANE, 'test/lane.js', queue, String(TIMEOUT_MS)],
+  { name: `lane ${lane + 1}`, timeout: 0, env, buffered: true })))
 for (const { file, seconds } of results()) if (seconds === 0) t.fail(`${file} ended without a result`)
 t.teardown(() => {
   work.push(timeWork())

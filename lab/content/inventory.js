@@ -28,10 +28,8 @@ export const GONE = -2
 const FIRST_ROWS = 1024
 const STRAYS_NAMED = 5
 
-/**
- * @typedef {'ids' | 'values' | 'published-ids' | 'published-values' | 'two-sets' | 'published-two-sets' | 'blob' | 'list' |
- *   'list-hll' | 'set' | 'published-list' | 'published-list-hll' | 'published-set'} RowStorage
- */
+/** @typedef {'ids' | 'values' | 'two-sets' | 'list' | 'list-hll' | 'set'} Published */
+/** @typedef {Published | `published-${Published}` | 'blob'} RowStorage */
 /** @typedef {RowStorage | import('./log-inventory.js').LogStorage} Storage */
 /** @typedef {import('../../src/store/index.js').Connection} Connection */
 /** @typedef {(part: string) => string} Key */

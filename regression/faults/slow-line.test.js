@@ -99,7 +99,7 @@ for (const { what, line } of LINES) {
       const ids = changed.ids.map((_, i) => String(changed.last - i))
       t.same(changed.ids, ids.toReversed(), `${layout}: changes from the first one on`)
       const pages = []
-      let after = null
+      let after = /** @type {string | null} */ (null)
       do {
         const page = await reading.latest({ limit: PAGE, after })
         pages.push(...page.items)

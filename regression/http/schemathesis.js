@@ -30,8 +30,9 @@ export async function installed () {
   const workshop = await mkdtemp(`${folder}-installing-`)
   const [program, ...words] = pip
   try {
+    // Python compiles what runs of it later
     await run(program, [...words, 'install', '--quiet', '--no-input', '--disable-pip-version-check', '--no-deps', '--only-binary=:all:',
-      '--target', workshop, '-r', REQUIREMENTS], { timeout: INSTALL_WITHIN_MS })
+      '--no-compile', '--target', workshop, '-r', REQUIREMENTS], { timeout: INSTALL_WITHIN_MS })
     await rename(workshop, folder)
   } catch (error) {
     await rm(workshop, { recursive: true, force: true })

@@ -116,7 +116,11 @@ export function createReplyRoom (registry, maxBytes = MAX_BYTES) {
       sending.add(response, () => release(bytes))
     },
 
-    /** @type {import('fastify').onSendHookHandler<any>} refuses with OVERLOADED */
+    /**
+     * A hook of Fastify that refuses with OVERLOADED.
+     * @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply
+     * @param {any} payload @param {(error?: Error) => void} done
+     */
     onSend (request, { raw: response }, payload, done) {
       const bytes = payload?.length
       // `length` is undefined for streams, and for null; metrics are needed most when there is no room

@@ -17,8 +17,8 @@ const LINGER_MS = 10_000
 /**
  * @typedef {import('./caps.js').Caps} Caps
  * @typedef {ReturnType<typeof createPush>} Push
- * @typedef {{ watch: import('../view/index.js').Views['watch'] } & Pick<import('../view/index.js').Queries,
- *   'definition' | 'ofLog'>} PushQueries
+ * @typedef {import('../view/index.js').Queries} Queries
+ * @typedef {{ watch: import('../view/index.js').Views['watch'] } & Pick<Queries, 'definition' | 'ofLog'>} PushQueries
  * @typedef {{ feed: string, limit: number, periodMs: number, ids: ReadonlySet<string> | null, encoding: string,
  *   position: string | null }} Wanted
  *   `ids`: latin1 strings of their bytes, null = all; `position`: from which it resumes; one that is none costs a reset

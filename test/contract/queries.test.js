@@ -85,7 +85,7 @@ for (const engine of await scopedEngines()) {
     async function scan (feed, question, { newScan = false } = {}) {
       /** @type {Item[][]} */
       const pages = []
-      let after = null
+      let after = /** @type {any} */ (null)
       let scan
       do {
         const page = await queries.latest(feed, { ...question, after, scan: newScan ? undefined : scan })

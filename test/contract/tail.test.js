@@ -33,7 +33,7 @@ await overAllArms(t, async (t, { guarantees, open }) => {
   /** @param {import('./partition.js').Partition} partition @param {any} question */
   async function all (partition, question) {
     const items = []
-    let after = null
+    let after = /** @type {any} */ (null)
     do {
       const page = await partition.tail({ ...question, after })
       items.push(...page.items)
@@ -112,7 +112,7 @@ await overAllArms(t, async (t, { guarantees, open }) => {
     const items = Array.from({ length: 150 }, (_, i) => item(`id-${i}`, NOW + i, 0, Buffer.alloc(128 * 1024, i)))
     for (let from = 0; from < 150; from += 50) await partition.append(items.slice(from, from + 50))
     const pages = []
-    for (let after = null; ;) {
+    for (let after = /** @type {any} */ (null); ;) {
       const page = await partition.tail({ ...UNLIMITED, after, limit: 1000 })
       pages.push(page.items)
       after = page.next

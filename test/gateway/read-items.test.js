@@ -9,7 +9,7 @@ const NOW = 1_800_000_000_000
 const ARRAY = 'application/json'
 const LINES = 'application/x-ndjson'
 
-/** @param {string | Buffer} text @param {object} [reading] */
+/** @param {string | Buffer} text @param {any} [reading] */
 function read (text, { type = ARRAY, ...reading } = {}) {
   /** @type {import('../../writers/gateway/read-items.js').Item[]} */
   const items = []
@@ -24,7 +24,7 @@ function factsOf (...given) {
   return { code, message, faultCount, faults: listed }
 }
 
-/** @param {object} of */
+/** @param {any} of */
 const plain = ({ id, ts, value }) => ({ id: id.toString(), ts, value: value.toString() })
 
 const anyItem = fc.record({

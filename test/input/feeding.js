@@ -16,7 +16,7 @@ export function streamOf (document, chunkBytes = Infinity) {
 /** All entries, and the error that ended them. Buffers become text, so that results compare. */
 export async function read (document, options, chunkBytes) {
   const entries = []
-  let error = null
+  let error = /** @type {any} */ (null)
   try {
     for await (const chunk of readRecords(streamOf(document, chunkBytes), options)) {
       for (const { place, record, text, fault } of chunk) entries.push({ place, record, text: text && text.toString(), fault })

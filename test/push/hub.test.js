@@ -64,13 +64,12 @@ function createClient (budget, wanted) {
     setTimeout () {}
   })
   const stream = createStream({
-    request: /** @type {any} */ ({}),
     response,
     budget,
     limit: 100,
     encoding: 'utf8',
     periodMs: 10,
-    token: null,
+    isPermitted: () => true,
     onEnd () {},
     ids: null,
     ...wanted

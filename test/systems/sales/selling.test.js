@@ -149,7 +149,7 @@ t.test('sales', async (t) => {
     const connection = await connectFor(t, redisUrl)
     /** @type {string[]} */
     const keys = []
-    for (let cursor = null; cursor !== '0';) {
+    for (let cursor = /** @type {string | null} */ (null); cursor !== '0';) {
       const [next, some] = await connection.send('SCAN', cursor ?? '0', 'MATCH', `${keyPrefix}*:request:*`, 'COUNT', 10_000)
       keys.push(...some.map(String))
       cursor = String(next)

@@ -95,7 +95,7 @@ function difference ({ windowMs, maxItems, boundItems, boundBytes, commands }) {
   for (const [i, command] of commands.entries()) {
     const { revision } = store
     const before = pagesOf(store, nowMs, 1000).join()
-    let changed = null
+    let changed = /** @type {boolean | null} */ (null)
     if (command.kind === 'put' || (command.kind === 'repeat' && puts.length > 0)) {
       const version = command.kind === 'repeat'
         ? puts[command.which % puts.length]
