@@ -7,7 +7,7 @@ import { importsOf, sourceFiles, withoutComments } from '../architecture/source.
 
 /** Exports that open a way to write or read other than the library's. */
 const BEHIND_IT = [
-  'openWritableFeed', 'openFeedWriter', 'openQueries', 'openConnection', 'createDeployment', 'openPublishedClient'
+  'openWritableFeed', 'openFeedWriter', 'openQueries', 'openConnection', 'openPublishedClient'
 ]
 const IMPORT = /^import\s*\{([^}]*)\}\s*from\s*'[./]+\/src\/[^']+'/gm
 
