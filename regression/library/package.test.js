@@ -112,7 +112,7 @@ t.test('installed into an empty project', async (t) => {
     /** Lines that tsc prints: files, and errors of ours; types of other packages are theirs. @param {...string} more */
     async function check (...more) {
       const flags = ['--ignoreConfig', '--noEmit', '--strict', '--target', 'es2023', '--listFiles', ...more]
-      const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+      const tsc = join(ROOT, 'node_modules/typescript-7/bin/tsc')
       const { stdout } = await run('node', [tsc, ...flags], { cwd: folder, env }).catch((error) => error)
       const lines = stdout.split('\n')
       return { lines, errors: lines.filter((/** @type {string} */ line) => /^(program|node_modules\/freshet-feed\/).*error/.test(line)) }
