@@ -1,7 +1,8 @@
 /**
  * One measurement of a feed whose servers are replaced, or whose slots move: a writer and a subscriber in this process, and the ledger.
  *
- *     feed -> warm-up -> | window: disturbance -> until its end, and `seconds` have passed | -> all is read and compared
+ *     feed -> warm-up -> | window: the lab looks at all nodes -> disturbance -> until its end, and `seconds` have passed | -> all is read and
+ *     compared
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { percentilesOf } from '../analysis/percentiles.js'
@@ -14,6 +15,8 @@ import { startWrites } from './writes.js'
 
 const FEED = 'lab'
 const EVERY_MS = 10
+/** in which the lab takes the figures of nodes that are about to be killed */
+const LOOK_MS = 500
 /** what is missing then is lost; a busy machine may need the longer one, where nothing may be */
 const SETTLED_WITHIN_MS = { mayLose: 3000, whole: 60_000 }
 
@@ -47,17 +50,18 @@ export async function runDisturbed ({ technique, rate: writesPerSecond }, {
     if (writesPerSecond) writes = await startWrites({ redisUrl, keys, rate: writesPerSecond })
     await pause(warmUpSeconds * 1000, undefined, { signal })
     await onMeasuring()
-    const [fromMs, offered, cpu, loop] = [performance.now(), run.next, process.cpuUsage(), performance.eventLoopUtilization()]
+    const [beganMs, offered, cpu, loop] = [performance.now(), run.next, process.cpuUsage(), performance.eventLoopUtilization()]
     const { retried, batches } = run.feed.account
-    const writesBefore = writes?.done ?? 0
+    await pause(LOOK_MS, undefined, { signal })
+    const [fromMs, writesBefore] = [performance.now(), writes?.done ?? 0]
     const tags = keys.map((key) => key(''))
     const happened = await disturb(technique, { redisUrl, key: tags[0], slots: tags.map(slotOf) })
     if (technique === 'noop') await pause(seconds * 1000, undefined, { signal })
     const [untilMs, written] = [performance.now(), (writes?.done ?? 0) - writesBefore]
-    await pause(Math.max(0, fromMs + seconds * 1000 - performance.now()), undefined, { signal })
+    await pause(Math.max(0, beganMs + seconds * 1000 - performance.now()), undefined, { signal })
     const endMs = performance.now()
     const { user, system } = process.cpuUsage(cpu)
-    const window = run.chunks.filter(({ atMs }) => atMs >= fromMs && atMs <= endMs)
+    const window = run.chunks.filter(({ atMs }) => atMs >= beganMs && atMs <= endMs)
     const answered = window.reduce((sum, { items }) => sum + items, 0)
     const figures = {
       ...disturbedOf(run, { fromMs, untilMs, endMs, written }),
@@ -78,7 +82,7 @@ export async function runDisturbed ({ technique, rate: writesPerSecond }, {
       sent,
       batches: sentBatches,
       latencyMs: percentilesOf(window.map(({ ms }) => ms)),
-      seconds: (endMs - fromMs) / 1000,
+      seconds: (endMs - beganMs) / 1000,
       cpuMicros: user + system,
       loopUse: utilization,
       history: { lost: end.lost },
