@@ -2,7 +2,7 @@
 -- Atomic, because the decision, the new state, the events and the outbox must not come apart, nor another command come in between.
 -- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..] of each target: state: hash, events: stream, and if its rule keeps them, members: hash, holds: sorted set, waiting: sorted set
 -- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule, key and number of keys that only its rule has, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target
--- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full
+-- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full, `rules` when a rule is stored in another version
 -- COST O(n log N)
 -- MODE writes
 local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -12,7 +12,7 @@ local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts 
 --   ends     the key expires
 --   keeps    events of the key, about; without it, all; 0: its events are in the outbox only
 --   reopens  a rejection that was final no longer is: the generation grows
-local rules = {}
+local rules, versions = {}, {}
 -- @include rules/max
 -- @include rules/bounded
 -- @include rules/latest
@@ -21,13 +21,20 @@ local rules = {}
 
 -- @include partition
 if isBehind and isFull() then return { current, nowText, 'backlog' } end
--- a server that accepts no writes refuses the whole call here
-redis.call('HSET', generation, 'now', nowText)
 
 local n = #ARGV - 5
 local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
 local named, targets, made, firstKeys = cjson.decode(targetTexts), {}, {}, { n + 4 }
-for i, one in ipairs(named) do firstKeys[i + 1] = firstKeys[i] + 2 + one[3] end
+for i, one in ipairs(named) do
+  local rule = one[1]
+  firstKeys[i + 1] = firstKeys[i] + 2 + one[3]
+  if rules[rule] and not made[rule] then
+    if redis.call('HGET', generation, 'rule:' .. rule) ~= versions[rule] then return { current, nowText, 'rules' } end
+    made[rule] = rules[rule]()
+  end
+end
+-- a server that accepts no writes refuses the whole call here
+redis.call('HSET', generation, 'now', nowText)
 
 -- @include kept
 function read.lineage () return lineage end
@@ -40,7 +47,6 @@ local function targetOf (number)
   local flat = redis.call('HGETALL', state)
   for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
   local rule, key, kept = named[number][1], named[number][2], members and { members = { key = members }, holds = { key = holds }, waiting = { key = waiting } }
-  made[rule] = made[rule] or rules[rule]()
   targets[number] = { rule = rule, key = key, first = first, last = last, state = state, events = events, members = members, holds = holds, waiting = waiting,
     kept = kept, fields = fields, front = { __index = fields } }
   return targets[number]

@@ -1,4 +1,5 @@
 -- Rule latest: the newest price of an asset. A price is accepted when its refresh began after that of the stored one; refreshes are tasks.
+-- VERSION 1
 -- STATE status (open), base (tier as set), tier, pinned (0, 1), tiers (refresh, soft and hard ms of hot, medium, cold), phase, price, ts, asOf, sources, soft, hard, due, failedAt, retryAt, failures, reason, candidate, failedSources, heat, heatAt, wantedUntil, seq, version
 -- ARGS set base pinned tiers phase; tier base pinned; price startedAt price sources asOf; fail startedAt reason candidate sources; want; force; asked requests
 -- CODES created, unchanged, unknown, accepted, stale, known, failing, in_progress, too_soon

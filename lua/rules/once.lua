@@ -1,4 +1,5 @@
 -- Rule once: something that is created once, such as a customer.
+-- VERSION 1
 -- STATE status (open), about, seq, version
 -- ARGS create about
 -- CODES created, exists

@@ -1,4 +1,5 @@
 -- Rule step: an order, driven by the owner of its partition. A step is accepted from certain statuses only.
+-- VERSION 1
 -- STATE status (placed, held, capturing, captured, confirmed, cancelling, cancelled), customer, total, lines, address, deadline, correlation, placedAt, reason, parked, wasHeld, authorization, seq, version
 -- ARGS place customer total lines address deadlineMs correlation; held; capture_requested authorization; captured; confirmed; declined reason; cancel_requested; deadline; cancelled; check; checked; park reason; resume
 -- CODES created, exists, other_body, unknown, accepted, illegal, late, not_due

@@ -29,6 +29,7 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
  * @param {(partition: number) => ReturnType<typeof import('./durability.js').createConfirm>} [options.confirmOf] what confirms the
  *   decisions of a partition
+ * @param {readonly string[]} [options.rules] as createAgreement
  * @param {import('./own-rules.js').OwnRules} [options.own] rules of a user
  * @param {number} [options.maxWaiting] commands of a partition
  * @param {import('./system.js').KeepSecret} [options.keepSecret] as createAgreement
@@ -37,16 +38,17 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  */
 export function createAdmission ({
   route, keyPrefix, system, partitions, requestMs, keepMs, maxOutbox, isRead, deadlineMs, batches = true, rejections = NEVER,
-  confirmOf = () => async () => {}, keepSecret, agreement, own, maxWaiting, metrics
+  confirmOf = () => async () => {}, keepSecret, agreement, rules, own, maxWaiting, metrics
 }) {
   const router = createRouter((key) => route(String(key)).connection, (connection) => connection.close('it cannot answer'))
-  const { agreed, restore, refresh, keyOf } = agreement ?? createAgreement({ router, keyPrefix, system, partitions, keepSecret })
+  const { agreed, restore, refresh, keyOf } = agreement ??
+    createAgreement({ router, keyPrefix, system, partitions, rules, keepSecret })
 
   /** @param {number} partition @param {import('./commands.js').Prepared[]} commands */
   async function call (partition, commands) {
     const key = keyOf(partition)
     const { connection, replicationId } = route(key(''))
-    const calling = admit(connection, key, { replicationId, requestMs, keepMs, maxOutbox, isRead, own, router, restore }, commands)
+    const calling = admit(connection, key, { replicationId, requestMs, keepMs, maxOutbox, isRead, own, router, restore, system }, commands)
     return (own ? own.watch(calling, connection) : calling).catch((error) => {
       // it is no longer the primary, or is unusable
       if (error.outcome === 'over') connection.close(error.message)

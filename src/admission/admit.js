@@ -6,7 +6,7 @@
  * @typedef {import('./commands.js').Prepared} Prepared
  * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, isRead?: boolean,
  *   own?: import('./own-rules.js').OwnRules, router?: import('../store/index.js').Router,
- *   restore?: () => Promise<unknown> }} Terms `replicationId` of the primary; `requestMs`: how long a request is kept; `keepMs`: how long
+ *   restore?: () => Promise<unknown>, system?: string }} Terms `replicationId` of the primary; `requestMs`: how long a request is kept; `keepMs`: how long
  *   an ended key is kept; `maxOutbox`: entries that may wait for consumers; `isRead`: the outbox is kept until consumers have read it, also
  *   before there are any; `own`: rules of a user; `router` to the primaries of other keys; `restore` stores the system again if a new
  *   primary does not have it
@@ -15,6 +15,7 @@
 import { randomBytes } from 'node:crypto'
 import { FreshetError } from './errors.js'
 import { MAX_COMMANDS } from './commands.js'
+import { agreeOnRules, ourVersions } from './rule-versions.js'
 import { KEPT } from './rules/index.js'
 
 const LINEAGE_BYTES = 6
@@ -33,7 +34,7 @@ const PARTS = Object.freeze(['state', 'events'])
  */
 export async function admit (connection, key, options, commands) {
   if (commands.length > MAX_COMMANDS) throw new RangeError(`${commands.length} commands; expected at most ${MAX_COMMANDS}`)
-  const { own } = options
+  const { own, system = 'a system' } = options
   const { keys, args } = encodeCall(key, options, commands)
   for (let i = 0; i < MAX_CALLS; i++) {
     const [generation, now, ...replies] = await connection.runScript(own?.script ?? 'admit', keys, args)
@@ -42,8 +43,10 @@ export async function admit (connection, key, options, commands) {
     if (now === undefined) {
       await options.restore?.()
       await beginLineage(connection, key, options, String(generation))
-    } else if (first === 'rules') await own?.agreeIn(options.router ?? connection, key)
-    else if (first !== 'backlog') return { generation: String(generation), now: Number(now), replies }
+    } else if (first === 'rules') {
+      if (own) await own.agreeIn(options.router ?? connection, key)
+      else await agreeOnRules(connection, key('generation'), ourVersions([...new Set(commands.map(({ rule }) => rule))]), system)
+    } else if (first !== 'backlog') return { generation: String(generation), now: Number(now), replies }
     else {
       throw new FreshetError('ADMISSION_BACKLOG', `more than ${options.maxOutbox} entries of this partition wait for consumers; try again`)
     }

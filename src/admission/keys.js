@@ -2,9 +2,10 @@
  * The keys of a system, such as `auctions`. `@` cannot occur in the name of a feed, and ids come after the hash tag.
  *
  *     fr:{@auctions}:system           number of partitions
+ *     fr:{@auctions}:system:rules     versions of its rules: a hash
  *     fr:{@auctions:3}:outbox         events of partition 3: a stream
  *     fr:{@auctions:3}:tasks          scheduled tasks by due time: a sorted set
- *     fr:{@auctions:3}:generation     lineage, number, replication id of their primary, last time: a hash
+ *     fr:{@auctions:3}:generation     lineage, number, replication id of their primary, last time, versions of rules: a hash
  *     fr:{@auctions:3}:state:<key>    a hash
  *     fr:{@auctions:3}:events:<key>   a stream, whose entry ids are the sequence numbers
  *     fr:{@auctions:3}:members:<key>  what the rule remembers of users and claims: a hash; :holds:<key> ends of holds: a sorted set
@@ -21,6 +22,9 @@ export const SPREAD_FORMAT = 2
 
 /** @param {string} prefix @param {string} system */
 export const systemKey = (prefix, system) => `${prefix}{@${system}}:system`
+
+/** @param {string} prefix @param {string} system */
+export const rulesKey = (prefix, system) => `${systemKey(prefix, system)}:rules`
 
 /**
  * @param {string} prefix @param {string} system @param {number} partition

@@ -25,8 +25,9 @@
 import { hash } from 'node:crypto'
 import { CHUNK_HEAD, chunkOf, HIDDEN, scriptWith } from '../store/index.js'
 import { FreshetError } from './errors.js'
-import { systemKey } from './keys.js'
+import { rulesKey } from './keys.js'
 import { memoryOf } from './own-memory.js'
+import { agreeOnRules } from './rule-versions.js'
 
 /** The chunks of rules replace these lines of the scripts. */
 const TABLES = 'local rules, versions, keptEvents, parts = {}, {}, {}, {}'
@@ -51,7 +52,7 @@ const linesIn = (/** @type {string} */ text) => text.split('\n').length
 export function createOwnRules ({ keyPrefix, system, rules, watch }) {
   const names = Object.keys(rules)
   const digestOf = (/** @type {OwnRule} */ { text, keeps = [] }) => hash('sha1', [text, ...keeps].join('\0'))
-  const stored = names.map((name) => [name, String(rules[name].version), digestOf(rules[name])])
+  const stored = names.map((name) => /** @type {const} */ ([name, String(rules[name].version), digestOf(rules[name])]))
   const table = (/** @type {string[]} */ rows) => `{\n${rows.join(',\n')}\n}`
   const script = scriptWith('decide', TABLES, 'local rules, versions, keptEvents, parts = ' + [
     table(names.map((name) => `['${name}'] = ${chunkOf(rules[name].text)}`)),
@@ -73,16 +74,6 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
     throw failed('it ran longer than the server allows (busy-reply-threshold) and was stopped; nothing of its call was stored',
       { isStopped: true })
   })
-
-  /** @param {Router} router @param {string} key where they are stored @throws {FreshetError} RULE_DIFFERS */
-  async function store (router, key) {
-    const [name, version] = (await router.runScript('agree-rules', [key], stored.flat())).map(String)
-    if (name === undefined) return
-    const own = rules[name].version
-    throw new FreshetError('RULE_DIFFERS', Number(version) === own
-      ? `rule ${name} of ${system} is stored as version ${version} with another text; raise its version to replace it`
-      : `rule ${name} of ${system} is stored as version ${version}, and this process has version ${own}; use the newer rule`)
-  }
 
   return {
     script,
@@ -107,7 +98,7 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
      * @param {Pick<import('../store/index.js').Router, 'send'>} router @returns {Promise<string[]>} such as `hall 2`
      */
     async storedVersions (router) {
-      const found = await router.send('HMGET', `${systemKey(keyPrefix, system)}:rules`, ...names.map((name) => `rule:${name}`))
+      const found = await router.send('HMGET', rulesKey(keyPrefix, system), ...names.map((name) => `rule:${name}`))
       return names.flatMap((name, i) => found[i] === null ? [] : [`${name} ${String(found[i]).split(' ')[0]}`])
     },
 
@@ -116,14 +107,14 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
      * @param {Router} router @param {((part: string) => string)[]} partitions @throws {FreshetError} RULE_DIFFERS
      */
     async agree (router, partitions) {
-      await store(router, `${systemKey(keyPrefix, system)}:rules`)
-      await Promise.all(partitions.map((key) => store(router, key('generation'))))
+      await agreeOnRules(router, rulesKey(keyPrefix, system), stored, system)
+      await Promise.all(partitions.map((key) => agreeOnRules(router, key('generation'), stored, system)))
     },
 
     /** The same after a call found others in a partition. @param {Router} router @param {(part: string) => string} key */
     async agreeIn (router, key) {
-      await store(router, `${systemKey(keyPrefix, system)}:rules`)
-      await store(router, key('generation'))
+      await agreeOnRules(router, rulesKey(keyPrefix, system), stored, system)
+      await agreeOnRules(router, key('generation'), stored, system)
     },
 
     /**

@@ -12,7 +12,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import { FreshetError } from './errors.js'
-import { partitionKeys, SPREAD_FORMAT, systemKey } from './keys.js'
+import { partitionKeys, rulesKey, SPREAD_FORMAT, systemKey } from './keys.js'
+import { agreeOnRules, ourVersions } from './rule-versions.js'
 
 const SECRET_BYTES = 16
 
@@ -20,10 +21,10 @@ const newSecret = () => randomBytes(SECRET_BYTES).toString('hex')
 
 /**
  * Agrees with other processes on what is stored, and gives the keys of the partitions, which follow from it.
- * @param {{ router: Router, keyPrefix: string, system: string, partitions: number, keepSecret?: KeepSecret }} options `keepSecret`: outside
- *   of the servers
+ * @param {{ router: Router, keyPrefix: string, system: string, partitions: number, rules?: readonly string[],
+ *   keepSecret?: KeepSecret }} options `rules` of ours, whose versions it stores; `keepSecret`: outside of the servers
  */
-export function createAgreement ({ router, keyPrefix, system, partitions, keepSecret = async (secret) => secret }) {
+export function createAgreement ({ router, keyPrefix, system, partitions, rules = [], keepSecret = async (secret) => secret }) {
   const wanted = { keyPrefix, system, partitions }
   /** @type {Promise<System> | null} */
   let agreeing = null
@@ -38,11 +39,12 @@ export function createAgreement ({ router, keyPrefix, system, partitions, keepSe
       ...(partitions > 1 ? { format: SPREAD_FORMAT } : {}),
       secret: await keepSecret(newSecret())
     }))
+    if (rules.length > 0) await agreeOnRules(router, rulesKey(keyPrefix, system), ourVersions(rules), system)
     keys = Array.from({ length: partitions }, (_, partition) => partitionKeys(keyPrefix, system, stored)(partition))
     return stored
   }
 
-  /** @returns {Promise<System>} @throws {FreshetError} SYSTEM_DIFFERS */
+  /** @returns {Promise<System>} @throws {FreshetError} SYSTEM_DIFFERS, RULE_DIFFERS */
   function agreed () {
     if (agreeing === null) {
       agreeing = agree()

@@ -34,7 +34,7 @@ export { capabilities, figuresIn, nodeFigures, readInfo, replicaUrls } from './n
 export { openPrimaries, openServer } from './open-server.js'
 export { probeServers, refusedRows } from './probe.js'
 export { openPublishedClient } from './published-client.js'
-export { CHUNK_HEAD, chunkOf, HIDDEN, readScript, scriptWith } from './scripts.js'
+export { CHUNK_HEAD, chunkOf, HIDDEN, readScript, scriptWith, versionsOfRules } from './scripts.js'
 export { bareHost } from './tls.js'
 export { createRouter, insist } from './router.js'
 export { createRoutes, openerOf } from './routes.js'

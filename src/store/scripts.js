@@ -67,5 +67,12 @@ export const scriptWith = (name, part, other) => scriptOf(name, readScript(name)
 const withIncludes = (text) => text.replace(INCLUDE, (_, part) => {
   const body = withIncludes(readFileSync(new URL(`${PARTS.test(part) ? part : `includes/${part}`}.lua`, FOLDER), 'utf8').trimEnd())
   const [, rule] = RULE.exec(part) ?? []
-  return rule ? `rules.${rule} = ${chunkOf(body)}` : body
+  return rule ? `rules.${rule} = ${chunkOf(body)}\nversions.${rule} = '${versionOf(body)}'` : body
 })
+
+/** @param {string} text of a rule of ours @returns {string} its version and digest */
+const versionOf = (text) => `${/^-- VERSION (\d+)$/m.exec(text)?.[1]} ${createHash('sha1').update(text).digest('hex')}`
+
+/** @returns {Map<string, string>} version and digest of each rule in lua/rules, such as `1 0a4d...` */
+export const versionsOfRules = () =>
+  new Map([...readScript('admit').body.matchAll(/^versions\.([a-z]+) = '(.+)'$/gm)].map(([, rule, version]) => [rule, version]))

@@ -15,7 +15,7 @@
  *
  * @typedef {object} System
  * @property {string} name a-z, then a-z 0-9 -, up to 32
- * @property {readonly string[]} rules names of rules of src/admission
+ * @property {readonly string[]} rules names of rules in lua/rules, whose versions are stored with it
  * @property {string} unknown code of the error for a key that is not there
  * @property {'memory' | 'replica'} durability without the setting; replica: memory where there is no replica
  * @property {boolean} [hasRows] its commands may wait for rows (durability db)

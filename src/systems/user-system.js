@@ -52,7 +52,7 @@ async function make (given) {
 
   return {
     name,
-    rules: Object.keys(definition.rules),
+    rules: [],
     unknown,
     durability: 'memory',
     isUncached: true,

@@ -6,7 +6,7 @@ import { createOracle } from '../../lab/rules/oracle.js'
 
 const LUA = new URL('../../lua/rules/', import.meta.url)
 const JAVASCRIPT = new URL('../../lab/rules/', import.meta.url)
-const PARTS = ['STATE', 'ARGS', 'CODES']
+const PARTS = ['VERSION', 'STATE', 'ARGS', 'CODES']
 
 const names = readdirSync(LUA).filter((file) => file.endsWith('.lua')).map((file) => file.replace('.lua', '')).sort()
 

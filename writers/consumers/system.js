@@ -128,11 +128,11 @@ export async function openSystem (definition, settings, parts) {
  * @param {System} definition @param {any} settings
  * @param {Pick<Parameters<typeof createAdmission>[0], 'route' | 'metrics'> & Pick<ConsumerParts, 'database'>} parts
  */
-function openAdmission ({ name: system, keepsSecret, keepsUnread: isRead }, settings, { database, ...parts }) {
+function openAdmission ({ name: system, rules, keepsSecret, keepsUnread: isRead }, settings, { database, ...parts }) {
   const keeping = keepsSecret && database
     ? { keepSecret: (/** @type {string} */ secret) => keepSecret(database, system, secret) }
     : {}
-  return createAdmission({ ...admissionSettings(settings), system, isRead, ...keeping, ...parts })
+  return createAdmission({ ...admissionSettings(settings), system, rules, isRead, ...keeping, ...parts })
 }
 
 /**

@@ -22,14 +22,16 @@ import { admissionSettings } from '../system-settings.js'
 /** @typedef {ReturnType<typeof openSystem>} OpenSystem */
 
 /** @param {any} settings @param {System} definition @param {Parts} parts */
-export function openSystem (settings, { name: system, isUncached, keepsSecret, keepsUnread: isRead }, parts) {
+export function openSystem (settings, { name: system, rules, isUncached, keepsSecret, keepsUnread: isRead }, parts) {
   const { routes, primaryUrl, name, durability, keepSecret, onEntry, metrics, log } = parts
   const options = { ...admissionSettings(settings), maxOutbox: settings.maxOutbox }
   const { keyPrefix, partitions } = options
-  const agreement = createAgreement({ router: routes.router, keyPrefix, system, partitions, keepSecret })
+  const agreement = createAgreement({ router: routes.router, keyPrefix, system, partitions, rules, keepSecret })
   const connectionOf = (/** @type {number} */ partition) => routes.route(agreement.keyOf(partition)('')).connection
   /** @type {ReturnType<typeof openAdmission> | null} */
   let opened = null
+  /** @type {Error | null} why it decides nothing: another process has a newer rule */
+  let differs = null
   function open () {
     if (!keepsSecret) stopLooking()
     opened ??= openAdmission(system, options, {
@@ -52,6 +54,18 @@ export function openSystem (settings, { name: system, isUncached, keepsSecret, k
     open()
     if (keepsSecret) await agreement.refresh()
   }
+  /** @param {import('../../src/admission/index.js').Command} command */
+  async function submit (command) {
+    try {
+      const decision = await open().submit(command)
+      differs = null
+      return decision
+    } catch (error) {
+      if (error.code === 'RULE_DIFFERS') differs = error
+      throw error
+    }
+  }
+
   const stopLooking = eachSecond(look, ({ code, message }) =>
     log[keepsSecret ? 'warn' : 'debug']({ system, code, reason: message }, 'a system cannot be looked at'))
 
@@ -65,11 +79,13 @@ export function openSystem (settings, { name: system, isUncached, keepsSecret, k
 
     /** What the commands of a system need of its admission. @type {import('../../src/systems/inside.js').GatewayParts['admission']} */
     commands: {
-      submit: (command) => open().submit(command),
+      submit,
       agreed: () => open().agreed(),
       stateOf: (key) => open().stateOf(key),
       memberOf: (key, field) => open().memberOf(key, field)
     },
+
+    reasons: () => differs ? [`RULE_DIFFERS: ${differs.message}`] : [],
 
     async close () {
       stopLooking()

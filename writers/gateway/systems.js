@@ -68,7 +68,7 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
       await opened.close()
     })
     const letters = async () => createDeadLetters({ ...await opened.target(), isNeeded: definition.isLetterNeeded })
-    return { definition, own, letters }
+    return { definition, own, reasons: () => [...own.reasons?.() ?? [], ...opened.reasons()], letters }
   }
 
   const all = definitions.map(open)
@@ -76,8 +76,8 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
   return {
     all,
 
-    /** Why systems of users decide nothing. */
-    reasons: () => all.flatMap(({ own }) => own.reasons?.() ?? []),
+    /** Why systems decide nothing. */
+    reasons: () => all.flatMap(({ reasons }) => reasons()),
 
     /**
      * Rejects settings that the primary cannot fulfil, if it can be asked, and looks whether it has replicas.
