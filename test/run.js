@@ -19,7 +19,7 @@ import { shareEngines } from './servers.js'
 import { shareDeployments } from './shared.js'
 
 /** Most files wait for most of their time: with fewer lanes, two cores are idle. Long files would miss their deadlines beside many. */
-const LANES = isWhole ? 4 : 6
+const LANES = isWhole ? 5 : 6
 const SLOWEST = 10
 /** of a file, after which its lane ends it; at night rounds of kills take half an hour and more */
 const TIMEOUT_MS = isNight ? 7_200_000 : 300_000

@@ -1,8 +1,8 @@
 /**
  * One measurement of a feed whose servers are replaced, or whose slots move: a writer and a subscriber in this process, and the ledger.
  *
- *     feed -> warm-up -> | window: the lab looks at all nodes -> disturbance -> until its end, and `seconds` have passed | -> all is read and
- *     compared
+ *     feed -> warm-up -> | window: the lab looks at all nodes -> disturbance -> until its end, and `seconds` have passed | -> all is
+ *     read and compared
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { percentilesOf } from '../analysis/percentiles.js'

@@ -6,10 +6,10 @@
  * @typedef {import('./commands.js').Prepared} Prepared
  * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, isRead?: boolean,
  *   own?: import('./own-rules.js').OwnRules, router?: import('../store/index.js').Router,
- *   restore?: () => Promise<unknown>, system?: string }} Terms `replicationId` of the primary; `requestMs`: how long a request is kept; `keepMs`: how long
- *   an ended key is kept; `maxOutbox`: entries that may wait for consumers; `isRead`: the outbox is kept until consumers have read it, also
- *   before there are any; `own`: rules of a user; `router` to the primaries of other keys; `restore` stores the system again if a new
- *   primary does not have it
+ *   restore?: () => Promise<unknown>, system?: string }} Terms `replicationId` of the primary; `requestMs`: how long a request is kept;
+ *   `keepMs`: how long an ended key is kept; `maxOutbox`: entries that may wait for consumers; `isRead`: the outbox is kept until
+ *   consumers have read it, also before there are any; `own`: rules of a user; `router` to the primaries of other keys; `restore` stores
+ *   the system again if a new primary does not have it; `system`: for messages
  * @typedef {{ generation: string, now: number, replies: Buffer[] }} Admitted `generation`: `<lineage>.<n>`; `now`: ms since 1970
  */
 import { randomBytes } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * Versions of rules, as they are stored for all processes: with the system, and in each partition, where every call compares them. A process
- * with a lower version, or with another text in the same one, decides nothing.
+ * Versions of rules, as they are stored for all processes: with the system, and in each partition, where every call compares them. A
+ * process with a lower version, or with another text in the same one, decides nothing.
  *
  * @typedef {import('./own-rules.js').Router} Router to the primaries
  * @typedef {readonly [name: string, version: string, digest: string]} RuleVersion

@@ -26,7 +26,11 @@ t.test('a process with an older rule, or another text of it, decides nothing; a 
   const options = { replicationId: 'id', requestMs: 60_000, keepMs: 60_000, system: 'auctions' }
   let requests = 0
   const create = () => admit(connection, keyOf, options, [{
-    rule: 'max', key: `a${++requests}`, scope: 'u', requestId: '', args: ['create', '100', '10', '0', '9999999999999', '0', '0', '', '', 'EUR']
+    rule: 'max',
+    key: `a${++requests}`,
+    scope: 'u',
+    requestId: '',
+    args: ['create', '100', '10', '0', '9999999999999', '0', '0', '', '', 'EUR']
   }])
   const stored = (/** @type {string} */ version) => connection.send('HSET', keyOf('generation'), 'rule:max', version)
   t.equal((await create()).decisions[0].code, 'created')

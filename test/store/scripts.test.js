@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { LAB_SCRIPTS } from '../../lab/loads/scripts.js'
-import { CHUNK_HEAD, readScript, scriptNames } from '../../src/store/scripts.js'
+import { CHUNK_HEAD, readScript, scriptNames, versionsOfRules } from '../../src/store/scripts.js'
 import { connectFor, engineName, startDeployment } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
@@ -19,7 +19,7 @@ const CALLS = {
   admit: {
     keys: ['outbox', 'tasks', 'generation', 'request:a', 'state:a', 'events:a'],
     args: ['id', 1000, 1000, 0, JSON.stringify([['max', 'a', 0]]), JSON.stringify(['bid', 'u', '1', '1', 1])],
-    prepare: ['HSET', 'generation', 'replid', 'id', 'lineage', 'l', 'n', '0']
+    prepare: ['HSET', 'generation', 'replid', 'id', 'lineage', 'l', 'n', '0', 'rule:max', versionsOfRules().get('max')]
   },
   'agree-rules': { keys: ['rules'], args: ['seat', 1, 'ab'] },
   'compile-rule': { keys: [], args: ['return 1 +'], reply: Buffer.from("user_script:1: unexpected symbol near '<eof>'") },
