@@ -19,7 +19,7 @@ export default {
     'key by key': 'key by key',
     still: 'nothing moves'
   },
-  chart: { about: { arm: 'one by one', level: '5 k writes/s', says: 'Slots that move one at a time stop delivery for {}' } },
+  chart: { about: { arm: 'one by one', level: '5 k writes/s', says: 'Slots that move one at a time stop delivery for {} ms' } },
   levels: { '5 k writes/s': level(1), '50 k writes/s': level(45_000) },
   fixed: { layout: 'stream', rate: 5000, ids: 500, partitions: 64, batchMs: 50, windowMs: 600_000, maxItems: 0 },
   seconds: 3,

@@ -20,7 +20,7 @@ export default {
     'sentinels planned': 'Sentinels, planned',
     undisturbed: 'undisturbed'
   },
-  chart: { about: { arm: 'cluster killed', level: 'ack primary', says: 'A killed primary of a cluster stops a feed for {}' } },
+  chart: { about: { arm: 'cluster killed', level: 'ack primary', says: 'A killed primary of a cluster stops a feed for {} ms' } },
   levels: {
     'ack primary': { settings: { ack: 'primary' }, contention: { driver: 'cluster' } },
     'ack replica': { settings: { ack: 'replica' }, contention: { driver: 'cluster' } }
