@@ -8,13 +8,16 @@
 local stored, differing, flat = KEYS[1], {}, {}
 for i = 1, #ARGV, 3 do
   local name, version, digest = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  local known, knownDigest = string.match(redis.call('HGET', stored, 'rule:' .. name) or '', '^(%d+) (%x+)$')
+  local own, found = version .. ' ' .. digest, redis.call('HGET', stored, 'rule:' .. name) or ''
+  local known, knownDigest = string.match(found, '^(%d+) (%x+)$')
   if known and (tonumber(known) > tonumber(version) or (known == version and knownDigest ~= digest)) then
     differing[#differing + 1] = name
     differing[#differing + 1] = known
   end
-  flat[#flat + 1] = 'rule:' .. name
-  flat[#flat + 1] = version .. ' ' .. digest
+  if found ~= own then
+    flat[#flat + 1] = 'rule:' .. name
+    flat[#flat + 1] = own
+  end
 end
-if #differing == 0 then redis.call('HSET', stored, unpack(flat)) end
+if #differing == 0 and #flat > 0 then redis.call('HSET', stored, unpack(flat)) end
 return differing

@@ -41,14 +41,14 @@ export function createAdmission ({
   confirmOf = () => async () => {}, keepSecret, agreement, rules, own, maxWaiting, metrics
 }) {
   const router = createRouter((key) => route(String(key)).connection, (connection) => connection.close('it cannot answer'))
-  const { agreed, restore, refresh, keyOf } = agreement ??
+  const { agreed, agreeIn, restore, refresh, keyOf } = agreement ??
     createAgreement({ router, keyPrefix, system, partitions, rules, keepSecret })
 
   /** @param {number} partition @param {import('./commands.js').Prepared[]} commands */
   async function call (partition, commands) {
     const key = keyOf(partition)
     const { connection, replicationId } = route(key(''))
-    const calling = admit(connection, key, { replicationId, requestMs, keepMs, maxOutbox, isRead, own, router, restore, system }, commands)
+    const calling = admit(connection, key, { replicationId, requestMs, keepMs, maxOutbox, isRead, own, router, restore, agreeIn }, commands)
     return (own ? own.watch(calling, connection) : calling).catch((error) => {
       // it is no longer the primary, or is unusable
       if (error.outcome === 'over') connection.close(error.message)

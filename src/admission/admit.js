@@ -6,16 +6,16 @@
  * @typedef {import('./commands.js').Prepared} Prepared
  * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, isRead?: boolean,
  *   own?: import('./own-rules.js').OwnRules, router?: import('../store/index.js').Router,
- *   restore?: () => Promise<unknown>, system?: string }} Terms `replicationId` of the primary; `requestMs`: how long a request is kept;
- *   `keepMs`: how long an ended key is kept; `maxOutbox`: entries that may wait for consumers; `isRead`: the outbox is kept until
- *   consumers have read it, also before there are any; `own`: rules of a user; `router` to the primaries of other keys; `restore` stores
- *   the system again if a new primary does not have it; `system`: for messages
+ *   restore?: () => Promise<unknown>, agreeIn?: (key: (part: string) => string, rules: string[]) => Promise<void> }} Terms
+ *   `replicationId` of the primary; `requestMs`: how long a request is kept; `keepMs`: how long an ended key is kept; `maxOutbox`: entries
+ *   that may wait for consumers; `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a
+ *   user; `router` to the primaries of other keys; `restore` stores the system again if a new primary does not have it; `agreeIn` on
+ *   versions of our rules
  * @typedef {{ generation: string, now: number, replies: Buffer[] }} Admitted `generation`: `<lineage>.<n>`; `now`: ms since 1970
  */
 import { randomBytes } from 'node:crypto'
 import { FreshetError } from './errors.js'
 import { MAX_COMMANDS } from './commands.js'
-import { agreeOnRules, ourVersions } from './rule-versions.js'
 import { KEPT } from './rules/index.js'
 
 const LINEAGE_BYTES = 6
@@ -34,7 +34,7 @@ const PARTS = Object.freeze(['state', 'events'])
  */
 export async function admit (connection, key, options, commands) {
   if (commands.length > MAX_COMMANDS) throw new RangeError(`${commands.length} commands; expected at most ${MAX_COMMANDS}`)
-  const { own, system = 'a system' } = options
+  const { own } = options
   const { keys, args } = encodeCall(key, options, commands)
   for (let i = 0; i < MAX_CALLS; i++) {
     const [generation, now, ...replies] = await connection.runScript(own?.script ?? 'admit', keys, args)
@@ -45,7 +45,7 @@ export async function admit (connection, key, options, commands) {
       await beginLineage(connection, key, options, String(generation))
     } else if (first === 'rules') {
       if (own) await own.agreeIn(options.router ?? connection, key)
-      else await agreeOnRules(connection, key('generation'), ourVersions([...new Set(commands.map(({ rule }) => rule))]), system)
+      else await options.agreeIn?.(key, [...new Set(commands.map(({ rule }) => rule))])
     } else if (first !== 'backlog') return { generation: String(generation), now: Number(now), replies }
     else {
       throw new FreshetError('ADMISSION_BACKLOG', `more than ${options.maxOutbox} entries of this partition wait for consumers; try again`)

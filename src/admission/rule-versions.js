@@ -8,11 +8,14 @@
 import { versionsOfRules } from '../store/index.js'
 import { FreshetError } from './errors.js'
 
-/** @param {readonly string[]} names of rules in lua/rules @returns {RuleVersion[]} */
-export const ourVersions = (names) => names.map((name) => {
-  const [version, digest] = String(versionsOfRules().get(name)).split(' ')
-  return [name, version, digest]
-})
+/** @param {readonly string[]} names of rules @returns {RuleVersion[]} of those in lua/rules */
+export function ourVersions (names) {
+  const versions = versionsOfRules()
+  return names.flatMap((name) => {
+    const [version, digest] = versions.get(name)?.split(' ') ?? []
+    return version ? [([name, version, digest])] : []
+  })
+}
 
 /**
  * @param {Router} router @param {string} key where they are stored @param {readonly RuleVersion[]} own @param {string} system

@@ -33,14 +33,23 @@ export function createAgreement ({ router, keyPrefix, system, partitions, rules 
   /** The secret that `refresh` found last. */
   let kept = ''
 
+  /**
+   * On the versions of rules of ours: with the system, then in a partition.
+   * @param {(part: string) => string} key @param {readonly string[]} names @throws {FreshetError} RULE_DIFFERS
+   */
+  async function agreeIn (key, names) {
+    await agreeOnRules(router, rulesKey(keyPrefix, system), ourVersions(names), system)
+    await agreeOnRules(router, key('generation'), ourVersions(names), system)
+  }
+
   async function agree () {
     const stored = await agreeOnSystem(router, wanted, async () => ({
       partitions,
       ...(partitions > 1 ? { format: SPREAD_FORMAT } : {}),
       secret: await keepSecret(newSecret())
     }))
-    if (rules.length > 0) await agreeOnRules(router, rulesKey(keyPrefix, system), ourVersions(rules), system)
     keys = Array.from({ length: partitions }, (_, partition) => partitionKeys(keyPrefix, system, stored)(partition))
+    if (rules.length > 0) await agreeOnRules(router, rulesKey(keyPrefix, system), ourVersions(rules), system)
     return stored
   }
 
@@ -64,6 +73,7 @@ export function createAgreement ({ router, keyPrefix, system, partitions, rules 
 
   return {
     agreed,
+    agreeIn,
     restore,
     /** What it gives may be called once the system is agreed. @param {number} partition @returns {(part: string) => string} */
     keyOf: (partition) => keys[partition] ?? ((part) => keys[partition](part)),

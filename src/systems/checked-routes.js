@@ -68,7 +68,11 @@ async function faultsOfMigrations (folder, name) {
     throw new SettingsInvalid([`system ${name}: migrations: unreadable (${message})`])
   })
   const isRight = (/** @type {string} */ file) => file.startsWith(`${name}-`) && /^\d+-.+\.sql$/.test(file.slice(name.length + 1))
-  return files.filter((file) => !isRight(file)).map((file) => `migrations: '${file}'; expected a name such as ${name}-001-tables.sql`)
+  return [
+    // files of another system, or of Freshet itself, would begin with it
+    ...unless(!/-\d+(-|$)/.test(name) && name !== 'engine', 'name', name, 'no number after a hyphen, and not engine, with migrations'),
+    ...files.filter((file) => !isRight(file)).map((file) => `migrations: '${file}'; expected a name such as ${name}-001-tables.sql`)
+  ]
 }
 
 /**
@@ -79,6 +83,8 @@ async function faultsOfMigrations (folder, name) {
 export async function checkRoutes ({
   name, errors = {}, unknown, commands = {}, queries = {}, stream, consumers = {}, migrations, metrics, page
 }) {
+  // before codes are looked at: modules are loaded side by side
+  const misnamed = migrations instanceof URL ? await faultsOfMigrations(migrations, name) : []
   const isKnown = (/** @type {string} */ code) => Object.hasOwn(errors, code) || kindOf(code) !== undefined
   const faults = [
     ...Object.entries(errors).flatMap(([code, { status, meaning } = /** @type {any} */ ({})]) => [
@@ -96,9 +102,9 @@ export async function checkRoutes ({
       [...unless(NAME.test(consumer), 'consumers', consumer, NAMED), ...functionsOf(consumers, 'consumers', [consumer])]),
     ...metrics === undefined ? [] : unless(typeof metrics === 'function', 'metrics', metrics, 'a function'),
     ...faultsOfFolder(page, 'page'),
-    ...faultsOfFolder(migrations, 'migrations')
+    ...faultsOfFolder(migrations, 'migrations'),
+    ...misnamed
   ]
-  if (faults.length === 0 && migrations) faults.push(...await faultsOfMigrations(migrations, name))
   if (faults.length > 0) throw new SettingsInvalid(faults.map((fault) => `system ${name}: ${fault}`))
   define(name, errors)
 }

@@ -90,7 +90,9 @@ async function make (given) {
       const more = { metrics, ...database && { database: { query: database.query, transaction: database.transaction } } }
       const join = () => Promise.all(Object.entries(consumers).map(([consumer, handler]) =>
         retry(() => opened.consume(consumer, (entries, owned) => handler(entries, { ...owned, ...more })), {
-          signal, isLast: ({ retryable }) => !retryable
+          signal,
+          isLast: ({ retryable }) => !retryable,
+          onFailure: ({ message }) => log.warn({ system: name, consumer, reason: message }, 'a consumer cannot join')
         })))
       try {
         await opened.runTasks()

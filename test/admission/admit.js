@@ -1,5 +1,6 @@
 /** One call of the admission script, with its decisions as objects. */
 import { admit as admitPrepared, decisionOf, prepare } from '../../src/admission/index.js'
+import { agreeOnRules, ourVersions } from '../../src/admission/rule-versions.js'
 
 /**
  * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key
@@ -7,6 +8,8 @@ import { admit as admitPrepared, decisionOf, prepare } from '../../src/admission
  * @param {import('../../src/admission/index.js').Command[]} commands
  */
 export async function admit (connection, key, options, commands) {
-  const { replies, ...rest } = await admitPrepared(connection, key, options, commands.map(prepare))
+  const agreeIn = (/** @type {any} */ _key, /** @type {string[]} */ rules) =>
+    agreeOnRules(/** @type {any} */ (connection), key('generation'), ourVersions(rules), 'auctions')
+  const { replies, ...rest } = await admitPrepared(connection, key, { agreeIn, ...options }, commands.map(prepare))
   return { ...rest, decisions: replies.map((reply) => decisionOf(String(reply))) }
 }

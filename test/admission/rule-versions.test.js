@@ -23,7 +23,7 @@ t.test('a process with an older rule, or another text of it, decides nothing; a 
   const { primary, keyPrefix } = await sharedDeployment(t)
   const connection = await connectFor(t, primary.url)
   const keyOf = admissionKey(keyPrefix, 'auctions', 0)
-  const options = { replicationId: 'id', requestMs: 60_000, keepMs: 60_000, system: 'auctions' }
+  const options = { replicationId: 'id', requestMs: 60_000, keepMs: 60_000 }
   let requests = 0
   const create = () => admit(connection, keyOf, options, [{
     rule: 'max',

@@ -39,7 +39,7 @@ export async function openSystem (definition, settings, parts) {
   const { deadlineMs, systemPartitions: partitions, kafkaBrokers } = settings
   const kafka = kafkaBrokers?.length > 0 ? await createKafkaEffect({ brokers: kafkaBrokers, system, partitions }) : null
   const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
-  const admission = openAdmission(definition, settings, { route: routes.route, database, metrics })
+  const admission = openAdmission(definition, settings, { route: routes.route, database, metrics, fail: parts.fail })
   const { keyOf } = admission
   const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
   const letters = createDeadLetters({ connectionOf, keyOf, partitions })
@@ -126,13 +126,21 @@ export async function openSystem (definition, settings, parts) {
 
 /**
  * @param {System} definition @param {any} settings
- * @param {Pick<Parameters<typeof createAdmission>[0], 'route' | 'metrics'> & Pick<ConsumerParts, 'database'>} parts
+ * @param {Pick<Parameters<typeof createAdmission>[0], 'route' | 'metrics'> & Pick<ConsumerParts, 'database' | 'fail'>} parts
  */
-function openAdmission ({ name: system, rules, keepsSecret, keepsUnread: isRead }, settings, { database, ...parts }) {
+function openAdmission ({ name: system, rules, keepsSecret, keepsUnread: isRead }, settings, { database, fail, ...parts }) {
   const keeping = keepsSecret && database
     ? { keepSecret: (/** @type {string} */ secret) => keepSecret(database, system, secret) }
     : {}
-  return createAdmission({ ...admissionSettings(settings), system, rules, isRead, ...keeping, ...parts })
+  const admission = createAdmission({ ...admissionSettings(settings), system, rules, isRead, ...keeping, ...parts })
+  return {
+    ...admission,
+    /** A process with an older rule ends, and gives its partitions back. @type {typeof admission.submit} */
+    submit: (command) => admission.submit(command).catch((error) => {
+      if (error.code === 'RULE_DIFFERS') fail(error)
+      throw error
+    })
+  }
 }
 
 /**

@@ -52,19 +52,14 @@ export function openSystem (settings, { name: system, rules, isUncached, keepsSe
   async function look () {
     if (!opened && !await routes.router.send('EXISTS', systemKey(keyPrefix, system))) return
     open()
+    await noted(agreement.agreed())
     if (keepsSecret) await agreement.refresh()
   }
-  /** @param {import('../../src/admission/index.js').Command} command */
-  async function submit (command) {
-    try {
-      const decision = await open().submit(command)
-      differs = null
-      return decision
-    } catch (error) {
-      if (error.code === 'RULE_DIFFERS') differs = error
-      throw error
-    }
-  }
+  /** @template T @param {Promise<T>} work @returns {Promise<T>} */
+  const noted = (work) => work.catch((error) => {
+    if (error.code === 'RULE_DIFFERS') differs = error
+    throw error
+  })
 
   const stopLooking = eachSecond(look, ({ code, message }) =>
     log[keepsSecret ? 'warn' : 'debug']({ system, code, reason: message }, 'a system cannot be looked at'))
@@ -73,16 +68,17 @@ export function openSystem (settings, { name: system, rules, isUncached, keepsSe
     /** Where it is, once all processes agree on it. */
     async target () {
       open()
-      await agreement.agreed()
+      await noted(agreement.agreed())
       return { keyOf: agreement.keyOf, connectionOf, partitions }
     },
 
     /** What the commands of a system need of its admission. @type {import('../../src/systems/inside.js').GatewayParts['admission']} */
     commands: {
-      submit,
-      agreed: () => open().agreed(),
-      stateOf: (key) => open().stateOf(key),
-      memberOf: (key, field) => open().memberOf(key, field)
+      // certain rejections would come from memory
+      submit: (command) => differs ? Promise.reject(differs) : noted(open().submit(command)),
+      agreed: () => noted(open().agreed()),
+      stateOf: (key) => noted(open().stateOf(key)),
+      memberOf: (key, field) => noted(open().memberOf(key, field))
     },
 
     reasons: () => differs ? [`RULE_DIFFERS: ${differs.message}`] : [],
