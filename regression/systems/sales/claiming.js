@@ -37,7 +37,9 @@ export function claimAlong (gateway, id, everyMs = 2) {
   const run = async () => {
     for (let n = 0; !stop.signal.aborted; n++) {
       // also after `stop`: a claim whose reply was lost may have been accepted
-      await eventually(async () => (await gateway.claim(id, `u${n}`, { key: `k${n}` })).status === 201)
+      let last = null
+      const claim = async () => (last = await gateway.claim(id, `u${n}`, { key: `k${n}` })).status === 201
+      await eventually(claim).catch((cause) => { throw new Error(`u${n} of ${id}: ${JSON.stringify(last)}`, { cause }) })
       sold.push(`u${n}`)
       await sleep(everyMs)
     }
