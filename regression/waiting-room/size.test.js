@@ -1,8 +1,9 @@
 /** A waiting room with many people, at night 100,000: joining, positions, memory, and the end that all of them learn. */
 import t from 'tap'
-import { admissionKey, admit, decisionOf, prepare } from '../../src/admission/index.js'
+import { admissionKey } from '../../src/admission/index.js'
 import { newest } from '../../src/embedded/engine.js'
 import { createWaitingRoom } from '../../src/waiting-room/index.js'
+import { admit } from '../../test/admission/admit.js'
 import { nightly } from '../../test/scope.js'
 import { connectFor, engineName, eventually, silentLog, startServer, testEngines } from '../../test/servers.js'
 
@@ -22,8 +23,8 @@ t.test(`${engineName(engine)}: ${PEOPLE} people in one queue`, async (t) => {
   let requests = 0
   /** @param {string[][]} all arguments of commands */
   async function order (all) {
-    const commands = all.map((args) => prepare({ rule: 'bounded', key: SALE, scope: '', requestId: String(requests++), args }))
-    return (await admit(connection, key, terms, commands)).replies.map((reply) => decisionOf(String(reply)))
+    const commands = all.map((args) => ({ rule: 'bounded', key: SALE, scope: '', requestId: String(requests++), args }))
+    return (await admit(connection, key, terms, commands)).decisions
   }
   const room = createWaitingRoom({ connectionOf: () => connection, keyOf: () => key, partitionOf: () => 0, log: silentLog })
   t.teardown(() => room.close())

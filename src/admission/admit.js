@@ -6,7 +6,7 @@
  * @typedef {import('./commands.js').Prepared} Prepared
  * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, isRead?: boolean,
  *   own?: import('./own-rules.js').OwnRules, router?: import('../store/index.js').Router,
- *   restore?: () => Promise<unknown>, agreeIn?: (key: (part: string) => string, rules: string[]) => Promise<void> }} Terms
+ *   restore?: () => Promise<unknown>, agreeIn: (key: (part: string) => string, rules: string[]) => Promise<void> }} Terms
  *   `replicationId` of the primary; `requestMs`: how long a request is kept; `keepMs`: how long an ended key is kept; `maxOutbox`: entries
  *   that may wait for consumers; `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a
  *   user; `router` to the primaries of other keys; `restore` stores the system again if a new primary does not have it; `agreeIn` on
@@ -45,7 +45,7 @@ export async function admit (connection, key, options, commands) {
       await beginLineage(connection, key, options, String(generation))
     } else if (first === 'rules') {
       if (own) await own.agreeIn(options.router ?? connection, key)
-      else await options.agreeIn?.(key, [...new Set(commands.map(({ rule }) => rule))])
+      else await options.agreeIn(key, [...new Set(commands.map(({ rule }) => rule))])
     } else if (first !== 'backlog') return { generation: String(generation), now: Number(now), replies }
     else {
       throw new FreshetError('ADMISSION_BACKLOG', `more than ${options.maxOutbox} entries of this partition wait for consumers; try again`)
