@@ -1,16 +1,17 @@
 -- Appends versions of items and keeps the newest of each id, deletions included. Of equal versions the later append wins.
 -- Atomic, because another writer may store a newer version between the comparison and the write.
--- KEYS [1] ids: sorted set, [2] deletions: string, exists while an id may have a tombstone, [3..n+2] item keys, of the same slot, in a cluster only
--- ARGV [1] n: integer, 1 to 996, [2] expiry in ms: integer, 0 = none, [3] expiry of tombstones in ms: integer, [4] whether the user may run MSETEX and MSET: 1 or 0, [5] whether the batch has deletions: 1 or 0, [6..2n+5] item key and record (8 bytes of order, lowest bit: a deletion, then the value) n times, in a cluster records only, then PX and the expiry if there is one, then score and id n times
+-- KEYS [1] ids: sorted set, [2] deletions: string, exists while an id may have a tombstone, [3..n+2] item keys, of the same slot, unless MSETEX takes them
+-- ARGV [1] n: integer, 1 to 996, [2] expiry in ms: integer, 0 = none, [3] expiry of tombstones in ms: integer, [4] whether the batch has deletions: 1 or 0, [5..2n+4] item key and record (8 bytes of order, lowest bit: a deletion, then the value) n times, records only if the keys are in KEYS, then PX and the expiry if there is one, then score and id n times
 -- RETURNS array of integers: versions dropped because a newer one was there, bytes of their values
--- COST O(n log N); in Lua O(n) only when some version is not newer, an id is new while there are tombstones, or the server lacks MSETEX
+-- COST O(n log N); in Lua O(n) only when some version is not newer, an id is new while there are tombstones, or MSETEX cannot be used
 -- MODE writes
-local ids, deletions, n, ttl, tombstone, msetex, deletes = KEYS[1], KEYS[2], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1', ARGV[5] == '1'
-local step = #KEYS > 2 and 1 or 2
-local first = step * n + (ttl > 0 and 8 or 6)
+local ids, deletions, n, ttl, tombstone, deletes = KEYS[1], KEYS[2], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1'
+local msetex = #KEYS == 2
+local step = msetex and 2 or 1
+local first = step * n + (ttl > 0 and 7 or 5)
 local px = ttl > 0 and {'PX', ttl} or {}
-local function key (i) return step == 1 and KEYS[2 + i] or ARGV[4 + 2 * i] end
-local function record (i) return ARGV[5 + step * i] end
+local function key (i) return msetex and ARGV[3 + 2 * i] or KEYS[2 + i] end
+local function record (i) return ARGV[4 + step * i] end
 local function set (i) local name = key(i) redis.call('SET', name, record(i), unpack(px)) end
 -- @include order
 local size = redis.call('ZCARD', ids)
@@ -18,10 +19,10 @@ local changed = redis.call('ZADD', ids, 'GT', 'CH', unpack(ARGV, first))
 if ttl > 0 then redis.call('PEXPIRE', ids, ttl) end
 if changed == n and not deletes and (redis.call('ZCARD', ids) == size or redis.call('PTTL', deletions) == -2) then
   -- each version is newer than what was there, and none is older than a tombstone
-  if msetex and ttl > 0 and step == 2 then
-    redis.call('MSETEX', n, unpack(ARGV, 6, first - 1))
-  elseif msetex and step == 2 then
-    redis.call('MSET', unpack(ARGV, 6, first - 1))
+  if msetex and ttl > 0 then
+    redis.call('MSETEX', n, unpack(ARGV, 5, first - 1))
+  elseif msetex then
+    redis.call('MSET', unpack(ARGV, 5, first - 1))
   else
     for i = 1, n do set(i) end
   end

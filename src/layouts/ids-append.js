@@ -5,7 +5,7 @@
  *     watched    a batch that is newer than everything stored needs no comparison by item:
  *
  *         WATCH ids deletions | ZREVRANGE ids 0 0 | PTTL deletions        sent behind the batch before
- *         MULTI | MSETEX | ZADD | PEXPIRE | EVALSHA mend-scores | EXEC    null: the set has changed since then, nothing was done
+ *         MULTI | MSETEX, or SETs | ZADD | PEXPIRE | EVALSHA mend-scores | EXEC    null: the set has changed since then, nothing was done
  *
  * The transaction is not sent before the reply to WATCH is known. If both went together, a refused WATCH (a permission that was
  * revoked) would leave the transaction without its condition. So such batches are sent one at a time.
@@ -80,10 +80,9 @@ function createForms (connection) {
 
   /** @param {Watched} keys */
   function watch (keys) {
-    watching = { ids: keys.ids, highest: highestOf(keys) }
-    // the next batch gets the error
-    watching.highest.catch(() => {})
-    return watching
+    const mine = watching = { ids: keys.ids, highest: highestOf(keys) }
+    mine.highest.catch(() => { if (watching === mine) watching = null })
+    return mine
   }
 
   function unwatch () {

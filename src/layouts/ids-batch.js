@@ -2,15 +2,15 @@
  * A batch of layout `ids` on the wire:
  *
  *     MULTI
- *     MSETEX n  item:<id> record ...  PX ttl      servers without MSETEX: SET item:<id> record PX ttl, n times
+ *     MSETEX n  item:<id> record ...  PX ttl      where it cannot be used: SET item:<id> record PX ttl, n times
  *     ZADD ids  score <id> ...
  *     ZREM ids  <id> ...                          ids whose last operation in this batch is a deletion
  *     PEXPIRE ids ttl                             if the feed has an age limit
  *     EXEC
  *
- * with `late: overwrite`. With `late: newest` one EVALSHA of lua/append-newest.lua gets the same arguments of MSETEX and ZADD; in a
- * cluster the item keys are its keys, and records follow. Or, if the batch is newer than all that is stored (ids-append.js), it is
- * the same transaction, with an EVALSHA of lua/mend-scores.lua as its last command.
+ * with `late: overwrite`. With `late: newest` one EVALSHA of lua/append-newest.lua gets the same arguments of MSETEX and ZADD; where
+ * MSETEX cannot be used, the item keys are its keys, and records follow. Or, if the batch is newer than all that is stored
+ * (ids-append.js), it is the same transaction, with an EVALSHA of lua/mend-scores.lua as its last command.
  * A late batch, or one with deletions, carries a mark in the transaction (late-marks.js).
  * Items are encoded when they are added: keys and records into one buffer, scores and ids into another, joined when the batch
  * is sent.
@@ -22,7 +22,7 @@ import { scoreOf } from '../item/index.js'
 import { createItemEncoder, createOrder } from './ids-encoder.js'
 import { createLateMark } from './late-marks.js'
 import { MAX_ARGUMENTS, MAX_BATCH_ITEMS } from './read-size.js'
-import { Wire, argument, bulk, command, wholeCommand } from './wire.js'
+import { Wire, argument, bulk, command, copyArguments, wholeCommand } from './wire.js'
 
 /**
  * A tombstone hides older versions that arrive later. It expires even where items do not, or deleted ids would stay for
@@ -38,6 +38,9 @@ const MULTI = wholeCommand('MULTI')
 const EXEC = wholeCommand('EXEC')
 const PEXPIRE = command(3, 'PEXPIRE')
 const NO_VALUE = Buffer.alloc(0)
+/** SET key record ... */
+const KEY_OF_SET = 1
+const RECORD_OF_SET = 2
 
 /**
  * @typedef {object} Encoding of a batch
@@ -49,12 +52,12 @@ const NO_VALUE = Buffer.alloc(0)
  * @property {number} tombstoneMs
  * @property {Buffer} expiry arguments
  * @property {number} count
- * @property {Buffer} records with `late: newest` in a cluster
  * @property {Buffer[]} deleted ids whose last operation is a deletion
  * @property {Buffer} mend last command of a watched transaction
  * @property {ReturnType<import('./late-marks.js').LateMark['around']>} around
  *
- * @typedef {{ head: Buffer[], between: Buffer[], tail: Buffer[], replies: number }} Parts of a batch, around its items and members
+ * @typedef {{ head: Buffer[], between: Buffer[], tail: Buffer[], replies: number, facts?: Buffer }} Parts of a batch, around its items and
+ *   members; `facts`: arguments between keys and records, if these stand apart
  */
 
 /**
@@ -67,12 +70,12 @@ export function createIdsBatch (options) {
   const prefix = Buffer.from(key('item:'))
   const tombstoneMs = ttlMs || TOMBSTONE_MS
   const expiry = ttlMs > 0 ? Buffer.from(argument('PX') + argument(ttlMs)) : Buffer.alloc(0)
-  const separateSets = late === 'overwrite' && !dialect.msetex
+  const separateSets = !dialect.msetex
   const items = new Wire(64 * 1024)
-  // between the item keys, or in a cluster behind all of them
-  const records = late === 'newest' && dialect.isCluster ? new Wire(64 * 1024) : items
   const members = new Wire(16 * 1024)
-  const encoder = createItemEncoder({ items, records, members, prefix, expiry, tombstoneMs, separateSets })
+  /** @type {Wire | null} `items` as arguments of the script, where they are commands */
+  let apart = null
+  const encoder = createItemEncoder({ items, members, prefix, expiry, tombstoneMs, separateSets })
   const order = createOrder()
   /** @type {Set<string>} ids whose last operation is a deletion, as latin1 */
   const removed = new Set()
@@ -97,17 +100,18 @@ export function createIdsBatch (options) {
     items.length = end
     const deleted = [...removed].map((name) => Buffer.from(name, 'latin1'))
     const around = mark.around(deleted)
-    const encode = late === 'newest' && !isWatched ? encodeScript : encodeTransaction
-    const named = records === items ? NO_VALUE : records.written()
     const mend = isWatched ? encodeMend(options, [...encoder.lastItem(), Buffer.from(String(order.lowest)), prefix]) : NO_VALUE
-    const of = { ...options, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, records: named, mend }
-    const { head, between, tail, replies } = encode(of)
-    return { bytes: join(items, { head: Buffer.concat(head), rest: [...between, members.written(), ...tail] }), replies }
+    const of = { ...options, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, mend }
+    const isScript = late === 'newest' && !isWatched
+    const { head, facts, between, tail, replies } = isScript ? encodeScript(of) : encodeTransaction(of)
+    if (facts) apart ??= new Wire(items.bytes.length)
+    const wire = facts && apart ? takeApart(items.bytes.subarray(HEAD_ROOM, end), facts, apart) : items
+    return { bytes: join(wire, { head: Buffer.concat(head), rest: [...between, members.written(), ...tail] }), replies }
   }
 
   return {
     get count () { return count },
-    get bytes () { return items.length + members.length + (records === items ? 0 : records.length) },
+    get bytes () { return items.length + members.length },
     maxItems: late === 'newest' ? MAX_NEWEST_ITEMS : MAX_BATCH_ITEMS,
     add (id, ts, seq, value) {
       if (removed.size > 0) removed.delete(id.toString('latin1'))
@@ -118,7 +122,7 @@ export function createIdsBatch (options) {
       encode(id, ts, seq, NO_VALUE, true)
     },
     encoded: () => encoded(false),
-    watched: late === 'newest' && dialect.mayWatch && dialect.msetex && !dialect.isCluster
+    watched: late === 'newest' && dialect.mayWatch
       ? {
           ids: key('ids'),
           deletions: key('deletions'),
@@ -136,7 +140,6 @@ export function createIdsBatch (options) {
     reset () {
       count = 0
       end = -1
-      records.reset()
       items.length = HEAD_ROOM
       members.reset()
       removed.clear()
@@ -169,17 +172,30 @@ function encodeTransaction ({ key, ttlMs, prefix, separateSets, tombstoneMs, exp
 }
 
 /** @param {Encoding} of @returns {Parts} */
-function encodeScript ({ key, ttlMs, dialect, tombstoneMs, expiry, count, records, deleted, around }) {
-  const words = (ttlMs > 0 ? 12 : 10) + 4 * count
-  const script = command(words, 'EVALSHA', dialect.sha('append-newest'), dialect.isCluster ? 2 + count : 2, key('ids'), key('deletions'))
-  // all keys come first, and a cluster must know all of them; elsewhere MSETEX takes each beside its record
-  const facts = Buffer.from([count, ttlMs, tombstoneMs, dialect.msetex ? 1 : 0, deleted.length > 0 ? 1 : 0].map(argument).join(''))
+function encodeScript ({ key, ttlMs, dialect, separateSets, tombstoneMs, expiry, count, deleted, around }) {
+  const words = (ttlMs > 0 ? 11 : 9) + 4 * count
+  // MSETEX takes each key beside its record; elsewhere they are keys of the script, because a cluster must know all of them
+  const script = command(words, 'EVALSHA', dialect.sha('append-newest'), separateSets ? 2 + count : 2, key('ids'), key('deletions'))
+  const facts = Buffer.from([count, ttlMs, tombstoneMs, deleted.length > 0 ? 1 : 0].map(argument).join(''))
   return {
-    head: [...(around ? [around.before] : []), script, ...(dialect.isCluster ? [] : [facts])],
-    between: [...(dialect.isCluster ? [facts, records] : []), expiry],
+    head: [...(around ? [around.before] : []), script, ...(separateSets ? [] : [facts])],
+    facts: separateSets ? facts : undefined,
+    between: [expiry],
     tail: around ? [around.after] : [],
     replies: 1 + (around ? around.replies : 0)
   }
+}
+
+/**
+ * @param {Buffer} sets commands @param {Buffer} facts @param {Wire} to
+ * @returns {Wire} their keys, facts, and their records, with room for a head
+ */
+function takeApart (sets, facts, to) {
+  to.length = HEAD_ROOM
+  copyArguments(sets, KEY_OF_SET, to)
+  to.copy(facts, 0, facts.length)
+  copyArguments(sets, RECORD_OF_SET, to)
+  return to
 }
 
 /**

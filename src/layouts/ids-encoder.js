@@ -11,9 +11,9 @@ const SET_EXPIRING = command(5, 'SET')
 
 /**
  * Writes each item: its key and record, its score and id.
- * @param {{ items: Wire, records: Wire, members: Wire, prefix: Buffer, expiry: Buffer, tombstoneMs: number, separateSets: boolean }} to
+ * @param {{ items: Wire, members: Wire, prefix: Buffer, expiry: Buffer, tombstoneMs: number, separateSets: boolean }} to
  */
-export function createItemEncoder ({ items, records, members, prefix, expiry, tombstoneMs, separateSets }) {
+export function createItemEncoder ({ items, members, prefix, expiry, tombstoneMs, separateSets }) {
   const tombstoneExpiry = Buffer.from(argument('PX') + argument(tombstoneMs))
   const setHead = expiry.length > 0 ? SET_EXPIRING : SET
   const writeScore = createScoreText()
@@ -23,8 +23,7 @@ export function createItemEncoder ({ items, records, members, prefix, expiry, to
   return {
     /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
     encode (id, ts, seq, value, deleted) {
-      items.reserve(prefix.length + id.length + ITEM_ROOM)
-      records.reserve(prefix.length + id.length + value.length + 2 * ITEM_ROOM + tombstoneExpiry.length)
+      items.reserve(prefix.length + id.length + value.length + 2 * ITEM_ROOM + tombstoneExpiry.length)
       members.reserve(id.length + ITEM_ROOM)
       if (separateSets) items.short(deleted ? SET_EXPIRING : setHead)
       items.bulkHead(prefix.length + id.length)
@@ -33,11 +32,11 @@ export function createItemEncoder ({ items, records, members, prefix, expiry, to
       items.short(id)
       keyEnd = items.length
       items.end()
-      records.bulkHead(RECORD_HEAD_BYTES + value.length)
-      recordAt = records.length
-      records.length = writeRecordHead(records.bytes, records.length, ts, seq, deleted)
-      records.long(value)
-      records.end()
+      items.bulkHead(RECORD_HEAD_BYTES + value.length)
+      recordAt = items.length
+      items.length = writeRecordHead(items.bytes, items.length, ts, seq, deleted)
+      items.long(value)
+      items.end()
       if (separateSets) items.short(deleted ? tombstoneExpiry : expiry)
       writeScore(members, ts, seq)
       members.bulkHead(id.length)
@@ -45,7 +44,7 @@ export function createItemEncoder ({ items, records, members, prefix, expiry, to
       members.end()
     },
     /** Key, and the first bytes of the record. @returns {Buffer[]} */
-    lastItem: () => [items.bytes.subarray(keyAt, keyEnd), records.bytes.subarray(recordAt, recordAt + RECORD_HEAD_BYTES)]
+    lastItem: () => [items.bytes.subarray(keyAt, keyEnd), items.bytes.subarray(recordAt, recordAt + RECORD_HEAD_BYTES)]
   }
 }
 

@@ -14,7 +14,7 @@
  *
  * @typedef {{ late: number, lateBytes?: number, form?: 'watched' | 'script' }} Stored `late`: versions dropped because a newer one was
  *   there; `lateBytes`: of their values, default 0; `form`: how versions were compared (ids-append.js), none where they are not
- * @typedef {{ msetex: boolean, isCluster?: boolean, mayWatch?: boolean, sha: (script: string) => string }} Dialect `msetex`: whether
+ * @typedef {{ msetex: boolean, mayWatch?: boolean, sha: (script: string) => string }} Dialect `msetex`: whether
  *   batches may use it; `mayWatch`: whether batches of a connection are sent one at a time while the layout wants that (`isAlone`)
  *
  * @typedef {object} Batch items of one partition, encoded for the wire; reusable after `reset`

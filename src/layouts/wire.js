@@ -7,6 +7,7 @@
 const CR = 13
 const LF = 10
 const DOLLAR = 36
+const ZERO = 48
 
 /** A growing buffer. `reset` keeps its memory, so a pool of batches stops allocating. */
 export class Wire {
@@ -58,11 +59,18 @@ export class Wire {
     this.length += part.length
   }
 
+  /** A part of other bytes. @param {Buffer} from @param {number} start @param {number} end */
+  copy (from, start, end) {
+    this.reserve(end - start)
+    from.copy(this.bytes, this.length, start, end)
+    this.length += end - start
+  }
+
   /** @param {number} value */
   #digits (value) {
     let scale = 1
     while (value >= scale * 10) scale *= 10
-    for (; scale >= 1; scale = Math.trunc(scale / 10)) this.bytes[this.length++] = 48 + Math.trunc(value / scale) % 10
+    for (; scale >= 1; scale = Math.trunc(scale / 10)) this.bytes[this.length++] = ZERO + Math.trunc(value / scale) % 10
   }
 
   /** @returns {Buffer} valid until the next write */
@@ -80,6 +88,30 @@ export const command = (count, ...words) => Buffer.from(`*${count}\r\n` + words.
 
 /** @param {...(string | number)} words @returns {Buffer} a whole command */
 export const wholeCommand = (...words) => command(words.length, ...words)
+
+/**
+ * Copies the same argument of each command.
+ * @param {Buffer} commands whole ones, with fewer than 10 arguments each @param {number} position of the argument, 0 = its name
+ * @param {Wire} to
+ */
+export function copyArguments (commands, position, to) {
+  for (let at = 0; at < commands.length;) {
+    const count = commands[at + 1] - ZERO
+    at += '*0\r\n'.length
+    for (let i = 0; i < count; i++) {
+      const end = endOfBulk(commands, at)
+      if (i === position) to.copy(commands, at, end)
+      at = end
+    }
+  }
+}
+
+/** @param {Buffer} bytes @param {number} at of a bulk string */
+function endOfBulk (bytes, at) {
+  let length = 0
+  while (bytes[++at] !== CR) length = 10 * length + bytes[at] - ZERO
+  return at + length + 2 * '\r\n'.length
+}
 
 /** @param {string | number} word */
 export const argument = (word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`

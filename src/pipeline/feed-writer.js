@@ -70,9 +70,7 @@ export async function openFeedWriter (options) {
       maxItems: retention.maxItems,
       origin,
       compress: options.compress,
-      dialect: {
-        msetex: stripes.msetex, isCluster: stripes.isCluster, mayWatch: !ack.grouped, sha: (script) => readScript(script).sha
-      }
+      dialect: { msetex: stripes.msetex, mayWatch: !ack.grouped, sha: (script) => readScript(script).sha }
     }),
     isAlone: layout.isAlone,
     retention: definition,

@@ -78,7 +78,6 @@ export function createStripes ({ redisUrl, name, deadlineMs, keys, layout, late,
     opened,
     /** Whether batches may use MSETEX. */
     get msetex () { return msetex ?? false },
-    get isCluster () { return map.isCluster },
     /** Never ahead of the clock of any server, ms since 1970; -Infinity = one is not known yet. */
     serverMs: () => Math.min(...clocks.map((clock) => clock.now())),
     /** Reads the clocks of the servers again. */

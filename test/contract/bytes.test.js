@@ -76,14 +76,14 @@ t.test('on servers without MSETEX', async (t) => {
 t.test('with late: newest', async (t) => {
   const { bytes, replies } = encode({ ttlMs: 125_000, late: 'newest' }, ITEMS)
   t.same(commandsIn(bytes), [
-    ['EVALSHA', readScript('append-newest').sha, '2', 'fr:{latest:0}:ids', 'fr:{latest:0}:deletions', '3', '125000', '125000', '1', '0',
+    ['EVALSHA', readScript('append-newest').sha, '2', 'fr:{latest:0}:ids', 'fr:{latest:0}:deletions', '3', '125000', '125000', '0',
       keyOf('bus-7'), HEADS[0] + 'hi', keyOf('é'), HEADS[1], keyOf('old'), HEADS[2] + '\r\n', 'PX', '125000', ...SCORES]
   ])
   t.equal(replies, 1)
-  const inCluster = encode({ ttlMs: 125_000, late: 'newest', dialect: { ...dialect, msetex: false, isCluster: true } }, ITEMS)
-  t.same(commandsIn(inCluster.bytes), [
+  const apart = encode({ ttlMs: 125_000, late: 'newest', dialect: { ...dialect, msetex: false } }, ITEMS)
+  t.same(commandsIn(apart.bytes), [
     ['EVALSHA', readScript('append-newest').sha, '5', 'fr:{latest:0}:ids', 'fr:{latest:0}:deletions',
-      keyOf('bus-7'), keyOf('é'), keyOf('old'), '3', '125000', '125000', '0', '0',
+      keyOf('bus-7'), keyOf('é'), keyOf('old'), '3', '125000', '125000', '0',
       HEADS[0] + 'hi', HEADS[1], HEADS[2] + '\r\n', 'PX', '125000', ...SCORES]
   ], 'all keys are named')
 })
@@ -135,7 +135,7 @@ t.test('with deletions and no age limit, a tombstone expires after a day', async
   t.equal(separate.replies, 9)
   const script = encode({ late: 'newest' }, REMOVALS.slice(0, 1))
   t.same(commandsIn(script.bytes).map((words) => words.slice(0, 1)), [['MULTI'], ['EVALSHA'], ['XADD'], ['EXEC']])
-  t.same(commandsIn(script.bytes)[1].slice(5), ['1', '0', DAY_MS, '1', '1', keyOf('b'), REMOVED[0], '7', 'b'])
+  t.same(commandsIn(script.bytes)[1].slice(5), ['1', '0', DAY_MS, '1', keyOf('b'), REMOVED[0], '7', 'b'])
   t.equal(script.replies, 4)
 })
 

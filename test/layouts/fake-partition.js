@@ -67,7 +67,7 @@ function appendNewest (state, words) {
   const count = Number(words[3])
   let late = 0
   for (let i = 0; i < count; i++) {
-    const [id, record] = [idOf(words[8 + 2 * i]), words[9 + 2 * i]]
+    const [id, record] = [idOf(words[7 + 2 * i]), words[8 + 2 * i]]
     const before = state.records.get(id)
     if (before !== undefined && orderOf(before) > orderOf(record)) {
       late++

@@ -1,6 +1,6 @@
 /**
- * Layout `ids` with `late: newest` on servers with MSETEX: which batches go into a watched transaction, and what is stored whatever
- * happens between its steps. Two writers at once: races.test.js.
+ * Layout `ids` with `late: newest`, values by MSETEX where the server has it: which batches go into a watched transaction, and what is
+ * stored whatever happens between its steps. Two writers at once: races.test.js.
  */
 import t from 'tap'
 import { onlyKey } from '../../src/feeds/keys.js'
@@ -15,13 +15,14 @@ import { storedIn } from './stored.js'
 const ids = layoutOf('ids')
 const NOW = Date.now()
 const SCRIPTS = ['append-newest', 'mend-scores']
-const dialect = { msetex: true, mayWatch: true, sha: (/** @type {string} */ name) => readScript(name).sha }
+const sha = (/** @type {string} */ name) => readScript(name).sha
 
 /** @typedef {import('../contract/model.js').Item} Item */
 /** @typedef {import('../../src/store/index.js').Connection} Connection */
 
 for (const engine of await scopedEngines()) {
-  if (!engine.hasMsetex) continue
+  const { hasMsetex } = engine
+  const dialect = { msetex: hasMsetex, mayWatch: true, sha }
   t.test(engineName(engine), async (t) => {
     const server = await startServer(t, { engine })
     const admin = await connectFor(t, server.url)
@@ -140,11 +141,11 @@ for (const engine of await scopedEngines()) {
       await admin.send('ACL', 'SETUSER', 'writing', '+watch')
     })
 
-    const commands = ['WATCH', 'MULTI', 'MSETEX', 'ZADD', 'PEXPIRE', 'EVALSHA']
+    const commands = ['WATCH', 'MULTI', ...(hasMsetex ? ['MSETEX'] : ['SET', 'SET']), 'ZADD', 'PEXPIRE', 'EVALSHA']
     const faults = /** @type {[string, () => Promise<unknown>, () => Promise<unknown>][]} */ ([
       ['SCRIPT FLUSH', () => admin.send('SCRIPT', 'FLUSH'), load],
       ['no memory', () => admin.send('CONFIG', 'SET', 'maxmemory', '1'), () => admin.send('CONFIG', 'SET', 'maxmemory', '0')],
-      ...['msetex', 'zadd', 'pexpire', 'evalsha', 'exec', '@all'].map((name) => /** @type {any} */ ([
+      ...[hasMsetex ? 'msetex' : 'set', 'zadd', 'pexpire', 'evalsha', 'exec', '@all'].map((name) => /** @type {any} */ ([
         `-${name}`, () => admin.send('ACL', 'SETUSER', 'writing', `-${name}`), () => admin.send('ACL', 'SETUSER', 'writing', '+@all')
       ]))
     ])
@@ -211,7 +212,7 @@ function interruptible (inner) {
     sendDispensable: later('sendDispensable'),
     sendEncoded (encoded) {
       const of = interruption
-      if (of === null || !encoded.bytes.includes('MSETEX')) return later('sendEncoded')(encoded)
+      if (of === null || !encoded.bytes.includes(sha('mend-scores'))) return later('sendEncoded')(encoded)
       interruption = null
       const stored = sendInterrupted(encoded, of)
       gate = stored.catch(() => {})

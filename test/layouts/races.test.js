@@ -96,13 +96,12 @@ t.test('in every interleaving', async (t) => {
 })
 
 for (const engine of await scopedEngines()) {
-  if (!engine.hasMsetex) continue
   t.test(`on ${engineName(engine)}`, async (t) => {
     const { primary, keyPrefix } = await sharedDeployment(t, { engine })
     const connect = () => connectFor(t, primary.url)
     const [reader, ...connections] = await Promise.all([connect(), connect(), connect()])
     for (const name of ['append-newest', 'mend-scores']) await reader.send('SCRIPT', 'LOAD', readScript(name).body)
-    const dialect = { msetex: true, mayWatch: true, sha: (/** @type {string} */ name) => readScript(name).sha }
+    const dialect = { msetex: engine.hasMsetex, mayWatch: true, sha: (/** @type {string} */ name) => readScript(name).sha }
     const forms = new Set()
     let feeds = 0
     await holds(t, fc.asyncProperty(anyWriters, async (writers) => {
