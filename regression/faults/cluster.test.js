@@ -22,7 +22,7 @@ const MANY_SLOTS = Array.from({ length: 4096 }, (_, slot) => slot)
 /** @typedef {Awaited<ReturnType<typeof startRun>>} Run */
 /**
  * @typedef {{ act: (t: import('tap').Test, cluster: Cluster, run: Run) => Promise<unknown>, ack?: string, everyMs?: number,
- *   rounds?: number }} Case
+ *   layout?: string, rounds?: number }} Case
  */
 
 /** Of the partitions and the definition of its feed. @param {import('tap').Test} t @param {Cluster} cluster @param {Run} run */
@@ -80,9 +80,16 @@ const moving = ({ isAtomic }) => async (t, cluster, run) => {
   for (const [n, slot] of slots.entries()) await moveSlots(t, cluster, { slots: [slot], to: (n + 1) % 3, isAtomic })
 }
 
+/** Batches of `ids` that wait for one acknowledgement only are compared under WATCH. @type {typeof moving} */
+const movingWatched = (way) => async (t, cluster, run) => {
+  await moving(way)(t, cluster, run)
+  t.ok(/** @type {any} */ (run.feed.account).watched > 0)
+}
+
 /** @type {Record<string, Case>} */
 const CLASSIC = {
   'slots move key by key': { act: moving({ isAtomic: false }) },
+  'slots move key by key under WATCH': { ack: 'primary', layout: 'ids', act: movingWatched({ isAtomic: false }) },
   'a shard is added, gets slots, and is removed': {
     ack: 'primary', // it has no replica
     async act (t, cluster, run) {
@@ -101,6 +108,7 @@ const CLASSIC = {
 /** Valkey 9.1.2 ends itself where slots moved in both ways, hence a cluster of its own. @type {Record<string, Case>} */
 const ATOMIC = {
   'slots move atomically': { act: moving({ isAtomic: true }) },
+  'slots move atomically under WATCH': { ack: 'primary', layout: 'ids', act: movingWatched({ isAtomic: true }) },
   ...(isNight && {
     '4,096 slots move by one command, and back': {
       rounds: 1,
@@ -117,9 +125,9 @@ let turn = 0
 async function onOneCluster (t, engine, cases) {
   const started = await startCluster(t, { engine })
   const seed = await startProxy(t, started.nodes[0].port)
-  for (const [title, { act, rounds = nightly(10, 1), ...options }] of Object.entries(cases)) {
+  for (const [title, { act, layout: only, rounds = nightly(10, 1), ...options }] of Object.entries(cases)) {
     for (let n = 0; n < rounds; n++) {
-      const layout = LAYOUTS[turn++ % LAYOUTS.length]
+      const layout = only ?? LAYOUTS[turn++ % LAYOUTS.length]
       await t.test(`${title}, ${layout}`, async (t) => {
         const cluster = { ...await healed(started), seed }
         for (const { url } of cluster.primaries) await (await connectFor(t, url)).send('FLUSHALL')
