@@ -6,6 +6,7 @@ export default {
   ceiling: 'blob',
   arms: {
     reference: { load: 'reference', engine: 'redis 7.0' },
+    ids: { settings: { layout: 'ids' }, engine: 'redis 7.0' },
     'ids (overwrite)': { settings: { layout: 'ids', late: 'overwrite' }, engine: 'redis 7.0' },
     values: { settings: { layout: 'values' }, engine: 'redis 7.0' },
     stream: { settings: { layout: 'stream' }, engine: 'redis 7.0' },
@@ -14,6 +15,7 @@ export default {
   },
   labels: {
     reference: 'published way',
+    ids: 'ids, newest wins',
     'ids (overwrite)': 'ids, overwriting',
     values: 'values in the set',
     stream: 'stream entries',
@@ -39,6 +41,7 @@ export default {
     'reference and blob never trim'
   ],
   expected: [
+    { arm: 'ids', against: 'ids (overwrite)', direction: 'same' },
     { arm: 'ids (overwrite)', against: 'reference', direction: 'same' },
     { arm: 'values', against: 'reference', direction: 'less' },
     { arm: 'stream', against: 'reference', direction: 'same' },
