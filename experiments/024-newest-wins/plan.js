@@ -45,8 +45,8 @@ export default {
   measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'itemsPerSecond', 'generatorCpuMicrosPerItem', 'primaryCpuPercent',
     'behindMsP99', 'commandsPerItem', 'replicatedBytesPerItem'],
   differs: [
-    'newest sends transactions of at most 996 items, one at a time, and on Redis 7.0 one script per batch; overwrite transactions of at ' +
-      'most 1,000; script, reference and blob batches of 1,000, four at a time',
+    'newest sends transactions of at most 996 items, one at a time; overwrite transactions of at most 1,000; script, reference and blob ' +
+      'batches of 1,000, four at a time',
     'reference sends values that never change, the others new ones each time',
     'as fast as it goes newest and overwrite trim once a second, script, reference and blob never',
     'with 10 % late items overwrite and reference let an older version replace a newer one, newest and script drop it; newest and ' +
@@ -69,8 +69,7 @@ export default {
     { measure: 'itemsPerSecond', arm: 'newest', against: 'script', least: 1, level: 'valkey 9.1, new ids' }
   ],
   notControlled: [
-    'items arrive in the order of their times, but for one level: otherwise no batch needs the script on ' +
-      'Valkey 9.1, and on Redis 7.0 each takes the short way through it',
+    'items arrive in the order of their times, but for one level: otherwise no batch needs the script',
     'primary, two replicas and the load share two cores'
   ]
 }

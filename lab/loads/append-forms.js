@@ -132,8 +132,8 @@ export const APPEND_FORMS = Object.freeze({
       },
       members: member,
       frame: (count) => ({
-        head: Buffer.concat([command(12 + 4 * count, 'EVALSHA', name, 2, idsKey, idsKey.replace(/ids$/, 'deletions')),
-          ...[count, ttlMs, ttlMs, 1, 0].map((word) => Buffer.from(argument(word)))]),
+        head: Buffer.concat([command(11 + 4 * count, 'EVALSHA', name, 2, idsKey, idsKey.replace(/ids$/, 'deletions')),
+          ...[count, ttlMs, ttlMs, 0].map((word) => Buffer.from(argument(word)))]),
         middle: Buffer.from(argument('PX') + argument(ttlMs)),
         tail: NOTHING,
         replies: 1
