@@ -12,7 +12,7 @@
  * @property {() => import('../store/index.js').Connection} connection to the primary
  * @property {(part: string) => string} key of the partition
  * @property {(letter: { consumer: string, entry: Entry, reason: string, attempts: number }) => Promise<void>} deadLetter dead-letters.js
- * @property {Pick<import('./outbox-reader.js').OutboxReader, 'follow' | 'leave'>} reader
+ * @property {Pick<import('./outbox-reader.js').OutboxReader, 'follow'>} reader
  * @property {{ finished: (entries: number) => void, failed: (error: Error, attempt: number) => void }} metrics
  * @typedef {object} Steps
  * @property {(entries: Entry[], begin: () => Promise<void>) => Promise<void>} write tried again while its error is retryable; calls `begin`
@@ -48,20 +48,21 @@ export async function followPartition (consumer, target, steps) {
   if (signal.aborted) return
   const taker = createTaker(consumer, target, steps)
   let taking = Promise.resolve()
+  let leave = () => {}
 
   await new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => taker.close().finally(() => steps.isAwaited ? taking : null).finally(() => resolve(null)),
       { once: true })
     // after a batch that failed nothing more is taken: the next owner begins at the cursor
-    reader.follow(partition, position, (entries) => {
+    leave = reader.follow(partition, position, (entries) => {
       taking = taker.take(entries).catch((error) => {
-        reader.leave(partition)
+        leave()
         if (!signal.aborted) reject(error)
       })
       return taking
     })
   })
-  reader.leave(partition)
+  leave()
 }
 
 /** @param {string} consumer @param {Target} target @param {Steps} steps */

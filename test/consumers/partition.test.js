@@ -1,7 +1,8 @@
-/** A partition whose lease ends while its work begins. */
+/** A partition whose lease ends while its work begins, and while a batch is under way. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { consume, consumeBatches } from '../../src/consumers/index.js'
+import { consume, consumeBatches, createOutboxReader } from '../../src/consumers/index.js'
+import { eventually, silentLog } from '../servers.js'
 
 /** A place of a partition whose lease ends before the reply to `HGET` of the cursor comes. */
 function createPlace () {
@@ -19,7 +20,7 @@ function createPlace () {
     owned: { partition: 3, token: 1, signal: lease.signal },
     connection: () => connection,
     key: (/** @type {string} */ part) => part,
-    reader: { follow: (/** @type {number} */ partition) => followed.push(partition), leave () {} },
+    reader: { follow: (/** @type {number} */ partition) => followed.push(partition) },
     metrics: { finished () {}, failed () {} },
     deadLetter: async () => {}
   })
@@ -40,3 +41,56 @@ for (const [name, begin] of /** @type {[string, (place: any) => Promise<void>][]
     t.same(followed, [], 'no entry is read')
   })
 }
+
+/** A server with an outbox of one partition, on which each script succeeds. */
+function createOutbox () {
+  /** @type {string[]} */
+  const ids = []
+  const connection = {
+    async send (/** @type {string} */ name, /** @type {any[]} */ ...words) {
+      if (name !== 'XREAD') return null
+      const position = words.at(-1)
+      const entries = ids.filter((id) => parseInt(id) > parseInt(position)).map((id) => [id, ['rule', 'r', 'key', 'k', 'seq', '1']])
+      await pause(1)
+      return entries.length > 0 ? [['outbox', entries]] : null
+    },
+    runScript: async () => 1
+  }
+  const open = async () => /** @type {any} */ ({ connection, end () {} })
+  const reader = createOutboxReader({ open, isSpread: () => true, keyOf: () => (part) => part, log: silentLog })
+  return { ids, connection, reader }
+}
+
+t.test('a batch of an ended lease that fails late does not end what follows the partition since', async (t) => {
+  const { ids, connection, reader } = createOutbox()
+  t.teardown(() => reader.close())
+  /** @param {number} token @param {AbortSignal} signal @param {(entries: any[]) => Promise<void>} write */
+  const own = (token, signal, write) => consumeBatches(/** @type {any} */ ({
+    owned: { partition: 3, token, signal },
+    connection: () => connection,
+    key: (/** @type {string} */ part) => part,
+    reader,
+    metrics: { finished () {}, failed () {} },
+    deadLetter: async () => {},
+    effect: { name: 'effect', write }
+  }))
+  const [first, second] = [new AbortController(), new AbortController()]
+  t.teardown(() => second.abort())
+  ids.push('1-0')
+  /** @type {(error: Error) => void} */
+  let fail = () => {}
+  const ended = own(1, first.signal, () => new Promise((_resolve, reject) => { fail = reject }))
+  await eventually(() => fail.length > 0)
+  first.abort()
+  await ended
+
+  /** @type {string[]} */
+  const written = []
+  own(2, second.signal, async (entries) => { written.push(...entries.map(({ id }) => id)) })
+  await eventually(() => written.length === 1)
+  fail(new Error('late'))
+  await pause(20)
+  ids.push('2-0')
+  await eventually(() => written.length === 2)
+  t.same(written, ids)
+})

@@ -82,9 +82,12 @@ export async function openSystem (definition, settings, parts) {
     })
     : null
 
-  /** @param {import('../../src/consumers/index.js').Owned} owned */
-  async function work (owned) {
-    const { partition, signal } = owned
+  /** @param {import('../../src/consumers/index.js').Owned} given */
+  async function work (given) {
+    const { partition } = given
+    const failing = new AbortController()
+    const signal = AbortSignal.any([given.signal, failing.signal])
+    const owned = { ...given, signal }
     const connection = () => connectionOf(partition)
     const key = keyOf(partition)
     const running = [aborted(signal)]
@@ -96,7 +99,7 @@ export async function openSystem (definition, settings, parts) {
     if (handlers.onPrimary) {
       running.push(onEachPrimary(owned, { idOf: () => routes.route(key('')).replicationId, run: handlers.onPrimary, log }))
     }
-    await Promise.all(running)
+    await endTogether(running, failing)
   }
 
   /**
@@ -122,6 +125,16 @@ export async function openSystem (definition, settings, parts) {
       await Promise.all([routes.close(), kafka?.close()])
     }
   }
+}
+
+/**
+ * Once a part of the work has failed the others end, too: the next owner, which may be this process, begins when nothing runs any more.
+ * @param {Promise<void>[]} parts @param {AbortController} failing @throws what the part threw
+ */
+async function endTogether (parts, failing) {
+  for (const part of parts) part.catch(() => failing.abort())
+  await Promise.allSettled(parts)
+  await Promise.all(parts)
 }
 
 /**
