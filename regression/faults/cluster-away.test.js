@@ -19,6 +19,8 @@ const SAMPLE_MS = 50
 const ASKED = 4
 const ITEMS = 1000
 const HOLDS_MS = 2000
+/** after it readers read a definition again */
+const DEFINITION_MS = 600
 /** what a busy machine may need; only a failure takes as long */
 const PATIENT = { deadlineMs: 60_000 }
 
@@ -29,12 +31,14 @@ let feeds = 0
 
 /**
  * A feed with one partition, which a shard has.
- * @param {import('tap').Test} t @param {Cluster} cluster @param {number} shard @param {Record<string, any>} [options]
+ * @param {import('tap').Test} t @param {Cluster} cluster @param {number} shard
+ * @param {Record<string, any>} [options] `definedIn`: the shard that has its definition
  */
-async function feedOn (t, { url: redisUrl, primaries }, shard, options = {}) {
+async function feedOn (t, { url: redisUrl, primaries }, shard, { definedIn, ...options } = {}) {
+  const shardOf = (/** @type {string} */ tag) => Math.floor(slotOf(tag) * primaries.length / SLOTS)
   let name = ''
   do name = `feed-${feeds++}`
-  while (Math.floor(slotOf(`{${name}:0}`) * primaries.length / SLOTS) !== shard)
+  while (shardOf(`{${name}:0}`) !== shard || shardOf(`{${name}}`) !== (definedIn ?? shardOf(`{${name}}`)))
   return openPatiently(t, name, { redisUrl, ...options })
 }
 
@@ -68,12 +72,14 @@ const CASES = {
     const id = await own.send('CLUSTER', 'MYID')
     await own.send('CLUSTER', 'REPLICATE', await admin.send('CLUSTER', 'MYID'))
     await eventually(async () => String(await admin.send('INFO', 'replication')).split('state=online').length === 3)
-    const [near, far, reader] = await Promise.all([feedOn(t, cluster, 0), feedOn(t, cluster, 1, { ack: 'replica' }), readerOf(t, cluster)])
+    const [near, far, reader] = await Promise.all([
+      feedOn(t, cluster, 0), feedOn(t, cluster, 1, { ack: 'replica', definedIn: 0 }), readerOf(t, cluster)
+    ])
     const isRead = (/** @type {any} */ { name }, /** @type {string} */ id) => eventually(() => reader.feed(name).get(id))
     append(near, Array.from({ length: ITEMS }, (_, n) => `n${n}`))
     append(far, ['a'])
     await Promise.all([near.flush(PATIENT), far.flush(PATIENT)])
-    await isRead(near, 'n0')
+    await Promise.all([isRead(near, 'n0'), isRead(far, 'a')])
 
     // it loads each key so slowly that it still does so when this is over
     const loading = await connectFor(t, replica.url)
@@ -105,6 +111,8 @@ const CASES = {
     append(far, ['b'])
     await far.flush(PATIENT)
     await isRead(far, 'b')
+    await pause(DEFINITION_MS)
+    t.ok(await reader.feed(far.name).get('b'), 'its definition cannot be read again')
     await replica.restart()
     await confirmed.flush(PATIENT)
     await isRead(near, 'unconfirmed')

@@ -1,4 +1,4 @@
-/** The definitions of feeds, each read again from a node after half a second. */
+/** The definitions of feeds, each read again from a node after half a second; while no node can be asked, the last one holds. */
 import { FreshetError } from '../errors.js'
 import { isSpread, readDefinition } from '../feeds/index.js'
 import { layoutOf } from '../layouts/index.js'
@@ -22,10 +22,11 @@ export function createDefinitionCache ({ keyPrefix, now, knownOf }) {
   return async (connection, feed) => {
     const cached = cache.get(feed)
     if (cached && now() - cached.atMs < MAX_AGE_MS) return cached.definition
-    cache.delete(feed)
     const definition = await readDefinition(connection, keyPrefix, feed).catch((error) => {
-      const known = error.code === 'FEED_UNKNOWN' ? knownOf(feed) : null
+      // its shard may be away, and those of the items not
+      const known = error.retryable ? cached?.definition : error.code === 'FEED_UNKNOWN' && knownOf(feed)
       if (known) return known
+      cache.delete(feed)
       throw error
     })
     const { format } = layoutOf(definition.layout)
