@@ -17,8 +17,7 @@ import { open } from './opened.js'
 import { checkedOptions } from './options.js'
 
 /** @typedef {import('./definition.js').System} System */
-/** @typedef {import('./face.js').System} UserSystem */
-/** @typedef {import('./face.js').OpenedSystem} OpenedSystem */
+/** @import { System as UserSystem, OpenedSystem } from './face.js' */
 
 const ANY = Object.freeze({ type: 'object', additionalProperties: true })
 const NO_KEY = 'KEY_UNKNOWN'

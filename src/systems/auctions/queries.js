@@ -1,8 +1,7 @@
 /**
  * Queries about auctions, for readers: from memory, else from a replica, else from the primary (src/admission/key-view.js).
  *
- * @typedef {import('../../admission/index.js').KeyState} KeyState
- * @typedef {import('../../admission/index.js').Fields} Fields
+ * @import { KeyState, Fields } from '../../admission/index.js'
  */
 import { maskWith } from '../../admission/index.js'
 import { FreshetError } from '../../errors.js'

@@ -2,9 +2,7 @@
  * Commands of prices: assets, their tiers, and refreshes on demand.
  *
  * @typedef {{ status: number, body: Record<string, unknown>, isReplay: boolean }} Reply
- * @typedef {import('../../admission/index.js').Command} Command
- * @typedef {import('../../admission/index.js').Decision} Decision
- * @typedef {import('../../admission/index.js').Fields} Fields
+ * @import { Command, Decision, Fields } from '../../admission/index.js'
  * @typedef {{ tier: string | null, pinned: boolean | null }} Keeping null: as it is
  */
 import { hash } from 'node:crypto'
