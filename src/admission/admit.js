@@ -44,7 +44,7 @@ export async function admit (connection, key, options, commands) {
       await options.restore?.()
       await beginLineage(connection, key, options, String(generation))
     } else if (first === 'rules') {
-      if (own) await own.agreeIn(options.router ?? connection, key)
+      if (own) await own.agree(options.router ?? connection, [key])
       else await options.agreeIn(key, [...new Set(commands.map(({ rule }) => rule))])
     } else if (first !== 'backlog') return { generation: String(generation), now: Number(now), replies }
     else {
