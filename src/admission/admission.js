@@ -44,11 +44,14 @@ export function createAdmission ({
   const { agreed, agreeIn, restore, refresh, keyOf } = agreement ??
     createAgreement({ router, keyPrefix, system, partitions, rules, keepSecret })
 
+  const agreeOn = own ? (/** @type {(part: string) => string} */ key) => own.agree(router, [key]) : agreeIn
+
   /** @param {number} partition @param {import('./commands.js').Prepared[]} commands */
   async function call (partition, commands) {
     const key = keyOf(partition)
     const { connection, replicationId } = route(key(''))
-    const calling = admit(connection, key, { replicationId, requestMs, keepMs, maxOutbox, isRead, own, router, restore, agreeIn }, commands)
+    const terms = { replicationId, requestMs, keepMs, maxOutbox, isRead, own, restore, agreeIn: agreeOn }
+    const calling = admit(connection, key, terms, commands)
     return (own ? own.watch(calling, connection) : calling).catch((error) => {
       // it is no longer the primary, or is unusable
       if (error.outcome === 'over') connection.close(error.message)

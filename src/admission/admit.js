@@ -5,12 +5,11 @@
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('./commands.js').Prepared} Prepared
  * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, isRead?: boolean,
- *   own?: import('./own-rules.js').OwnRules, router?: import('../store/index.js').Router,
- *   restore?: () => Promise<unknown>, agreeIn: (key: (part: string) => string, rules: string[]) => Promise<void> }} Terms
+ *   own?: import('./own-rules.js').OwnRules, restore?: () => Promise<unknown>,
+ *   agreeIn: (key: (part: string) => string, rules: string[]) => Promise<void> }} Terms
  *   `replicationId` of the primary; `requestMs`: how long a request is kept; `keepMs`: how long an ended key is kept; `maxOutbox`: entries
  *   that may wait for consumers; `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a
- *   user; `router` to the primaries of other keys; `restore` stores the system again if a new primary does not have it; `agreeIn` on
- *   versions of our rules
+ *   user; `restore` stores the system again if a new primary does not have it; `agreeIn` on versions of rules
  * @typedef {{ generation: string, now: number, replies: Buffer[] }} Admitted `generation`: `<lineage>.<n>`; `now`: ms since 1970
  */
 import { randomBytes } from 'node:crypto'
@@ -34,18 +33,16 @@ const PARTS = Object.freeze(['state', 'events'])
  */
 export async function admit (connection, key, options, commands) {
   if (commands.length > MAX_COMMANDS) throw new RangeError(`${commands.length} commands; expected at most ${MAX_COMMANDS}`)
-  const { own } = options
   const { keys, args } = encodeCall(key, options, commands)
   for (let i = 0; i < MAX_CALLS; i++) {
-    const [generation, now, ...replies] = await connection.runScript(own?.script ?? 'admit', keys, args)
+    const [generation, now, ...replies] = await connection.runScript(options.own?.script ?? 'admit', keys, args)
     const first = String(replies[0])
     // the first call on this primary
     if (now === undefined) {
       await options.restore?.()
       await beginLineage(connection, key, options, String(generation))
     } else if (first === 'rules') {
-      if (own) await own.agreeIn(options.router ?? connection, key)
-      else await options.agreeIn(key, [...new Set(commands.map(({ rule }) => rule))])
+      await options.agreeIn(key, [...new Set(commands.map(({ rule }) => rule))])
     } else if (first !== 'backlog') return { generation: String(generation), now: Number(now), replies }
     else {
       throw new FreshetError('ADMISSION_BACKLOG', `more than ${options.maxOutbox} entries of this partition wait for consumers; try again`)

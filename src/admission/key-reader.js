@@ -45,7 +45,7 @@ export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail, exist
    * @param {string} key @param {string} [position] of the outbox that the node must have reached; without one the primary is asked
    * @returns {Promise<KeyState | null>} null: the primary does not have it
    */
-  async function read (key, position) {
+  return async (key, position) => {
     const partition = partitionOf(key)
     let isPrimary = position === undefined
     for (let i = 0; ; i++) {
@@ -58,11 +58,5 @@ export function createKeyReader ({ connectionOf, keyOf, partitionOf, tail, exist
       isPrimary = position === undefined || isAbsent
       if (!isAbsent) await sleep(READ_AGAIN_MS)
     }
-  }
-
-  return {
-    read,
-    /** @param {string} key */
-    fromPrimary: (key) => read(key)
   }
 }

@@ -42,7 +42,7 @@ export function createKeyView ({
   /** Keys that are being read, with the events since. @type {Map<string, { reading: Promise<KeyState | null>, since: Entry[] }>} */
   const opening = new Map()
   let resets = 0
-  const reader = createKeyReader({ connectionOf, keyOf, partitionOf, tail, exists: rules.names.exists })
+  const readNode = createKeyReader({ connectionOf, keyOf, partitionOf, tail, exists: rules.names.exists })
 
   const follower = followOutboxes({
     open,
@@ -85,7 +85,7 @@ export function createKeyView ({
   async function load (key) {
     const since = /** @type {Entry[]} */ ([])
     const resetsBefore = resets
-    const reading = reader.read(key, follower.position(partitionOf(key)))
+    const reading = readNode(key, follower.position(partitionOf(key)))
     opening.set(key, { reading, since })
     try {
       const stored = await reading
@@ -111,7 +111,7 @@ export function createKeyView ({
     peek: (key) => kept.get(key),
 
     /** @param {string} key */
-    fromPrimary: (key) => reader.fromPrimary(key),
+    fromPrimary: (key) => readNode(key),
 
     /**
      * @param {string} key

@@ -103,18 +103,12 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
     },
 
     /**
-     * Stores version and digest of the rules, for all processes.
+     * Stores version and digest of the rules, for all processes; again after a call found others in a partition.
      * @param {Router} router @param {((part: string) => string)[]} partitions @throws {FreshetError} RULE_DIFFERS
      */
     async agree (router, partitions) {
       await agreeOnRules(router, rulesKey(keyPrefix, system), stored, system)
       await Promise.all(partitions.map((key) => agreeOnRules(router, key('generation'), stored, system)))
-    },
-
-    /** The same after a call found others in a partition. @param {Router} router @param {(part: string) => string} key */
-    async agreeIn (router, key) {
-      await agreeOnRules(router, rulesKey(keyPrefix, system), stored, system)
-      await agreeOnRules(router, key('generation'), stored, system)
     },
 
     /**

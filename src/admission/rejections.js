@@ -25,7 +25,7 @@ const holderOf = (/** @type {string} */ rule, /** @type {string} */ key, /** @ty
  *   lifetime of requests; `metrics.asked`: why the server is asked
  */
 export function createRejections ({ requestMs, metrics, onEntry = () => {}, rules = OURS, ...options }) {
-  const { certain, names } = rules
+  const { certain, claimants, names } = rules
   const accepted = createAccepted({ requestMs })
   const view = createKeyView({ ...options, rules, sinceMs: requestMs, onEntry: note })
   /** @param {import('./outbox.js').Entry} entry */
@@ -37,6 +37,9 @@ export function createRejections ({ requestMs, metrics, onEntry = () => {}, rule
   }
   /** @type {Map<number, string>} by partition, as last named by the server */
   const generations = new Map()
+
+  /** @param {string} rule @param {string} key @param {string[]} args */
+  const hasClaim = (rule, key, args) => claimants?.[rule] ? accepted.mayHave(holderOf(rule, key, claimants[rule](args))) : false
 
   return {
     /**
@@ -59,7 +62,7 @@ export function createRejections ({ requestMs, metrics, onEntry = () => {}, rule
       }
       const outcome = certain[rule](one.fields, args)
       const isKnown = request !== '' && accepted.mayHave(request)
-      if (outcome === null || isKnown || (rule === 'bounded' && accepted.mayHave(holderOf(rule, key, args[1])))) {
+      if (outcome === null || isKnown || hasClaim(rule, key, args)) {
         metrics.asked('open')
         return null
       }

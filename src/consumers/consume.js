@@ -1,5 +1,6 @@
 /**
- * One consumer of one partition whose effect are rows: a transaction per batch, in the order of the outbox, with the cursor.
+ * One consumer of one partition. If its effect is rows, one transaction joins them with the cursor: one per batch, in the order of the
+ * outbox.
  *
  *     own: token -> cursor row          an older owner can commit nothing from here on
  *     batch: attempt counted, rows + cursor (if the token is still ours), commit -> `after` on the server -> cursor on the server
@@ -7,12 +8,19 @@
  * The next owner begins after the cursor on the server, so `after` has happened for all that is before it; rows are written again without
  * effect.
  *
+ * An effect elsewhere, such as in DynamoDB or Kafka, has no transaction with its cursor: a batch is written again after a crash, or by a
+ * former owner that has not noticed, so writing must be idempotent and older entries must not replace newer ones. The cursor is fenced.
+ *
  * @typedef {import('../admission/index.js').Entry} Entry
  * @typedef {object} SqlEffect
  * @property {string} name
  * @property {(client: SqlClient, entries: Entry[]) => Promise<void>} write rows; writing again has no effect
  * @property {(entries: Entry[]) => Promise<void>} [after] on the server, after the commit; idempotent
  * @property {(entry: Entry) => Promise<boolean>} [rejected] what the database rejects: true if that settled it, so it is no dead letter
+ * @typedef {object} BatchEffect
+ * @property {string} name
+ * @property {(entries: Entry[], partition: number) => Promise<void>} write idempotent; repeated after a retryable error; any other one
+ *   means that an entry of the batch is rejected for good
  * @typedef {{ query: (text: string, values?: unknown[]) => Promise<{ rows: any[], rowCount: number | null }> }} SqlClient
  * @typedef {{ query: SqlClient['query'], transaction: <T>(run: (client: SqlClient) => Promise<T>) => Promise<T> }} Database
  */
@@ -47,3 +55,14 @@ export async function consume ({ system, effect, database, ...target }) {
     rejected: effect.rejected
   })
 }
+
+/**
+ * @param {import('./partition.js').Target & { effect: BatchEffect }} parts
+ * @returns {Promise<void>} as consume
+ */
+export const consumeBatches = ({ effect, ...target }) => followPartition(effect.name, target, {
+  async write (entries, begin) {
+    await begin()
+    await effect.write(entries, target.owned.partition)
+  }
+})

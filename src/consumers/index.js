@@ -10,14 +10,13 @@
  * @typedef {import('./consume.js').SqlEffect} SqlEffect
  * @typedef {import('./consume.js').SqlClient} SqlClient
  * @typedef {import('./consume.js').Database} Database
- * @typedef {import('./consume-batches.js').BatchEffect} BatchEffect
+ * @typedef {import('./consume.js').BatchEffect} BatchEffect
  * @typedef {import('./dead-letters.js').DeadLetters} DeadLetters
  * @typedef {import('./partition.js').Target} Target
  * @typedef {Parameters<DeadLetters['deadLetter']>[1]} NewLetter
  */
 export { entryLost } from './attempts.js'
-export { consume } from './consume.js'
-export { consumeBatches } from './consume-batches.js'
+export { consume, consumeBatches } from './consume.js'
 export { createDeadLetters } from './dead-letters.js'
 export { createEffects } from './effects.js'
 export { createKafkaEffect, expectKafka, topicOf } from './kafka.js'

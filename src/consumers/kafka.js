@@ -24,7 +24,7 @@ export const topicOf = (system) => `freshet.${system}`
 /**
  * @param {{ brokers: string[], system: string, partitions: number }} options `brokers`: addresses, `host:port`; the topic gets as many
  *   `partitions` as the system has, and is not changed if it is there
- * @returns {Promise<import('./consume-batches.js').BatchEffect & { close: () => Promise<void> }>} at once, whether Kafka answers or not
+ * @returns {Promise<import('./consume.js').BatchEffect & { close: () => Promise<void> }>} at once, whether Kafka answers or not
  * @throws {FreshetError} KAFKA_MISSING
  */
 export async function createKafkaEffect ({ brokers, system, partitions }) {

@@ -6,7 +6,7 @@ const MAX_ARGS_CHARS = 64 * 1024
 const MAX_ID_CHARS = 256
 
 /** @param {string} message */
-const invalid = (message) => new FreshetError('ARGUMENT_INVALID', message)
+export const invalid = (message) => new FreshetError('ARGUMENT_INVALID', message)
 
 /** @param {unknown} key */
 export function expectKey (key) {

@@ -3,8 +3,7 @@ import { createAgreement, createOwnRules, createStopper, expectDurability, REPLY
 import { createRoutes } from '../store/index.js'
 import { openAdmission } from './admission.js'
 
-/** @typedef {import('./opened.js').Definition} Definition */
-/** @typedef {import('./opened.js').Metrics} Metrics */
+/** @import { Definition, Metrics } from './opened.js' */
 
 /**
  * The connections of a system, and what decides its commands, once all processes agree on it.

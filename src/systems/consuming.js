@@ -9,9 +9,9 @@
  */
 import { eventOf } from '../admission/index.js'
 import { createDeadLetters, createEffects, createOwnership, followPartition } from '../consumers/index.js'
-import { FreshetError } from '../errors.js'
 import { runTasks, taskCommands } from '../schedule/index.js'
 import { NAME, NAMED } from './checked-definition.js'
+import { invalid } from './command-arguments.js'
 
 /** at an entry that is taken alone */
 const ATTEMPTS = 3
@@ -121,9 +121,6 @@ function expectArguments (consumer, handler, attempts, rest) {
     throw invalid(`attempts ${attempts}; expected 1 to ${MAX_ATTEMPTS}`)
   }
 }
-
-/** @param {string} message */
-const invalid = (message) => new FreshetError('ARGUMENT_INVALID', message)
 
 /**
  * @param {string} name of the handler in this process @param {import('../admission/index.js').Entry[]} entries

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const RETRY_MS = 1000
 const CONNECTIONS = 200
+const TICK_MS = 50
 const BUSY = [429, 503]
 
 /**
@@ -37,9 +38,18 @@ export function createCrowdClient ({ gatewayUrl, readerUrl, signal }) {
     }).once('error', reject).end(body && JSON.stringify(body))
   })
 
+  /** Ends early with the demo. @param {number} ms */
+  const pause = (ms) => sleep(ms, undefined, { signal }).catch(() => {})
+
   return {
-    /** Ends early with the demo. @param {number} ms */
-    pause: (ms) => sleep(ms, undefined, { signal }).catch(() => {}),
+    pause,
+
+    /** Does something at a steady rate, until the demo ends. @param {number} perSecond @param {() => Promise<unknown>} act may fail */
+    async repeat (perSecond, act) {
+      for (let due = 0; !signal.aborted; await pause(TICK_MS)) {
+        for (due += perSecond * TICK_MS / 1000; due >= 1; due--) act().catch(() => {})
+      }
+    },
 
     /**
      * Once, or again with the same key while the servers are busy or away.

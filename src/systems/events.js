@@ -8,8 +8,7 @@
  * A viewer gets every event in order, once. When the events in memory no longer reach back to where a slow viewer is, it is reset. An
  * event is encoded once for all viewers.
  *
- * @typedef {import('../admission/index.js').KeyState} KeyState
- * @typedef {import('../admission/index.js').Fields} Fields
+ * @import { KeyState, Fields } from '../admission/index.js'
  * @typedef {{ generation: string, seq: number }} Position up to where a viewer has events; an empty generation: it has none
  * @typedef {{ snapshot: (current: KeyState) => unknown, event: (event: Fields) => { name: string, data: unknown } }} Views as JSON
  */

@@ -7,6 +7,7 @@
 import { eventOf, eventsOf, followOutboxes, generationOf, readState } from '../admission/index.js'
 import { FreshetError } from '../errors.js'
 import { openerOf } from '../store/index.js'
+import { invalid } from './command-arguments.js'
 
 const COUNT = 500
 const LOOK_EVERY_MS = 1000
@@ -46,7 +47,7 @@ export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, par
     /** @param {string} key @param {{ after?: number, signal?: AbortSignal }} [options] */
     async * follow (key, { after = 0, signal } = {}) {
       if (!Number.isSafeInteger(after) || after < 0) {
-        throw new FreshetError('ARGUMENT_INVALID', `after ${after}; expected a sequence number: an integer of 0 or more`)
+        throw invalid(`after ${after}; expected a sequence number: an integer of 0 or more`)
       }
       const ended = signal ? AbortSignal.any([closing, signal]) : closing
       if (ended.aborted) return

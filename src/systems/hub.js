@@ -27,7 +27,12 @@ export const HEARTBEAT_MS = 10_000
 export function createHub ({ read, keyOf = (id) => id, sendTo, pauseMs = 0, lookEveryMs = LOOK_EVERY_MS, view, push, log }) {
   /** @type {Map<string, { positions: Map<Stream, P>, shown: S | null, unwatch: () => void, isDue: boolean }>} by id */
   const all = new Map()
-  const timer = setInterval(() => { for (const id of all.keys()) serveSoon(id) }, lookEveryMs).unref()
+  /** Streams whose events come from elsewhere. @type {Set<Stream>} */
+  const others = new Set()
+  const timer = setInterval(() => {
+    for (const id of all.keys()) serveSoon(id)
+    for (const stream of others) beat(stream)
+  }, lookEveryMs).unref()
 
   /** @type {Send} */
   function send (stream, bytes) {
@@ -56,11 +61,9 @@ export function createHub ({ read, keyOf = (id) => id, sendTo, pauseMs = 0, look
     }
   }
 
-  /** @param {string} id */
-  function beat (id) {
-    for (const stream of all.get(id)?.positions.keys() ?? []) {
-      if (performance.now() - stream.sentMs > HEARTBEAT_MS) stream.send(EMPTY_HEARTBEAT)
-    }
+  /** @param {Stream} stream */
+  function beat (stream) {
+    if (performance.now() - stream.sentMs > HEARTBEAT_MS) stream.send(EMPTY_HEARTBEAT)
   }
 
   /** Several changes of one turn, or of one pause, are sent together. @param {string} id */
@@ -71,7 +74,7 @@ export function createHub ({ read, keyOf = (id) => id, sendTo, pauseMs = 0, look
     const run = () => {
       viewers.isDue = false
       serve(id).catch((error) => log.debug({ id, code: error.code, reason: error.message }, 'viewers wait for the servers'))
-        .finally(() => beat(id))
+        .finally(() => { for (const stream of all.get(id)?.positions.keys() ?? []) beat(stream) })
     }
     if (pauseMs === 0) setImmediate(run)
     else setTimeout(run, pauseMs).unref()
@@ -94,6 +97,24 @@ export function createHub ({ read, keyOf = (id) => id, sendTo, pauseMs = 0, look
         all.delete(id)
       }
     }),
+
+    /**
+     * Events that another one sends; the hub counts them, and adds heartbeats.
+     * @param {(send: (bytes: Buffer) => void) => () => void} watch returns what ends it @returns {import('../push/index.js').Source}
+     */
+    sourceFrom (watch) {
+      let unwatch = () => {}
+      return {
+        add (stream) {
+          others.add(stream)
+          unwatch = watch((bytes) => send(stream, bytes))
+        },
+        remove (stream) {
+          others.delete(stream)
+          unwatch()
+        }
+      }
+    },
 
     close () { clearInterval(timer) }
   }

@@ -10,22 +10,7 @@
  *
  * docs/own-systems.md has the contract of a rule.
  *
- * @typedef {import('./face.js').Checked} Checked
- * @typedef {import('./face.js').CheckOptions} CheckOptions
- * @typedef {import('./face.js').Command} Command
- * @typedef {import('./face.js').Decision} Decision
- * @typedef {import('./face.js').Entry} Entry
- * @typedef {import('./face.js').Event} Event
- * @typedef {import('./face.js').Handler} Handler
- * @typedef {import('./face.js').OpenedSystem} OpenedSystem
- * @typedef {import('./face.js').Owned} Owned
- * @typedef {import('./face.js').Rule} Rule
- * @typedef {import('./face.js').State} State
- * @typedef {import('./face.js').Stored} Stored
- * @typedef {import('./face.js').System} System
- * @typedef {import('./face.js').SystemAccount} SystemAccount
- * @typedef {import('./face.js').SystemOptions} SystemOptions
- * @typedef {import('./face.js').Worker} Worker
+ * @import { Checked, CheckOptions, OpenedSystem, Rule, System, SystemOptions } from './face.js'
  */
 import { SettingsInvalid } from '../errors.js'
 import { checkRule as check } from './check-rule.js'
@@ -35,6 +20,7 @@ import { open } from './opened.js'
 import { checkedOptions } from './options.js'
 
 export { FreshetError, SettingsInvalid } from '../errors.js'
+export * from './face.js'
 
 /**
  * Opens a system for commands, queries and consumers. The first process stores the number of partitions, and each one the versions of its

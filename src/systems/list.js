@@ -2,9 +2,12 @@
 import { pathToFileURL } from 'node:url'
 import { SettingsInvalid } from '../errors.js'
 
-/** @typedef {import('./definition.js').System} System */
+/**
+ * @typedef {import('./definition.js').System} System
+ * @typedef {() => Promise<{ default: System | import('./face.js').System }>} Loader of a system, in the form of ours or of a user
+ */
 
-/** @type {Readonly<Record<string, () => Promise<{ default: System }>>>} */
+/** @type {Readonly<Record<string, Loader>>} */
 export const SYSTEMS = Object.freeze({
   auctions: () => import('./auctions/index.js'),
   orders: () => import('./orders/index.js'),
@@ -27,17 +30,27 @@ export const isSystem = (name) => name === ALL_SYSTEMS || Object.hasOwn(SYSTEMS,
 
 /**
  * @param {readonly string[] | null} [names] of ours, `all` of them, and paths; without them, all of ours
+ * @param {Readonly<Record<string, Loader>>} [ours]
  * @returns {Promise<System[]>}
  * @throws {SettingsInvalid} a module that cannot be loaded, a name or a path of a route that is taken
  */
-export async function loadSystems (names) {
-  const wanted = [...new Set((names ?? [ALL_SYSTEMS]).flatMap((name) => name === ALL_SYSTEMS ? SYSTEM_NAMES : [name]))]
+export async function loadSystems (names, ours = SYSTEMS) {
+  const wanted = [...new Set((names ?? [ALL_SYSTEMS]).flatMap((name) => name === ALL_SYSTEMS ? Object.keys(ours) : [name]))]
   // codes of their errors are defined first
-  await Promise.all(wanted.flatMap((name) => PATH.test(name) ? [] : [SYSTEMS[name]()]))
-  const systems = await Promise.all(wanted.map(async (name) => PATH.test(name) ? loadModule(name) : (await SYSTEMS[name]()).default))
+  await Promise.all(wanted.flatMap((name) => PATH.test(name) ? [] : [ours[name]()]))
+  const systems = await Promise.all(wanted.map((name) => PATH.test(name) ? loadModule(name) : loadOurs(ours[name])))
   const faults = [...takenNames(systems, wanted), ...takenRoutes(systems)]
   if (faults.length > 0) throw new SettingsInvalid(faults)
   return systems
+}
+
+/** @param {any} given as a user writes it @returns {Promise<System>} */
+const systemOf = async (given) => (await import('./user-system.js')).systemOf(given)
+
+/** @param {Loader} load @returns {Promise<System>} */
+async function loadOurs (load) {
+  const given = (await load()).default
+  return Array.isArray(given.rules) ? /** @type {System} */ (given) : systemOf(given)
 }
 
 /** @param {string} path @returns {Promise<System>} @throws {SettingsInvalid} */
@@ -46,7 +59,6 @@ async function loadModule (path) {
     throw new SettingsInvalid([`systems: ${path} cannot be loaded (${error.message}); expected a module whose default export is a system`])
   })
   if (loaded.default === undefined) throw new SettingsInvalid([`systems: ${path} has no default export; expected a system`])
-  const { systemOf } = await import('./user-system.js')
   return systemOf(loaded.default).catch((error) => {
     throw error instanceof SettingsInvalid ? new SettingsInvalid(error.faults.map((fault) => `systems: ${path}: ${fault}`)) : error
   })

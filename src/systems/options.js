@@ -19,7 +19,6 @@ const ROWS = Object.freeze([
   row('maxOutbox', integer(1_000, 1e9), 1_000_000)
 ])
 const LEVELS = ['info', 'warn', 'error']
-const SILENT = Object.freeze({ debug () {}, info () {}, warn () {}, error () {} })
 
 /**
  * @param {any} given @param {{ durability?: string }} system
@@ -36,14 +35,12 @@ export function checkedOptions (given, { durability = 'memory' }) {
   if ((rest.redisUrl ?? null) === null) faults.push('redisUrl is missing; expected the URL of the primary, such as redis://127.0.0.1:6379')
   if (log && !LEVELS.every((level) => typeof log[level] === 'function')) faults.push(`log: expected a logger with ${LEVELS.join(', ')}`)
   if (faults.length > 0) throw new SettingsInvalid(faults)
-  return Object.freeze({ ...values, log: log ? withDebug(log) : SILENT })
+  return Object.freeze({ ...values, log: loggerOf(log) })
 }
 
 /** @param {Record<string, unknown>} given undefined and null = the default */
 const withoutEmpty = (given) => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null))
 
-/** @param {any} log */
-const withDebug = (log) => typeof log.debug === 'function' ? log : { ...SILENT, ...pick(log) }
-
-/** @param {any} log */
-const pick = (log) => Object.fromEntries(LEVELS.map((level) => [level, (/** @type {any[]} */ ...args) => log[level](...args)]))
+/** @param {any} log may be absent, and so may its debug */
+const loggerOf = (log) => Object.fromEntries(['debug', ...LEVELS].map((level) =>
+  [level, (/** @type {any[]} */ ...args) => log?.[level]?.(...args)]))

@@ -14,6 +14,7 @@
 import { decisionOfRequest, eventsOf } from '../admission/index.js'
 import { FreshetError } from '../errors.js'
 import { createTaskLists } from './task-lists.js'
+import { createWaits } from './waits.js'
 
 /** How often a key is read that is not in memory, because the outbox is not followed at the moment. */
 const LOOK_EVERY_MS = 50
@@ -25,9 +26,7 @@ const WAIT_MS = 500
  *   for a key that is not there
  */
 export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf, partitions }) {
-  /** @type {Set<() => void>} */
-  const waiting = new Set()
-  let isClosed = false
+  const { waitFor, until, close } = createWaits({ watch: view.watch, lookMs: (key) => view.peek(key) ? Infinity : LOOK_EVERY_MS })
 
   /** @param {string} key @returns {Promise<KeyState>} @throws {FreshetError} `unknown`, and when no node can be asked */
   async function current (key) {
@@ -36,40 +35,11 @@ export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf
     throw new FreshetError(unknown)
   }
 
-  /**
-   * Waits until it is called back, or a time is over.
-   * @param {(done: () => void) => () => void} watch returns what ends the watching @param {number} ms @returns {Promise<void>}
-   */
-  const waitFor = (watch, ms) => new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      unwatch()
-      waiting.delete(done)
-      resolve()
-    }
-    const timer = setTimeout(done, isClosed ? 0 : ms)
-    const unwatch = watch(done)
-    waiting.add(done)
-  })
-
-  /**
-   * Reads a key, and again after each change, until it is as wanted or a time is over.
-   * @template T @param {string} key @param {() => Promise<T>} read @param {(one: T) => boolean} isDue @param {number} ms
-   * @returns {Promise<T>}
-   */
-  async function until (key, read, isDue, ms) {
-    for (const endMs = performance.now() + ms; ;) {
-      const one = await read()
-      const leftMs = endMs - performance.now()
-      if (isDue(one) || leftMs <= 0 || isClosed) return one
-      await waitFor((done) => view.watch(key, done), view.peek(key) ? leftMs : Math.min(leftMs, LOOK_EVERY_MS))
-    }
-  }
-
   return {
     current,
     waitFor,
     until,
+    close,
 
     /**
      * A key once it has events up to a number, or without one when it has come to its end; what is still missing is asked of the
@@ -105,12 +75,6 @@ export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf
     async events (key, command, ...words) {
       const partition = partitionOf(key)
       return eventsOf(await connectionOf(partition, false).send(command, keyOf(partition)(`events:${key}`), ...words))
-    },
-
-    /** Ends waits, and those that begin later. */
-    close () {
-      isClosed = true
-      for (const done of waiting) done()
     }
   }
 }

@@ -5,6 +5,8 @@ const MAX_SEQ = Number.MAX_SAFE_INTEGER
 const MAX_WAIT_MS = 30_000
 const MAX_PAGE = 1000
 const PAGE = 100
+const MAX_LISTED = 100
+const LISTED = 20
 
 /** @param {Record<string, object>} properties */
 export const objectOf = (properties) => ({ type: 'object', properties })
@@ -72,6 +74,32 @@ export const byRequestRow = ({ path, codes, fields = USER_FIELDS, replyTo }) => 
     const { status, body } = await replyTo(Object.values(of)[0], { userId: userId ?? '', requestId }, own)
     return reply.code(status).send(body)
   }
+})
+
+/**
+ * The query of a key, perhaps after a wait.
+ * @param {Pick<import('../http/index.js').QueryRow, 'path' | 'summary' | 'reply'> & { codes: string[],
+ *   shown?: (current: import('../admission/index.js').KeyState) => unknown }} row `shown`: without it, that of its system
+ * @returns {import('../http/index.js').QueryRow}
+ */
+export const keyRow = ({ shown, ...row }) => ({
+  ...row,
+  fields: sinceFields(),
+  run: async ({ params, query }, own) => (shown ?? own.shown)(await own.reading.since(Object.values(params)[0], query))
+})
+
+/**
+ * The query for keys with the scheduled task `due`, the next one first.
+ * @param {{ path: string, summary: string, item: object, what: string, rule: string, shown: (all: any[], own: any) => object[] }} row
+ * @returns {import('../http/index.js').QueryRow}
+ */
+export const dueRow = ({ path, summary, item, what, rule, shown }) => ({
+  path,
+  summary,
+  fields: { limit: limitField(what, MAX_LISTED, LISTED) },
+  reply: listOf(item),
+  none: () => ({ items: [] }),
+  run: async ({ query: { limit } }, own) => ({ items: shown(await own.reading.due({ rule, name: 'due', limit }), own) })
 })
 
 const USER_PAGE = Object.freeze({

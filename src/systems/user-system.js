@@ -12,13 +12,12 @@ import { createRoutes } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
 import { checkRoutes } from './checked-routes.js'
 import { fieldsOf } from './fields.js'
-import { sinceFields } from './schemas.js'
 import { open } from './opened.js'
 import { checkedOptions } from './options.js'
+import { keyRow } from './schemas.js'
 
 /** @typedef {import('./definition.js').System} System */
-/** @typedef {import('./face.js').System} UserSystem */
-/** @typedef {import('./face.js').OpenedSystem} OpenedSystem */
+/** @import { System as UserSystem, OpenedSystem } from './face.js' */
 
 const ANY = Object.freeze({ type: 'object', additionalProperties: true })
 const NO_KEY = 'KEY_UNKNOWN'
@@ -75,7 +74,7 @@ async function make (given) {
     },
 
     reader: ({ reading, view }) => ({
-      queries: { since: reading.since },
+      queries: { reading },
       // its streams number events by the field of our own rules
       current: async (id) => {
         const one = await reading.current(id)
@@ -168,14 +167,8 @@ function commandRow ({ method, path, access, summary, body = {}, command, replie
 const storedOf = ({ key, fields: { seq: _, ...fields }, generation }) => ({ key, ...stateOf(fields), generation })
 
 /** @param {import('./face.js').QueryRoute} row @param {string} unknown @returns {System['queries'][string]} */
-const queryRow = ({ path, summary, reply = ANY, shown }, unknown) => ({
-  path,
-  summary,
-  fields: sinceFields(),
-  reply,
-  codes: [unknown],
-  run: async ({ params, query }, { since }) => shown(storedOf(await since(Object.values(params)[0], query)))
-})
+const queryRow = ({ path, summary, reply = ANY, shown }, unknown) =>
+  keyRow({ path, summary, reply, codes: [unknown], shown: (current) => shown(storedOf(current)) })
 
 /** @param {import('./face.js').StreamRoute} row @param {string} unknown @returns {System['streams'][number]} */
 const streamRow = ({ path, summary, snapshot, event }, unknown) => ({

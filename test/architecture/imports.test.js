@@ -10,7 +10,7 @@ const isOurs = (/** @type {string} */ name) =>
 const isIn = (/** @type {string} */ file, /** @type {string} */ place) => file === place || file.startsWith(place + '/')
 
 const sources = await sourceFiles()
-const typeEdges = sources.flatMap(({ file, text }) => [...text.matchAll(/import\('(\.[^']+)'\)/g)]
+const typeEdges = sources.flatMap(({ file, text }) => [...text.matchAll(/(?:import\(|@import .* from )'(\.[^']+)'/g)]
   .map(([, to]) => ({ from: file, to: normalize(join(dirname(file), to)) })))
 const edges = sources.flatMap((source) => importsOf(source).map((to) => ({ from: source.file, to })))
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { checkRule, openSystem } from '../../src/systems/index.js'
-import { loadSystems } from '../../src/systems/list.js'
+import { loadSystems, SYSTEM_NAMES, SYSTEMS } from '../../src/systems/list.js'
 import { endOfMain } from '../bin/in-process.js'
 import { exampleOf, patternOf } from '../docs/examples.js'
 import { eventually } from '../servers.js'
@@ -204,6 +204,9 @@ t.test('modules that cannot be a system are refused, with the reason', async (t)
   }
   const [one, other] = ['one.js', 'other.js'].map((name) => join(folder, name))
   for (const path of [one, other]) await writeFile(path, `export default { name: 'mine', rules: { a: { lua: ${lua} } } }`)
+  const seats = () => import('../../examples/seats/index.js')
+  const names = (await loadSystems(['all'], { ...SYSTEMS, seats })).map(({ name }) => name)
+  t.same(names, [...SYSTEM_NAMES, 'seats'], 'the folder of a system and a line of the list are all that a fifth system needs')
   await t.rejects(loadSystems([one, other]), { code: 'SETTINGS_INVALID', message: /the name mine of .*other\.js is taken/ })
   await writeFile(join(folder, 'own.js'), `export default { name: 'mine', rules: { a: { lua: ${lua} } },
     queries: { one: { path: '/v1/feeds/:id', shown () {} } } }`)

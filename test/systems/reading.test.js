@@ -1,6 +1,9 @@
-/** What queries of all systems share: waits, and lists by scheduled tasks. */
+/** What queries and commands of all systems share: waits, and lists by scheduled tasks. */
 import t from 'tap'
 import { createReading } from '../../src/systems/reading.js'
+import '../../src/systems/sales/errors.js'
+import { createSettlement } from '../../src/systems/sales/settlement.js'
+import { createEventWaits } from '../../src/systems/waits.js'
 
 const SERVER_TASKS = Array.from({ length: 600 }, (_, i) => [i % 2 === 0 ? `own k${String(i).padStart(3, '0')} due` : `own x${i} expire`, i])
 
@@ -67,6 +70,17 @@ t.test('waits end when the reader closes, also those that begin later', async (t
   await Promise.all(waits)
   await reading.waitFor(() => () => {}, 60_000)
   t.equal(listeners.size, 0)
+})
+
+t.test('a request and its repetition both get the outcome of their claim, and a gateway that stops keeps neither', async (t) => {
+  const waits = createEventWaits()
+  const { settled } = createSettlement({ waits, isUp: () => true, statusOf: async () => 'pending', deadlineMs: 60_000 })
+  const both = [settled('s', 'c', false), settled('s', 'c', true)]
+  waits.note('s c', 'sold')
+  await Promise.all(both)
+  const stopped = t.rejects(settled('s', 'other', false), { code: 'CLAIM_UNSETTLED' })
+  waits.close()
+  await stopped
 })
 
 t.test('lists by tasks are read in pieces, and pages share one list', async (t) => {

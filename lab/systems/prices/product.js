@@ -46,7 +46,7 @@ export async function openProductArm (technique, { redisUrl, keyPrefix, tiers, i
   const reading = createReading({ view, unknown: 'ASSET_UNKNOWN', ...parts })
   const queries = createPriceQueries({ view, reading, submit, demand, store: null, now: Date.now })
   const encoder = createEncoder({ isShared: () => false })
-  const prices = createPrices({ submit, stateOf, tiers: ruleTiers(tiers) })
+  const prices = createPrices({ submit, stateOf, tiers: ruleTiers(tiers), waits: reading })
 
   return {
     async begin (assets) {

@@ -45,7 +45,7 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
   const stop = new AbortController()
   // holds expire as they do in the process that owns the partition
   if (mode !== 'direct') runTasks({ connection: () => connection, key, run: taskCommands(engine.submit), signal: stop.signal })
-  const sales = createSales({ submit: engine.submit, agreed, tokens, settlement: null, isRecorded: false })
+  const sales = createSales({ submit: engine.submit, agreed, tokens, settlement: null, waits: null })
 
   /**
    * As a gateway does.

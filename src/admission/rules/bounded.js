@@ -19,6 +19,9 @@ export function foldBounded (state, { type, seq, available, held, sold }) {
   return true
 }
 
+/** The user of a claim, whose earlier one is the answer. @param {string[]} args */
+export const claimantBounded = ([, user]) => user
+
 /**
  * Whether a claim will be rejected whenever it is decided: everything is sold.
  * @param {Fields} state @param {string[]} args

@@ -6,9 +6,10 @@
  * @typedef {{ code: string, details: string[] }} Rejection `details`: names and values in turn
  * @typedef {{ folds: Readonly<Record<string, (state: Fields, event: Fields) => boolean>>,
  *   certain: Readonly<Record<string, (state: Fields, args: string[]) => Rejection | null>>,
+ *   claimants?: Readonly<Record<string, (args: string[]) => string>>,
  *   names: Readonly<{ seq: string, version: string, exists: string }> }} Ruleset
  */
-import { certainBounded, foldBounded } from './bounded.js'
+import { certainBounded, claimantBounded, foldBounded } from './bounded.js'
 import { foldLatest } from './latest.js'
 import { certainMax, foldMax } from './max.js'
 import { foldStep } from './step.js'
@@ -21,11 +22,13 @@ export const KEPT = Object.freeze({ bounded: KEPT_PARTS })
 
 /**
  * What a memory of keys knows of our rules. `folds`: states after events; a rule without one has its states read again. `certain`:
- * rejections that hold whenever the command is decided, within a generation. `names`: of fields of a state; `exists`: one that each has.
+ * rejections that hold whenever the command is decided, within a generation. `claimants`: the user of a command, whose earlier claim is the
+ * answer. `names`: of fields of a state; `exists`: one that each has.
  * @type {Ruleset}
  */
 export const OURS = Object.freeze({
   folds: Object.freeze({ bounded: foldBounded, latest: foldLatest, max: foldMax, step: foldStep }),
   certain: Object.freeze({ bounded: certainBounded, max: certainMax }),
+  claimants: Object.freeze({ bounded: claimantBounded }),
   names: Object.freeze({ seq: 'seq', version: 'version', exists: 'status' })
 })

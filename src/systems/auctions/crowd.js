@@ -1,5 +1,5 @@
 /**
- * A handful of auctions that follow one another, and a crowd that bids on them. Bidders know the last reply, and bid faster near the end.
+ * A handful of auctions that follow one another, and a crowd that bids on them, more often on older ones. Bidders know the last reply.
  */
 import { createCrowdClient } from '../crowd-client.js'
 import { userOf } from '../crowd-names.js'
@@ -54,20 +54,14 @@ export async function runCrowd ({ isActive, print, ...target }) {
     return status !== 410
   }
 
-  /** The next lot that gets a bid; those that end soon are chosen more often. */
-  function chosen () {
-    const weights = lots.map(({ closeAt }) => 1 / Math.max(2000, closeAt - Date.now()))
-    let left = Math.random() * weights.reduce((sum, one) => sum + one, 0)
-    return lots.find((_, i) => (left -= weights[i]) <= 0) ?? null
-  }
-
   while (!signal.aborted) {
     try {
       for (const lot of lots) if (lot.closeAt < Date.now()) lots.splice(lots.indexOf(lot), 1)
       while (lots.length < AT_ONCE) lots.push(await open())
       if (!isPrinted) print(`${AT_ONCE} auctions, ${isActive ? `${BIDDERS} bidders, ${BIDS_PER_SECOND} bids/s` : 'no bids'}`)
       isPrinted = true
-      const lot = isActive ? chosen() : null
+      // older auctions get more bids
+      const lot = isActive ? lots[Math.floor(AT_ONCE * Math.random() ** 2)] : null
       if (lot && !await bid(lot)) lots.splice(lots.indexOf(lot), 1)
       await pause(2 * Math.random() * 1000 / BIDS_PER_SECOND)
     } catch {

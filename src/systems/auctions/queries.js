@@ -1,22 +1,18 @@
 /**
  * Queries about auctions, for readers: from memory, else from a replica, else from the primary (src/admission/key-view.js).
  *
- * @typedef {import('../../admission/index.js').KeyState} KeyState
- * @typedef {import('../../admission/index.js').Fields} Fields
+ * @import { KeyState, Fields } from '../../admission/index.js'
  */
 import { maskWith } from '../../admission/index.js'
 import { FreshetError } from '../../errors.js'
 import { ID_TEXT } from '../../http/index.js'
 import { moneyText } from '../money.js'
 import {
-  AMOUNT, byRequestRow, COUNT, GENERATION, idQuery, limitField, listOf, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser, SEQ,
-  sinceFields, TIME
+  AMOUNT, byRequestRow, COUNT, dueRow, GENERATION, idQuery, keyRow, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser, SEQ, TIME
 } from '../schemas.js'
 import { auctionOf, eventOf, replyTo, resultOf } from './replies.js'
 
 const RULE = 'max'
-const MAX_LISTED = 100
-const LISTED = 20
 const SNAPSHOT_BIDS = 20
 const USER = { type: ['string', 'null'], description: 'masked' }
 const BIDS = { ...COUNT, description: 'number of accepted bids' }
@@ -68,25 +64,15 @@ const BID = objectOf({
 
 /** @type {import('../definition.js').System['queries']} */
 export const QUERIES = {
-  list: {
+  list: dueRow({
     path: '/v1/auctions',
     summary: 'Open auctions, the next to close first',
-    fields: { limit: limitField('auctions', MAX_LISTED, LISTED) },
-    reply: listOf(AUCTION),
-    none: () => ({ items: [] }),
-    async run ({ query: { limit } }, { reading, shown }) {
-      const all = await reading.due({ rule: RULE, name: 'due', limit })
-      return { items: all.filter((/** @type {KeyState} */ { fields }) => fields.status === 'open').map(shown) }
-    }
-  },
-  one: {
-    path: '/v1/auctions/:id',
-    summary: 'An auction',
-    fields: sinceFields(),
-    reply: AUCTION,
-    codes: ['AUCTION_UNKNOWN'],
-    run: async ({ params: { id }, query }, { reading, shown }) => shown(await reading.since(id, query))
-  },
+    item: AUCTION,
+    what: 'auctions',
+    rule: RULE,
+    shown: (all, { shown }) => all.filter(({ fields }) => fields.status === 'open').map(shown)
+  }),
+  one: keyRow({ path: '/v1/auctions/:id', summary: 'An auction', reply: AUCTION, codes: ['AUCTION_UNKNOWN'] }),
   bids: {
     path: '/v1/auctions/:id/bids',
     summary: 'Its events, the newest first',

@@ -2,9 +2,7 @@
  * Decisions of rule `max` (lua/rules/max.lua) and states as JSON. User ids are masked by a keyed hash, so that bidders can be
  * distinguished and none is named; maximum and reserve are never shown.
  *
- * @typedef {import('../../admission/index.js').Decision} Decision
- * @typedef {import('../../admission/index.js').Fields} Fields
- * @typedef {import('../../admission/index.js').Mask} Mask
+ * @import { Decision, Fields, Mask } from '../../admission/index.js'
  */
 import { FreshetError } from '../../errors.js'
 import { expectTaken, numbersIn } from '../decisions.js'

@@ -11,13 +11,12 @@ const PRODUCTS = 100
 const UNITS = 200
 const MORE_UNITS = 50
 const PER_SECOND = 40
-const TICK_MS = 50
+/** Each product in turn. */
+const RESTOCKS_PER_SECOND = 5
 /** Share of actions that place an order; the others reserve and release. */
 const ORDERS = 0.75
 const CANCELS = 0.03
 const HOT = 0.1
-const RESTOCK_EVERY_MS = 20_000
-const REPORT_EVERY_MS = 30_000
 
 const pick = (/** @type {number} */ n) => Math.floor(Math.random() * n)
 const skuOf = (/** @type {number} */ i) => productOf(i).sku
@@ -26,9 +25,7 @@ const skuOf = (/** @type {number} */ i) => productOf(i).sku
  * @param {Parameters<typeof createCrowdClient>[0] & { isActive: boolean, print: (line: string) => void }} options
  */
 export async function runCrowd ({ isActive, print, ...target }) {
-  const { signal } = target
-  const { send, pause } = createCrowdClient(target)
-  const counts = { orders: 0, failed: 0 }
+  const { send, repeat } = createCrowdClient(target)
   const create = async (/** @type {string} */ method, /** @type {string} */ path, /** @type {object} */ body) =>
     (await send(method, path, { body, tries: Infinity })).reply
 
@@ -44,27 +41,11 @@ export async function runCrowd ({ isActive, print, ...target }) {
     const lines = [{ sku, quantity: 1 + pick(3) }, { sku: skuOf(pick(PRODUCTS)), quantity: 1 }]
     const body = { customerId: customers[pick(customers.length)], lines, address: 'Riverside 1' }
     const { status, reply } = await send('POST', '/v1/orders', { body })
-    counts[status === 201 ? 'orders' : 'failed']++
     if (status === 201 && Math.random() < CANCELS) await send('POST', `/v1/orders/${reply.id}/cancel`)
   }
 
-  async function restock () {
-    while (!signal.aborted) {
-      await pause(RESTOCK_EVERY_MS)
-      for (let i = 0; i < PRODUCTS && !signal.aborted; i++) {
-        await send('POST', `/v1/products/${skuOf(i)}/restock`, { body: { quantity: MORE_UNITS } }).catch(() => {})
-      }
-    }
-  }
-
-  async function report () {
-    while (!signal.aborted) {
-      await pause(REPORT_EVERY_MS)
-      const { orders, failed } = counts
-      Object.assign(counts, { orders: 0, failed: 0 })
-      if (!signal.aborted) print(`${orders} orders placed in ${REPORT_EVERY_MS / 1000} s${failed > 0 ? `, ${failed} failed` : ''}`)
-    }
-  }
+  let restocked = 0
+  const restock = () => send('POST', `/v1/products/${skuOf(restocked++ % PRODUCTS)}/restock`, { body: { quantity: MORE_UNITS } })
 
   /** @type {string[]} */
   const customers = []
@@ -82,11 +63,5 @@ export async function runCrowd ({ isActive, print, ...target }) {
   }
   print(`${PRODUCTS} products, ${CUSTOMERS} customers, ${isActive ? `${PER_SECOND} actions/s` : 'no crowd'}`)
   if (!isActive) return
-  restock()
-  report()
-  let due = 0
-  while (!signal.aborted) {
-    for (due += PER_SECOND * TICK_MS / 1000; due >= 1; due--) act(customers).catch(() => { counts.failed++ })
-    await pause(TICK_MS)
-  }
+  await Promise.all([repeat(PER_SECOND, () => act(customers)), repeat(RESTOCKS_PER_SECOND, restock)])
 }

@@ -6,12 +6,7 @@ import { BREAKERS } from '../breaker.js'
 const SAGA_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60]
 const CALL_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
-/**
- * @typedef {{ ended: (outcome: string, seconds: number) => void, called: (operation: string, outcome: string, seconds: number) => void,
- *   differed: () => void, follow: (breaker: () => string) => void }} OrderMetrics
- */
-
-/** @param {import('prom-client').Registry} registry @returns {OrderMetrics} */
+/** @param {import('prom-client').Registry} registry */
 export function createOrderMetrics (registry) {
   const common = { registers: [registry] }
   const took = new Histogram({
@@ -37,9 +32,10 @@ export function createOrderMetrics (registry) {
   }, () => [[{}, BREAKERS.indexOf(breaker())]])
 
   return {
-    ended: (outcome, seconds) => took.observe({ outcome }, seconds),
-    called: (operation, outcome, seconds) => calls.observe({ operation, outcome }, seconds),
+    ended: (/** @type {string} */ outcome, /** @type {number} */ seconds) => took.observe({ outcome }, seconds),
+    called: (/** @type {string} */ operation, /** @type {string} */ outcome, /** @type {number} */ seconds) =>
+      calls.observe({ operation, outcome }, seconds),
     differed: () => different.inc(),
-    follow (read) { breaker = read }
+    follow (/** @type {() => string} */ read) { breaker = read }
   }
 }

@@ -1,8 +1,7 @@
 /**
  * Replies to clients: decisions and states as JSON.
  *
- * @typedef {import('../../admission/index.js').Decision} Decision
- * @typedef {import('../../admission/index.js').Fields} Fields
+ * @import { Decision, Fields } from '../../admission/index.js'
  */
 import { expectTaken } from '../decisions.js'
 import { moneyText } from '../money.js'

@@ -5,9 +5,7 @@
  * What may succeed later (a provider that is down, a server that is away) leaves the scheduled task due, with a back-off. What fails
  * otherwise is tried MAX_ATTEMPTS times; then the order is parked as a dead letter.
  *
- * @typedef {import('../../admission/index.js').Fields} Fields
- * @typedef {import('../../admission/index.js').Command} Command
- * @typedef {import('../../admission/index.js').Decision} Decision
+ * @import { Fields, Command, Decision } from '../../admission/index.js'
  */
 import { FreshetError } from './errors.js'
 import { idOfKey } from './keys.js'

@@ -9,8 +9,7 @@
  *
  * Each is harmless when it is done again: claims by their ids, payments by the order's id and time, the order by its status.
  *
- * @typedef {import('../../admission/index.js').Fields} Fields
- * @typedef {import('../../admission/index.js').Decision} Decision
+ * @import { Fields, Decision } from '../../admission/index.js'
  * @typedef {import('./lines.js').Line} Line
  * @typedef {Decision & { authorization?: string }} Step `authorization`: id of the payment at its provider, when it became known
  */

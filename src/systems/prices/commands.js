@@ -2,13 +2,10 @@
  * Commands of prices: assets, their tiers, and refreshes on demand.
  *
  * @typedef {{ status: number, body: Record<string, unknown>, isReplay: boolean }} Reply
- * @typedef {import('../../admission/index.js').Command} Command
- * @typedef {import('../../admission/index.js').Decision} Decision
- * @typedef {import('../../admission/index.js').Fields} Fields
+ * @import { Command, Decision, Fields } from '../../admission/index.js'
  * @typedef {{ tier: string | null, pinned: boolean | null }} Keeping null: as it is
  */
 import { hash } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../../errors.js'
 import { choiceField, flagField, ID_TEXT, optional } from '../../http/index.js'
 import { expectTaken } from '../decisions.js'
@@ -19,7 +16,6 @@ const RULE = 'latest'
 const PHASES = 1000
 /** Longest wait for a refresh: sources answer within 0.4 s, after a queue. */
 const REFRESH_WITHIN_MS = 2000
-const LOOK_EVERY_MS = 20
 
 const KEEPING = {
   tier: optional(choiceField(...TIERS)('how often it is refreshed; without it, as it is, or cold')),
@@ -75,10 +71,11 @@ export const replyOf = (asset, { code, seq, isReplay, details: { tier, pinned } 
 /** @typedef {ReturnType<typeof createPrices>} Prices */
 
 /**
- * @param {{ submit: (command: Command) => Promise<Decision>, stateOf: (asset: string) => Promise<Fields>, tiers: string }} parts
- *   `stateOf`: from the primary; `tiers`: intervals and expiries (timesOf)
+ * @param {{ submit: (command: Command) => Promise<Decision>, stateOf: (asset: string) => Promise<Fields>, tiers: string,
+ *   waits: Pick<import('../reading.js').Reading, 'until'> }} parts `stateOf`: from the primary; `tiers`: intervals and expiries (timesOf);
+ *   `waits` for events of assets
  */
-export function createPrices ({ submit, stateOf, tiers }) {
+export function createPrices ({ submit, stateOf, tiers, waits }) {
   /** @param {string} asset @param {string[]} args @param {string} requestId or empty */
   const run = async (asset, args, requestId) => expectTaken(await submit({ rule: RULE, key: asset, scope: '', requestId, args }), REFUSED)
 
@@ -100,15 +97,15 @@ export function createPrices ({ submit, stateOf, tiers }) {
     async refresh (asset, requestId) {
       const { code, isReplay } = await run(asset, ['force'], requestId)
       if (code !== 'accepted') return { status: 202, body: { asset, status: code }, isReplay }
-      for (const untilMs = performance.now() + REFRESH_WITHIN_MS; performance.now() < untilMs; await sleep(LOOK_EVERY_MS)) {
-        const { wantedUntil, failures, reason, price, ts, seq, retryAt } = await stateOf(asset)
-        if (wantedUntil !== '0') continue
-        if (failures === '0') {
-          return { status: 200, body: { asset, status: 'refreshed', price, updatedAt: Number(ts), seq: Number(seq) }, isReplay }
-        }
-        throw new FreshetError('PRICE_SOURCES_FAILED', `the refresh found no price: ${reason}`, { reason, retryAt: Number(retryAt) })
+      const { wantedUntil, failures, reason, price, ts, seq, retryAt } =
+        await waits.until(asset, () => stateOf(asset), (one) => one.wantedUntil === '0', REFRESH_WITHIN_MS)
+      if (wantedUntil !== '0') {
+        throw new FreshetError('PRICE_REFRESH_LATE', `the refresh did not end within ${REFRESH_WITHIN_MS} ms; do consumers of prices run?`)
       }
-      throw new FreshetError('PRICE_REFRESH_LATE', `the refresh did not end within ${REFRESH_WITHIN_MS} ms; do consumers of prices run?`)
+      if (failures === '0') {
+        return { status: 200, body: { asset, status: 'refreshed', price, updatedAt: Number(ts), seq: Number(seq) }, isReplay }
+      }
+      throw new FreshetError('PRICE_SOURCES_FAILED', `the refresh found no price: ${reason}`, { reason, retryAt: Number(retryAt) })
     }
   }
 }

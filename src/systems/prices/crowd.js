@@ -16,7 +16,7 @@ const COINS = (
 /** The coins of each tier, in the order of their rank, and their currencies. */
 const TIERS = Object.freeze({ hot: [[0, 50], 'usd eur'], medium: [[50, 200], 'usd eur'], cold: [[0, 200], 'gbp jpy chf'] })
 const AT_ONCE = 16
-const EVERY_MS = 250
+const REQUESTS_PER_SECOND = 4
 const PER_REQUEST = 10
 const OTHERS_EVERY_MS = 120_000
 
@@ -29,22 +29,16 @@ const ASSETS = Object.entries(TIERS).flatMap(([tier, [[from, to], currencies]]) 
  */
 export async function runCrowd ({ isActive, print, ...target }) {
   const { signal } = target
-  const { send, pause } = createCrowdClient(target)
-
-  async function ask () {
-    let popular = shuffled()
-    let untilMs = Date.now() + OTHERS_EVERY_MS
-    while (!signal.aborted) {
-      if (Date.now() > untilMs) {
-        popular = shuffled()
-        untilMs = Date.now() + OTHERS_EVERY_MS
-        print(`others are popular now: ${popular.slice(0, 5).join(', ')}`)
-      }
-      const assets = Array.from({ length: PER_REQUEST }, () => popular[zipf()])
-      // the reader may be away
-      await send('GET', `/v1/prices?assets=${assets}`).catch(() => {})
-      await pause(EVERY_MS)
+  const { send, repeat } = createCrowdClient(target)
+  let popular = shuffled()
+  let untilMs = Date.now() + OTHERS_EVERY_MS
+  const ask = () => {
+    if (Date.now() > untilMs) {
+      popular = shuffled()
+      untilMs = Date.now() + OTHERS_EVERY_MS
+      print(`others are popular now: ${popular.slice(0, 5).join(', ')}`)
     }
+    return send('GET', `/v1/prices?assets=${Array.from({ length: PER_REQUEST }, () => popular[zipf()])}`)
   }
 
   const rest = ASSETS.values()
@@ -52,8 +46,9 @@ export async function runCrowd ({ isActive, print, ...target }) {
     for (const { asset, tier } of rest) await send('PUT', `/v1/assets/${asset}`, { body: { tier }, tries: Infinity })
   })).catch(() => {})
   if (signal.aborted) return
-  print(`${ASSETS.length.toLocaleString('en')} assets, ${isActive ? `${PER_REQUEST * 1000 / EVERY_MS} prices/s asked for` : 'no crowd'}`)
-  if (isActive) await ask()
+  const load = isActive ? `${PER_REQUEST * REQUESTS_PER_SECOND} prices/s asked for` : 'no crowd'
+  print(`${ASSETS.length.toLocaleString('en')} assets, ${load}`)
+  if (isActive) await repeat(REQUESTS_PER_SECOND, ask)
 }
 
 /** @returns {string[]} all assets, the most popular first */

@@ -5,6 +5,7 @@
  *     gateway    commands.js -> admission
  *     reader     outbox -> key view -> queries.js
  */
+import { createEventWaits } from '../waits.js'
 import { keepAssets, readAssets } from './assets.js'
 import { COMMANDS, createPrices, timesOf } from './commands.js'
 import { createDemand } from './demand.js'
@@ -48,14 +49,17 @@ export default {
   },
 
   gateway ({ admission, settings, primaryIds, signal, log }) {
-    const prices = createPrices({ ...admission, tiers: timesOf(settings.tiers) })
+    const waits = createEventWaits()
+    const prices = createPrices({ ...admission, tiers: timesOf(settings.tiers), waits })
     const assets = settings.assets === null ? [] : readAssets(settings.assets)
     const stop = new AbortController()
     const keeping = assets.length > 0 &&
       keepAssets(assets, { prices, primaryIds, log, signal: AbortSignal.any([signal, stop.signal]) })
     return {
       commands: prices,
+      onEntry: ({ key }) => waits.note(key),
       async close () {
+        waits.close()
         stop.abort()
         await keeping
       }

@@ -5,14 +5,9 @@ import { BREAKERS } from '../breaker.js'
 
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6]
 
-/**
- * @typedef {{ exchange: string, breaker: string, calls: number, failures: number, skipped: number }} SourceCounts
- * @typedef {{ refreshed: (outcome: string, seconds: number) => void, follow: (figures: () => SourceCounts[]) => void,
- *   store: StoreMetrics }} PriceMetrics
- * @typedef {{ asked: (operation: string, outcome: string) => void }} StoreMetrics
- */
+/** @typedef {{ exchange: string, breaker: string, calls: number, failures: number, skipped: number }} SourceCounts */
 
-/** @param {import('prom-client').Registry} registry @returns {StoreMetrics} of the history store, in each process that uses it */
+/** Of the history store, in each process that uses it. @param {import('prom-client').Registry} registry */
 export function createStoreMetrics (registry) {
   const requests = new Counter({
     registers: [registry],
@@ -20,10 +15,10 @@ export function createStoreMetrics (registry) {
     help: 'Total requests to the history store, by operation and outcome',
     labelNames: ['operation', 'outcome']
   })
-  return { asked: (operation, outcome) => requests.inc({ operation, outcome }) }
+  return { asked: (/** @type {string} */ operation, /** @type {string} */ outcome) => requests.inc({ operation, outcome }) }
 }
 
-/** @param {import('prom-client').Registry} registry @returns {PriceMetrics} */
+/** @param {import('prom-client').Registry} registry */
 export function createPriceMetrics (registry) {
   const common = { registers: [registry] }
   const refreshes = new Counter({
@@ -49,11 +44,11 @@ export function createPriceMetrics (registry) {
     each(({ failures }) => failures))
 
   return {
-    refreshed (outcome, seconds) {
+    refreshed (/** @type {string} */ outcome, /** @type {number} */ seconds) {
       refreshes.inc({ outcome })
       took.observe(seconds)
     },
-    follow (read) { figures = read },
+    follow (/** @type {() => SourceCounts[]} */ read) { figures = read },
     store: createStoreMetrics(registry)
   }
 }

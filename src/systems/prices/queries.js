@@ -23,15 +23,15 @@ import { createWanting } from './wanting.js'
  * @param {() => number} parts.now ms since 1970
  */
 export function createPriceQueries ({ view, reading, submit, demand, store, now }) {
-  const wanting = createWanting({ view, reading, submit, now })
-  const inStore = store && createStoreReads(store)
+  const want = createWanting({ view, reading, submit, now })
+  const latestOf = store && createStoreReads(store)
 
   /** @param {KeyState} current @param {import('./replies.js').Level} level @returns {Found} */
   const found = ({ key, fields, generation }, level) => ({ asset: key, fields, generation, level })
 
   /** @param {string} asset @returns {Promise<Found | null>} */
   async function stored (asset) {
-    const row = await inStore?.latest(asset)
+    const row = await latestOf?.(asset)
     if (!row || row.hard <= now()) return null
     const { price, ts, asOf, seq, sources, soft, hard, tier } = row
     const numbers = { ts: String(ts), asOf: String(asOf), soft: String(soft), hard: String(hard), seq: String(seq) }
@@ -56,7 +56,7 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
     const row = await stored(asset)
     if (row) return row
     if (current === null) throw new FreshetError('ASSET_UNKNOWN')
-    const later = await wanting.want(asset) ?? current
+    const later = await want(asset) ?? current
     if (isUsable(later.fields, now())) return found(later, 'origin')
     throw missing(later.fields)
   }

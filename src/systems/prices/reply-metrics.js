@@ -4,12 +4,7 @@ import { counter } from '../../metrics/index.js'
 
 const SECONDS = [0.5, 1, 2, 5, 10, 30, 60, 300, 600, 1800]
 
-/**
- * @typedef {{ served: (reply: { level: string, status: string, ageMs: number }) => void, missed: (status: string) => void,
- *   uncounted: (requests: number) => void }} PriceReplyMetrics `missed`: no price; `uncounted`: requests that demand does not see
- */
-
-/** @param {import('prom-client').Registry} registry @returns {PriceReplyMetrics} */
+/** @param {import('prom-client').Registry} registry */
 export function createPriceReplyMetrics (registry) {
   /** Replies by level, then status: plain numbers, since there may be thousands a second. @type {Record<string, Record<string, number>>} */
   const counts = {}
@@ -31,11 +26,12 @@ export function createPriceReplyMetrics (registry) {
   })
 
   return {
-    served ({ level, status, ageMs }) {
+    served (/** @type {import('./replies.js').Reply} */ { level, status, ageMs }) {
       count(level, status)
       age.observe(ageMs / 1000)
     },
-    missed: (status) => count('none', status),
+    missed: (/** @type {string} */ status) => count('none', status),
+    /** @param {number} requests that demand does not see */
     uncounted (requests) { uncounted += requests }
   }
 }

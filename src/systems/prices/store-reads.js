@@ -17,15 +17,13 @@ export function createStoreReads (store) {
     for (const [asset, all] of asked) for (const resolve of all) resolve(rows.get(asset))
   }
 
-  return {
-    /** @param {string} asset @returns {Promise<Row | undefined>} */
-    latest (asset) {
-      const { size } = waiting
-      if (size >= MAX_WAITING) return Promise.resolve(undefined)
-      return new Promise((resolve) => {
-        waiting.set(asset, [...waiting.get(asset) ?? [], resolve])
-        if (size === 0) setImmediate(read)
-      })
-    }
+  /** @param {string} asset @returns {Promise<Row | undefined>} */
+  return async (asset) => {
+    const { size } = waiting
+    if (size >= MAX_WAITING) return undefined
+    return new Promise((resolve) => {
+      waiting.set(asset, [...waiting.get(asset) ?? [], resolve])
+      if (size === 0) setImmediate(read)
+    })
   }
 }

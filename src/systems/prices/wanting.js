@@ -30,18 +30,14 @@ export function createWanting ({ view, reading, submit, now }) {
     return isDue(one) ? one : view.fromPrimary(asset)
   }
 
-  return {
-    /**
-     * @param {string} asset
-     * @returns {Promise<KeyState | null>} as it is after the refresh, or after 0.9 s; null: there is none
-     * @throws {import('../../errors.js').FreshetError} of the connection, and SERVER_REFUSED without the permission to want
-     */
-    want (asset) {
-      const running = waiting.get(asset)
-      if (running) return running
-      const wanted = want(asset).finally(() => waiting.delete(asset))
-      waiting.set(asset, wanted)
-      return wanted
-    }
+  /**
+   * @param {string} asset
+   * @returns {Promise<KeyState | null>} as it is after the refresh, or after 0.9 s; null: there is none
+   * @throws {import('../../errors.js').FreshetError} of the connection, and SERVER_REFUSED without the permission to want
+   */
+  return (asset) => {
+    const wanted = waiting.get(asset) ?? want(asset).finally(() => waiting.delete(asset))
+    waiting.set(asset, wanted)
+    return wanted
   }
 }

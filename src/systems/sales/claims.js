@@ -3,8 +3,7 @@
  *
  * A claim remembers the number of its first event (lua/rules/bounded.lua), so a page of events says which claims begin there.
  *
- * @typedef {import('./commands.js').Answer} Answer
- * @typedef {import('./commands.js').Sales} Sales
+ * @import { Answer, Sales } from './commands.js'
  */
 import { FreshetError } from '../../errors.js'
 import { ID_TEXT, idField, invalidFields, optional, wholeField } from '../../http/index.js'

@@ -7,7 +7,6 @@
  * @typedef {import('../../admission/index.js').Decision & { generation: string }} Answer
  * @typedef {import('../../http/index.js').Given} Given
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { choiceField, ID_TEXT, idField, invalidFields, millisField, optional, timeField, wholeField } from '../../http/index.js'
 import { unitsOf } from '../decisions.js'
 import { COUNT, objectOf } from '../schemas.js'
@@ -21,7 +20,6 @@ const SLOTS = 100
 const MAX_SLOTS = 1000
 const MAX_TIME = 2 ** 41 - 1
 const COMPARED_WITHIN_MS = 2000
-const LOOK_EVERY_MS = 50
 export const MAX_UNITS = 1_000_000_000
 
 const TERMS = {
@@ -50,13 +48,14 @@ export const CODES = ['SALE_UNKNOWN', 'SALE_CLOSED', 'SALE_RESTORING']
  * @param {() => Promise<{ secret: string }>} parts.agreed
  * @param {import('./tokens.js').Tokens} parts.tokens
  * @param {import('./settlement.js').Settlement | null} parts.settlement null: claims do not wait for the database
- * @param {boolean} parts.isRecorded there is a database, which a new sale is compared with before it sells
+ * @param {ReturnType<typeof import('../waits.js').createEventWaits> | null} parts.waits for events of sales, with a database, which a
+ *   new sale is compared with before it sells
  */
-export const createSales = ({ submit, agreed, tokens, settlement, isRecorded }) => ({
+export const createSales = ({ submit, agreed, tokens, settlement, waits }) => ({
   submit,
   tokens,
   settlement,
-  isRecorded,
+  waits,
 
   /**
    * @param {string} key @param {string} scope the user, or empty @param {string} requestId @param {string[]} args
@@ -83,15 +82,14 @@ async function change ({ params: { id }, requestId }, { run }, ...args) {
 /** @param {string} id @param {import('../../admission/index.js').Decision} answer */
 export const saleReply = (id, answer) => ({ id, code: answer.code, ...unitsOf(answer) })
 
-/** Waits until a new sale was compared with the database and sells, at most 2 s. @param {string} id @param {Pick<Sales, 'submit'>} sales */
-async function untilCompared (id, { submit }) {
-  for (let waitedMs = 0; waitedMs < COMPARED_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
-    // the release of no claim changes nothing
-    const { code } = await submit({ rule: RULE, key: id, scope: '', requestId: '', args: ['release', '', '-'] })
-    if (code !== 'restoring') return
-    await sleep(LOOK_EVERY_MS)
-  }
-}
+/** Waits until a new sale was compared with the database and sells, at most 2 s. @param {string} id @param {Sales} sales */
+const untilCompared = (id, { submit, waits }) => waits?.until(
+  id,
+  // the release of no claim changes nothing
+  () => submit({ rule: RULE, key: id, scope: '', requestId: '', args: ['release', '', '-'] }),
+  ({ code }) => code !== 'restoring',
+  COMPARED_WITHIN_MS
+)
 
 /** @param {'pause' | 'resume' | 'close'} op @param {string} summary @returns {import('../../http/index.js').CommandRow} */
 const turn = (op, summary) => ({
@@ -123,8 +121,8 @@ export const SALE_COMMANDS = {
       }
       if (faults.length > 0) throw invalidFields(faults)
       const numbers = [stock, perUser ?? 1, openAt ?? 0, closeAt ?? MAX_TIME, hold].map(String)
-      const reply = await change(given, sales, 'create', ...numbers, mode, String(admitConcurrency ?? SLOTS), sales.isRecorded ? '1' : '0')
-      if (sales.isRecorded && reply.status === 201) await untilCompared(given.params.id, sales)
+      const reply = await change(given, sales, 'create', ...numbers, mode, String(admitConcurrency ?? SLOTS), sales.waits ? '1' : '0')
+      if (reply.status === 201) await untilCompared(given.params.id, sales)
       return reply
     }
   },

@@ -6,6 +6,7 @@
  *     reader     outbox -> key view -> queries.js; waiting room
  */
 import { taskCommands } from '../../schedule/index.js'
+import { createEventWaits } from '../waits.js'
 import { CLAIM_COMMANDS } from './claims.js'
 import { createSales, SALE_COMMANDS } from './commands.js'
 import './errors.js'
@@ -42,14 +43,24 @@ export default {
   gateway ({ admission, settings, router, systemKey, watchDatabase }) {
     const { databaseUrl, durability, saleTokenKey: file, saleTokenAlgorithm: algorithm, ackWithinMs } = settings
     const health = durability === 'db' ? watchDatabase() : null
-    const settlement = health && createSettlement({
+    const waits = databaseUrl !== null || health ? createEventWaits() : null
+    const settlement = waits && health && createSettlement({
+      waits,
       isUp: health.isUp,
       statusOf: async (sale, claim) => String(await admission.memberOf(sale, `claim ${claim}`)).split(' ')[0],
       deadlineMs: ackWithinMs
     })
     const tokens = createTokens({ router, key: `${systemKey}:token-key`, file, algorithm })
-    const isRecorded = databaseUrl !== null || durability === 'db'
-    return { commands: createSales({ ...admission, tokens, settlement, isRecorded }), onEntry: settlement?.note }
+    return {
+      commands: createSales({ ...admission, tokens, settlement, waits }),
+      ...waits && {
+        onEntry ({ key, fields: { type, claim } }) {
+          waits.note(key)
+          if (claim) waits.note(`${key} ${claim}`, type)
+        },
+        close: waits.close
+      }
+    }
   },
 
   consumers ({ admission: { submit, partitionOf, stateOf }, database, log }) {

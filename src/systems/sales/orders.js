@@ -12,8 +12,7 @@
  * Commands are not fenced. What an owner with an older token still sends changes nothing: a claim is settled or released only while it
  * is pending, and the row of a claim that was released before it was settled is revoked.
  *
- * @typedef {import('../../admission/index.js').Entry} Entry
- * @typedef {import('../../admission/index.js').Fields} Fields
+ * @import { Entry, Fields } from '../../admission/index.js'
  */
 import { randomUUID } from 'node:crypto'
 import { columnsOf } from '../columns.js'

@@ -8,7 +8,7 @@ import { maskWith } from '../../admission/index.js'
 import { ID_TEXT } from '../../http/index.js'
 import { createWaitingRoom } from '../../waiting-room/index.js'
 import { createHub } from '../hub.js'
-import { byRequestRow, COUNT, GENERATION, limitField, listOf, objectOf, queryOfUser, SEQ, sinceFields, TIME } from '../schemas.js'
+import { byRequestRow, COUNT, dueRow, GENERATION, keyRow, objectOf, queryOfUser, SEQ, TIME } from '../schemas.js'
 import { CLAIM_QUERIES, membersOf } from './claims.js'
 import { saleReply } from './commands.js'
 import { createOrderRows } from './order-rows.js'
@@ -16,8 +16,6 @@ import { QUEUE_QUERY, QUEUE_STREAM } from './queue.js'
 import { claimReply, expectAccepted, queueReply, saleOf } from './replies.js'
 
 const RULE = 'bounded'
-const MAX_LISTED = 100
-const LISTED = 20
 /** Shortest time between two events of a sale. */
 const PAUSE_MS = 100
 const LOOK_EVERY_MS = 1000
@@ -48,25 +46,15 @@ const CLAIM_OF_USER = objectOf({
 
 /** @type {import('../definition.js').System['queries']} */
 export const QUERIES = {
-  list: {
+  list: dueRow({
     path: '/v1/sales',
     summary: 'Sales that are not closed, the next to close first',
-    fields: { limit: limitField('sales', MAX_LISTED, LISTED) },
-    reply: listOf(SALE),
-    none: () => ({ items: [] }),
-    async run ({ query: { limit } }, { reading, now }) {
-      const all = await reading.due({ rule: RULE, name: 'due', limit })
-      return { items: all.map((/** @type {KeyState} */ one) => saleOf(one, { nowMs: now(), orderRows: null })) }
-    }
-  },
-  one: {
-    path: '/v1/sales/:id',
-    summary: 'A sale',
-    fields: sinceFields(),
-    reply: SALE,
-    codes: ['SALE_UNKNOWN'],
-    run: async ({ params: { id }, query }, { reading, shown }) => shown(await reading.since(id, query))
-  },
+    item: SALE,
+    what: 'sales',
+    rule: RULE,
+    shown: (all, { now }) => all.map((one) => saleOf(one, { nowMs: now(), orderRows: null }))
+  }),
+  one: keyRow({ path: '/v1/sales/:id', summary: 'A sale', reply: SALE, codes: ['SALE_UNKNOWN'] }),
   ...CLAIM_QUERIES,
   byRequest: byRequestRow({
     path: '/v1/sales/:id',

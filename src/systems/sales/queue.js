@@ -5,8 +5,6 @@
  */
 import { FreshetError } from '../../errors.js'
 import { ID_TEXT } from '../../http/index.js'
-import { EMPTY_HEARTBEAT } from '../../push/index.js'
-import { HEARTBEAT_MS } from '../hub.js'
 import { COUNT, objectOf, TIME, waitField } from '../schemas.js'
 import { CODES, USER } from './commands.js'
 import { queueReply } from './replies.js'
@@ -112,26 +110,9 @@ export const QUEUE_STREAM = {
   codes: TICKET_CODES,
   async source (given, own) {
     await claimIn(given, own)
-    const { room, push: { counts } } = own
     const { id, userId } = given.params
-    let end = () => {}
-    return {
-      add (stream) {
-        const timer = setInterval(() => {
-          if (performance.now() - stream.sentMs > HEARTBEAT_MS) stream.send(EMPTY_HEARTBEAT)
-        }, HEARTBEAT_MS / 2).unref()
-        const unwatch = room.watch(id, userId, (/** @type {QueuePosition} */ current) => {
-          const bytes = Buffer.from(`event: place\ndata: ${JSON.stringify(shownPosition(current))}\n\n`)
-          stream.send(bytes)
-          counts.events++
-          counts.bytes += bytes.length
-        })
-        end = () => {
-          clearInterval(timer)
-          unwatch()
-        }
-      },
-      remove: () => end()
-    }
+    return own.hub.sourceFrom((/** @type {(bytes: Buffer) => void} */ send) =>
+      own.room.watch(id, userId, (/** @type {QueuePosition} */ current) =>
+        send(Buffer.from(`event: place\ndata: ${JSON.stringify(shownPosition(current))}\n\n`))))
   }
 }

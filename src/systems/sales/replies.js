@@ -1,10 +1,9 @@
 /**
  * Replies to clients: decisions of rule `bounded` (lua/rules/bounded.lua) and states as JSON.
  *
- * @typedef {import('../../admission/index.js').Decision} Decision
- * @typedef {import('../../admission/index.js').Fields} Fields
+ * @import { Decision, Fields } from '../../admission/index.js'
  */
-import { expectTaken } from '../decisions.js'
+import { expectTaken, numbersIn } from '../decisions.js'
 
 /** @type {import('../decisions.js').Refusals} */
 const REFUSED = {
@@ -30,24 +29,25 @@ const REFUSED = {
  * @returns {D} @throws {Error} SALE_..., CLAIM_UNKNOWN, CLAIM_EXPIRED, FIELD_INVALID, as expectTaken
  */
 export const expectAccepted = (decision) => expectTaken(decision, REFUSED, ({ seq, details, now = 0 }) => {
-  const { available, openAt, mode, nextHoldUntil } = details
+  const { available, mode, nextHoldUntil } = details
   return {
-    ...(available === undefined ? {} : { remaining: Number(available), decidedAtSeq: seq }),
-    ...(openAt === undefined ? {} : { openAt: Number(openAt) }),
+    ...numbersIn(details, { available: 'remaining', openAt: 'openAt' }),
+    ...(available === undefined ? {} : { decidedAtSeq: seq }),
     ...(mode === undefined ? {} : { mode }),
     ...(nextHoldUntil ? { nextHoldUntil: Number(nextHoldUntil), retryAfterMs: Number(nextHoldUntil) - now } : {})
   }
 })
 
 /** @param {Decision} decision @param {string} claimId @returns {Record<string, unknown>} */
-export const claimReply = ({ seq, details: { available, status, until } }, claimId) =>
-  ({ claimId, status, seq, remaining: Number(available), ...(until === undefined ? {} : { holdUntil: Number(until) }) })
+export const claimReply = ({ seq, details }, claimId) =>
+  ({ claimId, status: details.status, seq, ...numbersIn(details, { available: 'remaining', until: 'holdUntil' }) })
+
+const QUEUE_NUMBERS = Object.freeze({ position: 'position', etaMs: 'etaMs', until: 'until' })
 
 /** @param {Decision} decision @param {string} [ticket] @returns {Record<string, unknown>} */
-export function queueReply ({ code, details: { status = code, position = '0', etaMs = '0', until } }, ticket) {
-  const at = until === undefined ? {} : { until: Number(until) }
-  return { status, position: Number(position), etaMs: Number(etaMs), ...at, ...(ticket ? { ticket } : {}) }
-}
+export const queueReply = ({ code, details }, ticket) => ({
+  status: details.status ?? code, position: 0, etaMs: 0, ...numbersIn(details, QUEUE_NUMBERS), ...(ticket ? { ticket } : {})
+})
 
 /**
  * @param {import('../../admission/index.js').KeyState} current @param {{ nowMs: number, orderRows: number | null }} facts

@@ -1,8 +1,7 @@
 /**
  * Writing: immutable history rows by BatchWriteItem, then the rows LATEST. Everything may be written again without effect.
  *
- * @typedef {import('./rows.js').Entry} Entry
- * @typedef {import('./rows.js').Item} Item
+ * @import { Entry, Item } from './rows.js'
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from './errors.js'
