@@ -6,6 +6,8 @@ const level = (/** @type {number} */ rate, /** @type {number} */ replicas, /** @
 
 const VARIANTS = ['unbatched', 'polled']
 const OTHERS = ['local-state', 'bullmq', ...VARIANTS]
+/** beside which the memory of a replica is measured */
+const OF_PRODUCT = ['single', 'bullmq', ...VARIANTS]
 
 export default {
   title: 'Do more replicas help orders?',
@@ -42,6 +44,8 @@ export default {
   },
   levels: {
     '50/s, 3 replicas': level(50, 3, ['single', 'bullmq', ...VARIANTS]),
+    '50/s, 2 replicas': level(50, 2, OF_PRODUCT),
+    '100/s, 3 replicas': level(100, 3, OF_PRODUCT),
     '200/s, 1 replica': level(200, 1, ['local-state']),
     '200/s, 3 replicas': level(200, 3, VARIANTS),
     '500/s, 1 replica': level(500, 1, ['local-state', ...VARIANTS]),
@@ -57,6 +61,7 @@ export default {
   fixed: { maxItems: 1_000_000 },
   seconds: 8,
   warmUpSeconds: 2,
+  overheadSeconds: 5,
   rounds: 5,
   measures: ['polledMsP95', 'polledMsP50', 'sagaMsP95', 'sagaMsP50', 'sagaMsMax', 'timeOutPercent', 'stuckPercent', 'pushedMsP95',
     'pollsPerOrder', 'httpMsP50', 'httpMsP95', 'errorPercent', 'ordersPerSecond', 'cpuMsPerOrder', 'busiestReplicaPercent',
