@@ -110,6 +110,9 @@ export default {
         label: '50/s, up to 2 replicas: 25 to 30 % not final after 10 s', value: 10_108.5, arm: 'local-state', level: '50/s, 3 replicas'
       },
       {
+        label: '100/s, up to 3 replicas: 40 to 50 % not final after 10 s', value: 10_207.05, arm: 'local-state', level: '100/s, 3 replicas'
+      },
+      {
         label: '200/s, up to 3 replicas: 80 to 90 % not final after 10 s', value: 10_230, arm: 'local-state', level: '200/s, 3 replicas'
       }
     ],

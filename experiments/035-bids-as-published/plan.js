@@ -45,11 +45,14 @@ export default {
       { label: 'Lua, 100 users', value: 3899, arm: 'lua', level: '100 users' },
       { label: 'WATCH, 100 users', value: 3624, arm: 'watch', level: '100 users' },
       { label: 'Lua, 1,000 users', value: 14_466, arm: 'lua', level: '1,000 users' },
-      { label: 'WATCH, 1,000 users', value: 8733, arm: 'watch', level: '1,000 users' }
+      { label: 'WATCH, 1,000 users', value: 8733, arm: 'watch', level: '1,000 users' },
+      { label: 'Lua, 10,000 users', value: 13_995, arm: 'lua', level: '10,000 users' },
+      { label: 'WATCH, 10,000 users', value: 8662, arm: 'watch', level: '10,000 users' }
     ],
     ratios: [
       { arm: 'watch', against: 'lua', value: 0.929, label: 'WATCH / Lua, 100 users: 3624 / 3899', level: '100 users' },
-      { arm: 'watch', against: 'lua', value: 0.604, label: 'WATCH / Lua, 1,000 users: 8733 / 14466', level: '1,000 users' }
+      { arm: 'watch', against: 'lua', value: 0.604, label: 'WATCH / Lua, 1,000 users: 8733 / 14466', level: '1,000 users' },
+      { arm: 'watch', against: 'lua', value: 0.619, label: 'WATCH / Lua, 10,000 users: 8662 / 13995', level: '10,000 users' }
     ]
   },
   notControlled: [
