@@ -6,7 +6,7 @@ const level = (/** @type {number} */ users) => ({
 
 export default {
   title: 'As published: bids behind four gateways',
-  question: 'Users read the price and bid through four gateways for a minute: how many bids are decided, and how late are the last of them?',
+  question: 'Users read the price and bid through four gateways for a minute: how many bids are decided, how late are the last?',
   baseline: 'lua',
   ceiling: 'noop',
   arms: {
