@@ -8,6 +8,7 @@
  *
  * Everything takes a tenth of the published time, here and in people.js, so that a sale takes 6 s.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openConnection } from '../../../src/store/index.js'
 import { openDatabaseArm } from './database.js'
 import { KAFKA_ARMS, openTopic } from './kafka.js'
@@ -16,6 +17,7 @@ export const TIMER_ARMS = Object.freeze(['queue-timer', 'queue-timer-kafka'])
 const DEADLINE_MS = 20_000
 const ADMIT_EVERY_MS = 300
 const ADMITTED = 10
+const LOOK_EVERY_MS = 20
 
 /**
  * @param {string} technique one of TIMER_ARMS
@@ -34,8 +36,11 @@ export async function openTimerArm (technique, { redisUrl, keyPrefix, broker, da
   const topic = database && await openTopic(String(broker), async ({ key: sale, value: user }) => {
     await database.claim(sale, user, null, '').catch(() => {})
     await complete(sale, user)
+    undecided.delete(user)
   }, true)
   let current = ''
+  /** users whose message is in the topic @type {Set<string>} */
+  const undecided = new Set()
 
   async function admit () {
     const sale = current
@@ -43,6 +48,7 @@ export async function openTimerArm (technique, { redisUrl, keyPrefix, broker, da
     for (let i = 0; i < flat.length; i += 2) {
       const user = String(flat[i])
       if (topic) {
+        undecided.add(user)
         await topic.send(sale, user)
         continue
       }
@@ -71,7 +77,12 @@ export async function openTimerArm (technique, { redisUrl, keyPrefix, broker, da
     },
 
     async stored (sale) {
-      if (database) return database.stored(sale)
+      if (database) {
+        // what is left of this sale must not delay the next one
+        current = ''
+        while (undecided.size > 0) await sleep(LOOK_EVERY_MS)
+        return database.stored(sale)
+      }
       const users = (await connection.send('SMEMBERS', key(sale, 'orders'))).map(String)
       return { sold: users.length, rows: users.map((/** @type {string} */ user) => ({ user, seq: null })) }
     },
