@@ -26,8 +26,11 @@ function allSeconds ({ kills, cpuSeconds }, { nodes, windowSeconds }) {
   return sum(Object.values(cpuSeconds).flat()) + sum(nodes.map(({ cpuPercent }) => cpuPercent / 100 * windowSeconds))
 }
 
-/** @param {OrderFigures} orders @returns {number} requests of the window that ended in time */
-const inTimeOf = ({ answered, placed, inTime }) => answered - placed + inTime
+/** Cost of 10,000 requests that ended in time, USD. @param {OrderFigures} orders @param {number} cores that are paid for */
+function usdOf ({ answered, placed, inTime, seconds }, cores) {
+  const perHour = 3600 * (answered - placed + inTime) / seconds
+  return perHour > 0 ? 10_000 * cores * USD_PER_VCPU_HOUR / perHour : null
+}
 
 /** @type {Record<string, import('../../analysis/measure.js').Measure>} */
 export const ORDER_MEASURES = Object.freeze({
@@ -65,11 +68,11 @@ export const ORDER_MEASURES = Object.freeze({
   gatewayReplicas: row('Gateways at the end', 'processes', 'needs', ({ cpuSeconds: { gateway } }) => gateway?.length),
   readerReplicas: row('Readers at the end', 'processes', 'needs', ({ cpuSeconds: { reader } }) => reader?.length),
   consumerReplicas: row('Processes of consumers at the end', 'processes', 'needs', ({ cpuSeconds: { consumers } }) => consumers.length),
-  usdPer10k: row('Cost of 10,000 requests that ended in time, on a machine of these cores', 'USD', 'costs', (orders) =>
-    inTimeOf(orders) > 0 ? 10_000 * USD_PER_VCPU_HOUR * orders.cores * orders.seconds / 3600 / inTimeOf(orders) : null),
+  usdPer10k: row('Cost of 10,000 requests that ended in time, on a machine of these cores', 'USD', 'costs',
+    (orders) => usdOf(orders, orders.cores)),
   usdPer10kUsed: row('Cost of 10,000 requests that ended in time, of the CPU that they used', 'USD', 'costs', (orders, sample) => {
     const seconds = allSeconds(orders, sample)
-    return seconds === null || inTimeOf(orders) <= 0 ? null : 10_000 * USD_PER_VCPU_HOUR * seconds / 3600 / inTimeOf(orders)
+    return seconds === null ? null : usdOf(orders, seconds / orders.seconds)
   }),
   serviceMemoryBytes: row('Memory of gateway, reader and replicas at the end', 'bytes', 'holds', ({ memoryBytes }) => memoryBytes),
   replicasKilled: row('Processes killed', 'processes', 'loses', ({ kills }) => kills)
