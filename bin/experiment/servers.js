@@ -13,6 +13,7 @@ import { LAB } from './places.js'
 /** Programs that some arms need, besides servers: how to get one. */
 const PROGRAMS = Object.freeze(/** @type {Record<string, string>} */ ({
   centrifugo: 'go install github.com/centrifugal/centrifugo/v6@latest',
+  java: 'apt install openjdk-17-jre-headless, for Kafka',
   mariadbd: 'apt install mariadb-server'
 }))
 

@@ -11,6 +11,8 @@ export default {
     '1 writer': { settings: { writers: 1, rate: 40_000 } },
     '2 writers': { settings: { writers: 2, rate: 20_000 } },
     '4 writers': { settings: { writers: 4, rate: 10_000 } },
+    '5 writers': { settings: { writers: 5, rate: 8000 } },
+    '6 writers': { settings: { writers: 6, rate: 6667 } },
     '8 writers': { settings: { writers: 8, rate: 5000 } },
     '8 writers (full batches)': {
       settings: { writers: 8, rate: 5000, batchMs: 40 },
@@ -39,6 +41,8 @@ export default {
   expected: [
     { arm: '2 writers', against: '1 writer', direction: 'more' },
     { arm: '4 writers', against: '1 writer', direction: 'more' },
+    { arm: '5 writers', against: '1 writer', direction: 'more' },
+    { arm: '6 writers', against: '1 writer', direction: 'more' },
     { arm: '8 writers', against: '1 writer', direction: 'more' },
     { arm: '8 writers (full batches)', against: '1 writer', direction: 'same' },
     { arm: 'blob', against: '1 writer', direction: 'less' }
@@ -57,7 +61,11 @@ export default {
       { label: 'r6g.large, 4 writers x 50,000', arm: '4 writers', value: 35 },
       { label: 'r6g.large, 8 writers x 25,000', arm: '8 writers', value: 45 }
     ],
-    ratios: [{ arm: '8 writers', against: '4 writers', value: 1.286, label: '45 / 35, r6g.large, 200,000 items/s' }]
+    ratios: [
+      { arm: '8 writers', against: '4 writers', value: 1.286, label: '45 / 35, r6g.large, 200,000 items/s' },
+      { arm: '8 writers', against: '6 writers', value: 1.091, label: '48 / 44, r5.large, 300,000 items/s (unstable)' },
+      { arm: '6 writers', against: '5 writers', value: 1, label: '42 / 42, r5.large, 240,000 items/s' }
+    ]
   },
   notControlled: [
     'writers share two cores with the servers; eight writers compete for CPU time that eight machines would have',

@@ -1,4 +1,6 @@
 /** 023: see README.md. */
+const OTHERS = ['queue-kafka', 'queue-kafka-db', 'queue+token']
+const few = (/** @type {number} */ users) => ({ contention: { driver: 'sale', users }, without: OTHERS })
 const technique = (/** @type {string} */ name) => ({ contention: { technique: name } })
 
 export default {
@@ -9,6 +11,7 @@ export default {
   arms: {
     'queue-flow': technique('queue-flow'),
     'queue-timer': technique('queue-timer'),
+    'queue-timer-kafka': technique('queue-timer-kafka'),
     'queue-kafka': technique('queue-kafka'),
     'queue-kafka-db': technique('queue-kafka-db'),
     'queue+token': technique('queue+token'),
@@ -17,6 +20,7 @@ export default {
   labels: {
     'queue-flow': 'free slots',
     'queue-timer': 'timer, 1/10 time',
+    'queue-timer-kafka': 'timer, then Kafka',
     'queue-kafka': 'Kafka in front',
     'queue-kafka-db': 'Kafka, then the database',
     'queue+token': 'free slots, token',
@@ -36,23 +40,29 @@ export default {
     '10 % give up': {
       contention: { driver: 'sale', users: 2000, giveUp: 0.1, holdMs: 1000 },
       x: 10,
-      without: ['queue-timer', 'queue-kafka', 'queue-kafka-db']
-    }
+      without: ['queue-timer', 'queue-timer-kafka', 'queue-kafka', 'queue-kafka-db']
+    },
+    '100 people': few(100),
+    '500 people': few(500),
+    '1,000 people': few(1000)
   },
   fixed: { rate: 0, maxItems: 1_000_000 },
   seconds: 2,
   warmUpSeconds: 0.2,
+  overheadSeconds: 8,
   rounds: 5,
   measures: ['outcomeMsP99', 'everybodyMs', 'selloutMs', 'requestsPerPerson', 'unansweredPerThousand', 'untruePerThousand', 'outcomeMsMean',
     'winnerMsP99', 'loserMsP99'],
   differs: [
     'the timer runs in a tenth of the published time: 10 people every 0.3 s, asked about every 0.1 s, time-out after 6 s',
+    'timer, then Kafka: its consumer writes the order, each in a transaction of PostgreSQL (published: MySQL)',
     'with Kafka nobody is admitted and holds a unit: the place in the topic decides, so nobody can give up while admitted',
     'Kafka, then the database: its consumer claims one after the other, each in a transaction of PostgreSQL',
     'no server: decides at once whether a unit is left, and nobody queues'
   ],
   expected: [
     { arm: 'queue-timer', against: 'queue-flow', direction: 'more' },
+    { arm: 'queue-timer-kafka', against: 'queue-timer', direction: 'same' },
     { arm: 'queue-kafka', against: 'queue-flow', direction: 'more' },
     { arm: 'queue-kafka-db', against: 'queue-kafka', direction: 'more' },
     { arm: 'queue+token', against: 'queue-flow', direction: 'same' },
@@ -67,7 +77,12 @@ export default {
     source: 'FCFS System Showdown: load testing all approaches with k6 (2026-03-27, means of 10 runs)',
     conditions: 'Spring Boot 3, Java 17, MySQL 8.0, Redis 7, Kafka 3, k6 1.5, everything on one machine; 2,000 users, stock 100',
     unit: 'ms until a person knows (p99), or times out',
-    figures: [{ label: 'queue, 2,000 users (ours in a tenth of the time)', value: 64000, arm: 'queue-timer', level: 'nobody gives up' }],
+    figures: [
+      { label: 'queue, 100 users (ours in a tenth of the time)', value: 30000, arm: 'queue-timer-kafka', level: '100 people' },
+      { label: 'queue, 500 users', value: 66000, arm: 'queue-timer-kafka', level: '500 people' },
+      { label: 'queue, 1,000 users', value: 70000, arm: 'queue-timer-kafka', level: '1,000 people' },
+      { label: 'queue, 2,000 users', value: 64000, arm: 'queue-timer-kafka', level: 'nobody gives up' }
+    ],
     ratios: []
   },
   notControlled: [

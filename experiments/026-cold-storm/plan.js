@@ -43,12 +43,14 @@ export default {
   levels: {
     'soft expiry': { contention: SOFT },
     'soft expiry, a dead source': { contention: { ...SOFT, dead: 1 } },
+    '10,000 requests of 1,000 people': { contention: { ...SOFT, users: 1000, each: 10 } },
     'hard expiry': { contention: HARD },
     'hard expiry, a dead source': { contention: { ...HARD, dead: 1 } }
   },
   fixed: { rate: 0, maxItems: 1_000_000 },
   seconds: 12,
   warmUpSeconds: 1,
+  overheadSeconds: 18,
   rounds: 5,
   measures: ['stormFetchesPerAsset', 'stormCallsPerAsset', 'stormMostCalls', 'stormMs', 'missingPerThousand', 'cachedPercent',
     'priceMsMean', 'priceMsP95', 'priceMsP99', 'priceMsMax', 'wentBackPerMillion', 'gatewayCpuPercent', 'consumersCpuPercent',

@@ -6,6 +6,8 @@ const level = (/** @type {number} */ rate, /** @type {number} */ replicas, /** @
 
 const VARIANTS = ['unbatched', 'polled']
 const OTHERS = ['local-state', 'bullmq', ...VARIANTS]
+/** beside which the memory of a replica is measured */
+const OF_PRODUCT = ['single', 'bullmq', ...VARIANTS]
 
 export default {
   title: 'Do more replicas help orders?',
@@ -42,6 +44,8 @@ export default {
   },
   levels: {
     '50/s, 3 replicas': level(50, 3, ['single', 'bullmq', ...VARIANTS]),
+    '50/s, 2 replicas': level(50, 2, OF_PRODUCT),
+    '100/s, 3 replicas': level(100, 3, OF_PRODUCT),
     '200/s, 1 replica': level(200, 1, ['local-state']),
     '200/s, 3 replicas': level(200, 3, VARIANTS),
     '500/s, 1 replica': level(500, 1, ['local-state', ...VARIANTS]),
@@ -57,6 +61,7 @@ export default {
   fixed: { maxItems: 1_000_000 },
   seconds: 8,
   warmUpSeconds: 2,
+  overheadSeconds: 5,
   rounds: 5,
   measures: ['polledMsP95', 'polledMsP50', 'sagaMsP95', 'sagaMsP50', 'sagaMsMax', 'timeOutPercent', 'stuckPercent', 'pushedMsP95',
     'pollsPerOrder', 'httpMsP50', 'httpMsP95', 'errorPercent', 'ordersPerSecond', 'cpuMsPerOrder', 'busiestReplicaPercent',
@@ -103,6 +108,9 @@ export default {
       { label: '100/s, small tier', value: 622.65 },
       {
         label: '50/s, up to 2 replicas: 25 to 30 % not final after 10 s', value: 10_108.5, arm: 'local-state', level: '50/s, 3 replicas'
+      },
+      {
+        label: '100/s, up to 3 replicas: 40 to 50 % not final after 10 s', value: 10_207.05, arm: 'local-state', level: '100/s, 3 replicas'
       },
       {
         label: '200/s, up to 3 replicas: 80 to 90 % not final after 10 s', value: 10_230, arm: 'local-state', level: '200/s, 3 replicas'

@@ -3,13 +3,13 @@ const NAMES = /** @type {const} */ (['p50', 'p95', 'p99', 'max'])
 
 /**
  * @param {number[]} values
- * @returns {{ mean: number, p50: number, p95: number, p99: number, max: number }} 0 of none
+ * @returns {{ min: number, mean: number, p50: number, p90: number, p95: number, p99: number, max: number }} 0 of none
  */
 export function percentilesOf (values) {
   const sorted = Float64Array.from(values).sort()
   const at = (/** @type {number} */ share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
   const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
-  return { mean, p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) }
+  return { min: at(0), mean, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99), max: at(1) }
 }
 
 /** @param {{ p50: number, p95: number, p99: number, max: number } | null} of null = none @returns {boolean} L6 */

@@ -5,6 +5,7 @@
  */
 import { FreshetError } from '../errors.js'
 import { MARIADB_ARMS } from '../systems/sales/database.js'
+import { KAFKA_ARMS } from '../systems/sales/kafka.js'
 import { REDIS_ARMS } from '../systems/sales/redis.js'
 
 /** @param {Plan} plan @returns {string[]} engines of its arms and levels */
@@ -14,6 +15,7 @@ export const enginesOf = ({ arms, levels }) =>
 /** Besides servers. @param {any} of an arm or a level @returns {string | undefined} */
 function programOf ({ serving, contention }) {
   if (serving?.by === 'centrifugo') return serving.by
+  if (contention?.technique in KAFKA_ARMS) return 'java'
   return (REDIS_ARMS[contention?.technique] ?? contention?.technique) in MARIADB_ARMS ? 'mariadbd' : undefined
 }
 

@@ -15,7 +15,13 @@ const sample = {
   items: 100_000,
   behindMs: { p50: 1, p95: 2, p99: 4, max: 9 },
   flushMs: { p50: 0.5, p95: 2, p99: 3, max: 8 },
-  decided: { accepted: 1000, calls: 1000, attemptsPerAccepted: 4, latencyMs: { p50: 3, p95: 5, p99: 6, max: 7 }, latencyMsByCode: {} },
+  decided: {
+    accepted: 1000,
+    calls: 1000,
+    attemptsPerAccepted: 4,
+    latencyMs: { mean: 3.5, p50: 3, p95: 5, p99: 6, max: 7 },
+    latencyMsByCode: {}
+  },
   sales: {
     count: 10,
     exact: 10,
@@ -168,6 +174,7 @@ const VALUES = {
   serverCpuMicrosPerBid: 2.5,
   callsPerBid: 0.01,
   attemptsPerAccepted: 4,
+  decisionMsMean: 3.5,
   decisionMsP50: 3,
   decisionMsP95: 5,
   decisionMsP99: 6,
@@ -238,6 +245,7 @@ const VALUES = {
   readerReplicas: 1,
   consumerReplicas: 3,
   usdPer10k: 10_000 * 2 * (1.18 / 24) / (3600 * (990 - 500 + 390) / 10),
+  usdPer10kUsed: 10_000 * 1.2 * (1.18 / 24) / (3600 * (990 - 500 + 390) / 10),
   netBytesPerItem: 170,
   replicatedBytesPerItem: 180,
   generatorCpuMicrosPerItem: 5,

@@ -40,11 +40,11 @@ t.test('arms of an absent program go', async (t) => {
   const arms = { reader: { serving: { by: 'reader' } }, bare: { serving: { by: 'bare' } }, peer: { serving: { by: 'centrifugo' } } }
   const plan = planOf({ baseline: 'reader', ceiling: 'bare', arms: /** @type {any} */ (arms) })
   t.same(Object.keys(withoutEngines(plan, ['centrifugo']).arms), ['reader', 'bare'])
-  const techniques = ['db-lock', 'mariadb-lock', 'redis-row', 'noop']
+  const techniques = ['db-lock', 'mariadb-lock', 'redis-row', 'queue-timer-kafka', 'noop']
   const sales = Object.fromEntries(techniques.map((technique) => [technique, { contention: { technique } }]))
   const selling = planOf({ baseline: 'db-lock', ceiling: 'noop', arms: /** @type {any} */ (sales) })
-  t.same([programsOf(plan), programsOf(selling)], [['centrifugo'], ['mariadbd']])
-  t.same(Object.keys(withoutEngines(selling, ['mariadbd']).arms), ['db-lock', 'noop'])
+  t.same([programsOf(plan), programsOf(selling)], [['centrifugo'], ['mariadbd', 'java']])
+  t.same(Object.keys(withoutEngines(selling, ['mariadbd', 'java']).arms), ['db-lock', 'noop'])
 })
 
 t.test('levels of an absent engine go', async (t) => {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { count, figure, figureWithInterval, ratio, ratioWithInterval } from '../../lab/report/numbers.js'
+import { partsSections } from '../../lab/report/parts.js'
 import { RAW, cellsOf, reportsOf } from './reports.js'
 import { ended, lossy, planOf, resultOf } from './results.js'
 
@@ -176,6 +177,18 @@ t.test('the page has every measure, the arms, what differs (L12), what was not c
   t.match(markdown, /## Not controlled\n\n- load and servers share two processor cores/)
   t.ok(markdown.includes(`](${RAW})`))
   t.match(markdown, /!\[Values: [^\]]*\]\(007-reference-or-value\.svg\)/)
+})
+
+t.test('tables of parts have no column that no round fills', async (t) => {
+  const plan = planOf()
+  const [[level], [arm]] = [Object.keys(plan.levels), Object.keys(plan.arms)]
+  const byTier = (/** @type {object} */ more) => {
+    const sample = { arm, level, valid: true, prices: { tiers: { hot: { answered: 90, perSecond: 9, ...more } } } }
+    return partsSections(/** @type {any} */ ({ samples: [sample] }), plan)[0].body
+  }
+  t.match(byTier({ latencyMs: { p50: 2 } }), /part \| answers of all rounds \| per second \| median \|\n.*\n.* hot \| 90 \| 9\.00 \| 2\.00 \|/)
+  t.match(byTier({ missing: 10, latencyMs: { min: 1, p50: 2, p90: 3 } }),
+    /\| without a price, % \| per second \| shortest, ms \| median \| 90 % \|\n.*\n.* 10\.0 \| 9\.00 \| 1\.00 \| 2\.00 \| 3\.00 \|/)
 })
 
 t.test('a quick run begins with "not a result"', async (t) => {

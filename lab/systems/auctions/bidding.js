@@ -1,6 +1,6 @@
 /**
- * Bids on auctions through a technique, and what was heard of them. A user reads the price (that of the last reply), adds 0.50 to 10.00,
- * and bids; one bid in a hundred is sent again, as after a lost reply.
+ * Bids on auctions through a technique, and what was heard of them. A user reads the price (by default that of the last reply), adds
+ * 0.50 to 10.00, and bids; one bid in a hundred is sent again, as after a lost reply.
  *
  * @typedef {import('./history.js').Bid} Bid
  * @typedef {import('./history.js').History} History
@@ -20,9 +20,10 @@ const RESOLVED_AT_ONCE = 100
 
 /**
  * @param {import('./techniques.js').Technique} technique
- * @param {{ lots: number, skew: 'hot' | 'zipf', terms: import('./history.js').Terms, isOverHttp: boolean }} options `skew`: over lots
+ * @param {{ lots: number, skew: 'hot' | 'zipf', terms: import('./history.js').Terms, isOverHttp: boolean, reads?: boolean }} options
+ *   `skew`: over lots; `reads`: asks for the price before each bid
  */
-export function createBidding (technique, { lots: count, skew, terms, isOverHttp }) {
+export function createBidding (technique, { lots: count, skew, terms, isOverHttp, reads = false }) {
   const lots = Array.from({ length: count }, (_, i) => ({ key: `lot-${i}`, price: terms.start, bids: /** @type {Bid[]} */ ([]) }))
   const pick = skew === 'zipf' ? zipfPicker(lots) : () => lots[Math.random() < HOT ? 0 : Math.floor(Math.random() * count)]
   /** in the order of their replies @type {Bid[]} */
@@ -44,9 +45,10 @@ export function createBidding (technique, { lots: count, skew, terms, isOverHttp
   /** @param {string} user @param {number} sent when it is meant to be */
   async function bidOnce (user, sent) {
     const lot = pick()
+    if (reads) lot.price = Math.max(lot.price, await technique.read?.(lot.key).catch(() => 0) ?? 0)
     const amount = lot.price + LEAST_RISE + Math.floor(Math.random() * (MOST_RISE - LEAST_RISE))
     const request = String(++n)
-    const isAnswered = await bid(lot, { user, amount, request, sent })
+    const isAnswered = await bid(lot, { user, amount, request, sent: reads ? performance.now() : sent })
     if (Math.random() < REPEATED) await bid(lot, { user, amount, request, sent: performance.now() })
     return isAnswered
   }

@@ -60,6 +60,7 @@ export async function openEngine ({
   return {
     counts,
     submit: (command) => admission.submit(command),
+    read: async (key) => Number(await connectionOf().send('HGET', keyOf(0)(`state:${key}`), 'price')),
 
     async stored (key) {
       const events = []

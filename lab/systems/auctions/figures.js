@@ -6,12 +6,6 @@ import { percentilesOf } from '../../analysis/percentiles.js'
 /** in which nothing was decided */
 const UNDECIDED = ['unknown', 'conflict']
 
-/** @param {number[]} values */
-function percentiles (values) {
-  const { mean: _, ...named } = percentilesOf(values)
-  return named
-}
-
 /** @typedef {{ calls: number, attempts: number, gatewayCpuMicros?: number }} Counts */
 
 /** @param {Bid[]} bids of the window @param {Counts} before @param {Counts} after */
@@ -28,9 +22,9 @@ export function figuresOf (bids, before, after) {
     failed: bids.length - decided.length,
     calls: after.calls - before.calls,
     attemptsPerAccepted: attempts > 0 && accepted > 0 ? attempts / accepted : null,
-    latencyMs: percentiles(decided.map(({ sent, answered }) => answered - sent)),
+    latencyMs: percentilesOf(decided.map(({ sent, answered }) => answered - sent)),
     latencyMsByCode: Object.fromEntries(Object.entries(byCode).map(([code, values]) =>
-      [code, { n: values.length, ...percentiles(values) }])),
+      [code, { n: values.length, ...percentilesOf(values) }])),
     gatewayCpuSeconds: ((after.gatewayCpuMicros ?? 0) - (before.gatewayCpuMicros ?? 0)) / 1e6
   }
 }

@@ -7,7 +7,7 @@ import { openTechnique } from './techniques.js'
 
 const BID = { userId: idField('the bidder'), amount: moneyField('of the bid'), max: optional(moneyField('maximum')) }
 
-serveGateway(openTechnique, (app, { submit }) => {
+serveGateway(openTechnique, (app, { submit, read }) => {
   const own = createAuctions({ submit, agreed: async () => ({ secret: 'lab' }) })
   app.post('/v1/auctions/:id/bids', async (request, reply) => {
     const bid = /** @type {any} */ (readCommand(request, BID))
@@ -17,6 +17,7 @@ serveGateway(openTechnique, (app, { submit }) => {
     if (isReplay) reply.header('idempotent-replayed', 'true')
     return reply.code(status).send(body)
   })
+  app.get('/v1/auctions/:id', async (request) => ({ price: await read?.(/** @type {any} */ (request.params).id) }))
 }, {
   submit: async ({ submit }, { command }) => ({ decision: await submit(command) }),
   stored: async ({ stored }, { key }) => ({ stored: await stored(key) }),

@@ -1,7 +1,9 @@
 /**
- * A technique behind HTTP: a gateway of the lab (gateway-process.js) decides, and this process sends bids over keep-alive connections.
+ * A technique behind HTTP: gateways of the lab (gateway-process.js) decide, and this process sends bids over keep-alive connections,
+ * which are spread over them.
  *
- *     submit -> a free connection -> POST /v1/auctions/:id/bids -> the technique in the gateway
+ *     submit -> a free connection -> POST /v1/auctions/:id/bids -> the technique in a gateway
+ *     read   -> a free connection -> GET /v1/auctions/:id       -> the same
  */
 import { openLine } from '../../serving/line.js'
 import { startOpened } from '../process.js'
@@ -10,24 +12,26 @@ const GATEWAY = new URL('gateway-process.js', import.meta.url)
 const CODES = Object.freeze(/** @type {Record<number, string>} */ ({ 410: 'closed', 425: 'not_open', 422: 'other_body' }))
 
 /**
- * @param {string} technique @param {{ redisUrl: string, keyPrefix: string }} place
+ * @param {string} technique @param {{ redisUrl: string, keyPrefix: string }} place @param {number} [count] of gateways
  * @returns {Promise<import('./techniques.js').Technique>}
  */
-export async function openOverHttp (technique, place) {
-  const gateway = await startOpened('a gateway of the lab', GATEWAY, { technique, ...place })
-  const { ask } = gateway
+export async function openOverHttp (technique, place, count = 1) {
+  const gateways = await Promise.all(Array.from({ length: count }, () =>
+    startOpened('a gateway of the lab', GATEWAY, { technique, ...place })))
+  const [{ ask }] = gateways
   const counts = { calls: 0, attempts: 0, gatewayCpuMicros: 0 }
   /** @type {ReturnType<typeof openLine>[]} */
   const free = []
   /** @type {ReturnType<typeof openLine>[]} */
   const all = []
 
-  function lineOf () {
-    const known = free.pop()
-    if (known) return known
-    const line = openLine(new URL(gateway.url))
-    all.push(line)
-    return line
+  /** @param {(line: ReturnType<typeof openLine>) => Promise<import('../../serving/line.js').LineReply>} work */
+  async function onLine (work) {
+    let line = free.pop()
+    if (!line) all.push(line = openLine(new URL(gateways[all.length % count].url)))
+    const reply = await work(line)
+    free.push(line)
+    return reply
   }
 
   return {
@@ -37,22 +41,22 @@ export async function openOverHttp (technique, place) {
       const { key, scope, requestId, args: [op, user, amount] } = command
       if (op !== 'bid') return (await ask('submit', { command })).decision
       const body = `{"userId":"${user}","amount":"${amount.slice(0, -2)}.${amount.slice(-2)}"}`
-      const line = lineOf()
-      const reply = await line.post(`/v1/auctions/${key}/bids`, `${scope}-${requestId}`, body)
-      free.push(line)
-      return decisionIn(reply)
+      return decisionIn(await onLine((line) => line.post(`/v1/auctions/${key}/bids`, `${scope}-${requestId}`, body)))
     },
+
+    read: async (key) => (await onLine((line) => line.get(`/v1/auctions/${key}`))).body.price ?? 0,
 
     stored: async (key) => (await ask('stored', { key })).stored,
 
     async look () {
-      const [{ counts: now }, { cpuSeconds }] = await Promise.all([ask('counts'), gateway.usage()])
-      return Object.assign(counts, now, { gatewayCpuMicros: cpuSeconds * 1e6 })
+      const each = await Promise.all(gateways.map(async (one) => ({ ...(await one.ask('counts')).counts, ...await one.usage() })))
+      const sum = (/** @type {string} */ of) => each.reduce((total, one) => total + one[of], 0)
+      return Object.assign(counts, { calls: sum('calls'), attempts: sum('attempts'), gatewayCpuMicros: sum('cpuSeconds') * 1e6 })
     },
 
     async close () {
       for (const line of all) line.close()
-      await gateway.stop()
+      await Promise.all(gateways.map((one) => one.stop()))
     }
   }
 }

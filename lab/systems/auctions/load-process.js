@@ -7,7 +7,7 @@ import { openTechnique } from './techniques.js'
 
 /** @param {import('./plan.js').Contention} load @param {import('../../run/serve-load.js').How} how */
 async function run (load, { redisUrl, keyPrefix, warmUpSeconds, seconds, onMeasuring, onMeasured, signal }) {
-  const technique = await (load.driver === 'http' ? openOverHttp : openTechnique)(load.technique, { redisUrl, keyPrefix })
+  const technique = await (load.driver === 'http' ? openOverHttp : openTechnique)(load.technique, { redisUrl, keyPrefix }, load.gateways)
   const result = await runBids(technique, { ...load, warmUpSeconds, seconds }, { onMeasuring, onMeasured, signal })
   await technique.close()
   return result

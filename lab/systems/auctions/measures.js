@@ -13,6 +13,7 @@ export const CONTENTION_MEASURES = Object.freeze({
     (_, { nodes }) => nodes.find(({ role }) => role === 'primary')?.cpuMicrosPerItem, CPU),
   callsPerBid: row('Requests to the server per bid', 'requests', 'sends', ({ calls }, { items }) => items > 0 ? calls / items : null),
   attemptsPerAccepted: row('Attempts per accepted bid', 'attempts', 'needs', ({ attemptsPerAccepted }) => attemptsPerAccepted),
+  decisionMsMean: row('Time to a decision, mean', 'ms', 'decides after', ({ latencyMs }) => latencyMs.mean),
   decisionMsP50: row('Time to a decision, median', 'ms', 'decides after', ({ latencyMs }) => latencyMs.p50),
   decisionMsP95: row('Time to a decision, 95th percentile', 'ms', 'decides after', ({ latencyMs }) => latencyMs.p95),
   decisionMsP99: row('Time to a decision, 99th percentile', 'ms', 'decides after', ({ latencyMs }) => latencyMs.p99)

@@ -84,6 +84,8 @@ export async function openOptimistic ({ redisUrl, keyPrefix, technique }) {
   return {
     counts,
     submit: (command) => withConnection((connection) => decide(command, connection)),
+    read: (key) => withConnection(async (connection) =>
+      Number(JSON.parse(String(await connection.send('GET', `${keyPrefix}state:${key}`))).price)),
     stored: (key) => withConnection(async (connection) => ({
       events: (await connection.send('LRANGE', `${keyPrefix}events:${key}`, 0, -1))
         .map((/** @type {Buffer} */ text) => JSON.parse(String(text)))

@@ -5,16 +5,17 @@
  *   driver?: 'direct' | 'http' | 'sale' | 'prices' | 'storm' | 'orders' | 'cluster', replicas?: number, stock?: number,
  *   pool?: number, delayMs?: number, giveUp?: number, holdMs?: number, neighbour?: 'apart' | 'gateway' | 'shared', hot?: number,
  *   medium?: number, cold?: number, tiers?: string, dead?: number, uncached?: boolean, kills?: boolean,
- *   expiry?: 'soft' | 'hard', faults?: string, everywhere?: boolean, autoscaled?: boolean }} Contention `thinkMs`: mean wait of a user
- *   after a reply, 0 = none; `rate`: bids/s whatever the replies do; `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law;
- *   `driver`: direct (default), in the process of the load, http, through a gateway of the lab, or sale (first-come/): the users come
- *   all at once, for `stock` units; `pool`: connections to the database, `delayMs` of each statement;
- *   `giveUp`: share of those admitted who then do nothing, until `holdMs` have passed; `neighbour`: what serves 200 queries of the sale
- *   per second beside the burst (first-come/neighbours.js).
+ *   expiry?: 'soft' | 'hard', each?: number, gateways?: number, reads?: boolean, faults?: string, everywhere?: boolean,
+ *   autoscaled?: boolean }} Contention `thinkMs`: mean wait of a user after a reply, 0 = none; `rate`: bids/s whatever the replies do;
+ *   `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law; `driver`: direct (default), in the process of the load, http,
+ *   through `gateways` of the lab (1), or sale (first-come/): the users come all at once, for `stock` units; `reads`: a user asks for the
+ *   price before each bid; `pool`: connections to the database, `delayMs` of each statement; `giveUp`: share of those admitted who then
+ *   do nothing, until `holdMs` have passed; `neighbour`: what serves 200 queries of the sale per second beside the burst
+ *   (first-come/neighbours.js).
  *   Drivers of prices (prices/): prices, `hot`, `medium` and `cold` users for assets of each tier, or all for `lots` assets by Zipf's law
- *   (at `settings.rate` requests/s); storm, `users` at once when all prices have reached their soft or hard `expiry`. `tiers`: as the
- *   setting of a gateway; `dead`: exchanges that never reply; `uncached`: nothing is kept; `kills` one of two owners
- *   in the window. Driver of orders (orders/): `replicas` of consumers, at settings.rate requests/s; `faults` of
+ *   (at `settings.rate` requests/s); storm, `users` at once, with `each` requests one after the other, when all prices have reached
+ *   their soft or hard `expiry`. `tiers`: as the setting of a gateway; `dead`: exchanges that never reply; `uncached`: nothing is kept;
+ *   `kills` one of two owners in the window. Driver of orders (orders/): `replicas` of consumers, at settings.rate requests/s; `faults` of
  *   orders/faults.js; `everywhere`: `replicas` of gateways and readers too, behind proxies; `autoscaled`: from one on.
  *   Driver cluster (cluster/): a feed with the writer's settings, whose servers are replaced or whose slots move; `rate`: SETs beside it
  */
@@ -57,6 +58,9 @@ export const contentionShape = object(Object.fromEntries(Object.entries({
   replicas: integer(1, 8),
   kills: trueOrFalse,
   expiry: oneOf(['soft', 'hard']),
+  each: integer(1, 100),
+  gateways: integer(1, 8),
+  reads: trueOrFalse,
   faults: oneOf(Object.keys(FAULTS)),
   everywhere: trueOrFalse,
   autoscaled: trueOrFalse

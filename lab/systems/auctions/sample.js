@@ -1,7 +1,7 @@
 /**
  * The part of a sample that is about bids, sales, prices or orders.
  *
- * @typedef {{ p50: number, p95: number, p99: number, max: number }} Percentiles
+ * @typedef {{ mean?: number, p50: number, p95: number, p99: number, max: number }} Percentiles the mean: absent in older results
  * @typedef {{ accepted: number, calls: number, attemptsPerAccepted: number | null, latencyMs: Percentiles,
  *   latencyMsByCode: Record<string, { n: number } & Percentiles> }} Decided of the window; `calls`: requests to the server
  * @typedef {{ count: number, exact: number, people: number, seconds: number, requests: number, selloutMs: number | null,

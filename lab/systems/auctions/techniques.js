@@ -8,6 +8,7 @@
  * @property {() => Promise<unknown>} [look] brings the counts of another process up to date
  * @property {(command: import('../../../src/admission/index.js').Command) =>
  *   Promise<import('../../../src/admission/index.js').Answer>} submit
+ * @property {(key: string) => Promise<number>} [read] the price of an auction
  * @property {(key: string) => Promise<{ events: Fields[], state: Fields }>} stored of an auction; events in order
  * @property {() => Promise<void>} close
  */
@@ -29,7 +30,7 @@ function openNoop () {
   const details = { currentBid: '0', minNext: '0' }
   const decision = { code: 'too_low', seq: 0, version: 0, isReplay: false, generation: '', now: 0, details }
   const counts = { calls: 0, attempts: 0 }
-  return { counts, submit: async () => decision, stored: async () => ({ events: [], state: {} }), async close () {} }
+  return { counts, submit: async () => decision, read: async () => 0, stored: async () => ({ events: [], state: {} }), async close () {} }
 }
 
 /** @param {string} technique one of TECHNIQUES @param {{ redisUrl: string, keyPrefix: string }} place @returns {Promise<Technique>} */

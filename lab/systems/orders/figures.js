@@ -3,6 +3,7 @@
  *
  * @typedef {{ mean: number, p50: number, p95: number, p99: number, max: number }} Latency
  * @typedef {{ seconds: number, planned: number, sent: number, answered: number, errors: number, httpMs: Latency, orderMs: Latency,
+ *   reservationMs?: Latency, customerMs?: Latency, memoryByService?: Record<string, number>,
  *   placed: number, final: number, stuck: number, tracked: number, timeOuts: number, polls: number | null, polledMs: Latency | null,
  *   pushedMs: Latency | null, seenAfterMs?: Latency | null, serverMs: Latency, inTime: number, cpuSeconds: Record<string, number[]>,
  *   memoryBytes: number, kills: number, handOverMs?: Latency | null, cores: number, isLimited: boolean,
@@ -11,7 +12,8 @@
  *   `seenAfterMs`: from its end until a polling customer saw it, `serverMs`: from placing to the end; `inTime`: orders that ended before a
  *   customer gives up; `cpuSeconds` of each process that lived at the end, by service, provider and database; `memoryBytes` of all of
  *   them; `handOverMs`: from the kill of consumers until each of their partitions went on, by kill; `cores` of the machine; `isLimited`:
- *   the processor time of each was; `outcomes`: how many orders ended how. Absent in results before 2026-11-26: `seenAfterMs`, `handOverMs`
+ *   the processor time of each was; `outcomes`: how many orders ended how. Absent in older results: `seenAfterMs`, `handOverMs`,
+ *   `reservationMs`, `customerMs`, `memoryByService`
  */
 import { availableParallelism } from 'node:os'
 import { percentilesOf } from '../../analysis/percentiles.js'
@@ -76,6 +78,7 @@ function handOvers (killed, events) {
 export function figuresOf ({ heard, orders, events, killed, seconds, planned, sent, kills, isLimited, usage: { before, after } }) {
   const requests = heard.requests.filter(({ isWarmUp }) => !isWarmUp)
   const good = requests.filter(({ status }) => status > 0 && status < 500)
+  const replyMs = (/** @type {string} */ kind) => percentilesOf(good.filter((one) => one.kind === kind).map(({ ms }) => ms))
   const placed = new Set(heard.placed.flatMap(({ id, isWarmUp }) => isWarmUp ? [] : [id]))
   const ended = orders.filter(({ id, status }) => placed.has(id) && isFinal(status))
   const seen = heard.tracked.filter((one) => one.isFinal)
@@ -95,7 +98,9 @@ export function figuresOf ({ heard, orders, events, killed, seconds, planned, se
     answered: good.length,
     errors: requests.length - good.length,
     httpMs: percentilesOf(good.map(({ ms }) => ms)),
-    orderMs: percentilesOf(good.filter(({ kind }) => kind === 'order').map(({ ms }) => ms)),
+    orderMs: replyMs('order'),
+    reservationMs: replyMs('reservation'),
+    customerMs: replyMs('customer'),
     placed: placed.size,
     final: ended.length,
     stuck: placed.size - ended.length,
@@ -109,6 +114,8 @@ export function figuresOf ({ heard, orders, events, killed, seconds, planned, se
     inTime: ended.filter(({ ms }) => ms < GIVE_UP_MS).length,
     cpuSeconds,
     memoryBytes: SERVICES.flatMap((service) => after[service] ?? []).reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
+    memoryByService: Object.fromEntries(Object.entries(after).map(([service, those]) =>
+      [service, those.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0)])),
     kills,
     handOverMs: percentilesOrNone(handOvers(killed, events)),
     cores: availableParallelism(),

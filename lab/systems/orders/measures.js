@@ -17,6 +17,21 @@ const row = rowsOf(({ orders }) => orders)
 /** @param {OrderFigures} orders @returns {number} CPU seconds of gateway, reader and consumers */
 const servedSeconds = ({ cpuSeconds }) => sum(SERVICES.flatMap((service) => cpuSeconds[service] ?? []))
 
+/**
+ * Processor time of all processes but the load, with servers and database.
+ * @param {OrderFigures} orders @param {import('../../run/sample.js').Sample} sample @returns {number | null} seconds; null: not known
+ */
+function allSeconds ({ kills, cpuSeconds }, { nodes, windowSeconds }) {
+  if (kills > 0 || !cpuSeconds.database || !windowSeconds) return null
+  return sum(Object.values(cpuSeconds).flat()) + sum(nodes.map(({ cpuPercent }) => cpuPercent / 100 * windowSeconds))
+}
+
+/** Cost of 10,000 requests that ended in time, USD. @param {OrderFigures} orders @param {number} cores that are paid for */
+function usdOf ({ answered, placed, inTime, seconds }, cores) {
+  const perHour = 3600 * (answered - placed + inTime) / seconds
+  return perHour > 0 ? 10_000 * cores * USD_PER_VCPU_HOUR / perHour : null
+}
+
 /** @type {Record<string, import('../../analysis/measure.js').Measure>} */
 export const ORDER_MEASURES = Object.freeze({
   timeOutPercent: row('Tracked orders that were not final after 10 s', '%', 'leaves open',
@@ -44,21 +59,21 @@ export const ORDER_MEASURES = Object.freeze({
   ordersPerSecond: row('Orders ended per second', 'orders/s', 'ends', ({ final, seconds }) => final / seconds, { noun: 'rate', ...HIGHER }),
   cpuMsPerOrder: row('CPU of gateway, reader and replicas per ended order', 'ms', 'costs',
     (orders) => orders.final > 0 && orders.kills === 0 ? 1000 * servedSeconds(orders) / orders.final : null),
-  allCpuMsPerOrder: row('CPU of all processes but the load per ended order', 'ms', 'costs',
-    ({ final, kills, cpuSeconds }, { nodes, windowSeconds }) => {
-      if (final === 0 || kills > 0 || !cpuSeconds.database || !windowSeconds) return null
-      return 1000 * (sum(Object.values(cpuSeconds).flat()) + sum(nodes.map(({ cpuPercent }) => cpuPercent / 100 * windowSeconds))) / final
-    }),
+  allCpuMsPerOrder: row('CPU of all processes but the load per ended order', 'ms', 'costs', (orders, sample) => {
+    const seconds = allSeconds(orders, sample)
+    return seconds === null || orders.final === 0 ? null : 1000 * seconds / orders.final
+  }),
   busiestReplicaPercent: row('Share of the busiest replica in the CPU of all', '%', 'gives one replica',
     ({ cpuSeconds: { consumers }, kills }) => kills > 0 ? null : 100 * Math.max(...consumers) / sum(consumers)),
   gatewayReplicas: row('Gateways at the end', 'processes', 'needs', ({ cpuSeconds: { gateway } }) => gateway?.length),
   readerReplicas: row('Readers at the end', 'processes', 'needs', ({ cpuSeconds: { reader } }) => reader?.length),
   consumerReplicas: row('Processes of consumers at the end', 'processes', 'needs', ({ cpuSeconds: { consumers } }) => consumers.length),
   usdPer10k: row('Cost of 10,000 requests that ended in time, on a machine of these cores', 'USD', 'costs',
-    ({ answered, placed, inTime, seconds, cores }) => {
-      const perHour = 3600 * (answered - placed + inTime) / seconds
-      return perHour > 0 ? 10_000 * cores * USD_PER_VCPU_HOUR / perHour : null
-    }),
+    (orders) => usdOf(orders, orders.cores)),
+  usdPer10kUsed: row('Cost of 10,000 requests that ended in time, of the CPU that they used', 'USD', 'costs', (orders, sample) => {
+    const seconds = allSeconds(orders, sample)
+    return seconds === null ? null : usdOf(orders, seconds / orders.seconds)
+  }),
   serviceMemoryBytes: row('Memory of gateway, reader and replicas at the end', 'bytes', 'holds', ({ memoryBytes }) => memoryBytes),
   replicasKilled: row('Processes killed', 'processes', 'loses', ({ kills }) => kills)
 })

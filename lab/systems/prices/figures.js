@@ -2,8 +2,9 @@
  * Figures of the window of a measurement of prices.
  *
  * @typedef {{ mean: number, p50: number, p95: number, p99: number, max: number }} Latency
- * @typedef {{ answered: number, perSecond: number, perUser: number | null, latencyMs: Latency, callsPerAsset: number }} OfTier `perUser`:
- *   answers/s of one user; null: users ask for all tiers
+ * @typedef {{ answered: number, missing?: number, perSecond: number, perUser: number | null, latencyMs: Latency,
+ *   callsPerAsset: number }} OfTier `missing`: without a price, absent in older results; `perUser`: answers/s of one user; null: users ask
+ *   for all tiers
  * @typedef {{ seconds: number, planned: number | null, sent: number, answered: number, missing: number, byStatus: Record<string, number>,
  *   byLevel: Record<string, number>, latencyMs: Latency, fetchMs: Latency | null, tiers: Record<string, OfTier>, calls: number,
  *   inTime: number, wentBack: number, beyondHard: number,
@@ -46,11 +47,13 @@ export function figuresOf ({ heard, terms, seconds, planned, sent, users, assets
     latencyMs: percentilesOf(priced.map(latencyOf)),
     fetchMs: fetched.length > 0 ? percentilesOf(fetched.map(latencyOf)) : null,
     tiers: Object.fromEntries(TIERS.map((tier) => {
-      const those = priced.filter(({ asset }) => tierOf(asset) === tier)
+      const all = heard.filter(({ asset }) => tierOf(asset) === tier)
+      const those = all.filter(({ value }) => value)
       const own = assets.filter((asset) => tierOf(asset) === tier)
       const perSecond = those.length / seconds
       return [tier, {
         answered: those.length,
+        missing: all.length - those.length,
         perSecond,
         perUser: isMixed || users[tier] === 0 ? null : perSecond / users[tier],
         latencyMs: percentilesOf(those.map(latencyOf)),

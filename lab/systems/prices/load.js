@@ -29,7 +29,7 @@ const KILL_AFTER_MS = 1000
  *   onMeasuring: () => Promise<void>, onMeasured: () => Promise<void> }} how `rate`: requests/s, 0 = each user after an answer
  */
 export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal, onMeasuring, onMeasured }) {
-  const { technique, driver, tiers = LAB_TIERS, users = 0, hot = 0, medium = 0, cold = 0, skew, lots, expiry = 'soft' } = load
+  const { technique, driver, tiers = LAB_TIERS, users = 0, each = 1, hot = 0, medium = 0, cold = 0, skew, lots, expiry = 'soft' } = load
   const isStorm = driver === 'storm'
   const assets = isStorm ? assetsOf().filter((asset) => tierOf(asset) === 'cold') : assetsOf(lots)
   const fleet = await startFleet({
@@ -59,7 +59,7 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
     let killedAt = null
     const kill = load.kills ? setTimeout(() => { killedAt = fleet.killOwner() }, KILL_AFTER_MS) : undefined
     const storms = await Promise.race([fleet.ended, isStorm
-      ? runStorms({ client, fleet, assets, users, expiry, times: readTiers(tiers).cold, seconds, signal })
+      ? runStorms({ client, fleet, assets, users, each, expiry, times: readTiers(tiers).cold, seconds, signal })
       : useFor(seconds, (over) => client.use(people, { rate, signal: over }), signal)])
     clearTimeout(kill)
     const use = window()
@@ -74,7 +74,7 @@ export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSecond
       heard,
       terms,
       seconds: use.seconds,
-      planned: isStorm ? users * Number(storms?.length) : rate > 0 ? rate * seconds : null,
+      planned: isStorm ? users * each * Number(storms?.length) : rate > 0 ? rate * seconds : null,
       sent: client.counts.sent - sentBefore,
       users: { hot, medium, cold },
       assets,

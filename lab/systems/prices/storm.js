@@ -19,10 +19,11 @@ const PEOPLE = 3
 
 /**
  * @param {{ client: import('./client.js').Client, fleet: import('./fleet.js').Fleet, assets: string[], users: number,
- *   expiry: string, times: import('./assets.js').Times, seconds: number, signal: AbortSignal }} parts `times` of cold assets
+ *   each: number, expiry: string, times: import('./assets.js').Times, seconds: number, signal: AbortSignal }} parts `each`: requests of a
+ *   user, one after the other; `times` of cold assets
  * @returns {Promise<Storm[]>} at least one
  */
-export async function runStorms ({ client, fleet, assets, users, expiry, times, seconds, signal }) {
+export async function runStorms ({ client, fleet, assets, users, each, expiry, times, seconds, signal }) {
   const beganMs = performance.now()
   /** @type {Awaited<ReturnType<typeof client.connect>>[]} */
   const lines = []
@@ -30,14 +31,16 @@ export async function runStorms ({ client, fleet, assets, users, expiry, times, 
     lines.push(...await Promise.all(Array.from({ length: Math.min(AT_ONCE, users - n) }, (_, i) => client.connect(n + i))))
   }
   // those who ask for the same one are at different gateways, in turn
-  const assetOf = (/** @type {number} */ user) => assets[Math.floor(user / PEOPLE) % assets.length]
+  const assetOf = (/** @type {number} */ n) => assets[Math.floor(n / PEOPLE) % assets.length]
   /** @type {Storm[]} */
   const storms = []
   for (const untilMs = beganMs + seconds * 1000; storms.length === 0 || (performance.now() < untilMs && !signal.aborted);) {
     await sleep(expiry === 'hard' ? times.hardMs + AFTER_MS : leftOf(performance.now() - beganMs, times.refreshMs))
     const [before, countsBefore] = [await fleet.calls(), await fleet.counts()]
     const askedMs = performance.now()
-    await Promise.all(lines.map(({ ask }, user) => ask(assetOf(user))))
+    await Promise.all(lines.map(async ({ ask }, user) => {
+      for (let n = 0; n < each; n++) await ask(assetOf(n * users + user))
+    }))
     const ms = performance.now() - askedMs
     const [after, counts] = [await fleet.calls(), await fleet.counts()]
     const callsOf = (/** @type {string} */ asset) => Object.keys(after).reduce((sum, exchange) =>
@@ -46,7 +49,7 @@ export async function runStorms ({ client, fleet, assets, users, expiry, times, 
     // a refresh of the product is one call of each source
     const refreshes = calls.reduce((sum, n) => sum + n, 0) / fleet.exchanges.length
     const fetches = counts.fetches === null ? refreshes : counts.fetches - Number(countsBefore.fetches)
-    storms.push({ ms, planned: users, fetches, calls })
+    storms.push({ ms, planned: users * each, fetches, calls })
   }
   for (const { close } of lines) close()
   return storms

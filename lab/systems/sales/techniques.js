@@ -20,7 +20,7 @@ import { openRedisArm, REDIS_ARMS } from './redis.js'
 import { openTimerArm, TIMER_ARMS } from './timer.js'
 
 export const TECHNIQUES = Object.freeze(['noop', ...DATABASE_ARMS, ...Object.keys(MARIADB_ARMS), ...Object.keys(REDIS_ARMS),
-  ...Object.keys(ENGINE_ARMS), ...TIMER_ARMS, ...Object.keys(KAFKA_ARMS)])
+  ...Object.keys(ENGINE_ARMS), ...new Set([...TIMER_ARMS, ...Object.keys(KAFKA_ARMS)])])
 
 /** Built as in the published study, with its faults. @param {string} technique */
 export const isAsPublished = (technique) => ['db-lock', 'mariadb-lock', 'redis-row', 'queue-kafka-db', ...TIMER_ARMS].includes(technique)
@@ -65,7 +65,7 @@ export async function openTechnique (technique, place) {
     return openDatabaseArm(technique, { ...place, url: String(place.databaseUrl) })
   }
   if (technique in REDIS_ARMS) return openRedisArm(technique, place)
-  if (TIMER_ARMS.includes(technique)) return openTimerArm(place)
+  if (TIMER_ARMS.includes(technique)) return openTimerArm(technique, place)
   if (technique in KAFKA_ARMS) return openKafkaArm(technique, { ...place, broker: String(place.broker) })
   return openEngineArm(technique, place)
 }

@@ -1,0 +1,62 @@
+/** 035: see README.md. Windows of a minute, behind four gateways, as the published study measured. */
+const technique = (/** @type {string} */ name) => ({ contention: { technique: name } })
+const level = (/** @type {number} */ users) => ({
+  contention: { driver: 'http', gateways: 4, reads: true, thinkMs: 30, users }, x: users
+})
+
+export default {
+  title: 'As published: bids behind four gateways',
+  question: 'Users read the price and bid through four gateways for a minute: how many bids are decided, how late are the last?',
+  baseline: 'lua',
+  ceiling: 'noop',
+  arms: {
+    lua: technique('lua'),
+    watch: technique('watch'),
+    'batched+cache': technique('batched+cache'),
+    noop: technique('noop')
+  },
+  labels: { lua: 'a script per bid', watch: 'WATCH', 'batched+cache': 'batches, cache', noop: 'no server' },
+  chart: {
+    about: { arm: 'watch', against: 'lua', level: '1,000 users', says: 'Behind four gateways WATCH decides {} as many bids as a script' }
+  },
+  levels: { '100 users': level(100), '1,000 users': level(1000), '10,000 users': level(10_000) },
+  fixed: { rate: 0, maxItems: 1_000_000, windowMs: 90_000 },
+  seconds: 60,
+  warmUpSeconds: 5,
+  overheadSeconds: 5,
+  rounds: 5,
+  measures: ['decisionsPerSecond', 'acceptedPerSecond', 'decisionMsMean', 'decisionMsP50', 'decisionMsP95', 'decisionMsP99',
+    'attemptsPerAccepted', 'primaryCpuPercent', 'generatorCpuMicrosPerItem'],
+  differs: [
+    'WATCH keeps the state as one JSON text and decides in the gateway; it stores no outbox entry and no task',
+    'each gateway has a rejection cache of its own, in the arm with the cache',
+    'no server: decides nothing and keeps nothing, and its price is always 0'
+  ],
+  expected: [
+    { arm: 'watch', against: 'lua', direction: 'less' },
+    { arm: 'batched+cache', against: 'lua', direction: 'more' },
+    { arm: 'noop', against: 'lua', direction: 'more' }
+  ],
+  published: {
+    source: 'Experiments report: real-time bidding system performance analysis, experiment 1 (write contention)',
+    conditions: 'AWS us-west-2, 4 gateways of 0.5 vCPU, cache.t3.micro, Locust, 60 s; each bid is counted twice and each read once',
+    unit: 'requests/s over HTTP',
+    figures: [
+      { label: 'Lua, 100 users', value: 3899, arm: 'lua', level: '100 users' },
+      { label: 'WATCH, 100 users', value: 3624, arm: 'watch', level: '100 users' },
+      { label: 'Lua, 1,000 users', value: 14_466, arm: 'lua', level: '1,000 users' },
+      { label: 'WATCH, 1,000 users', value: 8733, arm: 'watch', level: '1,000 users' },
+      { label: 'Lua, 10,000 users', value: 13_995, arm: 'lua', level: '10,000 users' },
+      { label: 'WATCH, 10,000 users', value: 8662, arm: 'watch', level: '10,000 users' }
+    ],
+    ratios: [
+      { arm: 'watch', against: 'lua', value: 0.929, label: 'WATCH / Lua, 100 users: 3624 / 3899', level: '100 users' },
+      { arm: 'watch', against: 'lua', value: 0.604, label: 'WATCH / Lua, 1,000 users: 8733 / 14466', level: '1,000 users' },
+      { arm: 'watch', against: 'lua', value: 0.619, label: 'WATCH / Lua, 10,000 users: 8662 / 13995', level: '10,000 users' }
+    ]
+  },
+  notControlled: [
+    'four gateways, primary, two replicas and the load share two cores, where the published ones had a machine each',
+    'the load is one process, which is its own limit in the fast arms'
+  ]
+}
