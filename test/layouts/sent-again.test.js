@@ -97,7 +97,10 @@ async function run ({ batches, ends }, connect, how) {
  */
 function eachItem (batches, visit) {
   let ts = START
-  batches.forEach((items, batch) => items.forEach(({ id, step }, i) => visit(batch, id, ts += step, `${batch}.${i}`)))
+  batches.forEach((items, batch) => items.forEach(({ id, step }, i) => {
+    ts += step
+    visit(batch, id, ts, `${batch}.${i}`)
+  }))
 }
 
 /** @param {Story['batches']} batches @param {Parameters<typeof ids.createBatch>[0]} how */
