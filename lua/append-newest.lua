@@ -18,7 +18,7 @@ local needed = {{'PEXPIRE', ids, 1}, {'PTTL', deletions}, {'ZMSCORE', ids, ''}, 
 if msetex then needed[7] = ttl > 0 and {'MSETEX', 1, ids, ''} or {'MSET', ids, ''} end
 for _, words in ipairs(needed) do
   if not redis.acl_check_cmd(unpack(words)) then
-    return redis.error_reply("NOPERM the user can't run this command: it needs +pexpire +pttl +zmscore +getrange +set +zrem, +msetex and +mset if it began with them")
+    return {err = "NOPERM the user can't run this command: it needs +pexpire +pttl +zmscore +getrange +set +zrem, +msetex and +mset if it began with them"}
   end
 end
 local size = redis.call('ZCARD', ids)
