@@ -32,7 +32,7 @@ for (const engine of await scopedEngines()) {
     const dialect = { msetex: engine.hasMsetex, sha: (/** @type {string} */ name) => readScript(name).sha }
     let feeds = 0
 
-    const faults = /** @type {[string, string[], string[]][]} */ ([
+    const faults = /** @type {[string, [string, ...string[]], [string, ...string[]]][]} */ ([
       ['SCRIPT FLUSH', ['SCRIPT', 'FLUSH'], ['SCRIPT', 'LOAD', body]],
       ['no memory', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']],
       ...COMMANDS.filter((name) => name !== 'msetex' || engine.hasMsetex).map((name) =>
