@@ -2,7 +2,7 @@
 -- Atomic, because another writer may store a newer version between the comparison and the write.
 -- KEYS [1] ids: sorted set, [2] deletions: string, exists while an id may have a tombstone, [3..n+2] item keys, of the same slot, unless MSETEX takes them
 -- ARGV [1] n: integer, 1 to 996, [2] expiry in ms: integer, 0 = none, [3] expiry of tombstones in ms: integer, [4] whether the batch has deletions: 1 or 0, [5..2n+4] item key and record (8 bytes of order, lowest bit: a deletion, then the value) n times, records only if the keys are in KEYS, then PX and the expiry if there is one, then score and id n times
--- RETURNS array of integers: versions dropped because a newer one was there, bytes of their values
+-- RETURNS array of integers: versions dropped because a newer one was there, bytes of their values; an error if a permission is missing
 -- COST O(n log N); in Lua O(n) only when some version is not newer, an id is new while there are tombstones, or MSETEX cannot be used
 -- MODE writes
 local ids, deletions, n, ttl, tombstone, deletes = KEYS[1], KEYS[2], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1'
@@ -14,6 +14,14 @@ local function key (i) return msetex and ARGV[3 + 2 * i] or KEYS[2 + i] end
 local function record (i) return ARGV[4 + step * i] end
 local function set (i) local name = key(i) redis.call('SET', name, record(i), unpack(px)) end
 -- @include order
+-- a permission that is revoked from a running writer must not leave a score without its value
+local needed = {{'PEXPIRE', ids, 1}, {'PTTL', deletions}, {'ZMSCORE', ids, ''}, {'GETRANGE', ids, 0, 7}, {'SET', ids, ''}, {'ZREM', ids, ''}}
+if msetex then needed[7] = ttl > 0 and {'MSETEX', 1, ids, ''} or {'MSET', ids, ''} end
+for _, words in ipairs(needed) do
+  if not redis.acl_check_cmd(unpack(words)) then
+    return {err = "NOPERM the user can't run this command: it needs +pexpire +pttl +zmscore +getrange +set +zrem, +msetex and +mset if it began with them"}
+  end
+end
 local size = redis.call('ZCARD', ids)
 local changed = redis.call('ZADD', ids, 'GT', 'CH', unpack(ARGV, first))
 if ttl > 0 then redis.call('PEXPIRE', ids, ttl) end

@@ -18,7 +18,7 @@
  * overwriting, WATCH 1.0 to 1.4 x (experiment 024), and items must be stored already.
  */
 import { sendMarked } from './late-marks.js'
-import { wholeCommand } from './wire.js'
+import { EXEC, MULTI } from './wire.js'
 
 /** batches through the script before the first attempt, so that a writer of a few items does not wait for WATCH */
 const FIRST_BATCHES = 4
@@ -28,7 +28,7 @@ const FAR_MS = 20
 const FAR_BATCHES = 8
 const NO_TOMBSTONE = -2
 /** ends WATCH, whether the set has changed or not */
-const UNWATCH = Object.freeze({ bytes: Buffer.concat([wholeCommand('MULTI'), wholeCommand('EXEC')]), replies: 2 })
+const UNWATCH = Object.freeze({ bytes: Buffer.concat([MULTI, EXEC]), replies: 2 })
 
 /** @typedef {import('../store/index.js').Connection} Connection */
 /** @typedef {import('./index.js').Batch} Batch */
@@ -41,13 +41,19 @@ export const isAlone = (connection) => forms.get(connection)?.isAlone ?? false
 
 /**
  * Stores a batch. While `isAlone`, the caller has no other batch unanswered on the connection.
- * @param {Connection} connection @param {Batch} batch @param {Watched} watched its other form
- * @returns {Promise<import('./index.js').Stored>}
+ * @type {import('./index.js').Layout['append']}
  */
-export function appendComparing (connection, batch, watched) {
+export async function appendIds (connection, batch) {
+  if (!batch.watched) return sendWhole(connection, batch)
   const known = forms.get(connection) ?? createForms(connection)
   forms.set(connection, known)
-  return known.append(batch, watched)
+  return known.append(batch, batch.watched)
+}
+
+/** Sends a batch in its usual form. @type {import('./index.js').Layout['append']} */
+async function sendWhole (connection, batch) {
+  const reply = await sendMarked(connection, batch)
+  return batch.dropped?.(reply) ?? { late: 0 }
 }
 
 /** @param {Connection} connection */
@@ -111,10 +117,9 @@ function createForms (connection) {
   }
 
   /** @param {Batch} batch @returns {Promise<import('./index.js').Stored>} */
-  async function throughScript (batch) {
+  function throughScript (batch) {
     unwatch()
-    const reply = await sendMarked(connection, batch)
-    return batch.dropped?.(reply) ?? { late: 0 }
+    return sendWhole(connection, batch)
   }
 
   return {

@@ -22,7 +22,7 @@ import { scoreOf } from '../item/index.js'
 import { createItemEncoder, createOrder } from './ids-encoder.js'
 import { createLateMark } from './late-marks.js'
 import { MAX_ARGUMENTS, MAX_BATCH_ITEMS } from './read-size.js'
-import { Wire, argument, bulk, command, copyArguments, wholeCommand } from './wire.js'
+import { EXEC, MULTI, NOTHING, Wire, argument, bulk, command, copyArguments, wholeCommand } from './wire.js'
 
 /**
  * A tombstone hides older versions that arrive later. It expires even where items do not, or deleted ids would stay for
@@ -34,10 +34,7 @@ export const TOMBSTONE_MS = 24 * 60 * 60 * 1000
 const HEAD_ROOM = 512
 /** four arguments an item, and twelve */
 const MAX_NEWEST_ITEMS = Math.floor((MAX_ARGUMENTS - 12) / 4)
-const MULTI = wholeCommand('MULTI')
-const EXEC = wholeCommand('EXEC')
 const PEXPIRE = command(3, 'PEXPIRE')
-const NO_VALUE = Buffer.alloc(0)
 /** SET key record ... */
 const KEY_OF_SET = 1
 const RECORD_OF_SET = 2
@@ -100,7 +97,7 @@ export function createIdsBatch (options) {
     items.length = end
     const deleted = [...removed].map((name) => Buffer.from(name, 'latin1'))
     const around = mark.around(deleted)
-    const mend = isWatched ? encodeMend(options, [...encoder.lastItem(), Buffer.from(String(order.lowest)), prefix]) : NO_VALUE
+    const mend = isWatched ? encodeMend(options, [...encoder.lastItem(), Buffer.from(String(order.lowest)), prefix]) : NOTHING
     const of = { ...options, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, mend }
     const isScript = late === 'newest' && !isWatched
     const { head, facts, between, tail, replies } = isScript ? encodeScript(of) : encodeTransaction(of)
@@ -119,7 +116,7 @@ export function createIdsBatch (options) {
     },
     remove (id, ts, seq) {
       removed.add(id.toString('latin1'))
-      encode(id, ts, seq, NO_VALUE, true)
+      encode(id, ts, seq, NOTHING, true)
     },
     encoded: () => encoded(false),
     watched: late === 'newest' && dialect.mayWatch
@@ -166,7 +163,7 @@ function encodeTransaction ({ key, ttlMs, prefix, separateSets, tombstoneMs, exp
   return {
     head: separateSets ? [before] : [before, mset],
     between: separateSets ? [zadd] : [expiry, zadd],
-    tail: [removals.bytes, ttlMs > 0 ? wholeCommand('PEXPIRE', key('ids'), ttlMs) : NO_VALUE, mend, after],
+    tail: [removals.bytes, ttlMs > 0 ? wholeCommand('PEXPIRE', key('ids'), ttlMs) : NOTHING, mend, after],
     replies: replies + (separateSets ? count : 1) + 1 + removals.replies + (ttlMs > 0 ? 1 : 0) + (mend.length > 0 ? 1 : 0)
   }
 }
@@ -219,7 +216,7 @@ function join (items, { head, rest }) {
  * @returns {{ bytes: Buffer, replies: number }}
  */
 function encodeRemovals (ids, set, prefix, expireMs) {
-  if (ids.length === 0) return { bytes: NO_VALUE, replies: 0 }
+  if (ids.length === 0) return { bytes: NOTHING, replies: 0 }
   const zrem = [command(2 + ids.length, 'ZREM', set), ...ids.map(bulk)]
   if (expireMs === 0) return { bytes: Buffer.concat(zrem), replies: 1 }
   const pexpires = ids.flatMap((id) => [PEXPIRE, bulk(Buffer.concat([prefix, id])), Buffer.from(argument(expireMs))])

@@ -17,12 +17,11 @@
  * that rank. `trim` removes set members and keys.
  */
 import { compareOrder, newestFirst, readRecord, scoreOf, unscore } from '../item/index.js'
-import { justBelow } from './floor.js'
-import { sendMarked } from './late-marks.js'
-import { seekMembers } from './seek.js'
-import { appendComparing, isAlone } from './ids-append.js'
+import { appendIds, isAlone } from './ids-append.js'
 import { TOMBSTONE_MS, createIdsBatch } from './ids-batch.js'
 import { MAX_BATCH_ITEMS, MAX_READ, MAX_READ_BYTES, MAX_TRIMMED, createReadSize } from './read-size.js'
+import { atMost, expiryCommand, justBelow, windowStart } from './retention.js'
+import { seekMembers } from './seek.js'
 
 /** @typedef {import('../item/index.js').Place} Place */
 /** @typedef {import('./index.js').Layout} Layout */
@@ -46,16 +45,11 @@ const layout = {
     encodings: { ids: 'skiplist' }
   }),
   createBatch: createIdsBatch,
-
-  async append (connection, batch) {
-    if (batch.watched) return appendComparing(connection, batch, batch.watched)
-    const reply = await sendMarked(connection, batch)
-    return batch.dropped?.(reply) ?? { late: 0 }
-  },
+  append: appendIds,
   isAlone,
 
   async latest (connection, key, { limit, after, sinceMs, retention, nowMs }) {
-    const minTs = Math.max(sinceMs ?? 0, retention.windowMs ? nowMs - retention.windowMs : 0)
+    const minTs = Math.max(sinceMs ?? 0, windowStart(retention, nowMs))
     const wanted = Math.min(limit, MAX_READ)
     // one extra member shows whether there are more
     const [members, floor] = await Promise.all([
@@ -73,7 +67,7 @@ const layout = {
   },
 
   async get (connection, key, wantedIds, { retention, nowMs }) {
-    const minTs = retention.windowMs ? nowMs - retention.windowMs : 0
+    const minTs = windowStart(retention, nowMs)
     const [items, floor] = await Promise.all([
       recordsOf(connection, key, wantedIds),
       countFloor(connection, key, retention.maxItems)
@@ -82,13 +76,12 @@ const layout = {
   },
 
   async count (connection, key, { retention, nowMs }) {
-    const minTs = retention.windowMs ? nowMs - retention.windowMs : 0
-    const count = await connection.send('ZCOUNT', key('ids'), minTs, '+inf')
-    return { count: retention.maxItems ? Math.min(count, retention.maxItems) : count, exact: true }
+    const count = await connection.send('ZCOUNT', key('ids'), windowStart(retention, nowMs), '+inf')
+    return { count: atMost(count, retention), exact: true }
   },
 
   async tail (connection, key, { after, sinceMs, limit, known, retention, nowMs, size = createReadSize() }) {
-    const minTs = Math.max(sinceMs, retention.windowMs ? nowMs - retention.windowMs : 0)
+    const minTs = Math.max(sinceMs, windowStart(retention, nowMs))
     const looked = Math.min(limit, MAX_READ)
     const [members, floor] = await Promise.all([
       after && after.ts >= minTs ? placesNextTo(connection, key, after, 'newer', looked) : oldestMembers(connection, key, minTs, looked),
@@ -104,8 +97,9 @@ const layout = {
 
   floor: (connection, key, { maxItems }) => countFloor(connection, key, maxItems),
 
-  async trim (connection, key, { retention: { windowMs, maxItems }, nowMs }) {
-    const minTs = windowMs ? nowMs - windowMs : 0
+  async trim (connection, key, { retention, nowMs }) {
+    const { maxItems } = retention
+    const minTs = windowStart(retention, nowMs)
     const [aged, all, oldest] = await connection.sendAll([
       ['ZCOUNT', key('ids'), '-inf', `(${minTs}`], ['ZCARD', key('ids')], ['ZRANGE', key('ids'), 0, MAX_TRIMMED - 1]
     ])
@@ -116,9 +110,8 @@ const layout = {
     return { removed, more: dead.length === MAX_TRIMMED }
   },
 
-  async extend (connection, key, { ttlMs, condition }) {
-    const expire = (/** @type {string | Buffer} */ name) => ttlMs ? ['PEXPIRE', name, ttlMs, condition] : ['PERSIST', name]
-    await connection.sendAll([expire(key('ids')), expire(key('late'))])
+  async extend (connection, key, expiry) {
+    await connection.sendAll([expiryCommand(key('ids'), expiry), expiryCommand(key('late'), expiry)])
     /** @type {Place | null} */
     let place = null
     do {
@@ -126,10 +119,10 @@ const layout = {
       const members = place
         ? await placesNextTo(connection, key, place, 'older', MAX_READ)
         : await newestMembers(connection, key, 0, MAX_READ)
-      if (members.length) await connection.sendAll(members.map(({ id }) => expire(itemKey(key, id))))
+      if (members.length) await connection.sendAll(members.map(({ id }) => expiryCommand(itemKey(key, id), expiry)))
       place = members.length === MAX_READ ? members[MAX_READ - 1] : null
     } while (place)
-    if (condition === 'GT') await extendTombstones(connection, key, ttlMs || TOMBSTONE_MS)
+    if (expiry.condition === 'GT') await extendTombstones(connection, key, expiry.ttlMs || TOMBSTONE_MS)
   }
 }
 

@@ -10,7 +10,7 @@
  * @typedef {{ from: number, to: number, ids: Buffer[] }} Mark event times of a batch, ms; ids that were deleted
  * @typedef {{ bytes: Buffer, replies: number }} Encoded commands
  */
-import { bulk, command, wholeCommand } from './wire.js'
+import { EXEC, MULTI, bulk, command, wholeCommand } from './wire.js'
 
 /** A batch with an older item is late. A view reads 2 s again, once a second; the rest is for clocks that differ. */
 const LATE_MS = 500
@@ -19,8 +19,6 @@ const MAX_MARKS = 1000
 const MAX_DELETED = 32
 const NO_MARK = '0-0'
 const ID = bulk(Buffer.from('id'))
-const MULTI = wholeCommand('MULTI')
-const EXEC = wholeCommand('EXEC')
 
 /** @typedef {ReturnType<typeof createLateMark>} LateMark */
 

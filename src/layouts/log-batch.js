@@ -15,13 +15,10 @@
  * that by their origin. `appended` counts versions for trimming (lua/trim-log.lua) and skips batches that are sent again,
  * unless the server had refused them. It may be too low, which keeps more for a while, but never too high.
  */
-import { argument, command, wholeCommand } from './wire.js'
+import { EXEC, MULTI, NOTHING, argument, command, wholeCommand } from './wire.js'
 
 /** MULTI, ZADD with the longest key and the head of the first XADD take 480 bytes */
 export const HEAD_ROOM = 768
-const MULTI = wholeCommand('MULTI')
-const EXEC = wholeCommand('EXEC')
-const NOTHING = Buffer.alloc(0)
 
 /** @typedef {ReturnType<typeof createLogFrame>} LogFrame */
 

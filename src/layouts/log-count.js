@@ -4,6 +4,7 @@
  */
 import { entriesBefore } from './log.js'
 import { createReadSize } from './read-size.js'
+import { atMost, windowStart } from './retention.js'
 
 /** versions counted before extrapolating */
 const COUNTED = 10_000
@@ -14,9 +15,10 @@ const FIRST_ENTRIES = 8
  * @param {{ log: import('./log.js').Log, retention: import('./index.js').Retention, nowMs: number }} options
  * @returns {Promise<{ count: number, exact: boolean }>}
  */
-export async function countLog (connection, key, { log, retention: { windowMs, maxItems }, nowMs }) {
+export async function countLog (connection, key, { log, retention, nowMs }) {
   const name = key(log.part)
-  const minTs = windowMs ? nowMs - windowMs : 0
+  const { maxItems } = retention
+  const minTs = windowStart(retention, nowMs)
   const size = createReadSize()
   const origins = new Set()
   /** @type {import('./log.js').LogEntry | null} */
@@ -62,5 +64,5 @@ export async function countLog (connection, key, { log, retention: { windowMs, m
   const span = oldest.ms - firstMs
   const share = span > 0 ? Math.min(1, Math.max(0, (oldest.ms - Math.max(firstMs, minTs)) / span)) : 1
   const estimate = Math.round(live + Math.max(0, all - read) * share * (live / read))
-  return { count: maxItems ? Math.min(estimate, maxItems) : estimate, exact: false }
+  return { count: atMost(estimate, retention), exact: false }
 }

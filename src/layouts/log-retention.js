@@ -6,6 +6,7 @@
  *     fr:{feed:p}:appended     string        versions appended, if the feed has maxItems
  *     fr:{feed:p}:marks        sorted set    entry id -> versions appended when it was the newest
  */
+import { expiryCommand } from './retention.js'
 
 /** clock skew allowed to readers and the server */
 const SLACK_MS = 1000
@@ -23,8 +24,7 @@ export const createLogRetention = ({ part }, maxEntries) => ({
     return { removed, more: removed > 0 }
   },
 
-  async extend (connection, key, { ttlMs, condition }) {
-    const keys = [part, 'ahead', 'appended', 'marks'].map(key)
-    await connection.sendAll(keys.map((name) => ttlMs ? ['PEXPIRE', name, ttlMs, condition] : ['PERSIST', name]))
+  async extend (connection, key, expiry) {
+    await connection.sendAll([part, 'ahead', 'appended', 'marks'].map((name) => expiryCommand(key(name), expiry)))
   }
 })

@@ -15,6 +15,7 @@ import { FreshetError } from '../errors.js'
 import { compareOrder } from '../item/index.js'
 import { BEFORE_FIRST, compareEntryIds, entriesAfter, entryOf, newestEntryId } from './log.js'
 import { createReadSize } from './read-size.js'
+import { windowStart } from './retention.js'
 
 /** Limits of one query, in versions and bytes: beyond them an answer costs server and reader more than a view would. */
 export const MAX_SCAN = 20_000
@@ -57,9 +58,10 @@ const newState = () => ({
  * @param {{ log: Log, retention: import('./index.js').Retention, nowMs: number, state?: State | null }} options
  *   `state`: of the previous page; used once
  */
-export async function beginScan (connection, key, { log, retention: { windowMs, maxItems }, nowMs, state = null }) {
+export async function beginScan (connection, key, { log, retention, nowMs, state = null }) {
   const name = key(log.part)
-  const minTs = windowMs ? nowMs - windowMs : 0
+  const { maxItems } = retention
+  const minTs = windowStart(retention, nowMs)
   const at = state ?? newState()
 
   /** @param {number} count */

@@ -10,13 +10,12 @@ import { itemBytes, METHODS, packItems, SEGMENT_HEAD_BYTES, writeItem, writeSegm
 import { HEAD_ROOM, createLogFrame, framed, xaddHead } from './log-batch.js'
 import { originOfProcess } from './log-origin.js'
 import { nextStamp } from './monotonic-clock.js'
-import { Wire } from './wire.js'
+import { NOTHING, Wire } from './wire.js'
 
 /** larger batches hardly reduce the processor time per item */
 export const MAX_SEGMENT_ITEMS = 10_000
 
 const ITEMS_AT = HEAD_ROOM + SEGMENT_HEAD_BYTES
-const NO_VALUE = Buffer.alloc(0)
 const LINE_END = Buffer.from('\r\n')
 
 /** @type {import('./index.js').Layout['createBatch']} */
@@ -43,7 +42,7 @@ export function createSegmentsBatch ({ key, ttlMs, maxItems, clock = Date.now, o
     count++
   }
 
-  let length = NO_VALUE
+  let length = NOTHING
   function close () {
     isClosed = true
     const itemsBytes = items.length - ITEMS_AT
@@ -63,7 +62,7 @@ export function createSegmentsBatch ({ key, ttlMs, maxItems, clock = Date.now, o
     get bytes () { return items.length },
     maxItems: MAX_SEGMENT_ITEMS,
     add: (id, ts, seq, value) => encode(id, ts, seq, value, false),
-    remove: (id, ts, seq) => encode(id, ts, seq, NO_VALUE, true),
+    remove: (id, ts, seq) => encode(id, ts, seq, NOTHING, true),
     encoded () {
       if (!isClosed) close()
       return frame.around(items, { count, lastTs, head: length, entries: 1 })

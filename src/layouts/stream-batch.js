@@ -10,11 +10,10 @@ import { HEAD_ROOM, createLogFrame, framed, xaddHead } from './log-batch.js'
 import { originOfProcess } from './log-origin.js'
 import { MAX_BATCH_ITEMS } from './read-size.js'
 import { nextStamp } from './monotonic-clock.js'
-import { Wire } from './wire.js'
+import { NOTHING, Wire } from './wire.js'
 
 /** lengths and line ends of one entry */
 const ENTRY_ROOM = 32
-const NO_VALUE = Buffer.alloc(0)
 
 /** @type {import('./index.js').Layout['createBatch']} */
 export function createStreamBatch ({ key, ttlMs, maxItems, clock = Date.now, origin = originOfProcess() }) {
@@ -45,8 +44,8 @@ export function createStreamBatch ({ key, ttlMs, maxItems, clock = Date.now, ori
     get bytes () { return entries.length },
     maxItems: MAX_BATCH_ITEMS,
     add: (id, ts, seq, value) => encode(id, ts, seq, value, false),
-    remove: (id, ts, seq) => encode(id, ts, seq, NO_VALUE, true),
-    encoded: () => frame.around(entries, { count, lastTs, head: NO_VALUE, entries: count }),
+    remove: (id, ts, seq) => encode(id, ts, seq, NOTHING, true),
+    encoded: () => frame.around(entries, { count, lastTs, head: NOTHING, entries: count }),
     reset () {
       count = 0
       entries.length = HEAD_ROOM

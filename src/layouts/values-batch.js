@@ -11,20 +11,19 @@ import { MEMBER_HEAD_BYTES, writeMemberHead } from '../item/index.js'
 import { createLateMark } from './late-marks.js'
 import { MAX_BATCH_ITEMS } from './read-size.js'
 import { createScoreText } from './score-text.js'
-import { Wire, command, wholeCommand } from './wire.js'
+import { NOTHING, Wire, command, wholeCommand } from './wire.js'
 
 /** ZADD with the longest key takes 160 bytes */
 const HEAD_ROOM = 256
 /** score, lengths and line ends */
 const ITEM_ROOM = 96
-const NO_VALUE = Buffer.alloc(0)
 
 /** Microseconds, unique in the process and increasing. One clock reading per batch; monotonic-clock.js would take one per item. */
 let lastStamp = 0
 
 /** @type {import('./index.js').Layout['createBatch']} */
 export function createValuesBatch ({ key, ttlMs, clock = Date.now }) {
-  const expire = ttlMs > 0 ? wholeCommand('PEXPIRE', key('values'), ttlMs) : NO_VALUE
+  const expire = ttlMs > 0 ? wholeCommand('PEXPIRE', key('values'), ttlMs) : NOTHING
   const members = new Wire(64 * 1024)
   const writeScore = createScoreText()
   const mark = createLateMark({ key, ttlMs, clock })
@@ -52,7 +51,7 @@ export function createValuesBatch ({ key, ttlMs, clock = Date.now }) {
     get bytes () { return members.length },
     maxItems: MAX_BATCH_ITEMS,
     add: (id, ts, seq, value) => encode(id, ts, seq, value, false),
-    remove: (id, ts, seq) => encode(id, ts, seq, NO_VALUE, true),
+    remove: (id, ts, seq) => encode(id, ts, seq, NOTHING, true),
     encoded () {
       // again when it is sent again: it may be late now
       if (end < 0) end = members.length

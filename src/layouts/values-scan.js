@@ -126,7 +126,7 @@ export function beginScan (connection, name, { minTs, maxItems, state: before = 
     /**
      * @param {Version} version the next one
      * @returns {boolean} whether it is the newest of its id
-     * @throws {FreshetError} VIEW_NEEDED after MAX_WALK versions
+     * @throws {FreshetError} VIEW_NEEDED after MAX_SCAN versions
      */
     look (version) {
       state.place = version

@@ -14,11 +14,11 @@
  * `trim` removes them from the old end. The whole key expires when writing stops.
  */
 import { compareOrder, compareVersions, memberBound, scoreOf } from '../item/index.js'
-import { justBelow } from './floor.js'
 import { createKeptScans } from './kept-scans.js'
 import { sendMarked } from './late-marks.js'
-import { seekMembers } from './seek.js'
 import { MAX_BATCH_ITEMS, MAX_READ, MAX_READ_BYTES, MAX_TRIMMED, createReadSize } from './read-size.js'
+import { atMost, expiryCommand, justBelow, windowStart } from './retention.js'
+import { seekMembers } from './seek.js'
 import { createValuesBatch } from './values-batch.js'
 import { MAX_SCAN, beginScan, versionsOf } from './values-scan.js'
 
@@ -127,7 +127,7 @@ const layout = {
 
   async count (connection, key, { retention, nowMs }) {
     const count = await connection.send('ZCOUNT', key('values'), windowStart(retention, nowMs), '+inf')
-    return { count: retention.maxItems ? Math.min(count, retention.maxItems) : count, exact: false }
+    return { count: atMost(count, retention), exact: false }
   },
 
   floor: (connection, key, { maxItems }) => countFloor(connection, key('values'), maxItems),
@@ -138,16 +138,12 @@ const layout = {
     return { removed: Math.min(dead, MAX_TRIMMED), more: dead > MAX_TRIMMED }
   },
 
-  async extend (connection, key, { ttlMs, condition }) {
-    await connection.sendAll(['values', 'late'].map((part) =>
-      ttlMs ? ['PEXPIRE', key(part), ttlMs, condition] : ['PERSIST', key(part)]))
+  async extend (connection, key, expiry) {
+    await connection.sendAll(['values', 'late'].map((part) => expiryCommand(key(part), expiry)))
   }
 }
 
 export const values = Object.freeze(layout)
-
-/** @param {import('./index.js').Retention} retention @param {number} nowMs */
-const windowStart = ({ windowMs }, nowMs) => windowMs ? nowMs - windowMs : 0
 
 /** @param {Version} version @returns {Item} */
 const itemOf = ({ id, ts, seq, value }) => ({ id, ts, seq, value })

@@ -118,3 +118,7 @@ export const argument = (word) => `$${Buffer.byteLength(String(word))}\r\n${word
 
 /** @param {Buffer} bytes @returns {Buffer} as an argument */
 export const bulk = (bytes) => Buffer.concat([Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n')])
+
+export const MULTI = wholeCommand('MULTI')
+export const EXEC = wholeCommand('EXEC')
+export const NOTHING = Buffer.alloc(0)

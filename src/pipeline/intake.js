@@ -43,7 +43,7 @@ export function createIntake ({
     // the cached clock may lag behind the item: ask the real one before refusing
     if (ts > nowMs + maxFutureMs && ts > Date.now() + maxFutureMs) return 'ITEM_FROM_FUTURE'
     if (retention.windowMs > 0 && ts < nowMs - retention.windowMs) return 'ITEM_TOO_OLD'
-    return valueBytes > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null
+    return valueRefusal(valueBytes)
   }
 
   /** @param {Buffer} id @param {number} ts */
@@ -100,6 +100,7 @@ export function createIntake ({
   return {
     put,
     refusalOf,
+    valueRefusal,
     /** Whether so many more bytes may be appended now; any number while nothing is held. @param {number} bytes */
     roomFor: (bytes) => !held.isFull && (delivery.isIdle || held.bytes + bytes <= inFlightBytes),
     /** Resolves when there is room again. @param {{ deadlineMs?: number }} [within] */
@@ -112,3 +113,6 @@ export function createIntake ({
     close () { closing = true }
   }
 }
+
+/** @param {number} bytes @returns {string | null} code of the refusal */
+const valueRefusal = (bytes) => bytes > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null

@@ -3,7 +3,7 @@
  * that ends within its warm-up measured nothing and reports failed items only.
  */
 import { addAccounts, newAccount } from './account.js'
-import { createTimes } from './summary.js'
+import { createTimes, emptyTally } from './summary.js'
 
 /** @typedef {import('./account.js').Account} Account */
 
@@ -39,10 +39,7 @@ export function createMeasurement () {
 
     /** @param {Account} account at the end @param {number} endMs on the clock of the run @returns {import('./summary.js').Tally} */
     end (account, endMs) {
-      const empty = () => createTimes().encode()
-      if (!isMeasuring) {
-        return { account, since: addAccounts([account]), seconds: 0, cpuMicros: 0, loopUse: 0, behind: empty(), flush: empty() }
-      }
+      if (!isMeasuring) return { ...emptyTally(), account, since: addAccounts([account]) }
       const { user, system } = process.cpuUsage(cpu)
       return {
         account,

@@ -6,7 +6,6 @@
  *
  * Every item offered ends in exactly one of: items (acknowledged), refused, dropped, failed.
  */
-import { MAX_VALUE_BYTES } from '../item/index.js'
 import { countRefused, newAccount } from './account.js'
 import { createDelivery } from './delivery.js'
 import { createIntake } from './intake.js'
@@ -75,8 +74,7 @@ export function createPipeline (options) {
     detach: delivery.detach,
     /** Connections that the same batch ended in a row. */
     get lostInRow () { return delivery.lostInRow },
-    /** @param {number} bytes @returns {string | null} code of the refusal */
-    valueRefusal: (bytes) => bytes > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null,
+    valueRefusal: intake.valueRefusal,
 
     /** @param {Retention} changed in force for batches opened from now on */
     setRetention (changed) {

@@ -9,11 +9,12 @@ import { layoutOf } from '../../src/layouts/index.js'
 import { readScript } from '../../src/store/scripts.js'
 import { addTo, gone, item } from '../contract/partition.js'
 import { connectFor, engineName, startServer } from '../servers.js'
-import { scopedEngines } from '../scope.js'
+import { scoped, scopedEngines } from '../scope.js'
 import { storedIn } from './stored.js'
 
 const ids = layoutOf('ids')
-const NOW = Date.now()
+/** Old enough for a mark (late-marks.js), so that every transaction has the same commands. */
+const NOW = Date.now() - 10_000
 const SCRIPTS = ['append-newest', 'mend-scores']
 const sha = (/** @type {string} */ name) => readScript(name).sha
 
@@ -24,11 +25,16 @@ for (const engine of await scopedEngines()) {
   const { hasMsetex } = engine
   const dialect = { msetex: hasMsetex, mayWatch: true, sha }
   t.test(engineName(engine), async (t) => {
-    const server = await startServer(t, { engine })
-    const admin = await connectFor(t, server.url)
+    const server = await startServer(t, { engine, args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
+    /** @type {Connection} */
+    let admin
     const load = () => admin.sendAll(SCRIPTS.map((name) => ['SCRIPT', 'LOAD', readScript(name).body]))
-    await load()
-    await admin.send('ACL', 'SETUSER', 'writing', 'on', '>word', '~*', '+@all')
+    async function prepare () {
+      admin = await connectFor(t, server.url)
+      await load()
+      await admin.send('ACL', 'SETUSER', 'writing', 'on', '>word', '~*', '+@all')
+    }
+    await prepare()
     const asWriter = () => connectFor(t, server.url.replace('//', '//writing:word@'), { isChecked: false })
     let feeds = 0
 
@@ -141,7 +147,7 @@ for (const engine of await scopedEngines()) {
       await admin.send('ACL', 'SETUSER', 'writing', '+watch')
     })
 
-    const commands = ['WATCH', 'MULTI', ...(hasMsetex ? ['MSETEX'] : ['SET', 'SET']), 'ZADD', 'PEXPIRE', 'EVALSHA']
+    const commands = ['WATCH', 'MULTI', ...(hasMsetex ? ['MSETEX'] : ['SET', 'SET']), 'ZADD', 'PEXPIRE', 'EVALSHA', 'XADD', 'PEXPIRE']
     const faults = /** @type {[string, () => Promise<unknown>, () => Promise<unknown>][]} */ ([
       ['SCRIPT FLUSH', () => admin.send('SCRIPT', 'FLUSH'), load],
       ['no memory', () => admin.send('CONFIG', 'SET', 'maxmemory', '1'), () => admin.send('CONFIG', 'SET', 'maxmemory', '0')],
@@ -168,16 +174,27 @@ for (const engine of await scopedEngines()) {
       })
     }
 
-    await t.test('a connection that ends behind any command leaves the batch stored as a whole, or not at all', async (t) => {
-      for (let after = 0; after <= commands.length; after++) {
-        const { key, connection, append, interrupt, holds } = await open()
-        interrupt(after, async () => { connection.close() })
-        await t.rejects(append([item('a', NOW + 5), item('b', NOW + 6)]))
-        t.same((await storedIn(admin, key)).faults, [])
-        t.match(await append([item('a', NOW + 5), item('b', NOW + 6)], await asWriter()), { late: 0 })
-        await holds({ a: `a@${NOW + 5}`, b: `b@${NOW + 6}` })
-      }
-    })
+    const ends = /** @type {[string, (connection: Connection) => Promise<void>][]} */ ([
+      ['a connection that ends', async (connection) => { connection.close() }],
+      ['a server that is killed', async () => {
+        await server.kill()
+        await server.restart()
+        await prepare()
+      }]
+    ])
+    for (const [what, end] of scoped(ends, ends.slice(0, 1))) {
+      await t.test(`${what} behind any command leaves the batch stored as a whole, or not at all`, async (t) => {
+        for (let after = 0; after <= commands.length; after++) {
+          const { key, connection, append, interrupt, holds } = await open()
+          interrupt(after, () => end(connection))
+          await t.rejects(append([item('a', NOW + 5), item('b', NOW + 6)]))
+          const values = after < commands.length ? { a: `a@${NOW}` } : { a: `a@${NOW + 5}`, b: `b@${NOW + 6}` }
+          t.same(await storedIn(admin, key), { values, faults: [] }, `behind ${commands[after] ?? 'EXEC'}`)
+          t.match(await append([item('a', NOW + 5), item('b', NOW + 6)], await asWriter()), { late: 0 })
+          await holds({ a: `a@${NOW + 5}`, b: `b@${NOW + 6}` })
+        }
+      })
+    }
   })
 }
 
