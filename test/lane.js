@@ -82,6 +82,6 @@ for (const [index, file] of files.entries()) {
   const seconds = (performance.now() - started.at) / 1000
   const result = { isOk: hasPassed, seconds, coreSeconds: coreSecondsOf(process.pid) - started.core }
   writeFileSync(join(folder, String(index)), JSON.stringify(result))
-  process.stderr.write(`${hasPassed ? 'ok' : 'NOT OK'} ${seconds.toFixed(1)} s ${file}\n`)
+  process.stderr.write(`${hasPassed ? 'ok' : 'NOT OK'} ${seconds.toFixed(1)} s, ${result.coreSeconds.toFixed(1)} core-seconds: ${file}\n`)
 }
 t.end()

@@ -31,6 +31,8 @@ const LOOK_EVERY_MS = 1000
 /** what a busy machine may need; only a failure takes as long */
 const DEADLINE_MS = 60_000
 const POLL_MS = 10
+/** Thousands of questions in a long wait would cost more than what is waited for. */
+const MOST_POLL_MS = 50
 const KEEPS_NOTHING = ['--bind', '127.0.0.1', '--daemonize', 'no', '--save', '', '--appendonly', 'no', '--loglevel', 'notice',
   '--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '0', '--repl-diskless-load', 'on-empty-db']
 
@@ -210,7 +212,7 @@ const replicationSays = ({ url }, password = '', check) => eventually(async () =
  * @param {{ deadlineMs?: number }} [options]
  * @returns {Promise<Exclude<T, false>>} what it answered
  */
-export const eventually = (check, { deadlineMs = DEADLINE_MS } = {}) => until(check, { deadlineMs, everyMs: POLL_MS })
+export const eventually = (check, { deadlineMs = DEADLINE_MS } = {}) => until(check, { deadlineMs, everyMs: POLL_MS, mostMs: MOST_POLL_MS })
 
 /**
  * A connection to a server that runs; it closes with the test. On a busy machine it may not open within a short deadline at once.

@@ -127,7 +127,7 @@ function isRejected (t, { certain, before, after, decision: { code, details, isR
 const engines = await scopedEngines()
 for (const engine of engines) {
   const isNewest = engine === newest(engines)
-  const sequences = isNewest ? scoped(nightly(2000, 400), 150) : nightly(500, 100)
+  const sequences = isNewest ? scoped(nightly(2000, 200), 150) : nightly(500, 50)
   t.test(`${engineName(engine)}: ${sequences} random sequences, seed ${SEED}`, async (t) => {
     const connection = await connectFor(t, (await startServer(t, { engine })).url)
     const replicationId = await replicationIdOf(connection)

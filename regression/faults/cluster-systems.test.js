@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { failOver, healed, moveSlots, replacePrimary, slotsOf, startCluster } from '../../test/cluster.js'
 import { engineName, eventually } from '../../test/servers.js'
-import { nightly, scopedEngines } from '../../test/scope.js'
+import { nightEngines, nightly } from '../../test/scope.js'
 import { startAuctions, termsOf } from '../../test/systems/auctions/auctioning.js'
 import { startBidding } from '../../test/systems/auctions/bidding.js'
 import { startKillableConsumers } from '../../test/systems/killable-consumers.js'
@@ -26,7 +26,7 @@ const CASES = {
   }
 }
 
-for (const engine of await scopedEngines()) {
+for (const engine of await nightEngines()) {
   t.test(engineName(engine), async (t) => {
     const started = await startCluster(t, { engine })
     const auctions = await startAuctions(t, {

@@ -60,7 +60,14 @@ export function check (packages, { url, examples, phases = 'fuzzing', args = [],
 
 /** @param {string} packages */
 const envWith = (packages) =>
-  ({ ...process.env, PYTHONPATH: packages, FRESHET_HOOKS: join(FOLDER, 'hooks.py'), PYTHONDONTWRITEBYTECODE: '1' })
+  ({
+    ...process.env,
+    PYTHONPATH: packages,
+    FRESHET_HOOKS: join(FOLDER, 'hooks.py'),
+    // what a start compiles is kept for the next one, and not beside hooks.py
+    PYTHONDONTWRITEBYTECODE: '',
+    PYTHONPYCACHEPREFIX: join(packages, 'compiled')
+  })
 
 /** @param {string} text @returns {string} with lines that people can read */
 const cutLines = (text) => text.split('\n').map((line) => line.slice(0, 500)).join('\n')

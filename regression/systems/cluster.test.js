@@ -1,12 +1,13 @@
 /** Systems over a cluster: their partitions are on all primaries. Failovers: regression/faults. */
 import t from 'tap'
 import { admissionKey } from '../../src/admission/index.js'
+import { newest } from '../../src/embedded/engine.js'
 import { slotOf } from '../../src/store/slots.js'
 import { endOfMain } from '../../test/bin/in-process.js'
 import { moveSlots, startCluster } from '../../test/cluster.js'
 import { sharedDatabase } from '../../test/database.js'
 import { engineName, eventually } from '../../test/servers.js'
-import { scopedEngines } from '../../test/scope.js'
+import { isNight, scopedEngines } from '../../test/scope.js'
 import { startAuctions, termsOf } from '../../test/systems/auctions/auctioning.js'
 import { startOrders } from '../../test/systems/orders/ordering.js'
 import { startPrices } from '../../test/systems/prices/pricing.js'
@@ -21,7 +22,8 @@ const statuses = (replies) => [...new Set(replies.map(({ status }) => status))]
 /** @template T @param {(name: string) => Promise<T>} run */
 const each = (run) => Promise.all(NAMES.map(run))
 
-for (const engine of await scopedEngines()) {
+const engines = await scopedEngines()
+for (const engine of engines) {
   t.test(engineName(engine), async (t) => {
     const cluster = await startCluster(t, { engine })
     const { url } = cluster
@@ -53,6 +55,8 @@ for (const engine of await scopedEngines()) {
       await eventually(async () => (await each((id) => auction(`short-${id}`))).every(({ status }) => status === 'closed'))
     })
 
+    // how a cluster of the other engine routes and moves keys has been seen; the rest is the same on both
+    if (!isNight && engine !== newest(engines)) return
     await t.test('sales', async (t) => {
       const { gateway: { create, claim, confirm }, sale } = await startSales(t, { primary: { url } })
       t.same(statuses(await each((id) => create(id))), [201])

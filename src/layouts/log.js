@@ -19,6 +19,7 @@ export const BEFORE_FIRST = '0-0'
  * @param {Connection} connection with `blockMs` a dedicated one, because XREAD blocks it
  * @param {{ name: string, after: string }[]} from keys, each with an entry id
  * @param {{ count: number, blockMs?: number }} options `count`: maximum per key; `blockMs`: longest wait for an entry
+ *   of each key, one after the other
  * @returns {Promise<LogEntry[][]>} by key, as in `from`
  */
 export const entriesAfter = (connection, from, { count, blockMs }) => Promise.all(from.map(async ({ name, after }) => {

@@ -71,6 +71,9 @@ const folders = [{ path: 'lua', folder: undefined }, { path: 'lab/loads/lua', fo
 const scripts = folders.flatMap(({ path, folder }) =>
   scriptNames(folder).map((name) => ({ file: `${path}/${name}.lua`, folder, script: readScript(name, folder) })))
 
+const deployments = await Promise.all((await scopedEngines()).map(async (engine) =>
+  ({ engine, ...await startDeployment(t, { engine, replicas: 1 }) })))
+
 for (const { file, folder, script: { name, body, sha, headers, mode } } of scripts) {
   const lines = codeOf(body)
   const code = lines.join('\n')
@@ -113,10 +116,11 @@ for (const { file, folder, script: { name, body, sha, headers, mode } } of scrip
     for (const variable of assigned) t.ok(new RegExp(`local [^=\\n]*\\b${variable}\\b`).test(code), variable)
   })
 
-  for (const engine of await scopedEngines()) {
+  for (const { engine, primary, replicas: [replica] } of deployments) {
     t.test(`${file} on ${engineName(engine)}: MODE ${mode} matches its commands`, async (t) => {
-      const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
       const connection = await connectFor(t, primary.url)
+      await connection.send('FLUSHALL')
+      await connection.send('SCRIPT', 'FLUSH')
       const names = commandsIn(code)
       const infos = names.length === 0 ? [] : await connection.send('COMMAND', 'INFO', ...names)
       const writing = infos.filter((/** @type {any} */ info) => info?.[2].map(String).includes('write'))
