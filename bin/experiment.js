@@ -1,6 +1,6 @@
 /**
  * `npm run experiment -- ...`: measures arms against each other, on servers of its own or on given ones (--target), and
- * reports the verdict. A process file; the actions are in experiment/ beside it.
+ * reports the verdict. A process file; the actions are in lab/command.
  */
 import { checkSettings, flagsOf, settingsOf, settingsOfFlags, settledSettings } from '../settings.js'
 import { FreshetError } from '../src/errors.js'
@@ -38,7 +38,7 @@ export async function main (from) {
   const stopping = listenForStop({ onStop: () => process.stderr.write('\nstopping servers and load; completed measurements are kept\n') })
   try {
     const { check, compare, draw, list, runAdHoc, runAll, runNamed } =
-      { ...await import('./experiment/look.js'), ...await import('./experiment/run.js') }
+      { ...await import('../lab/command/look.js'), ...await import('../lab/command/run.js') }
     const parts = { settings, table, env: from.env, signal: stopping.signal }
     if (action === 'list') return await list(parts)
     if (action === 'check') return await check(parts, rest)

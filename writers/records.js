@@ -53,7 +53,7 @@ export function createRecordSource ({ settings, log, streams }) {
       const read = createItemReader(settings)
       const append = createAppend({ feed, settings, clock, log, refuse })
       const input = file === null ? streams.stdin : createReadStream(file)
-      const ending = endingOf(duration, signal)
+      const ending = endingOf(duration && duration * 1000, signal)
       const options = { format, itemsField, isGzip: file !== null && file.endsWith('.gz'), signal: ending.signal }
       let left = settings.items ?? Infinity
       try {
@@ -116,12 +116,12 @@ async function waitUntil (dueMs, clock, signal) {
 }
 
 /**
- * Reading ends when the writer is stopped or its duration is over, also while no data arrives.
- * @param {number | null} duration @param {AbortSignal} signal
+ * The writer is stopped, or a time is over, also while no data arrives.
+ * @param {number | null} ms null = no limit @param {AbortSignal} signal
  */
-function endingOf (duration, signal) {
+export function endingOf (ms, signal) {
   const over = new AbortController()
-  const timer = duration ? setTimeout(() => over.abort(), Math.min(2 ** 31 - 1, duration * 1000)) : undefined
+  const timer = ms ? setTimeout(() => over.abort(), Math.min(2 ** 31 - 1, ms)) : undefined
   return { signal: AbortSignal.any([signal, over.signal]), cancel: () => clearTimeout(timer) }
 }
 

@@ -6,7 +6,7 @@ import { openFeed } from '../src/index.js'
 import { insideOfFeed } from '../src/inside.js'
 import { createMeasurement } from '../src/pipeline/index.js'
 import { SERVERS_FAILED } from '../src/embedded/index.js'
-import { createRecordSource } from './records.js'
+import { createRecordSource, endingOf } from './records.js'
 import { runSynthetic } from './synthetic.js'
 
 /** @typedef {import('../src/pipeline/index.js').Tally} Tally */
@@ -63,7 +63,7 @@ export async function writeFeed ({
   const warmUp = settings.warmUp > 0 ? setTimeout(measure, settings.warmUp * 1000) : undefined
   if (!warmUp) measure()
   const run = { ...settings, duration: settings.duration && settings.warmUp + settings.duration }
-  const ending = endingOf(run, signal)
+  const ending = endingOf(run.duration && run.duration * 1000 + settings.drainMs, signal)
   // closing also ends a source that waits for room
   const closing = aborted(ending.signal).then(() => close(ending.signal.reason === SERVERS_FAILED ? 0 : settings.drainMs))
   /** @type {Error | null} */
@@ -82,23 +82,4 @@ export async function writeFeed ({
   if (!measurement.isMeasuring) log.warn('the run ended during its warm-up; nothing was measured')
   const tally = measurement.end(pipeline.account, Math.max(sourceEndMs, pipeline.lastAcknowledgedMs))
   return { ...tally, error: error ?? pipeline.failure }
-}
-
-/**
- * The source ends by `signal`, or at the latest `drainMs` after its duration.
- * @param {any} settings @param {AbortSignal} signal
- */
-function endingOf ({ duration, drainMs }, signal) {
-  const controller = new AbortController()
-  const end = () => controller.abort(signal.reason)
-  if (signal.aborted) end()
-  signal.addEventListener('abort', end, { once: true })
-  const timer = duration ? setTimeout(end, Math.min(2 ** 31 - 1, duration * 1000 + drainMs)) : undefined
-  return {
-    signal: controller.signal,
-    cancel () {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-    }
-  }
 }

@@ -3,7 +3,7 @@
  * which are read ten times a second. The primary's offset between two readings is taken to grow evenly.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { createLatencies } from '../../src/requests/index.js'
+import { createLatencies } from '../serving/latencies.js'
 import { figuresIn, readInfo } from '../../src/store/index.js'
 import { queryAll } from '../servers/query.js'
 
@@ -14,7 +14,7 @@ const EVERY_MS = 100
 /**
  * @param {string[]} urls the primary first
  * @param {AbortSignal} over the window is
- * @returns {Promise<import('../../src/requests/index.js').Percentiles | null>} ms; null: there are no replicas
+ * @returns {Promise<import('../serving/latencies.js').Percentiles | null>} ms; null: there are no replicas
  * @throws {import('../../src/errors.js').FreshetError} as queryAll
  */
 export async function watchLag (urls, over) {

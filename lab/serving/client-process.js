@@ -14,7 +14,8 @@
  *     lab -> this   { event: 'stop' }
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { createLatencies, startRequests, WARM_UP_MS } from '../../src/requests/index.js'
+import { createLatencies } from './latencies.js'
+import { startRequests, WARM_UP_MS } from './request-loop.js'
 import { tellParent } from '../../src/runtime/index.js'
 import { serveParent } from './child-process.js'
 import { checkAll, fetchAll } from './everything.js'

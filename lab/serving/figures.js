@@ -1,7 +1,7 @@
 /**
  * Serving in a sample: its figures, invariants and marks.
  *
- * @typedef {import('../../src/requests/index.js').Percentiles} Percentiles
+ * @typedef {import('./latencies.js').Percentiles} Percentiles
  *
  * @typedef {object} ServingFigures
  * @property {import('./plan.js').Serving['by']} by
@@ -10,7 +10,7 @@
  * @property {number} connections of the client, spread over the processes
  * @property {number} everyMs 0 = closed loop
  * @property {number} seconds of the client's window, which lies within the load's
- * @property {import('../../src/requests/index.js').Requests} requests
+ * @property {import('./request-loop.js').Requests} requests
  * @property {number | null} requestsPerSecond responses, whatever the status; null for push, where a request is a stream
  * @property {Percentiles | null} latencyMs from when a request was due to the end of its response, or to the first event of a stream;
  *   null without responses
@@ -136,7 +136,7 @@ const freshnessInvariants = (freshness) => [
 
 /**
  * @param {import('./exports.js').Everything} everything
- * @param {import('../../src/requests/index.js').Requests} requests
+ * @param {import('./request-loop.js').Requests} requests
  * @returns {import('../analysis/check.js').Invariant[]}
  */
 const everythingInvariants = ({ dueItems, mostItems, liveItems, lastMs, firstMs, delayMs, items }, { answered }) => [

@@ -3,7 +3,7 @@
  * each client; a response counts like an event of push.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { startRequests } from '../../src/requests/index.js'
+import { startRequests } from './request-loop.js'
 import { requestOnce } from './request.js'
 
 /** concurrent requests after the load has ended */

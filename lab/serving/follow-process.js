@@ -13,7 +13,7 @@
  *     lab -> this   { event: 'stop' }
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { WARM_UP_MS } from '../../src/requests/index.js'
+import { WARM_UP_MS } from './request-loop.js'
 import { tellParent } from '../../src/runtime/index.js'
 import { serveParent } from './child-process.js'
 import { createPoll } from './follow-poll.js'

@@ -2,7 +2,7 @@
  * Clients of push: each has one stream of server-sent events, opened before the window and kept to the end.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { createLatencies } from '../../src/requests/index.js'
+import { createLatencies } from './latencies.js'
 import { openStream, readEvent } from './event-stream.js'
 
 /** streams opened at a time */
@@ -134,8 +134,8 @@ export function startPush ({ urls, followers, bytes: dueBytes, now }) {
   return {
     /**
      * Resolves when each stream has begun or failed.
-     * @returns {Promise<{ requests: import('../../src/requests/index.js').Requests,
-     *   latencyMs: import('../../src/requests/index.js').Percentiles | null }>}
+     * @returns {Promise<{ requests: import('./request-loop.js').Requests,
+     *   latencyMs: import('./latencies.js').Percentiles | null }>}
      */
     async opened () {
       for (const [client, url] of urls.entries()) {

@@ -3,7 +3,7 @@
  * bytes. In the window the contents are read for a fixed subset of clients, as many as the process can afford; after the
  * window, for all.
  */
-import { createLatencies } from '../../src/requests/index.js'
+import { createLatencies } from './latencies.js'
 import { createWriter } from '../content/acknowledged.js'
 import { flowOf, idsOf, nameOf } from './flow.js'
 import { createFollowed } from './followed.js'

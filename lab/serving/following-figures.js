@@ -13,10 +13,10 @@
  * @property {number} readEvents of these
  * @property {number} items in these that were new to their client
  * @property {number | null} [dueItems] items that these clients would receive if nothing was late; null = polling
- * @property {import('../../src/requests/index.js').Percentiles | null} delayMs of each of these items: from its event time until
+ * @property {import('./latencies.js').Percentiles | null} delayMs of each of these items: from its event time until
  *   it was received
- * @property {import('../../src/requests/index.js').Percentiles | null} newestMs of the newest in each event
- * @property {import('../../src/requests/index.js').Percentiles | null} betweenMs two events of a client
+ * @property {import('./latencies.js').Percentiles | null} newestMs of the newest in each event
+ * @property {import('./latencies.js').Percentiles | null} betweenMs two events of a client
  * @property {number | null} maxRate events a second that a client requested at most; null = no limit, or polling
  * @property {number} [due] ids of clients with an acknowledged version
  * @property {number} [newest] of them, how many the client had the newest version of at the end

@@ -1,4 +1,4 @@
-import { createLatencies } from '../../src/requests/index.js'
+import { createLatencies } from './latencies.js'
 /**
  * Freshness: how long an item takes from when it was due to be appended until a response holds it or a newer one. Synthetic
  * items carry the millisecond in which they were due, so each response shows up to which time everything is visible:
@@ -29,7 +29,7 @@ export const SEEN_WITHIN_MS = 500
  * @property {number} due milliseconds of the window in which items were due
  * @property {number} seen of them
  * @property {number} wentBack responses that held less than the one before
- * @property {import('../../src/requests/index.js').Percentiles} betweenMs two responses
+ * @property {import('./latencies.js').Percentiles} betweenMs two responses
  */
 
 /** @param {{ fromMs: number, untilMs: number, ratePerSecond: number }} window milliseconds since 1970; the rate of each writer */

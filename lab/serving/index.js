@@ -31,7 +31,7 @@
  * @property {Record<string, string | undefined>} env without settings
  */
 import { fileURLToPath } from 'node:url'
-import { RESPONSE_TIMEOUT_MS } from '../../src/requests/index.js'
+import { RESPONSE_TIMEOUT_MS } from './request-loop.js'
 import { FreshetError } from '../errors.js'
 import { fetchEverything, untilReady } from './exports.js'
 import { servingFigures } from './figures.js'

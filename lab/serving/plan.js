@@ -24,7 +24,7 @@
  * @property {Settings} settings of the reader, by name
  * @typedef {Partial<Pick<Serving, 'connections' | 'everyMs' | 'path' | 'idsEach'>>} ServingOfLevel
  */
-import { WARM_UP_MS } from '../../src/requests/index.js'
+import { WARM_UP_MS } from './request-loop.js'
 import { NUMBERED_VALUE_BYTES } from '../../src/synthetic.js'
 import { integer, matching, named, number, object, oneOf, scalar, text, unfit } from '../plan/shape.js'
 import { limitIn } from './responses.js'

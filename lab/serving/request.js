@@ -1,11 +1,11 @@
 /**
- * One request by node:http: for all but the loop of many connections (src/requests), lines (line.js) and streams (event-stream.js).
+ * One request by node:http: for all but the loop of many connections (request-loop.js), lines (line.js) and streams (event-stream.js).
  *
  * @typedef {{ status: number, chunks: Buffer[], bytes: number, firstMs: number, lastMs: number }} Response `firstMs`, `lastMs`: from the
  *   request to the first and to the last byte of the body; status 0: it failed, and the only chunk says why
  */
 import { request as send } from 'node:http'
-import { RESPONSE_TIMEOUT_MS } from '../../src/requests/index.js'
+import { RESPONSE_TIMEOUT_MS } from './request-loop.js'
 
 /**
  * @param {string} url

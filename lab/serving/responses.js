@@ -67,10 +67,10 @@ export function createInspector (right, { everyMs = INSPECT_EVERY_MS, onItems = 
   let inspectedMs = -Infinity
 
   return {
-    /** @type {import('../../src/requests/index.js').Inspector['wants']} */
+    /** @type {import('./request-loop.js').Inspector['wants']} */
     wants: (status) => status !== 200 || (right.bytes === null && performance.now() - inspectedMs >= everyMs),
 
-    /** @type {import('../../src/requests/index.js').Inspector['inspect']} */
+    /** @type {import('./request-loop.js').Inspector['inspect']} */
     inspect (status, bytes, body, at) {
       total += bytes
       if (body === null && (status !== 200 || right.bytes === null)) return

@@ -8,10 +8,10 @@ export function put (element, text) {
   if (element.textContent !== text) element.textContent = text
 }
 
-/** Brings the rows of a table into an order; those that stay are not touched. @param {any} body @param {any[]} rows */
+/** Brings the rows of a table or list into an order; those that stay are not touched. @param {any} body @param {any[]} rows */
 export function arrange (body, rows) {
-  for (const row of [...body.rows]) if (!rows.includes(row)) row.remove()
-  rows.forEach((row, index) => { if (body.rows[index] !== row) body.insertBefore(row, body.rows[index] ?? null) })
+  for (const row of [...body.children]) if (!rows.includes(row)) row.remove()
+  rows.forEach((row, index) => { if (body.children[index] !== row) body.insertBefore(row, body.children[index] ?? null) })
 }
 
 /** @param {string} name @param {Record<string, any>} properties @param {...(Node | string)} children @returns {any} */

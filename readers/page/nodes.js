@@ -2,7 +2,7 @@
  * The servers of a feed: state and CPU of each over the last minutes. A server that the primary no longer lists is shown as
  * stopped while it is in the history.
  */
-import { at, make, put } from './elements.js'
+import { arrange, at, make, put } from './elements.js'
 import { duration, percent } from './text.js'
 
 const KEPT_MS = 600_000
@@ -61,22 +61,17 @@ export function createNodes () {
       for (const { at: ms, cpu } of history) {
         for (const address of Object.keys(cpu)) if (!known.has(address)) see({ role: 'server', address, engine: null, ...DOWN }, ms)
       }
-      for (const [address, { seenMs, row }] of known) {
-        if (listed.has(address) || asOf - seenMs < KEPT_MS) continue
-        known.delete(address)
-        row.remove()
-      }
+      for (const [address, { seenMs }] of known) if (!listed.has(address) && asOf - seenMs >= KEPT_MS) known.delete(address)
       const all = [...known.values()].sort(primaryFirst)
       const most = Math.max(0, ...history.flatMap(({ cpu }) => Object.values(cpu).map(Number)))
       const scale = SCALES.find((one) => one >= most) ?? most
-      const list = at('nodes')
-      all.forEach((one, index) => {
+      for (const one of all) {
         const { node, row, isAway } = one
         one.isAway = write(row, listed.has(node.address) ? node : { ...node, ...DOWN })
         if (one.isAway !== isAway) put(at('servers-said'), `${node.role} ${node.address} ${one.isAway ? 'stopped' : 'is up again'}`)
         draw(row, history, outages.filter(({ address }) => address === node.address), node.address, scale)
-        if (list.children[index] !== row) list.insertBefore(row, list.children[index] ?? null)
-      })
+      }
+      arrange(at('nodes'), all.map(({ row }) => row))
       put(at('servers-how'), most > 0 ? `CPU in % of one core; charts up to ${scale * 100} %` : '')
       return all.filter(({ isAway }) => isAway).length
     },

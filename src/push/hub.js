@@ -16,7 +16,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createChanges } from './changes.js'
 import { createDelivery, keepAlive, reset } from './delivery.js'
-import { retryAfter } from './events.js'
 import { createResuming } from './resume.js'
 import { createDeletedIds, createSubscribers } from './subscribers.js'
 import { TICK_MS, createTicks } from './ticks.js'
@@ -28,8 +27,6 @@ const TIDY_EVERY_MS = 100
 const FOLLOWING_WITHIN_MS = 5000
 /** Most ids in the lists of streams of all ids together; beyond it streams at a point of their own are reset. */
 const MAX_LISTED_IDS = 250_000
-/** Clients of a reader that stops reconnect within this time, not all at once. */
-export const RECONNECT_WITHIN_MS = 3000
 
 /** @typedef {import('./stream.js').Stream} Stream */
 /** @typedef {ReturnType<typeof createHub>} Hub */
@@ -124,15 +121,10 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
       delivery.clear()
     },
 
-    /** Ends some streams. @param {(stream: Stream) => boolean} which @param {string} reason */
-    end (which, reason) {
-      for (const stream of [...streams]) if (which(stream)) stream.end(reason, '')
-    },
-
+    /** To be called when its streams have ended. */
     async close () {
       stop.abort()
       watch.close()
-      for (const stream of [...streams]) stream.end('stopped', retryAfter(Math.random() * RECONNECT_WITHIN_MS))
       await Promise.all([running, resuming.done()])
     }
   }

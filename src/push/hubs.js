@@ -41,12 +41,8 @@ export function createHubs ({ queries, now, budget, counts, log, lingerMs }) {
     watched.release()
   }
 
-  /** Runs as soon as each hub is open. @param {(followed: Followed) => unknown} work */
-  const forEach = (work) => Promise.all([...followed.values()].map((opening) => opening.then(work, () => {})))
-
   return {
     throwIfClosed,
-    forEach,
 
     /** @param {string} feed @returns {Promise<Followed | null | undefined>} undefined: no hub; null: it did not open */
     async get (feed) { return followed.get(feed)?.catch(() => null) },
@@ -75,13 +71,13 @@ export function createHubs ({ queries, now, budget, counts, log, lingerMs }) {
       }, lingerMs).unref())
     },
 
-    /** Ends all streams; clients get a time at which to reconnect. */
+    /** To be called when all streams have ended. */
     async close () {
       isClosed = true
       for (const timer of lingering.values()) clearTimeout(timer)
-      const released = forEach(release)
+      const released = [...followed.values()].map((opening) => opening.then(release, () => {}))
       followed.clear()
-      await released
+      await Promise.all(released)
     }
   }
 }

@@ -5,12 +5,11 @@
  */
 import { FreshetError } from '../errors.js'
 import { isPositionOf } from '../item/index.js'
-import { createSourceStreams } from './source-streams.js'
 import { createBudget } from './budget.js'
 import { createCaps } from './caps.js'
 import { createHubs } from './hubs.js'
 import { createCounts, exposeCounts } from './metrics.js'
-import { createStream } from './stream.js'
+import { createStreams } from './streams.js'
 
 const LINGER_MS = 10_000
 
@@ -22,7 +21,7 @@ const LINGER_MS = 10_000
  * @typedef {{ feed: string, limit: number, periodMs: number, ids: ReadonlySet<string> | null, encoding: string,
  *   position: string | null }} Wanted
  *   `ids`: latin1 strings of their bytes, null = all; `position`: from which it resumes; one that is none costs a reset
- * @typedef {import('./source-streams.js').Source} Source
+ * @typedef {import('./streams.js').Source} Source
  * @typedef {import('./stream.js').Stream} Stream
  * @typedef {import('node:http').ServerResponse} Response
  * @typedef {{ token: string | null, isPermitted: () => boolean, open: () => Response }} Client `token`: identifies its token, null =
@@ -38,7 +37,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
   const budget = createBudget()
   const caps = createCaps({ caps: limits, budget, counts })
   const hubs = createHubs({ queries, now, budget, counts, log, lingerMs })
-  const ofSources = createSourceStreams({ budget, caps, counts })
+  const streams = createStreams({ budget, caps, counts })
   exposeCounts(registry, counts, budget)
 
   /** @param {Client} client @param {ReadonlySet<string> | null} ids */
@@ -48,24 +47,16 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
     caps.check(token, ids)
   }
 
-  /** @param {Response} response @param {Wanted} wanted @param {Client} client @param {import('./hubs.js').Followed} followed */
-  function begin (response, { feed, ids, position, ...wanted }, { token, isPermitted }, followed) {
+  /** @param {Wanted} wanted @param {import('./hubs.js').Followed} followed @returns {Source} */
+  function sourceOf ({ feed, position }, followed) {
     const isInvalid = position !== null && !isPositionOf(feed, position)
-    caps.enter(token, ids)
-    const stream = createStream({
-      ...wanted,
-      response,
-      budget,
-      ids,
-      isPermitted,
-      onEnd (reason) {
-        counts.ended[reason]++
-        caps.leave(token, ids)
+    return {
+      add: (stream) => followed.hub.add(stream, isInvalid ? null : position, isInvalid),
+      remove (stream) {
         followed.hub.remove(stream)
         hubs.lingerIfEmpty(feed, followed)
       }
-    })
-    followed.hub.add(stream, isInvalid ? null : position, isInvalid)
+    }
   }
 
   return {
@@ -86,7 +77,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
         // again, since time has passed
         check(client, ids)
         const response = client.open()
-        if (!response.destroyed) begin(response, wanted, client, followed)
+        if (!response.destroyed) streams.add(response, client, sourceOf(wanted, followed), wanted)
       } finally {
         hubs.lingerIfEmpty(feed, followed)
       }
@@ -100,20 +91,17 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
     attach (client, source) {
       check(client, null)
       const response = client.open()
-      if (!response.destroyed) ofSources.add(response, client, source)
+      if (!response.destroyed) streams.add(response, client, source)
     },
 
     /** Ends the streams whose tokens were revoked, have expired, or no longer permit their feed. */
-    revoke () {
-      hubs.forEach(({ hub }) => hub.end(({ isPermitted }) => !isPermitted(), 'revoked'))
-      ofSources.revoke()
-    },
+    revoke: streams.revoke,
 
     counts,
 
     /** Ends all streams. */
     async close () {
-      ofSources.close()
+      streams.close()
       await hubs.close()
     }
   }

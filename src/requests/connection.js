@@ -3,7 +3,7 @@
  * fastify route gave 20,000 responses of 24 KB a second to autocannon 8, which took 45 us of a processor for each, and 74,000
  * to this client, which takes 10.
  *
- * Chunked responses are not supported; everything.js fetches those.
+ * Chunked responses are not supported.
  *
  * The client reconnects when the server closes the connection after a response. It does not reconnect after an error or
  * without any response: that would loop against a dead server.

@@ -26,16 +26,16 @@ export function readForLog ({ onBytes, onFault, ...where }) {
 
   /** @param {Buffer} bytes */
   function take (bytes) {
-    const before = done
+    let replies = 0
     try {
       if (done === expected.length) throw unasked()
-      memory.append(bytes)
-      while (memory.isWhole()) settle(expected[done++])
+      replies = memory.append(bytes)
+      for (let i = 0; i < replies; i++) settle(expected[done++])
     } catch (error) {
       onFault(error)
       return false
     } finally {
-      onBytes(done - before, memory.partBytes)
+      onBytes(replies, memory.partBytes)
     }
     if (done === expected.length || done > MANY) {
       expected = expected.slice(done)

@@ -3,7 +3,7 @@
  */
 import { FreshetError } from '../errors.js'
 import { createLink } from './link.js'
-import { expectStillPrimary } from './nodes.js'
+import { expectStillPrimary, nodeInfo } from './nodes.js'
 import { createRouter } from './router.js'
 import { slotMapOf } from './slot-map.js'
 
@@ -76,5 +76,21 @@ export function createPrimaries (redisUrl, options) {
       unwatch()
       await Promise.all([first, ...links.values()].map((link) => link.close()))
     }
+  }
+}
+
+/**
+ * The same for a command that ends: it refuses at once what is no node of a deployment.
+ * @param {string} redisUrl @param {{ name: string, deadlineMs: number }} options
+ * @throws {FreshetError} what the first of them met
+ */
+export async function openPrimaries (redisUrl, options) {
+  const primaries = createPrimaries(redisUrl, { ...options, prepare: nodeInfo })
+  try {
+    await primaries.opened
+    return primaries
+  } catch (error) {
+    await primaries.close()
+    throw error
   }
 }

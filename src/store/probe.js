@@ -8,7 +8,7 @@
 import { COMMANDS, ROLES, commandName, rowsOf } from './commands.js'
 import { openConnection } from './connection.js'
 import { capabilities, nodeFigures, replicaUrls, replicationId } from './nodes.js'
-import { openPrimaries } from './open-server.js'
+import { openPrimaries } from './primaries.js'
 import { firstAddressOf, slotMapOf } from './slot-map.js'
 
 const NAME = 'freshet-doctor'

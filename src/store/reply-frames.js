@@ -6,7 +6,7 @@
  *     head    head  skipped     head
  *
  * ioredis 6.0.0 parses anything: a null without a command or inside a push ends the process, an array of a billion parts is
- * allocated when it is announced, and a line without an end is kept. So bytes come here first.
+ * allocated when it is announced, and a line without an end is kept. So bytes come here first, and those for reply-memory.js too.
  */
 
 /** status, number or error; servers send shorter ones */
@@ -34,7 +34,7 @@ const TYPES = new Set([STRING, ARRAY, NUMBER, ERROR, STATUS])
 /** the line end behind a string */
 const STRING_END = 1
 const NONE = 0
-export const NOT_RESP = 'its replies are not those of Valkey or Redis'
+const NOT_RESP = 'its replies are not those of Valkey or Redis'
 
 export class ReplyFrames {
   /** missing parts of each open array, the outermost first @type {number[]} */
@@ -53,6 +53,12 @@ export class ReplyFrames {
   #left = 0
   /** Bytes of the next reply that have arrived. */
   partBytes = 0
+  #maxBytes
+
+  /** @param {number} [maxBytes] of a reply */
+  constructor (maxBytes = MAX_REPLY_BYTES) {
+    this.#maxBytes = maxBytes
+  }
 
   /** @param {Uint8Array} bytes the next ones @returns {number} replies that ended in them @throws {Error} they are no replies */
   take (bytes) {
@@ -74,7 +80,7 @@ export class ReplyFrames {
       this.partBytes = this.#parts = 0
     }
     this.partBytes += bytes.length - begin
-    if (this.partBytes + this.#left > MAX_REPLY_BYTES) throw tooLarge()
+    if (this.partBytes + this.#left > this.#maxBytes) throw new Error(`a reply has more than ${this.#maxBytes / 1024 / 1024} MiB`)
     return replies
   }
 
@@ -159,8 +165,6 @@ function wholeString (bytes, at) {
   const isWhole = bytes[at] === CR && bytes[at - 1] !== STRING && bytes[at + 1] === LF && end <= bytes.length
   return isWhole && bytes[end - 2] === CR && bytes[end - 1] === LF ? end : NONE
 }
-
-const tooLarge = () => new Error(`a reply has more than ${MAX_REPLY_BYTES / 1024 / 1024} MiB`)
 
 /** @param {number} byte */
 const notResp = (byte) => new Error(`${NOT_RESP}: unexpected byte ${byte}`)

@@ -42,8 +42,7 @@ async function startHostile (t, { after, act, isAtOnce = false }) {
     sockets.add(socket)
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
     socket.on('data', (bytes) => {
-      commands.append(bytes)
-      while (commands.isWhole()) {
+      for (let whole = commands.append(bytes); whole > 0; whole--) {
         const [name, word] = commands.take(false)
         if (isActing) continue
         if (String(name) === 'ECHO') socket.write(`$${word.length}\r\n${word}\r\n`)

@@ -1,6 +1,6 @@
 /** The line of a run that goes on. */
 import t from 'tap'
-import { createProgress } from '../../bin/experiment/progress.js'
+import { createProgress } from '../../lab/command/progress.js'
 
 const cell = { level: '50 k items/s', arm: 'ids', round: 2, warmUpSeconds: 1 }
 

@@ -21,7 +21,7 @@ import { flagsOf, isProduct, LOCAL, NOOP, POLLED } from './techniques.js'
 
 const FRESHET = join(ROOT, 'bin/freshet.js')
 const REPLICA = fileURLToPath(new URL('local-process.js', import.meta.url))
-const POLLING_CONSUMERS = join(ROOT, 'bin/experiment/polling-consumers.js')
+const POLLING_CONSUMERS = join(ROOT, 'lab/systems/orders/polling-consumers.js')
 const SECRET = 'whsec_lab'
 const PAYMENT_TIMEOUT_MS = '500'
 const REQUEST_MS = '60000'

@@ -11,7 +11,7 @@
  * The window contains the requests that were due in it (closed loop: sent in it); their responses are awaited. A connection
  * is not used again after a timeout.
  */
-import { openClient } from './connection.js'
+import { openClient } from '../../src/requests/index.js'
 import { createLatencies } from './latencies.js'
 
 export const RESPONSE_TIMEOUT_MS = 5000

@@ -1,13 +1,13 @@
 /** Which servers and programs an experiment gets: engines that are here, servers of the lab, or given ones. */
 import { basename, join } from 'node:path'
-import { enginesOf, programsOf, withoutEngines } from '../../lab/plan/plan-changes.js'
-import { engineName, findEngine } from '../../lab/servers/engines.js'
-import { openOwnServers } from '../../lab/servers/own.js'
-import { openTarget } from '../../lab/servers/target.js'
+import { enginesOf, programsOf, withoutEngines } from '../plan/plan-changes.js'
+import { engineName, findEngine } from '../servers/engines.js'
+import { openOwnServers } from '../servers/own.js'
+import { openTarget } from '../servers/target.js'
 import { programsOnPath } from '../../src/embedded/index.js'
 import { LAB } from './places.js'
 
-/** @typedef {import('../../lab/plan/index.js').Plan} Plan */
+/** @typedef {import('../plan/index.js').Plan} Plan */
 /** @typedef {Parameters<typeof findEngine>[1] & { report: (line: string) => void }} Place */
 
 /** Programs that some arms need, besides servers: how to get one. */

@@ -4,21 +4,21 @@
 import { readFile } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { draw as drawSvg } from '../../charts/draw.js'
-import { FreshetError } from '../../lab/errors.js'
-import { analyse } from '../../lab/analysis/index.js'
-import { findExperiment, listExperiments } from '../../lab/plan/catalog.js'
-import { checkResult } from '../../lab/analysis/check.js'
-import { compareResults } from '../../lab/analysis/compare.js'
-import { checkHistory, readHistory } from '../../lab/systems/auctions/history.js'
-import { checkSale } from '../../lab/systems/sales/history.js'
-import { checkOrders } from '../../lab/systems/orders/history.js'
-import { checkPrices, readPrices } from '../../lab/systems/prices/history.js'
-import { isExcused } from '../../lab/systems/prices/load.js'
-import { drawingOf } from '../../lab/report/drawing.js'
-import { markdownOf } from '../../lab/report/markdown.js'
-import { overTimeOf } from '../../lab/report/over-time.js'
-import { presented } from '../../lab/report/presented.js'
-import { newestResult, readResult, writeWhole } from '../../lab/run/result.js'
+import { FreshetError } from '../errors.js'
+import { analyse } from '../analysis/index.js'
+import { findExperiment, listExperiments } from '../plan/catalog.js'
+import { checkResult } from '../analysis/check.js'
+import { compareResults } from '../analysis/compare.js'
+import { checkHistory, readHistory } from '../systems/auctions/history.js'
+import { checkSale } from '../systems/sales/history.js'
+import { checkOrders } from '../systems/orders/history.js'
+import { checkPrices, readPrices } from '../systems/prices/history.js'
+import { isExcused } from '../systems/prices/load.js'
+import { drawingOf } from '../report/drawing.js'
+import { markdownOf } from '../report/markdown.js'
+import { overTimeOf } from '../report/over-time.js'
+import { presented } from '../report/presented.js'
+import { newestResult, readResult, writeWhole } from '../run/result.js'
 import { CHARTS, EXPERIMENTS } from './places.js'
 
 /** @typedef {import('./run.js').Parts} Parts */
@@ -125,7 +125,7 @@ export async function draw ({ table }, names) {
 
 /**
  * @param {string} file of a result @param {string} folder @param {string} name of the charts
- * @param {import('../../lab/plan/index.js').Plan} current plan, for its words
+ * @param {import('../plan/index.js').Plan} current plan, for its words
  * @returns {Promise<string[]>} files written
  */
 export async function drawResult (file, folder, name, current) {

@@ -1,13 +1,13 @@
 /** The replication group of --target: its replicas, and what CloudWatch says of its nodes. */
-import { openAws } from '../../lab/aws/client.js'
-import { describeGroup, replicaUrlsOf } from '../../lab/aws/group.js'
-import { percentagesOf } from '../../lab/aws/percentages.js'
+import { openAws } from '../aws/client.js'
+import { describeGroup, replicaUrlsOf } from '../aws/group.js'
+import { percentagesOf } from '../aws/percentages.js'
 
 /** @typedef {Awaited<ReturnType<typeof openGroup>>} OpenGroup */
 
 /**
  * @param {any} settings @param {AbortSignal} signal
- * @throws {import('../../lab/errors.js').FreshetError} AWS_UNUSABLE, AWS_FAILED, LAB_TARGET_REFUSED
+ * @throws {import('../errors.js').FreshetError} AWS_UNUSABLE, AWS_FAILED, LAB_TARGET_REFUSED
  */
 export async function openGroup ({ awsReplicationGroup, target }, signal) {
   const aws = await openAws()

@@ -6,18 +6,18 @@
  */
 import { rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { FreshetError } from '../../lab/errors.js'
-import { analyse } from '../../lab/analysis/index.js'
-import { findExperiment, listExperiments } from '../../lab/plan/catalog.js'
-import { claimLab } from '../../lab/run/claim.js'
-import { adHocPlan } from '../../lab/plan/ad-hoc.js'
-import { readPlan, timeScaled } from '../../lab/plan/index.js'
-import { drivenBy, enginesOf, needsShapes } from '../../lab/plan/plan-changes.js'
-import { tableOf } from '../../lab/report/table.js'
-import { newestResult, readResult, resultName } from '../../lab/run/result.js'
-import { newRun, runExperiment } from '../../lab/run/index.js'
-import { scheduleOf } from '../../lab/plan/schedule.js'
-import { conditionsOf, putAway } from '../../lab/run/unfinished.js'
+import { FreshetError } from '../errors.js'
+import { analyse } from '../analysis/index.js'
+import { findExperiment, listExperiments } from '../plan/catalog.js'
+import { claimLab } from '../run/claim.js'
+import { adHocPlan } from '../plan/ad-hoc.js'
+import { readPlan, timeScaled } from '../plan/index.js'
+import { drivenBy, enginesOf, needsShapes } from '../plan/plan-changes.js'
+import { tableOf } from '../report/table.js'
+import { newestResult, readResult, resultName } from '../run/result.js'
+import { newRun, runExperiment } from '../run/index.js'
+import { scheduleOf } from '../plan/schedule.js'
+import { conditionsOf, putAway } from '../run/unfinished.js'
 import { defaultCacheDir, ROOT } from '../../src/embedded/index.js'
 import { openGroup } from './aws.js'
 import { drawResult } from './look.js'
@@ -26,7 +26,7 @@ import { CHARTS, EXPERIMENTS, FRESHET, LAB } from './places.js'
 import { createProgress } from './progress.js'
 
 /**
- * @typedef {import('../../lab/plan/index.js').Plan} Plan
+ * @typedef {import('../plan/index.js').Plan} Plan
  * @typedef {{ settings: any, env: Record<string, string | undefined>, signal: AbortSignal, table: Table }} Parts
  * @typedef {object} Table functions of settings.js
  * @property {(settings: Record<string, unknown>) => string[]} checkSettings
@@ -183,7 +183,7 @@ async function isDone (folder, run) {
 const namesIn = (text) => text?.split(',').map((one) => one.trim()).filter(Boolean) ?? []
 
 /**
- * @param {{ unfinished: string, result: import('../../lab/analysis/index.js').Result, folder: string | null,
+ * @param {{ unfinished: string, result: import('../analysis/index.js').Result, folder: string | null,
  *   isWhole: boolean, quick: boolean }} run
  */
 async function keep ({ unfinished, result, folder, isWhole, quick }) {

@@ -1,7 +1,7 @@
 /** `npm start consumers` for orders, as if they asked the outbox once a second: what has become due waits for the next whole second. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loadSystems } from '../../src/systems/list.js'
-import { main } from '../../writers/consumers.js'
+import { loadSystems } from '../../../src/systems/list.js'
+import { main } from '../../../writers/consumers.js'
 
 const EVERY_MS = 1000
 

@@ -22,7 +22,7 @@ export function createProgress ({ title, seconds, stream = process.stderr, now =
 
   /**
    * @param {{ cell: { level: string, arm: string, round: number }, done: number, of: number,
-   *   sample?: import('../../lab/run/sample.js').Sample }} at
+   *   sample?: import('../run/sample.js').Sample }} at
    */
   function update ({ cell: { level, arm, round }, done, of, sample }) {
     if (sample && begunMs !== null) {
@@ -54,7 +54,7 @@ export function createProgress ({ title, seconds, stream = process.stderr, now =
   }
 }
 
-/** What to report at once. @param {import('../../lab/run/sample.js').Sample} sample */
+/** What to report at once. @param {import('../run/sample.js').Sample} sample */
 function outcomeOf ({ error, valid, invariants, marks }) {
   if (error) return `ended by ${error.code}: ${error.message}`
   if (!valid) return `INVALID: ${invariants.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: no (${detail})`).join('; ')}`

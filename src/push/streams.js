@@ -1,7 +1,9 @@
-/** Streams whose events come from a source other than a feed. They count for the same bounds, and are ended alike. */
+/** The open streams of a process. Events come from feeds or from other sources; all count for the same bounds, and are ended alike. */
 import { retryAfter } from './events.js'
-import { RECONNECT_WITHIN_MS } from './hub.js'
 import { createStream } from './stream.js'
+
+/** Clients of a reader that stops reconnect within this time, not all at once. */
+const RECONNECT_WITHIN_MS = 3000
 
 /** @typedef {import('./stream.js').Stream} Stream */
 /** @typedef {{ add: (stream: Stream) => void, remove: (stream: Stream) => void }} Source */
@@ -10,24 +12,27 @@ import { createStream } from './stream.js'
  * @param {{ budget: import('./budget.js').Budget, caps: ReturnType<typeof import('./caps.js').createCaps>,
  *   counts: import('./metrics.js').Counts }} parts
  */
-export function createSourceStreams ({ budget, caps, counts }) {
+export function createStreams ({ budget, caps, counts }) {
   /** @type {Set<Stream>} */
   const streams = new Set()
   return {
-    /** @param {import('./index.js').Response} response @param {import('./index.js').Client} client @param {Source} source */
-    add (response, { token, isPermitted }, source) {
-      caps.enter(token, null)
+    /**
+     * @param {import('./index.js').Response} response @param {import('./index.js').Client} client @param {Source} source
+     * @param {Partial<import('./index.js').Wanted>} [wanted] of a feed
+     */
+    add (response, { token, isPermitted }, source, { ids = null, limit = 0, encoding = '', periodMs = 0 } = {}) {
+      caps.enter(token, ids)
       const stream = createStream({
         response,
         budget,
-        ids: null,
-        limit: 0,
-        encoding: '',
-        periodMs: 0,
+        ids,
+        limit,
+        encoding,
+        periodMs,
         isPermitted,
         onEnd (reason) {
           counts.ended[reason]++
-          caps.leave(token, null)
+          caps.leave(token, ids)
           streams.delete(stream)
           source.remove(stream)
         }
