@@ -41,15 +41,15 @@ const group = (title, uses, rows) => rows.map((one) => ({ group: title, uses, ..
 
 /** @type {readonly Row[]} */
 export const SETTINGS = Object.freeze([
-  ...group('Servers', CLIENTS, [
+  ...group('Servers', [...CLIENTS, PLAN], [
     row('redisUrl', 'URL of the primary, of any nodes of a cluster, or of Sentinels; without it, the embedded servers of this ' +
-      'checkout are used, and started if necessary', { default: null, check: nodeUrls, secret: true }),
+      'checkout are used, and started if necessary; plan: of servers to look at', { default: null, check: nodeUrls, secret: true }),
     row('replicaUrl', 'URLs of the replicas; without it, the primary lists them; a cluster lists its own',
-      { uses: [...CLIENTS, 'experiment'], default: null, check: serverUrls, secret: true }),
+      { uses: [...CLIENTS, 'experiment', PLAN], default: null, check: serverUrls, secret: true }),
     row('redisAuth', 'Password of the address, or IAM for its user (ElastiCache), with credentials and region that the AWS SDK finds',
-      { default: 'password', check: oneOf('password', 'iam') }),
+      { uses: CLIENTS, default: 'password', check: oneOf('password', 'iam') }),
     row('keyPrefix', 'Prefix of all keys',
-      { default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/) })
+      { uses: CLIENTS, default: 'fr:', check: matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/) })
   ]),
   ...group('Servers', ['writer', 'reader', 'gateway', 'library'], [
     row('readFrom', 'Nodes to read from; without it, replicas, or the primary while it has not had one; with primary, writers and ' +
@@ -320,7 +320,7 @@ export const SETTINGS = Object.freeze([
     row('requestsPerSecond', 'Requests per second to all readers', { default: 0, check: number(0, 1e9) }),
     row('engineVersion', 'Version of Valkey on ElastiCache; layout ids costs less with 9.1 on one shard',
       { default: '9.1', check: oneOf('9.1', '8.2') }),
-    row('nodeType', 'Type of node, such as cache.r7g.large: shows its arithmetic',
+    row('nodeType', 'Type of node, such as cache.r7g.large: shows its arithmetic; with --redis-url, that of the servers',
       { default: null, check: matching('a type of node such as cache.r7g.large', /^(cache\.)?[a-z0-9]+\.[a-z0-9]+$/) })
   ]),
   ...group('Operating', ['start', 'writer', 'feed', PLAN], [

@@ -1,7 +1,8 @@
-/** `npx freshet plan`: which nodes a feed needs, what is left of them, and what they cost. */
+/** `npx freshet plan`: which nodes a feed needs, what is left of them, and what they cost; or what is left of servers that run. */
 import { settingsOf, SettingsInvalid } from '../settings.js'
 import { unknownName } from '../src/settings/index.js'
 import { LAYOUTS } from './plan/layouts.js'
+import { liveText } from './plan/live.js'
 import { lackOf, planFor } from './plan/model.js'
 import { NODES, PRICES } from './plan/nodes.js'
 import { errorsOfFit } from './plan/published.js'
@@ -10,11 +11,12 @@ import { arithmetic, planText, pricesAreOld, priceText, publishedText } from './
 const USAGE = `Usage: npx freshet plan [flags]
 
 Says for each type of ElastiCache node how many shards a feed needs, how busy they are, and what they cost, the cheapest first.
-20 % of each limit stay free.
+20 % of each limit stay free. With --redis-url it says how much is left of servers that run, and what to change first.
 
 Examples:
   npx freshet plan --items-per-second 300000 --layout segments --replicas 2 --readers 4 --requests-per-second 20000
-  npx freshet plan --items-per-second 300000 --node-type cache.r7g.xlarge --json`
+  npx freshet plan --items-per-second 300000 --node-type cache.r7g.xlarge --json
+  npx freshet plan --redis-url redis://127.0.0.1:6379`
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
@@ -25,6 +27,10 @@ export async function main (from) {
   const settings = await settingsOf(from, { command: 'plan', layouts: Object.keys(LAYOUTS), acks: [] }, USAGE)
   if (settings === null) return 0
   const nodes = nodesOf(settings.nodeType)
+  if (settings.redisUrl) {
+    process.stdout.write(await liveText({ ...settings, node: settings.nodeType === null ? null : nodes[0] }))
+    return 0
+  }
   /** @type {import('./plan/model.js').Load} */
   const load = settings
   const now = new Date()

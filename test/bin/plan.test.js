@@ -1,4 +1,4 @@
-/** `freshet plan`: the published rows, the arithmetic, and what cannot be planned. */
+/** `freshet plan`: the published rows, the arithmetic, what cannot be planned, and servers that run. */
 import { readFile, readdir } from 'node:fs/promises'
 import t from 'tap'
 import { costOf, LAYOUTS, MEASURED } from '../../bin/plan/layouts.js'
@@ -6,7 +6,10 @@ import { planFor, resourcesOf } from '../../bin/plan/model.js'
 import { NODES, PRICES } from '../../bin/plan/nodes.js'
 import { errorsOfFit, fitOf, PUBLISHED } from '../../bin/plan/published.js'
 import { planText } from '../../bin/plan/text.js'
+import { startCluster } from '../cluster.js'
 import { endOf } from '../commands.js'
+import { scopedEngines, wholeTest } from '../scope.js'
+import { startDeployment } from '../servers.js'
 import { endOfMain } from './in-process.js'
 
 const LOAD = Object.freeze({
@@ -127,6 +130,28 @@ t.test('the command: text, JSON, one node, and what cannot be planned', async (t
   t.match(await plan('--node-type', 'cache.r7g.larg'),
     { code: 2, stderr: /cache\.r7g\.larg \(--node-type\) is unknown; did you mean cache\.r7g\.large\?/ })
   t.match(await plan('--engine-version', '7.2'), { code: 2, stderr: /engineVersion: 7\.2/ })
-  t.match(await plan('--redis-url', 'redis://127.0.0.1:1'), { code: 2, stderr: /--redis-url/ })
   t.match(await plan('--layout', 'list'), { code: 2, stderr: /layout: list/ })
+})
+
+t.test('servers that run: what is left of each node, and what to change first', async (t) => {
+  const [engine] = await scopedEngines()
+  const { primary } = await startDeployment(t, { engine, replicas: 1 })
+  t.match(await endOfMain(['plan', '--redis-url', primary.url, '--node-type', 'cache.huge']), { code: 2, stderr: /cache\.huge/ })
+  const { stdout, code } = await endOfMain(['plan', '--redis-url', primary.url, '--node-type', 'cache.r7g.large'])
+  t.equal(code, 0)
+  t.match(stdout, /^primary +127\.0\.0\.1:\d+ +core 0\.\d+ of 1\.00 \(\d+ % free\) +Gbit\/s in .* of 0\.937 .*GiB .* of 9\.80 /)
+  t.match(stdout, /\nreplica +127\.0\.0\.1:\d+ /)
+  t.match(stdout, /\nThe tightest is .*, \d+ % free\. To change first: /)
+  // port 1: nobody listens
+  t.match(await endOfMain(['plan', '--redis-url', primary.url, '--replica-url', `${primary.url},redis://127.0.0.1:1`]),
+    { code: 1, stderr: /127\.0\.0\.1:1/ }, 'one that cannot be reached leaves nothing open')
+})
+
+wholeTest('a cluster that runs: every node of every shard, from any address', async (t) => {
+  const [engine] = await scopedEngines()
+  const { nodes } = await startCluster(t, { engine })
+  const { stdout } = await endOfMain(['plan', '--redis-url', nodes[4].url, '--json'])
+  const found = JSON.parse(stdout).nodes
+  t.same(found.map((/** @type {any} */ { address }) => address).toSorted(), nodes.map(({ url }) => new URL(url).host).toSorted())
+  t.equal(found.filter((/** @type {any} */ { role }) => role === 'primary').length, 3)
 })
