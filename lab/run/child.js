@@ -17,16 +17,8 @@ import { fileURLToPath } from 'node:url'
 import { FreshetError } from '../errors.js'
 import { gatewaySettings } from '../loads/gateway.js'
 
-const CLUSTER_PROCESS = fileURLToPath(new URL('../cluster/load-process.js', import.meta.url))
-const FIRST_COME_PROCESS = fileURLToPath(new URL('../systems/sales/load-process.js', import.meta.url))
-const PRICES_PROCESS = fileURLToPath(new URL('../systems/prices/load-process.js', import.meta.url))
-const ORDERS_PROCESS = fileURLToPath(new URL('../systems/orders/load-process.js', import.meta.url))
-const CONTENTION_PROCESS = fileURLToPath(new URL('../systems/auctions/load-process.js', import.meta.url))
+const SYSTEM_PROCESS = fileURLToPath(new URL('../systems/load-process.js', import.meta.url))
 const LOAD_PROCESS = fileURLToPath(new URL('../loads/load-process.js', import.meta.url))
-/** by driver @type {Readonly<Record<string, string>>} */
-const COMMAND_PROCESSES = Object.freeze({
-  sale: FIRST_COME_PROCESS, prices: PRICES_PROCESS, storm: PRICES_PROCESS, orders: ORDERS_PROCESS, cluster: CLUSTER_PROCESS
-})
 const STOP_MS = 3000
 /** an error with its stack of ten frames */
 const LINES_KEPT = 16
@@ -43,7 +35,7 @@ const leastOf = (/** @type {number} */ seconds) => seconds * (seconds < 5 ? 0.5 
 export function startLoad (order, { writerCommand, gatewayCommand, env, deadlineMs }) {
   const { load, settings, redisUrl, replicaUrls, keyPrefix } = order
   const isWriter = load === 'writer' && !settings.contention
-  const file = settings.contention ? COMMAND_PROCESSES[settings.contention.driver] ?? CONTENTION_PROCESS : LOAD_PROCESS
+  const file = settings.contention ? SYSTEM_PROCESS : LOAD_PROCESS
   const own = withoutSettings(env)
   const child = spawn(process.execPath, isWriter ? writerCommand({ ...settings, source: 'synthetic', keyPrefix }) : [file], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
