@@ -6,6 +6,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { percentilesOf } from '../analysis/percentiles.js'
+import { holds } from '../systems/invariants.js'
 import { openWindow, requestSummary } from '../systems/window.js'
 import { formatFor, partitionKey } from '../../src/feeds/index.js'
 import { slotOf } from '../../src/store/index.js'
@@ -98,7 +99,6 @@ export async function runDisturbed ({ technique, rate: writesPerSecond }, {
  */
 function invariantsOf ({ failure, lost, twice, disordered, account }, { mayLose, answered }) {
   const { dropped, failed, refused } = account
-  const holds = (/** @type {string} */ name, /** @type {boolean} */ ok, /** @type {string} */ detail) => ({ name, ok, detail })
   return [
     holds('the subscriber and the writer did not fail', failure === null, failure?.message ?? 'no error'),
     holds('items acknowledged are present', mayLose || lost.length === 0, `${lost.length} missing`),

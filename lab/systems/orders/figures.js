@@ -14,6 +14,7 @@
  *   the processor time of each was; `outcomes`: how many orders ended how. Absent in results before 2026-11-26: `seenAfterMs`, `handOverMs`
  */
 import { availableParallelism } from 'node:os'
+import { countEach } from '../../analysis/counts.js'
 import { percentilesOf } from '../../analysis/percentiles.js'
 import { GIVE_UP_MS } from './customers.js'
 import { isFinal } from './history.js'
@@ -85,9 +86,6 @@ export function figuresOf ({ heard, orders, events, killed, seconds, planned, se
     percentilesOrNone(heard.tracked.filter((one) => one.isPolled === isPolled).map((one) => one.ms))
   const cpuSeconds = Object.fromEntries(Object.entries(after).map(([service, those]) => [service, those.map((one) =>
     one.cpuSeconds - (before[service].find(({ pid }) => pid === one.pid)?.cpuSeconds ?? 0))]))
-  /** @type {Record<string, number>} */
-  const outcomes = {}
-  for (const { status, reason } of ended) outcomes[reason || status] = (outcomes[reason || status] ?? 0) + 1
   return {
     seconds,
     planned,
@@ -113,6 +111,6 @@ export function figuresOf ({ heard, orders, events, killed, seconds, planned, se
     handOverMs: percentilesOrNone(handOvers(killed, events)),
     cores: availableParallelism(),
     isLimited,
-    outcomes
+    outcomes: countEach(ended.map(({ status, reason }) => reason || status))
   }
 }
