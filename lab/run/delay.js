@@ -35,8 +35,12 @@ export async function startDelay ({ to, ms }) {
       `--rtt-ms needs a redis:// server, not ${target.protocol}//${target.host}; remove --rtt-ms`)
   }
   const relay = startProcess(`the relay to ${target.host}`, [PROCESS], { ...process.env, NODE_OPTIONS: '' })
-  relay.send({ event: 'start', host: bareHost(target), port: Number(target.port || 6379), halfMs: ms / 2 })
-  const { port } = await relay.receive('listening').catch(async ({ message }) => {
+  async function started () {
+    await relay.receive('loaded')
+    relay.send({ event: 'start', host: bareHost(target), port: Number(target.port || 6379), halfMs: ms / 2 })
+    return relay.receive('listening')
+  }
+  const { port } = await started().catch(async ({ message }) => {
     await relay.stop()
     throw new FreshetError('SERVERS_FAILED', message)
   })
