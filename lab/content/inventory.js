@@ -34,7 +34,7 @@ const STRAYS_NAMED = 5
 /** @typedef {import('../../src/store/index.js').Connection} Connection */
 /** @typedef {(part: string) => string} Key */
 /** @typedef {ReturnType<typeof createRows>} Rows */
-/** @typedef {(connection: Connection, key: Key, rows: Rows) => Promise<unknown>} Reader */
+/** @typedef {(connection: Connection, key: Key, rows: Rows) => Promise<number | void>} Reader */
 
 /**
  * @typedef {object} Inventory of one node; row r is index r of all columns

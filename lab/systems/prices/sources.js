@@ -21,12 +21,12 @@ export function createPlainSources ({ urls, isSequential = false }) {
   async function call ([exchange, base], asset) {
     const signal = AbortSignal.timeout(CALL_MS)
     const { status, chunks } = await request(`${base}/ticker/${asset}`, { agent, signal })
-    const failed = (/** @type {string} */ reason) => ({ exchange, ok: false, reason })
+    const failed = (/** @type {string} */ reason) => ({ exchange, ok: /** @type {const} */ (false), reason })
     if (status === 0) return failed(signal.aborted ? 'timeout' : 'unreachable')
     if (status !== 200) return failed(`http_${status}`)
     try {
       const { price, volume, ts } = JSON.parse(Buffer.concat(chunks).toString())
-      return { exchange, ok: true, price, volume, ts }
+      return { exchange, ok: /** @type {const} */ (true), price, volume, ts }
     } catch {
       return failed('unreadable')
     }
