@@ -4,12 +4,13 @@
  *
  * @typedef {import('./index.js').Result} Result
  * @typedef {import('../run/sample.js').Sample} Sample
- * @typedef {{ name: string, ok: boolean, detail: string }} Invariant
+ * @typedef {import('../systems/invariants.js').Invariant} Invariant
  */
 import { contradictionsOf, lacksOf } from './contradictions.js'
 import { percentilesInOrder } from './percentiles.js'
 import { AA_SUFFIX } from '../plan/index.js'
 import { servingInvariants } from '../serving/figures.js'
+import { holds } from '../systems/invariants.js'
 
 /** @param {Record<string, number>} refused */
 const sum = (refused) => Object.values(refused).reduce((total, n) => total + n, 0)
@@ -57,9 +58,6 @@ function responseInvariants ({ answers: { newest } }, itemsAcknowledged) {
   return [holds('responses hold nothing that was not acknowledged', shown <= itemsAcknowledged,
     `the newest items in responses are number ${newest.join(', ')}; ${itemsAcknowledged} were acknowledged by the end`)]
 }
-
-/** @param {string} name @param {boolean} ok @param {string} detail @returns {Invariant} */
-const holds = (name, ok, detail) => ({ name, ok, detail })
 
 /**
  * Validates a stored result. Invariants are calculated again, not taken from the file.

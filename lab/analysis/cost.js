@@ -9,20 +9,14 @@
  * are left out.
  *
  * @typedef {import('../run/sample.js').Sample} Sample
+ * @typedef {import('./consumption.js').Estimate} Estimate
  * @typedef {{ level: string, samples: Sample[] }} LevelSamples
  *
  * @typedef {object} Cost
  * @property {string} arm
  * @property {string[]} levels on the line
- * @property {number | null} fixedMicrosPerSecond null = fewer than 3 levels; below 0 the levels are not on a line
- * @property {number | null} fixedMicrosPerSecondLow
- * @property {number | null} fixedMicrosPerSecondHigh
- * @property {number | null} fixedPercent the same in percent of a core
- * @property {number | null} fixedPercentLow
- * @property {number | null} fixedPercentHigh
- * @property {number | null} marginalMicrosPerItem
- * @property {number | null} marginalMicrosPerItemLow
- * @property {number | null} marginalMicrosPerItemHigh
+ * @property {Estimate} fixedPercent of a core; `mid` null = fewer than 3 levels; below 0 the levels are not on a line
+ * @property {Estimate} marginalMicrosPerItem
  * @property {number | null} offLine largest distance of a level from the line, relative to its cost
  * @property {string} sentence
  */
@@ -40,6 +34,8 @@ const SEED = 1
 const OFF_LINE = 0.1
 /** 1 % of a core */
 const MICROS_PER_PERCENT = 10_000
+/** @type {Estimate} */
+const UNKNOWN = Object.freeze({ mid: null, low: null, high: null })
 
 /**
  * @param {string} arm
@@ -53,7 +49,11 @@ export function costOf (arm, levels) {
   const names = groups.map(({ level }) => level)
   if (groups.length < FEWEST_LEVELS) {
     return {
-      ...nothingOf(arm, names),
+      arm,
+      levels: names,
+      fixedPercent: UNKNOWN,
+      marginalMicrosPerItem: UNKNOWN,
+      offLine: null,
       sentence: `\`${arm}\`: fixed and marginal cost unknown, ${groups.length} of ${levels.length} levels have ${FEWEST_VALUES} samples ` +
         `at the planned rate; a line needs ${FEWEST_LEVELS}`
     }
@@ -64,23 +64,19 @@ export function costOf (arm, levels) {
   const lines = Array.from({ length: RESAMPLES }, () =>
     lineThrough(points.map((of) => of.map(() => of[uniformInt(random, 0, of.length - 1)]))))
   const degrees = points.flat().length - 2
-  const fixed = widenedInterval(lines.map(({ b }) => b), line.b, degrees)
-  const marginal = widenedInterval(lines.map(({ m }) => m), line.m, degrees)
+  const estimate = (/** @type {'b' | 'm'} */ part, unit = 1) => {
+    const { low, high } = widenedInterval(lines.map((one) => one[part]), line[part], degrees)
+    return { mid: line[part] / unit, low: low / unit, high: high / unit }
+  }
+  const [fixed, marginal] = [estimate('b', MICROS_PER_PERCENT), estimate('m')]
   const offLine = Math.max(...points.map(middleOf).map(([x, y]) => Math.abs(line.b + line.m * x - y) / y))
   return {
     arm,
     levels: names,
-    fixedMicrosPerSecond: line.b,
-    fixedMicrosPerSecondLow: fixed.low,
-    fixedMicrosPerSecondHigh: fixed.high,
-    fixedPercent: line.b / MICROS_PER_PERCENT,
-    fixedPercentLow: fixed.low / MICROS_PER_PERCENT,
-    fixedPercentHigh: fixed.high / MICROS_PER_PERCENT,
-    marginalMicrosPerItem: line.m,
-    marginalMicrosPerItemLow: marginal.low,
-    marginalMicrosPerItemHigh: marginal.high,
+    fixedPercent: fixed,
+    marginalMicrosPerItem: marginal,
     offLine,
-    sentence: `\`${arm}\`: ${fixedText(line.b, fixed)} and ${digits(line.m)} us per item [${digits(marginal.low)} to ` +
+    sentence: `\`${arm}\`: ${fixedText(fixed)} and ${digits(marginal.mid)} us per item [${digits(marginal.low)} to ` +
       `${digits(marginal.high)}]` +
       `${offLine > OFF_LINE ? `; its levels are up to ${Math.round(offLine * 100)} % off the line, so this is approximate` : ''}`
   }
@@ -111,27 +107,10 @@ function lineThrough (levels) {
   return weightedLinearRegression(middles, middles.map(([, y]) => 1 / y ** 2))
 }
 
-/** @param {number} micros a second @param {{ low: number, high: number }} interval */
-function fixedText (micros, { low, high }) {
-  const [fixed, ...bounds] = [micros, low, high].map((of) => digits(of / MICROS_PER_PERCENT))
-  const text = `${fixed} % of a core [${bounds.join(' to ')}]`
+/** @param {{ mid: number, low: number, high: number }} percent */
+function fixedText ({ mid, low, high }) {
+  const text = `${digits(mid)} % of a core [${digits(low)} to ${digits(high)}]`
   return low <= 0 && high >= 0 ? `no fixed cost shown (${text})` : text
 }
 
 const digits = (/** @type {number} */ value) => Math.abs(value) >= 0.1 ? value.toFixed(2) : value.toFixed(3)
-
-/** @param {string} arm @param {string[]} levels @returns {Omit<Cost, 'sentence'>} */
-const nothingOf = (arm, levels) => ({
-  arm,
-  levels,
-  fixedMicrosPerSecond: null,
-  fixedMicrosPerSecondLow: null,
-  fixedMicrosPerSecondHigh: null,
-  fixedPercent: null,
-  fixedPercentLow: null,
-  fixedPercentHigh: null,
-  marginalMicrosPerItem: null,
-  marginalMicrosPerItemLow: null,
-  marginalMicrosPerItemHigh: null,
-  offLine: null
-})

@@ -8,6 +8,7 @@
  *   `n`: valid samples; `ended` by code; `marks`: number of valid samples with the mark
  */
 import { AA_SUFFIX } from '../plan/index.js'
+import { countEach } from './counts.js'
 
 /** @param {Sample} sample */
 export const isValid = ({ valid, error, invariants }) => valid && !error && invariants.every(({ ok }) => ok)
@@ -45,11 +46,3 @@ export const countsOf = ({ valid, invalid, ended }) => ({
   ended: countEach(ended.map(({ error }) => String(error?.code))),
   marks: countEach(valid.flatMap(({ marks }) => marks))
 })
-
-/** @param {string[]} names */
-function countEach (names) {
-  /** @type {Record<string, number>} */
-  const counts = {}
-  for (const name of names) counts[name] = (counts[name] ?? 0) + 1
-  return counts
-}

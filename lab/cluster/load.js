@@ -6,6 +6,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { percentilesOf } from '../analysis/percentiles.js'
+import { holds } from '../systems/invariants.js'
+import { openWindow, requestSummary } from '../systems/window.js'
 import { formatFor, partitionKey } from '../../src/feeds/index.js'
 import { slotOf } from '../../src/store/index.js'
 import { disturb } from './disturbances.js'
@@ -22,7 +24,7 @@ const SETTLED_WITHIN_MS = { mayLose: 3000, whole: 60_000 }
 
 /** @typedef {Awaited<ReturnType<Awaited<ReturnType<typeof openRun>>['end']>>} End */
 
-/** @param {import('../systems/auctions/plan.js').Contention} load @param {import('../run/serve-load.js').How} how */
+/** @param {import('../systems/auctions/plan.js').Contention} load @param {import('../systems/load-process.js').How} how */
 export async function runDisturbed ({ technique, rate: writesPerSecond }, {
   redisUrl, keyPrefix, rate, settings, warmUpSeconds, seconds, signal, onMeasuring, onMeasured
 }) {
@@ -50,7 +52,7 @@ export async function runDisturbed ({ technique, rate: writesPerSecond }, {
     if (writesPerSecond) writes = await startWrites({ redisUrl, keys, rate: writesPerSecond })
     await pause(warmUpSeconds * 1000, undefined, { signal })
     await onMeasuring()
-    const [beganMs, offered, cpu, loop] = [performance.now(), run.next, process.cpuUsage(), performance.eventLoopUtilization()]
+    const [beganMs, offered, window] = [performance.now(), run.next, openWindow()]
     const { retried, batches } = run.feed.account
     await pause(LOOK_MS, undefined, { signal })
     const [fromMs, writesBefore] = [performance.now(), writes?.done ?? 0]
@@ -60,9 +62,9 @@ export async function runDisturbed ({ technique, rate: writesPerSecond }, {
     const [untilMs, written] = [performance.now(), (writes?.done ?? 0) - writesBefore]
     await pause(Math.max(0, beganMs + seconds * 1000 - performance.now()), undefined, { signal })
     const endMs = performance.now()
-    const { user, system } = process.cpuUsage(cpu)
-    const window = run.chunks.filter(({ atMs }) => atMs >= beganMs && atMs <= endMs)
-    const answered = window.reduce((sum, { items }) => sum + items, 0)
+    const use = window()
+    const chunks = run.chunks.filter(({ atMs }) => atMs >= beganMs && atMs <= endMs)
+    const answered = chunks.reduce((sum, { items }) => sum + items, 0)
     const figures = {
       ...disturbedOf(run, { fromMs, untilMs, endMs, written }),
       ...happened,
@@ -72,7 +74,6 @@ export async function runDisturbed ({ technique, rate: writesPerSecond }, {
     }
     const sent = run.next - offered
     const sentBatches = run.feed.account.batches - batches
-    const { utilization } = performance.eventLoopUtilization(loop)
     await onMeasured()
     await writes?.stop()
     const end = await run.end()
@@ -81,10 +82,8 @@ export async function runDisturbed ({ technique, rate: writesPerSecond }, {
       answered,
       sent,
       batches: sentBatches,
-      latencyMs: percentilesOf(window.map(({ ms }) => ms)),
-      seconds: (endMs - beganMs) / 1000,
-      cpuMicros: user + system,
-      loopUse: utilization,
+      latencyMs: percentilesOf(chunks.map(({ ms }) => ms)),
+      ...use,
       history: { lost: end.lost },
       invariants: invariantsOf(end, { mayLose, answered })
     }
@@ -100,7 +99,6 @@ export async function runDisturbed ({ technique, rate: writesPerSecond }, {
  */
 function invariantsOf ({ failure, lost, twice, disordered, account }, { mayLose, answered }) {
   const { dropped, failed, refused } = account
-  const holds = (/** @type {string} */ name, /** @type {boolean} */ ok, /** @type {string} */ detail) => ({ name, ok, detail })
   return [
     holds('the subscriber and the writer did not fail', failure === null, failure?.message ?? 'no error'),
     holds('items acknowledged are present', mayLose || lost.length === 0, `${lost.length} missing`),
@@ -110,3 +108,18 @@ function invariantsOf ({ failure, lost, twice, disordered, account }, { mayLose,
     holds('items were acknowledged', answered > 0, `${answered} items`)
   ]
 }
+
+/** @type {import('../systems/load-process.js').System} */
+export const SYSTEM = Object.freeze({
+  run: runDisturbed,
+  historyText: (history) => JSON.stringify(history) + '\n',
+  summaryOf (result) {
+    const { disturbed, answered, sent, batches, latencyMs } = result
+    return {
+      disturbed,
+      ...requestSummary(result, { answered, sent, failed: 0, latencyMs, calls: batches, cpuSeconds: 0 }),
+      batches,
+      retried: disturbed.retried
+    }
+  }
+})

@@ -1,49 +1,25 @@
 /** Measures of several primaries, and of what happens to a feed while its servers are replaced or its slots move. */
+import { CPU, HIGHER, per, rowsOf, THROUGHPUT } from '../analysis/measure.js'
 
-/** @typedef {import('../run/sample.js').Sample} Sample */
-/** @typedef {import('./figures.js').DisturbedFigures} DisturbedFigures */
+const row = rowsOf(({ disturbed }) => disturbed)
+const ofNodes = rowsOf(({ nodes }) => nodes.length > 0 ? nodes : null)
+const ofSample = rowsOf((sample) => sample)
 
-const sum = (/** @type {number[]} */ values) => values.reduce((total, one) => total + one, 0)
+/** @param {import('../servers/figures.js').SampleNode[]} nodes @param {number} items @returns {number | null} us */
+const cpuPerItem = (nodes, items) => per(nodes.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0) * 1e6, items)
 
-/** @param {Sample} sample @param {(role: string) => boolean} which @returns {number | null} us */
-const cpuPerItem = ({ nodes, items }, which) => items > 0 && nodes.length > 0
-  ? sum(nodes.filter(({ role }) => which(role)).map(({ cpuSeconds }) => cpuSeconds)) * 1e6 / items
-  : null
+/** @param {import('../servers/figures.js').SampleNode[]} nodes */
+const primariesIn = (nodes) => nodes.filter(({ role }) => role === 'primary')
 
-/** @param {string} title @param {string} unit @param {string} verb @param {(disturbed: DisturbedFigures) => number | null} read */
-const row = (title, unit, verb, read) => ({
-  title, unit, verb, of: (/** @type {Sample} */ { disturbed }) => disturbed ? read(disturbed) : null
-})
-
-/** @type {Record<string, import('../analysis/measures.js').Measure>} */
+/** @type {Record<string, import('../analysis/measure.js').Measure>} */
 export const CLUSTER_MEASURES = Object.freeze({
-  primariesCpuMicrosPerItem: {
-    title: 'CPU time of all primaries per item',
-    unit: 'us',
-    verb: 'costs',
-    noun: 'CPU',
-    of: (sample) => cpuPerItem(sample, (role) => role === 'primary')
-  },
-  serversCpuMicrosPerItem: {
-    title: 'CPU time of all servers per item', unit: 'us', verb: 'costs', noun: 'CPU', of: (sample) => cpuPerItem(sample, () => true)
-  },
-  busiestPrimaryPercent: {
-    title: 'CPU of the busiest primary',
-    unit: '% of a core',
-    verb: 'costs',
-    noun: 'CPU',
-    of: ({ nodes }) => {
-      const primaries = nodes.filter(({ role }) => role === 'primary')
-      return primaries.length > 0 ? Math.max(...primaries.map(({ cpuPercent }) => cpuPercent)) : null
-    }
-  },
-  itemsPerBatch: {
-    title: 'Items per batch',
-    unit: 'items',
-    verb: 'sends',
-    isBetter: 'higher',
-    of: ({ items, batches }) => items > 0 && batches > 0 ? items / batches : null
-  },
+  primariesCpuMicrosPerItem: ofNodes('CPU time of all primaries per item', 'us', 'costs',
+    (nodes, { items }) => cpuPerItem(primariesIn(nodes), items), CPU),
+  serversCpuMicrosPerItem: ofNodes('CPU time of all servers per item', 'us', 'costs', (nodes, { items }) => cpuPerItem(nodes, items), CPU),
+  busiestPrimaryPercent: ofNodes('CPU of the busiest primary', '% of a core', 'costs',
+    (nodes) => primariesIn(nodes).length > 0 ? Math.max(...primariesIn(nodes).map(({ cpuPercent }) => cpuPercent)) : null, CPU),
+  itemsPerBatch: ofSample('Items per batch', 'items', 'sends',
+    ({ items, batches }) => items > 0 ? per(items, batches) : null, HIGHER),
   writerPauseMs: row('Longest time in which nothing was acknowledged', 'ms', 'pauses writers for', ({ writerPauseMs }) => writerPauseMs),
   deliveryPauseMs: row('Longest time in which nothing was delivered', 'ms', 'pauses delivery for',
     ({ deliveryPauseMs }) => deliveryPauseMs),
@@ -57,20 +33,8 @@ export const CLUSTER_MEASURES = Object.freeze({
   slotsMoved: row('Slots moved', 'slots', 'moves', ({ slots }) => slots),
   movesFailed: row('Moves that failed and were repeated', 'moves', 'repeats', ({ movesFailed }) => movesFailed),
   redirects: row('Redirects', 'replies', 'causes', ({ redirects }) => redirects),
-  itemsPerSecondMoving: {
-    title: 'Items acknowledged per second while slots move',
-    unit: 'items/s',
-    verb: 'reaches',
-    noun: 'throughput',
-    isBetter: 'higher',
-    of: ({ disturbed }) => disturbed?.itemsPerSecond ?? null
-  },
-  writesPerSecondMoving: {
-    title: 'Commands per second that write, while slots move',
-    unit: '/s',
-    verb: 'reaches',
-    noun: 'throughput',
-    isBetter: 'higher',
-    of: ({ disturbed }) => disturbed?.writesPerSecond ?? null
-  }
+  itemsPerSecondMoving: row('Items acknowledged per second while slots move', 'items/s', 'reaches',
+    ({ itemsPerSecond }) => itemsPerSecond, THROUGHPUT),
+  writesPerSecondMoving: row('Commands per second that write, while slots move', '/s', 'reaches',
+    ({ writesPerSecond }) => writesPerSecond, THROUGHPUT)
 })

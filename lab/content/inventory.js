@@ -20,7 +20,7 @@ import { readValue } from '../../src/synthetic.js'
 import { NONE, numberOfId } from './id-number.js'
 import { namesOf, readSortedSet, readValues } from './read-keys.js'
 import { checkOtherSet } from './two-sets.js'
-import { readPublishedList, readPublishedSet, readSets, readWholeList } from './structure-inventory.js'
+import { readPublishedList, readPublishedSet, readSets, readWholeList, withCount } from './structure-inventory.js'
 
 /** in `numbers`: the member exists, its key does not */
 export const GONE = -2
@@ -34,7 +34,7 @@ const STRAYS_NAMED = 5
 /** @typedef {import('../../src/store/index.js').Connection} Connection */
 /** @typedef {(part: string) => string} Key */
 /** @typedef {ReturnType<typeof createRows>} Rows */
-/** @typedef {(connection: Connection, key: Key, rows: Rows) => Promise<void>} Reader */
+/** @typedef {(connection: Connection, key: Key, rows: Rows) => Promise<number | void>} Reader */
 
 /**
  * @typedef {object} Inventory of one node; row r is index r of all columns
@@ -82,11 +82,11 @@ const READERS = {
     rows.hash(member, Buffer.from(String(score)))
   }),
   blob: readBlobs,
-  list: (connection, key, rows) => readWholeList(connection, key, rows),
-  'list-hll': (connection, key, rows) => readWholeList(connection, key, rows, { counts: true }),
+  list: readWholeList,
+  'list-hll': withCount(readWholeList),
   set: readSets,
-  'published-list': (connection, key, rows) => readPublishedList(connection, key, rows),
-  'published-list-hll': (connection, key, rows) => readPublishedList(connection, key, rows, { counts: true }),
+  'published-list': readPublishedList,
+  'published-list-hll': withCount(readPublishedList),
   'published-set': readPublishedSet
 }
 

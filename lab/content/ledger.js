@@ -34,11 +34,11 @@
  *   delivered twice, which counts once
  */
 import { NUMBERED_VALUE_BYTES } from '../../src/synthetic.js'
-import { createWriter, liveOf } from './acknowledged.js'
+import { createWriter } from './acknowledged.js'
 import { NONE } from './id-number.js'
 import { GONE } from './inventory.js'
-import { createPresence } from './presence.js'
-import { createSums } from './sums.js'
+import { createVersions } from './presence.js'
+import { createSums, ledgerOf } from './sums.js'
 
 /**
  * Properties of a storage. `every`: it keeps every version, else the newest of an id; `changes`: whether values change, where
@@ -98,22 +98,7 @@ export function checkLedger (run, inventory) {
   }
   for (const name of inventory.strays.examples) sums.add('foreign', () => `key ${name} belongs to no item`)
   sums.foreign += inventory.strays.count - inventory.strays.examples.length
-  const liveItems = liveOf(writers)
-  const total = writers.reduce((sum, { count }) => sum + count, 0)
-  const versions = isEvery ? total - released : liveItems
-  return {
-    acknowledged: total,
-    liveItems,
-    versions,
-    verified: versions - sums.missing,
-    stored: inventory.length,
-    released,
-    missing: sums.missing,
-    foreign: sums.foreign,
-    misplaced: sums.misplaced,
-    detail: sums.detail,
-    digest: inventory.digest
-  }
+  return ledgerOf(writers, sums, { isEvery, released, stored: inventory.length, digest: inventory.digest })
 }
 
 /**
@@ -193,25 +178,20 @@ function checkNewest (visit) {
 function checkEvery (visit) {
   const { writers, inventory, find, sums, isNumbered, tells, maxItems } = visit
   const { numbers, scores, starts } = inventory
-  const presence = createPresence(writers, { partitions: Math.max(1, starts.length), maxItems })
-  // versions of an id that do not differ: the k-th newest must be the k-th newest
-  const found = writers.map(({ ids }) => new Uint32Array(ids))
+  const versions = createVersions(writers, sums,
+    { isNumbered, tells, isNewestFirst: true, partitions: Math.max(1, starts.length), maxItems })
   forEachRow(inventory, writers, (row) => {
     const whose = find(row)
     if (!whose) return sums.add('foreign', () => `${rowName(inventory, row)} was never acknowledged`)
     const { writer, at } = whose
     const wrong = wrongValue(visit, row)
     if (wrong) return sums.add('foreign', () => `${writer.nameOf(at)} holds ${wrong}`)
-    const isOurs = !isNumbered || (tells ? numbers[row] >= 1 && (numbers[row] - 1) % writer.ids === at : numbers[row] === at + 1)
-    const number = tells ? numbers[row] : writer.newest(at) - writer.ids * found[writer.index][at]++
-    if (!isOurs || number < 1 || number > writer.count) {
-      return sums.add('foreign', () =>
-        `${writer.nameOf(at)}, number ${numbers[row]}: this version was not acknowledged, or is there too often`)
+    const number = versions.take(writer, at, numbers[row])
+    if (number > 0 && !writer.order.take(scores[row], number)) {
+      sums.add('misplaced', () => `${writer.nameOf(at)}, number ${number}, is behind older ones`)
     }
-    if (!presence.take(writer.index, number)) return sums.add('foreign', () => `${writer.nameOf(at)}, number ${number}, is there twice`)
-    if (!writer.order.take(scores[row], number)) sums.add('misplaced', () => `${writer.nameOf(at)}, number ${number}, is behind older ones`)
   })
-  return presence.end((what, why) => sums.add(what, why))
+  return versions.end()
 }
 
 /** The newest of each id, among superseded ones. @param {Visit} visit */

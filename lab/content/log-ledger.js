@@ -3,7 +3,7 @@
  * received buffers, with one bit and no object for each version.
  *
  *     value      the bytes of the synthetic workload are compared; the number is read
- *     version    the number, where values change; else each id has as many versions as were acknowledged
+ *     version    the number, where values change; else each id has as many versions as were acknowledged (presence.js)
  *     order      numbers and times (ts, seq) of a writer rise together, however writers and stripes interleave; where values do
  *                not identify a version, only within an entry
  *     twice      an entry with the origin of an earlier one is the same write, delivered twice: it counts once
@@ -12,17 +12,15 @@
  */
 import { scoreOf } from '../../src/item/index.js'
 import { NUMBERED_VALUE_BYTES, makeValue } from '../../src/synthetic.js'
-import { createWriter, liveOf } from './acknowledged.js'
+import { createWriter } from './acknowledged.js'
 import { NONE, idNumber } from './id-number.js'
 import { decoderOf, readLog } from './log-inventory.js'
-import { createPresence } from './presence.js'
-import { createSums } from './sums.js'
+import { createVersions } from './presence.js'
+import { createSums, ledgerOf } from './sums.js'
 
 const ZERO = 48
 const NINE = 57
 const NUMBER = '0'.repeat(NUMBERED_VALUE_BYTES)
-
-/** @typedef {ReturnType<typeof createWriter>} Writer */
 
 /**
  * @param {import('../../src/store/index.js').Connection} connection to one node
@@ -35,8 +33,9 @@ export async function checkLog (connection, feed, { acknowledged, distinctIds, v
   const sums = createSums()
   const { head, each } = decoderOf(feed.storage)
   const values = writers.map(({ index }) => createValueCheck(valueBytes, index))
-  const tells = valueChange === 'always' && valueBytes >= NUMBERED_VALUE_BYTES
-  const counted = tells ? byNumber(writers, sums, { partitions: [feed.key].flat().length, maxItems }) : byCount(writers, sums, maxItems)
+  const isNumbered = valueBytes >= NUMBERED_VALUE_BYTES
+  const tells = valueChange === 'always' && isNumbered
+  const versions = createVersions(writers, sums, { isNumbered, tells, partitions: [feed.key].flat().length, maxItems })
   const orders = writers.map(() => createOrder({ isKept: tells }))
   /** @type {Set<string>} */
   const origins = new Set()
@@ -63,7 +62,7 @@ export async function checkLog (connection, feed, { acknowledged, distinctIds, v
         ? 'a value that the load did not write'
         : `a value of ${valueEnd - valueAt} bytes; expected ${valueBytes}`}`)
     }
-    const taken = counted.take(writer, at, number)
+    const taken = versions.take(writer, at, number)
     if (taken > 0 && !orders[writer.index].take(taken, scoreOf(ts, seq))) {
       sums.add('misplaced', () => `${writer.nameOf(at)} is behind older ones of its entry`)
     }
@@ -87,83 +86,7 @@ export async function checkLog (connection, feed, { acknowledged, distinctIds, v
       sums.add('misplaced', () => `${nameOf((number - 1) % ids)}, number ${number}, is behind older ones`)
     }
   })
-  const released = counted.end()
-  const total = acknowledged.reduce((sum, count) => sum + count, 0)
-  const versions = total - released
-  return {
-    acknowledged: total,
-    liveItems: liveOf(writers),
-    versions,
-    verified: versions - sums.missing,
-    stored,
-    released,
-    doubled,
-    missing: sums.missing,
-    foreign: sums.foreign,
-    misplaced: sums.misplaced,
-    detail: sums.detail,
-    digest
-  }
-}
-
-/**
- * @typedef {object} Counted
- * @property {(writer: Writer, at: number, number: number) => number} take a version of an id, with the number in its value;
- *   returns the version of the writer, 0 = does not count
- * @property {() => number} end returns how many versions were dropped
- */
-
-/**
- * Each version has its own number.
- * @param {Writer[]} writers
- * @param {ReturnType<typeof createSums>} sums
- * @param {{ partitions: number, maxItems: number }} feed
- * @returns {Counted}
- */
-function byNumber (writers, sums, feed) {
-  const presence = createPresence(writers, feed)
-  return {
-    take (writer, at, number) {
-      if (number < 1 || number > writer.count || (number - 1) % writer.ids !== at) {
-        sums.add('foreign', () => `${writer.nameOf(at)} holds number ${number}, which was never acknowledged for it`)
-        return 0
-      }
-      if (presence.take(writer.index, number)) return number
-      sums.add('foreign', () => `${writer.nameOf(at)}, number ${number}, is there twice`)
-      return 0
-    },
-    end: () => presence.end((what, why) => sums.add(what, why))
-  }
-}
-
-/**
- * Values contain at most the id: each id has as many versions as were acknowledged, or at least one if the feed drops some.
- * @param {Writer[]} writers @param {ReturnType<typeof createSums>} sums @param {number} maxItems @returns {Counted}
- */
-function byCount (writers, sums, maxItems) {
-  const found = writers.map(({ ids }) => new Uint32Array(ids))
-  return {
-    take (writer, at, number) {
-      if (number > 0 && number !== at + 1) {
-        sums.add('foreign', () => `${writer.nameOf(at)} holds number ${number}, which is of another id`)
-        return 0
-      }
-      return at + 1 + writer.ids * found[writer.index][at]++
-    },
-    end () {
-      let released = 0
-      writers.forEach(({ count, ids, nameOf }, w) => found[w].forEach((there, at) => {
-        const due = at < count ? 1 + Math.floor((count - at - 1) / ids) : 0
-        const least = maxItems === 0 ? due : Math.min(due, 1)
-        for (let n = there; n < least; n++) {
-          sums.add('missing', () => `${nameOf(at)}: ${there} versions are there; ${due} were acknowledged`)
-        }
-        for (let n = there; n > due; n--) sums.add('foreign', () => `${nameOf(at)}: ${there} versions are there; ${due} were acknowledged`)
-        released += due - Math.max(Math.min(there, due), least)
-      }))
-      return released
-    }
-  }
+  return ledgerOf(writers, sums, { released: versions.end(), stored, doubled, digest })
 }
 
 /**

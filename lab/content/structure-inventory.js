@@ -19,13 +19,10 @@ const MOST_WRONG = 0.05
 /** @typedef {import('./inventory.js').Key} Key */
 /** @typedef {import('./inventory.js').Rows} Rows */
 
-/**
- * @param {Connection} connection
- * @param {Key} key
- * @param {Rows} rows
- * @param {{ counts?: boolean }} [with_] whether HyperLogLogs count the ids
- */
-export async function readWholeList (connection, key, rows, { counts = false } = {}) {
+/** @typedef {(...parts: Parameters<import('./inventory.js').Reader>) => Promise<number>} ListReader how many ids there are */
+
+/** @type {ListReader} */
+export async function readWholeList (connection, key, rows) {
   const ids = new Set()
   await readList(connection, key('list'), (element) => {
     const { id, value, score } = itemIn(element)
@@ -33,14 +30,12 @@ export async function readWholeList (connection, key, rows, { counts = false } =
     rows.add(id, value, score)
     rows.hash(element)
   })
-  if (counts) await checkCount(connection, key, rows, ids.size)
+  return ids.size
 }
 
 /** @type {import('./inventory.js').Reader} */
 export async function readSets (connection, key, rows) {
-  const names = await namesOf(connection, key('set:'), () => true)
-  const members = (await Promise.all(names.map((name) => readMembers(connection, name)))).flat()
-    .map((member) => ({ member, ...itemIn(member) }))
+  const members = (await membersOf(connection, key('set:'))).map((member) => ({ member, ...itemIn(member) }))
   members.sort((a, b) => b.score - a.score || Buffer.compare(a.member, b.member))
   members.forEach(({ member, id, value, score }, i) => {
     // a scan may return duplicates
@@ -50,13 +45,8 @@ export async function readSets (connection, key, rows) {
   })
 }
 
-/**
- * @param {Connection} connection
- * @param {Key} key
- * @param {Rows} rows
- * @param {{ counts?: boolean }} [with_] whether HyperLogLogs count the ids
- */
-export async function readPublishedList (connection, key, rows, { counts = false } = {}) {
+/** @type {ListReader} */
+export async function readPublishedList (connection, key, rows) {
   /** @type {Buffer[]} newest first */
   const elements = []
   await readList(connection, key('ids'), (id) => { elements.push(id) })
@@ -65,17 +55,19 @@ export async function readPublishedList (connection, key, rows, { counts = false
     rows.add(numberOfId(id), held.get(id.toString('latin1')) ?? null, -at)
     rows.hash(id)
   })
-  if (counts) await checkCount(connection, key, rows, held.size)
+  return held.size
 }
 
 /** @type {import('./inventory.js').Reader} */
 export async function readPublishedSet (connection, key, rows) {
-  const names = await namesOf(connection, key('ids:'), () => true)
-  const members = (await Promise.all(names.map((name) => readMembers(connection, name)))).flat()
-  const held = await valuesOf(connection, key, rows, members)
+  const held = await valuesOf(connection, key, rows, await membersOf(connection, key('ids:')))
   // no order
   for (const [id, value] of held) rows.add(numberOfId(Buffer.from(id, 'latin1')), value, 0)
 }
+
+/** Of all sets of a prefix. @param {Connection} connection @param {string} prefix @returns {Promise<Buffer[]>} */
+const membersOf = async (connection, prefix) => (await Promise.all((await namesOf(connection, prefix, () => true)).map((name) =>
+  readMembers(connection, name)))).flat()
 
 /**
  * The values of ids; keys of other ids are strays.
@@ -93,8 +85,9 @@ async function valuesOf (connection, key, rows, ids) {
   return held
 }
 
-/** @param {Connection} connection @param {Key} key @param {Rows} rows @param {number} ids that there are */
-async function checkCount (connection, key, rows, ids) {
+/** With HyperLogLogs that count the ids. @param {ListReader} read @returns {import('./inventory.js').Reader} */
+export const withCount = (read) => async (connection, key, rows) => {
+  const ids = await read(connection, key, rows)
   const names = await namesOf(connection, key('hll:'), () => true)
   // with several keys, because PFCOUNT of one writes its cached count into the key
   const counted = names.length ? await connection.send('PFCOUNT', names[0], ...names) : 0

@@ -7,27 +7,19 @@
  * only their numbers show what was written last. A batch has 1,000 items; below 10,000 items a second, the items of a tenth of
  * a second, unlike the reference, because plans of any rate need a ceiling.
  */
-import { FreshetError } from '../errors.js'
 import { expiryMs, onlyKey } from '../../src/feeds/index.js'
 import { argument, command, Wire } from '../../src/layouts/index.js'
 import { openConnection } from '../../src/store/index.js'
-import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../../src/synthetic.js'
 import { LOST_AFTER_MS, driveBatches } from './drive.js'
-import { createSource } from './source.js'
+import { createSource, needIdentifying } from './source.js'
 
 const HEAD_ROOM = 512
-
-/** The shortest values that identify items in a blob. @param {number} writers @returns {number} bytes */
-export const leastBlobBytes = (writers) => writers > 1 ? WHOLE_VALUE_BYTES : NUMBERED_VALUE_BYTES
 
 /** @type {import('./index.js').Load['open']} */
 export async function openBlob (parts) {
   const { settings, redisUrl, index } = parts
-  const { valueBytes, batchItems, writers } = settings
-  const least = leastBlobBytes(writers)
-  if (valueBytes < least) {
-    throw new FreshetError('LOAD_FAILED', `valueBytes ${valueBytes}: expected at least ${least}, because only the values identify items`)
-  }
+  const { valueBytes, batchItems } = settings
+  needIdentifying(settings)
   const key = onlyKey(settings.keyPrefix, settings.feed)
   const ttlMs = expiryMs(settings, settings.maxFutureMs)
   const source = createSource(settings, index)

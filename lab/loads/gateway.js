@@ -5,10 +5,11 @@
  * Requests run in parallel and may be stored in any order. To keep the order known, as the ledger needs it, the items of a
  * request share one time, and every request has another.
  */
-import { Agent, request } from 'node:http'
+import { Agent } from 'node:http'
 import { FreshetError } from '../errors.js'
 import { WHOLE_VALUE_BYTES } from '../../src/synthetic.js'
 import { startProcess } from '../serving/process.js'
+import { request } from '../serving/request.js'
 import { BATCHES_IN_FLIGHT, LOST_AFTER_MS, driveBatches } from './drive.js'
 import { FEED_OPTIONS } from './library.js'
 
@@ -53,9 +54,6 @@ export async function openGateway (parts) {
     throw error
   }
   const agent = new Agent({ keepAlive: true, maxSockets: BATCHES_IN_FLIGHT })
-  const post = {
-    agent, path: `/v1/feeds/${feed}/items`, method: 'POST', host: new URL(url).hostname, port: new URL(url).port, timeout: LOST_AFTER_MS
-  }
   /** @type {Buffer[]} */
   const spare = []
   let ts = 0
@@ -65,7 +63,7 @@ export async function openGateway (parts) {
       ts = Math.max(ts + 1, Math.floor(clock()))
       const body = spare.pop() ?? Buffer.allocUnsafe(batchItems * (valueBytes + 2 * ITEM_ROOM))
       const length = encode(body, count, next, Buffer.from(String(ts)))
-      const accepted = await Promise.race([postTo(post, body.subarray(0, length)), serving.ended])
+      const accepted = await Promise.race([postTo(`${url}/v1/feeds/${feed}/items`, agent, body.subarray(0, length)), serving.ended])
       spare.push(body)
       return accepted
     },
@@ -91,20 +89,15 @@ function encode (body, count, next, ts) {
 }
 
 /**
- * @param {import('node:http').RequestOptions} options @param {Buffer} body
+ * @param {string} url @param {Agent} agent @param {Buffer} body
  * @returns {Promise<number>} items that were accepted
  * @throws {FreshetError} LOAD_FAILED: another status than 200, or no response
  */
-const postTo = (options, body) => new Promise((resolve, reject) => {
-  const fail = (/** @type {string} */ how) => reject(new FreshetError('LOAD_FAILED', `the gateway ${how}`))
-  const sent = request({ ...options, headers: { 'content-type': 'application/x-ndjson', 'content-length': body.length } }, (response) => {
-    let text = ''
-    response.setEncoding('utf8').on('data', (chunk) => { text += chunk }).on('end', () => {
-      if (response.statusCode === 200) resolve(JSON.parse(text).accepted)
-      else fail(`returned ${response.statusCode}: ${text.slice(0, 300)}`)
-    })
-  })
-  sent.once('timeout', () => { sent.destroy(); fail(`has not responded for ${LOST_AFTER_MS / 1000} s`) })
-  sent.once('error', (error) => fail(`did not respond: ${error.message}`))
-  sent.end(body)
-})
+async function postTo (url, agent, body) {
+  const headers = { 'content-type': 'application/x-ndjson', 'content-length': body.length }
+  const { status, chunks } = await request(url, { method: 'POST', agent, headers, body, timeoutMs: LOST_AFTER_MS })
+  const text = Buffer.concat(chunks).toString()
+  if (status === 200) return JSON.parse(text).accepted
+  throw new FreshetError('LOAD_FAILED',
+    `the gateway ${status === 0 ? `did not respond: ${text}` : `returned ${status}: ${text.slice(0, 300)}`}`)
+}

@@ -11,10 +11,9 @@
 import { FreshetError } from '../errors.js'
 import { onlyKey } from '../../src/feeds/index.js'
 import { openPublishedClient } from '../../src/store/index.js'
-import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../../src/synthetic.js'
 import { scatteredScore } from '../content/two-sets.js'
 import { LOST_AFTER_MS, driveBatches } from './drive.js'
-import { createSource } from './source.js'
+import { createSource, needIdentifying } from './source.js'
 
 /**
  * The structure beside the item keys that lists their ids.
@@ -136,11 +135,8 @@ export async function openPublishedStructure ({ index: send }, parts) {
 /** @type {import('./index.js').Load['open']} */
 export async function openPublishedValues (parts) {
   const { settings, redisUrl, index } = parts
-  const { valueBytes, writers, valueChange } = settings
-  const least = writers > 1 ? WHOLE_VALUE_BYTES : NUMBERED_VALUE_BYTES
-  if (valueBytes < least) {
-    throw new FreshetError('LOAD_FAILED', `valueBytes ${valueBytes}: expected at least ${least}, because the member is the value alone`)
-  }
+  const { valueChange } = settings
+  needIdentifying(settings)
   const key = onlyKey(settings.keyPrefix, settings.feed)
   const source = createSource(settings, index)
   const values = valueChange === 'never' ? source.allValues() : null

@@ -6,7 +6,18 @@
  *   its value are reused: they are valid until the next item
  */
 import { createSequence } from '../../src/item/index.js'
-import { LATE_MS, isLateId, makeIds, makeValue } from '../../src/synthetic.js'
+import { LATE_MS, isLateId, makeIds, makeValue, NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../../src/synthetic.js'
+import { FreshetError } from '../errors.js'
+
+/** The shortest values that identify items. @param {number} writers @returns {number} bytes */
+export const leastValueBytes = (writers) => writers > 1 ? WHOLE_VALUE_BYTES : NUMBERED_VALUE_BYTES
+
+/** @param {{ valueBytes: number, writers: number }} settings @throws {FreshetError} LOAD_FAILED: values do not identify items */
+export function needIdentifying ({ valueBytes, writers }) {
+  if (valueBytes >= leastValueBytes(writers)) return
+  throw new FreshetError('LOAD_FAILED',
+    `valueBytes ${valueBytes}: expected at least ${leastValueBytes(writers)}, because only the values identify items`)
+}
 
 /**
  * @param {{ ids: number, valueBytes: number, valueChange: 'always' | 'never', lateEvery?: number, writers: number }} settings

@@ -1,5 +1,5 @@
 /** A plan made from two settings instead of read from a file. */
-import { leastBlobBytes } from '../loads/blob.js'
+import { leastValueBytes } from '../loads/source.js'
 import { WRITER_DEFAULTS } from './cells.js'
 import { PERIODS } from './plan-faults.js'
 
@@ -46,7 +46,7 @@ export function adHocPlan ({ a, b, aText = flagsOf(a), bText = flagsOf(b), rate 
 /** The size of A's values, or the smallest that can be checked in a blob. @param {Settings} a @param {Settings} b @param {Settings} both */
 function ceilingOf (a, b, both) {
   const [ofA, ofB] = [a, b].map(({ valueBytes }) => Number(valueBytes ?? both.valueBytes ?? WRITER_DEFAULTS.valueBytes))
-  const least = leastBlobBytes(Number(both.writers ?? WRITER_DEFAULTS.writers))
+  const least = leastValueBytes(Number(both.writers ?? WRITER_DEFAULTS.writers))
   const valueBytes = Math.max(ofA, least)
   return {
     settings: valueBytes === (both.valueBytes ?? WRITER_DEFAULTS.valueBytes) ? {} : { valueBytes },

@@ -6,7 +6,7 @@
  *     sent = acknowledged + missing       missing: an error, or no reply in time
  *     acknowledged = present + lost       lost: the servers do not hold what they acknowledged
  */
-
+import { countEach, sumByName } from '../analysis/counts.js'
 import { count } from './numbers.js'
 
 /** @typedef {import('../run/sample.js').Sample} Sample */
@@ -44,7 +44,7 @@ export function accountOf (samples) {
     refused,
     dropped,
     retried: sum(({ retried }) => retried),
-    ended: sumByName(samples.flatMap(({ error }) => error ? [{ [error.code]: 1 }] : []))
+    ended: countEach(samples.flatMap(({ error }) => error ? [error.code] : []))
   }
 }
 
@@ -57,24 +57,9 @@ export function accountOf (samples) {
 export function requestsOf (samples) {
   const all = samples.flatMap(({ serving }) => serving ? [serving.requests] : [])
   if (all.length === 0) return null
-  const sum = (/** @type {'sent' | 'answered' | 'errors' | 'timeouts'} */ name) =>
-    all.reduce((total, requests) => total + requests[name], 0)
-  const isPlanned = all.every(({ planned }) => planned !== null)
-  return {
-    planned: isPlanned ? all.reduce((total, { planned }) => total + (planned ?? 0), 0) : null,
-    sent: sum('sent'),
-    answered: sum('answered'),
-    errors: sum('errors'),
-    timeouts: sum('timeouts')
-  }
-}
-
-/** @param {Record<string, number>[]} those @returns {Record<string, number>} */
-export function sumByName (those) {
-  /** @type {Record<string, number>} */
-  const sums = {}
-  for (const one of those) for (const [name, n] of Object.entries(one)) sums[name] = (sums[name] ?? 0) + n
-  return sums
+  const { planned, sent, answered, errors, timeouts } = sumByName(all.map(({ byStatus: _, planned, ...rest }) =>
+    ({ ...rest, planned: planned ?? NaN })))
+  return { planned: Number.isNaN(planned) ? null : planned, sent, answered, errors, timeouts }
 }
 
 /** @param {Account} account @returns {string[]} what was limited (L13), one line a kind; comes first, because it affects all figures */

@@ -2,10 +2,11 @@
  * Evidence for and against a result: how many measurements are valid, what became of every item, what the servers held, and
  * which counters can show a cause.
  */
+import { sumByName } from '../analysis/counts.js'
 import { isValid } from '../analysis/groups.js'
 import { MARKS } from '../analysis/marks.js'
 import { COUNTERS } from '../analysis/measures.js'
-import { accountOf, otherOutcomesOf, requestsOf, sumByName } from './account.js'
+import { accountOf, otherOutcomesOf, requestsOf } from './account.js'
 import { titleOf } from './figures.js'
 import { code, list, table } from './markdown-table.js'
 import { count, figure } from './numbers.js'

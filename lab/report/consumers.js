@@ -1,19 +1,15 @@
 /** What a reader costs the servers (consumption.js), as a section of a page and as lines in the terminal. */
 import { aligned } from './columns.js'
-import { count, figure, interval } from './numbers.js'
+import { count, estimated } from './numbers.js'
 import { table } from './markdown-table.js'
 
 /** @typedef {import('../analysis/index.js').Analysis} Analysis */
-/** @typedef {import('../analysis/consumption.js').Estimate} Estimate */
 
 const HEADS = ['readers', 'items/s each', 'primary', 'replicas', 'us an item', 'fill a core']
 
-/** @param {Estimate} estimate */
-const shown = ({ mid, low, high }) => `${figure(mid)} ${interval(low, high)}`.trim()
-
 /** @param {Analysis} analysis @returns {string[][]} arm, level, then HEADS */
 const rowsOf = ({ consumptions }) => consumptions.map((one) => [one.arm, one.level, String(one.readers), count(one.itemsReadPerSecond),
-  shown(one.primaryPercent), shown(one.replicasPercent), shown(one.microsPerItemRead), shown(one.readersPerCore)])
+  estimated(one.primaryPercent), estimated(one.replicasPercent), estimated(one.microsPerItemRead), estimated(one.readersPerCore)])
 
 /** @param {Analysis} analysis @returns {string} Markdown; empty if the plan is about something else */
 export function consumersSection (analysis) {

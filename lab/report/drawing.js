@@ -35,7 +35,7 @@ import { captionOf } from './conditions.js'
 import { comparisonsOf, figureOf, ratioText, titleOf } from './figures.js'
 import { isOverX, noiseAtLevels } from './finding.js'
 import { headlineOf } from './headline.js'
-import { figure } from './numbers.js'
+import { capitalized, figure } from './numbers.js'
 import { noiseRemarks, remarksOf } from './remarks.js'
 import { labelOf, labelWithRole, roleOf } from './roles.js'
 import { MEASURES } from '../analysis/measures.js'
@@ -123,8 +123,6 @@ function notesOf (rows) {
     return `${capitalized(remark)}: ${arms.join('; ')}`
   })
 }
-
-const capitalized = (/** @type {string} */ text) => text.replace(/^\p{Ll}/u, (first) => first.toUpperCase())
 
 /** @param {Analysis} analysis @param {Plan} plan @param {import('./figures.js').Place} place @returns {Row} */
 function rowOf (analysis, plan, { arm, level }) {

@@ -10,7 +10,7 @@ import { MEASURES } from '../analysis/measures.js'
 import { isShown, textsOf } from '../analysis/verdict.js'
 import { figureOf, unitOf } from './figures.js'
 import { endsOf, pairsOf } from './finding.js'
-import { figure } from './numbers.js'
+import { capitalized, figure } from './numbers.js'
 import { labelOf } from './roles.js'
 
 /** characters */
@@ -95,5 +95,3 @@ function alone (analysis, plan) {
   }
   return ['No finding: the baseline has no valid measurement']
 }
-
-const capitalized = (/** @type {string} */ text) => text.replace(/^\p{Ll}/u, (first) => first.toUpperCase())

@@ -12,7 +12,7 @@ import { costText, ratioText, titleOf } from './figures.js'
 import { ceilingOf, noiseOf, verdictsOf } from './finding.js'
 import { headlineOf } from './headline.js'
 import { code, list, section, table } from './markdown-table.js'
-import { figure, figureWithInterval, interval, ratio } from './numbers.js'
+import { estimated, figureWithInterval, ratio } from './numbers.js'
 import { publishedSection } from './published.js'
 import { partsSections } from './parts.js'
 import { noiseRemarks, remarksOf } from './remarks.js'
@@ -103,12 +103,10 @@ function figures (analysis, plan) {
 /** @param {Analysis} analysis @param {Plan} plan */
 function costs ({ costs }, plan) {
   if (costs.length === 0) return ''
-  const shown = (/** @type {number | null} */ value, /** @type {number | null} */ low, /** @type {number | null} */ high) =>
-    `${figure(value)} ${interval(low, high)}`.trim()
   const rows = costs.map((cost) => [
     shownArm(cost.arm, plan),
-    shown(cost.fixedPercent, cost.fixedPercentLow, cost.fixedPercentHigh),
-    shown(cost.marginalMicrosPerItem, cost.marginalMicrosPerItemLow, cost.marginalMicrosPerItemHigh),
+    estimated(cost.fixedPercent),
+    estimated(cost.marginalMicrosPerItem),
     cost.offLine === null ? '-' : `${Math.round(cost.offLine * 100)} %`,
     cost.levels.join(', ')
   ])

@@ -23,6 +23,9 @@ export const count = (value) =>
 export const interval = (low, high) =>
   low === null || low === undefined || high === null || high === undefined ? '' : `[${figure(low)}${low < 0 ? ' to ' : '-'}${figure(high)}]`
 
+/** @param {import('../analysis/consumption.js').Estimate} estimate @returns {string} such as 2.60 [2.55-2.66] */
+export const estimated = ({ mid, low, high }) => `${figure(mid)} ${interval(low, high)}`.trim()
+
 /**
  * @param {{ median: number | null, low: number | null, high: number | null } | null | undefined} of
  * @returns {string} such as 2.60 [2.55-2.66]; without the interval where all rounds are equal
@@ -35,3 +38,6 @@ export function figureWithInterval (of) {
 
 /** @param {number | null | undefined} value @returns {string} such as 0.58, 1.02, 12.4 */
 export const ratio = (value) => value === null || value === undefined ? '-' : textsOf([value])[0]
+
+/** @param {string} text */
+export const capitalized = (text) => text.replace(/^\p{Ll}/u, (first) => first.toUpperCase())

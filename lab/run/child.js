@@ -12,24 +12,13 @@
  * @typedef {{ measuring: Promise<void>, measured: Promise<void>, ended: Promise<Ended>, pid: number | undefined, looked(): void,
  *   stop(): Promise<void> }} Child `measured`: at the end of its summary, or when it has ended
  */
-import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { FreshetError } from '../errors.js'
 import { gatewaySettings } from '../loads/gateway.js'
+import { spawnNode } from '../serving/process.js'
 
-const CLUSTER_PROCESS = fileURLToPath(new URL('../cluster/load-process.js', import.meta.url))
-const FIRST_COME_PROCESS = fileURLToPath(new URL('../systems/sales/load-process.js', import.meta.url))
-const PRICES_PROCESS = fileURLToPath(new URL('../systems/prices/load-process.js', import.meta.url))
-const ORDERS_PROCESS = fileURLToPath(new URL('../systems/orders/load-process.js', import.meta.url))
-const CONTENTION_PROCESS = fileURLToPath(new URL('../systems/auctions/load-process.js', import.meta.url))
+const SYSTEM_PROCESS = fileURLToPath(new URL('../systems/load-process.js', import.meta.url))
 const LOAD_PROCESS = fileURLToPath(new URL('../loads/load-process.js', import.meta.url))
-/** by driver @type {Readonly<Record<string, string>>} */
-const COMMAND_PROCESSES = Object.freeze({
-  sale: FIRST_COME_PROCESS, prices: PRICES_PROCESS, storm: PRICES_PROCESS, orders: ORDERS_PROCESS, cluster: CLUSTER_PROCESS
-})
-const STOP_MS = 3000
-/** an error with its stack of ten frames */
-const LINES_KEPT = 16
 /** A load that ran for a smaller share of its window was stopped; in short windows a busy machine takes more. */
 const leastOf = (/** @type {number} */ seconds) => seconds * (seconds < 5 ? 0.5 : 0.95)
 
@@ -43,18 +32,15 @@ const leastOf = (/** @type {number} */ seconds) => seconds * (seconds < 5 ? 0.5 
 export function startLoad (order, { writerCommand, gatewayCommand, env, deadlineMs }) {
   const { load, settings, redisUrl, replicaUrls, keyPrefix } = order
   const isWriter = load === 'writer' && !settings.contention
-  const file = settings.contention ? COMMAND_PROCESSES[settings.contention.driver] ?? CONTENTION_PROCESS : LOAD_PROCESS
+  const file = settings.contention ? SYSTEM_PROCESS : LOAD_PROCESS
   const own = withoutSettings(env)
-  const child = spawn(process.execPath, isWriter ? writerCommand({ ...settings, source: 'synthetic', keyPrefix }) : [file], {
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    // a session of its own, so that Ctrl-C reaches the lab only, which then stops it
-    detached: true,
+  const args = isWriter ? writerCommand({ ...settings, source: 'synthetic', keyPrefix }) : [file]
+  const { child, lines, exited, send, stop } = spawnNode(args, {
+    stdout: 'pipe',
     // URLs may contain a password, which arguments would expose
     env: isWriter ? { ...own, FRESHET_REDIS_URL: redisUrl, FRESHET_REPLICA_URL: replicaUrls.join(',') } : own
   })
   let output = ''
-  /** @type {string[]} */
-  const lines = []
   let isMeasuring = false
   /** @type {number[] | null} */
   let acknowledged = null
@@ -66,13 +52,8 @@ export function startLoad (order, { writerCommand, gatewayCommand, env, deadline
   /** @type {() => void} */
   let resolveMeasured = () => {}
   const over = /** @type {Promise<void>} */ (new Promise((resolve) => { resolveMeasured = resolve }))
-  /** @type {(how: string) => void} */
-  let resolveExit
-  const exited = /** @type {Promise<string>} */ (new Promise((resolve) => { resolveExit = resolve }))
 
   child.stdout?.on('data', (chunk) => { output += chunk })
-  child.stderr?.on('data',
-    (chunk) => { lines.push(...String(chunk).split('\n').filter(Boolean)); lines.splice(0, lines.length - LINES_KEPT) })
   child.on('message', (/** @type {any} */ message) => {
     if (message.event === 'measuring') {
       isMeasuring = true
@@ -81,19 +62,17 @@ export function startLoad (order, { writerCommand, gatewayCommand, env, deadline
     else if (message.event === 'ended') acknowledged = message.acknowledged
     else if (message.event === 'failed') failure = message
   })
-  child.once('error', (error) => resolveExit(`could not be started: ${error.message}`))
-  child.once('close', (status, signal) => resolveExit(signal ? `was ended by ${signal}` : `ended with status ${status}`))
   // several writers are its children, in its process group
   child.once('exit', (status) => { if (status !== 0) killGroup(child.pid) })
   if (!isWriter) {
-    child.send({
+    send({
       event: 'start',
       load,
       settings: { ...settings, keyPrefix },
       redisUrl,
       replicaUrls,
       gateway: gatewayCommand(gatewaySettings({ ...settings, keyPrefix }))
-    }, () => {})
+    })
   }
   const timer = setTimeout(() => {
     failure ??= { code: 'LOAD_FAILED', message: `took longer than ${deadlineMs / 1000} s and was killed` }
@@ -118,15 +97,10 @@ export function startLoad (order, { writerCommand, gatewayCommand, env, deadline
     measured,
     ended,
     /** The figures of the servers were taken. */
-    looked () { if (child.connected) child.send({ event: 'looked' }, () => {}) },
+    looked () { send({ event: 'looked' }) },
     /** Stops the process, with SIGKILL after 3 s. */
     async stop () {
-      if (child.exitCode === null && child.signalCode === null) {
-        if (child.connected) child.send({ event: 'stop' }, () => {})
-        const kill = setTimeout(() => killGroup(child.pid), STOP_MS)
-        await exited
-        clearTimeout(kill)
-      }
+      await stop(() => killGroup(child.pid))
       clearTimeout(timer)
     }
   }

@@ -7,6 +7,8 @@
  * short slices. It is idle while the queue is empty. A direction that holds too much is not read until it holds less.
  */
 import { connect, createServer } from 'node:net'
+import { tellParent } from '../../src/runtime/index.js'
+import { serveParent } from '../serving/child-process.js'
 
 const MAX_HELD_BYTES = 4 * 1024 * 1024
 const SLICE_MS = 0.05
@@ -95,16 +97,13 @@ function listen ({ host, port }) {
     relay(upstream, client)
   })
   server.listen(0, '127.0.0.1',
-    () => process.send?.({ event: 'listening', port: /** @type {import('node:net').AddressInfo} */ (server.address()).port }))
+    () => tellParent({ event: 'listening', port: /** @type {import('node:net').AddressInfo} */ (server.address()).port }))
 }
 
-process.on('message', (/** @type {any} */ message) => {
-  if (message.event === 'start') {
-    halfMs = message.halfMs
-    listen(message)
-  } else if (message.event === 'usage') {
-    const { user, system } = process.cpuUsage()
-    process.send?.({ event: 'usage', cpuSeconds: (user + system) / 1e6 })
-  }
+serveParent('loaded', {
+  start (target) {
+    halfMs = target.halfMs
+    listen(target)
+  },
+  stop: () => process.exit(0)
 })
-process.on('disconnect', () => process.exit(0))

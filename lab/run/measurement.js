@@ -13,7 +13,7 @@
 import { join } from 'node:path'
 import { FreshetError } from '../errors.js'
 import { ROOT } from '../../src/embedded/index.js'
-import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../../src/synthetic.js'
+import { leastValueBytes } from '../loads/source.js'
 import { invariantsOf } from '../analysis/check.js'
 import { startLoad, withoutSettings } from './child.js'
 import { isDisturbed } from '../cluster/disturbances.js'
@@ -135,7 +135,7 @@ const unopened = (error) => new FreshetError('SERVERS_FAILED', `the servers of t
  * @param {Cell} cell @returns {import('../serving/workload.js').Workload | null}
  */
 function workloadOf ({ settings: { ids, writers = 1, valueBytes, valueChange = 'always', layout, partitions = 1, rate } }) {
-  const isIdentified = valueChange === 'always' && valueBytes >= (writers > 1 ? WHOLE_VALUE_BYTES : NUMBERED_VALUE_BYTES)
+  const isIdentified = valueChange === 'always' && valueBytes >= leastValueBytes(writers)
   // the newest of an id may be overwritten while a response is built, and partitions are read one by one
   return isIdentified ? { ids, writers, valueBytes, isWhole: layout !== 'ids' && partitions === 1 && rate > 0 } : null
 }

@@ -49,7 +49,7 @@ export async function watchWindow (cell, { servers, load, serving, delay }) {
       throw new FreshetError('SERVER_LOST', `a server ended during the measurement: ${how}`, { outcome: 'over' })
     }),
     ...(delay
-      ? [delay.died.then((how) => { throw new FreshetError('SERVER_LOST', `the relay of --rtt-ms ended ${how}`, { outcome: 'over' }) })]
+      ? [delay.died.then((how) => { throw new FreshetError('SERVER_LOST', how, { outcome: 'over' }) })]
       : [])
   ])
   died.catch(() => {})

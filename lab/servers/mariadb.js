@@ -2,24 +2,16 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { createConnection } from 'mysql2/promise'
+import { freePort } from '../../src/embedded/index.js'
 
 export const PROGRAM = 'mariadbd'
 const UP_WITHIN_MS = 20_000
 const POLL_MS = 50
-
-async function freePort () {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  server.close()
-  return port
-}
 
 /**
  * With the defaults of MariaDB: each commit is on disk before its reply.

@@ -9,9 +9,8 @@
  */
 import { spawn } from 'node:child_process'
 import { createHmac, randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { freePort } from '../../src/embedded/index.js'
 import { tellParent } from '../../src/runtime/index.js'
 import { usageOfProcess } from '../servers/process-tree.js'
 import { serveParent } from './child-process.js'
@@ -32,6 +31,7 @@ serveParent('loaded', { start, constant: publish, stop: () => process.exit(0) })
 
 /** @param {{ urls: string[] }} order `urls`: of the primary */
 async function start ({ urls: [redisUrl] }) {
+  // Centrifugo does not say which port it chose
   const port = await freePort()
   const child = spawn('centrifugo', [], { stdio: 'ignore', env: { ...process.env, ...settingsOf(redisUrl, port) } })
   child.once('exit', (code) => { throw new Error(`centrifugo ended with code ${code}`) })
@@ -81,14 +81,4 @@ const settingsOf = (redisUrl, port) => ({
 function tokenOf (claims) {
   const text = [{ alg: 'HS256', typ: 'JWT' }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
   return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`
-}
-
-/** Centrifugo does not say which port it chose. @returns {Promise<number>} */
-async function freePort () {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -19,6 +19,7 @@
  * @property {number[]} items
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { countEach } from '../analysis/counts.js'
 import { FreshetError } from '../errors.js'
 import { requestOnce } from './request.js'
 
@@ -58,9 +59,7 @@ export async function fetchEverything (parts, leftSeconds) {
   const wrong = all.filter(({ fault }) => fault !== null)
   const sum = (/** @type {'bytes' | 'cpuSeconds'} */ name) => all.reduce((total, one) => total + one[name], 0)
   const each = (/** @type {'firstMs' | 'lastMs' | 'delayMs' | 'items'} */ name) => answered.map((one) => one[name])
-  /** @type {Record<string, number>} */
-  const byStatus = {}
-  for (const { status } of answered) byStatus[status] = (byStatus[status] ?? 0) + 1
+  const byStatus = countEach(answered.map(({ status }) => status))
   const errors = all.length - answered.length
   return {
     outcomes: {

@@ -1,7 +1,7 @@
 /**
  * What is wrong with the serving of a plan whose clients follow a feed.
  */
-import { NUMBERED_VALUE_BYTES, WHOLE_VALUE_BYTES } from '../../src/synthetic.js'
+import { leastValueBytes } from '../loads/source.js'
 import { unfit } from '../plan/shape.js'
 import { readEvery } from './followers.js'
 
@@ -18,7 +18,7 @@ const AGAIN_WITHIN_SECONDS = 0.1
  */
 export function faultsOfFollowing (place, { by, asks, connections, idsEach, maxRate, everyMs },
   { ids, rate, writers, valueBytes, valueChange }) {
-  const least = writers > 1 ? WHOLE_VALUE_BYTES : NUMBERED_VALUE_BYTES
+  const least = leastValueBytes(writers)
   const isPush = asks === 'push'
   /** @type {string[]} */
   const faults = []

@@ -22,37 +22,59 @@ const STOP_MS = 3000
 const LINES_KEPT = 16
 
 /**
+ * A process of node with messages over IPC, in a session of its own, so that Ctrl-C reaches the lab only, which then stops it.
+ * @param {string[]} args @param {{ env: Record<string, string | undefined>, stdout?: 'ignore' | 'pipe' }} options
+ */
+export function spawnNode (args, { env, stdout = 'ignore' }) {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', stdout, 'pipe', 'ipc'], detached: true, env })
+  /** the last ones of standard error @type {string[]} */
+  const lines = []
+  child.stderr?.on('data',
+    (chunk) => { lines.push(...String(chunk).split('\n').filter(Boolean)); lines.splice(0, lines.length - LINES_KEPT) })
+  const exited = /** @type {Promise<string>} */ (new Promise((resolve) => {
+    child.once('error', (error) => resolve(`could not be started: ${error.message}`))
+    child.once('close', (status, signal) => resolve(signal ? `was ended by ${signal}` : `ended with status ${status}`))
+  }))
+  const send = (/** @type {{ event: string, [name: string]: unknown }} */ message) => {
+    if (child.connected) child.send(message, () => {})
+  }
+  return {
+    child,
+    lines,
+    /** Resolves with how it ended. */
+    exited,
+    send,
+
+    /** Resolves when it has ended; `kill` is called after 3 s. @param {() => void} kill */
+    async stop (kill) {
+      send({ event: 'stop' })
+      const timer = setTimeout(kill, STOP_MS)
+      await exited
+      clearTimeout(timer)
+    }
+  }
+}
+
+/**
  * @param {string} what it is, for messages: such as `the reader`
  * @param {string[]} args of node
  * @param {Record<string, string | undefined>} env
  * @returns {Process}
  */
 export function startProcess (what, args, env) {
-  const child = spawn(process.execPath, ['--import', TELL_USAGE, ...args], {
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    // a session of its own, so that Ctrl-C reaches the lab only, which then stops it
-    detached: true,
-    env
-  })
-  /** @type {string[]} */
-  const lines = []
+  const { child, lines, exited, send, stop } = spawnNode(['--import', TELL_USAGE, ...args], { env })
+  const kill = () => child.kill('SIGKILL')
   /** @type {any[]} */
   const inbox = []
   /** @type {{ event: string, resolve: (message: any) => void }[]} */
   const waiting = []
   let isStopped = false
 
-  child.stderr?.on('data',
-    (chunk) => { lines.push(...String(chunk).split('\n').filter(Boolean)); lines.splice(0, lines.length - LINES_KEPT) })
   child.on('message', (/** @type {any} */ message) => {
     const at = waiting.findIndex(({ event }) => event === message.event)
     if (at >= 0) waiting.splice(at, 1)[0].resolve(message)
     else inbox.push(message)
   })
-  const exited = /** @type {Promise<string>} */ (new Promise((resolve) => {
-    child.once('error', (error) => resolve(`could not be started: ${error.message}`))
-    child.once('close', (status, signal) => resolve(signal ? `was ended by ${signal}` : `ended with status ${status}`))
-  }))
   const failed = (/** @type {string} */ how) => new FreshetError('SERVING_FAILED', `${what} ${how}`)
   const gone = exited.then((how) => { throw failed(`${how}: ${lines.join(' | ') || 'no output'}`) })
   const ended = gone.catch((error) => {
@@ -60,9 +82,6 @@ export function startProcess (what, args, env) {
     return /** @type {Promise<never>} */ (new Promise(() => {}))
   })
   ended.catch(() => {})
-
-  /** @type {Process['send']} */
-  const send = (message) => { if (child.connected) child.send(message, () => {}) }
 
   /** @type {Process['receive']} */
   async function receive (event, deadlineMs = REPLY_TIMEOUT_MS) {
@@ -91,14 +110,11 @@ export function startProcess (what, args, env) {
     ended,
     kill () {
       isStopped = true
-      child.kill('SIGKILL')
+      kill()
     },
-    async stop () {
+    stop () {
       isStopped = true
-      send({ event: 'stop' })
-      const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
-      await exited
-      clearTimeout(kill)
+      return stop(kill)
     }
   }
 }

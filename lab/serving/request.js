@@ -9,7 +9,8 @@ import { RESPONSE_TIMEOUT_MS } from './request-loop.js'
 
 /**
  * @param {string} url
- * @param {Pick<import('node:http').RequestOptions, 'method' | 'headers' | 'agent'> & { timeoutMs?: number, body?: string }} [options]
+ * @param {Pick<import('node:http').RequestOptions, 'method' | 'headers' | 'agent' | 'signal'> & { timeoutMs?: number,
+ *   body?: string | Buffer }} [options]
  *   `agent`: default: a connection of its own; `timeoutMs` without a byte, 0 = none
  * @returns {Promise<Response>}
  */

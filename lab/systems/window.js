@@ -13,3 +13,24 @@ export function openWindow () {
     }
   }
 }
+
+/**
+ * The summary of a load of requests.
+ * @param {{ seconds: number, cpuMicros: number, loopUse: number, invariants: object[] }} result
+ * @param {{ answered: number, sent: number, failed: number, latencyMs: object, calls: number, cpuSeconds: number }} figures `cpuSeconds` of
+ *   what serves
+ */
+export const requestSummary = ({ seconds, cpuMicros, loopUse, invariants }, { answered, sent, failed, latencyMs, calls, cpuSeconds }) => ({
+  invariants,
+  seconds,
+  latencyMs,
+  items: answered,
+  accepted: answered,
+  calls,
+  failed,
+  offered: sent,
+  batches: sent,
+  gatewayCpuSeconds: cpuSeconds,
+  loopUse,
+  writerCpuMicrosPerItem: cpuMicros / Math.max(1, answered)
+})

@@ -11,6 +11,7 @@ export {
   chooseEngine, compareVersions, enginesFound, installAdvice, installedEngines, namedEngine, newest, programsOnPath
 } from './engine.js'
 export { createFleet } from './fleet.js'
+export { freePort } from './free-port.js'
 export { createGuard } from './guard.js'
 export { isLocalRequest, REFUSED } from './local-requests.js'
 export { becomeTheOne, ownSocketPath } from './lock.js'

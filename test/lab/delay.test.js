@@ -162,7 +162,7 @@ t.test('nothing is left when it is closed, and its end is reported when it was n
 
   const other = await delayFor(t, { to: server.url, ms: 1 })
   process.kill(/** @type {number} */ (other.pid), 'SIGKILL')
-  t.match(await other.died, /^the relay to 127\.0\.0\.1:\d+ ended by SIGKILL$/)
+  t.match(await other.died, /^the relay to 127\.0\.0\.1:\d+ was ended by SIGKILL/)
   t.equal(await other.cpuSeconds(), null)
 })
 

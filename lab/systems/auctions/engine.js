@@ -1,7 +1,7 @@
 /** Techniques on the admission engine (src/admission): a call of a script or function for each bid, batches, and both with the cache. */
 import { admissionKey, createAdmission, createConfirm, createRejections, fieldsOf } from '../../../src/admission/index.js'
 import { createRoutes, openConnection, readScript } from '../../../src/store/index.js'
-import { silent } from './silent.js'
+import { METRICS, silent } from './silent.js'
 
 const PAGE = 10_000
 const LIBRARY = 'freshet_lab_admit'
@@ -23,13 +23,7 @@ export async function openEngine ({
   const counts = { calls: 0, attempts: 0 }
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = () => routes.route('').connection
-  const metrics = {
-    sent () { counts.calls++ },
-    waited () {},
-    dropped () {},
-    answered () {},
-    asked () {}
-  }
+  const metrics = { ...METRICS, sent () { counts.calls++ } }
   const common = { keyOf, partitionOf: () => 0, partitions: 1, rule, requestMs: REQUEST_MS, onEntry, log: silent, metrics }
   const rejections = hasCache
     ? createRejections({

@@ -10,7 +10,9 @@ import { createBidding } from './bidding.js'
 import { merged } from '../invariants.js'
 import { openWindow } from '../window.js'
 import { figuresOf } from './figures.js'
-import { checkHistory } from './history.js'
+import { checkHistory, historyText } from './history.js'
+import { openOverHttp } from './http.js'
+import { openTechnique } from './techniques.js'
 
 const [START, INCREMENT] = [1000, 50]
 const HOUR_MS = 3_600_000
@@ -65,3 +67,21 @@ async function countsOf (technique) {
   await technique.look?.()
   return { ...technique.counts }
 }
+
+/** @type {import('../load-process.js').System} */
+export const SYSTEM = Object.freeze({
+  async run (load, { redisUrl, keyPrefix, warmUpSeconds, seconds, onMeasuring, onMeasured, signal }) {
+    const technique = await (load.driver === 'http' ? openOverHttp : openTechnique)(load.technique, { redisUrl, keyPrefix }, load.gateways)
+    const result = await runBids(technique, { ...load, warmUpSeconds, seconds }, { onMeasuring, onMeasured, signal })
+    await technique.close()
+    return result
+  },
+  historyText,
+  summaryOf: ({ history: _, cpuMicros, ...figures }) => ({
+    ...figures,
+    offered: figures.items + figures.failed,
+    batches: figures.calls,
+    flushMs: figures.latencyMs,
+    writerCpuMicrosPerItem: cpuMicros / figures.items
+  })
+})

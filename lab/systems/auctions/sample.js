@@ -13,7 +13,7 @@
  */
 
 /**
- * @param {import('../../run/child.js').Ended} ended of load-process.js
+ * @param {import('../../run/child.js').Ended} ended of ../load-process.js
  * @returns {Pick<import('../../run/sample.js').Sample, 'invariants' | 'valid' | 'itemsAcknowledged' | 'itemsPresent'> &
  *   { decided: Decided, sales?: Sales, prices?: import('../prices/figures.js').PriceFigures,
  *   orders?: import('../orders/figures.js').OrderFigures, disturbed?: import('../../cluster/figures.js').DisturbedFigures }}

@@ -16,6 +16,7 @@
  *   `reservationMs`, `customerMs`, `memoryByService`
  */
 import { availableParallelism } from 'node:os'
+import { countEach } from '../../analysis/counts.js'
 import { percentilesOf } from '../../analysis/percentiles.js'
 import { GIVE_UP_MS } from './customers.js'
 import { isFinal } from './history.js'
@@ -88,9 +89,6 @@ export function figuresOf ({ heard, orders, events, killed, seconds, planned, se
     percentilesOrNone(heard.tracked.filter((one) => one.isPolled === isPolled).map((one) => one.ms))
   const cpuSeconds = Object.fromEntries(Object.entries(after).map(([service, those]) => [service, those.map((one) =>
     one.cpuSeconds - (before[service].find(({ pid }) => pid === one.pid)?.cpuSeconds ?? 0))]))
-  /** @type {Record<string, number>} */
-  const outcomes = {}
-  for (const { status, reason } of ended) outcomes[reason || status] = (outcomes[reason || status] ?? 0) + 1
   return {
     seconds,
     planned,
@@ -120,6 +118,6 @@ export function figuresOf ({ heard, orders, events, killed, seconds, planned, se
     handOverMs: percentilesOrNone(handOvers(killed, events)),
     cores: availableParallelism(),
     isLimited,
-    outcomes
+    outcomes: countEach(ended.map(({ status, reason }) => reason || status))
   }
 }

@@ -22,6 +22,7 @@
  *   ms since 1970
  * @typedef {import('../invariants.js').Invariant} Invariant
  */
+import { sumByName } from '../../analysis/counts.js'
 import { result } from '../invariants.js'
 
 const FINAL = Object.freeze(['confirmed', 'cancelled'])
@@ -93,11 +94,8 @@ function stepFaults (events) {
 
 /** @param {Order[]} orders @param {Stock[]} stock */
 function stockFaults (orders, stock) {
-  /** @type {Record<string, number>} */
-  const confirmed = {}
-  for (const { status, lines } of orders) {
-    if (status === 'confirmed') for (const { sku, quantity } of lines) confirmed[sku] = (confirmed[sku] ?? 0) + quantity
-  }
+  const confirmed = sumByName(orders.flatMap(({ status, lines }) =>
+    status === 'confirmed' ? lines.map(({ sku, quantity }) => ({ [sku]: quantity })) : []))
   return stock.filter(({ sku, units, available, held, sold }) => held !== 0 || sold !== (confirmed[sku] ?? 0) || available !== units - sold)
     .map(({ sku, units, available, held, sold }) =>
       `${sku}: ${available} + ${held} held + ${sold} sold of ${units}, ${confirmed[sku] ?? 0} confirmed`)

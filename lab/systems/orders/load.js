@@ -5,12 +5,12 @@
  */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openWindow } from '../window.js'
+import { openWindow, requestSummary } from '../window.js'
 import { createClient, createCustomers, SCARCE, STOCK } from './customers.js'
 import { FAULTS, startFaults } from './faults.js'
 import { figuresOf } from './figures.js'
 import { ORDER_DEADLINE_MS, startFleet } from './fleet.js'
-import { checkOrders, isFinal } from './history.js'
+import { checkOrders, historyText, isFinal } from './history.js'
 import { isProduct, LOCAL } from './techniques.js'
 
 const SETTLED_WITHIN_MS = 60_000
@@ -24,8 +24,7 @@ const LOOK_SHARE = 4
 
 /**
  * @param {import('../auctions/plan.js').Contention} load
- * @param {{ redisUrl: string, keyPrefix: string, rate: number, warmUpSeconds: number, seconds: number, signal: AbortSignal,
- *   onMeasuring: () => Promise<void>, onMeasured: () => Promise<void>, killEveryMs?: number, boundMs?: number | null,
+ * @param {Omit<import('../load-process.js').How, 'settings'> & { killEveryMs?: number, boundMs?: number | null,
  *   killPrimary?: () => Promise<void>,
  *   onWindow?: (fleet: import('./fleet.js').Fleet) => () => void }} how `rate`: requests/s; `boundMs`: of an order (history.js);
  *   `killPrimary`: another one is there when it resolves; `onWindow`: what looks on returns its end, which may be called twice
@@ -132,3 +131,15 @@ async function storedOf ({ queryUrls: [readerUrl], commandUrls: [gatewayUrl] }, 
   const { reply: { items } } = await ask(`${gatewayUrl}/v1/systems/orders/dead-letters?limit=1000`)
   return { stock, dead: items.map((/** @type {any} */ { key }) => key) }
 }
+
+/** @type {import('../load-process.js').System} */
+export const SYSTEM = Object.freeze({
+  run: runOrders,
+  historyText,
+  summaryOf ({ history: _, ...result }) {
+    const { cpuMicros: _cpu, loopUse: _use, invariants: _all, ...orders } = result
+    const { answered, sent, errors, httpMs } = orders
+    const cpuSeconds = Object.values(orders.cpuSeconds).flat().reduce((sum, one) => sum + one, 0)
+    return { orders, ...requestSummary(result, { answered, sent, failed: errors, latencyMs: httpMs, calls: sent, cpuSeconds }) }
+  }
+})

@@ -14,6 +14,7 @@
  * @typedef {{ count: number, ms: number, fetchesPerAsset: number, callsPerAsset: number, mostCallsOfAsset: number }} OfStorms medians, but
  *   the most of all
  */
+import { countEach } from '../../analysis/counts.js'
 import { percentilesOf } from '../../analysis/percentiles.js'
 import { TIERS, tierOf } from './assets.js'
 import { beyondHard, wentBack } from './history.js'
@@ -42,8 +43,8 @@ export function figuresOf ({ heard, terms, seconds, planned, sent, users, assets
     sent,
     answered: priced.length,
     missing: sent - priced.length,
-    byStatus: countsOf(heard, ({ status }) => String(status)),
-    byLevel: countsOf(priced, ({ level }) => level),
+    byStatus: countEach(heard.map(({ status }) => status)),
+    byLevel: countEach(priced.map(({ level }) => level)),
     latencyMs: percentilesOf(priced.map(latencyOf)),
     fetchMs: fetched.length > 0 ? percentilesOf(fetched.map(latencyOf)) : null,
     tiers: Object.fromEntries(TIERS.map((tier) => {
@@ -77,14 +78,6 @@ const latencyOf = ({ due, answered }) => answered - due
 function isInTime ({ asset, sent, value }, { tiers }) {
   const { softMs, refreshMs } = tiers[tierOf(asset)]
   return value !== null && sent - value.updatedAt <= softMs + refreshMs
-}
-
-/** @param {Heard[]} heard @param {(one: Heard) => string} nameOf @returns {Record<string, number>} */
-function countsOf (heard, nameOf) {
-  /** @type {Record<string, number>} */
-  const counts = {}
-  for (const one of heard) counts[nameOf(one)] = (counts[nameOf(one)] ?? 0) + 1
-  return counts
 }
 
 /** @param {{ before: Usage, after: Usage }} usage */

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
 import { ROOT } from '../../../src/embedded/index.js'
+import { sumByName } from '../../analysis/counts.js'
 import { FreshetError } from '../../errors.js'
 import { startProcess } from '../../serving/process.js'
 import { openProcess } from '../process.js'
@@ -60,7 +61,7 @@ export async function startFleet ({ technique, count, owners, redisUrl, keyPrefi
       async counts () {
         const each = await Promise.all(gateways.map(({ ask }) => ask('counts')))
         const fetches = each.every((one) => one.fetches !== null) ? each.reduce((sum, one) => sum + one.fetches, 0) : null
-        return { replies: sumOf(each.map(({ counts }) => counts)), fetches }
+        return { replies: sumByName(each.map(({ counts }) => counts)), fetches }
       },
 
       /**
@@ -101,12 +102,4 @@ export async function startFleet ({ technique, count, owners, redisUrl, keyPrefi
     await close()
     throw error
   }
-}
-
-/** @param {Record<string, number>[]} all */
-export function sumOf (all) {
-  /** @type {Record<string, number>} */
-  const sum = {}
-  for (const one of all) for (const [name, n] of Object.entries(one)) sum[name] = (sum[name] ?? 0) + n
-  return sum
 }

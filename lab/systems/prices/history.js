@@ -26,6 +26,7 @@
  */
 import { LEASE_MS } from '../../../src/consumers/index.js'
 import { RESET_MS, syntheticTick, thresholdOf } from '../../../src/systems/prices/index.js'
+import { countEach } from '../../analysis/counts.js'
 import { result } from '../invariants.js'
 import { tierOf } from './assets.js'
 
@@ -152,9 +153,7 @@ function deadFaults ({ calls, terms: { elapsedMs } }, dead) {
 
 /** @param {Heard[]} heard @param {Record<string, number>} counted */
 function countFaults (heard, counted) {
-  /** @type {Record<string, number>} */
-  const got = {}
-  for (const { level } of heard) got[level] = (got[level] ?? 0) + 1
+  const got = countEach(heard.map(({ level }) => level))
   return [...new Set([...Object.keys(got), ...Object.keys(counted)])].filter((level) => got[level] !== counted[level])
     .map((level) => `${level}: ${got[level] ?? 0} heard, ${counted[level] ?? 0} counted`)
 }

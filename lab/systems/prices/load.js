@@ -7,12 +7,12 @@
  */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openWindow } from '../window.js'
+import { openWindow, requestSummary } from '../window.js'
 import { assetsOf, readTiers, tierOf, usersOf, WARM_UP } from './assets.js'
 import { createClient } from './client.js'
 import { figuresOf } from './figures.js'
 import { SEED, startFleet, TICK_MS } from './fleet.js'
-import { checkPrices } from './history.js'
+import { checkPrices, historyText } from './history.js'
 import { runStorms } from './storm.js'
 import { isScheduled, TECHNIQUES } from './techniques.js'
 
@@ -25,8 +25,7 @@ const KILL_AFTER_MS = 1000
 
 /**
  * @param {import('../auctions/plan.js').Contention} load
- * @param {{ redisUrl: string, keyPrefix: string, rate: number, warmUpSeconds: number, seconds: number, signal: AbortSignal,
- *   onMeasuring: () => Promise<void>, onMeasured: () => Promise<void> }} how `rate`: requests/s, 0 = each user after an answer
+ * @param {Omit<import('../load-process.js').How, 'settings'>} how `rate`: requests/s, 0 = each user after an answer
  */
 export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal, onMeasuring, onMeasured }) {
   const { technique, driver, tiers = LAB_TIERS, users = 0, each = 1, hot = 0, medium = 0, cold = 0, skew, lots, expiry = 'soft' } = load
@@ -107,3 +106,15 @@ async function useFor (seconds, run, signal) {
   over.abort()
   await using
 }
+
+/** @type {import('../load-process.js').System} */
+export const SYSTEM = Object.freeze({
+  run: runPrices,
+  historyText,
+  summaryOf ({ history: _, ...result }) {
+    const { cpuMicros: _cpu, loopUse: _use, invariants: _all, ...prices } = result
+    const { answered, sent, missing, latencyMs, cpuSeconds: { gateways, exchanges, consumers }, calls } = prices
+    const cpuSeconds = gateways + exchanges + (consumers ?? 0)
+    return { prices, ...requestSummary(result, { answered, sent, failed: missing, latencyMs, calls, cpuSeconds }) }
+  }
+})

@@ -10,7 +10,7 @@ import {
   createDemand, createEncoder, createPriceQueries, createPrices, createReading, STATUSES
 } from '../../../src/systems/prices/index.js'
 import { eachOf, ruleTiers, tierOf } from './assets.js'
-import { silent } from '../auctions/silent.js'
+import { METRICS, silent } from '../auctions/silent.js'
 
 export const PRODUCT_ARMS = Object.freeze(['scheduled', 'scheduled+push'])
 export const PARTITIONS = 16
@@ -19,7 +19,6 @@ const DEADLINE_MS = 20_000
 const REQUEST_MS = 600_000
 const MAX_KEYS = 20_000
 const LOOK_EVERY_MS = 50
-const METRICS = Object.freeze({ sent () {}, waited () {}, dropped () {}, answered () {}, asked () {} })
 
 /** @param {string} technique @param {import('./techniques.js').Place} place @returns {Promise<import('./techniques.js').Technique>} */
 export async function openProductArm (technique, { redisUrl, keyPrefix, tiers, isFirst }) {

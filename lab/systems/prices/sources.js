@@ -5,9 +5,9 @@
  * @typedef {Parameters<typeof aggregate>[0][number]} Tick
  * @typedef {{ ticks: (asset: string) => Promise<Tick[]>, readonly fetches: number, close: () => void }} Sources `fetches` so far
  */
-import { Agent, get } from 'node:http'
-import { json } from 'node:stream/consumers'
+import { Agent } from 'node:http'
 import { aggregate } from '../../../src/systems/prices/index.js'
+import { request } from '../../serving/request.js'
 import { tierOf } from './assets.js'
 
 const CALL_MS = 400
@@ -18,19 +18,19 @@ export function createPlainSources ({ urls, isSequential = false }) {
   let fetches = 0
 
   /** @param {[string, string]} exchange @param {string} asset @returns {Promise<Tick>} */
-  const call = ([exchange, base], asset) => new Promise((resolve) => {
-    const fail = (/** @type {string} */ reason) => resolve({ exchange, ok: false, reason })
-    const request = get(`${base}/ticker/${asset}`, { agent, signal: AbortSignal.timeout(CALL_MS) }, async (response) => {
-      try {
-        const { price, volume, ts } = /** @type {any} */ (await json(response))
-        if (response.statusCode === 200) resolve({ exchange, ok: true, price, volume, ts })
-        else fail(`http_${response.statusCode}`)
-      } catch {
-        fail('unreadable')
-      }
-    })
-    request.on('error', ({ name }) => fail(name === 'AbortError' || name === 'TimeoutError' ? 'timeout' : 'unreachable'))
-  })
+  async function call ([exchange, base], asset) {
+    const signal = AbortSignal.timeout(CALL_MS)
+    const { status, chunks } = await request(`${base}/ticker/${asset}`, { agent, signal })
+    const failed = (/** @type {string} */ reason) => ({ exchange, ok: /** @type {const} */ (false), reason })
+    if (status === 0) return failed(signal.aborted ? 'timeout' : 'unreachable')
+    if (status !== 200) return failed(`http_${status}`)
+    try {
+      const { price, volume, ts } = JSON.parse(Buffer.concat(chunks).toString())
+      return { exchange, ok: /** @type {const} */ (true), price, volume, ts }
+    } catch {
+      return failed('unreadable')
+    }
+  }
 
   return {
     get fetches () { return fetches },

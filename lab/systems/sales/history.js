@@ -9,8 +9,9 @@
  *
  * @typedef {import('./people.js').Person} Person
  * @typedef {{ sale: string, stock: number, people: Person[], stored: { sold: number, rows: { user: string, seq: number | null }[] } }} Sale
- * @typedef {{ name: string, ok: boolean, detail?: string }} Invariant
+ * @typedef {import('../invariants.js').Invariant} Invariant
  */
+import { holds } from '../invariants.js'
 
 const HAS_UNIT = Object.freeze(['sold', 'already_claimed'])
 const FINAL = Object.freeze([...HAS_UNIT, 'sold_out', 'gave_up'])
@@ -39,16 +40,13 @@ function checked (sale) {
   const [untrue] = untruthsIn(sale)
   const late = outOfOrder(people.filter(({ seq }) => seq !== null))
   return [
-    invariant('exact', sold === expected && rows.length === expected, `${sold} sold, ${rows.length} rows of ${expected}`),
-    invariant('counted', told.length === rows.length, `${told.length} were told of ${rows.length}`),
-    invariant('once', owners.size === rows.length, `${rows.length - owners.size} rows too many`),
-    invariant('truthful', !untrue, untrue && `${untrue.user} was told ${untrue.code}, row: ${owners.has(untrue.user)}`),
-    invariant('ordered', !late, late && `${late.user} has number ${late.seq}`)
+    holds('exact', sold === expected && rows.length === expected, `${sold} sold, ${rows.length} rows of ${expected}`),
+    holds('counted', told.length === rows.length, `${told.length} were told of ${rows.length}`),
+    holds('once', owners.size === rows.length, `${rows.length - owners.size} rows too many`),
+    holds('truthful', !untrue, untrue ? `${untrue.user} was told ${untrue.code}, row: ${owners.has(untrue.user)}` : ''),
+    holds('ordered', !late, late ? `${late.user} has number ${late.seq}` : '')
   ]
 }
-
-/** @param {string} name @param {boolean} ok @param {string | false | null} [detail] @returns {Invariant} */
-const invariant = (name, ok, detail) => ok ? { name, ok } : { name, ok, detail: String(detail) }
 
 /**
  * One whose number is higher than that of somebody who began after the answer.

@@ -1,12 +1,11 @@
-/** The load of one measurement of sales, as a process that its parent controls. */
+/** One measurement of sales: one after the other until the window is over, and the check of each. */
 import { defaultCacheDir, ROOT } from '../../../src/embedded/index.js'
 import { startBroker } from '../../kafka/broker.js'
-import { requestSummary, serveLoad } from '../../run/serve-load.js'
 import { startMariadb } from '../../servers/mariadb.js'
 import { startPostgres } from '../../servers/postgres.js'
 import { merged } from '../invariants.js'
 import { startOpened } from '../process.js'
-import { openWindow } from '../window.js'
+import { openWindow, requestSummary } from '../window.js'
 import { runBurst } from './burst.js'
 import { DATABASE_ARMS, MARIADB_ARMS } from './database.js'
 import { figuresOf } from './figures.js'
@@ -28,7 +27,7 @@ async function startDatabase (technique) {
   return DATABASE_ARMS.includes(database) ? startPostgres() : null
 }
 
-/** @param {import('../auctions/plan.js').Contention} load @param {import('../../run/serve-load.js').How} how */
+/** @param {import('../auctions/plan.js').Contention} load @param {import('../load-process.js').How} how */
 async function runSales (load, { redisUrl, keyPrefix, warmUpSeconds, seconds: duration, signal, onMeasuring, onMeasured }) {
   const { technique, users, stock = STOCK, pool = POOL, delayMs = 0, giveUp = 0, holdMs = HOLD_MS, neighbour } = load
   const database = await startDatabase(technique)
@@ -70,8 +69,13 @@ async function runSales (load, { redisUrl, keyPrefix, warmUpSeconds, seconds: du
   }
 }
 
-serveLoad(runSales, (sale) => JSON.stringify({ kind: 'sale', ...sale }), ({ sales, sold, gatewayCpuSeconds, ...result }) => {
-  const { people, requests, latencyMs } = sales
-  const figures = { answered: people, sent: people, failed: 0, latencyMs, calls: requests, cpuSeconds: gatewayCpuSeconds }
-  return { sales, ...requestSummary(result, figures), accepted: sold, batches: requests }
+/** @type {import('../load-process.js').System} */
+export const SYSTEM = Object.freeze({
+  run: runSales,
+  historyText: (sale) => JSON.stringify({ kind: 'sale', ...sale }),
+  summaryOf ({ sales, sold, gatewayCpuSeconds, ...result }) {
+    const { people, requests, latencyMs } = sales
+    const figures = { answered: people, sent: people, failed: 0, latencyMs, calls: requests, cpuSeconds: gatewayCpuSeconds }
+    return { sales, ...requestSummary(result, figures), accepted: sold, batches: requests }
+  }
 })
