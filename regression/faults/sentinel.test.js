@@ -12,6 +12,8 @@ import { nightly, scopedEngines } from '../../test/scope.js'
 const FROZEN_MS = 10_000
 const ROUNDS = nightly(10, 1)
 
+const PLANNED = 'a planned failover'
+
 /** @type {Record<string, (t: import('tap').Test, watched: import('../../test/sentinels.js').Watched) => Promise<unknown>>} */
 const CASES = {
   async 'the primary is killed, and comes back as a replica' (t, { primary, untilOther }) {
@@ -20,7 +22,7 @@ const CASES = {
     await primary.restart()
     await followsAnother(t, primary)
   },
-  async 'a planned failover' (t, { primary, sentinels, untilOther }) {
+  async [PLANNED] (t, { primary, sentinels, untilOther }) {
     const sentinel = await connectFor(t, sentinels[0].url, { isChecked: false })
     await sentinel.send('SENTINEL', 'FAILOVER', 'freshet', 'COORDINATED')
     await untilOther(primary)
@@ -46,6 +48,8 @@ for (const engine of nightly(engines, engines.slice(0, 1))) {
   t.test(engineName(engine), async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       for (const [i, [title, act]] of Object.entries(CASES).entries()) {
+        // Redis has no COORDINATED, without which acknowledged items may be lost
+        if (title === PLANNED && engine.name !== 'valkey') continue
         const layout = ['ids', 'segments', 'values'][(i + round) % 3]
         await t.test(`${title}, ${layout}`, async (t) => {
           const watched = await startWatched(t, { engine })
