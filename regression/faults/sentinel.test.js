@@ -42,7 +42,7 @@ const followsAnother = (t, { url }) => eventually(async () => {
   return String(role) === 'slave' && String(state) === 'connected'
 })
 
-t.setTimeout(900_000)
+t.setTimeout(nightly(3_600_000, 900_000))
 const engines = await scopedEngines()
 for (const engine of nightly(engines, engines.slice(0, 1))) {
   t.test(engineName(engine), async (t) => {

@@ -64,9 +64,9 @@ const envWith = (packages) =>
     ...process.env,
     PYTHONPATH: packages,
     FRESHET_HOOKS: join(FOLDER, 'hooks.py'),
-    // what a start compiles is kept for the next one, and not beside hooks.py
+    // what a start compiles is kept for the next one, beside the packages and not beside hooks.py
     PYTHONDONTWRITEBYTECODE: '',
-    PYTHONPYCACHEPREFIX: join(packages, 'compiled')
+    PYTHONPYCACHEPREFIX: `${packages}-compiled`
   })
 
 /** @param {string} text @returns {string} with lines that people can read */
