@@ -27,9 +27,6 @@ export default {
   levels: {
     segments: { settings: { layout: 'segments' } },
     ids: { settings: { layout: 'ids' }, without: ['3 partitions', '3 over three'] },
-    'ids, batches ten times as large': {
-      settings: { layout: 'ids', batchMs: 50 }, without: ['3 partitions', '3 over three', '1 in a cluster', '10 on one of three']
-    },
     'segments, batches ten times as large': {
       settings: { layout: 'segments', batchMs: 50 }, without: ['3 partitions', '3 over three', '1 in a cluster', '10 on one of three']
     }
@@ -62,7 +59,10 @@ export default {
     { measure: 'primariesCpuMicrosPerItem', arm: '10 over three', against: '10 partitions', most: 1.1, level: 'segments' },
     { measure: 'primariesCpuMicrosPerItem', arm: '10 over three', against: '10 partitions', most: 1.1, level: 'ids' },
     {
-      measure: 'primariesCpuMicrosPerItem', arm: '10 over three', against: '10 partitions', most: 1.1,
+      measure: 'primariesCpuMicrosPerItem',
+      arm: '10 over three',
+      against: '10 partitions',
+      most: 1.1,
       level: 'segments, batches ten times as large'
     }
   ],
