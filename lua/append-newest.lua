@@ -19,7 +19,7 @@ local needed = {{'PEXPIRE', ids, 1}, {'PTTL', deletions}, {'ZMSCORE', ids, ''}, 
 if msetex then needed[7] = ttl > 0 and {'MSETEX', 1, ids, ''} or {'MSET', ids, ''} end
 for _, words in ipairs(needed) do
   if not redis.acl_check_cmd(unpack(words)) then
-    return {err = "NOPERM the user can't run this command: it needs +pexpire +pttl +zmscore +getrange +set +zrem, +msetex and +mset if it began with them"}
+    return {err = "NOPERM this user has no permissions to run the '" .. string.lower(words[1]) .. "' command"}
   end
 end
 local size = redis.call('ZCARD', ids)

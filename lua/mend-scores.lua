@@ -1,7 +1,7 @@
--- Puts back the scores that ZADD stored in a transaction whose MSETEX was refused: its permission was revoked after it was queued.
+-- Puts back the scores that ZADD stored in a transaction whose MSETEX or SET was refused: its permission was revoked after it was queued.
 -- Atomic, because it is a part of that transaction: no reader may see a score without its value.
 -- KEYS [1] ids: sorted set, [2] key of the last item: string; of the same slot
--- ARGV [1] first 8 bytes of the last item's record, [2] lowest score of the transaction: all members from there on are its own, [3] what item keys begin with
+-- ARGV [1] first 8 bytes of the last item's record, [2] lowest score of the transaction: all members from there on are its own, [3] what item keys begin with: they are of the same slot, and needed after a refusal only
 -- RETURNS integer, scores put back; 0 = all values are stored
 -- COST O(1); after a refusal O(n log N)
 -- MODE writes

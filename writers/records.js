@@ -116,7 +116,7 @@ async function waitUntil (dueMs, clock, signal) {
 }
 
 /**
- * The writer is stopped, or a time is over, also while no data arrives.
+ * Makes a signal that aborts when the writer is stopped, or after `ms`, even while no data arrives.
  * @param {number | null} ms null = no limit @param {AbortSignal} signal
  */
 export function endingOf (ms, signal) {

@@ -71,7 +71,8 @@ function rowOf (arm, parts) {
     const values = parts.flatMap((part) => read(part) ?? [])
     return values.length ? figure(median(values)) : '-'
   }
-  const lost = middle(({ answered, missing }) => missing === undefined || !answered ? null : 100 * missing / (answered + missing))
+  const lost = middle(({ answered, missing }) =>
+    missing === undefined || answered === null || answered + missing === 0 ? null : 100 * missing / (answered + missing))
   const answers = parts.flatMap(({ answered }) => answered ?? [])
   const all = answers.length ? count(answers.reduce((sum, one) => sum + one, 0)) : '-'
   return [arm, parts[0].name, all, lost, middle(({ perSecond }) => perSecond),

@@ -44,9 +44,9 @@ export async function lacking (connection, { keyPrefix, isReplica, without = [] 
     if (error.outcome !== 'forbidden') throw error
     return { msetex: null }
   })
-  // without permission for MSETEX, items would be written in another way than measured
+  // without permission for MSETEX or WATCH, items would be written in another way than measured
   const needed = (isReplica ? ON_REPLICAS : LAB_USER).filter((row) => !row.isOfCluster)
-    .filter((row) => row.isWithMsetex ? msetex !== false : row.without === undefined)
+    .filter((row) => row.isWithMsetex ? msetex !== false : row.without === undefined || commandName(row) === 'WATCH')
   const refused = await refusedRows(connection, needed.filter((row) => !without.includes(commandName(row))), `${keyPrefix}{look}`)
   return refused.map(commandName)
 }

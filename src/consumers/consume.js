@@ -1,6 +1,5 @@
 /**
- * One consumer of one partition. If its effect is rows, one transaction joins them with the cursor: one per batch, in the order of the
- * outbox.
+ * One consumer of one partition. If its effect is rows, each batch is one transaction with its cursor, in the order of the outbox:
  *
  *     own: token -> cursor row          an older owner can commit nothing from here on
  *     batch: attempt counted, rows + cursor (if the token is still ours), commit -> `after` on the server -> cursor on the server

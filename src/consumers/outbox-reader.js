@@ -3,8 +3,8 @@
  * cluster one each.
  *
  * A partition is read again when what was read has been taken, so at most one batch of each waits in memory. From `follow` on `take` gets
- * every entry after the position, in order and without gaps, one batch at a time. After the partition was left a `take` that runs goes on,
- * and no other begins. While the server is down nothing is rejected: it is asked again.
+ * every entry after the position, in order and without gaps, one batch at a time. After that, a `take` that runs goes on, and no
+ * other begins. While the server is down nothing is rejected: it is asked again.
  *
  * @typedef {(entries: import('../admission/index.js').Entry[]) => Promise<void>} Take
  * @typedef {ReturnType<typeof createOutboxReader>} OutboxReader
@@ -81,7 +81,7 @@ export function createOutboxReader ({ open, isSpread, keyOf, pauseMs = 0, log })
   return {
     /**
      * @param {number} partition @param {string} position id of the last entry that was finished @param {Take} take
-     * @returns {() => void} leaves it; the same partition, if it was taken again since, is followed on
+     * @returns {() => void} stops following; without effect if the partition has been followed again since
      */
     follow (partition, position, take) {
       const one = { position, take, isBusy: false }

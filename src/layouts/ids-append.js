@@ -53,6 +53,8 @@ export async function appendIds (connection, batch) {
 /** Sends a batch in its usual form. @type {import('./index.js').Layout['append']} */
 async function sendWhole (connection, batch) {
   const reply = await sendMarked(connection, batch)
+  // the transaction of a mark met a WATCH that was in force, and has ended it: nothing was stored
+  if (reply === null && batch.watched) return sendWhole(connection, batch)
   return batch.dropped?.(reply) ?? { late: 0 }
 }
 
@@ -87,7 +89,8 @@ function createForms (connection) {
   /** @param {Watched} keys */
   function watch (keys) {
     const mine = watching = { ids: keys.ids, highest: highestOf(keys) }
-    mine.highest.catch(() => { if (watching === mine) watching = null })
+    // WATCH itself may have been accepted
+    mine.highest.catch(() => { if (watching === mine) unwatch() })
     return mine
   }
 

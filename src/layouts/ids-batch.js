@@ -66,7 +66,7 @@ export function createIdsBatch (options) {
   const { key, ttlMs, late, dialect, clock = Date.now } = options
   const prefix = Buffer.from(key('item:'))
   const tombstoneMs = ttlMs || TOMBSTONE_MS
-  const expiry = ttlMs > 0 ? Buffer.from(argument('PX') + argument(ttlMs)) : Buffer.alloc(0)
+  const expiry = ttlMs > 0 ? Buffer.from(argument('PX') + argument(ttlMs)) : NOTHING
   const separateSets = !dialect.msetex
   const items = new Wire(64 * 1024)
   const members = new Wire(16 * 1024)
@@ -184,8 +184,8 @@ function encodeScript ({ key, ttlMs, dialect, separateSets, tombstoneMs, expiry,
 }
 
 /**
- * @param {Buffer} sets commands @param {Buffer} facts @param {Wire} to
- * @returns {Wire} their keys, facts, and their records, with room for a head
+ * Turns SET commands into arguments of the script: all keys, its facts, all records, behind room for a head.
+ * @param {Buffer} sets @param {Buffer} facts @param {Wire} to @returns {Wire} `to`
  */
 function takeApart (sets, facts, to) {
   to.length = HEAD_ROOM

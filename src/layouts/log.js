@@ -18,8 +18,8 @@ export const BEFORE_FIRST = '0-0'
  * Entries after the given ids, in order of arrival.
  * @param {Connection} connection with `blockMs` a dedicated one, because XREAD blocks it
  * @param {{ name: string, after: string }[]} from keys, each with an entry id
- * @param {{ count: number, blockMs?: number }} options `count`: maximum per key; `blockMs`: longest wait for an entry
- *   of each key, one after the other
+ * @param {{ count: number, blockMs?: number }} options `count`: maximum per key; `blockMs`: longest wait for each key; the
+ *   server answers one after the other
  * @returns {Promise<LogEntry[][]>} by key, as in `from`
  */
 export const entriesAfter = (connection, from, { count, blockMs }) => Promise.all(from.map(async ({ name, after }) => {

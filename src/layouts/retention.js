@@ -4,14 +4,14 @@ import { MAX_ID_BYTES } from '../item/index.js'
 /** Versions before it are not live. @param {import('./index.js').Retention} retention @param {number} nowMs @returns {number} ms */
 export const windowStart = ({ windowMs }, nowMs) => windowMs ? nowMs - windowMs : 0
 
-/** @param {number} count @param {import('./index.js').Retention} retention @returns {number} of these, how many may be live */
+/** @param {number} count @param {import('./index.js').Retention} retention @returns {number} the count, at most maxItems */
 export const atMost = (count, { maxItems }) => maxItems ? Math.min(count, maxItems) : count
 
 /**
- * @param {string | Buffer} name of a key @param {{ ttlMs: number, condition: 'GT' | 'NX' }} expiry as of Layout.extend
+ * @param {string | Buffer} key @param {{ ttlMs: number, condition: 'GT' | 'NX' }} expiry as of Layout.extend
  * @returns {(string | Buffer | number)[]} the command that sets it
  */
-export const expiryCommand = (name, { ttlMs, condition }) => ttlMs ? ['PEXPIRE', name, ttlMs, condition] : ['PERSIST', name]
+export const expiryCommand = (key, { ttlMs, condition }) => ttlMs ? ['PEXPIRE', key, ttlMs, condition] : ['PERSIST', key]
 
 /**
  * The floor of a set that is full and trimmed: nothing below its oldest member is live, although nothing is stored there. A view

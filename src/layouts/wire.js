@@ -1,7 +1,7 @@
 /**
  * Commands as RESP bytes (arrays of bulk strings). A batch is encoded item by item when it is filled, so that sending it, and
- * sending it again, costs nothing per item. The encoder of the client builds an array, a join and a copy per argument; see
- * docs/decisions/005.
+ * sending it again, costs nothing per item; only a script without MSETEX gets its keys and records out of commands (copyArguments).
+ * The encoder of the client builds an array, a join and a copy per argument; see docs/decisions/005.
  */
 
 const CR = 13

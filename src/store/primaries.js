@@ -80,7 +80,7 @@ export function createPrimaries (redisUrl, options) {
 }
 
 /**
- * The same for a command that ends: it refuses at once what is no node of a deployment.
+ * Opens connections to all primaries, for a command that ends. It rejects when one cannot be opened, and does not try again.
  * @param {string} redisUrl @param {{ name: string, deadlineMs: number }} options
  * @throws {FreshetError} what the first of them met
  */

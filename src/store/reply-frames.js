@@ -6,7 +6,8 @@
  *     head    head  skipped     head
  *
  * ioredis 6.0.0 parses anything: a null without a command or inside a push ends the process, an array of a billion parts is
- * allocated when it is announced, and a line without an end is kept. So bytes come here first, and those for reply-memory.js too.
+ * allocated when it is announced, and a line without an end is kept. So bytes come here first. Replies that
+ * reply-memory.js parses are checked here, too.
  */
 
 /** status, number or error; servers send shorter ones */

@@ -99,8 +99,9 @@ export function createHub ({ read, keyOf = (id) => id, sendTo, pauseMs = 0, look
     }),
 
     /**
-     * Events that another one sends; the hub counts them, and adds heartbeats.
-     * @param {(send: (bytes: Buffer) => void) => () => void} watch returns what ends it @returns {import('../push/index.js').Source}
+     * A source whose events come from elsewhere: the hub counts them, and sends heartbeats.
+     * @param {(send: (bytes: Buffer) => void) => () => void} watch begins them, and returns what ends them
+     * @returns {import('../push/index.js').Source}
      */
     sourceFrom (watch) {
       let unwatch = () => {}

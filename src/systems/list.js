@@ -4,7 +4,7 @@ import { SettingsInvalid } from '../errors.js'
 
 /**
  * @typedef {import('./definition.js').System} System
- * @typedef {() => Promise<{ default: System | import('./face.js').System }>} Loader of a system, in the form of ours or of a user
+ * @typedef {() => Promise<{ default: System | import('./face.js').System }>} Loader loads a system, in our form or in that of a user
  */
 
 /** @type {Readonly<Record<string, Loader>>} */

@@ -41,6 +41,6 @@ export function checkedOptions (given, { durability = 'memory' }) {
 /** @param {Record<string, unknown>} given undefined and null = the default */
 const withoutEmpty = (given) => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null))
 
-/** @param {any} log may be absent, and so may its debug */
+/** @param {any} log null = no logging; `debug` is optional */
 const loggerOf = (log) => Object.fromEntries(['debug', ...LEVELS].map((level) =>
   [level, (/** @type {any[]} */ ...args) => log?.[level]?.(...args)]))

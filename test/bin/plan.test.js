@@ -85,7 +85,7 @@ t.test('the cheapest comes first, with as few shards as leave 20 % free', async 
   const oneShard = [{ ...ofIds[0], shards: 1 }]
   t.match(planText({ ...LOAD, layout: 'ids' }, oneShard, new Date()), /ids: 0\.92 x .*\n.* 0\.76 x by MSETEX/)
   t.match(planText({ ...LOAD, layout: 'ids', engineVersion: '8.2' }, oneShard, new Date()), /ids: 1\.21 x /)
-  t.equal(costOf({ layout: 'ids', engineVersion: '9.1' }, 2).primary, 1.21, 'a cluster has no MSETEX on both versions')
+  t.equal(costOf({ layout: 'ids', engineVersion: '9.1' }, 2).primary, 1.21, 'a cluster gets no MSETEX on either version')
   t.equal(costOf({ layout: 'segments', engineVersion: '8.2' }, 1).primary, LAYOUTS.segments.primary)
   t.match(planText({ ...LOAD, layout: 'ids' }, [{ ...ofIds[0], shards: 3 }], new Date()), /\nShards: .* --partitions 6, 2 a shard\.\n/)
   t.match(text, new RegExp(`cache\\.${options[0].node.type} x ${options[0].shards} shard`))

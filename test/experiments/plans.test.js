@@ -19,7 +19,7 @@ const KNOWN = {
     checkSettings(settings, { layouts: layoutNames(), acks: ackNames() }, command)
 }
 const MOST_MINUTES = 15
-/** of a system, such as auctions: windows of a minute, five rounds */
+/** of a system, such as auctions: an experiment ends within three hours */
 const MOST_MINUTES_OF_SYSTEM = 180
 const MOST_MINUTES_OF_ALL = 210
 const PUBLISHED = 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)'

@@ -148,10 +148,11 @@ for (const engine of await scopedEngines()) {
     })
 
     const commands = ['WATCH', 'MULTI', ...(hasMsetex ? ['MSETEX'] : ['SET', 'SET']), 'ZADD', 'PEXPIRE', 'EVALSHA', 'XADD', 'PEXPIRE']
+    const refusable = [hasMsetex ? 'msetex' : 'set', 'zadd', 'pexpire', 'evalsha', 'exec', 'zrevrange', 'pttl', '@all']
     const faults = /** @type {[string, () => Promise<unknown>, () => Promise<unknown>][]} */ ([
       ['SCRIPT FLUSH', () => admin.send('SCRIPT', 'FLUSH'), load],
       ['no memory', () => admin.send('CONFIG', 'SET', 'maxmemory', '1'), () => admin.send('CONFIG', 'SET', 'maxmemory', '0')],
-      ...[hasMsetex ? 'msetex' : 'set', 'zadd', 'pexpire', 'evalsha', 'exec', '@all'].map((name) => /** @type {any} */ ([
+      ...refusable.map((name) => /** @type {any} */ ([
         `-${name}`, () => admin.send('ACL', 'SETUSER', 'writing', `-${name}`), () => admin.send('ACL', 'SETUSER', 'writing', '+@all')
       ]))
     ])

@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAdmission, followOutboxes, openConfirms } from '../../src/admission/index.js'
 import {
-  consume, consumeBatches, createDeadLetters, createEffects, createKafkaEffect, createOwnership, lagOf
+  consume, consumeBatches, createDeadLetters, createEffects, createKafkaEffect, createOwnership, lagOf, LEASE_MS
 } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
@@ -99,7 +99,7 @@ export async function openSystem (definition, settings, parts) {
     if (handlers.onPrimary) {
       running.push(onEachPrimary(owned, { idOf: () => routes.route(key('')).replicationId, run: handlers.onPrimary, log }))
     }
-    await endTogether(running, failing)
+    await endTogether(running, failing, leaseMs ?? LEASE_MS)
   }
 
   /**
@@ -128,13 +128,15 @@ export async function openSystem (definition, settings, parts) {
 }
 
 /**
- * Once a part of the work has failed the others end, too: the next owner, which may be this process, begins when nothing runs any more.
- * @param {Promise<void>[]} parts @param {AbortController} failing @throws what the part threw
+ * When a part of the work fails, the others are stopped. The partition is given back when all have ended, at the latest after `withinMs`:
+ * effects are idempotent, and the fencing token refuses what comes later.
+ * @param {Promise<void>[]} parts @param {AbortController} failing @param {number} withinMs @throws the first error
  */
-async function endTogether (parts, failing) {
-  for (const part of parts) part.catch(() => failing.abort())
-  await Promise.allSettled(parts)
-  await Promise.all(parts)
+export async function endTogether (parts, failing, withinMs) {
+  // what is stopped rejects with the reason, so the first error is the one that is thrown
+  for (const part of parts) part.catch((error) => failing.abort(error))
+  await Promise.race([Promise.allSettled(parts), aborted(failing.signal).then(() => sleep(withinMs, undefined, { ref: false }))])
+  failing.signal.throwIfAborted()
 }
 
 /**

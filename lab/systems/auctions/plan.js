@@ -8,10 +8,10 @@
  *   expiry?: 'soft' | 'hard', each?: number, gateways?: number, reads?: boolean, faults?: string, everywhere?: boolean,
  *   autoscaled?: boolean }} Contention `thinkMs`: mean wait of a user after a reply, 0 = none; `rate`: bids/s whatever the replies do;
  *   `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law; `driver`: direct (default), in the process of the load, http,
- *   through `gateways` of the lab (1), or sale (first-come/): the users come all at once, for `stock` units; `reads`: a user asks for the
+ *   through `gateways` of the lab (1), or sale (../sales/): the users come all at once, for `stock` units; `reads`: a user asks for the
  *   price before each bid; `pool`: connections to the database, `delayMs` of each statement; `giveUp`: share of those admitted who then
  *   do nothing, until `holdMs` have passed; `neighbour`: what serves 200 queries of the sale per second beside the burst
- *   (first-come/neighbours.js).
+ *   (../sales/neighbours.js).
  *   Drivers of prices (prices/): prices, `hot`, `medium` and `cold` users for assets of each tier, or all for `lots` assets by Zipf's law
  *   (at `settings.rate` requests/s); storm, `users` at once, with `each` requests one after the other, when all prices have reached
  *   their soft or hard `expiry`. `tiers`: as the setting of a gateway; `dead`: exchanges that never reply; `uncached`: nothing is kept;

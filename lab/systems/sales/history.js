@@ -1,10 +1,10 @@
 /**
- * Checks what people of a sale were told against what is stored.
+ * Checks the answers that people of a sale got against what is stored.
  *
  *     exact       sold = the stock, or everybody who came: never over, never under
- *     counted     as many were told of a unit as have one
- *     once        nobody has two
- *     truthful    told of a unit <=> there is a row; sold out => there is none; nobody is left without an outcome
+ *     counted     as many got a unit as have one
+ *     once        no one has two
+ *     truthful    got a unit <=> there is a row; sold out => there is none; no one is left without an outcome
  *     ordered     who was answered before another one sent has the lower number
  *
  * @typedef {import('./people.js').Person} Person
@@ -19,7 +19,7 @@ const FINAL = Object.freeze([...HAS_UNIT, 'sold_out', 'gave_up'])
 /** what a technique is built as published is excused from; untrue answers are counted instead */
 const EXCUSED = Object.freeze(['counted', 'truthful'])
 
-/** People who were told something that is not so. @param {Sale} sale @returns {Person[]} */
+/** People who got an answer that is not so. @param {Sale} sale @returns {Person[]} */
 export function untruthsIn ({ people, stored: { rows } }) {
   const owners = new Set(rows.map(({ user }) => user))
   return people.filter(({ user, code }) => !FINAL.includes(code) || HAS_UNIT.includes(code) !== owners.has(user))
@@ -41,15 +41,15 @@ function checked (sale) {
   const late = outOfOrder(people.filter(({ seq }) => seq !== null))
   return [
     holds('exact', sold === expected && rows.length === expected, `${sold} sold, ${rows.length} rows of ${expected}`),
-    holds('counted', told.length === rows.length, `${told.length} were told of ${rows.length}`),
+    holds('counted', told.length === rows.length, `${told.length} got a unit, ${rows.length} rows`),
     holds('once', owners.size === rows.length, `${rows.length - owners.size} rows too many`),
-    holds('truthful', !untrue, untrue ? `${untrue.user} was told ${untrue.code}, row: ${owners.has(untrue.user)}` : ''),
+    holds('truthful', !untrue, untrue ? `${untrue.user} got ${untrue.code}, row: ${owners.has(untrue.user)}` : ''),
     holds('ordered', !late, late ? `${late.user} has number ${late.seq}` : '')
   ]
 }
 
 /**
- * One whose number is higher than that of somebody who began after the answer.
+ * One whose number is higher than that of a person who began after the answer.
  * @param {Person[]} people with numbers @returns {Person | null}
  */
 function outOfOrder (people) {

@@ -35,7 +35,7 @@ export async function openTimerArm (technique, { redisUrl, keyPrefix, broker, da
     connection.send('HSET', key(sale, 'status'), user, 'sold')
   const topic = database && await openTopic(String(broker), async ({ key: sale, value: user }) => {
     await database.claim(sale, user, null, '').catch(() => {})
-    await complete(sale, user)
+    await complete(sale, user).catch(() => {})
     undecided.delete(user)
   }, true)
   let current = ''
@@ -44,19 +44,21 @@ export async function openTimerArm (technique, { redisUrl, keyPrefix, broker, da
 
   async function admit () {
     const sale = current
+    if (!sale) return
     const flat = await connection.send('ZPOPMIN', key(sale, 'queue'), ADMITTED)
     for (let i = 0; i < flat.length; i += 2) {
       const user = String(flat[i])
       if (topic) {
         undecided.add(user)
-        await topic.send(sale, user)
+        await topic.send(sale, user).catch(() => undecided.delete(user))
         continue
       }
       if (Number(await connection.send('DECR', key(sale, 'stock'))) >= 0) await connection.send('SADD', key(sale, 'orders'), user)
       await complete(sale, user)
     }
   }
-  const timer = setInterval(() => { if (current) admit().catch(() => {}) }, ADMIT_EVERY_MS)
+  let admitting = Promise.resolve()
+  const timer = setInterval(() => { if (current) admitting = admitting.then(admit).catch(() => {}) }, ADMIT_EVERY_MS)
 
   return {
     async create (sale, stock) {
@@ -80,7 +82,8 @@ export async function openTimerArm (technique, { redisUrl, keyPrefix, broker, da
       if (database) {
         // what is left of this sale must not delay the next one
         current = ''
-        while (undecided.size > 0) await sleep(LOOK_EVERY_MS)
+        await admitting
+        for (const endMs = performance.now() + DEADLINE_MS; undecided.size > 0 && performance.now() < endMs;) await sleep(LOOK_EVERY_MS)
         return database.stored(sale)
       }
       const users = (await connection.send('SMEMBERS', key(sale, 'orders'))).map(String)

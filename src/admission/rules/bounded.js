@@ -19,7 +19,7 @@ export function foldBounded (state, { type, seq, available, held, sold }) {
   return true
 }
 
-/** The user of a claim, whose earlier one is the answer. @param {string[]} args */
+/** The user of a claim. If that user has one already, it is the answer. @param {string[]} args */
 export const claimantBounded = ([, user]) => user
 
 /**

@@ -22,8 +22,8 @@ export const KEPT = Object.freeze({ bounded: KEPT_PARTS })
 
 /**
  * What a memory of keys knows of our rules. `folds`: states after events; a rule without one has its states read again. `certain`:
- * rejections that hold whenever the command is decided, within a generation. `claimants`: the user of a command, whose earlier claim is the
- * answer. `names`: of fields of a state; `exists`: one that each has.
+ * rejections that hold whenever the command is decided, within a generation. `claimants`: the user of a command; an earlier
+ * claim of that user is the answer. `names`: of fields of a state; `exists`: one that each has.
  * @type {Ruleset}
  */
 export const OURS = Object.freeze({

@@ -73,7 +73,7 @@ export const replyOf = (asset, { code, seq, isReplay, details: { tier, pinned } 
 /**
  * @param {{ submit: (command: Command) => Promise<Decision>, stateOf: (asset: string) => Promise<Fields>, tiers: string,
  *   waits: Pick<import('../reading.js').Reading, 'until'> }} parts `stateOf`: from the primary; `tiers`: intervals and expiries (timesOf);
- *   `waits` for events of assets
+ *   `waits`: resolve when an event of an asset arrives
  */
 export function createPrices ({ submit, stateOf, tiers, waits }) {
   /** @param {string} asset @param {string[]} args @param {string} requestId or empty */

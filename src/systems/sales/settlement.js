@@ -10,8 +10,8 @@ const HAS_DECIDED = Object.freeze(['sold', 'released'])
 
 /**
  * @param {{ waits: ReturnType<typeof import('../waits.js').createEventWaits>, isUp: () => boolean,
- *   statusOf: (sale: string, claim: string) => Promise<string>, deadlineMs: number }} parts `waits` for what events say of a claim; `isUp`:
- *   the database answers; `statusOf` a claim, from the primary
+ *   statusOf: (sale: string, claim: string) => Promise<string>, deadlineMs: number }} parts `waits`: resolve when an event says what
+ *   became of a claim; `isUp`: the database answers; `statusOf` a claim, from the primary
  */
 export const createSettlement = ({ waits, isUp, statusOf, deadlineMs }) => ({
   /** @throws {FreshetError} DATABASE_DOWN */
@@ -41,8 +41,7 @@ export const createSettlement = ({ waits, isUp, statusOf, deadlineMs }) => ({
       throw new FreshetError('CLAIM_REJECTED', 'the database rejected the order; the units are free again', facts)
     }
     if (status === 'pending') {
-      const why = `the database did not answer within ${deadlineMs} ms; by-request returns the outcome later`
-      throw new FreshetError('CLAIM_UNSETTLED', why, facts)
+      throw new FreshetError('CLAIM_UNSETTLED', 'the database has not answered yet; by-request returns the outcome later', facts)
     }
   }
 })

@@ -1,0 +1,25 @@
+/** What consumers do for a partition when a part of it fails. */
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { endTogether } from '../../writers/consumers/system.js'
+
+t.test('the others are stopped, and what failed first is reported when they have ended', async (t) => {
+  const failing = new AbortController()
+  const { signal } = failing
+  let hasEnded = false
+  const stopped = new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  const slow = new Promise((resolve) => signal.addEventListener('abort', () => pause(20).then(() => {
+    hasEnded = true
+    resolve(null)
+  })))
+  const parts = [stopped, slow, pause(5).then(() => { throw new Error('the first') })]
+  await t.rejects(endTogether(/** @type {Promise<any>[]} */ (parts), failing, 60_000), { message: 'the first' })
+  t.ok(hasEnded)
+})
+
+t.test('a part that does not end does not keep the partition', async (t) => {
+  const alive = setTimeout(() => {}, 60_000)
+  t.teardown(() => clearTimeout(alive))
+  const parts = [new Promise(() => {}), Promise.reject(new Error('it failed'))]
+  await t.rejects(endTogether(/** @type {Promise<any>[]} */ (parts), new AbortController(), 20), { message: 'it failed' })
+})
