@@ -56,11 +56,12 @@ export async function liveText ({ redisUrl, replicaUrl, node, json }) {
   const options = { name: 'freshet-plan', deadlineMs: DEADLINE_MS }
   const primaries = await openPrimaries(redisUrl, options)
   /** @type {import('../../src/store/index.js').Connection[]} */
-  const replicas = []
+  let replicas = []
   try {
     const urls = replicaUrl ?? (await Promise.all(primaries.connections.map(replicaUrls))).flat()
-    const opened = await Promise.allSettled(urls.map(async (url) => replicas.push(await openConnection(url, options))))
+    const opened = await Promise.allSettled(urls.map((url) => openConnection(url, options)))
     // each that was opened is closed below
+    replicas = opened.flatMap((one) => one.status === 'fulfilled' ? one.value : [])
     for (const one of opened) if (one.status === 'rejected') throw one.reason
     const nodes = await Promise.all([...primaries.connections, ...replicas].map((one) => watch(one, node)))
     return json ? JSON.stringify({ nodes }) + '\n' : textOf(nodes)

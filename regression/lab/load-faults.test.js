@@ -1,7 +1,6 @@
 /**
  * Loads of the lab that are stopped, left alone or failed by their server: each ends, and says with a code why.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { loadOf, storageOf } from '../../lab/loads/index.js'
 import { startProxy } from '../../test/proxy.js'
@@ -11,6 +10,8 @@ import { settingsWith } from './load-settings.js'
 import { scopedEngines } from '../../test/scope.js'
 
 const [anyEngine] = await scopedEngines()
+/** a writer tries WATCH after four batches */
+const SCRIPTS_AFTER_WATCH = 20
 
 /** @param {Parameters<typeof loadHere>[0]} order @param {() => Promise<unknown>} when */
 async function stoppedHere (order, when) {
@@ -51,7 +52,10 @@ t.test('batches sent again, because their replies were lost, meet newer versions
   // without WATCH many batches are in flight, once the writer has tried it
   const server = await startServer(t, { engine: anyEngine, args: ['--rename-command', 'WATCH', ''] })
   const proxy = await startProxy(t, server.port)
-  const onMeasuring = () => pause(500).then(() => proxy.lines.find(({ name }) => name?.endsWith(':items'))?.goMute())
+  const admin = await connectFor(t, server.url)
+  const scripts = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.send('INFO', 'commandstats'))?.[1])
+  const onMeasuring = () => eventually(async () => await scripts() > SCRIPTS_AFTER_WATCH)
+    .then(() => proxy.lines.find(({ name }) => name?.endsWith(':items'))?.goMute())
   const settings = settingsWith({ ids: 50, rate: 1000, duration: 2 })
   const said = await loadHere({ load: 'library', settings, redisUrl: proxy.url, onMeasuring })
   t.match(said, { status: 0, failed: null, summary: { failed: 0 } })
