@@ -22,7 +22,8 @@ export default {
       against: '10 partitions',
       level: 'segments',
       says: 'Ten partitions cost {} as much over three primaries as on one'
-    }
+    },
+    levels: ['segments', 'ids']
   },
   levels: {
     segments: { settings: { layout: 'segments' } },
