@@ -115,8 +115,14 @@ export async function startNode (t, { engine, primaries }) {
   const node = await start(t, { engine })
   const [admin, own] = await Promise.all([connectFor(t, primaries[0].url), connectFor(t, node.url)])
   await admin.send('CLUSTER', 'MEET', '127.0.0.1', node.port, node.busPort)
+  const id = String(await own.send('CLUSTER', 'MYID'))
   await eventually(async () => String(await own.send('CLUSTER', 'NODES')).split('master').length > primaries.length + 1 &&
     /cluster_state:ok/.test(await own.send('CLUSTER', 'INFO')))
+  // others hear of it from each other
+  for (const { url } of primaries) {
+    const other = await connectFor(t, url)
+    await eventually(async () => String(await other.send('CLUSTER', 'NODES')).includes(id))
+  }
   return node
 }
 
