@@ -24,7 +24,7 @@ export function createDefinitionCache ({ keyPrefix, now, knownOf }) {
     if (cached && now() - cached.atMs < MAX_AGE_MS) return cached.definition
     const definition = await readDefinition(connection, keyPrefix, feed).catch((error) => {
       // its shard may be away, and those of the items not
-      const known = error.retryable ? cached?.definition ?? knownOf(feed) : error.code === 'FEED_UNKNOWN' && knownOf(feed)
+      const known = error.retryable ? cached?.definition : error.code === 'FEED_UNKNOWN' && knownOf(feed)
       if (known) return known
       cache.delete(feed)
       throw error
