@@ -1,7 +1,7 @@
 /** 031: see README.md. */
 export default {
   title: 'What do layouts cost without MSETEX?',
-  question: 'Servers of ElastiCache have no MSETEX: what does an item cost there in each layout, against the published way?',
+  question: 'ElastiCache up to Valkey 8.2 has no MSETEX: what does an item cost there in each layout, against the published way?',
   baseline: 'reference',
   ceiling: 'blob',
   arms: {

@@ -3,8 +3,8 @@
  * cluster one each.
  *
  * A partition is read again when what was read has been taken, so at most one batch of each waits in memory. From `follow` on `take` gets
- * every entry after the position, in order and without gaps, one batch at a time. After that, a `take` that runs goes on, and no
- * other begins. While the server is down nothing is rejected: it is asked again.
+ * every entry after the position, in order and without gaps, one batch at a time. When following stops, a `take` that runs goes
+ * on, and no other begins. While the server is down nothing is rejected: it is asked again.
  *
  * @typedef {(entries: import('../admission/index.js').Entry[]) => Promise<void>} Take
  * @typedef {ReturnType<typeof createOutboxReader>} OutboxReader
