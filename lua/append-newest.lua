@@ -9,10 +9,14 @@ local ids, deletions, n, ttl, tombstone, deletes = KEYS[1], KEYS[2], tonumber(AR
 local msetex = #KEYS == 2
 local step = msetex and 2 or 1
 local first = step * n + (ttl > 0 and 7 or 5)
-local px = ttl > 0 and {'PX', ttl} or {}
+local px, written = ttl > 0 and {'PX', ttl} or {}, {}
 local function key (i) return msetex and ARGV[3 + 2 * i] or KEYS[2 + i] end
 local function record (i) return ARGV[4 + step * i] end
 local function set (i) local name = key(i) redis.call('SET', name, record(i), unpack(px)) end
+local function keep (i) if msetex then written[#written + 1], written[#written + 2] = key(i), record(i) else set(i) end end
+local function setAll (count, list, from, to)
+  if ttl > 0 then redis.call('MSETEX', count, unpack(list, from, to)) else redis.call('MSET', unpack(list, from, to)) end
+end
 -- @include order
 -- a permission that is revoked from a running writer must not leave a score without its value
 local needed = {{'PEXPIRE', ids, 1}, {'PTTL', deletions}, {'ZMSCORE', ids, ''}, {'GETRANGE', ids, 0, 7}, {'SET', ids, ''}, {'ZREM', ids, ''}}
@@ -27,13 +31,7 @@ local changed = redis.call('ZADD', ids, 'GT', 'CH', unpack(ARGV, first))
 if ttl > 0 then redis.call('PEXPIRE', ids, ttl) end
 if changed == n and not deletes and (redis.call('ZCARD', ids) == size or redis.call('PTTL', deletions) == -2) then
   -- each version is newer than what was there, and none is older than a tombstone
-  if msetex and ttl > 0 then
-    redis.call('MSETEX', n, unpack(ARGV, 5, first - 1))
-  elseif msetex then
-    redis.call('MSET', unpack(ARGV, 5, first - 1))
-  else
-    for i = 1, n do set(i) end
-  end
+  if msetex then setAll(n, ARGV, 5, first - 1) else for i = 1, n do set(i) end end
   return {0, 0}
 end
 local members, scores, newest = {}, {}, {}
@@ -63,9 +61,11 @@ for i = 1, n do
       redis.call('ZREM', ids, member)
       deleted = true
     elseif i == last then
-      set(i)
+      keep(i)
     end
   end
 end
+written[#written + 1], written[#written + 2] = px[1], px[2]
+if #written > #px then setAll((#written - #px) / 2, written, 1, #written) end
 if deleted and redis.call('PTTL', deletions) < tonumber(tombstone) then redis.call('SET', deletions, 1, 'PX', tombstone) end
 return {late, bytes}
