@@ -31,6 +31,7 @@ const SYSTEMS = Object.freeze({
   prices: () => import('./prices/load.js'),
   storm: () => import('./prices/load.js'),
   orders: () => import('./orders/load.js'),
+  own: () => import('./own/load.js'),
   cluster: () => import('../cluster/load.js')
 })
 

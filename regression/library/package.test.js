@@ -74,10 +74,12 @@ t.test('installed into an empty project', async (t) => {
   const { primary } = await startDeployment(t, { engine, replicas: 1 })
   const admin = await connectFor(t, primary.url)
 
-  await t.test('the first example of README prints what is shown; the others: test/docs/examples.test.js', async (t) => {
-    const [code, printed] = await exampleOf('README.md', 'short')
-    await writeFile(join(folder, 'example.js'), code.replace('redis://127.0.0.1:6379', primary.url))
-    t.same(await run('node', ['example.js'], { cwd: folder, env }), { stdout: printed, stderr: '' })
+  await t.test('the first example of each library prints what is shown; the others: test/docs/examples.test.js', async (t) => {
+    for (const [page, name] of [['README.md', 'short'], ['docs/own-systems.md', 'own']]) {
+      const [code, printed] = await exampleOf(page, name)
+      await writeFile(join(folder, 'example.js'), code.replace('redis://127.0.0.1:6379', primary.url))
+      t.same(await run('node', ['example.js'], { cwd: folder, env }), { stdout: printed, stderr: '' }, page)
+    }
   })
 
   await t.test('the example of the client follows what is sent, as docs/library.md shows', async (t) => {
@@ -137,9 +139,15 @@ t.test('installed into an empty project', async (t) => {
       const { openFeed } = require('freshet-feed')
       const { follow } = require('freshet-feed/client')
       const { openSystem, checkRule } = require('freshet-feed/systems')
-      console.log(typeof openFeed, typeof follow, typeof openSystem, typeof checkRule)
+      const lua = "return function () return 'held', {}, {} end"
+      console.log(typeof openFeed, typeof follow, typeof checkRule)
+      openSystem({ name: 'chairs', rules: { chair: { lua } } }, { redisUrl: process.argv[2], deadlineMs: 10_000 }).then(async (chairs) => {
+        console.log((await chairs.submit({ rule: 'chair', key: 'a', args: [] })).code)
+        await chairs.close()
+      })
     `)
-    t.same(await run('node', ['program.cjs'], { cwd: folder, env }), { stdout: 'function function function function\n', stderr: '' })
+    t.same(await run('node', ['program.cjs', primary.url], { cwd: folder, env }),
+      { stdout: 'function function function\nheld\n', stderr: '' })
   })
 
   await t.test('its command is there', async (t) => {

@@ -9,9 +9,9 @@
  */
 import { eventOf } from '../admission/index.js'
 import { createDeadLetters, createEffects, createOwnership, followPartition } from '../consumers/index.js'
-import { runTasks, taskCommands } from '../schedule/index.js'
 import { NAME, NAMED } from './checked-definition.js'
 import { invalid } from './command-arguments.js'
+import { createTasks } from './own-tasks.js'
 
 /** at an entry that is taken alone */
 const ATTEMPTS = 3
@@ -26,11 +26,11 @@ const running = new Map()
  * @param {{ id: string, name: string, system: string, primaryUrl: string, partitions: number, deadlineMs: number,
  *   keyOf: (partition: number) => (part: string) => string,
  *   connectionOf: (partition: number) => import('../store/index.js').Connection, account: { deadLetters: number },
- *   metrics: ConsumerMetrics, submit: (command: import('../admission/index.js').Command) => Promise<unknown>, log: any }} parts `id`: of
- *   this process; `name`: of connections
+ *   metrics: ConsumerMetrics, submit: (command: import('../admission/index.js').Command) => Promise<unknown>, rules: object, log: any }}
+ *   parts `id`: of this process; `name`: of connections; `rules` that it has, by name
  */
 export function createConsumers (parts) {
-  const { id, system, partitions, keyOf, connectionOf, account, metrics, submit, log } = parts
+  const { id, partitions, keyOf, connectionOf, account, metrics, log } = parts
   const effects = createEffects({
     ...parts,
     letters: createDeadLetters({ connectionOf, keyOf, partitions }),
@@ -44,8 +44,6 @@ export function createConsumers (parts) {
   })
   /** @type {Set<{ close: () => Promise<void> }>} */
   const open = new Set()
-  /** @type {Promise<void> | null} */
-  let tasks = null
 
   /** Owners of each consumer have keys of their own. @param {string} consumer */
   const keysOf = (consumer) => (/** @type {number} */ partition) => (/** @type {string} */ part) =>
@@ -82,6 +80,8 @@ export function createConsumers (parts) {
     return worker
   }
 
+  const tasks = createTasks({ ...parts, join: (work) => join(TASKS, work) })
+
   return {
     /** @param {string} consumer @param {import('./face.js').Handler} handler @param {{ attempts?: number }} [options] */
     async consume (consumer, handler, { attempts = ATTEMPTS, ...rest } = {}) {
@@ -89,20 +89,7 @@ export function createConsumers (parts) {
       return start(consumer, handler, attempts)
     },
 
-    /** Scheduled tasks are commands of their rules. */
-    runTasks () {
-      const run = taskCommands((command) => submit({ ...command, isTask: true }))
-      tasks ??= join(TASKS, ({ partition, signal }) => runTasks({
-        connection: () => connectionOf(partition),
-        key: keyOf(partition),
-        signal,
-        run: (task) => run(task).catch((error) => {
-          log.warn({ system, ...task, code: error.code, reason: error.message }, 'a scheduled task is tried again')
-          throw error
-        })
-      })).then(() => {})
-      return tasks
-    },
+    runTasks: tasks.run,
 
     close: async () => { await Promise.all([...open].map((one) => one.close())) }
   }

@@ -88,7 +88,7 @@ export async function open (definition, settings, counted = {}) {
   const { target, close, expectPrimary } = connected
   const { keyOf, partitionOf, connectionOf } = target
   const deciding = createDeciding(connected, { account, metrics })
-  const consumers = createConsumers({ ...target, id: `${name}-${randomUUID()}`, account, metrics, submit: deciding.decide })
+  const consumers = createConsumers({ ...target, id: `${name}-${randomUUID()}`, account, metrics, rules, submit: deciding.decide })
   const following = createFollowing({ ...target, closing: closing.signal })
 
   function expectOpen () {

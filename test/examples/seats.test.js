@@ -10,6 +10,7 @@ import { checkRule, openSystem } from '../../src/systems/index.js'
 import { loadSystems, SYSTEM_NAMES, SYSTEMS } from '../../src/systems/list.js'
 import { endOfMain } from '../bin/in-process.js'
 import { exampleOf, patternOf } from '../docs/examples.js'
+import { openLive } from '../push/live-client.js'
 import { eventually } from '../servers.js'
 import { startConsumers, startGateway, startReader } from '../services.js'
 import { sharedDeployment } from '../shared.js'
@@ -106,16 +107,18 @@ t.test('the same over HTTP: gateway, reader and consumers with --systems, in one
   t.match(await reader.get('/v1/halls/opera2?minSeq=3'), { status: 200, json: { taken: { 'B-7': 'sold' }, seq: 3 } })
   await eventually(async () => (await readdir(receipts)).includes('opera2-3.json'))
 
-  const stop = new AbortController()
-  const stream = await fetch(`${reader.url}/v1/halls/opera2/live`, { signal: stop.signal })
-  let text = ''
-  const reading = (async () => { for await (const chunk of /** @type {any} */ (stream.body)) text += Buffer.from(chunk) })().catch(() => {})
-  await eventually(() => /event: snapshot\ndata: \{"hall":"opera2".*"B-7":"sold"/.test(text))
+  const live = '/v1/halls/opera2/live'
+  const { events } = await openLive(t, reader.url, live)
+  await eventually(() => events.length === 1)
+  t.match(events[0], { event: 'snapshot', data: { hall: 'opera2', taken: { 'B-7': 'sold' } } })
   await hold('A-1', 'bob')
-  await eventually(() => /event: held\ndata: \{"seq":4,"type":"held","ts":\d+,"seat":"A-1"/.test(text))
-  t.notMatch(text, /bob|ann/)
-  stop.abort()
-  await reading
+  await hold('A-2', 'bob')
+  await eventually(() => events.length === 3)
+  t.match(events.slice(1), ['A-1', 'A-2'].map((seat, i) => ({ event: 'held', data: { seq: 4 + i, type: 'held', ts: Number, seat } })))
+  t.notMatch(JSON.stringify(events), /bob|ann/)
+  const resumed = await openLive(t, reader.url, live, { headers: { 'last-event-id': events[1].id } })
+  await eventually(() => resumed.events.length > 0)
+  t.same(resumed.events, [events[2]])
 
   const openapi = /** @type {any} */ (await (await fetch(`${gateway.url}/docs/json`)).json())
   t.match(openapi.paths?.['/v1/halls/{id}/holds']?.post, { tags: ['seats'], summary: 'Hold a seat for two minutes' })
@@ -178,6 +181,7 @@ t.test('modules that cannot be a system are refused, with the reason', async (t)
   const modules = {
     'throws.js': ['throw new Error("broken")', /throws\.js cannot be loaded \(broken\)/],
     'none.js': ['export const seats = {}', /none\.js has no default export/],
+    'name.js': [`export default { name: 'Seats', rules: { a: { lua: ${lua} } } }`, /name\.js: name: Seats; expected a-z first/],
     'empty.js': ['export default {}', /empty\.js: name: undefined; expected/],
     'taken.js': [`export default { name: 'sales', rules: { a: { lua: ${lua} } } }`, /the name sales of .*taken\.js is taken/],
     'route.js': [`export default { name: 'mine', rules: { a: { lua: ${lua} } },
@@ -202,6 +206,14 @@ t.test('modules that cannot be a system are refused, with the reason', async (t)
     await writeFile(join(folder, name), String(text))
     await t.rejects(loadSystems(['all', join(folder, name)]), { code: 'SETTINGS_INVALID', message }, name)
   }
+  const throws = join(folder, 'throws.js')
+  const message = /throws\.js cannot be loaded \(broken\)/
+  for (const start of [startGateway, startReader, startConsumers]) {
+    await t.rejects(start(t, { redisUrl, keyPrefix, flags: ['--systems', throws] }), { exitStatus: 2, message })
+  }
+  const where = ['--redis-url', redisUrl, '--key-prefix', keyPrefix]
+  const commands = [['doctor', '--systems', throws, ...where], ['dead-letters', 'list', '--system', throws, ...where], ['demo', throws]]
+  for (const args of commands) t.match(await endOfMain(args), { code: 2, stderr: message }, args[0])
   const [one, other] = ['one.js', 'other.js'].map((name) => join(folder, name))
   for (const path of [one, other]) await writeFile(path, `export default { name: 'mine', rules: { a: { lua: ${lua} } } }`)
   const seats = () => import('../../examples/seats/index.js')

@@ -172,6 +172,7 @@ const VALUES = {
   decisionsPerSecond: 10_000,
   acceptedPerSecond: 100,
   serverCpuMicrosPerBid: 2.5,
+  serverCpuMicrosPerDecision: 2.5,
   callsPerBid: 0.01,
   attemptsPerAccepted: 4,
   decisionMsMean: 3.5,
@@ -318,8 +319,8 @@ t.test('without a value a measure is null, not 0', async (t) => {
     ['deliveryMsP50', 'deliveryMsP99', 'newestMsP99', 'bytesPerEvent', 'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte',
       'servingMemoryGrowthBytes'], 'no events, and too few looks at memory')
   t.same(nulls({ ...sample, items: 0, nodes: sample.nodes.map((node) => ({ ...node, cpuMicrosPerItem: null })) }).sort(),
-    ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'servingCpuMicrosPerItem', 'serverCpuMicrosPerBid', 'callsPerBid',
-      'netBytesPerItem', 'replicatedBytesPerItem', 'generatorCpuMicrosPerItem', 'commandsPerItem', 'scriptMicrosPerItem',
+    ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'servingCpuMicrosPerItem', 'serverCpuMicrosPerBid', 'serverCpuMicrosPerDecision',
+      'callsPerBid', 'netBytesPerItem', 'replicatedBytesPerItem', 'generatorCpuMicrosPerItem', 'commandsPerItem', 'scriptMicrosPerItem',
       'primariesCpuMicrosPerItem', 'serversCpuMicrosPerItem', 'itemsPerBatch'].sort(), 'no items')
 })
 

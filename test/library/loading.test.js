@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { ROOT } from '../architecture/source.js'
+import { sharedDeployment } from '../shared.js'
 
 const run = promisify(execFile)
 /** of debug, which loads it if another package has brought it */
@@ -17,13 +18,18 @@ const IF_PRESENT = ['has-flag', 'supports-color']
 /** @param {string} url */
 const isOurs = (url) => url.startsWith(String(pathToFileURL(ROOT))) && !url.includes('/node_modules/') && url.endsWith('.js')
 
-/** @param {string} entry @returns {Promise<{ packages: string[], files: number }>} what a process loads that only imports it */
-async function loadedBy (entry) {
+const importing = (/** @type {string} */ entry) => `await import(${JSON.stringify(join(ROOT, entry))})`
+
+/**
+ * @param {string} program a module @param {string[]} [args]
+ * @returns {Promise<{ packages: string[], files: number }>} what a process loads that runs it
+ */
+async function loadedBy (program, args = []) {
   const folder = await mkdtemp(join(tmpdir(), 'freshet-loaded-'))
   try {
-    const program = `await import(${JSON.stringify(join(ROOT, entry))})`
     // the coverage of a process names every script that it loaded
-    await run(process.execPath, ['--input-type=module', '-e', program], { env: { PATH: process.env.PATH, NODE_V8_COVERAGE: folder } })
+    const env = { PATH: process.env.PATH, NODE_V8_COVERAGE: folder }
+    await run(process.execPath, ['--input-type=module', '-e', program, ...args], { env })
     const reports = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
     const urls = reports.flatMap((text) => JSON.parse(text).result.map((/** @type {{ url: string }} */ { url }) => url))
     const packages = urls.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? [])
@@ -42,9 +48,20 @@ async function withDependencies (name, found = new Set()) {
   return found
 }
 
-for (const entry of ['src/index.js', 'src/systems/index.js']) {
-  t.test(`${entry} loads ioredis and its dependencies, no other package`, async (t) => {
-    const { packages, files } = await loadedBy(entry)
+const SYSTEM = `
+  const { openSystem } = ${importing('src/systems/index.js')}
+  const lua = "return function () return 'held', {}, { events = { { type = 'held' } } } end"
+  const [redisUrl, keyPrefix] = process.argv.slice(1)
+  const seats = await openSystem({ name: 'seats', rules: { seat: { lua } } }, { redisUrl, keyPrefix, partitions: 1, deadlineMs: 10_000 })
+  await seats.submit({ rule: 'seat', key: 'a', args: [] })
+  await new Promise((resolve) => { seats.consume('receipts', resolve) })
+  await seats.close()`
+const PROGRAMS = { 'src/index.js': importing('src/index.js'), 'a system that is used': SYSTEM }
+
+for (const [name, program] of Object.entries(PROGRAMS)) {
+  t.test(`${name} loads ioredis and its dependencies, no other package`, async (t) => {
+    const { primary: { url }, keyPrefix } = await sharedDeployment(t)
+    const { packages, files } = await loadedBy(program, [url, keyPrefix])
     const allowed = [...await withDependencies('ioredis'), ...IF_PRESENT]
     t.ok(packages.includes('ioredis'))
     t.ok(files > 50, `${files} files of ours`)
@@ -53,5 +70,5 @@ for (const entry of ['src/index.js', 'src/systems/index.js']) {
 }
 
 t.test('the client loads nothing', async (t) => {
-  t.same(await loadedBy('src/client.js'), { packages: [], files: 1 })
+  t.same(await loadedBy(importing('src/client.js')), { packages: [], files: 1 })
 })

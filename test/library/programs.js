@@ -117,7 +117,10 @@ follow('http://h', 'positions', { maxrate: 1 })
 
 const COMMON_JS = `
 import { openFeed, type Feed } from 'freshet-feed'
-export const open = (): Promise<Feed> => openFeed('positions', { redisUrl: 'redis://h' })
+import { openSystem, type OpenedSystem } from 'freshet-feed/systems'
+const redisUrl = 'redis://h'
+export const open = (): Promise<Feed> => openFeed('positions', { redisUrl })
+export const seats = (lua: string): Promise<OpenedSystem> => openSystem({ name: 'seats', rules: { seat: { lua } } }, { redisUrl })
 `
 
 const SYSTEMS = `

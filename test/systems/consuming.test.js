@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { admissionKey } from '../../src/admission/index.js'
 import { createDeadLetters } from '../../src/consumers/index.js'
+import { openSystem } from '../../src/systems/index.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, eventually, startServer } from '../servers.js'
 import { sharedDeployment } from '../shared.js'
@@ -111,19 +112,24 @@ t.test('an entry whose handler fails is tried again, then it is a dead letter an
   const where = options()
   const { system, submit } = await openSeats(t, where, { lua: LOG })
   const calls = /** @type {string[]} */ ([])
+  let isMended = false
   const texts = ['1', 'flaky', 'bad', '4']
   for (const text of texts) await submit('a', text)
   await system.consume('receipts', async (entries) => {
     const names = entries.map(({ text }) => String(text)).join(' ')
     calls.push(names)
     if (names === 'flaky' && calls.filter((one) => one === 'flaky').length < 2) throw new Error('at first')
-    if (names.includes('bad')) throw new Error('no printer')
+    if (names.includes('bad') && !isMended) throw new Error('no printer')
   }, { attempts: 2 })
   await eventually(() => calls.includes('4'))
   t.same(calls, ['1 flaky bad 4', '1', 'flaky', 'flaky', 'bad', 'bad', '4'])
   await eventually(() => system.account.deadLetters === 1)
   const { items: [letter] } = await lettersOf(where).list({ after: null, limit: 10 })
   t.match(letter, { consumer: 'receipts', key: 'a', reason: 'no printer', attempts: 2, fields: { text: 'bad' } })
+  isMended = true
+  await lettersOf(where).replay(letter.id)
+  await eventually(() => calls.length === 8)
+  t.equal(calls[7], 'bad')
 })
 
 t.test('a handler that outlasts its lease and ignores the signal does not run twice at once, then has a higher token', async (t) => {
@@ -202,6 +208,39 @@ t.test('a task whose rule fails stays due, and runs when the rule is mended', as
   await broken.system.close()
   await mended.system.runTasks()
   await eventually(async () => (await mended.system.get('a'))?.seq === 1)
+})
+
+t.test('an older process gives the tasks to those with the newer rule', async (t) => {
+  const where = { ...options(), partitions: 8 }
+  const lua = ruleOf(`if args[1] == 'plan' then return 'planned', {}, { tasks = { ring = now } } end
+    return 'rung', {}, { events = { { type = 'rung' } } }`)
+  const old = await openSeats(t, where, { lua })
+  await old.system.runTasks()
+  const { system, submit } = await openSeats(t, where, { lua: `${lua}\n-- newer`, version: 2 })
+  const keys = Array.from({ length: 40 }, (_, i) => `key-${i}`)
+  await Promise.all(keys.map((key) => submit(key, 'plan')))
+  await system.runTasks()
+  for (const key of keys) await eventually(async () => (await system.get(key))?.seq === 1)
+})
+
+t.test('a task of a rule that a process does not have waits for one that has it, and fails no other command', async (t) => {
+  const where = { ...options(), partitions: 1 }
+  const warnings = /** @type {any[]} */ ([])
+  const log = { info () {}, error () {}, warn: (/** @type {any} */ facts) => { warnings.push(facts) } }
+  const old = await openSeats(t, { ...where, log }, { lua: LOG })
+  const lua = ruleOf(`if args[1] == 'plan' then return 'planned', {}, { tasks = { ring = now } } end
+    return 'rung', {}, { events = { { type = 'rung' } } }`)
+  const newer = await openSystem({ name: 'seats', rules: { seat: { lua: LOG }, bell: { lua } } }, { deadlineMs: 10_000, ...where })
+  t.teardown(() => newer.close())
+  await newer.submit({ rule: 'bell', key: 'a', args: ['plan'] })
+  await old.system.runTasks()
+  await eventually(async () => {
+    t.equal(await old.code('b', 'x'), 'logged')
+    return warnings.some(({ code, reason }) => code === 'RULE_FAILED' && reason === 'this process has no rule bell')
+  })
+  await old.system.close()
+  await newer.runTasks()
+  await eventually(async () => (await newer.get('a'))?.seq === 1)
 })
 
 t.test('arguments of consume are checked', async (t) => {

@@ -109,6 +109,9 @@ t.test('what cannot be used is refused, with the reason', async (t) => {
   await t.rejects(startReader(t, { redisUrl, keyPrefix, flags: ['--systems', pages] }), {
     code: 'SETTINGS_INVALID', message: /page of pages: readme\.txt; expected files that end with \.html.*page of pages: .* has no index\.html/s
   })
+  const example = await moduleOf('example', "page: new URL('./page/', import.meta.url)")
+  await t.rejects(startReader(t, { redisUrl, keyPrefix, flags: ['--systems', example] }),
+    { code: 'SETTINGS_INVALID', message: /a route of a system is one of Freshet's own: .*\/example.*choose another path/ })
   const parts = "metrics: (registry) => new Counter({ name: 'freshet_dead_letters', help: 'x', registers: [registry] })"
   const taken = await moduleOf('taken', parts)
   await t.rejects(startConsumers(t, { redisUrl, keyPrefix, flags: ['--systems', taken] }), {

@@ -1,4 +1,5 @@
 /** A rule that never ends, on a server of its own: it stands still until its busy threshold. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { connectFor, engineName, eventually, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
@@ -23,6 +24,24 @@ for (const engine of await scopedEngines()) {
       for (const error of others) t.match(error, { code: 'RULE_FAILED', isStopped: true, message: /busy-reply-threshold.*nothing of its call was stored/ })
       t.equal(system.account.stopped, 3)
       t.match(await eventually(() => submit('b', 'count')), { seq: 1, version: 1 })
+    })
+
+    await t.test('a scheduled task that never ends does not keep those that are due with it, and waits', async (t) => {
+      const lua = ruleOf(`if args[1] == 'plan' then return 'planned', {}, { tasks = { [args[2]] = now } } end
+        if args[1] == 'ever' then while true do end end
+        return 'rung', {}, { events = { { type = 'rung' } } }`)
+      const failed = /** @type {string[]} */ ([])
+      const log = { info () {}, error () {}, warn: (/** @type {any} */ { key }) => { if (key) failed.push(key) } }
+      const { system, submit } = await openSeats(t, { redisUrl, keyPrefix: 'tasks:', partitions: 1, log }, { lua })
+      const keys = Array.from({ length: 20 }, (_, i) => `key-${i}`)
+      await Promise.all([...keys.map((key) => submit(key, 'plan', 'ring')), submit('one-that-does-not-end', 'plan', 'ever')])
+      await system.runTasks()
+      for (const key of keys) await eventually(async () => (await system.get(key))?.seq === 1)
+      await eventually(() => failed.length > 0)
+      const { stopped } = system.account
+      await sleep(1000)
+      t.same(failed, ['one-that-does-not-end'])
+      t.equal(system.account.stopped, stopped)
     })
 
     await t.test('commands that could not be sent within deadlineMs are late, and were not decided', async (t) => {

@@ -11,6 +11,8 @@ export const CONTENTION_MEASURES = Object.freeze({
     ({ accepted }, { seconds }) => seconds > 0 ? accepted / seconds : null, { noun: 'accepted bids', ...HIGHER }),
   serverCpuMicrosPerBid: row('CPU time of the primary per bid', 'us', 'costs',
     (_, { nodes }) => nodes.find(({ role }) => role === 'primary')?.cpuMicrosPerItem, CPU),
+  serverCpuMicrosPerDecision: row('CPU time of the primary per decision', 'us', 'costs',
+    (_, { nodes }) => nodes.find(({ role }) => role === 'primary')?.cpuMicrosPerItem, CPU),
   callsPerBid: row('Requests to the server per bid', 'requests', 'sends', ({ calls }, { items }) => items > 0 ? calls / items : null),
   attemptsPerAccepted: row('Attempts per accepted bid', 'attempts', 'needs', ({ attemptsPerAccepted }) => attemptsPerAccepted),
   decisionMsMean: row('Time to a decision, mean', 'ms', 'decides after', ({ latencyMs }) => latencyMs.mean),

@@ -2,7 +2,7 @@
  * What a plan says about bids. An arm names its technique, a level the users; both together make a load.
  *
  * @typedef {{ technique: string, users: number, thinkMs?: number, rate?: number, lots?: number, skew?: 'hot' | 'zipf', rttMs?: number,
- *   driver?: 'direct' | 'http' | 'sale' | 'prices' | 'storm' | 'orders' | 'cluster', replicas?: number, stock?: number,
+ *   driver?: 'direct' | 'http' | 'sale' | 'prices' | 'storm' | 'orders' | 'own' | 'cluster', replicas?: number, stock?: number,
  *   pool?: number, delayMs?: number, giveUp?: number, holdMs?: number, neighbour?: 'apart' | 'gateway' | 'shared', hot?: number,
  *   medium?: number, cold?: number, tiers?: string, dead?: number, uncached?: boolean, kills?: boolean,
  *   expiry?: 'soft' | 'hard', each?: number, gateways?: number, reads?: boolean, faults?: string, everywhere?: boolean,
@@ -17,6 +17,7 @@
  *   their soft or hard `expiry`. `tiers`: as the setting of a gateway; `dead`: exchanges that never reply; `uncached`: nothing is kept;
  *   `kills` one of two owners in the window. Driver of orders (orders/): `replicas` of consumers, at settings.rate requests/s; `faults` of
  *   orders/faults.js; `everywhere`: `replicas` of gateways and readers too, behind proxies; `autoscaled`: from one on.
+ *   Driver own (own/): a rule of a user, and ours, with `users` in flight.
  *   Driver cluster (cluster/): a feed with the writer's settings, whose servers are replaced or whose slots move; `rate`: SETs beside it
  */
 import { integer, matching, number, object, oneOf, trueOrFalse } from '../../plan/shape.js'
@@ -25,17 +26,18 @@ import { TECHNIQUES as OF_CLUSTERS } from '../../cluster/disturbances.js'
 import { TECHNIQUES as OF_SALES } from '../sales/techniques.js'
 import { FAULTS } from '../orders/faults.js'
 import { TECHNIQUES as OF_ORDERS } from '../orders/techniques.js'
+import { TECHNIQUES as OF_OWN } from '../own/subjects.js'
 import { TECHNIQUES as OF_PRICES } from '../prices/techniques.js'
 import { TECHNIQUES as OF_BIDS } from './techniques.js'
 
-const TECHNIQUES = Object.freeze([...new Set([...OF_BIDS, ...OF_SALES, ...OF_PRICES, ...OF_ORDERS, ...OF_CLUSTERS])])
+const TECHNIQUES = Object.freeze([...new Set([...OF_BIDS, ...OF_SALES, ...OF_PRICES, ...OF_ORDERS, ...OF_OWN, ...OF_CLUSTERS])])
 
 const TIMES = '\\d+(?:\\.\\d+)?(?:/\\d+(?:\\.\\d+)?){2}'
 const TIERS = new RegExp(`^hot=${TIMES},medium=${TIMES},cold=${TIMES}$`)
 const users = integer(0, 1000)
 
 export const contentionShape = object(Object.fromEntries(Object.entries({
-  driver: oneOf(['direct', 'http', 'sale', 'prices', 'storm', 'orders', 'cluster']),
+  driver: oneOf(['direct', 'http', 'sale', 'prices', 'storm', 'orders', 'own', 'cluster']),
   technique: oneOf(TECHNIQUES),
   users: integer(1, 10_000),
   thinkMs: number(0, 10_000),

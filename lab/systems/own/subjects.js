@@ -1,0 +1,70 @@
+/**
+ * Rules whose decisions are compared: one of a user through the library, and ours. Every command is accepted, over KEYS keys of one
+ * partition: command n is one of key n % KEYS.
+ *
+ * @typedef {object} Subject
+ * @property {(n: number) => Promise<{ code: string }>} submit
+ * @property {(key: string) => Promise<number>} versionOf a key: commands that were accepted
+ * @property {() => Promise<unknown>} close
+ */
+import { openSystem } from '../../../src/systems/index.js'
+import { openEngine } from '../auctions/engine.js'
+
+export const KEYS = 64
+const CLOSES_AFTER_MS = 3_600_000
+const DEADLINE_MS = 20_000
+const HALL = new URL('../../../examples/seats/hall.lua', import.meta.url)
+
+/** @param {number} n */
+export const keyOf = (n) => `k${n % KEYS}`
+
+/** @typedef {{ redisUrl: string, keyPrefix: string }} Place */
+
+/**
+ * @param {Place} place @param {string} rule
+ * @param {{ create: (closeAt: string) => string[], command: (n: number) => string[] }} args
+ * @returns {Promise<Subject>}
+ */
+async function ours (place, rule, { create, command }) {
+  const { submit, stored, close } = await openEngine({ ...place, batches: true, hasCache: false, rule })
+  const send = (/** @type {number} */ n, /** @type {string} */ requestId, /** @type {string[]} */ args) =>
+    submit({ rule, key: keyOf(n), scope: 'u', requestId, args })
+  const closeAt = String(Date.now() + CLOSES_AFTER_MS)
+  for (let n = 0; n < KEYS; n++) await send(n, `c${n}`, create(closeAt))
+  return {
+    submit: (n) => send(n, `r${n}`, command(n)),
+    versionOf: async (key) => Number((await stored(key)).state.version),
+    close
+  }
+}
+
+/** @type {Readonly<Record<string, (place: Place) => Promise<Subject>>>} */
+export const SUBJECTS = Object.freeze({
+  max: (place) => ours(place, 'max', {
+    create: (closeAt) => ['create', '1', '1', '0', closeAt, '0', '0', '', '', 'EUR'],
+    command: (n) => ['bid', `u${n}`, String(KEYS + n), '']
+  }),
+
+  bounded: (place) => ours(place, 'bounded', {
+    create: (closeAt) => ['create', '1000000', '1', '0', closeAt, '60000', 'direct', '1', '0'],
+    command: (n) => ['claim', `u${n}`, '1', `c${n}`, 'sold', 'direct']
+  }),
+
+  async seat (place) {
+    const system = await openSystem({ name: 'seats', rules: { hall: { lua: HALL } } }, { ...place, partitions: 1, deadlineMs: DEADLINE_MS })
+    for (let n = 0; n < KEYS; n++) await system.submit({ rule: 'hall', key: keyOf(n), args: ['create', '26', '99'] })
+    return {
+      // a seat of each hall is held, released, and so on
+      submit: (n) => system.submit({
+        rule: 'hall', key: keyOf(n), requestId: `r${n}`, args: [Math.floor(n / KEYS) % 2 ? 'release' : 'hold', 'B-7', 'ann']
+      }),
+      versionOf: async (key) => (await system.get(key))?.version ?? 0,
+      close: system.close
+    }
+  },
+
+  /** Decides nothing. */
+  noop: async () => ({ submit: async () => ({ code: 'accepted' }), versionOf: async () => 0, close: async () => {} })
+})
+
+export const TECHNIQUES = Object.freeze(Object.keys(SUBJECTS))
