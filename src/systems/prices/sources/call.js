@@ -57,46 +57,51 @@ const isShortText = (value) => typeof value === 'string' && value.length <= MAX_
  * @param {string} url @param {Parameters<typeof callExchange>[2]} options
  * @returns {Promise<Reply>}
  */
-async function get (url, { agent, callMs, signal }) {
-  const ending = new AbortController()
-  const timer = setTimeout(() => ending.abort('timeout'), callMs)
-  const onClose = () => ending.abort('closed')
-  signal.addEventListener('abort', onClose, { once: true })
-  try {
-    return await replyIn(await respond(url, { agent, headers: HEADERS, signal: ending.signal }))
-  } catch {
-    return { reason: ending.signal.aborted ? ending.signal.reason : 'unreachable' }
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', onClose)
-  }
+function get (url, { agent, callMs, signal }) {
+  return new Promise((resolve) => {
+    const send = url.startsWith('https:') ? requestHttps : requestHttp
+    let isOver = false
+    let request = start()
+    const timer = setTimeout(() => end({ reason: 'timeout' }), callMs)
+    const onAbort = () => end({ reason: 'closed' })
+    signal.addEventListener('abort', onAbort, { once: true })
+
+    /** The first outcome counts. @param {Reply} reply @param {boolean} [isRead] the connection can be used again */
+    function end (reply, isRead = false) {
+      if (isOver) return
+      isOver = true
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+      if (!isRead) request.destroy()
+      resolve(reply)
+    }
+
+    function start () {
+      const one = send(url, { agent, headers: HEADERS }, (response) => collect(response, end))
+      return one.on('error', (/** @type {NodeJS.ErrnoException} */ { code }) => {
+        if (isOver) return
+        // an idle connection that the exchange closed at this moment; the next one is new
+        if (one.reusedSocket && code === 'ECONNRESET') request = start()
+        else end({ reason: 'unreachable' })
+      }).end()
+    }
+  })
 }
 
-/** @param {string} url @param {import('node:http').RequestOptions} options @returns {Promise<import('node:http').IncomingMessage>} */
-const respond = (url, options) => new Promise((resolve, reject) => {
-  const request = (url.startsWith('https:') ? requestHttps : requestHttp)(url, options, resolve)
-  request.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
-    // an idle connection that the exchange closed at this moment; the next one is new
-    if (request.reusedSocket && error.code === 'ECONNRESET') resolve(respond(url, options))
-    else reject(error)
-  }).end()
-})
-
-/** @param {import('node:http').IncomingMessage} response whose connection can be used again once all of it is read */
-async function replyIn (response) {
+/** @param {import('node:http').IncomingMessage} response @param {(reply: Reply, isRead?: boolean) => void} end */
+function collect (response, end) {
   const reason = reasonOf(response.statusCode ?? 0)
-  if (reason !== null) {
-    response.destroy()
-    return { reason, retryAfterMs: retryAfterOf(response.headers['retry-after']) }
-  }
+  if (reason !== null) return end({ reason, retryAfterMs: retryAfterOf(response.headers['retry-after']) })
+  /** @type {Buffer[]} */
   const parts = []
   let bytes = 0
-  for await (const part of response) {
+  response.on('data', (/** @type {Buffer} */ part) => {
     bytes += part.length
     parts.push(part)
-    if (bytes > MAX_BYTES) return { reason: 'too_large' }
-  }
-  return { body: Buffer.concat(parts).toString(), sentMs: Date.parse(response.headers.date ?? '') }
+    if (bytes > MAX_BYTES) end({ reason: 'too_large' })
+  })
+  response.once('end', () => end({ body: Buffer.concat(parts).toString(), sentMs: Date.parse(response.headers.date ?? '') }, true))
+  response.once('error', () => end({ reason: 'unreachable' }))
 }
 
 /** @param {number} status @returns {string | null} */
