@@ -37,7 +37,7 @@ export async function main (from) {
       onProgress (partition, aggregates, isDone) {
         if (!isDone && performance.now() - saidMs < SAY_EVERY_MS) return
         saidMs = performance.now()
-        log.info({ partition, aggregates }, isDone ? 'partition replaced' : 'rebuilding')
+        log.info({ partition, aggregates }, isDone ? 'partition rebuilt' : 'rebuilding')
       }
     })
     process.stdout.write(visibleJson({ event: 'rebuilt', ...done }) + '\n')

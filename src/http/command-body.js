@@ -59,7 +59,15 @@ export const bodySchema = (fields) => schemaOf(fields, ({ isOptional }) => !isOp
  */
 export function readCommand (request, fields) {
   const isAbsent = request.body === undefined && Object.values(fields).every(({ isOptional }) => isOptional)
-  const given = isAbsent ? {} : objectIn(bodyOf(request).bytes.toString())
+  return readFields(isAbsent ? {} : objectIn(bodyOf(request).bytes.toString()), fields)
+}
+
+/**
+ * @param {Record<string, unknown>} given @param {Record<string, BodyField>} fields
+ * @returns {Record<string, any>} a value for each field
+ * @throws {FreshetError} REQUEST_INVALID, FIELD_INVALID
+ */
+export function readFields (given, fields) {
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(fields, name))
   if (unknown.length > 0) {
     const known = Object.keys(fields).join(', ') || 'no fields'

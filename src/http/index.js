@@ -17,8 +17,8 @@ export { createBodyRoom } from './body-bytes.js'
 export { bodyOf, takeBodies } from './body.js'
 export { whenClosed } from './closed.js'
 export {
-  bodySchema, choiceField, field, flagField, ID_TEXT, idField, invalidFields, isText, millisField, optional, readCommand, readId,
-  readRequestId, textField, timeField, wholeField
+  bodySchema, choiceField, field, flagField, ID_TEXT, idField, invalidFields, isText, millisField, optional, readCommand,
+  readFields, readId, readRequestId, textField, timeField, wholeField
 } from './command-body.js'
 export { healthRoutes } from './health.js'
 export { createLimit } from './limits.js'

@@ -86,7 +86,7 @@ export async function runTasks ({ connection, key, run, signal, onWake = () => {
 
 /**
  * Tasks that are commands: the rule decides what a task does, and the script removes it.
- * @param {(command: import('../admission/index.js').Command) => Promise<unknown>} submit
- * @returns {(task: Task) => Promise<unknown>}
+ * @template T @param {(command: import('../admission/index.js').Command) => Promise<T>} submit
+ * @returns {(task: Task) => Promise<T>}
  */
 export const taskCommands = (submit) => ({ rule, key, name }) => submit({ rule, key, scope: '', requestId: '', args: [name] })

@@ -1,7 +1,7 @@
 /** Commands of customers and orders, and callbacks of the payment provider. */
-import { field, ID_TEXT, idField, isText, textField } from '../../http/index.js'
+import { bodySchema, field, ID_TEXT, idField, isText, optional, readFields, textField } from '../../http/index.js'
 import { otherBody } from '../decisions.js'
-import { minorUnits, moneyField } from '../money.js'
+import { moneyField } from '../money.js'
 import { objectOf, SEQ } from '../schemas.js'
 import { FreshetError } from './errors.js'
 import { customerIdOf, customerKey, orderIdOf, orderKey, productKey } from './keys.js'
@@ -19,16 +19,9 @@ const ID = new RegExp(ID_TEXT.pattern)
 /** The header of https://www.w3.org/TR/trace-context/. */
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/
 
-const LINE = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['sku', 'quantity'],
-  properties: {
-    sku: SKU('').schema, quantity: UNITS('').schema, price: moneyField('rejected if it is not that of the product').schema
-  }
-}
+const LINE = { sku: SKU(''), quantity: UNITS(''), price: optional(moneyField('rejected if it is not that of the product')) }
 const LINES = field(linesIn, `1 to ${MAX_LINES} lines {sku, quantity, price?}, a quantity from 1, a price with at most 2 decimal places`,
-  { type: 'array', minItems: 1, maxItems: MAX_LINES, items: LINE })
+  { type: 'array', minItems: 1, maxItems: MAX_LINES, items: bodySchema(LINE) })
 const EMAIL_FIELD = field((value) => typeof value === 'string' && isText(value, MAX_EMAIL) && EMAIL.test(value) ? value : null,
   'an email address', { type: 'string', maxLength: MAX_EMAIL })
 const PLACED = objectOf({ id: ID_TEXT, status: { type: 'string', enum: ['pending', 'confirmed', 'cancelled'] }, seq: SEQ })
@@ -36,13 +29,11 @@ const PLACED = objectOf({ id: ID_TEXT, status: { type: 'string', enum: ['pending
 /** @param {unknown} value @returns {import('./lines.js').Wanted[] | null} */
 function linesIn (value) {
   if (!Array.isArray(value) || value.length < 1 || value.length > MAX_LINES) return null
-  const lines = value.map((line) => {
-    const { sku, quantity, price, ...rest } = Object(line)
-    const minor = price === undefined ? null : minorUnits(price)
-    const isLine = SKU('').read(sku) !== null && UNITS('').read(quantity) !== null && Object.keys(rest).length === 0
-    return isLine && (price === undefined || minor !== null) ? { sku, quantity, price: minor } : null
-  })
-  return lines.some((line) => line === null) ? null : /** @type {any} */ (lines)
+  try {
+    return value.map((line) => /** @type {any} */ (readFields(Object(line), LINE)))
+  } catch {
+    return null
+  }
 }
 
 /**

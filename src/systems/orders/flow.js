@@ -7,7 +7,7 @@ import { isFinal } from './replies.js'
 
 const WINDOW_MS = 10_000
 const MAX_RUNNING = 10_000
-const MAX_TIMES = 1000
+const MAX_MOVES = 20_000
 const SHOWN = 12
 const STEPS = Object.freeze(['placed', 'held', 'capturing', 'captured', 'cancelling', 'confirmed', 'cancelled'])
 
@@ -16,49 +16,41 @@ export function createFlow () {
   const running = new Map()
   /** The last orders that came to each step. @type {Record<string, string[]>} */
   const recent = Object.fromEntries(STEPS.map((step) => [step, []]))
-  /** @type {{ step: string, atMs: number, tookMs: number }[]} */
-  let ended = []
-  /** @type {number[]} when orders were placed */
-  let placed = []
+  /** Orders that were placed or ended; `tookMs`: NaN if unknown. @type {{ step: string, atMs: number, tookMs: number }[]} */
+  let moves = []
 
   function trim () {
     const sinceMs = performance.now() - WINDOW_MS
-    placed = placed.filter((atMs) => atMs > sinceMs)
-    ended = ended.filter(({ atMs }) => atMs > sinceMs)
+    moves = moves.filter(({ atMs }) => atMs > sinceMs).slice(-MAX_MOVES)
   }
 
   return {
     /** @param {import('../../admission/index.js').Entry} entry */
     note ({ rule, key, fields: { type, status, ts } }) {
       if (rule !== 'step' || status === undefined) return
-      if (type === 'placed') {
-        placed.push(performance.now())
-        if (running.size < MAX_RUNNING) running.set(key, Number(ts))
+      if (type === 'placed' && running.size < MAX_RUNNING) running.set(key, Number(ts))
+      if (type === 'placed' || isFinal(status)) {
+        moves.push({ step: status, atMs: performance.now(), tookMs: Number(ts) - Number(running.get(key) ?? NaN) })
       }
-      if (isFinal(status)) {
-        const placedAt = running.get(key)
-        if (placedAt !== undefined && ended.length < MAX_TIMES * WINDOW_MS) {
-          ended.push({ step: status, atMs: performance.now(), tookMs: Number(ts) - placedAt })
-        }
-        running.delete(key)
-      }
+      if (isFinal(status)) running.delete(key)
       const list = recent[status]
       if (list.length === SHOWN) list.shift()
       list.push(idOfKey(key))
-      if (placed.length > MAX_TIMES * 10) trim()
+      if (moves.length > 2 * MAX_MOVES) trim()
     },
 
     /** Rates are those of the last ten seconds. @param {Pick<import('./handlers.js').Worker, 'driven'>[]} workers */
     figures (workers) {
       trim()
-      const perSecond = (/** @type {number} */ n) => n * 1000 / WINDOW_MS
-      const times = ended.filter(({ step }) => step === 'confirmed').map(({ tookMs }) => tookMs).sort((a, b) => a - b)
+      const perSecond = (/** @type {string} */ wanted) => moves.filter(({ step }) => step === wanted).length * 1000 / WINDOW_MS
+      const confirmed = moves.filter(({ step, tookMs }) => step === 'confirmed' && tookMs >= 0)
+      const times = confirmed.map(({ tookMs }) => tookMs).sort((a, b) => a - b)
       const quantile = (/** @type {number} */ share) => times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? null
       const drivenAt = (/** @type {string} */ step) => workers.reduce((sum, { driven }) => sum + (driven[step] ?? 0), 0)
       return {
-        placedPerSecond: perSecond(placed.length),
-        confirmedPerSecond: perSecond(times.length),
-        cancelledPerSecond: perSecond(ended.length - times.length),
+        placedPerSecond: perSecond('placed'),
+        confirmedPerSecond: perSecond('confirmed'),
+        cancelledPerSecond: perSecond('cancelled'),
         confirmedMsP50: quantile(0.5),
         confirmedMsP95: quantile(0.95),
         running: STEPS.reduce((sum, step) => sum + drivenAt(step), 0),

@@ -8,7 +8,6 @@
 import { entryLost } from '../../consumers/index.js'
 import { taskCommands } from '../../schedule/index.js'
 import { createArchive } from './archive.js'
-import { createDriven } from './driven.js'
 import { SAGA } from './keys.js'
 import { createPayments } from './payments/payments.js'
 import { createSaga } from './saga.js'
@@ -32,9 +31,8 @@ export async function createOrderHandlers ({
     onCall: metrics.called
   })
   metrics.follow(payments.breaker)
-  const command = (/** @type {string} */ key, /** @type {string} */ op) =>
-    submit({ rule: 'step', key, scope: '', requestId: '', args: [op] })
-  const driven = createDriven({ isOwned: (key) => owned().includes(partitionOf(key)) })
+  /** The step of each order that is driven here, from the first attempt until it is final or parked, by key. @type {Map<string, string>} */
+  const driven = new Map()
   const drive = createSaga({
     submit,
     payments,
@@ -47,7 +45,10 @@ export async function createOrderHandlers ({
       const partition = partitionOf(key)
       await connectionOf(partition).send('ZREM', keyOf(partition)('tasks'), `step ${key} run`)
     },
-    onStep: driven.note,
+    onStep (key, step) {
+      if (step === null) driven.delete(key)
+      else driven.set(key, step)
+    },
     onFinal: metrics.ended,
     log
   })
@@ -60,7 +61,7 @@ export async function createOrderHandlers ({
       id,
       cpuPercent: cpuPercent(),
       partitions: owned().length,
-      driven: driven.counts(),
+      driven: countOwned(driven, (key) => owned().includes(partitionOf(key))),
       breaker: payments.breaker(),
       paymentUrl: payments.localUrl
     }),
@@ -78,15 +79,29 @@ export async function createOrderHandlers ({
         return String(lineage)
       },
       async resume (key) {
-        const { code } = await command(key, 'resume')
+        const { code } = await run({ rule: 'step', key, name: 'resume' })
         // it was final
-        if (code === 'illegal') await command(key, 'check')
+        if (code === 'illegal') await run({ rule: 'step', key, name: 'check' })
       },
       onDifferent: metrics.differed,
       log
     }),
     close: payments.close
   }
+}
+
+/**
+ * Another process drives the orders whose partition is no longer owned.
+ * @param {Map<string, string>} steps by key @param {(key: string) => boolean} isOwned @returns {Record<string, number>} orders by step
+ */
+function countOwned (steps, isOwned) {
+  /** @type {Record<string, number>} */
+  const counts = {}
+  for (const [key, step] of steps) {
+    if (isOwned(key)) counts[step] = (counts[step] ?? 0) + 1
+    else steps.delete(key)
+  }
+  return counts
 }
 
 /** @returns {() => number} CPU time since the last time, percent of one core */

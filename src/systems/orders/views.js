@@ -41,8 +41,8 @@ export const VIEWS = Object.freeze([
 const LOCKS = 7_319_403
 
 /**
- * Until the end of the transaction. Without it a writer, which has written rows and waits for its cursor, and a rebuild, which has the
- * cursor and replaces these rows, would wait for each other.
+ * Until the end of the transaction. Without it a rebuild, which has read the events of an aggregate, could replace the row that a writer
+ * has made of later ones.
  * @param {import('../../consumers/index.js').SqlClient} client @param {number} partition @param {'shared' | 'exclusive'} mode
  */
 export const lockPartition = (client, partition, mode) =>
@@ -51,14 +51,17 @@ export const lockPartition = (client, partition, mode) =>
 /**
  * Writes the rows of aggregates, as their events say.
  * @param {import('../../consumers/index.js').SqlClient} client @param {readonly string[]} aggregates
- * @param {(view: View) => string} [tableOf] where the rows go
+ * @returns {Promise<number>} rows that were other ones
  */
-export async function writeViews (client, aggregates, tableOf = ({ name }) => name) {
-  for (const view of VIEWS) {
-    const own = aggregates.filter((one) => one.startsWith(view.prefix))
+export async function writeViews (client, aggregates) {
+  let changed = 0
+  for (const { name, prefix, columns, select } of VIEWS) {
+    const own = aggregates.filter((one) => one.startsWith(prefix))
     if (own.length === 0) continue
-    const changed = view.columns.slice(1).map((column) => `${column} = excluded.${column}`).join(', ')
-    await client.query(`INSERT INTO ${tableOf(view)} (${view.columns.join(', ')}) ${view.select}
-      ON CONFLICT (aggregate) DO UPDATE SET ${changed}`, [own])
+    const rowIn = (/** @type {string} */ table) => `(${columns.map((column) => `${table}.${column}`).join(', ')})`
+    const { rowCount } = await client.query(`INSERT INTO ${name} (${columns.join(', ')}) ${select} ON CONFLICT (aggregate) DO UPDATE
+      SET (${columns.join(', ')}) = ROW ${rowIn('excluded')} WHERE ${rowIn(name)} IS DISTINCT FROM ${rowIn('excluded')}`, [own])
+    changed += Number(rowCount)
   }
+  return changed
 }

@@ -4,13 +4,13 @@
  *
  *     1  a tick is dropped if its price is no number (`nan`) or not above 0 (`negative`), or if it is older than 60 s (`old`) or more than
  *        2 s ahead (`ahead`); `old` is less where the price would have expired by then
- *     2  a tick further than `outlierShare` from the median is dropped (`outlier`). Two ticks are then dropped both, unless one is near the
+ *     2  a tick further than 5 % from the median is dropped (`outlier`). Two ticks are then dropped both, unless one is near the
  *        last price and that has not expired: it counts alone
- *     3  what is left must be a quorum
+ *     3  what is left must be a quorum, which is two
  *     4  the price is the mean weighted by volume, or without any volume the median; a volume that is no number counts as none. Its time is
  *        the median of the times of its sources, of two the older
- *     5  a move of more than `moveShare` from the last price needs every source, and more of them than a quorum. Fewer make it a candidate,
- *        which is confirmed by a refresh not further than `outlierShare` away that another source agrees with, or that comes 60 s later
+ *     5  a move of more than 20 % from the last price needs every source, and more of them than a quorum. Fewer make it a candidate,
+ *        which is confirmed by a refresh not further than 5 % away that another source agrees with, or that comes 60 s later
  *
  * @typedef {import('./sources/sources.js').Tick} Tick
  * @typedef {{ exchange: string, ok: boolean, ts?: number, reason?: string }} Source `ok`: it counted; `reason`: why not
@@ -26,34 +26,36 @@ import { scaledOf, textOf } from './decimals.js'
 const MAX_AGE_MS = 60_000
 const MAX_AHEAD_MS = 2_000
 const CONFIRMED_AFTER_MS = 60_000
-const SHARE_SCALE = 1_000_000
+const QUORUM = 2
+/** Shares in percent. */
+const OUTLIER = 5n
+const MOVE = 20n
 
 /**
  * @param {readonly Tick[]} ticks one of each source
- * @param {{ nowMs: number, last: { price: string, hard: number } | null, candidate: Candidate | null, hardMs?: number,
- *   outlierShare?: number, moveShare?: number, quorum?: number }} options `last`: the price before, and when it expires; `candidate`: of
- *   the refresh before; `hardMs`: age at which the price expires
+ * @param {{ nowMs: number, last: { price: string, hard: number } | null, candidate: Candidate | null, hardMs?: number }} options `last`:
+ *   the price before, and when it expires; `candidate`: of the refresh before; `hardMs`: age at which the price expires
  * @returns {Aggregate}
  */
-export function aggregate (ticks, { nowMs, last, candidate, hardMs = MAX_AGE_MS, outlierShare = 0.05, moveShare = 0.2, quorum = 2 }) {
+export function aggregate (ticks, { nowMs, last, candidate, hardMs = MAX_AGE_MS }) {
   const before = last !== null && nowMs < last.hard ? scaledOf(last.price) : null
   /** @type {Map<string, string>} why a source does not count */
   const dropped = new Map()
   const oldest = nowMs - Math.min(MAX_AGE_MS, hardMs)
   const quotes = ticks.flatMap((tick) => quotesOf(tick, { nowMs, oldest }, dropped))
-  const counted = agreeing(quotes, before, outlierShare)
+  const counted = agreeing(quotes, before)
   for (const { exchange } of quotes) if (!counted.some((one) => one.exchange === exchange)) dropped.set(exchange, 'outlier')
   const sources = ticks.map((tick) => sourceOf(tick, dropped.get(tick.exchange)))
 
   if (quotes.length === 0) return { failure: 'all_failed', candidate: null, sources }
   const isChosen = quotes.length === 2 && counted.length === 1
-  if (quotes.length < quorum || (counted.length < quorum && !isChosen)) return { failure: 'no_quorum', candidate: null, sources }
+  if (quotes.length < QUORUM || (counted.length < QUORUM && !isChosen)) return { failure: 'no_quorum', candidate: null, sources }
   const price = priceOf(counted)
   // a pending candidate is compared with the price that it would replace, even after that price has expired
   const reference = last !== null && candidate !== null ? scaledOf(last.price) : before
-  const isMove = reference !== null && !isNear(price, reference, moveShare)
-  const seen = candidate !== null && isNear(price, scaledOf(candidate.price), outlierShare) ? candidate : null
-  const isConfirmed = (counted.length === ticks.length && counted.length > quorum) || (seen !== null &&
+  const isMove = reference !== null && !isNear(price, reference, MOVE)
+  const seen = candidate !== null && isNear(price, scaledOf(candidate.price), OUTLIER) ? candidate : null
+  const isConfirmed = (counted.length === ticks.length && counted.length > QUORUM) || (seen !== null &&
     (nowMs - seen.sinceMs >= CONFIRMED_AFTER_MS || counted.some(({ exchange }) => !seen.exchanges.includes(exchange))))
   if (!isMove || isConfirmed) return { price: textOf(price), asOf: Math.min(nowMs, timeOf(counted)), sources }
   const first = seen ?? { sinceMs: nowMs, exchanges: counted.map(({ exchange }) => exchange) }
@@ -91,23 +93,20 @@ const sourceOf = (tick, reason) => ({
   ...(reason === undefined ? {} : { reason })
 })
 
-/** @param {Quote[]} quotes @param {bigint | null} before @param {number} share @returns {Quote[]} without outliers */
-function agreeing (quotes, before, share) {
+/** @param {Quote[]} quotes @param {bigint | null} before @returns {Quote[]} without outliers */
+function agreeing (quotes, before) {
   if (quotes.length === 0) return []
   const median = medianOf(quotes)
-  const near = quotes.filter(({ price }) => isNear(price, median, share))
+  const near = quotes.filter(({ price }) => isNear(price, median, OUTLIER))
   if (quotes.length !== 2 || near.length === 2) return near
-  return quotes.filter(({ price }) => isNear(price, before, share))
+  return quotes.filter(({ price }) => isNear(price, before, OUTLIER))
 }
 
-/**
- * @param {bigint} price @param {bigint | null} to @param {number} share
- * @returns {boolean} whether it is at most that share of `to` away
- */
-function isNear (price, to, share) {
+/** Whether a price is at most so far from another one. @param {bigint} price @param {bigint | null} to @param {bigint} percent */
+function isNear (price, to, percent) {
   if (to === null) return false
   const distance = price > to ? price - to : to - price
-  return distance * BigInt(SHARE_SCALE) <= to * BigInt(Math.round(share * SHARE_SCALE))
+  return distance * 100n <= to * percent
 }
 
 /** @param {Quote[]} quotes at least one */

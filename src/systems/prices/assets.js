@@ -2,12 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SettingsInvalid } from '../../errors.js'
-import { idField } from '../../http/index.js'
-import { assetOf, TIERS } from './names.js'
+import { idField, readFields } from '../../http/index.js'
+import { KEEPING } from './commands.js'
+import { assetOf } from './names.js'
 
 const LOOK_EVERY_MS = 1000
 const AT_ONCE = 256
-const ASSET = idField('')
+const ENTRY = { asset: idField(''), ...KEEPING }
 
 /** @typedef {{ asset: string, tier: string | null, pinned: boolean | null }} Asset */
 
@@ -28,15 +29,14 @@ export function readAssets (file) {
   if (!Array.isArray(list)) throw invalid('not an array')
   const seen = new Set()
   return list.map((one, i) => {
-    const { asset, tier = null, pinned = null, ...rest } = one ?? {}
-    const unknown = Object.keys(rest)
-    if (unknown.length > 0) throw invalid(`entry ${i + 1}: unknown field ${unknown[0]}`)
-    if (ASSET.read(asset) === null) throw invalid(`entry ${i + 1}: asset ${JSON.stringify(asset)}`)
-    if (tier !== null && !TIERS.includes(tier)) throw invalid(`entry ${i + 1}: tier ${JSON.stringify(tier)}`)
-    if (pinned !== null && typeof pinned !== 'boolean') throw invalid(`entry ${i + 1}: pinned ${JSON.stringify(pinned)}`)
-    if (seen.has(assetOf(asset))) throw invalid(`entry ${i + 1}: asset ${asset} is there twice`)
-    seen.add(assetOf(asset))
-    return { asset: assetOf(asset), tier, pinned }
+    try {
+      const { asset, tier, pinned } = readFields(Object(one), ENTRY)
+      if (seen.has(assetOf(asset))) throw new Error(`asset ${asset} is there twice`)
+      seen.add(assetOf(asset))
+      return { asset: assetOf(asset), tier, pinned }
+    } catch (error) {
+      throw invalid(`entry ${i + 1}: ${error.message}`)
+    }
   })
 }
 

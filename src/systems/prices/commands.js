@@ -17,7 +17,7 @@ const PHASES = 1000
 /** Longest wait for a refresh: sources answer within 0.4 s, after a queue. */
 const REFRESH_WITHIN_MS = 2000
 
-const KEEPING = {
+export const KEEPING = {
   tier: optional(choiceField(...TIERS)('how often it is refreshed; without it, as it is, or cold')),
   pinned: optional(flagField('whether it stays in that tier, however often it is asked for'))
 }
@@ -49,7 +49,7 @@ export const COMMANDS = {
     summary: 'Refresh now; 202: one is in progress, or the last one was a moment ago',
     replies: { 200: REFRESHED, 202: REFRESHED },
     codes: ['ASSET_UNKNOWN', 'PRICE_SOURCES_FAILED', 'PRICE_REFRESH_LATE'],
-    run: ({ params: { asset }, requestId }, prices) => prices.refresh(assetOf(asset), requestId)
+    run: refresh
   }
 }
 
@@ -71,6 +71,7 @@ export const replyOf = (asset, { code, seq, isReplay, details: { tier, pinned } 
 /** @typedef {ReturnType<typeof createPrices>} Prices */
 
 /**
+ * What commands run on.
  * @param {{ submit: (command: Command) => Promise<Decision>, stateOf: (asset: string) => Promise<Fields>, tiers: string,
  *   waits: Pick<import('../reading.js').Reading, 'until'> }} parts `stateOf`: from the primary; `tiers`: intervals and expiries (timesOf);
  *   `waits`: resolve when an event of an asset arrives
@@ -80,32 +81,32 @@ export function createPrices ({ submit, stateOf, tiers, waits }) {
   const run = async (asset, args, requestId) => expectTaken(await submit({ rule: RULE, key: asset, scope: '', requestId, args }), REFUSED)
 
   return {
+    run,
+    stateOf,
+    waits,
+
     /**
      * Creates an asset, or changes it.
      * @param {string} asset @param {Keeping} keeping @param {string} requestId or empty
      * @returns {Promise<Reply>}
      */
     set: async (asset, { tier, pinned }, requestId) =>
-      replyOf(asset, await run(asset, ['set', tier ?? '', pinnedText(pinned), tiers, phaseOf(asset)], requestId)),
-
-    /**
-     * Refreshes now, and waits for the outcome.
-     * @param {string} asset @param {string} requestId
-     * @returns {Promise<Reply>} 200: refreshed; 202: a refresh is in progress, or the last one was a moment ago
-     * @throws {FreshetError} ASSET_UNKNOWN, PRICE_SOURCES_FAILED, PRICE_REFRESH_LATE, IDEMPOTENCY_KEY_REUSED
-     */
-    async refresh (asset, requestId) {
-      const { code, isReplay } = await run(asset, ['force'], requestId)
-      if (code !== 'accepted') return { status: 202, body: { asset, status: code }, isReplay }
-      const { wantedUntil, failures, reason, price, ts, seq, retryAt } =
-        await waits.until(asset, () => stateOf(asset), (one) => one.wantedUntil === '0', REFRESH_WITHIN_MS)
-      if (wantedUntil !== '0') {
-        throw new FreshetError('PRICE_REFRESH_LATE', `the refresh did not end within ${REFRESH_WITHIN_MS} ms; do consumers of prices run?`)
-      }
-      if (failures === '0') {
-        return { status: 200, body: { asset, status: 'refreshed', price, updatedAt: Number(ts), seq: Number(seq) }, isReplay }
-      }
-      throw new FreshetError('PRICE_SOURCES_FAILED', `the refresh found no price: ${reason}`, { reason, retryAt: Number(retryAt) })
-    }
+      replyOf(asset, await run(asset, ['set', tier ?? '', pinnedText(pinned), tiers, phaseOf(asset)], requestId))
   }
+}
+
+/** Refreshes now, and waits for the outcome. @param {import('../../http/index.js').Given} given @param {Prices} prices */
+async function refresh ({ params, requestId }, { run, stateOf, waits }) {
+  const asset = assetOf(params.asset)
+  const { code, isReplay } = await run(asset, ['force'], requestId)
+  if (code !== 'accepted') return { status: 202, body: { asset, status: code }, isReplay }
+  const { wantedUntil, failures, reason, price, ts, seq, retryAt } =
+    await waits.until(asset, () => stateOf(asset), (one) => one.wantedUntil === '0', REFRESH_WITHIN_MS)
+  if (wantedUntil !== '0') {
+    throw new FreshetError('PRICE_REFRESH_LATE', `the refresh did not end within ${REFRESH_WITHIN_MS} ms; do consumers of prices run?`)
+  }
+  if (failures === '0') {
+    return { status: 200, body: { asset, status: 'refreshed', price, updatedAt: Number(ts), seq: Number(seq) }, isReplay }
+  }
+  throw new FreshetError('PRICE_SOURCES_FAILED', `the refresh found no price: ${reason}`, { reason, retryAt: Number(retryAt) })
 }

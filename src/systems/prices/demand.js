@@ -11,10 +11,10 @@ const MAX_ASSETS = 50_000
 /** @typedef {ReturnType<typeof createDemand>} Demand */
 
 /**
- * @param {{ submit: (command: import('../../admission/index.js').Command) => Promise<unknown>, onDropped?: (requests: number) => void,
- *   everyMs?: number }} parts `onDropped`: requests that are not counted
+ * @param {{ submit: import('../../admission/index.js').Admission['submit'], onDropped?: (requests: number) => void }} parts `onDropped`:
+ *   requests that are not counted
  */
-export function createDemand ({ submit, onDropped = () => {}, everyMs = EVERY_MS }) {
+export function createDemand ({ submit, onDropped = () => {} }) {
   /** @type {Map<string, number>} */
   let requests = new Map()
 
@@ -24,7 +24,7 @@ export function createDemand ({ submit, onDropped = () => {}, everyMs = EVERY_MS
     await Promise.all([...counted].map(([asset, n]) =>
       submit({ rule: RULE, key: asset, scope: '', requestId: '', args: ['asked', String(n)] }).catch(() => onDropped(n))))
   }
-  const timer = setInterval(report, everyMs).unref()
+  const timer = setInterval(report, EVERY_MS).unref()
 
   return {
     /** @param {string} asset that exists */

@@ -1,13 +1,15 @@
 /**
  * Prices of a time range: from the event stream of the asset, and what is older from the history store.
+ *
+ * @typedef {{ reading: import('../reading.js').Reading, store: import('./queries.js').Store | null }} Own `store`: null = there is none
+ * @typedef {{ at: number, price: string, seq: number }} Point `at`: ms since 1970; `price`: decimal text, as it was stored
+ * @typedef {{ at: number, open: string, high: string, low: string, close: string, points: number }} Candle `at`: its beginning
  */
-import { candles } from './candles.js'
+import { scaledOf } from './decimals.js'
 
 const MAX_POINTS = 10_000
 
-/** @typedef {{ reading: import('../reading.js').Reading, store: import('./queries.js').Store | null }} Own `store`: null = there is none */
-
-/** @param {Own} own @param {string} asset @param {number} from @param {number} to ms since 1970 */
+/** @param {Own} own @param {string} asset @param {number} from @param {number} to ms since 1970 @returns {Promise<Point[]>} */
 async function pointsOf ({ reading, store }, asset, from, to) {
   const events = await reading.events(asset, 'XRANGE', '-', '+')
   const all = events.filter(({ type }) => type === 'price').map(({ at, price, seq }) => ({ at: Number(at), price, seq: Number(seq) }))
@@ -23,7 +25,7 @@ async function pointsOf ({ reading, store }, asset, from, to) {
 }
 
 /**
- * @param {Own} own @param {string} asset @param {{ from: number, to: number, stepMs: number | null }} range ms since 1970
+ * @param {Own} own @param {string} asset @param {{ from: number, to: number, stepMs: number | null }} range ms since 1970, both included
  * @returns {Promise<{ asset: string, items: object[] }>} the newest 10,000 prices, the oldest of them first, or open, high, low and close
  *   of each step
  * @throws {FreshetError} ASSET_UNKNOWN
@@ -31,5 +33,30 @@ async function pointsOf ({ reading, store }, asset, from, to) {
 export async function historyOf (own, asset, { from, to, stepMs }) {
   const points = (await pointsOf(own, asset, from, to)).slice(-MAX_POINTS)
   if (points.length === 0) await own.reading.current(asset)
-  return { asset, items: stepMs === null ? points : candles(points, { from, to, stepMs }) }
+  return { asset, items: stepMs === null ? points : candles(points, stepMs) }
 }
+
+/**
+ * Steps begin at multiples of `stepMs`. A step without a price has no candle.
+ * @param {Pick<Point, 'at' | 'price'>[]} points in order of time @param {number} stepMs @returns {Candle[]}
+ */
+export function candles (points, stepMs) {
+  /** @type {Candle[]} */
+  const all = []
+  for (const { at, price } of points) {
+    const begin = Math.floor(at / stepMs) * stepMs
+    const last = all.at(-1)
+    if (last?.at !== begin) {
+      all.push({ at: begin, open: price, high: price, low: price, close: price, points: 1 })
+      continue
+    }
+    if (isLess(last.high, price)) last.high = price
+    if (isLess(price, last.low)) last.low = price
+    last.close = price
+    last.points++
+  }
+  return all
+}
+
+/** Numbers of JavaScript have 15 digits. @param {string} one @param {string} other */
+const isLess = (one, other) => BigInt(scaledOf(one) ?? 0) < BigInt(scaledOf(other) ?? 0)

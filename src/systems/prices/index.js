@@ -13,14 +13,12 @@ import './errors.js'
 import { exchangesOf } from './exchanges/exchanges.js'
 import { findings } from './findings.js'
 import { createPriceLive } from './live.js'
-import { createPriceMetrics, createStoreMetrics } from './metrics.js'
+import { createPriceMetrics, createPriceReplyMetrics } from './metrics.js'
 import { createPriceQueries } from './queries.js'
 import { QUERIES, STREAM } from './query-table.js'
 import { createRefresher } from './refresh.js'
 import { createEncoder } from './replies.js'
-import { createPriceReplyMetrics } from './reply-metrics.js'
-import { mergeSources, withUrls } from './source-figures.js'
-import { createSources } from './sources/sources.js'
+import { createSources, mergeFigures } from './sources/sources.js'
 import { openPriceStore } from './store/index.js'
 
 /** @type {import('../definition.js').System} */
@@ -43,18 +41,14 @@ export default {
   // so many that a popular asset is not read again; events of an asset are not served from memory
   memory: { maxKeys: 20_000, tail: 1 },
   findings,
-  metrics: {
-    reader: (registry) => ({ ...createPriceReplyMetrics(registry), store: createStoreMetrics(registry) }),
-    consumers: createPriceMetrics
-  },
+  metrics: { reader: createPriceReplyMetrics, consumers: createPriceMetrics },
 
-  gateway ({ admission, settings, primaryIds, signal, log }) {
+  gateway ({ admission, settings, primaryIds, log }) {
     const waits = createEventWaits()
     const prices = createPrices({ ...admission, tiers: timesOf(settings.tiers), waits })
     const assets = settings.assets === null ? [] : readAssets(settings.assets)
     const stop = new AbortController()
-    const keeping = assets.length > 0 &&
-      keepAssets(assets, { prices, primaryIds, log, signal: AbortSignal.any([signal, stop.signal]) })
+    const keeping = assets.length > 0 && keepAssets(assets, { prices, primaryIds, log, signal: stop.signal })
     return {
       commands: prices,
       onEntry: ({ key }) => waits.note(key),
@@ -83,7 +77,7 @@ export default {
         reading,
         store,
         live,
-        sources: async () => mergeSources(await figures()),
+        sources: async () => mergeFigures(await figures()),
         encoder: createEncoder({ isShared }),
         now,
         metrics
@@ -96,7 +90,7 @@ export default {
     }
   },
 
-  async consumers ({ admission: { submit, partitionOf, keyOf }, connectionOf, metrics, settings, log, signal, fail }) {
+  async consumers ({ admission, connectionOf, metrics, settings, log, signal, fail }) {
     const store = await openPriceStore(settings, {
       report: (line) => log.info(line), signal, onFailure: fail, metrics: metrics.store
     })
@@ -104,21 +98,12 @@ export default {
       if (error.code === 'DYNAMODB_TABLE_UNUSABLE') throw error
       log.error({ code: error.code, reason: error.message }, 'history waits for its store')
     })
-    const exchanges = exchangesOf(settings)
-    const sources = createSources({ exchanges })
-    const refresh = createRefresher({
-      sources,
-      targetOf (asset) {
-        const partition = partitionOf(asset)
-        return { connection: connectionOf(partition), key: keyOf(partition) }
-      },
-      submit,
-      onRefresh: metrics.refreshed
-    })
+    const sources = createSources({ exchanges: exchangesOf(settings) })
+    const refresh = createRefresher({ sources, admission, connectionOf, onRefresh: metrics.refreshed })
     metrics.follow(sources.figures)
     return {
       run: ({ key }) => refresh(key),
-      figures: () => withUrls(exchanges, sources.figures()),
+      figures: sources.figures,
       triggers: ({ fields }) => fields.type === 'wanted',
       batches: store && { name: 'history', write: store.write },
       async close () {
@@ -135,4 +120,4 @@ export { aggregate } from './aggregate.js'
 export { syntheticTick } from './exchanges/synthetic.js'
 export { STATUSES } from './replies.js'
 export { thresholdOf } from './sources/sources.js'
-export { createDemand, createEncoder, createPriceQueries, createPrices, createRefresher, createSources, exchangesOf, timesOf }
+export { createDemand, createEncoder, createPriceQueries, createPrices, createSources, exchangesOf, timesOf }

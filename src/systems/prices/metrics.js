@@ -1,14 +1,15 @@
-/** Metrics of prices, in the processes that refresh them. */
+/** Metrics of prices: of the processes that refresh them, of readers, and of the history store in both. */
 import { Counter, Histogram } from 'prom-client'
 import { counter, gauge } from '../../metrics/index.js'
 import { BREAKERS } from '../breaker.js'
 
-const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6]
+const REFRESH_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6]
+const AGE_SECONDS = [0.5, 1, 2, 5, 10, 30, 60, 300, 600, 1800]
 
-/** @typedef {{ exchange: string, breaker: string, calls: number, failures: number, skipped: number }} SourceCounts */
+/** @typedef {import('./sources/source.js').SourceFigures} SourceFigures */
 
-/** Of the history store, in each process that uses it. @param {import('prom-client').Registry} registry */
-export function createStoreMetrics (registry) {
+/** @param {import('prom-client').Registry} registry */
+function createStoreMetrics (registry) {
   const requests = new Counter({
     registers: [registry],
     name: 'freshet_price_store_requests_total',
@@ -28,11 +29,11 @@ export function createPriceMetrics (registry) {
     ...common,
     name: 'freshet_price_refresh_seconds',
     help: 'Time of a refresh, from reading the asset to storing the outcome',
-    buckets: SECONDS
+    buckets: REFRESH_SECONDS
   })
-  /** @type {() => SourceCounts[]} */
+  /** @type {() => SourceFigures[]} */
   let figures = () => []
-  /** @param {(one: SourceCounts) => number} read @returns {() => [Record<string, string>, number][]} */
+  /** @param {(one: SourceFigures) => number} read @returns {() => [Record<string, string>, number][]} */
   const each = (read) => () => figures().map((one) => [{ exchange: one.exchange }, read(one)])
   const labels = ['exchange']
   gauge(registry, { name: 'freshet_source_breaker', help: 'Circuit breaker of a source: 0 closed, 1 half-open, 2 open', labels },
@@ -48,7 +49,41 @@ export function createPriceMetrics (registry) {
       refreshes.inc({ outcome })
       took.observe(seconds)
     },
-    follow (/** @type {() => SourceCounts[]} */ read) { figures = read },
+    follow (/** @type {() => SourceFigures[]} */ read) { figures = read },
+    store: createStoreMetrics(registry)
+  }
+}
+
+/** Of readers: where prices were found, and how old they were. @param {import('prom-client').Registry} registry */
+export function createPriceReplyMetrics (registry) {
+  /** Replies by level and status: plain numbers, since there may be thousands a second. @type {Map<string, number>} */
+  const counts = new Map()
+  const count = (/** @type {string} */ level, /** @type {string} */ status) => {
+    const name = `${level} ${status}`
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  counter(registry, {
+    name: 'freshet_price_replies_total', help: 'Total prices served, by where they were found and status', labels: ['level', 'status']
+  }, () => [...counts].map(([name, n]) => {
+    const [level, status] = name.split(' ')
+    return [{ level, status }, n]
+  }))
+  const uncounted = new Counter({
+    name: 'freshet_price_demand_uncounted_total',
+    help: 'Total requests that do not count as demand for an asset',
+    registers: [registry]
+  })
+  const age = new Histogram({
+    name: 'freshet_price_age_seconds', help: 'Age of prices when they were served', buckets: AGE_SECONDS, registers: [registry]
+  })
+
+  return {
+    served (/** @type {import('./replies.js').Reply} */ { level, status, ageMs }) {
+      count(level, status)
+      age.observe(ageMs / 1000)
+    },
+    missed: (/** @type {string} */ status) => count('none', status),
+    uncounted: (/** @type {number} */ requests) => uncounted.inc(requests),
     store: createStoreMetrics(registry)
   }
 }

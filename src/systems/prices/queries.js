@@ -4,39 +4,57 @@
  *
  *     memory (fed by the outbox) -> replica, primary -> store -> the refresh is asked for, and awaited up to 0.9 s
  *
+ * An asset without a price that can be served: one refresh is asked for, whose outcome all waiting requests get, here and on other readers.
+ *
+ *     want -> rule `latest`: accepted once -> the owner refreshes -> its event is in the memory of this reader -> waiting requests
+ *
  * @typedef {import('../../admission/index.js').KeyState} KeyState
+ * @typedef {import('../../admission/index.js').Fields} Fields
  * @typedef {import('./replies.js').Found} Found
  * @typedef {Pick<import('./store/index.js').PriceStore, 'latest' | 'history'>} Store
  */
+import { setImmediate } from 'node:timers/promises'
 import { FreshetError } from '../../errors.js'
 import { isUsable, missing, STATUSES } from './replies.js'
-import { createStoreReads } from './store-reads.js'
-import { createWanting } from './wanting.js'
+
+const RULE = 'latest'
+const WANT_MS = 900
+/** Most assets that wait for the store at a time; beyond it the store is not asked. */
+const MAX_STORE_READS = 1000
 
 /**
- * @param {object} parts
- * @param {import('../../admission/index.js').KeyView} parts.view
- * @param {import('../reading.js').Reading} parts.reading
- * @param {(command: import('../../admission/index.js').Command) => Promise<import('../../admission/index.js').Decision>} parts.submit
- * @param {import('./demand.js').Demand} parts.demand
- * @param {Store | null} parts.store
- * @param {() => number} parts.now ms since 1970
+ * @param {Pick<import('../definition.js').ReaderParts, 'view' | 'reading' | 'submit' | 'now'> &
+ *   { demand: import('./demand.js').Demand, store: Store | null }} parts
  */
 export function createPriceQueries ({ view, reading, submit, demand, store, now }) {
-  const want = createWanting({ view, reading, submit, now })
+  /** Outcomes of refreshes that are asked for, by asset. @type {Map<string, Promise<KeyState | null>>} */
+  const wanted = new Map()
   const latestOf = store && createStoreReads(store)
 
   /** @param {KeyState} current @param {import('./replies.js').Level} level @returns {Found} */
   const found = ({ key, fields, generation }, level) => ({ asset: key, fields, generation, level })
 
-  /** @param {string} asset @returns {Promise<Found | null>} */
-  async function stored (asset) {
-    const row = await latestOf?.(asset)
-    if (!row || row.hard <= now()) return null
-    const { price, ts, asOf, seq, sources, soft, hard, tier } = row
-    const numbers = { ts: String(ts), asOf: String(asOf), soft: String(soft), hard: String(hard), seq: String(seq) }
-    const fields = { price, tier, sources: JSON.stringify(sources), failures: '0', ...numbers }
-    return { asset, fields, generation: 'store', level: 'store' }
+  /**
+   * Asks for a refresh, and waits for its outcome.
+   * @param {string} asset @returns {Promise<KeyState | null>} as it is after 0.9 s at the latest; null: there is none
+   * @throws {FreshetError} of the connection, and SERVER_REFUSED without the permission to want
+   */
+  async function want (asset) {
+    const failedBefore = (await view.get(asset))?.fields.failedAt
+    const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: '', args: ['want'] })
+    if (code === 'unknown') return null
+    if (code !== 'accepted' && code !== 'in_progress') return view.fromPrimary(asset)
+    const isDue = (/** @type {KeyState | null} */ one) =>
+      one !== null && (isUsable(one.fields, now()) || one.fields.failedAt !== failedBefore)
+    const one = await reading.until(asset, () => view.get(asset), isDue, WANT_MS)
+    return isDue(one) ? one : view.fromPrimary(asset)
+  }
+
+  /** One refresh for all requests of this reader. @param {string} asset */
+  function wantOnce (asset) {
+    const outcome = wanted.get(asset) ?? want(asset).finally(() => wanted.delete(asset))
+    wanted.set(asset, outcome)
+    return outcome
   }
 
   /**
@@ -53,10 +71,10 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
     const current = await view.get(asset)
     if (current) demand.note(asset)
     if (current && isUsable(current.fields, now())) return found(current, 'server')
-    const row = await stored(asset)
-    if (row) return row
+    const stored = await latestOf?.(asset)
+    if (stored && isUsable(stored, now())) return { asset, fields: stored, generation: 'store', level: 'store' }
     if (current === null) throw new FreshetError('ASSET_UNKNOWN')
-    const later = await want(asset) ?? current
+    const later = await wantOnce(asset) ?? current
     if (isUsable(later.fields, now())) return found(later, 'origin')
     throw missing(later.fields)
   }
@@ -72,5 +90,28 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
       if (STATUSES[error.code] || error.retryable) return { asset, status: STATUSES[error.code] ?? 'unavailable' }
       throw error
     })))
+  }
+}
+
+/**
+ * Reads of the store; the assets asked for in one turn of the event loop share one.
+ * @param {Pick<Store, 'latest'>} store @returns {(asset: string) => Promise<Fields | undefined>}
+ */
+function createStoreReads (store) {
+  /** @type {Set<string>} */
+  let asked = new Set()
+  /** @type {Promise<Map<string, Fields>>} */
+  let rows
+  async function read () {
+    await setImmediate()
+    const assets = [...asked]
+    asked = new Set()
+    return store.latest(assets)
+  }
+  return async (asset) => {
+    if (asked.size >= MAX_STORE_READS) return undefined
+    if (asked.size === 0) rows = read()
+    asked.add(asset)
+    return (await rows).get(asset)
   }
 }

@@ -16,18 +16,18 @@ const hardMsOf = (tier, tiers) => Number(tiers.split(' ')[3 * TIERS.indexOf(tier
 /**
  * @param {object} parts
  * @param {Pick<import('./sources/sources.js').Sources, 'ticks' | 'noteOld'>} parts.sources
- * @param {(asset: string) => { connection: import('../../store/index.js').Connection, key: (part: string) => string }} parts.targetOf
- *   the primary and the keys of its partition
- * @param {(command: import('../../admission/index.js').Command) => Promise<import('../../admission/index.js').Decision>} parts.submit
- * @param {(outcome: string, seconds: number) => void} [parts.onRefresh] `outcome`: price, stale, all_failed, no_quorum, moved,
+ * @param {Pick<import('../../admission/index.js').Admission, 'submit' | 'partitionOf' | 'keyOf'>} parts.admission
+ * @param {(partition: number) => import('../../store/index.js').Connection} parts.connectionOf the primary
+ * @param {(outcome: string, seconds: number) => void} parts.onRefresh `outcome`: price, stale, all_failed, no_quorum, moved,
  *   not_stored
  * @returns {(asset: string) => Promise<void>} errors: the primary does not answer
  */
-export function createRefresher ({ sources, targetOf, submit, onRefresh = () => {} }) {
+export function createRefresher ({ sources, admission: { submit, partitionOf, keyOf }, connectionOf, onRefresh }) {
   return async (asset) => {
-    const { connection, key } = targetOf(asset)
+    const partition = partitionOf(asset)
     const since = performance.now()
-    const [[seconds, micros], flat] = await connection.sendAll([['TIME'], ['HGETALL', key(`state:${asset}`)]])
+    const [[seconds, micros], flat] = await connectionOf(partition)
+      .sendAll([['TIME'], ['HGETALL', keyOf(partition)(`state:${asset}`)]])
     const startedMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
     const { price, hard, candidate, tier, tiers } = fieldsOf(flat)
     const ticks = await sources.ticks(asset)

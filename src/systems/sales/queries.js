@@ -11,7 +11,6 @@ import { createHub } from '../hub.js'
 import { byRequestRow, COUNT, dueRow, GENERATION, keyRow, objectOf, queryOfUser, SEQ, TIME } from '../schemas.js'
 import { CLAIM_QUERIES, membersOf } from './claims.js'
 import { saleReply } from './commands.js'
-import { createOrderRows } from './order-rows.js'
 import { QUEUE_QUERY, QUEUE_STREAM } from './queue.js'
 import { claimReply, expectAccepted, queueReply, saleOf } from './replies.js'
 
@@ -19,6 +18,8 @@ const RULE = 'bounded'
 /** Shortest time between two events of a sale. */
 const PAUSE_MS = 100
 const LOOK_EVERY_MS = 1000
+const COUNT_EVERY_MS = 250
+const COUNT_ROWS = "SELECT count(*) AS rows FROM orders WHERE sale = $1 AND status = 'sold'"
 const UNITS = { ...COUNT, description: 'units' }
 const SALE = objectOf({
   id: ID_TEXT,
@@ -99,7 +100,18 @@ export const STREAMS = [
 export function createSaleQueries (parts) {
   const { reading, view, secret, database, now, push, log } = parts
   const room = createWaitingRoom(parts)
-  const orderRows = createOrderRows(database)
+  /** Committed order rows by sale, counted by one statement at a time. @type {Map<string, Promise<number | null>>} */
+  const counts = new Map()
+
+  /** @param {string} sale @returns {Promise<number | null>} null: unknown */
+  function orderRows (sale) {
+    const counted = counts.get(sale)
+    if (counted) return counted
+    const counting = database.rows(COUNT_ROWS, [sale]).then(([row]) => row ? Number(row.rows) : null, () => null)
+    counts.set(sale, counting)
+    counting.then(() => setTimeout(() => counts.delete(sale), COUNT_EVERY_MS).unref())
+    return counting
+  }
 
   /** @param {KeyState} one @returns {Promise<Record<string, unknown>>} */
   async function shown (one) {

@@ -9,13 +9,9 @@
  * @typedef {{ status: PaymentStatus, id: string }} Result
  * @typedef {(method: 'GET' | 'POST', path: string, options?: { body?: string, headers?: Record<string, string> }) =>
  *   Promise<{ status: number, json: any }>} Call
- * @typedef {object} Adapter every call is harmless when it is made again
- * @property {(payment: Payment) => Promise<Result>} authorize
- * @property {(payment: Payment) => Promise<Result>} capture
- * @property {(payment: Payment) => Promise<Result>} void makes a later capture impossible, also of a payment that the provider does not
- *   know
- * @property {(payment: Payment) => Promise<Result>} refund all of it
- * @property {(payment: Payment) => Promise<Result | null>} lookup null: the provider does not know it
+ * @typedef {Record<'authorize' | 'capture' | 'void' | 'refund', (payment: Payment) => Promise<Result>> &
+ *   { lookup: (payment: Payment) => Promise<Result | null> }} Adapter every call is harmless when it is made again. `void` makes a later
+ *   capture impossible, also of a payment that the provider does not know; `refund`: all of it; `lookup`: null = it does not know it
  */
 import { createBreaker } from '../../breaker.js'
 import { localUrl } from '../../process-figures.js'

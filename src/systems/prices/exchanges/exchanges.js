@@ -1,5 +1,5 @@
 /**
- * The exchanges that prices come from. Each is an adapter: the address of a ticker, and what its reply says.
+ * The exchanges that prices come from. Each has an adapter: the address of a ticker, and what its reply says.
  *
  * @typedef {{ url: (base: string, asset: string) => string,
  *   read: (json: any, asset: string, sentMs: number) => { price: any, volume: any, ts: number } | string }} Adapter
@@ -7,10 +7,38 @@
  *   Date of the reply, ms since 1970, or NaN
  * @typedef {{ name: string, base: string, adapter: Adapter }} Exchange
  */
-import { bitstamp } from './bitstamp.js'
-import { coinbase } from './coinbase.js'
 import { kraken } from './kraken.js'
-import { local } from './local.js'
+
+/** The exchanges of `npm start exchanges` (bin/exchanges/server.js). @type {Adapter} */
+const local = {
+  url: (base, asset) => `${base}/ticker/${encodeURIComponent(asset)}`,
+  read: ({ symbol, price, volume, ts }, asset) => symbol === asset ? { price, volume, ts } : 'wrong_symbol'
+}
+
+/**
+ * Coinbase Exchange: https://docs.cdp.coinbase.com/exchange/reference/exchangerestapi_getproductticker
+ *
+ * The reply has the last trade, the time of it and the volume of 24 h. It names no product. Unknown products are 404. More than 10
+ * requests/s of an address are 429, without Retry-After: https://docs.cdp.coinbase.com/exchange/rest-api/rate-limits
+ *
+ * @type {Adapter}
+ */
+const coinbase = {
+  url: (base, asset) => `${base}/products/${encodeURIComponent(asset.toUpperCase())}/ticker`,
+  read: ({ price, volume, time }) => ({ price, volume, ts: Date.parse(time) })
+}
+
+/**
+ * Bitstamp: https://www.bitstamp.net/api/ (Ticker)
+ *
+ * The reply has the last price, the volume of 24 h and the time in seconds. It names no market.
+ *
+ * @type {Adapter}
+ */
+const bitstamp = {
+  url: (base, asset) => `${base}/api/v2/ticker/${encodeURIComponent(asset.replaceAll('-', ''))}/`,
+  read: ({ last, volume, timestamp }) => ({ price: last, volume, ts: Number(timestamp) * 1000 })
+}
 
 /** @type {Readonly<Record<string, { base: string, adapter: Adapter }>>} */
 const KNOWN = Object.freeze({

@@ -5,13 +5,15 @@
  *
  * @typedef {import('./call.js').Tick} Tick
  * @typedef {{ exchange: string, breaker: import('../../breaker.js').BreakerState, latencyMs: number | null, lastError: string | null,
- *   calls: number, failures: number, skipped: number }} SourceFigures `latencyMs`: moving average, null before the first reply;
- *   `lastError`: reason of the last failure; `failures`: calls without a tick; `skipped`: ticks that failed without a call
+ *   calls: number, failures: number, skipped: number, url?: string }} SourceFigures `latencyMs`: moving average, null before the first
+ *   reply; `lastError`: reason of the last failure; `failures`: calls without a tick; `skipped`: ticks that failed without a call; `url`:
+ *   of an exchange on this machine, whose faults a page may switch
  */
 import { setMaxListeners } from 'node:events'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { createBreaker } from '../../breaker.js'
+import { localUrl } from '../../process-figures.js'
 import { callExchange } from './call.js'
 
 const MAX_WAITING = 10_000
@@ -61,30 +63,26 @@ export function createSource ({ exchange, limit, callMs, resetMs }) {
     figures.calls++
     const { tick, pauseMs } = await callExchange(exchange, asset, { agent, callMs, signal: closing.signal })
     inFlight--
-    count(tick, performance.now() - startedMs)
+    const tookMs = performance.now() - startedMs
+    if (tick.ok) figures.latencyMs = figures.latencyMs === null ? tookMs : figures.latencyMs + NEWEST * (tookMs - figures.latencyMs)
+    else fail(tick.reason)
     if (pauseMs === null) done(isFailure(tick))
     else breaker.pause(pauseMs)
     serve()
     return tick
   }
 
-  /** @param {Tick} tick @param {number} tookMs */
-  function count (tick, tookMs) {
-    if (tick.ok) figures.latencyMs = figures.latencyMs === null ? tookMs : figures.latencyMs + NEWEST * (tookMs - figures.latencyMs)
-    else {
-      figures.failures++
-      figures.lastError = tick.reason
-    }
+  /** @param {string} reason */
+  function fail (reason) {
+    figures.failures++
+    figures.lastError = reason
   }
 
   return {
     name: exchange.name,
 
     /** Its tick was too old. Its calls succeed, so the breaker stays closed. */
-    noteOld () {
-      figures.failures++
-      figures.lastError = 'old'
-    },
+    noteOld: () => fail('old'),
 
     /** @param {string} asset @returns {Promise<Tick>} */
     tick: (asset) => new Promise((resolve) => {
@@ -98,7 +96,8 @@ export function createSource ({ exchange, limit, callMs, resetMs }) {
       exchange: exchange.name,
       breaker: breaker.state(),
       ...figures,
-      latencyMs: figures.latencyMs === null ? null : Math.round(figures.latencyMs * 10) / 10
+      latencyMs: figures.latencyMs === null ? null : Math.round(figures.latencyMs * 10) / 10,
+      url: localUrl(exchange.base) ?? undefined
     }),
 
     close () {

@@ -5,7 +5,7 @@
  * @typedef {import('./source.js').SourceFigures} SourceFigures
  * @typedef {ReturnType<typeof createSources>} Sources
  */
-import { MIN_FAILURES } from '../../breaker.js'
+import { BREAKERS, MIN_FAILURES } from '../../breaker.js'
 import { createSource } from './source.js'
 
 /** Most calls in flight. The sources share them equally, so that one that hangs takes nothing from the others. */
@@ -44,4 +44,23 @@ export function createSources ({ exchanges, callMs = CALL_MS, resetMs }) {
     /** Ends calls: their reason is `closed`. */
     close () { for (const source of sources) source.close() }
   }
+}
+
+/**
+ * What each process that refreshes has published, as one figure for each source: the worst breaker and the slowest latency that one sees.
+ * @param {SourceFigures[][]} all @returns {SourceFigures[]}
+ */
+export function mergeFigures (all) {
+  /** @type {Map<string, SourceFigures>} */
+  const merged = new Map()
+  for (const one of all.flat()) {
+    const { breaker, latencyMs, lastError } = merged.get(one.exchange) ?? one
+    merged.set(one.exchange, {
+      ...one,
+      breaker: BREAKERS.indexOf(breaker) >= BREAKERS.indexOf(one.breaker) ? breaker : one.breaker,
+      latencyMs: latencyMs === null ? one.latencyMs : Math.max(latencyMs, Number(one.latencyMs)),
+      lastError: lastError ?? one.lastError
+    })
+  }
+  return [...merged.values()]
 }

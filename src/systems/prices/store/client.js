@@ -7,6 +7,7 @@
  * @typedef {'write' | 'update' | 'latest' | 'history' | 'describe' | 'create'} Operation
  * @typedef {{ asked: (operation: Operation, outcome: 'ok' | 'failed' | 'unprocessed') => void }} StoreMetrics
  * @typedef {(operation: Operation, command: any, deadlineMs: number) => Promise<any>} Ask null: the condition of the command is not met
+ * @typedef {{ sdk: Sdk, ask: Ask, metrics: StoreMetrics, table: string }} StoreParts
  */
 import { FreshetError } from './errors.js'
 

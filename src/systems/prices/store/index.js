@@ -2,11 +2,9 @@
  * The history store of prices: a DynamoDB table that consumers write from the outbox and readers read. Only files of this folder know the
  * AWS SDK.
  *
- *     outbox -> consumer -> writing.js -> history rows, then LATEST (latest-rows.js)
+ *     outbox -> consumer -> writing.js -> history rows, then LATEST
  *     request -> reading.js -> LATEST of assets, or the history of one
  *
- * @typedef {import('./rows.js').StoredPrice} StoredPrice
- * @typedef {import('./reading.js').Point} Point
  * @typedef {import('./client.js').StoreMetrics} StoreMetrics
  * @typedef {Awaited<ReturnType<typeof createPriceStore>>} PriceStore
  */

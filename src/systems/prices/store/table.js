@@ -4,9 +4,7 @@ import { FreshetError } from './errors.js'
 
 const POLL_MS = 20
 
-/**
- * @param {{ sdk: import('./client.js').Sdk, ask: import('./client.js').Ask, table: string, region?: string, deadlineMs: number }} parts
- */
+/** @param {import('./client.js').StoreParts & { region?: string, deadlineMs: number }} parts */
 export function createTable ({ sdk, ask, table, region, deadlineMs }) {
   /** @returns {Promise<any>} null = there is none */
   async function describe () {
