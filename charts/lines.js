@@ -71,16 +71,16 @@ const aboveTheAxis = { titleAngle: 0, titleAnchor: 'end', titleAlign: 'left', ti
 function armsOf (rows) {
   const arms = [...new Set(rows.map(({ arm }) => arm))]
   const inQuestion = arms.filter((arm) => rows.some((row) => row.arm === arm && row.role === 'arm'))
+  const end = Math.max(...rows.map(({ x }) => x))
   return arms.map((arm, index) => {
     const all = rows.filter((row) => row.arm === arm)
     const shown = all.filter(({ mid }) => mid !== null).sort((a, b) => a.x - b.x)
     const last = shown.at(-1)
-    const isLast = last !== undefined && all.every(({ x }) => x <= last.x)
     return {
       arm,
       rows: shown,
       published: all.filter(({ published }) => published !== null),
-      label: arm + (last === undefined ? '' : `: ${last.value}${isLast ? '' : ` at ${last.level}`}`),
+      label: arm + (last === undefined ? '' : `: ${last.value}${last.x === end ? '' : ` at ${last.level}`}`),
       marks: marksOf(all),
       xOffset: (index - (arms.length - 1) / 2) * BESIDE,
       ...lineStyle(all[0].role, inQuestion.indexOf(arm))

@@ -20,8 +20,8 @@ export default {
     about: {
       arm: '10 over three',
       against: '10 partitions',
-      level: 'segments',
-      says: 'Ten partitions cost {} as much over three primaries as on one'
+      level: 'ids',
+      says: 'Ten partitions of ids: {} as dear on three primaries as on one'
     },
     levels: ['segments', 'ids']
   },

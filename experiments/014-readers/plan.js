@@ -28,7 +28,8 @@ export default {
     'asks (400 a second)': 'shared reads, 400/s'
   },
   chart: {
-    about: { arm: 'ask', against: 'view', level: 'newest 100', says: 'A read per request answers {} of what a memory view does' }
+    about: { arm: 'ask', against: 'view', level: 'newest 100', says: 'A read per request answers {} of what a memory view does' },
+    arms: ['bare', 'ask', 'asks (shared)']
   },
   levels: {
     'newest 100': {},

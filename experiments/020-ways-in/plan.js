@@ -4,8 +4,8 @@
  */
 export default {
   title: 'What do the ways in cost?',
-  question: 'How many items a second come in through the writer, the library and the gateway, what does ack replica cost, and how ' +
-    'long does an acknowledgement take?',
+  question: 'How many items a second of overwriting ids come in through the writer, the library and the gateway, and what does ack ' +
+    'replica cost?',
   baseline: 'writer',
   ceiling: 'blob',
   arms: {

@@ -36,9 +36,9 @@ export default {
       arm: 'scheduled+push',
       against: 'tiers',
       level: 'hard expiry',
-      says: 'Scheduled refreshes fetch {} of timers at a hard expiry'
+      says: 'At a hard expiry scheduled refreshes fetch {} as often'
     },
-    levels: ['soft expiry', 'hard expiry']
+    levels: ['hard expiry']
   },
   levels: {
     'soft expiry': { contention: SOFT },

@@ -26,7 +26,12 @@ export default {
     noop: 'ends at once'
   },
   chart: {
-    about: { arm: 'autoscaled', against: 'replicas-1', level: '500/s', says: 'An autoscaler without free cores: orders {} as late' },
+    about: {
+      arm: 'autoscaled',
+      against: 'replicas-1',
+      level: '500/s',
+      says: 'Autoscaled without free cores: {} as late, for 6 s of 500/s'
+    },
     levels: SHOWN
   },
   levels: {

@@ -35,9 +35,9 @@ const UNKNOWN = Object.freeze({ low: null, high: null })
 
 /**
  * The median of one arm.
- * @param {readonly number[]} values none below 0
+ * @param {readonly number[]} values such as growth, which may be below 0
  * @param {{ seed?: number }} [options]
- * @returns {{ median: number | null } & Interval} no interval below FEWEST_VALUES
+ * @returns {{ median: number | null } & Interval} no interval below FEWEST_VALUES; not below 0 unless a value is
  */
 export function medianWithInterval (values, { seed = SEED } = {}) {
   if (values.length === 0) return { median: null, ...UNKNOWN }
@@ -45,7 +45,7 @@ export function medianWithInterval (values, { seed = SEED } = {}) {
   if (values.length < FEWEST_VALUES) return { median: middle, ...UNKNOWN }
   const medians = resampledMedians(values, xoroshiro128plus(seed))
   const { low, high } = widenedInterval(medians, middle, values.length - 1)
-  return { median: middle, low: Math.max(0, low), high }
+  return { median: middle, low: values.some((value) => value < 0) ? low : Math.max(0, low), high }
 }
 
 /**

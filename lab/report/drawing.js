@@ -59,7 +59,8 @@ export function drawingOf (analysis, result, whole) {
     columns: { value: 'median', ratio: 'ratio' },
     interval: 'median of the rounds and its 95 % interval',
     published: 'what the ratio of the published study would give',
-    notes: notesOf(rows.map((cell) => ({ arm: labelWithRole(cell.arm, plan), level: cell.level, remarks: remarksAbout(analysis, cell) }))),
+    notes: notesOf(rows.map((cell) =>
+      ({ arm: labelWithRole(cell.arm, plan), level: cell.level, remarks: remarksAbout(analysis, plan, cell) }))),
     caption: [restText(analysis, cells), limitText(analysis, plan), noiseText(analysis, plan, kind), captionOf(result, plan)]
       .filter((line) => line !== ''),
     rows: rows.map((cell) => rowOf(analysis, plan, cell))
@@ -97,13 +98,16 @@ function noiseText (analysis, plan, kind) {
 const withoutCount = (/** @type {string} */ remark) =>
   remark.replace(/ in (\d+) of \1 rounds?$/, '').replace(/ in \d+ of \d+ rounds?$/, ' in some rounds')
 
-/** @param {Analysis} analysis @param {import('./figures.js').Place} place @returns {string[]} without counts of rounds, which pages have */
-function remarksAbout (analysis, place) {
+/**
+ * @param {Analysis} analysis @param {Plan} plan @param {import('./figures.js').Place} place
+ * @returns {string[]} without counts of rounds, which pages have
+ */
+function remarksAbout (analysis, plan, place) {
   const of = figureOf(analysis, place)
   return [
     ...(of && of.low === null ? ['too few rounds for an interval'] : []),
     ...(of ? remarksOf(analysis, place, { reasons: 0 }).map(withoutCount) : []),
-    ...noiseRemarks(analysis, place)
+    ...noiseRemarks(analysis, place, (arm) => labelOf(arm, plan))
   ]
 }
 

@@ -1,6 +1,7 @@
 /**
  * A result under the words of today: names of arms and levels that have changed since (`formerly` of the plan), labels, the question,
- * what the chart shows, and the published figures to compare with. Figures and settings are those of the result.
+ * what the chart shows, and the published figures to compare with. Figures and settings are those of the result; `late: overwrite`, which
+ * results from before that setting do not name because it was the default, is named.
  */
 import { AA_SUFFIX } from '../plan/index.js'
 
@@ -17,13 +18,19 @@ const BY_NAME = new Set(['arms', 'levels', 'effective'])
  * @returns {Result} with a plan in today's words
  */
 export function presented (result, current) {
-  const { formerly = {}, labels, chart, question, published } = current
+  const { formerly = {}, labels, chart, question, published, fixed } = current
   const known = { ...result.plan.arms, ...result.plan.levels }
   const names = new Map(Object.entries(formerly).filter(([, now]) => !(now in known))
     .flatMap(([before, now]) => [[before, now], [before + AA_SUFFIX, now + AA_SUFFIX]]))
   const { samples, plan, effective, ...rest } = result
   const named = names.size === 0 ? { samples, plan, effective } : renamed({ samples, plan, effective }, names)
-  const words = { labels, chart: chartOf(chart, named.plan), question, published: publishedOf(published, named.samples) }
+  const words = {
+    labels,
+    chart: chartOf(chart, named.plan),
+    question,
+    published: publishedOf(published, named.samples),
+    fixed: fixed.late ? { ...named.plan.fixed, late: fixed.late } : named.plan.fixed
+  }
   return { ...rest, ...named, plan: { ...named.plan, ...words } }
 }
 

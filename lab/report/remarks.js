@@ -57,10 +57,13 @@ function share (some, { n, invalid, ended }) {
 /** @param {string} reason */
 const because = (reason) => reason === '' ? '' : `: ${reason}`
 
-/** @param {Analysis} analysis @param {Pick<Cell, 'arm' | 'level'>} of @returns {string[]} for ratios no larger than that of the A/A pair */
-export const noiseRemarks = ({ comparisons, main }, { arm, level }) => [...new Set(comparisons
+/**
+ * @param {Analysis} analysis @param {Pick<Cell, 'arm' | 'level'>} of @param {(arm: string) => string} [nameOf] a label, in charts
+ * @returns {string[]} for ratios no larger than that of the A/A pair
+ */
+export const noiseRemarks = ({ comparisons, main }, { arm, level }, nameOf = (name) => name) => [...new Set(comparisons
   .filter((one) => one.arm === arm && one.level === level && one.measure === main && one.withinNoise)
-  .map(({ against }) => `against ${against}: within the noise of this machine`))]
+  .map(({ against }) => `against ${nameOf(against)}: within the noise of this machine`))]
 
 /** @param {string[]} all @param {number} most @returns {string} different ones */
 function firstOf (all, most) {

@@ -27,6 +27,7 @@ t.test('older results have the names of today, and newer ones keep theirs', asyn
     baseline: 'ids (overwrite)',
     arms: { ids: {}, 'ids (overwrite)': {}, values: {}, reference: { load: 'reference' }, blob: { load: 'blob' } },
     levels: { now: {} },
+    fixed: { ...planOf().fixed, late: 'overwrite' },
     formerly: { ids: 'ids (overwrite)', before: 'now' },
     labels: { 'ids (overwrite)': 'overwriting' },
     chart: { about: { arm: 'ids', against: 'ids (overwrite)', says: '{}' }, levels: ['now'], arms: ['ids', 'values'] },
@@ -43,6 +44,7 @@ t.test('older results have the names of today, and newer ones keep theirs', asyn
   t.match(drawing.title, /^Values: 5\d % of the CPU of overwriting$/, 'not about an arm that was not measured')
   t.match(cellsOf(markdown, '`values` against `ids (overwrite)`: 26 / 43'), [/43/, 'now', '0.605 x'], 'what is published, of what was measured')
   t.equal(drawing.subtitle, 'Which?')
+  t.equal(result.plan.fixed.late, 'overwrite', 'what was the default then')
   const newer = resultOf({ plan: current, costs: { ...COSTS, 'ids (overwrite)': 1 } })
   t.same(presented(newer, current).samples, newer.samples)
 })

@@ -61,6 +61,8 @@ t.test('there is no ratio to 0, and none of 0 can be bounded', async (t) => {
   t.same(ratioOfMedians([0, 1, 1], [2, 2, 2]), { ratio: 0.5, ...UNKNOWN })
   const { median, low } = medianWithInterval([0, 0, 3, 4, 5])
   t.same([median, low], [3, 0], 'nothing measured is below 0')
+  const shrunk = medianWithInterval([-3, -2, -1, 1, 0.5])
+  t.ok(Number(shrunk.low) < -1 && Number(shrunk.high) > -1, 'the median is inside, also of what is below 0')
 })
 
 t.test('verdicts: an interval that excludes 1 is a difference', async (t) => {
