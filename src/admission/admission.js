@@ -3,13 +3,11 @@
  *
  *     submit(command) -> batcher of its partition -> certainly rejected? -> admit -> confirmed? -> decision
  */
-import { partitionOf } from '../item/index.js'
 import { createRouter, insist } from '../store/index.js'
 import { admit } from './admit.js'
 import { createBatcher } from './batcher.js'
 import { prepare } from './commands.js'
 import { fieldsOf } from './outbox.js'
-import { createAgreement } from './system.js'
 
 /** @typedef {ReturnType<typeof createAdmission>} Admission */
 /** @typedef {import('./batcher.js').Answer} Answer */
@@ -19,7 +17,7 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
 /**
  * @param {object} options
  * @param {import('../store/index.js').Routes['route']} options.route
- * @param {string} options.keyPrefix @param {string} options.system such as `auctions` @param {number} options.partitions
+ * @param {import('./system.js').Agreement} options.agreement of the system
  * @param {number} options.requestMs how long the decision of an accepted request is kept
  * @param {number} options.keepMs how long an ended key is kept
  * @param {number} [options.maxOutbox] entries of a partition that may wait for consumers
@@ -29,21 +27,16 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
  * @param {(partition: number) => ReturnType<typeof import('./durability.js').createConfirm>} [options.confirmOf] what confirms the
  *   decisions of a partition
- * @param {readonly string[]} [options.rules] as createAgreement
  * @param {import('./own-rules.js').OwnRules} [options.own] rules of a user
  * @param {number} [options.maxWaiting] commands of a partition
- * @param {import('./system.js').KeepSecret} [options.keepSecret] as createAgreement
- * @param {import('./system.js').Agreement} [options.agreement] which others use, too
  * @param {Parameters<typeof createBatcher>[0]['metrics']} options.metrics
  */
 export function createAdmission ({
-  route, keyPrefix, system, partitions, requestMs, keepMs, maxOutbox, isRead, deadlineMs, batches = true, rejections = NEVER,
-  confirmOf = () => async () => {}, keepSecret, agreement, rules, own, maxWaiting, metrics
+  route, agreement, requestMs, keepMs, maxOutbox, isRead, deadlineMs, batches = true, rejections = NEVER, confirmOf = () => async () => {},
+  own, maxWaiting, metrics
 }) {
   const router = createRouter((key) => route(String(key)).connection, (connection) => connection.close('it cannot answer'))
-  const { agreed, agreeIn, restore, refresh, keyOf } = agreement ??
-    createAgreement({ router, keyPrefix, system, partitions, rules, keepSecret })
-
+  const { agreed, agreeIn, restore, refresh, keyOf, partitionOf, partitions } = agreement
   const agreeOn = own ? (/** @type {(part: string) => string} */ key) => own.agree(router, [key]) : agreeIn
 
   /** @param {number} partition @param {import('./commands.js').Prepared[]} commands */
@@ -79,23 +72,22 @@ export function createAdmission ({
     return { batcher, confirm }
   }
   const all = Array.from({ length: partitions }, (_, partition) => batcherOf(partition))
-  const partitionOfKey = (/** @type {string} */ key) => partitionOf(Buffer.from(key), partitions)
 
   return {
     partitions,
     keyOf,
-    partitionOf: partitionOfKey,
+    partitionOf,
 
     /** The state on the primary; empty if there is none. @param {string} key @returns {Promise<import('./rules/index.js').Fields>} */
     async stateOf (key) {
       await agreed()
-      return fieldsOf(await router.send('HGETALL', keyOf(partitionOfKey(key))(`state:${key}`)))
+      return fieldsOf(await router.send('HGETALL', keyOf(partitionOf(key))(`state:${key}`)))
     },
 
     /** What the rule remembers of a member, on the primary. @param {string} key @param {string} field @returns {Promise<string | null>} */
     async memberOf (key, field) {
       await agreed()
-      const member = await router.send('HGET', keyOf(partitionOfKey(key))(`members:${key}`), field)
+      const member = await router.send('HGET', keyOf(partitionOf(key))(`members:${key}`), field)
       return member === null ? null : String(member)
     },
 
@@ -108,7 +100,7 @@ export function createAdmission ({
      * @throws {import('../errors.js').FreshetError} ADMISSION_FULL, ADMISSION_LATE: not sent; SERVER_LOST, NOT_CONFIRMED: outcome unknown
      */
     async submit (command) {
-      const { batcher, confirm } = all[partitionOfKey(command.key)]
+      const { batcher, confirm } = all[partitionOf(command.key)]
       const answer = await batcher.submit(prepare(command))
       // a rejection too: the state that it rests on must last as long
       await confirm(answer.generation)

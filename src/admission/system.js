@@ -11,6 +11,7 @@
  * @typedef {ReturnType<typeof createAgreement>} Agreement
  */
 import { randomBytes } from 'node:crypto'
+import { partitionOf } from '../item/index.js'
 import { FreshetError } from './errors.js'
 import { partitionKeys, rulesKey, SPREAD_FORMAT, systemKey } from './keys.js'
 import { agreeOnRules, ourVersions } from './rule-versions.js'
@@ -72,6 +73,8 @@ export function createAgreement ({ router, keyPrefix, system, partitions, rules 
   }
 
   return {
+    partitions,
+    partitionOf: (/** @type {string} */ key) => partitionOf(Buffer.from(key), partitions),
     agreed,
     agreeIn,
     restore,

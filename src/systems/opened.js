@@ -5,6 +5,11 @@
  *     get, follow ◀─ state, events       consume ◀─ outbox       tasks ─▶ submit
  *
  * A rule that never ends keeps the replies of its connection back until it is stopped, so reads and leases have a connection of their own.
+ *
+ * @import { Command, createAdmission, createRejections } from '../admission/index.js'
+ * @import { checkedDefinition } from './checked-definition.js'
+ * @import { ConsumerMetrics } from './consuming.js'
+ * @import { Decision, OpenedSystem, SystemAccount } from './face.js'
  */
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
@@ -20,23 +25,20 @@ const UNSENT = { ADMISSION_FULL: 'full', ADMISSION_LATE: 'late', ADMISSION_BACKL
 const NOT_COUNTED = ['ARGUMENT_INVALID', 'PIPELINE_CLOSED', 'REQUEST_DIFFERS', 'RULE_DIFFERS']
 let opened = 0
 
-/** @typedef {Awaited<ReturnType<typeof import('./checked-definition.js').checkedDefinition>>} Definition */
-/** @typedef {Parameters<typeof import('../admission/index.js').createRejections>[0]['metrics'] &
- *   Parameters<typeof import('../admission/index.js').createAdmission>[0]['metrics'] &
+/** @typedef {Awaited<ReturnType<typeof checkedDefinition>>} Definition */
+/** @typedef {Parameters<typeof createRejections>[0]['metrics'] & Parameters<typeof createAdmission>[0]['metrics'] & ConsumerMetrics &
  *   { ruleFailed: (how: 'failed' | 'stopped') => void }} Metrics of a process */
-/** @typedef {import('./consuming.js').ConsumerMetrics} ConsumerMetrics */
 
-/** @type {Readonly<Metrics & ConsumerMetrics>} */
+/** @type {Readonly<Metrics>} */
 const UNCOUNTED = Object.freeze({
   sent () {}, waited () {}, dropped () {}, answered () {}, asked () {}, ruleFailed () {}, finished () {}, failed () {}, deadLettered () {}
 })
 
 /**
  * Counts commands and what became of them.
- * @param {Pick<Awaited<ReturnType<typeof connect>>, 'submit'>} admission
- * @param {{ account: import('./face.js').SystemAccount, metrics: Metrics }} counters
+ * @param {Awaited<ReturnType<typeof connect>>['submit']} submit @param {SystemAccount} account @param {Metrics} metrics
  */
-function createDeciding ({ submit }, { account, metrics }) {
+function createDeciding (submit, account, metrics) {
   let active = 0
   /** @type {(value?: unknown) => void} */
   let idle = () => {}
@@ -46,7 +48,7 @@ function createDeciding ({ submit }, { account, metrics }) {
   return {
     get differs () { return differs },
 
-    /** @param {import('../admission/index.js').Command} command @returns {Promise<import('./face.js').Decision>} */
+    /** @param {Command} command @returns {Promise<Decision>} */
     async decide (command) {
       active++
       try {
@@ -70,8 +72,8 @@ function createDeciding ({ submit }, { account, metrics }) {
 }
 
 /**
- * @param {Definition} definition @param {any} settings checked @param {Partial<Metrics & ConsumerMetrics>} [counted] metrics of the process
- * @returns {Promise<import('./face.js').OpenedSystem>}
+ * @param {Definition} definition @param {any} settings checked @param {Partial<Metrics>} [counted] metrics of the process
+ * @returns {Promise<OpenedSystem>}
  * @throws {FreshetError} RULE_FAILED, RULE_DIFFERS, SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, and why the primary cannot be used
  */
 export async function open (definition, settings, counted = {}) {
@@ -83,13 +85,23 @@ export async function open (definition, settings, counted = {}) {
   const closing = new AbortController()
   // a listener of each follower
   setMaxListeners(0, closing.signal)
-  const metrics = { ...UNCOUNTED, ...counted }
-  const connected = await connect(definition, settings, name, { account, metrics })
-  const { target, close, expectPrimary } = connected
+  const counters = { ...UNCOUNTED, ...counted }
+  const metrics = {
+    ...counters,
+    answered () {
+      account.cached++
+      counters.answered()
+    },
+    deadLettered () {
+      account.deadLetters++
+      counters.deadLettered()
+    }
+  }
+  const { target, submit, close, expectPrimary } = await connect(definition, settings, name, metrics)
   const { keyOf, partitionOf, connectionOf } = target
-  const deciding = createDeciding(connected, { account, metrics })
-  const consumers = createConsumers({ ...target, id: `${name}-${randomUUID()}`, account, metrics, submit: deciding.decide })
-  const following = createFollowing({ ...target, closing: closing.signal })
+  const deciding = createDeciding(submit, account, metrics)
+  const consumers = createConsumers(target, { id: `${name}-${randomUUID()}`, metrics, submit: deciding.decide })
+  const following = createFollowing(target, closing.signal)
 
   function expectOpen () {
     if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', `the system ${system} is closed; open it again`)
@@ -149,7 +161,7 @@ export async function open (definition, settings, counted = {}) {
   }
 }
 
-/** @param {import('./face.js').SystemAccount} account @param {any} error */
+/** @param {SystemAccount} account @param {any} error */
 function count (account, { code, isStopped }) {
   if (code === 'RULE_FAILED') account[isStopped ? 'stopped' : 'failed']++
   else if (!NOT_COUNTED.includes(code)) account[UNSENT[code] ?? 'lost']++

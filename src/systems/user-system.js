@@ -29,10 +29,8 @@ const made = new WeakMap()
  * @returns {Promise<System>} @throws {SettingsInvalid} with all faults
  */
 export function systemOf (given) {
-  const existing = typeof given === 'object' && given !== null ? made.get(given) : undefined
-  if (existing) return existing
-  const making = make(given)
-  if (typeof given === 'object' && given !== null) made.set(given, making)
+  const making = made.get(given) ?? make(given)
+  if (Object(given) === given) made.set(given, making)
   return making
 }
 
