@@ -2,9 +2,10 @@
  * What decides the commands of a system in one process, in gateways, readers, consumers and the library: where the system is, as all
  * processes agree, its admission, the rejection cache, and what confirms decisions. The last two have connections of their own.
  *
- * @import { Connection, Routes } from '../store/index.js'
  * @import { Entry, KeepSecret, OwnRules } from '../admission/index.js'
+ * @import { Connection, Routes } from '../store/index.js'
  * @import { System } from './definition.js'
+ * @import { Logger } from 'pino'
  */
 import { createAdmission, createAgreement, createRejections, openConfirms } from '../admission/index.js'
 import { openerOf } from '../store/index.js'
@@ -21,7 +22,7 @@ import { openerOf } from '../store/index.js'
  * @param {boolean} [parts.isCached] whether certain rejections are answered from memory
  * @param {(entry: Entry) => void} [parts.onEntry] gets every event of the system
  * @param {Parameters<typeof createAdmission>[0]['metrics'] & Parameters<typeof createRejections>[0]['metrics']} parts.metrics
- * @param {import('pino').Logger} parts.log
+ * @param {Logger} parts.log
  */
 export function openAdmission ({ name: system, rules, keepsUnread: isRead }, settings, {
   routes, reads = routes, primaryUrl, name, durability = 'memory', keepSecret, own, isCached = false, onEntry, metrics, log

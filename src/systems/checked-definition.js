@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { KEPT_PARTS } from '../admission/index.js'
 import { SettingsInvalid } from '../errors.js'
 
+/** @import { OwnRule } from '../admission/index.js' */
+
 export const NAME = /^[a-z][a-z0-9-]{0,31}$/
 export const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
 const PARTS = Object.freeze([
@@ -36,8 +38,7 @@ function faultsOfRule (name, rule) {
 
 /**
  * @param {any} given
- * @returns {Promise<{ name: string, durability?: string, rules: Record<string, import('../admission/index.js').OwnRule> }>} with the texts
- *   of the rules
+ * @returns {Promise<{ name: string, durability?: string, rules: Record<string, OwnRule> }>} with the texts of the rules
  * @throws {SettingsInvalid} with all faults
  */
 export async function checkedDefinition (given) {

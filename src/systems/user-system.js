@@ -4,6 +4,11 @@
  *     gateway    request -> command(given) -> submit of the library -> replies[code]
  *     reader     request -> key in memory -> shown(stored); stream: snapshot(stored), event(event)
  *     consumers  the library: its handlers, once its tables are made, and the scheduled tasks
+ *
+ * @import { KeyState } from '../admission/index.js'
+ * @import { Findings, System } from './definition.js'
+ * @import { CommandRoute, OpenedSystem, QueryRoute, Stored, StreamRoute, System as UserSystem } from './face.js'
+ * @import { Logger } from 'pino'
  */
 import { createOwnRules, eventOf, memoryOf, stateOf } from '../admission/index.js'
 import { retry } from '../consumers/index.js'
@@ -15,9 +20,6 @@ import { fieldsOf } from './fields.js'
 import { open } from './opened.js'
 import { checkedOptions } from './options.js'
 import { keyRow } from './schemas.js'
-
-/** @typedef {import('./definition.js').System} System */
-/** @import { System as UserSystem, OpenedSystem } from './face.js' */
 
 const ANY = Object.freeze({ type: 'object', additionalProperties: true })
 const NO_KEY = 'KEY_UNKNOWN'
@@ -39,7 +41,7 @@ async function make (given) {
   const definition = await checkedDefinition(given)
   await checkRoutes(given)
   const { name, commands = {}, queries = {}, stream, consumers = {}, unknown = NO_KEY, migrations, metrics: count, page } = given
-  /** @param {any} settings @param {string} redisUrl @param {{ log: import('pino').Logger, metrics: any }} parts */
+  /** @param {any} settings @param {string} redisUrl @param {{ log: Logger, metrics: any }} parts */
   function openFor (settings, redisUrl, { log, metrics }) {
     const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability: asked } = settings
     const durability = asked === 'db' ? null : asked
@@ -117,7 +119,7 @@ function counted (name, run) {
  * Of doctor: whether the server takes its rules.
  * @param {Awaited<ReturnType<typeof checkedDefinition>>} definition
  * @param {{ redisUrl: string | null, keyPrefix: string, deadlineMs: number }} options
- * @returns {Promise<import('./definition.js').Findings>}
+ * @returns {Promise<Findings>}
  */
 async function findingsOf ({ name: system, rules }, { redisUrl, keyPrefix, deadlineMs }) {
   const own = Object.entries(rules).map(([rule, { version }]) => `${rule} ${version}`).join(', ')
@@ -137,7 +139,7 @@ async function findingsOf ({ name: system, rules }, { redisUrl, keyPrefix, deadl
 }
 
 /**
- * @param {import('./face.js').CommandRoute} row @param {string} where for messages @returns {System['commands'][string]}
+ * @param {CommandRoute} row @param {string} where for messages @returns {System['commands'][string]}
  */
 function commandRow ({ method, path, access, summary, body = {}, command, replies }, where) {
   const statuses = Object.values(replies).filter((reply) => typeof reply === 'number')
@@ -161,14 +163,14 @@ function commandRow ({ method, path, access, summary, body = {}, command, replie
   }
 }
 
-/** @param {import('../admission/index.js').KeyState} current @returns {import('./face.js').Stored} */
+/** @param {KeyState} current @returns {Stored} */
 const storedOf = ({ key, fields: { seq: _, ...fields }, generation }) => ({ key, ...stateOf(fields), generation })
 
-/** @param {import('./face.js').QueryRoute} row @param {string} unknown @returns {System['queries'][string]} */
+/** @param {QueryRoute} row @param {string} unknown @returns {System['queries'][string]} */
 const queryRow = ({ path, summary, reply = ANY, shown }, unknown) =>
   keyRow({ path, summary, reply, codes: [unknown], shown: (current) => shown(storedOf(current)) })
 
-/** @param {import('./face.js').StreamRoute} row @param {string} unknown @returns {System['streams'][number]} */
+/** @param {StreamRoute} row @param {string} unknown @returns {System['streams'][number]} */
 const streamRow = ({ path, summary, snapshot, event }, unknown) => ({
   path,
   summary,
