@@ -26,7 +26,7 @@ import { hash } from 'node:crypto'
 import { CHUNK_HEAD, chunkOf, HIDDEN, scriptWith } from '../store/index.js'
 import { FreshetError } from './errors.js'
 import { rulesKey } from './keys.js'
-import { memoryOf } from './own-memory.js'
+import { memoryOf } from './own-state.js'
 import { agreeOnRules } from './rule-versions.js'
 
 /** The chunks of rules replace these lines of the scripts. */

@@ -3,8 +3,7 @@
  * counted and logged.
  *
  * @typedef {import('./partition.js').Target} Target
- * @typedef {{ consumer: string, entry: import('../admission/index.js').Entry, reason: string, attempts: number,
- *   correlationId?: string }} Letter
+ * @typedef {Parameters<import('./dead-letters.js').DeadLetters['deadLetter']>[1] & { correlationId?: string }} Letter
  */
 import { openerOf } from '../store/index.js'
 import { createDeadLetters } from './dead-letters.js'
