@@ -3,7 +3,7 @@
  * counted and logged.
  *
  * @typedef {import('./partition.js').Target} Target
- * @typedef {Parameters<import('./dead-letters.js').DeadLetters['deadLetter']>[1] & { correlationId?: string }} Letter
+ * @typedef {Parameters<import('./dead-letters.js').DeadLetters['deadLetter']>[1] & { correlationId?: string }} NewLetter
  */
 import { openerOf } from '../store/index.js'
 import { createDeadLetters } from './dead-letters.js'
@@ -23,7 +23,7 @@ export function createEffects ({ metrics, logged = () => ({}), log, ...parts }) 
   const { system, name, primaryUrl, deadlineMs, keyOf, connectionOf } = parts
   const letters = createDeadLetters(parts)
 
-  /** @param {number} partition @param {Letter} letter */
+  /** @param {number} partition @param {NewLetter} letter */
   async function deadLetter (partition, letter) {
     await letters.deadLetter(partition, letter)
     metrics.deadLettered()

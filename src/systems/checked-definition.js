@@ -4,6 +4,7 @@ import { KEPT_PARTS } from '../admission/index.js'
 import { SettingsInvalid } from '../errors.js'
 
 /** @import { OwnRule } from '../admission/index.js' */
+/** @typedef {{ name: string, durability?: string, rules: Record<string, OwnRule> }} Definition */
 
 export const NAME = /^[a-z][a-z0-9-]{0,31}$/
 export const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
@@ -38,7 +39,7 @@ function faultsOfRule (name, rule) {
 
 /**
  * @param {any} given
- * @returns {Promise<{ name: string, durability?: string, rules: Record<string, OwnRule> }>} with the texts of the rules
+ * @returns {Promise<Definition>} with the texts of the rules
  * @throws {SettingsInvalid} with all faults
  */
 export async function checkedDefinition (given) {

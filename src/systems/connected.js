@@ -3,7 +3,8 @@ import { createOwnRules, createStopper, expectDurability, REPLY_MS, systemKey } 
 import { createRoutes } from '../store/index.js'
 import { openAdmission } from './admission.js'
 
-/** @import { Definition, Metrics } from './opened.js' */
+/** @import { Definition } from './checked-definition.js' */
+/** @import { Metrics } from './opened.js' */
 
 /**
  * Opens a system, once all processes agree on it.

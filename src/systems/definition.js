@@ -5,7 +5,6 @@
  *     reader     request -> queries[...].run(given, reader(parts)); stream -> events of a key, or a source of its own
  *     consumers  consumers(parts): tasks that are due, rows and effects of entries
  *
- * @typedef {import('../consumers/index.js').NewLetter & { correlationId?: string }} NewLetter
  *
  * @typedef {object} System
  * @property {string} name a-z, then a-z 0-9 -, up to 32
@@ -104,7 +103,7 @@
  * @property {() => unknown} [close]
  *
  * @import { Admission, Entry, Fields, KeyState, KeyView, Ruleset } from '../admission/index.js'
- * @import { BatchEffect, SqlEffect } from '../consumers/index.js'
+ * @import { BatchEffect, NewLetter, SqlEffect } from '../consumers/index.js'
  * @import { CommandRow, Given, QueryRow } from '../http/index.js'
  * @import { AdmissionMetrics, ConsumerMetrics } from '../metrics/index.js'
  * @import { Push, Source } from '../push/index.js'

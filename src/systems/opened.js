@@ -7,7 +7,7 @@
  * A rule that never ends keeps the replies of its connection back until it is stopped, so reads and leases have a connection of their own.
  *
  * @import { Command, createAdmission, createRejections } from '../admission/index.js'
- * @import { checkedDefinition } from './checked-definition.js'
+ * @import { Definition } from './checked-definition.js'
  * @import { ConsumerMetrics } from './consuming.js'
  * @import { Decision, OpenedSystem, SystemAccount } from './face.js'
  */
@@ -25,7 +25,6 @@ const UNSENT = { ADMISSION_FULL: 'full', ADMISSION_LATE: 'late', ADMISSION_BACKL
 const NOT_COUNTED = ['ARGUMENT_INVALID', 'PIPELINE_CLOSED', 'REQUEST_DIFFERS', 'RULE_DIFFERS']
 let opened = 0
 
-/** @typedef {Awaited<ReturnType<typeof checkedDefinition>>} Definition */
 /** @typedef {Parameters<typeof createRejections>[0]['metrics'] & Parameters<typeof createAdmission>[0]['metrics'] & ConsumerMetrics &
  *   { ruleFailed: (how: 'failed' | 'stopped') => void }} Metrics of a process */
 

@@ -6,6 +6,7 @@
  *     consumers  the library: its handlers, once its tables are made, and the scheduled tasks
  *
  * @import { KeyState } from '../admission/index.js'
+ * @import { Definition } from './checked-definition.js'
  * @import { Findings, System } from './definition.js'
  * @import { CommandRoute, OpenedSystem, QueryRoute, Stored, StreamRoute, System as UserSystem } from './face.js'
  * @import { Logger } from 'pino'
@@ -117,7 +118,7 @@ function counted (name, run) {
 
 /**
  * Of doctor: whether the server takes its rules.
- * @param {Awaited<ReturnType<typeof checkedDefinition>>} definition
+ * @param {Definition} definition
  * @param {{ redisUrl: string | null, keyPrefix: string, deadlineMs: number }} options
  * @returns {Promise<Findings>}
  */
@@ -191,24 +192,24 @@ function once (run) {
   let opened = null
   /** @type {(Error & { code?: string, retryable?: boolean }) | null} */
   let failure = null
+
+  async function begin () {
+    try {
+      return (opened = await run())
+    } catch (error) {
+      opening = null
+      failure = error
+      throw error
+    }
+  }
+
   return {
-    get () {
-      opening ??= run().then((system) => {
-        opened = system
-        failure = null
-        return system
-      }, (error) => {
-        opening = null
-        failure = error
-        throw error
-      })
-      return opening
-    },
+    get: () => (opening ??= begin()),
     /** Why it decides nothing; what will pass by itself is not among them. */
-    reasons: () => [
-      ...failure && !failure.retryable ? [`${failure.code}: ${failure.message}`] : [],
-      ...opened?.status().reasons.filter((reason) => reason.startsWith('RULE_DIFFERS')) ?? []
-    ],
+    reasons () {
+      if (opened) return opened.status().reasons.filter((reason) => reason.startsWith('RULE_DIFFERS'))
+      return failure && !failure.retryable ? [`${failure.code}: ${failure.message}`] : []
+    },
     close: async () => (await opening?.catch(() => null))?.close()
   }
 }
