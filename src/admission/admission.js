@@ -29,7 +29,7 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  *   decisions of a partition
  * @param {import('./own-rules.js').OwnRules} [options.own] rules of a user
  * @param {number} [options.maxWaiting] commands of a partition
- * @param {Parameters<typeof createBatcher>[0]['metrics']} options.metrics
+ * @param {Parameters<typeof createBatcher>[0]['metrics'] & { ruleFailed?: (how: 'failed' | 'stopped') => void }} options.metrics
  */
 export function createAdmission ({
   route, agreement, requestMs, keepMs, maxOutbox, isRead, deadlineMs, batches = true, rejections = NEVER, confirmOf = () => async () => {},
@@ -37,13 +37,11 @@ export function createAdmission ({
 }) {
   const router = createRouter((key) => route(String(key)).connection, (connection) => connection.close('it cannot answer'))
   const { agreed, agreeIn, restore, refresh, keyOf, partitionOf, partitions } = agreement
-  const agreeOn = own ? (/** @type {(part: string) => string} */ key) => own.agree(router, [key]) : agreeIn
-
   /** @param {number} partition @param {import('./commands.js').Prepared[]} commands */
   async function call (partition, commands) {
     const key = keyOf(partition)
     const { connection, replicationId } = route(key(''))
-    const terms = { replicationId, requestMs, keepMs, maxOutbox, isRead, own, restore, agreeIn: agreeOn }
+    const terms = { replicationId, requestMs, keepMs, maxOutbox, isRead, own, restore, agreeIn }
     const calling = admit(connection, key, terms, commands)
     return (own ? own.watch(calling, connection) : calling).catch((error) => {
       // it is no longer the primary, or is unusable
@@ -73,6 +71,12 @@ export function createAdmission ({
   }
   const all = Array.from({ length: partitions }, (_, partition) => batcherOf(partition))
 
+  /** @param {any} error @returns {never} */
+  function countFailure (error) {
+    if (error.code === 'RULE_FAILED') metrics.ruleFailed?.(error.isStopped ? 'stopped' : 'failed')
+    throw error
+  }
+
   return {
     partitions,
     keyOf,
@@ -101,7 +105,8 @@ export function createAdmission ({
      */
     async submit (command) {
       const { batcher, confirm } = all[partitionOf(command.key)]
-      const answer = await batcher.submit(prepare(command))
+      const deciding = batcher.submit(prepare(command))
+      const answer = await (own ? deciding.catch(countFailure) : deciding)
       // a rejection too: the state that it rests on must last as long
       await confirm(answer.generation)
       return answer

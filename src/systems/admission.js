@@ -2,33 +2,39 @@
  * What decides the commands of a system in one process, in gateways, readers, consumers and the library: where the system is, as all
  * processes agree, its admission, the rejection cache, and what confirms decisions. The last two have connections of their own.
  *
- * @import { Entry, KeepSecret, OwnRules } from '../admission/index.js'
+ * @import { Entry, KeepSecret } from '../admission/index.js'
  * @import { Connection, Routes } from '../store/index.js'
  * @import { System } from './definition.js'
  * @import { Logger } from 'pino'
  */
 import { createAdmission, createAgreement, createRejections, openConfirms } from '../admission/index.js'
-import { openerOf } from '../store/index.js'
+import { createRoutes, openerOf } from '../store/index.js'
+import { connect } from './connected.js'
+
+/** @typedef {ReturnType<typeof openAdmission>} OpenAdmission */
 
 /**
- * @param {Pick<System, 'name' | 'keepsUnread'> & { rules?: readonly string[] }} definition
+ * @param {Pick<System, 'name' | 'own' | 'keepsUnread'> & { rules?: readonly string[] }} definition
  * @param {any} settings of a process
  * @param {object} parts
- * @param {Routes} parts.routes to the primaries, for commands @param {Routes} [parts.reads] without it, those of commands
+ * @param {Routes} [parts.routes] to the primaries, which several systems share; those with rules of a user have their own
  * @param {string} parts.primaryUrl @param {string} parts.name of connections
  * @param {string} [parts.durability] without it, what the primary has decided is confirmed
  * @param {KeepSecret} [parts.keepSecret] as createAgreement
- * @param {OwnRules} [parts.own] rules of a user
  * @param {boolean} [parts.isCached] whether certain rejections are answered from memory
  * @param {(entry: Entry) => void} [parts.onEntry] gets every event of the system
  * @param {Parameters<typeof createAdmission>[0]['metrics'] & Parameters<typeof createRejections>[0]['metrics']} parts.metrics
  * @param {Logger} parts.log
  */
-export function openAdmission ({ name: system, rules, keepsUnread: isRead }, settings, {
-  routes, reads = routes, primaryUrl, name, durability = 'memory', keepSecret, own, isCached = false, onEntry, metrics, log
+export function openAdmission ({ name: system, rules, own: rulesOfUser, keepsUnread: isRead }, settings, {
+  routes: shared, primaryUrl, name, durability = 'memory', keepSecret, isCached = false, onEntry, metrics, log
 }) {
   const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, ackWithinMs: waitMs } = settings
-  const agreement = createAgreement({ router: routes.router, keyPrefix, system, partitions, rules, keepSecret })
+  const connected = rulesOfUser && connect(rulesOfUser, { system, keyPrefix, primaryUrl, name, deadlineMs, durability, log })
+  const { own, prepare } = connected ?? {}
+  const routes = connected?.routes ?? shared ?? createRoutes({ primaryUrl, name, deadlineMs })
+  const reads = connected?.reads ?? routes
+  const agreement = createAgreement({ router: routes.router, keyPrefix, system, partitions, rules, own, prepare, keepSecret })
   const { agreed, keyOf, partitionOf } = agreement
   const connectionOf = (/** @type {number} */ partition) => reads.route(keyOf(partition)('')).connection
   const target = { system, primaryUrl, name, deadlineMs, partitions, keyOf, partitionOf, connectionOf, log }
@@ -53,18 +59,20 @@ export function openAdmission ({ name: system, rules, keepsUnread: isRead }, set
     ...admission,
     /** Where the system is; its keys are known once all agree. */
     target,
-    close: () => Promise.all([rejections?.close(), confirms.close()])
+    routes,
+    close: () => Promise.all([rejections?.close(), confirms.close(), (connected ?? (shared ? null : routes))?.close()])
   }
 }
 
 /**
  * How durable the commands of a system are.
- * @param {Pick<System, 'durability' | 'hasRows'>} definition @param {string | null} setting
+ * @param {Pick<System, 'durability' | 'own' | 'hasRows'>} definition @param {string | null} setting
  * @param {boolean} hasReplica whether the primary has one
  */
-export function durabilityOf ({ durability, hasRows = false }, setting, hasReplica) {
+export function durabilityOf ({ durability, own, hasRows = false }, setting, hasReplica) {
   if (setting !== null && (setting !== 'db' || hasRows)) return setting
-  return durability === 'replica' && hasReplica ? 'replica' : 'memory'
+  // what a user asks for is never less
+  return own || hasReplica ? durability : 'memory'
 }
 
 /** @param {Connection} connection to the primary */

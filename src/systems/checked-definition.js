@@ -11,6 +11,7 @@ export const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
 const PARTS = Object.freeze([
   'name', 'rules', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers', 'migrations', 'metrics', 'page'
 ])
+const DURABILITIES = Object.freeze([undefined, null, 'memory', 'replica', 'aof'])
 const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'keepEvents', 'keeps'])
 
 /** @param {unknown} given */
@@ -49,6 +50,7 @@ export async function checkedDefinition (given) {
   const faults = [
     ...typeof name === 'string' && NAME.test(name) ? [] : [`name: ${String(name)}; expected ${NAMED}`],
     ...unknownIn(given, PARTS, 'the system'),
+    ...DURABILITIES.includes(durability) ? [] : [`durability: ${String(durability)}; expected memory | replica | aof`],
     ...isTable ? Object.entries(rules).flatMap(([rule, one]) => faultsOfRule(rule, one)) : ['rules: expected an object with a rule or more']
   ]
   if (faults.length > 0) throw new SettingsInvalid(faults)

@@ -9,8 +9,9 @@
  * @typedef {object} System
  * @property {string} name a-z, then a-z 0-9 -, up to 32
  * @property {readonly string[]} rules names of rules in lua/rules, whose versions are stored with it
+ * @property {Record<string, OwnRule>} [own] rules of a user
  * @property {string} unknown code of the error for a key that is not there
- * @property {'memory' | 'replica'} durability without the setting; replica: memory where there is no replica
+ * @property {string} durability without the setting; replica: memory where there is no replica, unless the rules are `own`
  * @property {boolean} [hasRows] its commands may wait for rows (durability db)
  * @property {boolean} [isUncached] certain rejections are asked of the server, too
  * @property {boolean} [needsDatabase] consumers start the embedded one if none is given
@@ -76,7 +77,7 @@
  *
  * @typedef {object} ConsumerParts
  * @property {string} id of the process
- * @property {Admission} admission
+ * @property {OpenAdmission} admission
  * @property {string} primaryUrl as --redis-url
  * @property {(partition: number) => Connection} connectionOf the primary
  * @property {Database | null} database null: no rows are written
@@ -102,7 +103,7 @@
  * @property {(partition: number) => Promise<void>} [onPrimary] when the partition is taken, and when its primary is another one
  * @property {() => unknown} [close]
  *
- * @import { Admission, Entry, Fields, KeyState, KeyView, Ruleset } from '../admission/index.js'
+ * @import { Admission, Entry, Fields, KeyState, KeyView, OwnRule, Ruleset } from '../admission/index.js'
  * @import { BatchEffect, NewLetter, SqlEffect } from '../consumers/index.js'
  * @import { CommandRow, Given, QueryRow } from '../http/index.js'
  * @import { AdmissionMetrics, ConsumerMetrics } from '../metrics/index.js'
@@ -110,6 +111,7 @@
  * @import { Task } from '../schedule/index.js'
  * @import { Database } from '../sql/index.js'
  * @import { Connection, Router } from '../store/index.js'
+ * @import { OpenAdmission } from './admission.js'
  * @import { Reading, Target } from './reading.js'
  * @import { Logger } from 'pino'
  * @import { Registry } from 'prom-client'

@@ -4,9 +4,9 @@
  *     submit ─▶ src/admission ─▶ lua/decide.lua ─▶ state, events, outbox, tasks
  *     get, follow ◀─ state, events       consume ◀─ outbox       tasks ─▶ submit
  *
- * A rule that never ends keeps the replies of its connection back until it is stopped, so reads and leases have a connection of their own.
- *
- * @import { Command, createAdmission, createRejections } from '../admission/index.js'
+ * @import { Command } from '../admission/index.js'
+ * @import { AdmissionMetrics } from '../metrics/index.js'
+ * @import { OpenAdmission } from './admission.js'
  * @import { Definition } from './checked-definition.js'
  * @import { ConsumerMetrics } from './consuming.js'
  * @import { Decision, OpenedSystem, SystemAccount } from './face.js'
@@ -15,8 +15,8 @@ import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { readState } from '../admission/index.js'
 import { FreshetError, kindOf } from '../errors.js'
+import { openAdmission } from './admission.js'
 import { commandOf, expectKey } from './command-arguments.js'
-import { connect } from './connected.js'
 import { createConsumers } from './consuming.js'
 import { createFollowing } from './follow.js'
 
@@ -25,19 +25,16 @@ const UNSENT = { ADMISSION_FULL: 'full', ADMISSION_LATE: 'late', ADMISSION_BACKL
 const NOT_COUNTED = ['ARGUMENT_INVALID', 'PIPELINE_CLOSED', 'REQUEST_DIFFERS', 'RULE_DIFFERS']
 let opened = 0
 
-/** @typedef {Parameters<typeof createRejections>[0]['metrics'] & Parameters<typeof createAdmission>[0]['metrics'] & ConsumerMetrics &
- *   { ruleFailed: (how: 'failed' | 'stopped') => void }} Metrics of a process */
-
-/** @type {Readonly<Metrics>} */
+/** @type {Readonly<AdmissionMetrics & ConsumerMetrics>} */
 const UNCOUNTED = Object.freeze({
   sent () {}, waited () {}, dropped () {}, answered () {}, asked () {}, ruleFailed () {}, finished () {}, failed () {}, deadLettered () {}
 })
 
 /**
  * Counts commands and what became of them.
- * @param {Awaited<ReturnType<typeof connect>>['submit']} submit @param {SystemAccount} account @param {Metrics} metrics
+ * @param {OpenAdmission['submit']} submit @param {SystemAccount} account
  */
-function createDeciding (submit, account, metrics) {
+function createDeciding (submit, account) {
   let active = 0
   /** @type {(value?: unknown) => void} */
   let idle = () => {}
@@ -57,7 +54,6 @@ function createDeciding (submit, account, metrics) {
         return { code, accepted, seq, version, isReplay, details }
       } catch (error) {
         count(account, error)
-        if (error.code === 'RULE_FAILED') metrics.ruleFailed(error.isStopped ? 'stopped' : 'failed')
         if (error.code === 'RULE_DIFFERS') differs = error
         throw error
       } finally {
@@ -71,12 +67,12 @@ function createDeciding (submit, account, metrics) {
 }
 
 /**
- * @param {Definition} definition @param {any} settings checked @param {Partial<Metrics>} [counted] metrics of the process
+ * @param {Definition} definition @param {any} settings checked
  * @returns {Promise<OpenedSystem>}
  * @throws {FreshetError} RULE_FAILED, RULE_DIFFERS, SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, and why the primary cannot be used
  */
-export async function open (definition, settings, counted = {}) {
-  const { name: system, rules } = definition
+export async function open ({ name: system, rules }, settings) {
+  const { redisUrl: primaryUrl, durability, log } = settings
   const name = `freshet-${process.pid}-${system}-${++opened}`
   const account = {
     accepted: 0, rejected: 0, replayed: 0, cached: 0, failed: 0, stopped: 0, full: 0, late: 0, lost: 0, deadLetters: 0
@@ -84,21 +80,18 @@ export async function open (definition, settings, counted = {}) {
   const closing = new AbortController()
   // a listener of each follower
   setMaxListeners(0, closing.signal)
-  const counters = { ...UNCOUNTED, ...counted }
-  const metrics = {
-    ...counters,
-    answered () {
-      account.cached++
-      counters.answered()
-    },
-    deadLettered () {
-      account.deadLetters++
-      counters.deadLettered()
-    }
-  }
-  const { target, submit, close, expectPrimary } = await connect(definition, settings, name, metrics)
-  const { keyOf, partitionOf, connectionOf } = target
-  const deciding = createDeciding(submit, account, metrics)
+  const metrics = { ...UNCOUNTED, answered () { account.cached++ }, deadLettered () { account.deadLetters++ } }
+  const isCached = Object.values(rules).some(({ certain }) => certain)
+  const { target, routes, submit, agreed, close } = openAdmission(
+    { name: system, own: rules },
+    { ...settings, systemPartitions: settings.partitions },
+    { primaryUrl, name, durability, isCached, metrics, log })
+  await agreed().catch(async (error) => {
+    await close()
+    throw error
+  })
+  const { keyOf, partitionOf, partitions, connectionOf } = target
+  const deciding = createDeciding(submit, account)
   const consumers = createConsumers(target, { id: `${name}-${randomUUID()}`, metrics, submit: deciding.decide })
   const following = createFollowing(target, closing.signal)
 
@@ -143,7 +136,7 @@ export async function open (definition, settings, counted = {}) {
     status () {
       const reasons = []
       try {
-        expectPrimary()
+        for (let partition = 0; partition < partitions; partition++) routes.route(keyOf(partition)(''))
       } catch (error) {
         reasons.push(`${error.code}: ${kindOf(error.code)?.meaning}`)
       }

@@ -1,15 +1,14 @@
 /**
  * A system of a user in the processes of Freshet: its definition (face.js) as one of ours (definition.js).
  *
- *     gateway    request -> command(given) -> submit of the library -> replies[code]
+ *     gateway    request -> command(given) -> admission -> replies[code]
  *     reader     request -> key in memory -> shown(stored); stream: snapshot(stored), event(event)
- *     consumers  the library: its handlers, once its tables are made, and the scheduled tasks
+ *     consumers  as the library: its handlers, once its tables are made, and the scheduled tasks
  *
  * @import { KeyState } from '../admission/index.js'
  * @import { Definition } from './checked-definition.js'
  * @import { Findings, System } from './definition.js'
- * @import { CommandRoute, OpenedSystem, QueryRoute, Stored, StreamRoute, System as UserSystem } from './face.js'
- * @import { Logger } from 'pino'
+ * @import { Command, CommandRoute, QueryRoute, Stored, StreamRoute, System as UserSystem } from './face.js'
  */
 import { createOwnRules, eventOf, memoryOf, stateOf } from '../admission/index.js'
 import { retry } from '../consumers/index.js'
@@ -17,9 +16,9 @@ import { FreshetError, kindOf, SettingsInvalid } from '../errors.js'
 import { createRoutes } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
 import { checkRoutes } from './checked-routes.js'
+import { commandOf } from './command-arguments.js'
+import { createConsumers } from './consuming.js'
 import { fieldsOf } from './fields.js'
-import { open } from './opened.js'
-import { checkedOptions } from './options.js'
 import { keyRow } from './schemas.js'
 
 const ANY = Object.freeze({ type: 'object', additionalProperties: true })
@@ -42,20 +41,13 @@ async function make (given) {
   const definition = await checkedDefinition(given)
   await checkRoutes(given)
   const { name, commands = {}, queries = {}, stream, consumers = {}, unknown = NO_KEY, migrations, metrics: count, page } = given
-  /** @param {any} settings @param {string} redisUrl @param {{ log: Logger, metrics: any }} parts */
-  function openFor (settings, redisUrl, { log, metrics }) {
-    const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability: asked } = settings
-    const durability = asked === 'db' ? null : asked
-    const options = { redisUrl, keyPrefix, partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability, log }
-    return open(definition, checkedOptions(options, definition), metrics)
-  }
-
   return {
     name,
     rules: [],
+    own: definition.rules,
     unknown,
-    durability: 'memory',
-    isUncached: true,
+    durability: definition.durability ?? 'memory',
+    isUncached: !Object.values(definition.rules).some(({ certain }) => certain),
     needsDatabase: migrations !== undefined,
     migrations,
     metrics: count && { consumers: (registry) => counted(name, () => count(registry)) },
@@ -67,12 +59,9 @@ async function make (given) {
     streams: stream === undefined ? [] : [streamRow(stream, unknown)],
     memory: { rules: memoryOf(definition.rules) },
 
-    gateway ({ settings, primaryUrl, counters: metrics, log }) {
-      const lazy = once(async () => openFor(settings, primaryUrl, { log, metrics }))
-      // a rule that differs is known before the first command
-      lazy.get().catch(() => {})
-      return { commands: lazy.get, reasons: lazy.reasons, close: lazy.close }
-    },
+    gateway: ({ admission }) => ({
+      commands: { submit: (/** @type {Command} */ given) => admission.submit(commandOf(given, definition.rules)) }
+    }),
 
     reader: ({ reading, view }) => ({
       queries: { reading },
@@ -85,8 +74,8 @@ async function make (given) {
 
     findings: ({ redisUrl, keyPrefix }, deadlineMs) => findingsOf(definition, { redisUrl, keyPrefix, deadlineMs }),
 
-    async consumers ({ settings, primaryUrl, counters, log, database, migrated, metrics, signal, fail }) {
-      const opened = await openFor(settings, primaryUrl, { log, metrics: counters })
+    async consumers ({ id, admission: { target, submit }, counters, log, database, migrated, metrics, signal, fail }) {
+      const opened = createConsumers(target, { id, metrics: counters, submit })
       const more = { metrics, ...database && { database: { query: database.query, transaction: database.transaction } } }
       const join = () => Promise.all(Object.entries(consumers).map(([consumer, handler]) =>
         retry(() => opened.consume(consumer, (entries, owned) => handler(entries, { ...owned, ...more })), {
@@ -153,8 +142,7 @@ function commandRow ({ method, path, access, summary, body = {}, command, replie
     body: fieldsOf(body),
     replies: Object.fromEntries(statuses.map((status) => [status, ANY])),
     codes,
-    async run (given, system) {
-      const { submit } = /** @type {OpenedSystem} */ (await system())
+    async run (given, { submit }) {
       const { code, details, seq, isReplay } = await submit({ ...command(given), requestId: given.requestId })
       const reply = Object.hasOwn(replies, code) ? replies[code] : undefined
       if (reply === undefined) throw new FreshetError('RULE_FAILED', `the rule answered ${code}, which ${where}.replies does not have`)
@@ -180,36 +168,3 @@ const streamRow = ({ path, summary, snapshot, event }, unknown) => ({
   snapshot: (current) => snapshot(storedOf(current)),
   event: (fields) => ({ name: fields.type, data: event(eventOf(fields)) })
 })
-
-/**
- * Opened when it is first needed, and after a failure when it is needed again.
- * @param {() => Promise<OpenedSystem>} run
- */
-function once (run) {
-  /** @type {Promise<OpenedSystem> | null} */
-  let opening = null
-  /** @type {OpenedSystem | null} */
-  let opened = null
-  /** @type {(Error & { code?: string, retryable?: boolean }) | null} */
-  let failure = null
-
-  async function begin () {
-    try {
-      return (opened = await run())
-    } catch (error) {
-      opening = null
-      failure = error
-      throw error
-    }
-  }
-
-  return {
-    get: () => (opening ??= begin()),
-    /** Why it decides nothing; what will pass by itself is not among them. */
-    reasons () {
-      if (opened) return opened.status().reasons.filter((reason) => reason.startsWith('RULE_DIFFERS'))
-      return failure && !failure.retryable ? [`${failure.code}: ${failure.message}`] : []
-    },
-    close: async () => (await opening?.catch(() => null))?.close()
-  }
-}

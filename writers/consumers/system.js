@@ -11,7 +11,7 @@ import { consume, consumeBatches, createEffects, createKafkaEffect, createOwners
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
-import { createRoutes, openerOf } from '../../src/store/index.js'
+import { openerOf } from '../../src/store/index.js'
 import { durabilityOf, hasReplicas, openAdmission, publishFigures } from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
 import { untilUp } from './until-up.js'
@@ -34,19 +34,17 @@ const LOOK_EVERY_MS = 250
 export async function openSystem (definition, settings, parts) {
   const { id, primaryUrl, database, migrated, leaseMs = LEASE_MS, metrics, ownMetrics, log, signal, fail, onWait } = parts
   const { name: system, keepsSecret, logged } = definition
-  const { deadlineMs, systemPartitions: partitions, kafkaBrokers } = settings
+  const { systemPartitions: partitions, kafkaBrokers } = settings
   const name = `${id}:${system}`
   const kafka = kafkaBrokers?.length > 0 ? await createKafkaEffect({ brokers: kafkaBrokers, system, partitions }) : null
-  const routes = createRoutes({ primaryUrl, name, deadlineMs })
   const admission = openAdmission(definition, settings, {
-    routes,
     primaryUrl,
     name,
     keepSecret: keepsSecret && database ? (secret) => keepSecret(database, system, secret) : undefined,
     metrics,
     log
   })
-  const { target, target: { keyOf, connectionOf } } = admission
+  const { target, target: { keyOf, connectionOf }, routes } = admission
   const { letters, deadLetter, open: openEffect } = createEffects({ ...target, metrics, logged, log })
   const { openConfirm, close: closeConfirms } = createConfirms(definition, settings, target)
   const stopKeeping = keepsSecret
@@ -78,7 +76,7 @@ export async function openSystem (definition, settings, parts) {
   const words = `${system} waits until it can be opened`
   const handlers = await untilUp(openHandlers, { signal, log, words, onWait }).catch(async (error) => {
     stopKeeping()
-    await Promise.all([routes.close(), closeConfirms()])
+    await Promise.all([admission.close(), closeConfirms()])
     throw error
   })
   const { figures, effects: own = [] } = handlers
@@ -118,7 +116,7 @@ export async function openSystem (definition, settings, parts) {
       stopKeeping()
       await ownership.close()
       await Promise.all([...effects.map(({ close }) => close()), closeWork(), handlers.close?.(), closeConfirms()])
-      await Promise.all([routes.close(), kafka?.close()])
+      await Promise.all([admission.close(), kafka?.close()])
     }
   }
 }

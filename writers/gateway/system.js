@@ -6,24 +6,25 @@ import { systemKey } from '../../src/admission/index.js'
 import { openAdmission } from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
 
+/** @typedef {Parameters<typeof openAdmission>[2]} Parts */
+
 /**
  * @param {any} settings @param {import('../../src/systems/inside.js').System} definition
- * @param {Omit<Parameters<typeof openAdmission>[2], 'durability' | 'onEntry'> &
- *   { durability: () => string, onEntry: () => Parameters<typeof openAdmission>[2]['onEntry'] }} parts as openAdmission
+ * @param {Omit<Parts, 'durability' | 'onEntry'> & { routes: import('../../src/store/index.js').Routes, durability: () => string,
+ *   onEntry: () => Parts['onEntry'] }} parts as openAdmission
  */
-export function openSystem (settings, definition, { durability, onEntry, ...parts }) {
-  const { name: system, keepsSecret, isUncached } = definition
+export function openSystem (settings, definition, { routes, durability, onEntry, ...parts }) {
+  const { name: system, own, keepsSecret, isUncached } = definition
   const isCached = !isUncached && settings.rejectionCache !== 'no'
   /** @type {ReturnType<typeof openAdmission> | null} */
   let opened = null
-  /** @type {Error | null} why it decides nothing: another process has a newer rule */
+  /** @type {Error & { code?: string } | null} why it decides nothing: another process has a newer rule */
   let differs = null
+  /** @type {Error & { code?: string } | null} why processes do not agree on it, if that will not pass by itself */
+  let failure = null
 
-  function open () {
-    if (!keepsSecret) stopLooking()
-    opened ??= openAdmission(definition, settings, { ...parts, durability: durability(), isCached, onEntry: onEntry() })
-    return opened
-  }
+  const open = () => (opened ??=
+    openAdmission(definition, settings, { ...parts, routes, durability: durability(), isCached, onEntry: onEntry() }))
 
   /** @template T @param {Promise<T>} work @returns {Promise<T>} */
   const noted = (work) => work.catch((error) => {
@@ -31,34 +32,47 @@ export function openSystem (settings, definition, { durability, onEntry, ...part
     throw error
   })
 
+  async function agreed () {
+    try {
+      const stored = await noted(open().agreed())
+      failure = null
+      if (!keepsSecret) stopLooking()
+      return stored
+    } catch (error) {
+      failure = error.retryable ? null : error
+      throw error
+    }
+  }
+
   async function look () {
-    if (!opened && !await parts.routes.router.send('EXISTS', systemKey(settings.keyPrefix, system))) return
-    const { agreed, refresh } = open()
-    await noted(agreed())
-    if (keepsSecret) await refresh()
+    if (!opened && !await routes.router.send('EXISTS', systemKey(settings.keyPrefix, system))) return
+    await agreed()
+    if (keepsSecret) await open().refresh()
   }
 
   const stopLooking = eachSecond(look, ({ code, message }) =>
     parts.log[keepsSecret ? 'warn' : 'debug']({ system, code, reason: message }, 'a system cannot be looked at'))
 
+  // a rule of a user that differs is known before the first command
+  if (own) agreed().catch(() => {})
+
   return {
     /** Where it is, once all processes agree on it. */
     async target () {
-      const { agreed, target } = open()
-      await noted(agreed())
-      return target
+      await agreed()
+      return open().target
     },
 
     /** What the commands of a system need of its admission. @type {import('../../src/systems/inside.js').GatewayParts['admission']} */
     commands: {
       // certain rejections would come from memory
       submit: (command) => differs ? Promise.reject(differs) : noted(open().submit(command)),
-      agreed: () => noted(open().agreed()),
+      agreed,
       stateOf: (key) => noted(open().stateOf(key)),
       memberOf: (key, field) => noted(open().memberOf(key, field))
     },
 
-    reasons: () => differs ? [`RULE_DIFFERS: ${differs.message}`] : [],
+    reasons: () => [...new Set([differs, failure])].flatMap((error) => error ? [`${error.code}: ${error.message}`] : []),
 
     async close () {
       stopLooking()
