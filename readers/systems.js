@@ -4,12 +4,12 @@
  *
  * @typedef {ReturnType<typeof openSystems>} Systems
  */
-import { createAdmission, createKeyView, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
+import { createKeyView, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
 import { FreshetError } from '../src/errors.js'
-import { partitionOf as partitionOfId } from '../src/item/index.js'
+import { partitionOf } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
 import { createRoutes, shardOf, slotMapOf } from '../src/store/index.js'
-import { createReading, readFigures } from '../src/systems/inside.js'
+import { createReading, openAdmission, readFigures } from '../src/systems/inside.js'
 
 /**
  * @typedef {import('../src/systems/inside.js').System} System
@@ -20,53 +20,39 @@ import { createReading, readFigures } from '../src/systems/inside.js'
 /**
  * @param {readonly System[]} definitions
  * @param {{ deployment: import('../src/store/index.js').Deployment, primaryUrl: string, registry: import('prom-client').Registry,
- *   now?: () => number, signal: AbortSignal, log: import('pino').Logger, settings: any } &
+ *   signal: AbortSignal, log: import('pino').Logger, settings: any } &
  *   Pick<import('../src/systems/inside.js').ReaderParts, 'database' | 'isShared'>} parts
  */
-export function openSystems (definitions, {
-  deployment, primaryUrl, registry, now = Date.now, signal, log, settings, database, isShared
-}) {
+export function openSystems (definitions, { deployment, primaryUrl, registry, signal, log, settings, database, isShared }) {
   const { keyPrefix, requestMs } = settings
   const { deadlineMs } = deployment
+  const name = `freshet-reader-${process.pid}:primary`
   /** @type {import('../src/store/index.js').Routes | null} */
   let routes = null
   const admissionMetrics = createAdmissionMetrics(registry)
   /** their waits end with the process @type {Set<() => void>} */
   const ending = new Set()
 
-  /** @param {string} key */
-  const route = (key) => /** @type {import('../src/store/index.js').Routes} */ (routes).route(key)
-  /** @param {string} key @param {boolean} isPrimary */
-  const nodeOf = (key, isPrimary) => isPrimary ? route(key).connection : shardOf(deployment, key).pick().connection
-
-  /** @param {System} definition @throws {FreshetError} that nothing of it is stored */
-  async function storedOf ({ name: system, unknown }) {
-    if (routes === null) {
-      routes = createRoutes({ primaryUrl, name: `freshet-reader-${process.pid}:primary`, deadlineMs })
-      await routes.opened.catch(() => {})
-    }
-    const options = { keyPrefix, system }
-    const key = systemKey(keyPrefix, system)
-    const stored = await readSystem(nodeOf(key, false), options) ?? await readSystem(nodeOf(key, true), options)
-    if (stored === null) throw new FreshetError(unknown)
-    return stored
-  }
-
   /** @param {System} definition @param {any} metrics @param {import('../src/push/index.js').Push} push @returns {Promise<Opened>} */
   async function open (definition, metrics, push) {
     const { name: system, unknown, memory, reader } = definition
-    const stored = await storedOf(definition)
+    const opened = routes ??= createRoutes({ primaryUrl, name, deadlineMs })
+    await opened.opened.catch(() => {})
+    /** @param {string} key @param {boolean} isPrimary */
+    const nodeOf = (key, isPrimary) => isPrimary ? opened.route(key).connection : shardOf(deployment, key).pick().connection
+    const [options, whole] = [{ keyPrefix, system }, systemKey(keyPrefix, system)]
+    const stored = await readSystem(nodeOf(whole, false), options) ?? await readSystem(nodeOf(whole, true), options)
+    if (stored === null) throw new FreshetError(unknown)
     const { partitions, secret } = stored
     const keyOf = partitionKeys(keyPrefix, system, stored)
     const target = {
       connectionOf: (/** @type {number} */ partition, /** @type {boolean} */ isPrimary) => nodeOf(keyOf(partition)(''), isPrimary),
       keyOf,
-      partitionOf: (/** @type {string} */ key) => partitionOfId(Buffer.from(key), partitions),
+      partitionOf: (/** @type {string} */ key) => partitionOf(Buffer.from(key), partitions),
       partitions
     }
-    const { submit } = createAdmission({
-      route, keyPrefix, system, partitions, requestMs, keepMs: requestMs, deadlineMs, metrics: admissionMetrics(system)
-    })
+    const { submit } = openAdmission({ name: system }, { ...settings, deadlineMs, systemPartitions: partitions, keepMs: requestMs },
+      { routes: opened, primaryUrl, name, metrics: admissionMetrics(system), log })
     /** @type {Own} */
     let own = { queries: null }
     const view = createKeyView({
@@ -81,6 +67,7 @@ export function openSystems (definitions, {
     const reading = createReading({ ...target, view, unknown })
     ending.add(reading.close)
     const figures = () => readFigures(target.connectionOf(0, false), keyOf(0))
+    const now = Date.now
     const parts = { ...target, reading, view, secret, now, push, submit, figures, database, settings, isShared, metrics, signal, log }
     own = await reader(parts)
     return {
@@ -96,7 +83,21 @@ export function openSystems (definitions, {
 
   const all = definitions.map((definition) => {
     const metrics = definition.metrics?.reader?.(registry)
-    return { definition, ...once((push) => open(definition, metrics, push)) }
+    /** @type {Promise<Opened> | null} */
+    let opening = null
+    return {
+      definition,
+      /**
+       * Opened by the first request that needs it, for all.
+       * @param {import('../src/push/index.js').Push} push @returns {Promise<Opened>} throws that nothing of it is stored
+       */
+      opened (push) {
+        opening ??= open(definition, metrics, push)
+        opening.catch(() => { opening = null })
+        return opening
+      },
+      close: async () => (await opening?.catch(() => null))?.close()
+    }
   })
 
   return {
@@ -108,20 +109,5 @@ export function openSystems (definitions, {
       await Promise.all(all.map(({ close }) => close()))
       await routes?.close()
     }
-  }
-}
-
-/** Opened by the first that needs it, for all. @param {(push: import('../src/push/index.js').Push) => Promise<Opened>} open */
-function once (open) {
-  /** @type {Promise<Opened> | null} */
-  let opening = null
-  return {
-    /** @param {import('../src/push/index.js').Push} push @returns {Promise<Opened>} throws that nothing of it is stored */
-    opened (push) {
-      opening ??= open(push)
-      opening.catch(() => { opening = null })
-      return opening
-    },
-    close: async () => (await opening?.catch(() => null))?.close()
   }
 }

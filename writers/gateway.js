@@ -74,7 +74,10 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
     await primary.opened()
     await systems.check()
     const app = createGatewayApp({
-      status: () => statusOf(primary, feeds, systems.reasons()),
+      status () {
+        const reasons = [...primary.reasons(), ...feeds.reasons(), ...systems.reasons()]
+        return { ready: reasons.length === 0, reasons, nodes: [] }
+      },
       feeds,
       systems: systems.all,
       putFeed: (feed, asked) => primary.putFeed({ feed, asked, defaults: settings }),
@@ -96,13 +99,4 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
     await primary.close()
     security.close()
   }
-}
-
-/**
- * For /readyz.
- * @param {{ reasons: () => string[] }} primary @param {{ reasons: () => string[] }} feeds @param {string[]} ofSystems
- */
-function statusOf (primary, feeds, ofSystems) {
-  const reasons = [...primary.reasons(), ...feeds.reasons(), ...ofSystems]
-  return { ready: reasons.length === 0, reasons, nodes: [] }
 }

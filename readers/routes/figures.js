@@ -91,26 +91,8 @@ export async function figuresRoutes (app, { figures, clock }) {
   /** @param {string} feed @param {number | null} since */
   async function build (feed, since) {
     const { definition, ...rest } = await figures.of(feed, since ?? -1)
-    const { count, exact, newestTs, itemsPerSecond, writers, lastWriteAt, ready, reasons, nodes, history } = rest
     const { layout = null, partitions = null, windowMs = null, maxItems = null } = definition ?? {}
-    return Buffer.from(JSON.stringify({
-      feed,
-      asOf: Math.floor(clock()),
-      layout,
-      partitions,
-      windowMs,
-      maxItems,
-      ready,
-      reasons,
-      writers,
-      lastWriteAt,
-      itemsPerSecond,
-      count,
-      exact,
-      newestTs,
-      nodes,
-      everyMs: EVERY_MS,
-      history
-    }))
+    const asOf = Math.floor(clock())
+    return Buffer.from(JSON.stringify({ feed, asOf, layout, partitions, windowMs, maxItems, ...rest, everyMs: EVERY_MS }))
   }
 }

@@ -1,6 +1,6 @@
 /** How fast the order writer is, and how long partitions have no owner: figures, with bounds that a busy machine keeps too. */
 import { Registry } from 'prom-client'
-import { admissionKey, createAdmission } from '../../src/admission/index.js'
+import { admissionKey, createAdmission, createAgreement } from '../../src/admission/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { runConsumers } from '../../test/commands.js'
@@ -27,9 +27,7 @@ async function sell (t, redisUrl) {
   const metrics = createAdmissionMetrics(new Registry())('sales')
   const { submit } = createAdmission({
     route: routes.route,
-    keyPrefix: 'fr:',
-    system: 'sales',
-    partitions: PARTITIONS,
+    agreement: createAgreement({ router: routes.router, keyPrefix: 'fr:', system: 'sales', partitions: PARTITIONS }),
     requestMs: KEEP_MS,
     keepMs: KEEP_MS,
     deadlineMs: DEADLINE_MS,

@@ -3,13 +3,11 @@
  *
  *     submit(command) -> batcher of its partition -> certainly rejected? -> admit -> confirmed? -> decision
  */
-import { partitionOf } from '../item/index.js'
 import { createRouter, insist } from '../store/index.js'
 import { admit } from './admit.js'
 import { createBatcher } from './batcher.js'
 import { prepare } from './commands.js'
 import { fieldsOf } from './outbox.js'
-import { createAgreement } from './system.js'
 
 /** @typedef {ReturnType<typeof createAdmission>} Admission */
 /** @typedef {import('./batcher.js').Answer} Answer */
@@ -19,7 +17,7 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
 /**
  * @param {object} options
  * @param {import('../store/index.js').Routes['route']} options.route
- * @param {string} options.keyPrefix @param {string} options.system such as `auctions` @param {number} options.partitions
+ * @param {import('./system.js').Agreement} options.agreement of the system
  * @param {number} options.requestMs how long the decision of an accepted request is kept
  * @param {number} options.keepMs how long an ended key is kept
  * @param {number} [options.maxOutbox] entries of a partition that may wait for consumers
@@ -29,28 +27,21 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
  * @param {(partition: number) => ReturnType<typeof import('./durability.js').createConfirm>} [options.confirmOf] what confirms the
  *   decisions of a partition
- * @param {readonly string[]} [options.rules] as createAgreement
  * @param {import('./own-rules.js').OwnRules} [options.own] rules of a user
  * @param {number} [options.maxWaiting] commands of a partition
- * @param {import('./system.js').KeepSecret} [options.keepSecret] as createAgreement
- * @param {import('./system.js').Agreement} [options.agreement] which others use, too
- * @param {Parameters<typeof createBatcher>[0]['metrics']} options.metrics
+ * @param {Parameters<typeof createBatcher>[0]['metrics'] & { ruleFailed?: (how: 'failed' | 'stopped') => void }} options.metrics
  */
 export function createAdmission ({
-  route, keyPrefix, system, partitions, requestMs, keepMs, maxOutbox, isRead, deadlineMs, batches = true, rejections = NEVER,
-  confirmOf = () => async () => {}, keepSecret, agreement, rules, own, maxWaiting, metrics
+  route, agreement, requestMs, keepMs, maxOutbox, isRead, deadlineMs, batches = true, rejections = NEVER, confirmOf = () => async () => {},
+  own, maxWaiting, metrics
 }) {
   const router = createRouter((key) => route(String(key)).connection, (connection) => connection.close('it cannot answer'))
-  const { agreed, agreeIn, restore, refresh, keyOf } = agreement ??
-    createAgreement({ router, keyPrefix, system, partitions, rules, keepSecret })
-
-  const agreeOn = own ? (/** @type {(part: string) => string} */ key) => own.agree(router, [key]) : agreeIn
-
+  const { agreed, agreeIn, restore, refresh, keyOf, partitionOf, partitions } = agreement
   /** @param {number} partition @param {import('./commands.js').Prepared[]} commands */
   async function call (partition, commands) {
     const key = keyOf(partition)
     const { connection, replicationId } = route(key(''))
-    const terms = { replicationId, requestMs, keepMs, maxOutbox, isRead, own, restore, agreeIn: agreeOn }
+    const terms = { replicationId, requestMs, keepMs, maxOutbox, isRead, own, restore, agreeIn }
     const calling = admit(connection, key, terms, commands)
     return (own ? own.watch(calling, connection) : calling).catch((error) => {
       // it is no longer the primary, or is unusable
@@ -79,23 +70,28 @@ export function createAdmission ({
     return { batcher, confirm }
   }
   const all = Array.from({ length: partitions }, (_, partition) => batcherOf(partition))
-  const partitionOfKey = (/** @type {string} */ key) => partitionOf(Buffer.from(key), partitions)
+
+  /** @param {any} error @returns {never} */
+  function countFailure (error) {
+    if (error.code === 'RULE_FAILED') metrics.ruleFailed?.(error.isStopped ? 'stopped' : 'failed')
+    throw error
+  }
 
   return {
     partitions,
     keyOf,
-    partitionOf: partitionOfKey,
+    partitionOf,
 
     /** The state on the primary; empty if there is none. @param {string} key @returns {Promise<import('./rules/index.js').Fields>} */
     async stateOf (key) {
       await agreed()
-      return fieldsOf(await router.send('HGETALL', keyOf(partitionOfKey(key))(`state:${key}`)))
+      return fieldsOf(await router.send('HGETALL', keyOf(partitionOf(key))(`state:${key}`)))
     },
 
     /** What the rule remembers of a member, on the primary. @param {string} key @param {string} field @returns {Promise<string | null>} */
     async memberOf (key, field) {
       await agreed()
-      const member = await router.send('HGET', keyOf(partitionOfKey(key))(`members:${key}`), field)
+      const member = await router.send('HGET', keyOf(partitionOf(key))(`members:${key}`), field)
       return member === null ? null : String(member)
     },
 
@@ -108,8 +104,9 @@ export function createAdmission ({
      * @throws {import('../errors.js').FreshetError} ADMISSION_FULL, ADMISSION_LATE: not sent; SERVER_LOST, NOT_CONFIRMED: outcome unknown
      */
     async submit (command) {
-      const { batcher, confirm } = all[partitionOfKey(command.key)]
-      const answer = await batcher.submit(prepare(command))
+      const { batcher, confirm } = all[partitionOf(command.key)]
+      const deciding = batcher.submit(prepare(command))
+      const answer = await (own ? deciding.catch(countFailure) : deciding)
       // a rejection too: the state that it rests on must last as long
       await confirm(answer.generation)
       return answer

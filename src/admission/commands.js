@@ -7,7 +7,7 @@
  * @property {string} scope the user who asks, or empty; the same request id of another user is another request
  * @property {string} requestId empty: the decision is not stored, because the command is harmless when it is sent again
  * @property {string[]} args of the rule; numbers as texts of whole numbers
- * @property {boolean} [isTask] a scheduled task of a rule of a user, which is decided only while it is due
+ * @property {boolean} [isTask] a scheduled task; one of a rule of a user is decided only while it is due
  *
  * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string, isTask?: boolean }} Prepared `request`: digest
  *   of what makes a request the same, or empty; `encoded`: its arguments, as a JSON array that lacks its last element

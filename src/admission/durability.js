@@ -88,27 +88,27 @@ const notConfirmed = (/** @type {string} */ how) =>
 
 /**
  * What confirms the decisions of a system.
- * @param {{ primaryUrl: string, name: string, keyOf: (partition: number) => (part: string) => string, durability: string,
- *   deadlineMs: number, waitMs: number }} options `name`: of the connections
- * @returns {{ of: (partition: number) => ReturnType<typeof createConfirm>, close: () => Promise<void> } | null} null: what the primary has
- *   decided is confirmed
+ * @param {{ primaryUrl: string, name: string, keyOf: (partition: number) => (part: string) => string, partitions: number,
+ *   durability: string, deadlineMs: number, waitMs: number }} options `name`: of the connections
  */
-export function openConfirms ({ primaryUrl, name, keyOf, durability, deadlineMs, waitMs }) {
-  if (durability !== 'replica' && durability !== 'aof') return null
-  const routes = createRoutes({ primaryUrl, name, deadlineMs: deadlineMs + waitMs })
+export function openConfirms ({ primaryUrl, name, keyOf, partitions, durability, deadlineMs, waitMs }) {
+  const routes = WAITS[durability] ? createRoutes({ primaryUrl, name, deadlineMs: deadlineMs + waitMs }) : null
   let isClosed = false
+  const all = Array.from({ length: partitions }, (_, partition) => createConfirm({
+    route: () => /** @type {import('../store/index.js').Routes} */ (routes).route(keyOf(partition)('')),
+    key: keyOf(partition),
+    marker: `marker:${process.pid}`,
+    durability,
+    waitMs,
+    isClosed: () => isClosed
+  }))
   return {
-    of: (partition) => createConfirm({
-      route: () => routes.route(keyOf(partition)('')),
-      key: keyOf(partition),
-      marker: `marker:${process.pid}`,
-      durability,
-      waitMs,
-      isClosed: () => isClosed
-    }),
-    close () {
+    /** @param {number} partition */
+    of: (partition) => all[partition],
+
+    async close () {
       isClosed = true
-      return routes.close()
+      await routes?.close()
     }
   }
 }

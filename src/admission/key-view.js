@@ -20,39 +20,22 @@ const TAIL = 64
 /** @typedef {ReturnType<typeof createKeyView>} KeyView */
 
 /**
- * @param {object} options
- * @param {Parameters<typeof followOutboxes>[0]['open']} options.open of a connection that follows
- * @param {() => boolean} [options.isSpread] @param {() => Promise<unknown>} [options.agreed] as followOutboxes
- * @param {(partition: number, isPrimary: boolean) => import('../store/index.js').Connection} options.connectionOf for reads
- * @param {(partition: number) => (part: string) => string} options.keyOf @param {(key: string) => number} options.partitionOf
- * @param {number} options.partitions
- * @param {number} [options.sinceMs] as followOutboxes
- * @param {(entry: import('./outbox.js').Entry) => void} [options.onEntry]
- * @param {import('pino').Logger} options.log
- * @param {number} [options.maxKeys]
- * @param {import('./rules/index.js').Ruleset} [options.rules] of the system
- * @param {number} [options.tail] events read of each key; up to twice as many are kept
+ * @param {Omit<Parameters<typeof followOutboxes>[0], 'onEntry' | 'onReset' | 'isFollowed'> &
+ *   Omit<Parameters<typeof createKeyReader>[0], 'tail' | 'exists'> & { onEntry?: (entry: Entry) => void, maxKeys?: number, tail?: number,
+ *   rules?: import('./rules/index.js').Ruleset }} options as followOutboxes and createKeyReader; `rules` of the system; `tail`: events read
+ *   of each key; up to twice as many are kept
  */
-export function createKeyView ({
-  open, isSpread, agreed, connectionOf, keyOf, partitionOf, partitions, sinceMs, onEntry = () => {}, log, rules = OURS, maxKeys = MAX_KEYS,
-  tail = TAIL
-}) {
+export function createKeyView ({ onEntry = () => {}, rules = OURS, maxKeys = MAX_KEYS, tail = TAIL, ...parts }) {
   /** Keys in memory, the least recently used first. @type {Map<string, Kept>} */
   const kept = new Map()
   /** Keys that are being read, with the events since. @type {Map<string, { reading: Promise<KeyState | null>, since: Entry[] }>} */
   const opening = new Map()
   let resets = 0
-  const readNode = createKeyReader({ connectionOf, keyOf, partitionOf, tail, exists: rules.names.exists })
+  const readNode = createKeyReader({ ...parts, tail, exists: rules.names.exists })
 
   const follower = followOutboxes({
-    open,
-    isSpread,
-    agreed,
-    keyOf,
-    partitions,
-    sinceMs,
-    log,
-    onEntry (partition, entry) {
+    ...parts,
+    onEntry (_, entry) {
       onEntry(entry)
       opening.get(entry.key)?.since.push(entry)
       const one = kept.get(entry.key)
@@ -85,7 +68,7 @@ export function createKeyView ({
   async function load (key) {
     const since = /** @type {Entry[]} */ ([])
     const resetsBefore = resets
-    const reading = readNode(key, follower.position(partitionOf(key)))
+    const reading = readNode(key, follower.position(parts.partitionOf(key)))
     opening.set(key, { reading, since })
     try {
       const stored = await reading

@@ -26,8 +26,7 @@ import { hash } from 'node:crypto'
 import { CHUNK_HEAD, chunkOf, HIDDEN, scriptWith } from '../store/index.js'
 import { FreshetError } from './errors.js'
 import { rulesKey } from './keys.js'
-import { memoryOf } from './own-memory.js'
-import { agreeOnRules } from './rule-versions.js'
+import { memoryOf } from './own-state.js'
 
 /** The chunks of rules replace these lines of the scripts. */
 const TABLES = 'local rules, versions, keptEvents, parts = {}, {}, {}, {}'
@@ -77,6 +76,7 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
 
   return {
     script,
+    versions: stored,
     /** What it has of a key besides state and events. @param {string} rule */
     partsOf: (rule) => rules[rule].keeps ?? [],
     /** Folds and certain rejections, for a memory of keys such as the rejection cache. */
@@ -100,15 +100,6 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
     async storedVersions (router) {
       const found = await router.send('HMGET', rulesKey(keyPrefix, system), ...names.map((name) => `rule:${name}`))
       return names.flatMap((name, i) => found[i] === null ? [] : [`${name} ${String(found[i]).split(' ')[0]}`])
-    },
-
-    /**
-     * Stores version and digest of the rules, for all processes; again after a call found others in a partition.
-     * @param {Router} router @param {((part: string) => string)[]} partitions @throws {FreshetError} RULE_DIFFERS
-     */
-    async agree (router, partitions) {
-      await agreeOnRules(router, rulesKey(keyPrefix, system), stored, system)
-      await Promise.all(partitions.map((key) => agreeOnRules(router, key('generation'), stored, system)))
     },
 
     /**

@@ -2,7 +2,13 @@
  * What is stored of a key with rules of a user, as callers of the library see it. The engine's own fields begin with an at sign, so that a
  * rule may name its fields as it likes.
  *
+ * For the memory of keys, folds and certain rejections see a state without the engine's fields too, and what they throw costs a read of the
+ * key, or a call, and nothing else.
+ *
  * @typedef {{ seq: number, type: string, ts: number, [field: string]: string | number }} OwnEvent
+ *
+ * @import { OwnRule } from './own-rules.js'
+ * @import { Fields, Ruleset } from './rules/index.js'
  */
 import { fieldsOf, generationOf } from './outbox.js'
 
@@ -30,4 +36,37 @@ export async function readState (connection, part, key) {
 /** @param {Record<string, string>} fields of an event @returns {OwnEvent} */
 export function eventOf ({ seq, ts, request, version, type, ...fields }) {
   return { seq: Number(seq), type, ts: Number(ts), ...fields }
+}
+
+/** @param {Record<string, OwnRule>} rules @returns {Ruleset} */
+export const memoryOf = (rules) => ({
+  names: OWN_NAMES,
+  folds: Object.fromEntries(Object.entries(rules).flatMap(([name, { fold }]) => fold ? [[name, foldWith(fold)]] : [])),
+  certain: Object.fromEntries(Object.entries(rules).flatMap(([name, { certain }]) => certain ? [[name, certainWith(certain)]] : []))
+})
+
+/** @param {NonNullable<OwnRule['fold']>} fold */
+const foldWith = (fold) => (/** @type {Fields} */ fields, /** @type {Fields} */ event) => {
+  if (event.type === CHANGED) return false
+  try {
+    const next = fold(stateOf(fields).state, eventOf(event))
+    for (const name of Object.keys(fields)) delete fields[name]
+    for (const [name, value] of Object.entries(next)) if (value !== undefined && value !== null) fields[name] = String(value)
+    Object.assign(fields, { [OWN_NAMES.seq]: event.seq, [OWN_NAMES.version]: event.version })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** @param {NonNullable<OwnRule['certain']>} certain */
+const certainWith = (certain) => (/** @type {Fields} */ fields, /** @type {string[]} */ args) => {
+  try {
+    const found = certain(stateOf(fields).state, args)
+    if (!found) return null
+    const { code, details = {} } = typeof found === 'string' ? { code: found } : found
+    return { code, details: Object.entries(details).flatMap(([name, value]) => [name, String(value)]) }
+  } catch {
+    return null
+  }
 }

@@ -11,6 +11,7 @@
  * @typedef {ReturnType<typeof createAgreement>} Agreement
  */
 import { randomBytes } from 'node:crypto'
+import { partitionOf } from '../item/index.js'
 import { FreshetError } from './errors.js'
 import { partitionKeys, rulesKey, SPREAD_FORMAT, systemKey } from './keys.js'
 import { agreeOnRules, ourVersions } from './rule-versions.js'
@@ -22,9 +23,12 @@ const newSecret = () => randomBytes(SECRET_BYTES).toString('hex')
 /**
  * Agrees with other processes on what is stored, and gives the keys of the partitions, which follow from it.
  * @param {{ router: Router, keyPrefix: string, system: string, partitions: number, rules?: readonly string[],
- *   keepSecret?: KeepSecret }} options `rules` of ours, whose versions it stores; `keepSecret`: outside of the servers
+ *   own?: import('./own-rules.js').OwnRules, prepare?: () => Promise<void>, keepSecret?: KeepSecret }} options `rules` of ours, or `own`
+ *   ones of a user, whose versions it stores; `prepare`: before anything is stored; `keepSecret`: outside of the servers
  */
-export function createAgreement ({ router, keyPrefix, system, partitions, rules = [], keepSecret = async (secret) => secret }) {
+export function createAgreement ({
+  router, keyPrefix, system, partitions, rules = [], own, prepare = async () => {}, keepSecret = async (secret) => secret
+}) {
   const wanted = { keyPrefix, system, partitions }
   /** @type {Promise<System> | null} */
   let agreeing = null
@@ -32,24 +36,29 @@ export function createAgreement ({ router, keyPrefix, system, partitions, rules 
   let keys = []
   /** The secret that `refresh` found last. */
   let kept = ''
+  const versionsOf = (/** @type {readonly string[]} */ names) => own ? own.versions : ourVersions(names)
 
   /**
-   * On the versions of rules of ours: with the system, then in a partition.
-   * @param {(part: string) => string} key @param {readonly string[]} names @throws {FreshetError} RULE_DIFFERS
+   * On the versions of rules: with the system, then in a partition.
+   * @param {(part: string) => string} key @param {readonly string[]} names of rules of ours @throws {FreshetError} RULE_DIFFERS
    */
   async function agreeIn (key, names) {
-    await agreeOnRules(router, rulesKey(keyPrefix, system), ourVersions(names), system)
-    await agreeOnRules(router, key('generation'), ourVersions(names), system)
+    await agreeOnRules(router, rulesKey(keyPrefix, system), versionsOf(names), system)
+    await agreeOnRules(router, key('generation'), versionsOf(names), system)
   }
 
   async function agree () {
+    await prepare()
     const stored = await agreeOnSystem(router, wanted, async () => ({
       partitions,
       ...(partitions > 1 ? { format: SPREAD_FORMAT } : {}),
       secret: await keepSecret(newSecret())
     }))
     keys = Array.from({ length: partitions }, (_, partition) => partitionKeys(keyPrefix, system, stored)(partition))
-    if (rules.length > 0) await agreeOnRules(router, rulesKey(keyPrefix, system), ourVersions(rules), system)
+    const versions = versionsOf(rules)
+    if (versions.length > 0) await agreeOnRules(router, rulesKey(keyPrefix, system), versions, system)
+    // from here on an older process decides nothing, in any partition
+    if (own) await Promise.all(keys.map((key) => agreeOnRules(router, key('generation'), versions, system)))
     return stored
   }
 
@@ -72,6 +81,8 @@ export function createAgreement ({ router, keyPrefix, system, partitions, rules 
   }
 
   return {
+    partitions,
+    partitionOf: (/** @type {string} */ key) => partitionOf(Buffer.from(key), partitions),
     agreed,
     agreeIn,
     restore,

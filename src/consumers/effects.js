@@ -3,24 +3,27 @@
  * counted and logged.
  *
  * @typedef {import('./partition.js').Target} Target
- * @typedef {{ consumer: string, entry: import('../admission/index.js').Entry, reason: string, attempts: number,
- *   correlationId?: string }} Letter
+ * @typedef {Parameters<import('./dead-letters.js').DeadLetters['deadLetter']>[1] & { correlationId?: string }} NewLetter
  */
 import { openerOf } from '../store/index.js'
+import { createDeadLetters } from './dead-letters.js'
 import { createOutboxReader } from './outbox-reader.js'
 
 /** One of so many failed attempts is logged; they follow one another after up to 5 s. */
 const LOG_EVERY = 10
 
 /**
- * @param {{ system: string, name: string, primaryUrl: string, deadlineMs: number, keyOf: (partition: number) => (part: string) => string,
- *   connectionOf: (partition: number) => import('../store/index.js').Connection, letters: import('./dead-letters.js').DeadLetters,
+ * @param {{ system: string, name: string, primaryUrl: string, deadlineMs: number, partitions: number,
+ *   keyOf: (partition: number) => (part: string) => string, connectionOf: (partition: number) => import('../store/index.js').Connection,
  *   metrics: { finished: (entries: number) => void, failed: () => void, deadLettered: () => void },
  *   logged?: (key: string) => Record<string, unknown>, log: import('pino').Logger }} parts `name`: of connections; `logged`: what the log
  *   says about a key
  */
-export function createEffects ({ system, name, primaryUrl, deadlineMs, keyOf, connectionOf, letters, metrics, logged = () => ({}), log }) {
-  /** @param {number} partition @param {Letter} letter */
+export function createEffects ({ metrics, logged = () => ({}), log, ...parts }) {
+  const { system, name, primaryUrl, deadlineMs, keyOf, connectionOf } = parts
+  const letters = createDeadLetters(parts)
+
+  /** @param {number} partition @param {NewLetter} letter */
   async function deadLetter (partition, letter) {
     await letters.deadLetter(partition, letter)
     metrics.deadLettered()
@@ -29,6 +32,7 @@ export function createEffects ({ system, name, primaryUrl, deadlineMs, keyOf, co
   }
 
   return {
+    letters,
     deadLetter,
 
     /**

@@ -12,8 +12,8 @@
  * @typedef {import('./consume.js').Database} Database
  * @typedef {import('./consume.js').BatchEffect} BatchEffect
  * @typedef {import('./dead-letters.js').DeadLetters} DeadLetters
+ * @typedef {import('./effects.js').NewLetter} NewLetter
  * @typedef {import('./partition.js').Target} Target
- * @typedef {Parameters<DeadLetters['deadLetter']>[1]} NewLetter
  */
 export { entryLost } from './attempts.js'
 export { consume, consumeBatches } from './consume.js'

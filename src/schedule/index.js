@@ -18,12 +18,14 @@ const MAX_AGAIN_MS = 2000
 const MAX_TASKS = 256
 
 /**
- * @param {{ connection: () => import('../store/index.js').Connection, key: (part: string) => string,
- *   run: (task: Task) => Promise<unknown>, signal: AbortSignal, onWake?: (wake: () => void) => void }} parts `connection` to the primary of
- *   the partition; `run`: errors leave the task due, and it runs again after a pause; `onWake` gets a function that ends a wait
+ * @param {{ connectionOf: (partition: number) => import('../store/index.js').Connection,
+ *   keyOf: (partition: number) => (part: string) => string }} system `connectionOf` the primary
+ * @param {{ partition: number, signal: AbortSignal }} owned
+ * @param {(task: Task) => Promise<unknown>} run errors leave the task due, and it runs again after a pause
+ * @param {(wake: () => void) => void} [onWake] gets a function that ends a wait
  * @returns {Promise<void>} when the signal is aborted and nothing runs any more
  */
-export async function runTasks ({ connection, key, run, signal, onWake = () => {} }) {
+export async function runTasks ({ connectionOf, keyOf }, { partition, signal }, run, onWake = () => {}) {
   /** Tasks by name; one that has ended stays until it may run again. @type {Map<string, Promise<void>>} */
   const running = new Map()
   /** Failures in a row, by name. @type {Map<string, number>} */
@@ -62,8 +64,8 @@ export async function runTasks ({ connection, key, run, signal, onWake = () => {
 
   /** Starts what is due. @returns {Promise<number>} ms until the next look */
   async function look () {
-    const [[seconds, micros], flat] = await connection().sendAll([
-      ['TIME'], ['ZRANGE', key('tasks'), 0, MAX_TASKS + running.size - 1, 'WITHSCORES']])
+    const [[seconds, micros], flat] = await connectionOf(partition).sendAll([
+      ['TIME'], ['ZRANGE', keyOf(partition)('tasks'), 0, MAX_TASKS + running.size - 1, 'WITHSCORES']])
     const nowMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
     let waitMs = LOOK_EVERY_MS
     for (let i = 0; i < flat.length && active < MAX_TASKS; i += 2) {
@@ -89,4 +91,4 @@ export async function runTasks ({ connection, key, run, signal, onWake = () => {
  * @template T @param {(command: import('../admission/index.js').Command) => Promise<T>} submit
  * @returns {(task: Task) => Promise<T>}
  */
-export const taskCommands = (submit) => ({ rule, key, name }) => submit({ rule, key, scope: '', requestId: '', args: [name] })
+export const taskCommands = (submit) => ({ rule, key, name }) => submit({ rule, key, scope: '', requestId: '', args: [name], isTask: true })

@@ -1,58 +1,80 @@
 /**
- * What decides the commands of a system in one process: admission, the rejection cache, and what confirms decisions. The last two have
- * connections of their own.
+ * What decides the commands of a system in one process, in gateways, readers, consumers and the library: where the system is, as all
+ * processes agree, its admission, the rejection cache, and what confirms decisions. The last two have connections of their own.
+ *
+ * @import { Entry, KeepSecret } from '../admission/index.js'
+ * @import { Connection, Routes } from '../store/index.js'
+ * @import { System } from './definition.js'
+ * @import { Logger } from 'pino'
  */
-import { createAdmission, createRejections, openConfirms } from '../admission/index.js'
-import { partitionOf } from '../item/index.js'
-import { openerOf } from '../store/index.js'
+import { createAdmission, createAgreement, createRejections, openConfirms } from '../admission/index.js'
+import { createRoutes, openerOf } from '../store/index.js'
+import { connect } from './connected.js'
+
+/** @typedef {ReturnType<typeof openAdmission>} OpenAdmission */
 
 /**
- * @param {string} system
- * @param {{ keyPrefix: string, partitions: number, deadlineMs: number, requestMs: number, keepMs: number, ackWithinMs: number,
- *   maxOutbox?: number, maxWaiting?: number, batches?: boolean }} settings as createAdmission; `ackWithinMs`: how long a confirm may take
+ * @param {Pick<System, 'name' | 'own' | 'keepsUnread'> & { rules?: readonly string[] }} definition
+ * @param {any} settings of a process
  * @param {object} parts
- * @param {import('../admission/index.js').Agreement} parts.agreement
- * @param {import('../store/index.js').Routes} parts.routes to the primaries, for commands
+ * @param {Routes} [parts.routes] to the primaries, which several systems share; those with rules of a user have their own
  * @param {string} parts.primaryUrl @param {string} parts.name of connections
- * @param {(partition: number) => import('../store/index.js').Connection} parts.connectionOf for the reads of the cache
- * @param {string} parts.durability
- * @param {boolean} [parts.isRead] as createAdmission
- * @param {import('../admission/index.js').OwnRules} [parts.own] rules of a user
- * @param {boolean} parts.isCached whether certain rejections are answered from memory
- * @param {(entry: import('../admission/index.js').Entry) => void} [parts.onEntry] gets every event of the system
+ * @param {string} [parts.durability] without it, what the primary has decided is confirmed
+ * @param {KeepSecret} [parts.keepSecret] as createAgreement
+ * @param {boolean} [parts.isCached] whether certain rejections are answered from memory
+ * @param {(entry: Entry) => void} [parts.onEntry] gets every event of the system
  * @param {Parameters<typeof createAdmission>[0]['metrics'] & Parameters<typeof createRejections>[0]['metrics']} parts.metrics
- * @param {import('pino').Logger} parts.log
+ * @param {Logger} parts.log
  */
-export function openAdmission (system, settings, parts) {
-  const { agreement, routes, primaryUrl, name, connectionOf, durability, isRead, own, isCached, onEntry, metrics, log } = parts
-  const { partitions, deadlineMs, requestMs, ackWithinMs: waitMs } = settings
-  const { agreed, keyOf } = agreement
-  const confirms = openConfirms({ primaryUrl, name: `${name}:confirm`, keyOf, durability, deadlineMs, waitMs })
+export function openAdmission ({ name: system, rules, own: rulesOfUser, keepsUnread: isRead }, settings, {
+  routes: shared, primaryUrl, name, durability = 'memory', keepSecret, isCached = false, onEntry, metrics, log
+}) {
+  const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, ackWithinMs: waitMs } = settings
+  const connected = rulesOfUser && connect(rulesOfUser, { system, keyPrefix, primaryUrl, name, deadlineMs, durability, log })
+  const { own, prepare } = connected ?? {}
+  const routes = connected?.routes ?? shared ?? createRoutes({ primaryUrl, name, deadlineMs })
+  const reads = connected?.reads ?? routes
+  const agreement = createAgreement({ router: routes.router, keyPrefix, system, partitions, rules, own, prepare, keepSecret })
+  const { agreed, keyOf, partitionOf } = agreement
+  const connectionOf = (/** @type {number} */ partition) => reads.route(keyOf(partition)('')).connection
+  const target = { system, primaryUrl, name, deadlineMs, partitions, keyOf, partitionOf, connectionOf, log }
+  const confirms = openConfirms({ ...target, name: `${name}:confirm`, durability, waitMs })
   const rejections = isCached || onEntry
     ? createRejections({
-      ...openerOf(primaryUrl, { name: `${name}:outbox`, deadlineMs }),
-      agreed,
-      connectionOf,
-      keyOf,
-      partitionOf: (key) => partitionOf(Buffer.from(key), partitions),
-      partitions,
-      requestMs,
-      rules: own?.memory,
-      onEntry,
-      log,
-      metrics
+      ...openerOf(primaryUrl, { name: `${name}:outbox`, deadlineMs }), ...target, agreed, requestMs, rules: own?.memory, onEntry, metrics
     })
     : undefined
   const admission = createAdmission({
     ...settings,
+    batches: settings.batches !== 'no',
     route: routes.route,
-    system,
+    agreement,
     isRead,
     own,
     rejections: isCached ? rejections : undefined,
-    confirmOf: confirms?.of,
-    agreement,
+    confirmOf: confirms.of,
     metrics
   })
-  return { ...admission, close: () => Promise.all([rejections?.close(), confirms?.close()]) }
+  return {
+    ...admission,
+    /** Where the system is; its keys are known once all agree. */
+    target,
+    routes,
+    close: () => Promise.all([rejections?.close(), confirms.close(), (connected ?? (shared ? null : routes))?.close()])
+  }
 }
+
+/**
+ * How durable the commands of a system are.
+ * @param {Pick<System, 'durability' | 'own' | 'hasRows'>} definition @param {string | null} setting
+ * @param {boolean} hasReplica whether the primary has one
+ */
+export function durabilityOf ({ durability, own, hasRows = false }, setting, hasReplica) {
+  if (setting !== null && (setting !== 'db' || hasRows)) return setting
+  // what a user asks for is never less
+  return own || hasReplica ? durability : 'memory'
+}
+
+/** @param {Connection} connection to the primary */
+export const hasReplicas = async (connection) =>
+  /^connected_slaves:[1-9]/m.test(String(await connection.send('INFO', 'replication')))

@@ -3,6 +3,8 @@
  *
  *     each run has a key of its own:  certain? ─▶ submit ─▶ state and events ─▶ fold(events) = state?
  *     at its end:                     what was certainly rejected is sent again, and must be rejected again
+ *
+ * @import { CheckOptions, Checked, OpenedSystem, Rule, Stored } from './face.js'
  */
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -30,9 +32,9 @@ function randomFrom (seed) {
 }
 
 /**
- * @param {import('./face.js').Rule} rule
- * @param {import('./face.js').CheckOptions} options
- * @returns {Promise<import('./face.js').Checked>}
+ * @param {Rule} rule
+ * @param {CheckOptions} options
+ * @returns {Promise<Checked>}
  * @throws {FreshetError} RULE_INCONSISTENT, RULE_FAILED, and as openSystem
  */
 export async function checkRule (rule, { commands, runs = 100, seed = randomBytes(4).readUInt32LE(), ...options }) {
@@ -69,7 +71,7 @@ export async function checkRule (rule, { commands, runs = 100, seed = randomByte
 }
 
 /**
- * @param {import('./face.js').OpenedSystem} system
+ * @param {OpenedSystem} system
  * @param {{ key: string, list: string[][], done: string[][], memory: ReturnType<typeof memoryOf>,
  *   checked: { commands: number, accepted: number } }} run `done`: the commands so far
  */
@@ -95,7 +97,7 @@ async function checkRun (system, { key, list, done, memory, checked }) {
     if (code !== undefined) rejected.set(args.join('\0'), { args, code })
     if (!decision.accepted) continue
     checked.accepted++
-    const stored = /** @type {import('./face.js').Stored} */ (await system.get(key))
+    const stored = /** @type {Stored} */ (await system.get(key))
     if (fold) await expectFolded(system, { key, fold, before, stored, args })
     if (before.generation !== '' && stored.generation !== before.generation) rejected.clear()
     before = stored
@@ -107,9 +109,9 @@ async function checkRun (system, { key, list, done, memory, checked }) {
 const withNames = ({ state, seq, version }) => ({ ...state, [OWN_NAMES.seq]: String(seq), [OWN_NAMES.version]: String(version) })
 
 /**
- * @param {import('./face.js').OpenedSystem} system
+ * @param {OpenedSystem} system
  * @param {{ key: string, fold: (state: Record<string, string>, event: any) => boolean, args: string[],
- *   stored: import('./face.js').Stored, before: { state: Record<string, string>, seq: number, version: number } }} parts
+ *   stored: Stored, before: { state: Record<string, string>, seq: number, version: number } }} parts
  */
 async function expectFolded (system, { key, fold, before, stored, args }) {
   const fields = withNames(before)

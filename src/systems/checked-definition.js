@@ -3,11 +3,15 @@ import { readFile } from 'node:fs/promises'
 import { KEPT_PARTS } from '../admission/index.js'
 import { SettingsInvalid } from '../errors.js'
 
+/** @import { OwnRule } from '../admission/index.js' */
+/** @typedef {{ name: string, durability?: string, rules: Record<string, OwnRule> }} Definition */
+
 export const NAME = /^[a-z][a-z0-9-]{0,31}$/
 export const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
 const PARTS = Object.freeze([
   'name', 'rules', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers', 'migrations', 'metrics', 'page'
 ])
+const DURABILITIES = Object.freeze([undefined, null, 'memory', 'replica', 'aof'])
 const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'keepEvents', 'keeps'])
 
 /** @param {unknown} given */
@@ -36,8 +40,7 @@ function faultsOfRule (name, rule) {
 
 /**
  * @param {any} given
- * @returns {Promise<{ name: string, durability?: string, rules: Record<string, import('../admission/index.js').OwnRule> }>} with the texts
- *   of the rules
+ * @returns {Promise<Definition>} with the texts of the rules
  * @throws {SettingsInvalid} with all faults
  */
 export async function checkedDefinition (given) {
@@ -47,6 +50,7 @@ export async function checkedDefinition (given) {
   const faults = [
     ...typeof name === 'string' && NAME.test(name) ? [] : [`name: ${String(name)}; expected ${NAMED}`],
     ...unknownIn(given, PARTS, 'the system'),
+    ...DURABILITIES.includes(durability) ? [] : [`durability: ${String(durability)}; expected memory | replica | aof`],
     ...isTable ? Object.entries(rules).flatMap(([rule, one]) => faultsOfRule(rule, one)) : ['rules: expected an object with a rule or more']
   ]
   if (faults.length > 0) throw new SettingsInvalid(faults)

@@ -3,6 +3,8 @@ import { readdir } from 'node:fs/promises'
 import { define, kindOf, SettingsInvalid } from '../errors.js'
 import { NAME, NAMED } from './checked-definition.js'
 
+/** @import { System } from './face.js' */
+
 const CODE = /^[A-Z][A-Z0-9_]{2,63}$/
 const METHODS = Object.freeze(['POST', 'PUT', 'DELETE'])
 const ACCESS = Object.freeze(['write', 'admin', 'public'])
@@ -77,7 +79,7 @@ async function faultsOfMigrations (folder, name) {
 
 /**
  * Defines the errors of a system.
- * @param {import('./face.js').System} given
+ * @param {System} given
  * @throws {SettingsInvalid} with all faults; no error is defined then
  */
 export async function checkRoutes ({

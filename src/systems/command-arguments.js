@@ -1,6 +1,8 @@
 /** Checks of what callers of a system pass: they may have no types. */
 import { FreshetError } from '../errors.js'
 
+/** @import { Command } from '../admission/index.js' */
+
 const KEY = /^[A-Za-z0-9_.:-]{1,64}$/
 const MAX_ARGS_CHARS = 64 * 1024
 const MAX_ID_CHARS = 256
@@ -16,7 +18,7 @@ export function expectKey (key) {
 /** @param {unknown} given */
 const shown = (given) => typeof given === 'string' ? JSON.stringify(given.slice(0, 100)) : `of type ${typeof given}`
 
-/** @param {any} given @param {Record<string, unknown>} rules @returns {import('../admission/index.js').Command} */
+/** @param {any} given @param {Record<string, unknown>} rules @returns {Command} */
 export function commandOf (given, rules) {
   const { rule, key, args, requestId = '' } = given ?? {}
   if (typeof rule !== 'string' || !Object.hasOwn(rules, rule)) {

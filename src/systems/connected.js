@@ -1,66 +1,38 @@
-/** The connections of a user's system, and what decides its commands on them. */
-import { createAgreement, createOwnRules, createStopper, expectDurability, REPLY_MS, systemKey } from '../admission/index.js'
+/**
+ * The connections of a system with rules of a user. A rule that never ends keeps the replies of its connection back until it is stopped, so
+ * calls may take longer, and reads and leases have a connection of their own.
+ */
+import { createOwnRules, createStopper, expectDurability, REPLY_MS, systemKey } from '../admission/index.js'
 import { createRoutes } from '../store/index.js'
-import { openAdmission } from './admission.js'
 
-/** @import { Definition, Metrics } from './opened.js' */
+/** @import { OwnRule } from '../admission/index.js' */
 
 /**
- * The connections of a system, and what decides its commands, once all processes agree on it.
- * @param {Definition} definition @param {any} settings @param {string} name of connections
- * @param {{ account: { cached: number }, metrics: Metrics }} counters
- * @throws {FreshetError} RULE_FAILED, RULE_DIFFERS, SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, and why the primary cannot be used
+ * @param {Record<string, OwnRule>} rules
+ * @param {{ system: string, keyPrefix: string, primaryUrl: string, name: string, deadlineMs: number, durability: string,
+ *   log: import('pino').Logger }} parts `name` of connections
  */
-export async function connect ({ name: system, rules }, settings, name, { account, metrics }) {
-  const { redisUrl: primaryUrl, keyPrefix, partitions, deadlineMs, durability, log } = settings
+export function connect (rules, { system, keyPrefix, primaryUrl, name, deadlineMs, durability, log }) {
   const stopper = createStopper({ name: `${name}:stop`, log })
   const routes = createRoutes({ primaryUrl, name, deadlineMs: Math.max(deadlineMs, REPLY_MS) })
   const reads = createRoutes({ primaryUrl, name: `${name}:reads`, deadlineMs })
-  const agreement = createAgreement({ router: routes.router, keyPrefix, system, partitions })
-  const { keyOf } = agreement
   const own = createOwnRules({ keyPrefix, system, rules, watch: stopper.watch })
-  const close = () => Promise.all([routes.close(), reads.close(), stopper.close()])
-
-  async function agree () {
-    await Promise.all([routes.opened, reads.opened])
-    for (const connection of routes.connections) {
-      stopper.open(connection.url)
-      await expectDurability(connection, durability)
-    }
-    await own.check(routes.route(systemKey(keyPrefix, system)).connection)
-    await agreement.agreed()
-    await own.agree(routes.router, Array.from({ length: partitions }, (_, partition) => keyOf(partition)))
-  }
-  await agree().catch(async (error) => {
-    await close()
-    throw error
-  })
-
-  const connectionOf = (/** @type {number} */ partition) => reads.route(keyOf(partition)('')).connection
-  const { submit, partitionOf, close: closeAdmission } = openAdmission(system, settings, {
-    agreement,
-    routes,
-    primaryUrl,
-    name,
-    connectionOf,
-    durability,
-    own,
-    isCached: Object.keys(own.memory.certain).length > 0,
-    metrics: {
-      ...metrics,
-      answered () {
-        account.cached++
-        metrics.answered()
-      }
-    },
-    log
-  })
-
   return {
-    target: { system, primaryUrl, keyOf, partitionOf, partitions, connectionOf, deadlineMs, name, log },
-    submit,
-    /** Throws why there is no primary. */
-    expectPrimary () { for (let partition = 0; partition < partitions; partition++) routes.route(keyOf(partition)('')) },
-    close: () => Promise.all([closeAdmission(), close()])
+    own,
+    routes,
+    reads,
+
+    /** @throws {FreshetError} RULE_FAILED, DURABILITY_UNSUPPORTED, and why the primary cannot be used */
+    async prepare () {
+      await Promise.allSettled([routes.opened, reads.opened])
+      const [{ connection }] = [routes, reads].map((one) => one.route(systemKey(keyPrefix, system)))
+      for (const one of routes.connections) {
+        stopper.open(one.url)
+        await expectDurability(one, durability)
+      }
+      await own.check(connection)
+    },
+
+    close: () => Promise.all([routes.close(), reads.close(), stopper.close()])
   }
 }

@@ -6,9 +6,14 @@
  *
  * A handler may outlast its lease. Then another process hands the same entries over under a higher token, which every effect must check; in
  * this process the partition waits until the handler has ended.
+ *
+ * @import { Command, Entry } from '../admission/index.js'
+ * @import { Owned, Work } from '../consumers/index.js'
+ * @import { openAdmission } from './admission.js'
+ * @import { Handler, Worker } from './face.js'
  */
 import { eventOf } from '../admission/index.js'
-import { createDeadLetters, createEffects, createOwnership, followPartition } from '../consumers/index.js'
+import { createEffects, createOwnership, followPartition } from '../consumers/index.js'
 import { NAME, NAMED } from './checked-definition.js'
 import { invalid } from './command-arguments.js'
 import { createTasks } from './own-tasks.js'
@@ -23,70 +28,50 @@ const TASKS = '@tasks'
 const running = new Map()
 
 /**
- * @param {{ id: string, name: string, system: string, primaryUrl: string, partitions: number, deadlineMs: number,
- *   keyOf: (partition: number) => (part: string) => string,
- *   connectionOf: (partition: number) => import('../store/index.js').Connection, account: { deadLetters: number },
- *   metrics: ConsumerMetrics, submit: (command: import('../admission/index.js').Command) => Promise<unknown>, rules: object, log: any }}
- *   parts `id`: of this process; `name`: of connections; `rules` that it has, by name
+ * @param {ReturnType<typeof openAdmission>['target']} target
+ * @param {{ id: string, metrics: ConsumerMetrics, rules: object, submit: (command: Command) => Promise<unknown> }} parts `id` of this
+ *   process; `rules` that it has, by name
  */
-export function createConsumers (parts) {
-  const { id, partitions, keyOf, connectionOf, account, metrics, log } = parts
-  const effects = createEffects({
-    ...parts,
-    letters: createDeadLetters({ connectionOf, keyOf, partitions }),
-    metrics: {
-      ...metrics,
-      deadLettered () {
-        account.deadLetters++
-        metrics.deadLettered()
-      }
-    }
-  })
-  /** @type {Set<{ close: () => Promise<void> }>} */
+export function createConsumers (target, { id, metrics, rules, submit }) {
+  const { partitions, keyOf, connectionOf } = target
+  const effects = createEffects({ ...target, metrics })
+  /** @type {Set<Worker>} */
   const open = new Set()
 
-  /** Owners of each consumer have keys of their own. @param {string} consumer */
-  const keysOf = (consumer) => (/** @type {number} */ partition) => (/** @type {string} */ part) =>
+  /** Owners of each consumer have keys of their own. @param {string} consumer @returns {typeof keyOf} */
+  const keysOf = (consumer) => (partition) => (part) =>
     keyOf(partition)(['owner', 'consumers', 'handler'].includes(part) ? `${part}:${consumer}` : part)
 
-  /** @param {string} consumer @param {import('../consumers/index.js').Work} work */
-  async function join (consumer, work) {
-    const ownership = createOwnership({ id, partitions, connectionOf, keyOf: keysOf(consumer), work, log })
-    open.add(ownership)
-    await ownership.joined
-    return ownership
-  }
-
-  /** @param {string} consumer @param {import('./face.js').Handler} handler @param {number} attempts */
-  async function start (consumer, handler, attempts) {
-    const effect = effects.open(consumer, (target) => followPartition(consumer, target, {
-      attempts,
-      isAwaited: true,
-      write: (entries, begin) => handOver(target.key('handler'), entries, { begin, handler, owned: target.owned })
-    }), { keysOf: keysOf(consumer) })
-    for (let partition = 0; partition < partitions; partition++) {
-      await connectionOf(partition).runScript('register-consumer', ['cursors', 'generation'].map(keyOf(partition)), [consumer])
-    }
-    const ownership = await join(consumer, effect.run)
-    open.delete(ownership)
+  /** @param {string} consumer @param {Work} work @param {() => Promise<void>} [closeWork] @returns {Promise<Worker>} */
+  async function join (consumer, work, closeWork) {
+    const ownership = createOwnership({ ...target, id, keyOf: keysOf(consumer), work })
     const worker = {
       async close () {
         await ownership.close()
-        await effect.close()
+        await closeWork?.()
         open.delete(worker)
       }
     }
     open.add(worker)
+    await ownership.joined
     return worker
   }
 
-  const tasks = createTasks({ ...parts, join: (work) => join(TASKS, work) })
+  const tasks = createTasks(target, { rules, submit, join: (work) => join(TASKS, work) })
 
   return {
-    /** @param {string} consumer @param {import('./face.js').Handler} handler @param {{ attempts?: number }} [options] */
+    /** @param {string} consumer @param {Handler} handler @param {{ attempts?: number }} [options] */
     async consume (consumer, handler, { attempts = ATTEMPTS, ...rest } = {}) {
       expectArguments(consumer, handler, attempts, rest)
-      return start(consumer, handler, attempts)
+      const effect = effects.open(consumer, (of) => followPartition(consumer, of, {
+        attempts,
+        isAwaited: true,
+        write: (entries, begin) => handOver(of.key('handler'), entries, { begin, handler, owned: of.owned })
+      }), { keysOf: keysOf(consumer) })
+      for (let partition = 0; partition < partitions; partition++) {
+        await connectionOf(partition).runScript('register-consumer', ['cursors', 'generation'].map(keyOf(partition)), [consumer])
+      }
+      return join(consumer, effect.run, effect.close)
     },
 
     runTasks: tasks.run,
@@ -110,8 +95,8 @@ function expectArguments (consumer, handler, attempts, rest) {
 }
 
 /**
- * @param {string} name of the handler in this process @param {import('../admission/index.js').Entry[]} entries
- * @param {{ begin: () => Promise<void>, handler: import('./face.js').Handler, owned: import('../consumers/index.js').Owned }} parts
+ * @param {string} name of the handler in this process @param {Entry[]} entries
+ * @param {{ begin: () => Promise<void>, handler: Handler, owned: Owned }} parts
  */
 async function handOver (name, entries, { begin, handler, owned }) {
   // an entry without a sequence number is for readers

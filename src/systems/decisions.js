@@ -1,8 +1,9 @@
 /** From a decision of a rule to a reply, or to the error that a client gets. */
 import { FreshetError } from '../errors.js'
 
+/** @import { Decision } from '../admission/index.js' */
+
 /**
- * @typedef {import('../admission/index.js').Decision} Decision
  * @typedef {string | readonly [code: string, message: string | ((details: Record<string, string>) => string)]} Refusal a code alone: its
  *   meaning is the message
  * @typedef {Readonly<Record<string, Refusal>>} Refusals by code of the rule: rejections that are errors

@@ -5,19 +5,13 @@
  *     reader     request -> queries[...].run(given, reader(parts)); stream -> events of a key, or a source of its own
  *     consumers  consumers(parts): tasks that are due, rows and effects of entries
  *
- * @typedef {import('../admission/index.js').Admission} Admission
- * @typedef {import('../admission/index.js').Entry} Entry
- * @typedef {import('../admission/index.js').Fields} Fields
- * @typedef {import('../admission/index.js').KeyState} KeyState
- * @typedef {import('../http/index.js').Given} Given
- * @typedef {import('../store/index.js').Connection} Connection
- * @typedef {import('../consumers/index.js').NewLetter & { correlationId?: string }} NewLetter
  *
  * @typedef {object} System
  * @property {string} name a-z, then a-z 0-9 -, up to 32
  * @property {readonly string[]} rules names of rules in lua/rules, whose versions are stored with it
+ * @property {Record<string, OwnRule>} [own] rules of a user
  * @property {string} unknown code of the error for a key that is not there
- * @property {'memory' | 'replica'} durability without the setting; replica: memory where there is no replica
+ * @property {string} durability without the setting; replica: memory where there is no replica, unless the rules are `own`
  * @property {boolean} [hasRows] its commands may wait for rows (durability db)
  * @property {boolean} [isUncached] certain rejections are asked of the server, too
  * @property {boolean} [needsDatabase] consumers start the embedded one if none is given
@@ -26,17 +20,15 @@
  * @property {Demo} demo
  * @property {Page} [page]
  * @property {(settings: any, deadlineMs: number) => Promise<Findings>} [findings] of doctor, besides servers and database
- * @property {Record<string, import('../http/index.js').CommandRow>} commands
- * @property {Record<string, import('../http/index.js').QueryRow>} queries
+ * @property {Record<string, CommandRow>} commands
+ * @property {Record<string, QueryRow>} queries
  * @property {readonly StreamRow[]} streams
  * @property {(parts: GatewayParts) => Gateway} gateway what `run` of its commands gets
  * @property {(parts: ReaderParts) => Reader | Promise<Reader>} reader what `run` of its queries gets
- * @property {{ maxKeys?: number, tail?: number, rules?: import('../admission/index.js').Ruleset }} [memory] of a reader: keys, and events
- *   of each; `rules`: of a user
+ * @property {{ maxKeys?: number, tail?: number, rules?: Ruleset }} [memory] of a reader: keys, and events of each; `rules`: of a user
  * @property {(parts: ConsumerParts) => Handlers | Promise<Handlers>} consumers
  * @property {URL} [migrations] folder of SQL
- * @property {{ reader?: (registry: import('prom-client').Registry) => any, consumers?: (registry: import('prom-client').Registry) => any
- *   }} [metrics] of its own
+ * @property {{ reader?: (registry: Registry) => any, consumers?: (registry: Registry) => any }} [metrics] of its own
  * @property {(letter: { consumer: string }, state: Fields) => boolean} [isLetterNeeded] whether a dead letter must not be discarded
  * @property {(key: string) => Record<string, unknown>} [logged] what the log says about a key
  *
@@ -53,11 +45,11 @@
  *
  * @typedef {object} StreamRow server-sent events; either `event` and `snapshot`, or `source`
  * @property {string} path @property {string} summary @property {object} reply schema of an event
- * @property {import('../http/index.js').QueryRow['fields']} [fields] @property {string[]} [codes]
+ * @property {QueryRow['fields']} [fields] @property {string[]} [codes]
  * @property {(current: KeyState, own: any) => unknown} [snapshot] as JSON
  * @property {(event: Fields, own: any) => { name: string, data: unknown }} [event]
  * @property {(id: string) => string} [keyOf] the id of the path
- * @property {(given: Given, own: any) => import('../push/index.js').Source | Promise<import('../push/index.js').Source>} [source]
+ * @property {(given: Given, own: any) => Source | Promise<Source>} [source]
  *
  * @typedef {{ commands: any, onEntry?: (entry: Entry) => void, reasons?: () => string[], close?: () => unknown }} Gateway `commands`: what
  *   `run` gets; `onEntry`: of every event of the system; `reasons`: why it decides nothing
@@ -67,49 +59,61 @@
  * @typedef {object} GatewayParts
  * @property {Pick<Admission, 'submit' | 'agreed' | 'stateOf' | 'memberOf'>} admission
  * @property {any} settings
- * @property {import('../metrics/index.js').AdmissionMetrics} counters of its commands
- * @property {import('../store/index.js').Router} router to the primaries
+ * @property {AdmissionMetrics} counters of its commands
+ * @property {Router} router to the primaries
  * @property {string} primaryUrl as --redis-url
  * @property {() => Promise<string>} primaryIds replication ids of the primaries of its partitions; throws while one is away
  * @property {string} systemKey
  * @property {() => { isUp: () => boolean }} watchDatabase
  * @property {AbortSignal} signal the process stops
- * @property {import('pino').Logger} log
+ * @property {Logger} log
  *
- * @typedef {import('./reading.js').Target & { reading: import('./reading.js').Reading, view: import('../admission/index.js').KeyView,
- *   secret: string, now: () => number, push: import('../push/index.js').Push, submit: Admission['submit'], database: ReaderDatabase,
- *   figures: () => Promise<any[]>, settings: any, isShared: () => boolean, metrics: any, signal: AbortSignal,
- *   log: import('pino').Logger }} ReaderParts `now`: ms since 1970; `submit` to the primary; `figures` of each process of consumers;
- *   `isShared`: whether caches between reader and client may store replies; `metrics`: its own
+ * @typedef {Target & { reading: Reading, view: KeyView, secret: string, now: () => number, push: Push, submit: Admission['submit'],
+ *   database: ReaderDatabase, figures: () => Promise<any[]>, settings: any, isShared: () => boolean, metrics: any, signal: AbortSignal,
+ *   log: Logger }} ReaderParts `now`: ms since 1970; `submit` to the primary; `figures` of each process of consumers; `isShared`: whether
+ *   caches between reader and client may store replies; `metrics`: its own
  *
  * @typedef {{ rows: (text: string, values: unknown[]) => Promise<any[]> }} ReaderDatabase throws DATABASE_DOWN
  *
  * @typedef {object} ConsumerParts
  * @property {string} id of the process
- * @property {Admission} admission
+ * @property {OpenAdmission} admission
  * @property {string} primaryUrl as --redis-url
  * @property {(partition: number) => Connection} connectionOf the primary
- * @property {import('../sql/index.js').Database | null} database null: no rows are written
+ * @property {Database | null} database null: no rows are written
  * @property {Promise<void>} migrated when the database has its tables; never, if it cannot have them
  * @property {any} metrics its own
- * @property {import('../metrics/index.js').AdmissionMetrics & import('../metrics/index.js').ConsumerMetrics} counters of commands, entries
+ * @property {AdmissionMetrics & ConsumerMetrics} counters of commands, entries
  * @property {(partition: number, letter: NewLetter) => Promise<void>} deadLetter writes a dead letter
  * @property {() => Promise<(partition: number) => Promise<void>>} openConfirm what is decided is as durable as the system wants
  * @property {() => number[]} owned partitions
  * @property {any} settings
  * @property {AbortSignal} signal the process stops
  * @property {(error: Error) => void} fail the process ends
- * @property {import('pino').Logger} log
+ * @property {Logger} log
  *
  * @typedef {object} Handlers
- * @property {(task: import('../schedule/index.js').Task) => Promise<unknown>} [run] a task that is due
+ * @property {(task: Task) => Promise<unknown>} [run] a task that is due
  * @property {() => unknown} [figures] of this process, which readers show, as JSON
  * @property {(entry: Entry) => boolean} [triggers] whether tasks are looked at again at once
- * @property {import('../consumers/index.js').SqlEffect | null} [rows] of entries, in the database
- * @property {import('../consumers/index.js').BatchEffect | null} [batches] of entries, elsewhere
+ * @property {SqlEffect | null} [rows] of entries, in the database
+ * @property {BatchEffect | null} [batches] of entries, elsewhere
  * @property {readonly string[]} [effects] names of consumers that it runs itself
  * @property {number} [pauseMs] between batches of entries
  * @property {(partition: number) => Promise<void>} [onPrimary] when the partition is taken, and when its primary is another one
  * @property {() => unknown} [close]
+ *
+ * @import { Admission, Entry, Fields, KeyState, KeyView, OwnRule, Ruleset } from '../admission/index.js'
+ * @import { BatchEffect, NewLetter, SqlEffect } from '../consumers/index.js'
+ * @import { CommandRow, Given, QueryRow } from '../http/index.js'
+ * @import { AdmissionMetrics, ConsumerMetrics } from '../metrics/index.js'
+ * @import { Push, Source } from '../push/index.js'
+ * @import { Task } from '../schedule/index.js'
+ * @import { Database } from '../sql/index.js'
+ * @import { Connection, Router } from '../store/index.js'
+ * @import { OpenAdmission } from './admission.js'
+ * @import { Reading, Target } from './reading.js'
+ * @import { Logger } from 'pino'
+ * @import { Registry } from 'prom-client'
  */
 export {}

@@ -8,9 +8,12 @@
  * A viewer gets every event in order, once. When the events in memory no longer reach back to where a slow viewer is, it is reset. An
  * event is encoded once for all viewers.
  *
- * @import { KeyState, Fields } from '../admission/index.js'
  * @typedef {{ generation: string, seq: number }} Position up to where a viewer has events; an empty generation: it has none
  * @typedef {{ snapshot: (current: KeyState) => unknown, event: (event: Fields) => { name: string, data: unknown } }} Views as JSON
+ *
+ * @import { Fields, KeyState } from '../admission/index.js'
+ * @import { Stream } from '../push/index.js'
+ * @import { Send } from './hub.js'
  */
 import { resetEvent } from '../push/index.js'
 import { createHub } from './hub.js'
@@ -36,8 +39,8 @@ export function createEvents ({ current, snapshot, event, push, ...parts }) {
     },
 
     /**
-     * @param {{ current: KeyState }} shown @param {import('./hub.js').Stream} stream @param {Position} position
-     * @param {import('./hub.js').Send} send @param {boolean} isOther @returns {Position}
+     * @param {{ current: KeyState }} shown @param {Stream} stream @param {Position} position @param {Send} send @param {boolean} isOther
+     * @returns {Position}
      */
     sendTo ({ current: one }, stream, position, send, isOther) {
       const seq = Number(one.fields.seq)

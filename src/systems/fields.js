@@ -1,9 +1,11 @@
 /** Fields of a body, from the JSON Schema that a user gives each of them. */
 import { field, optional } from '../http/index.js'
 
-/** @typedef {NonNullable<import('../http/index.js').CommandRow['body']>} Fields */
+/** @import { CommandRow } from '../http/index.js' */
+/** @import { BodyField } from './face.js' */
+/** @typedef {NonNullable<CommandRow['body']>} Fields */
 
-/** @param {Record<string, import('./face.js').BodyField>} body @returns {Fields} */
+/** @param {Record<string, BodyField>} body @returns {Fields} */
 export const fieldsOf = (body) => Object.fromEntries(Object.entries(body).map(([name, given]) => {
   const { optional: isOptional, description, ...schema } = given
   const one = field((value) => isValid(value, schema) ? value : null, expectedOf(schema), schema)(String(description ?? name))

@@ -3,6 +3,10 @@
  * event stream from where they are. So what a follower missed while the server was away is read like everything else.
  *
  * @typedef {{ wake: () => void, partition: number }} Follower
+ *
+ * @import { Connection } from '../store/index.js'
+ * @import { openAdmission } from './admission.js'
+ * @import { Event } from './face.js'
  */
 import { eventOf, eventsOf, followOutboxes, generationOf, readState } from '../admission/index.js'
 import { FreshetError } from '../errors.js'
@@ -12,12 +16,9 @@ import { invalid } from './command-arguments.js'
 const COUNT = 500
 const LOOK_EVERY_MS = 1000
 
-/**
- * @param {{ system: string, primaryUrl: string, name: string, deadlineMs: number, partitions: number, partitionOf: (key: string) => number,
- *   keyOf: (partition: number) => (part: string) => string, connectionOf: (partition: number) => import('../store/index.js').Connection,
- *   closing: AbortSignal, log: any }} parts
- */
-export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, partitionOf, keyOf, connectionOf, closing, log }) {
+/** @param {ReturnType<typeof openAdmission>['target']} target @param {AbortSignal} closing */
+export function createFollowing (target, closing) {
+  const { primaryUrl, name, deadlineMs, partitions, partitionOf, keyOf, connectionOf } = target
   /** Followers by key. @type {Map<string, Set<Follower>>} */
   const followers = new Map()
   /** Number of followers by partition. */
@@ -31,9 +32,7 @@ export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, par
   function open () {
     return followOutboxes({
       ...openerOf(primaryUrl, { name: `${name}:follow`, deadlineMs }),
-      keyOf,
-      partitions,
-      log,
+      ...target,
       isFollowed: (partition) => counts[partition] > 0,
       onEntry: (_, { key }) => wake(key),
       onReset: (partition) => { for (const set of followers.values()) for (const one of set) if (one.partition === partition) one.wake() }
@@ -95,9 +94,9 @@ export function createFollowing ({ primaryUrl, name, deadlineMs, partitions, par
 
 /**
  * What came after a sequence number.
- * @param {import('../store/index.js').Connection} connection to the primary @param {(part: string) => string} part of the partition
+ * @param {Connection} connection to the primary @param {(part: string) => string} part of the partition
  * @param {string} key @param {number} after
- * @returns {Promise<{ events: import('./face.js').Event[], generation: string }>} @throws {FreshetError} EVENTS_TRIMMED, GENERATION_CHANGED
+ * @returns {Promise<{ events: Event[], generation: string }>} @throws {FreshetError} EVENTS_TRIMMED, GENERATION_CHANGED
  */
 async function read (connection, part, key, after) {
   const [seq, entries, generation] = await connection.sendAll([

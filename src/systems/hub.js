@@ -2,10 +2,12 @@
  * Viewers of keys, such as auctions and assets, by server-sent events. A key is read once for all of its viewers: when it changes, and a
  * few times a second. A viewer that reads slowly waits where it is, and delays no other.
  *
- * @typedef {import('../admission/index.js').KeyState} KeyState
- * @typedef {import('../push/index.js').Stream} Stream
  * @typedef {(stream: Stream, bytes: Buffer) => void} Send one event
  * @typedef {{ current: KeyState, isLast?: boolean }} Shown what was read of a key; `isLast`: it does not change any more
+ *
+ * @import { KeyState, KeyView } from '../admission/index.js'
+ * @import { Push, Source, Stream } from '../push/index.js'
+ * @import { Logger } from 'pino'
  */
 import { EMPTY_HEARTBEAT } from '../push/index.js'
 
@@ -21,8 +23,7 @@ export const HEARTBEAT_MS = 10_000
  *   position; `isOther`: the key was read again since the last time
  * @param {number} [parts.pauseMs] between two events of a key
  * @param {number} [parts.lookEveryMs] at a key that does not change
- * @param {import('../admission/index.js').KeyView} parts.view @param {import('../push/index.js').Push} parts.push
- * @param {import('pino').Logger} parts.log
+ * @param {KeyView} parts.view @param {Push} parts.push @param {Logger} parts.log
  */
 export function createHub ({ read, keyOf = (id) => id, sendTo, pauseMs = 0, lookEveryMs = LOOK_EVERY_MS, view, push, log }) {
   /** @type {Map<string, { positions: Map<Stream, P>, shown: S | null, unwatch: () => void, isDue: boolean }>} by id */
@@ -81,7 +82,7 @@ export function createHub ({ read, keyOf = (id) => id, sendTo, pauseMs = 0, look
   }
 
   return {
-    /** @param {string} id @param {P} position that the viewer has @returns {import('../push/index.js').Source} */
+    /** @param {string} id @param {P} position that the viewer has @returns {Source} */
     sourceOf: (id, position) => ({
       add (stream) {
         const viewers = all.get(id) ?? { positions: new Map(), shown: null, unwatch () {}, isDue: false }
@@ -101,7 +102,7 @@ export function createHub ({ read, keyOf = (id) => id, sendTo, pauseMs = 0, look
     /**
      * A source whose events come from elsewhere: the hub counts them, and sends heartbeats.
      * @param {(send: (bytes: Buffer) => void) => () => void} watch begins them, and returns what ends them
-     * @returns {import('../push/index.js').Source}
+     * @returns {Source}
      */
     sourceFrom (watch) {
       let unwatch = () => {}

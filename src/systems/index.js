@@ -10,7 +10,7 @@
  *
  * docs/own-systems.md has the contract of a rule.
  *
- * @import { Checked, CheckOptions, OpenedSystem, Rule, System, SystemOptions } from './face.js'
+ * @import { CheckOptions, Checked, OpenedSystem, Rule, System, SystemOptions } from './face.js'
  */
 import { SettingsInvalid } from '../errors.js'
 import { checkRule as check } from './check-rule.js'
@@ -28,8 +28,8 @@ export * from './face.js'
  * @param {System} definition
  * @param {SystemOptions} options
  * @returns {Promise<OpenedSystem>}
- * @throws {import('../errors.js').FreshetError} SETTINGS_INVALID (all faults at once), RULE_FAILED (a rule cannot be used), RULE_DIFFERS,
- *   SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
+ * @throws {FreshetError} SETTINGS_INVALID (all faults at once), RULE_FAILED (a rule cannot be used), RULE_DIFFERS, SYSTEM_DIFFERS,
+ *   DURABILITY_UNSUPPORTED, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
  */
 export async function openSystem (definition, options) {
   const system = await checkedDefinition(definition)
@@ -43,6 +43,6 @@ export async function openSystem (definition, options) {
  * @param {Rule} rule
  * @param {CheckOptions} options
  * @returns {Promise<Checked>}
- * @throws {import('../errors.js').FreshetError} RULE_INCONSISTENT, with the commands; RULE_FAILED, and as openSystem
+ * @throws {FreshetError} RULE_INCONSISTENT, with the commands; RULE_FAILED, and as openSystem
  */
 export const checkRule = async (rule, options) => check(rule, options)

@@ -2,10 +2,9 @@
 import { pathToFileURL } from 'node:url'
 import { SettingsInvalid } from '../errors.js'
 
-/**
- * @typedef {import('./definition.js').System} System
- * @typedef {() => Promise<{ default: System | import('./face.js').System }>} Loader loads a system, in our form or in that of a user
- */
+/** @import { System } from './definition.js' */
+/** @import { System as UserSystem } from './face.js' */
+/** @typedef {() => Promise<{ default: System | UserSystem }>} Loader loads a system, in our form or in that of a user */
 
 /** @type {Readonly<Record<string, Loader>>} */
 export const SYSTEMS = Object.freeze({

@@ -4,14 +4,19 @@
  *     submit ─▶ src/admission ─▶ lua/decide.lua ─▶ state, events, outbox, tasks
  *     get, follow ◀─ state, events       consume ◀─ outbox       tasks ─▶ submit
  *
- * A rule that never ends keeps the replies of its connection back until it is stopped, so reads and leases have a connection of their own.
+ * @import { Command } from '../admission/index.js'
+ * @import { AdmissionMetrics } from '../metrics/index.js'
+ * @import { OpenAdmission } from './admission.js'
+ * @import { Definition } from './checked-definition.js'
+ * @import { ConsumerMetrics } from './consuming.js'
+ * @import { Decision, OpenedSystem, SystemAccount } from './face.js'
  */
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { readState } from '../admission/index.js'
 import { FreshetError, kindOf } from '../errors.js'
+import { openAdmission } from './admission.js'
 import { commandOf, expectKey } from './command-arguments.js'
-import { connect } from './connected.js'
 import { createConsumers } from './consuming.js'
 import { createFollowing } from './follow.js'
 
@@ -20,23 +25,16 @@ const UNSENT = { ADMISSION_FULL: 'full', ADMISSION_LATE: 'late', ADMISSION_BACKL
 const NOT_COUNTED = ['ARGUMENT_INVALID', 'PIPELINE_CLOSED', 'REQUEST_DIFFERS', 'RULE_DIFFERS']
 let opened = 0
 
-/** @typedef {Awaited<ReturnType<typeof import('./checked-definition.js').checkedDefinition>>} Definition */
-/** @typedef {Parameters<typeof import('../admission/index.js').createRejections>[0]['metrics'] &
- *   Parameters<typeof import('../admission/index.js').createAdmission>[0]['metrics'] &
- *   { ruleFailed: (how: 'failed' | 'stopped') => void }} Metrics of a process */
-/** @typedef {import('./consuming.js').ConsumerMetrics} ConsumerMetrics */
-
-/** @type {Readonly<Metrics & ConsumerMetrics>} */
+/** @type {Readonly<AdmissionMetrics & ConsumerMetrics>} */
 const UNCOUNTED = Object.freeze({
   sent () {}, waited () {}, dropped () {}, answered () {}, asked () {}, ruleFailed () {}, finished () {}, failed () {}, deadLettered () {}
 })
 
 /**
  * Counts commands and what became of them.
- * @param {Pick<Awaited<ReturnType<typeof connect>>, 'submit'>} admission
- * @param {{ account: import('./face.js').SystemAccount, metrics: Metrics }} counters
+ * @param {OpenAdmission['submit']} submit @param {SystemAccount} account
  */
-function createDeciding ({ submit }, { account, metrics }) {
+function createDeciding (submit, account) {
   let active = 0
   /** @type {(value?: unknown) => void} */
   let idle = () => {}
@@ -46,7 +44,7 @@ function createDeciding ({ submit }, { account, metrics }) {
   return {
     get differs () { return differs },
 
-    /** @param {import('../admission/index.js').Command} command @returns {Promise<import('./face.js').Decision>} */
+    /** @param {Command} command @returns {Promise<Decision>} */
     async decide (command) {
       active++
       try {
@@ -56,7 +54,6 @@ function createDeciding ({ submit }, { account, metrics }) {
         return { code, accepted, seq, version, isReplay, details }
       } catch (error) {
         count(account, error)
-        if (error.code === 'RULE_FAILED') metrics.ruleFailed(error.isStopped ? 'stopped' : 'failed')
         if (error.code === 'RULE_DIFFERS') differs = error
         throw error
       } finally {
@@ -70,12 +67,12 @@ function createDeciding ({ submit }, { account, metrics }) {
 }
 
 /**
- * @param {Definition} definition @param {any} settings checked @param {Partial<Metrics & ConsumerMetrics>} [counted] metrics of the process
- * @returns {Promise<import('./face.js').OpenedSystem>}
+ * @param {Definition} definition @param {any} settings checked
+ * @returns {Promise<OpenedSystem>}
  * @throws {FreshetError} RULE_FAILED, RULE_DIFFERS, SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, and why the primary cannot be used
  */
-export async function open (definition, settings, counted = {}) {
-  const { name: system, rules } = definition
+export async function open ({ name: system, rules }, settings) {
+  const { redisUrl: primaryUrl, durability, log } = settings
   const name = `freshet-${process.pid}-${system}-${++opened}`
   const account = {
     accepted: 0, rejected: 0, replayed: 0, cached: 0, failed: 0, stopped: 0, full: 0, late: 0, lost: 0, deadLetters: 0
@@ -83,13 +80,20 @@ export async function open (definition, settings, counted = {}) {
   const closing = new AbortController()
   // a listener of each follower
   setMaxListeners(0, closing.signal)
-  const metrics = { ...UNCOUNTED, ...counted }
-  const connected = await connect(definition, settings, name, { account, metrics })
-  const { target, close, expectPrimary } = connected
-  const { keyOf, partitionOf, connectionOf } = target
-  const deciding = createDeciding(connected, { account, metrics })
-  const consumers = createConsumers({ ...target, id: `${name}-${randomUUID()}`, account, metrics, rules, submit: deciding.decide })
-  const following = createFollowing({ ...target, closing: closing.signal })
+  const metrics = { ...UNCOUNTED, answered () { account.cached++ }, deadLettered () { account.deadLetters++ } }
+  const isCached = Object.values(rules).some(({ certain }) => certain)
+  const { target, routes, submit, agreed, close } = openAdmission(
+    { name: system, own: rules },
+    { ...settings, systemPartitions: settings.partitions },
+    { primaryUrl, name, durability, isCached, metrics, log })
+  await agreed().catch(async (error) => {
+    await close()
+    throw error
+  })
+  const { keyOf, partitionOf, partitions, connectionOf } = target
+  const deciding = createDeciding(submit, account)
+  const consumers = createConsumers(target, { id: `${name}-${randomUUID()}`, metrics, rules, submit: deciding.decide })
+  const following = createFollowing(target, closing.signal)
 
   function expectOpen () {
     if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', `the system ${system} is closed; open it again`)
@@ -132,7 +136,7 @@ export async function open (definition, settings, counted = {}) {
     status () {
       const reasons = []
       try {
-        expectPrimary()
+        for (let partition = 0; partition < partitions; partition++) routes.route(keyOf(partition)(''))
       } catch (error) {
         reasons.push(`${error.code}: ${kindOf(error.code)?.meaning}`)
       }
@@ -149,7 +153,7 @@ export async function open (definition, settings, counted = {}) {
   }
 }
 
-/** @param {import('./face.js').SystemAccount} account @param {any} error */
+/** @param {SystemAccount} account @param {any} error */
 function count (account, { code, isStopped }) {
   if (code === 'RULE_FAILED') account[isStopped ? 'stopped' : 'failed']++
   else if (!NOT_COUNTED.includes(code)) account[UNSENT[code] ?? 'lost']++

@@ -2,8 +2,10 @@
 import { SettingsInvalid } from '../errors.js'
 import { givenBy, integer, matching, oneOf, readRows, nodeUrls, unknownName } from '../settings/index.js'
 
+/** @import { Check } from '../settings/index.js' */
+
 const DAY_MS = 86_400_000
-/** @param {string} name @param {import('../settings/index.js').Check} check @param {unknown} [value] */
+/** @param {string} name @param {Check} check @param {unknown} [value] */
 const row = (name, check, value = null) => ({ name, check, default: value, meaning: '', uses: [], group: '', secret: name === 'redisUrl' })
 
 const ROWS = Object.freeze([

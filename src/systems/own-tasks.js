@@ -4,6 +4,12 @@
  *     due ─▶ submit ─▶ its call was stopped? ─▶ submit again, one at a time ─▶ stopped again? ─▶ a pause
  *
  * Tasks that are due together are decided in one call, and a rule that never ends fails all of it. One at a time, only its own task fails.
+ *
+ * @import { Command } from '../admission/index.js'
+ * @import { Work } from '../consumers/index.js'
+ * @import { Task } from '../schedule/index.js'
+ * @import { openAdmission } from './admission.js'
+ * @import { Worker } from './face.js'
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
@@ -13,21 +19,20 @@ import { runTasks, taskCommands } from '../schedule/index.js'
 const STOPPED_PAUSE_MS = 60_000
 
 /**
- * @param {{ system: string, rules: object, submit: (command: import('../admission/index.js').Command) => Promise<unknown>,
- *   join: (work: import('../consumers/index.js').Work) => Promise<{ close: () => Promise<void> }>,
- *   keyOf: (partition: number) => (part: string) => string,
- *   connectionOf: (partition: number) => import('../store/index.js').Connection, log: any }} parts `rules` that this process has, by name;
- *   `join` the processes that run tasks
+ * @param {ReturnType<typeof openAdmission>['target']} target
+ * @param {{ rules: object, submit: (command: Command) => Promise<unknown>, join: (work: Work) => Promise<Worker> }} parts `rules` that
+ *   this process has, by name; `join` the processes that run tasks
  */
-export function createTasks ({ system, rules, submit, join, keyOf, connectionOf, log }) {
-  const decide = taskCommands((command) => submit({ ...command, isTask: true }))
-  /** @type {ReturnType<typeof join> | null} */
+export function createTasks (target, { rules, submit, join }) {
+  const { system, log } = target
+  const decide = taskCommands(submit)
+  /** @type {Promise<Worker> | null} */
   let joined = null
   let hasLeft = false
   /** of those that run one at a time @type {Promise<unknown>} */
   let last = Promise.resolve()
 
-  /** @param {import('../schedule/index.js').Task} task @param {AbortSignal} signal */
+  /** @param {Task} task @param {AbortSignal} signal */
   function decideAlone (task, signal) {
     const deciding = last.then(() => {
       signal.throwIfAborted()
@@ -37,7 +42,7 @@ export function createTasks ({ system, rules, submit, join, keyOf, connectionOf,
     return deciding
   }
 
-  /** @param {import('../schedule/index.js').Task} task @param {AbortSignal} signal of the partition */
+  /** @param {Task} task @param {AbortSignal} signal of the partition */
   async function runTask (task, signal) {
     try {
       if (!Object.hasOwn(rules, task.rule)) throw new FreshetError('RULE_FAILED', `this process has no rule ${task.rule}`)
@@ -65,9 +70,7 @@ export function createTasks ({ system, rules, submit, join, keyOf, connectionOf,
   return {
     /** @returns {Promise<void>} when the first partitions were taken */
     async run () {
-      joined ??= join(({ partition, signal }) => runTasks({
-        connection: () => connectionOf(partition), key: keyOf(partition), signal, run: (task) => runTask(task, signal)
-      }))
+      joined ??= join((owned) => runTasks(target, owned, (task) => runTask(task, owned.signal)))
       await joined
     }
   }

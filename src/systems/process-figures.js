@@ -1,4 +1,5 @@
 /** What each process of consumers sees, for readers to show: a key per process in partition 0, which expires with the process. */
+/** @import { Connection } from '../store/index.js' */
 
 const EVERY_MS = 1000
 const LIVES_MS = 5000
@@ -6,7 +7,7 @@ const THIS_MACHINE = Object.freeze(['127.0.0.1', 'localhost'])
 const partOf = (/** @type {string} */ id) => `figures:${id}`
 
 /**
- * @param {{ connection: () => import('../store/index.js').Connection, key: (part: string) => string, id: string,
+ * @param {{ connection: () => Connection, key: (part: string) => string, id: string,
  *   figures: () => unknown }} parts `connection` to the primary of partition 0; `id` of the process, as in its heartbeats; `figures`:
  *   stored as JSON
  */
@@ -22,7 +23,7 @@ export function publishFigures ({ connection, key, id, figures }) {
 }
 
 /**
- * @param {import('../store/index.js').Connection} connection @param {(part: string) => string} key of partition 0
+ * @param {Connection} connection @param {(part: string) => string} key of partition 0
  * @returns {Promise<any[]>} of each process that lives
  */
 export async function readFigures (connection, key) {

@@ -2,14 +2,16 @@
  * What queries of all systems share, in a reader: a key now or after a wait, the reply of an accepted request, and keys by their scheduled
  * tasks. Waits end when the reader closes.
  *
- * @typedef {import('../admission/index.js').KeyState} KeyState
  * @typedef {{ minSeq: number | null, waitMs: number | null }} Since fields of a query
  * @typedef {object} Target where a system is on the servers
- * @property {(partition: number, isPrimary: boolean) => import('../store/index.js').Connection} connectionOf
+ * @property {(partition: number, isPrimary: boolean) => Connection} connectionOf
  * @property {(partition: number) => (part: string) => string} keyOf
  * @property {(key: string) => number} partitionOf
  * @property {number} partitions
  * @typedef {ReturnType<typeof createReading>} Reading
+ *
+ * @import { Fields, KeyState, KeyView } from '../admission/index.js'
+ * @import { Connection } from '../store/index.js'
  */
 import { decisionOfRequest, eventsOf } from '../admission/index.js'
 import { FreshetError } from '../errors.js'
@@ -22,7 +24,7 @@ const LOOK_EVERY_MS = 50
 const WAIT_MS = 500
 
 /**
- * @param {Target & { view: import('../admission/index.js').KeyView, unknown: string }} parts `unknown`: code of the error
+ * @param {Target & { view: KeyView, unknown: string }} parts `unknown`: code of the error
  *   for a key that is not there
  */
 export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf, partitions }) {
@@ -70,7 +72,7 @@ export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf
     /**
      * Stored events of a key.
      * @param {string} key @param {'XRANGE' | 'XREVRANGE'} command @param {(string | number)[]} words after the key
-     * @returns {Promise<import('../admission/index.js').Fields[]>}
+     * @returns {Promise<Fields[]>}
      */
     async events (key, command, ...words) {
       const partition = partitionOf(key)

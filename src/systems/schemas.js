@@ -1,6 +1,9 @@
 /** Schemas and query fields that systems share: the same word is the same thing in all of them. */
 import { ID_TEXT, integer, readId, text } from '../http/index.js'
 
+/** @import { KeyState } from '../admission/index.js' */
+/** @import { QueryRow } from '../http/index.js' */
+
 const MAX_SEQ = Number.MAX_SAFE_INTEGER
 const MAX_WAIT_MS = 30_000
 const MAX_PAGE = 1000
@@ -58,10 +61,10 @@ const ANY = Object.freeze({ type: 'object' })
 
 /**
  * The query for the reply of an accepted command, which has the status of that reply.
- * @param {{ path: string, codes: string[], fields?: import('../http/index.js').QueryRow['fields'],
+ * @param {{ path: string, codes: string[], fields?: QueryRow['fields'],
  *   replyTo: (id: string, request: { userId: string, requestId: string }, own: any) =>
  *   Promise<{ status: number, body: unknown }> }} row `path` of the key; `userId`: empty = none
- * @returns {import('../http/index.js').QueryRow}
+ * @returns {QueryRow}
  */
 export const byRequestRow = ({ path, codes, fields = USER_FIELDS, replyTo }) => ({
   path: `${path}/by-request/:key`,
@@ -78,9 +81,9 @@ export const byRequestRow = ({ path, codes, fields = USER_FIELDS, replyTo }) => 
 
 /**
  * The query of a key, perhaps after a wait.
- * @param {Pick<import('../http/index.js').QueryRow, 'path' | 'summary' | 'reply'> & { codes: string[],
- *   shown?: (current: import('../admission/index.js').KeyState) => unknown }} row `shown`: without it, that of its system
- * @returns {import('../http/index.js').QueryRow}
+ * @param {Pick<QueryRow, 'path' | 'summary' | 'reply'> & { codes: string[], shown?: (current: KeyState) => unknown }} row `shown`: without
+ *   it, that of its system
+ * @returns {QueryRow}
  */
 export const keyRow = ({ shown, ...row }) => ({
   ...row,
@@ -91,7 +94,7 @@ export const keyRow = ({ shown, ...row }) => ({
 /**
  * The query for keys with the scheduled task `due`, the next one first.
  * @param {{ path: string, summary: string, item: object, what: string, rule: string, shown: (all: any[], own: any) => object[] }} row
- * @returns {import('../http/index.js').QueryRow}
+ * @returns {QueryRow}
  */
 export const dueRow = ({ path, summary, item, what, rule, shown }) => ({
   path,
@@ -110,7 +113,7 @@ const USER_PAGE = Object.freeze({
  * A query of what a user has, from the database, the newest first.
  * @param {{ path: string, what: string, item: object, sql: string, shown: (row: any) => object }} row `sql`: $1 user, $2 the id before
  *   which rows count, $3 how many; rows have an `id`
- * @returns {import('../http/index.js').QueryRow}
+ * @returns {QueryRow}
  */
 export const queryOfUser = ({ path, what, item, sql, shown }) => ({
   path,

@@ -1,14 +1,16 @@
 /** Keys of a system by their scheduled tasks: those that come next, and all of a rule. The tasks are read in pieces. */
 import { fieldsOf } from '../admission/index.js'
 
+/** @import { KeyState, KeyView } from '../admission/index.js' */
+/** @import { Target } from './reading.js' */
+
 /** Tasks of a partition that are read at a time. */
 const PIECE = 256
 /** A client has this time to ask for the next page of a list. */
 const NAMES_FOR_MS = 10_000
 
 /**
- * @param {Pick<import('./reading.js').Target, 'connectionOf' | 'keyOf' | 'partitions'> &
- *   { view: Pick<import('../admission/index.js').KeyView, 'get'> }} parts
+ * @param {Pick<Target, 'connectionOf' | 'keyOf' | 'partitions'> & { view: Pick<KeyView, 'get'> }} parts
  */
 export function createTaskLists ({ view, connectionOf, keyOf, partitions }) {
   const all = Array.from({ length: partitions }, (_, partition) => partition)
@@ -33,7 +35,7 @@ export function createTaskLists ({ view, connectionOf, keyOf, partitions }) {
   return {
     /**
      * Keys with a scheduled task, the next due first.
-     * @param {{ rule: string, name: string, limit: number }} wanted @returns {Promise<import('../admission/index.js').KeyState[]>}
+     * @param {{ rule: string, name: string, limit: number }} wanted @returns {Promise<KeyState[]>}
      */
     async due ({ rule, name, limit }) {
       const found = await Promise.all(all.map(async (partition) => {

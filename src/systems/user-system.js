@@ -1,9 +1,14 @@
 /**
  * A system of a user in the processes of Freshet: its definition (face.js) as one of ours (definition.js).
  *
- *     gateway    request -> command(given) -> submit of the library -> replies[code]
+ *     gateway    request -> command(given) -> admission -> replies[code]
  *     reader     request -> key in memory -> shown(stored); stream: snapshot(stored), event(event)
- *     consumers  the library: its handlers, once its tables are made, and the scheduled tasks
+ *     consumers  as the library: its handlers, once its tables are made, and the scheduled tasks
+ *
+ * @import { KeyState } from '../admission/index.js'
+ * @import { Definition } from './checked-definition.js'
+ * @import { Findings, System } from './definition.js'
+ * @import { Command, CommandRoute, QueryRoute, Stored, StreamRoute, System as UserSystem } from './face.js'
  */
 import { createOwnRules, eventOf, memoryOf, stateOf } from '../admission/index.js'
 import { retry } from '../consumers/index.js'
@@ -11,13 +16,10 @@ import { FreshetError, kindOf, SettingsInvalid } from '../errors.js'
 import { createRoutes } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
 import { checkRoutes } from './checked-routes.js'
+import { commandOf } from './command-arguments.js'
+import { createConsumers } from './consuming.js'
 import { fieldsOf } from './fields.js'
-import { open } from './opened.js'
-import { checkedOptions } from './options.js'
 import { keyRow } from './schemas.js'
-
-/** @typedef {import('./definition.js').System} System */
-/** @import { System as UserSystem, OpenedSystem } from './face.js' */
 
 const ANY = Object.freeze({ type: 'object', additionalProperties: true })
 const NO_KEY = 'KEY_UNKNOWN'
@@ -29,10 +31,8 @@ const made = new WeakMap()
  * @returns {Promise<System>} @throws {SettingsInvalid} with all faults
  */
 export function systemOf (given) {
-  const existing = typeof given === 'object' && given !== null ? made.get(given) : undefined
-  if (existing) return existing
-  const making = make(given)
-  if (typeof given === 'object' && given !== null) made.set(given, making)
+  const making = made.get(given) ?? make(given)
+  if (Object(given) === given) made.set(given, making)
   return making
 }
 
@@ -41,20 +41,13 @@ async function make (given) {
   const definition = await checkedDefinition(given)
   await checkRoutes(given)
   const { name, commands = {}, queries = {}, stream, consumers = {}, unknown = NO_KEY, migrations, metrics: count, page } = given
-  /** @param {any} settings @param {string} redisUrl @param {{ log: import('pino').Logger, metrics: any }} parts */
-  function openFor (settings, redisUrl, { log, metrics }) {
-    const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability: asked } = settings
-    const durability = asked === 'db' ? null : asked
-    const options = { redisUrl, keyPrefix, partitions, deadlineMs, requestMs, keepMs, maxOutbox, ackWithinMs, durability, log }
-    return open(definition, checkedOptions(options, definition), metrics)
-  }
-
   return {
     name,
     rules: [],
+    own: definition.rules,
     unknown,
-    durability: 'memory',
-    isUncached: true,
+    durability: definition.durability ?? 'memory',
+    isUncached: !Object.values(definition.rules).some(({ certain }) => certain),
     needsDatabase: migrations !== undefined,
     migrations,
     metrics: count && { consumers: (registry) => counted(name, () => count(registry)) },
@@ -66,12 +59,9 @@ async function make (given) {
     streams: stream === undefined ? [] : [streamRow(stream, unknown)],
     memory: { rules: memoryOf(definition.rules) },
 
-    gateway ({ settings, primaryUrl, counters: metrics, log }) {
-      const lazy = once(async () => openFor(settings, primaryUrl, { log, metrics }))
-      // a rule that differs is known before the first command
-      lazy.get().catch(() => {})
-      return { commands: lazy.get, reasons: lazy.reasons, close: lazy.close }
-    },
+    gateway: ({ admission }) => ({
+      commands: { submit: (/** @type {Command} */ given) => admission.submit(commandOf(given, definition.rules)) }
+    }),
 
     reader: ({ reading, view }) => ({
       queries: { reading },
@@ -84,8 +74,8 @@ async function make (given) {
 
     findings: ({ redisUrl, keyPrefix }, deadlineMs) => findingsOf(definition, { redisUrl, keyPrefix, deadlineMs }),
 
-    async consumers ({ settings, primaryUrl, counters, log, database, migrated, metrics, signal, fail }) {
-      const opened = await openFor(settings, primaryUrl, { log, metrics: counters })
+    async consumers ({ id, admission: { target, submit }, counters, log, database, migrated, metrics, signal, fail }) {
+      const opened = createConsumers(target, { id, metrics: counters, rules: definition.rules, submit })
       const more = { metrics, ...database && { database: { query: database.query, transaction: database.transaction } } }
       const join = () => Promise.all(Object.entries(consumers).map(([consumer, handler]) =>
         retry(() => opened.consume(consumer, (entries, owned) => handler(entries, { ...owned, ...more })), {
@@ -117,9 +107,9 @@ function counted (name, run) {
 
 /**
  * Of doctor: whether the server takes its rules.
- * @param {Awaited<ReturnType<typeof checkedDefinition>>} definition
+ * @param {Definition} definition
  * @param {{ redisUrl: string | null, keyPrefix: string, deadlineMs: number }} options
- * @returns {Promise<import('./definition.js').Findings>}
+ * @returns {Promise<Findings>}
  */
 async function findingsOf ({ name: system, rules }, { redisUrl, keyPrefix, deadlineMs }) {
   const own = Object.entries(rules).map(([rule, { version }]) => `${rule} ${version}`).join(', ')
@@ -139,7 +129,7 @@ async function findingsOf ({ name: system, rules }, { redisUrl, keyPrefix, deadl
 }
 
 /**
- * @param {import('./face.js').CommandRoute} row @param {string} where for messages @returns {System['commands'][string]}
+ * @param {CommandRoute} row @param {string} where for messages @returns {System['commands'][string]}
  */
 function commandRow ({ method, path, access, summary, body = {}, command, replies }, where) {
   const statuses = Object.values(replies).filter((reply) => typeof reply === 'number')
@@ -152,8 +142,7 @@ function commandRow ({ method, path, access, summary, body = {}, command, replie
     body: fieldsOf(body),
     replies: Object.fromEntries(statuses.map((status) => [status, ANY])),
     codes,
-    async run (given, system) {
-      const { submit } = /** @type {OpenedSystem} */ (await system())
+    async run (given, { submit }) {
       const { code, details, seq, isReplay } = await submit({ ...command(given), requestId: given.requestId })
       const reply = Object.hasOwn(replies, code) ? replies[code] : undefined
       if (reply === undefined) throw new FreshetError('RULE_FAILED', `the rule answered ${code}, which ${where}.replies does not have`)
@@ -163,14 +152,14 @@ function commandRow ({ method, path, access, summary, body = {}, command, replie
   }
 }
 
-/** @param {import('../admission/index.js').KeyState} current @returns {import('./face.js').Stored} */
+/** @param {KeyState} current @returns {Stored} */
 const storedOf = ({ key, fields: { seq: _, ...fields }, generation }) => ({ key, ...stateOf(fields), generation })
 
-/** @param {import('./face.js').QueryRoute} row @param {string} unknown @returns {System['queries'][string]} */
+/** @param {QueryRoute} row @param {string} unknown @returns {System['queries'][string]} */
 const queryRow = ({ path, summary, reply = ANY, shown }, unknown) =>
   keyRow({ path, summary, reply, codes: [unknown], shown: (current) => shown(storedOf(current)) })
 
-/** @param {import('./face.js').StreamRoute} row @param {string} unknown @returns {System['streams'][number]} */
+/** @param {StreamRoute} row @param {string} unknown @returns {System['streams'][number]} */
 const streamRow = ({ path, summary, snapshot, event }, unknown) => ({
   path,
   summary,
@@ -179,36 +168,3 @@ const streamRow = ({ path, summary, snapshot, event }, unknown) => ({
   snapshot: (current) => snapshot(storedOf(current)),
   event: (fields) => ({ name: fields.type, data: event(eventOf(fields)) })
 })
-
-/**
- * Opened when it is first needed, and after a failure when it is needed again.
- * @param {() => Promise<OpenedSystem>} run
- */
-function once (run) {
-  /** @type {Promise<OpenedSystem> | null} */
-  let opening = null
-  /** @type {OpenedSystem | null} */
-  let opened = null
-  /** @type {(Error & { code?: string, retryable?: boolean }) | null} */
-  let failure = null
-  return {
-    get () {
-      opening ??= run().then((system) => {
-        opened = system
-        failure = null
-        return system
-      }, (error) => {
-        opening = null
-        failure = error
-        throw error
-      })
-      return opening
-    },
-    /** Why it decides nothing; what will pass by itself is not among them. */
-    reasons: () => [
-      ...failure && !failure.retryable ? [`${failure.code}: ${failure.message}`] : [],
-      ...opened?.status().reasons.filter((reason) => reason.startsWith('RULE_DIFFERS')) ?? []
-    ],
-    close: async () => (await opening?.catch(() => null))?.close()
-  }
-}

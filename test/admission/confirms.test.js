@@ -2,35 +2,38 @@ import t from 'tap'
 import { admissionKey, openConfirms } from '../../src/admission/index.js'
 import { sharedDeployment } from '../shared.js'
 
+const AWAY = Object.freeze({
+  primaryUrl: 'redis://127.0.0.1:1',
+  name: 'test',
+  keyOf: () => (/** @type {string} */ part) => part,
+  partitions: 1,
+  durability: 'replica',
+  deadlineMs: 1000
+})
+
 t.test('decisions are confirmed while the connection for WAIT is still opening', async (t) => {
   const { primary, keyPrefix } = await sharedDeployment(t)
   const confirms = openConfirms({
     primaryUrl: primary.url,
     name: 'test',
     keyOf: (partition) => admissionKey(keyPrefix, 'sales', partition),
+    partitions: 1,
     durability: 'replica',
     deadlineMs: 10_000,
     waitMs: 10_000
   })
-  if (confirms === null) throw new Error('no confirms')
   t.teardown(() => confirms.close())
   await t.resolves(confirms.of(0)())
 })
 
 t.test('without a server the error is SERVER_UNREACHABLE', async (t) => {
-  const confirms = openConfirms({
-    primaryUrl: 'redis://127.0.0.1:1', name: 'test', keyOf: () => (part) => part, durability: 'replica', deadlineMs: 1000, waitMs: 100
-  })
-  if (confirms === null) throw new Error('no confirms')
+  const confirms = openConfirms({ ...AWAY, waitMs: 100 })
   t.teardown(() => confirms.close())
   await t.rejects(confirms.of(0)(), { code: 'SERVER_UNREACHABLE', retryable: true })
 })
 
 t.test('what waits for a connection ends when they are closed', async (t) => {
-  const confirms = openConfirms({
-    primaryUrl: 'redis://127.0.0.1:1', name: 'test', keyOf: () => (part) => part, durability: 'replica', deadlineMs: 1000, waitMs: 60_000
-  })
-  if (confirms === null) throw new Error('no confirms')
+  const confirms = openConfirms({ ...AWAY, waitMs: 60_000 })
   const waiting = confirms.of(0)()
   await confirms.close()
   await t.rejects(waiting, { code: 'SERVER_UNREACHABLE' })

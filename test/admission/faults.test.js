@@ -1,6 +1,6 @@
 /** Calls in which something fails: one command, the script cache, memory, the role of the server, its history. */
 import t from 'tap'
-import { admissionKey, createAdmission } from '../../src/admission/index.js'
+import { admissionKey, createAdmission, createAgreement } from '../../src/admission/index.js'
 import { createRoutes } from '../../src/store/index.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, startDeployment, startServer } from '../servers.js'
@@ -79,9 +79,7 @@ t.test('a process submits commands to the partitions of their keys; a system has
     await routes.opened
     return createAdmission({
       route: routes.route,
-      keyPrefix: 'fr:',
-      system,
-      partitions,
+      agreement: createAgreement({ router: routes.router, keyPrefix: 'fr:', system, partitions }),
       requestMs: 60_000,
       keepMs: 60_000,
       deadlineMs: 5000,

@@ -1,7 +1,7 @@
 /** The rejection cache: what it answers, and when it asks the server. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createAdmission, createKeyView, createRejections, admissionKey } from '../../src/admission/index.js'
+import { createAdmission, createAgreement, createKeyView, createRejections, admissionKey } from '../../src/admission/index.js'
 import { createAccepted } from '../../src/admission/accepted.js'
 import { FreshetError } from '../../src/errors.js'
 import { createRoutes, openConnection } from '../../src/store/index.js'
@@ -50,9 +50,7 @@ async function openCached (t, url, port) {
   })
   const admission = createAdmission({
     route: routes.route,
-    keyPrefix: 'fr:',
-    system: SYSTEM,
-    partitions: 1,
+    agreement: createAgreement({ router: routes.router, keyPrefix: 'fr:', system: SYSTEM, partitions: 1 }),
     requestMs: REQUEST_MS,
     keepMs: REQUEST_MS,
     deadlineMs: 5000,

@@ -6,17 +6,14 @@
  *                     -> another primary? -> what was lost is restored
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createAdmission, followOutboxes, openConfirms } from '../../src/admission/index.js'
-import {
-  consume, consumeBatches, createDeadLetters, createEffects, createKafkaEffect, createOwnership, lagOf, LEASE_MS
-} from '../../src/consumers/index.js'
+import { followOutboxes, openConfirms } from '../../src/admission/index.js'
+import { consume, consumeBatches, createEffects, createKafkaEffect, createOwnership, lagOf, LEASE_MS } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
-import { createRoutes, openerOf } from '../../src/store/index.js'
-import { publishFigures } from '../../src/systems/inside.js'
+import { openerOf } from '../../src/store/index.js'
+import { durabilityOf, hasReplicas, openAdmission, publishFigures } from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
-import { admissionSettings, durabilityOf, hasReplicas } from '../system-settings.js'
 import { untilUp } from './until-up.js'
 
 const LOOK_EVERY_MS = 250
@@ -24,6 +21,7 @@ const LOOK_EVERY_MS = 250
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
 /** @typedef {import('../../src/systems/inside.js').System} System */
 /** @typedef {import('../../src/systems/inside.js').ConsumerParts} ConsumerParts */
+/** @typedef {ReturnType<typeof openAdmission>['target']} Target */
 
 /**
  * @param {System} definition @param {any} settings
@@ -34,96 +32,130 @@ const LOOK_EVERY_MS = 250
  * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be used
  */
 export async function openSystem (definition, settings, parts) {
-  const { id, primaryUrl, database, migrated, leaseMs, metrics, ownMetrics, log, signal, onWait } = parts
-  const { name: system } = definition
-  const { deadlineMs, systemPartitions: partitions, kafkaBrokers } = settings
+  const { id, primaryUrl, database, migrated, leaseMs = LEASE_MS, metrics, ownMetrics, log, signal, fail, onWait } = parts
+  const { name: system, keepsSecret, logged } = definition
+  const { systemPartitions: partitions, kafkaBrokers } = settings
+  const name = `${id}:${system}`
   const kafka = kafkaBrokers?.length > 0 ? await createKafkaEffect({ brokers: kafkaBrokers, system, partitions }) : null
-  const routes = createRoutes({ primaryUrl, name: `${id}:${system}`, deadlineMs })
-  const admission = openAdmission(definition, settings, { route: routes.route, database, metrics, fail: parts.fail })
-  const { keyOf } = admission
-  const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
-  const letters = createDeadLetters({ connectionOf, keyOf, partitions })
-  const { deadLetter, open: openEffect } = createEffects({
-    system, name: `${id}:${system}`, primaryUrl, deadlineMs, keyOf, connectionOf, letters, metrics, logged: definition.logged, log
+  const admission = openAdmission(definition, settings, {
+    primaryUrl,
+    name,
+    keepSecret: keepsSecret && database ? (secret) => keepSecret(database, system, secret) : undefined,
+    metrics,
+    log
   })
-  await routes.opened.catch(() => {})
-  const words = `${system} waits until it can be opened`
-  const { openConfirm, close: closeOwn } = openOwn(definition, settings, { ...parts, admission, connectionOf })
-  const handlers = await untilUp(openHandlers, { signal, log, words, onWait }).catch(async (error) => {
-    await Promise.all([routes.close(), closeOwn()])
+  const { target, target: { keyOf, connectionOf }, routes } = admission
+  const { letters, deadLetter, open: openEffect } = createEffects({ ...target, metrics, logged, log })
+  const { openConfirm, close: closeConfirms } = createConfirms(definition, settings, target)
+  const stopKeeping = keepsSecret
+    ? eachSecond(admission.refresh, ({ code, message }) =>
+      log.warn({ system, code, reason: message }, 'the secret cannot be compared with the one that the database keeps'))
+    : () => {}
+
+  /** A process with an older rule ends, and gives its partitions back. @type {typeof admission.submit} */
+  const submit = (command) => admission.submit(command).catch((error) => {
+    if (error.code === 'RULE_DIFFERS') fail(error)
     throw error
   })
-  const rows = database && handlers.rows
-  const effects = [
-    ...rows ? [openEffect(rows.name, (target) => writeRows(target, database, rows), { pauseMs: handlers.pauseMs })] : [],
-    ...[rows ? null : handlers.batches, kafka].flatMap((effect) =>
-      effect ? [openEffect(effect.name, (target) => consumeBatches({ ...target, effect }))] : [])
-  ]
-
   async function openHandlers () {
     await admission.agreed()
-    const of = { admission, connectionOf, metrics: ownMetrics, counters: metrics, owned: () => ownership.owned }
-    return definition.consumers({ ...parts, ...of, settings, deadLetter, openConfirm })
-  }
-
-  /** of owned partitions: their tasks are looked at again at once @type {Map<number, () => void>} */
-  const wakers = new Map()
-  const { triggers, figures, effects: own = [] } = handlers
-  const published = figures && publishFigures({ connection: () => connectionOf(0), key: keyOf(0), id, figures })
-  const waking = triggers
-    ? followOutboxes({
-      ...openerOf(primaryUrl, { name: `${id}:${system}:triggers`, deadlineMs }),
-      keyOf,
-      partitions,
-      isFollowed: (partition) => wakers.has(partition),
-      onEntry: (partition, entry) => { if (triggers(entry)) wakers.get(partition)?.() },
-      onReset: (partition) => wakers.get(partition)?.(),
-      log
+    return definition.consumers({
+      ...parts,
+      admission: { ...admission, submit },
+      connectionOf,
+      metrics: ownMetrics,
+      counters: metrics,
+      owned: () => ownership.owned,
+      settings,
+      deadLetter,
+      openConfirm
     })
-    : null
-
-  /** @param {import('../../src/consumers/index.js').Owned} given */
-  async function work (given) {
-    const { partition } = given
-    const failing = new AbortController()
-    const signal = AbortSignal.any([given.signal, failing.signal])
-    const owned = { ...given, signal }
-    const connection = () => connectionOf(partition)
-    const key = keyOf(partition)
-    const running = [aborted(signal)]
-    if (handlers.run) {
-      running.push(runTasks({ connection, key, run: handlers.run, signal, onWake: (wake) => wakers.set(partition, wake) })
-        .finally(() => wakers.delete(partition)))
-    }
-    for (const { run } of effects) running.push(run(owned))
-    if (handlers.onPrimary) {
-      running.push(onEachPrimary(owned, { idOf: () => routes.route(key('')).replicationId, run: handlers.onPrimary, log }))
-    }
-    await endTogether(running, failing, leaseMs ?? LEASE_MS)
   }
 
+  await routes.opened.catch(() => {})
+  const words = `${system} waits until it can be opened`
+  const handlers = await untilUp(openHandlers, { signal, log, words, onWait }).catch(async (error) => {
+    stopKeeping()
+    await Promise.all([admission.close(), closeConfirms()])
+    throw error
+  })
+  const { figures, effects: own = [] } = handlers
+  const rows = database && handlers.rows
+  const effects = [
+    ...rows ? [openEffect(rows.name, (of) => writeRows(of, database, rows), { pauseMs: handlers.pauseMs })] : [],
+    ...[rows ? null : handlers.batches, kafka].flatMap((effect) =>
+      effect ? [openEffect(effect.name, (of) => consumeBatches({ ...of, effect }))] : [])
+  ]
+  const published = figures && publishFigures({ connection: () => connectionOf(0), key: keyOf(0), id, figures })
   /**
-   * @param {import('../../src/consumers/index.js').Target} target
+   * @param {import('../../src/consumers/index.js').Target} of
    * @param {import('../../src/sql/index.js').Database} database @param {import('../../src/consumers/index.js').SqlEffect} effect
    */
-  async function writeRows (target, database, effect) {
-    const { signal } = target.owned
+  async function writeRows (of, database, effect) {
+    const { signal } = of.owned
     await Promise.race([migrated, aborted(signal)])
-    if (!signal.aborted) await consume({ ...target, system, effect, database })
+    if (!signal.aborted) await consume({ ...of, system, effect, database })
   }
 
   const leastToken = database ? (/** @type {number} */ partition) => tokenIn(database, system, partition) : undefined
-  const ownership = createOwnership({ id, partitions, connectionOf, keyOf, log, work, leastToken, leaseMs })
+  const { work, close: closeWork } = createWork(handlers, { target, routes, effects, leaseMs })
+  const ownership = createOwnership({ ...target, id, work, leastToken, leaseMs })
+  const consumers = [...effects.map((effect) => effect.name), ...own]
 
   return {
-    figures: figuresOf({ ownership, effects: [...effects.map(({ name }) => name), ...own], letters, connectionOf, keyOf }),
+    /** @type {import('../../src/metrics/index.js').ConsumerFigures} */
+    figures: {
+      owned: () => ownership.owned,
+      lagMs: async () => Math.max(0, ...await Promise.all(ownership.owned.flatMap((partition) =>
+        consumers.map((consumer) => lagOf(connectionOf(partition), keyOf(partition), consumer))))),
+      deadLetters: () => letters.count(ownership.owned)
+    },
 
     async close () {
       published?.close()
+      stopKeeping()
       await ownership.close()
-      await Promise.all([...effects.map(({ close }) => close()), waking?.close(), handlers.close?.(), closeOwn()])
-      await Promise.all([routes.close(), kafka?.close()])
+      await Promise.all([...effects.map(({ close }) => close()), closeWork(), handlers.close?.(), closeConfirms()])
+      await Promise.all([admission.close(), kafka?.close()])
     }
+  }
+}
+
+/**
+ * What is done for a partition while this process owns it.
+ * @param {import('../../src/systems/inside.js').Handlers} handlers
+ * @param {{ target: Target, routes: import('../../src/store/index.js').Routes, leaseMs: number,
+ *   effects: { run: import('../../src/consumers/index.js').Work }[] }} parts
+ */
+function createWork ({ triggers, run, onPrimary }, { target, target: { keyOf, deadlineMs, log }, routes, effects, leaseMs }) {
+  /** of owned partitions: their tasks are looked at again at once @type {Map<number, () => void>} */
+  const wakers = new Map()
+  const waking = triggers && followOutboxes({
+    ...openerOf(target.primaryUrl, { name: `${target.name}:triggers`, deadlineMs }),
+    ...target,
+    isFollowed: (partition) => wakers.has(partition),
+    onEntry: (partition, entry) => { if (triggers(entry)) wakers.get(partition)?.() },
+    onReset: (partition) => wakers.get(partition)?.()
+  })
+
+  return {
+    /** @type {import('../../src/consumers/index.js').Work} */
+    async work (given) {
+      const { partition } = given
+      const failing = new AbortController()
+      const owned = { ...given, signal: AbortSignal.any([given.signal, failing.signal]) }
+      const running = [aborted(owned.signal), ...effects.map((effect) => effect.run(owned))]
+      if (run) {
+        running.push(runTasks(target, owned, run, (wake) => wakers.set(partition, wake)).finally(() => wakers.delete(partition)))
+      }
+      if (onPrimary) {
+        const idOf = () => routes.route(keyOf(partition)('')).replicationId
+        running.push(onEachPrimary(owned, { idOf, run: onPrimary, log }))
+      }
+      await endTogether(running, failing, leaseMs)
+    },
+
+    close: async () => { await waking?.close() }
   }
 }
 
@@ -140,66 +172,21 @@ export async function endTogether (parts, failing, withinMs) {
 }
 
 /**
- * @param {System} definition @param {any} settings
- * @param {Pick<Parameters<typeof createAdmission>[0], 'route' | 'metrics'> & Pick<ConsumerParts, 'database' | 'fail'>} parts
+ * Confirms of what consumers decide, as gateways do it; opened for the systems that want them.
+ * @param {System} definition @param {any} settings @param {Target} target
  */
-function openAdmission ({ name: system, rules, keepsSecret, keepsUnread: isRead }, settings, { database, fail, ...parts }) {
-  const keeping = keepsSecret && database
-    ? { keepSecret: (/** @type {string} */ secret) => keepSecret(database, system, secret) }
-    : {}
-  const admission = createAdmission({ ...admissionSettings(settings), system, rules, isRead, ...keeping, ...parts })
-  return {
-    ...admission,
-    /** A process with an older rule ends, and gives its partitions back. @type {typeof admission.submit} */
-    submit: (command) => admission.submit(command).catch((error) => {
-      if (error.code === 'RULE_DIFFERS') fail(error)
-      throw error
-    })
-  }
-}
-
-/**
- * @param {{ ownership: { owned: number[] }, effects: string[], letters: import('../../src/consumers/index.js').DeadLetters,
- *   keyOf: (partition: number) => (part: string) => string } & Pick<ConsumerParts, 'connectionOf'>} parts `effects`: their names
- * @returns {import('../../src/metrics/index.js').ConsumerFigures}
- */
-const figuresOf = ({ ownership, effects, letters, connectionOf, keyOf }) => ({
-  owned: () => ownership.owned,
-  lagMs: async () => Math.max(0, ...await Promise.all(ownership.owned.flatMap((partition) =>
-    effects.map((name) => lagOf(connectionOf(partition), keyOf(partition), name))))),
-  deadLetters: () => letters.count(ownership.owned)
-})
-
-/**
- * What some systems need besides: confirms of what they decide, and a secret that outlives the servers.
- * @param {System} definition @param {any} settings
- * @param {Pick<ConsumerParts, 'id' | 'admission' | 'connectionOf' | 'log'> & { primaryUrl: string }} parts
- */
-function openOwn (definition, { durability, deadlineMs, ackWithinMs: waitMs }, { id, admission, connectionOf, primaryUrl, log }) {
-  const { name: system, keepsSecret } = definition
-  const { keyOf, partitions, refresh } = admission
-  const stopKeeping = keepsSecret
-    ? eachSecond(refresh, ({ code, message }) =>
-      log.warn({ system, code, reason: message }, 'the secret cannot be compared with the one that the database keeps'))
-    : () => {}
-  /** @type {ReturnType<typeof openConfirms>} */
+function createConfirms (definition, { durability, ackWithinMs: waitMs }, target) {
+  /** @type {ReturnType<typeof openConfirms> | null} */
   let confirms = null
   return {
-    /** Confirms of each partition, as gateways do it. @type {ConsumerParts['openConfirm']} */
+    /** @type {ConsumerParts['openConfirm']} */
     async openConfirm () {
-      const wanted = durabilityOf(definition, durability, await hasReplicas(connectionOf(0)))
-      const opened = confirms ??= openConfirms({
-        primaryUrl, name: `${id}:${system}:confirm`, keyOf, durability: wanted, deadlineMs, waitMs
-      })
-      if (!opened) return async () => {}
-      const all = Array.from({ length: partitions }, (_, partition) => opened.of(partition))
-      return (partition) => all[partition]()
+      const wanted = durabilityOf(definition, durability, await hasReplicas(target.connectionOf(0)))
+      const { of } = confirms ??= openConfirms({ ...target, name: `${target.name}:confirm`, durability: wanted, waitMs })
+      return (partition) => of(partition)()
     },
 
-    async close () {
-      stopKeeping()
-      await confirms?.close()
-    }
+    close: async () => confirms?.close()
   }
 }
 

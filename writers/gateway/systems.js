@@ -7,7 +7,7 @@ import { createDeadLetters } from '../../src/consumers/index.js'
 import { expectDurability, systemKey } from '../../src/admission/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { createRoutes } from '../../src/store/index.js'
-import { durabilityOf, hasReplicas } from '../system-settings.js'
+import { durabilityOf, hasReplicas } from '../../src/systems/inside.js'
 import { createSecrets, watchDatabase } from './database.js'
 import { openSystem } from './system.js'
 
@@ -40,7 +40,7 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
     const opened = openSystem(settings, definition, {
       routes,
       primaryUrl,
-      name,
+      name: `${name}:${system}`,
       durability: () => durabilityOf(definition, durability, hasReplica),
       keepSecret: definition.keepsSecret ? secrets?.keep(system) : undefined,
       onEntry: () => own?.onEntry,

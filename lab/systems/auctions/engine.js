@@ -1,5 +1,5 @@
 /** Techniques on the admission engine (src/admission): a call of a script or function for each bid, batches, and both with the cache. */
-import { admissionKey, createAdmission, createConfirm, createRejections, fieldsOf } from '../../../src/admission/index.js'
+import { admissionKey, createAdmission, createAgreement, createConfirm, createRejections, fieldsOf } from '../../../src/admission/index.js'
 import { createRoutes, openConnection, readScript } from '../../../src/store/index.js'
 import { METRICS, silent } from './silent.js'
 
@@ -38,9 +38,7 @@ export async function openEngine ({
     : undefined
   const admission = createAdmission({
     route: isFunction ? await functionRoute(routes.route) : routes.route,
-    keyPrefix,
-    system,
-    partitions: 1,
+    agreement: createAgreement({ router: routes.router, keyPrefix, system, partitions: 1 }),
     requestMs: REQUEST_MS,
     keepMs: REQUEST_MS,
     deadlineMs: DEADLINE_MS,

@@ -4,7 +4,7 @@
  *     scheduled        each request reads the state of the asset from the server
  *     scheduled+push   the state is in memory, kept current by the outbox
  */
-import { createAdmission, createKeyView, fieldsOf } from '../../../src/admission/index.js'
+import { createAdmission, createAgreement, createKeyView, fieldsOf } from '../../../src/admission/index.js'
 import { createRoutes, openConnection } from '../../../src/store/index.js'
 import {
   createDemand, createEncoder, createPriceQueries, createPrices, createReading, STATUSES
@@ -26,9 +26,7 @@ export async function openProductArm (technique, { redisUrl, keyPrefix, tiers, i
   await routes.opened
   const admission = createAdmission({
     route: routes.route,
-    keyPrefix,
-    system: SYSTEM,
-    partitions: PARTITIONS,
+    agreement: createAgreement({ router: routes.router, keyPrefix, system: SYSTEM, partitions: PARTITIONS }),
     requestMs: REQUEST_MS,
     keepMs: REQUEST_MS,
     deadlineMs: DEADLINE_MS,

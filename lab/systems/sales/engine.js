@@ -44,7 +44,9 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
   const agreed = async () => ({ secret: SECRET })
   const stop = new AbortController()
   // holds expire as they do in the process that owns the partition
-  if (mode !== 'direct') runTasks({ connection: () => connection, key, run: taskCommands(engine.submit), signal: stop.signal })
+  if (mode !== 'direct') {
+    runTasks({ connectionOf: () => connection, keyOf: () => key }, { partition: 0, signal: stop.signal }, taskCommands(engine.submit))
+  }
   const sales = createSales({ submit: engine.submit, agreed, tokens, settlement: null, waits: null })
 
   /**

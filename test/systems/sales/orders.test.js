@@ -1,7 +1,7 @@
 /** Sales and the database: orders, durability db, dead letters, servers that were replaced. */
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { admissionKey, createAdmission, fieldsOf } from '../../../src/admission/index.js'
+import { admissionKey, createAdmission, createAgreement, fieldsOf } from '../../../src/admission/index.js'
 import { createAdmissionMetrics } from '../../../src/metrics/index.js'
 import { openDatabase } from '../../../src/sql/index.js'
 import { newest } from '../../../src/embedded/engine.js'
@@ -179,7 +179,12 @@ async function openWriter (t, { redisUrl, keyPrefix, id }) {
   await routes.opened
   const metrics = createAdmissionMetrics(new Registry())('late')
   const { submit } = createAdmission({
-    route: routes.route, keyPrefix, system: 'late', partitions: 1, requestMs: 60_000, keepMs: 60_000, deadlineMs: 5000, metrics
+    route: routes.route,
+    agreement: createAgreement({ router: routes.router, keyPrefix, system: 'late', partitions: 1 }),
+    requestMs: 60_000,
+    keepMs: 60_000,
+    deadlineMs: 5000,
+    metrics
   })
   const key = admissionKey(keyPrefix, 'late', 0)
   const { connection } = routes.route('')
