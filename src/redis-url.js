@@ -21,7 +21,8 @@ export function sentinelAddress (text) {
   const [, scheme, user = '', list, name = '', query = ''] = FORM.exec(text) ?? []
   if (list === undefined) return null
   const hosts = list.split(',')
-  const fields = new URLSearchParams(query)
+  // a plus sign is one, as in other parts of an address
+  const fields = new URLSearchParams(query.replaceAll('+', '%2B'))
   const [sentinelUser, sentinelPassword] = ['sentinelUser', 'sentinelPassword'].map((field) => {
     const value = encodeURIComponent(fields.get(field) ?? '')
     fields.delete(field)

@@ -25,13 +25,13 @@ export async function startWatched (t, options) {
     sentinels,
     url: sentinelsUrl(sentinels),
 
-    /** Resolves when the Sentinels name another primary, which is one. @param {{ port: number }} before */
+    /** Resolves with the port of another primary, when the Sentinels name it and it is one. @param {{ port: number }} before */
     untilOther: (before) => eventually(async () => {
       const sentinel = await connectFor(t, sentinels[0].url, { isChecked: false })
       const [, port] = await sentinel.send('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'freshet')
       if (Number(port) === before.port) return false
       const [role] = await (await connectFor(t, `redis://127.0.0.1:${port}`)).send('ROLE')
-      return String(role) === 'master'
+      return String(role) === 'master' && Number(port)
     })
   }
 }

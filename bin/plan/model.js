@@ -23,6 +23,8 @@ const MOST_NETWORK = 0.8
 /** the parameter reserved-memory-percent of ElastiCache is 25 */
 const MOST_MEMORY = 0.75
 const MOST_SHARDS = 90
+/** so that a feed spreads over shards that are added later, too */
+export const PARTITIONS_PER_SHARD = 2
 /** share of each limit that stays free */
 const HEADROOM = 0.2
 const GIB = 2 ** 30
@@ -38,14 +40,14 @@ const FAMILIES = Object.freeze({
   m5: { like: 'r5.large', factor: 1, why: 'estimated from r5: the same processor' }
 })
 
-/** What does not depend on the type of the node. @param {Load} load @param {number} shards of one partition each: `maxItems` bounds it */
+/** What does not depend on the type of the node. @param {Load} load @param {number} shards one has one partition */
 export function demandOf (load, shards) {
   const { itemsPerSecond, valueBytes, layout, replicas, readers, windowMs, maxItems, ids } = load
   const cost = costOf(load, shards)
   const keepsVersions = KEEPS_VERSIONS.includes(layout)
   const inWindow = windowMs === 0 ? Infinity : itemsPerSecond * windowMs / 1000
   const live = keepsVersions ? inWindow : Math.min(inWindow, ids ?? Infinity)
-  const kept = Math.min(live / shards, maxItems || Infinity)
+  const kept = Math.min(live / shards, (maxItems || Infinity) * (shards === 1 ? 1 : PARTITIONS_PER_SHARD))
   const gbit = (/** @type {number} */ bytes) => itemsPerSecond * (valueBytes + bytes) * 8 / 1e9
   return {
     cost,

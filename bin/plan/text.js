@@ -1,13 +1,11 @@
 /** The plan as text: a table of nodes, and the arithmetic of one of them. */
 import { columns } from '../columns.js'
-import { demandOf } from './model.js'
+import { demandOf, PARTITIONS_PER_SHARD } from './model.js'
 import { MEASURED, REQUESTS_PER_READER } from './layouts.js'
 import { PRICES, SOURCES } from './nodes.js'
 import { errorsOfFit, fitOf, STUDY } from './published.js'
 
 const ROWS = 12
-/** so that a feed spreads over shards that are added later, too */
-const PARTITIONS_PER_SHARD = 2
 const BYTES_OF_GBIT = 1e9 / 8
 const YEAR_MS = 365.25 * 86_400_000
 
@@ -22,7 +20,7 @@ function loadText (load) {
   const window = load.windowMs === 0 ? 'no window' : `${count(live)} ${what} in ${short(load.windowMs / 1000)} s (--window-ms)`
   return `${count(load.itemsPerSecond)} items/s of ${count(load.valueBytes)} bytes, layout ${load.layout}, ${load.replicas} replicas, ` +
     `${load.readers} readers\n` +
-    `Kept: ${window}${kept < live ? `, of which each shard keeps at most the newest ${count(load.maxItems)} (--max-items)` : ''}\n` +
+    `Kept: ${window}${kept < live ? `, of which each partition keeps at most the newest ${count(load.maxItems)} (--max-items)` : ''}\n` +
     (keepsVersions || load.ids !== null ? '' : 'Each item is taken for a new id; --ids N plans for N ids that are updated\n') + '\n'
 }
 

@@ -6,33 +6,92 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { startRun, WHOLE } from '../../test/cluster-run.js'
 import { startWatched } from '../../test/sentinels.js'
-import { connectFor, engineName, eventually } from '../../test/servers.js'
+import { connectFor, engineName, eventually, freePort } from '../../test/servers.js'
 import { nightly, scopedEngines } from '../../test/scope.js'
 
 const FROZEN_MS = 10_000
+const HOLDS_MS = 2000
 const ROUNDS = nightly(10, 1)
 
-const PLANNED = 'a planned failover'
+/** @typedef {import('../../test/sentinels.js').Watched} Watched */
+/** @typedef {Awaited<ReturnType<typeof startRun>>} Run */
+/**
+ * @typedef {{ act: (t: import('tap').Test, watched: Watched, run: Run) => Promise<unknown>, ack?: string, everyMs?: number,
+ *   onlyValkey?: boolean }} Case `onlyValkey`: Redis has no COORDINATED, without which acknowledged items may be lost
+ */
 
-/** @type {Record<string, (t: import('tap').Test, watched: import('../../test/sentinels.js').Watched) => Promise<unknown>>} */
+/** @type {(signal: NodeJS.Signals) => Case['act']} */
+const ending = (signal) => async (t, { primary, untilOther }) => {
+  primary.process.kill(signal)
+  await untilOther(primary)
+  await primary.restart()
+  await followsAnother(t, primary)
+}
+
+/** @param {import('tap').Test} t @param {Watched} watched */
+async function failOver (t, { sentinels: [{ url }] }) {
+  const sentinel = await connectFor(t, url, { isChecked: false })
+  await sentinel.send('SENTINEL', 'FAILOVER', 'freshet', 'COORDINATED')
+}
+
+/** @type {Record<string, Case>} */
 const CASES = {
-  async 'the primary is killed, and comes back as a replica' (t, { primary, untilOther }) {
-    await primary.kill()
-    await untilOther(primary)
-    await primary.restart()
-    await followsAnother(t, primary)
+  'the primary is killed, and comes back as a replica': { act: ending('SIGKILL') },
+  'the primary gets SIGTERM at full rate': { act: ending('SIGTERM'), everyMs: 0 },
+  'a planned failover': {
+    onlyValkey: true,
+    async act (t, watched) {
+      await failOver(t, watched)
+      await watched.untilOther(watched.primary)
+      await followsAnother(t, watched.primary)
+    }
   },
-  async [PLANNED] (t, { primary, sentinels, untilOther }) {
-    const sentinel = await connectFor(t, sentinels[0].url, { isChecked: false })
-    await sentinel.send('SENTINEL', 'FAILOVER', 'freshet', 'COORDINATED')
-    await untilOther(primary)
-    await followsAnother(t, primary)
+  'the primary is frozen for 10 s': {
+    async act (t, { primary, untilOther }) {
+      primary.freeze()
+      await Promise.all([pause(FROZEN_MS), untilOther(primary)])
+      primary.thaw()
+      await followsAnother(t, primary)
+    }
   },
-  async 'the primary is frozen for 10 s' (t, { primary, untilOther }) {
-    primary.freeze()
-    await Promise.all([pause(FROZEN_MS), untilOther(primary)])
-    primary.thaw()
-    await followsAnother(t, primary)
+  'all servers get other addresses, one after another, as pods do': {
+    onlyValkey: true,
+    async act (t, watched) {
+      const { primary, replicas, sentinels: [{ url }], untilOther } = watched
+      for (const node of replicas) {
+        await node.restart({ port: await freePort() })
+        await followsAnother(t, node)
+      }
+      const sentinel = await connectFor(t, url, { isChecked: false })
+      // it asks the primary for its replicas every 10 s
+      await eventually(async () => {
+        const listed = String(await sentinel.send('SENTINEL', 'REPLICAS', 'freshet'))
+        return replicas.every(({ port }) => listed.includes(`127.0.0.1:${port}`))
+      })
+      await failOver(t, watched)
+      const port = await untilOther(primary)
+      await primary.restart({ port: await freePort() })
+      await (await connectFor(t, primary.url)).send('REPLICAOF', '127.0.0.1', port)
+      await followsAnother(t, primary)
+    }
+  },
+  'the primary sees no replica and no Sentinel': {
+    ack: 'primary',
+    async act (t, { primary, replicas, sentinels }, run) {
+      const admin = await connectFor(t, primary.url)
+      await admin.send('CONFIG', 'SET', 'min-replicas-max-lag', 1)
+      await admin.send('CONFIG', 'SET', 'min-replicas-to-write', 1)
+      const others = [...replicas, ...sentinels]
+      for (const { pid } of others) process.kill(pid, 'SIGSTOP')
+      await eventually(() => admin.send('SET', 'test', 1).then(() => false, ({ reply }) => reply === 'NOREPLICAS'))
+      await pause(HOLDS_MS / 10)
+      const { size } = run.acknowledged
+      await pause(HOLDS_MS)
+      t.equal(run.acknowledged.size, size, 'nothing is acknowledged')
+      for (const { pid } of others) process.kill(pid, 'SIGCONT')
+      await run.goOn(500)
+      await admin.send('CONFIG', 'SET', 'min-replicas-to-write', 0)
+    }
   }
 }
 
@@ -47,16 +106,15 @@ const engines = await scopedEngines()
 for (const engine of nightly(engines, engines.slice(0, 1))) {
   t.test(engineName(engine), async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
-      for (const [i, [title, act]] of Object.entries(CASES).entries()) {
-        // Redis has no COORDINATED, without which acknowledged items may be lost
-        if (title === PLANNED && engine.name !== 'valkey') continue
+      for (const [i, [title, { act, onlyValkey = false, ...options }]] of Object.entries(CASES).entries()) {
+        if (onlyValkey && engine.name !== 'valkey') continue
         const layout = ['ids', 'segments', 'values'][(i + round) % 3]
         await t.test(`${title}, ${layout}`, async (t) => {
           const watched = await startWatched(t, { engine })
-          const run = await startRun(t, { redisUrl: watched.url, layout, partitions: 2 })
+          const run = await startRun(t, { redisUrl: watched.url, layout, partitions: 2, ...options })
           await run.goOn(500)
           const sinceMs = performance.now()
-          await act(t, watched)
+          await act(t, watched, run)
           await run.goOn(500)
           t.comment(`longest pause of delivery ${run.longestPauseMs(sinceMs)} ms`)
           t.same(await run.end(), WHOLE)

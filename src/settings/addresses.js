@@ -34,8 +34,11 @@ export const serverUrl = {
   }
 }
 
+const NO_SENTINELS = 'iam is for the servers of ElastiCache, which has no Sentinels'
+
 /** `?iam=NAME`, with the name that AWS gives the host. @param {string} text one or more addresses @returns {string} @throws {RangeError} */
 export const withIam = (text) => addressesIn(text).map((one) => {
+  if (isSentinelUrl(one)) throw wrong(NO_SENTINELS)
   const url = new URL(one)
   if (url.searchParams.has('iam')) return one
   const [, serverless, name] = /^(?:(.+)-[^.-]+\.serverless\.|[^.]+\.([^.]+)\.).*\.amazonaws\.com$/.exec(url.hostname) ?? []
@@ -44,14 +47,20 @@ export const withIam = (text) => addressesIn(text).map((one) => {
   return serverUrl.read(url.href, /** @type {any} */ (null))
 }).join(',')
 
+/** @param {string} text */
+const isSentinelUrl = (text) => /^\s*rediss?\+sentinel:/i.test(text)
+
 /** @type {Check} Sentinels and the name of the primary that they watch */
 const sentinelUrl = {
-  expects: 'redis+sentinel://[user:password@]host[:26379],host2/NAME[?sentinelUser=&sentinelPassword=]',
+  expects: 'redis+sentinel://[user:password@]host[:26379],host2/NAME[?sentinelUser=&sentinelPassword=], or rediss+sentinel://... for TLS',
   read (text, known) {
+    // otherwise the mask of secrets would end too late
+    if (/^[^:]*:\/\/[^/?#]*[/?#].*@/s.test(text)) throw wrong('it has an @ after the hosts; in a password write / ? # @ as %2F %3F %23 %40')
     const address = sentinelAddress(text)
     if (address === null) throw wrong('its hosts cannot be read')
     if (address.name === '') throw wrong('it names no primary; expected its name, as the Sentinels have it, behind the hosts: .../NAME')
     for (const url of address.servers) serverUrl.read(url, known)
+    if (new URL(address.servers[0]).searchParams.has('iam')) throw wrong(NO_SENTINELS)
     return text
   }
 }
@@ -60,7 +69,7 @@ const sentinelUrl = {
 export const nodeUrls = {
   expects: `${serverUrl.expects}; nodes of a cluster separated by commas; or ${sentinelUrl.expects}`,
   hint: serverUrl.hint,
-  read: (text, known) => /^\s*rediss?\+sentinel:/i.test(text)
+  read: (text, known) => isSentinelUrl(text)
     ? sentinelUrl.read(text.trim(), known)
     : addressesIn(text).map((one) => serverUrl.read(one.trim(), known)).join(',')
 }

@@ -8,7 +8,7 @@
 import { FreshetError } from '../errors.js'
 import { readWithClient } from './client-replies.js'
 import { greet, openingFailure } from './greeting.js'
-import { isOfIam, keepAuthenticated } from './iam.js'
+import { iamToken, isOfIam, keepAuthenticated } from './iam.js'
 import { readForLog } from './log-replies.js'
 import { createNonces, NO_NONCES } from './nonces.js'
 import { fromReply, takerOf } from './replies.js'
@@ -64,6 +64,8 @@ export async function openConnection (url, options) {
   const target = new URL(url)
   const where = { host: bareHost(target), port: Number(target.port || DEFAULT_PORT), tls: await tlsOptions(target) }
   const address = `${target.hostname}:${where.port}`
+  // a source of credentials may take longer than a server may
+  const token = isOfIam(target) ? await iamToken(target, signal) : null
   if (signal?.aborted) throw new FreshetError('SERVER_UNREACHABLE', `the opening of a connection to ${address} was cancelled`)
 
   const read = isForLog ? readForLog : readWithClient
@@ -85,8 +87,8 @@ export async function openConnection (url, options) {
   signal?.addEventListener('abort', giveUp, { once: true })
   try {
     await Promise.race([wire.opened, session.closed.then(() => { throw session.cause })])
-    await greet(target, { name, isChecked, isOfCluster }, say)
-    if (isOfIam(target)) keepAuthenticated(target, { send: connection.send, closed: session.closed, renewMs: options.renewMs })
+    await greet(target, { name, isChecked, isOfCluster, token }, say)
+    if (token !== null) keepAuthenticated(target, { send: connection.sendDispensable, closed: session.closed, renewMs: options.renewMs })
     return connection
   } catch (error) {
     const isAnswer = error instanceof FreshetError && error.code !== 'SERVER_LOST'

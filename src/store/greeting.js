@@ -1,18 +1,16 @@
 /** The first commands on a connection (user, database, name), and the error when a connection cannot be opened. */
 import { FreshetError } from '../errors.js'
-import { iamToken, isOfIam } from './iam.js'
 import { sentinelUnsupported } from './replies.js'
 import { isNoTls, untrustedBecause } from './tls.js'
 
 /**
  * @param {URL} url
- * @param {{ name: string, isChecked: boolean, isOfCluster: boolean }} options
+ * @param {{ name: string, isChecked: boolean, isOfCluster: boolean, token: string | null }} options `token`: of IAM, for a password
  * @param {(command: string, ...args: string[]) => Promise<unknown>} send
  * @throws {FreshetError} SERVER_REFUSED, SERVER_UNREACHABLE, SERVER_LOST
  */
-export async function greet (url, { name, isChecked, isOfCluster }, send) {
-  const [user, given] = [url.username, url.password].map(decoded)
-  const password = isOfIam(url) ? await iamToken(url) : given
+export async function greet (url, { name, isChecked, isOfCluster, token }, send) {
+  const [user, password] = [decoded(url.username), token ?? decoded(url.password)]
   const database = url.pathname.slice(1)
   await Promise.all([
     user || password ? send('AUTH', ...(user ? [user] : []), password).catch(unlessNoPasswords) : null,

@@ -2,23 +2,25 @@
  * The primary that Sentinels name: what slot-map.js is to a cluster, with one address, which is where the primary is now.
  *
  *     a link opens ──▶ all Sentinels are asked for the primary ──▶ the node is asked for its role ──▶ connected to
- *     a link fails ──▶ they are asked again                        every 2 s ──▶ asked; another answer ends the links
+ *     a link fails ──▶ they are asked again, once a second         every 2 s ──▶ asked; another answer ends the links
+ *                 └──▶ its replicas are asked for their roles ──▶ one was promoted ──▶ the Sentinels are asked at once
  *
  * A Sentinel may name a node that is no primary any more, or not yet, and one that was cut off knows less than the others. So the answer
- * of most counts first, and only a node that says that it is a primary is used.
+ * of most counts first, and only a node that says that it is a primary is used. Sentinels name a new primary up to a second after it has
+ * become one, but the one that promotes it lists it with the flag `promoted`, so that a node with this flag comes first.
  *
  * @typedef {ReturnType<typeof createSentinelMap>} SentinelMap
  */
-import { FreshetError } from '../errors.js'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sentinelAddress } from '../redis-url.js'
-import { openConnection } from './connection.js'
-import { urlAt } from './tls.js'
+import { firstPromoted } from './promoted.js'
+import { primaryOf } from './sentinel-answers.js'
 import { createWatchers } from './watchers.js'
 
 const PERIOD_MS = 2000
-const DEADLINE_MS = 500
+/** between two requests of a process while the primary is away */
+const AGAIN_MS = 1000
 const PORT = '26379'
-const NAME = 'freshet-sentinels'
 
 /** @param {string} redisUrl */
 export const isOfSentinels = (redisUrl) => sentinelAddress(redisUrl) !== null
@@ -50,17 +52,46 @@ export function createSentinelMap (redisUrl, onUnused) {
   const { name, sentinels, like } = readUrl(redisUrl)
   // until the primary is found, messages name a Sentinel
   let url = sentinels[0]
+  /** of the primary @type {string[]} */
+  let replicas = []
   let isFound = false
   /** @type {Promise<void> | null} */
   let finding = null
-  const { watch, changed, watched } = createWatchers(() => map.find().catch(() => {}), onUnused, PERIOD_MS)
+  /** @type {Promise<void> | null} */
+  let findingAgain = null
+  /** why it was not found last, and when */
+  let failure = /** @type {{ error: unknown, atMs: number } | null} */ (null)
+  const { watch, changed, watched } = createWatchers(() => { if (isFound) map.find().catch(() => {}) }, onUnused, PERIOD_MS)
 
   async function look () {
-    const next = await primaryOf({ name, sentinels, like })
-    const isOther = next !== url
-    url = next
-    isFound = true
-    if (isOther) changed()
+    try {
+      const found = await primaryOf({ name, sentinels, like })
+      const isNew = found.url !== url || !isFound
+      ;({ url, replicas } = found)
+      isFound = true
+      failure = null
+      // also ends the waits of links
+      if (isNew) changed()
+    } catch (error) {
+      failure = { error, atMs: performance.now() }
+      throw error
+    }
+  }
+
+  const isAway = () => !isFound && watched()
+
+  async function findAgain () {
+    while (isAway()) {
+      await map.locate().catch(() => {})
+      await sleep(AGAIN_MS * (1 + Math.random() / 10), undefined, { ref: false })
+    }
+  }
+
+  async function findPromoted () {
+    if (await firstPromoted(replicas, { map, isAway }) === null) return
+    // a request that is on its way may have been answered before
+    await finding?.catch(() => {})
+    if (isAway()) await map.find().catch(() => {})
   }
 
   const map = {
@@ -77,10 +108,19 @@ export function createSentinelMap (redisUrl, onUnused) {
       finding ??= look().finally(() => { finding = null })
       await finding
     },
-    /** Finds the primary, if it is not known. @throws {FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED */
-    async locate () { if (!isFound || !watched()) await map.find() },
+    /** Finds the primary, if it is not known, and asks at most once a second. @throws {import('../errors.js').FreshetError} as primaryOf */
+    async locate () {
+      if (isFound && watched()) return
+      if (failure && performance.now() - failure.atMs < AGAIN_MS) throw failure.error
+      await map.find()
+    },
     /** A connection to it ended, or could not be opened. @param {string} failed */
-    failed (failed) { if (failed === url) isFound = false },
+    failed (failed) {
+      if (failed !== url || !isFound) return
+      isFound = false
+      findingAgain ??= findAgain().finally(() => { findingAgain = null })
+      findPromoted()
+    },
 
     async learn () {},
     expectCluster () {},
@@ -89,49 +129,4 @@ export function createSentinelMap (redisUrl, onUnused) {
     watch
   }
   return map
-}
-
-/** @param {ReturnType<typeof readUrl>} where @returns {Promise<string>} URL @throws {FreshetError} as SentinelMap.locate */
-async function primaryOf ({ name, sentinels, like }) {
-  const answers = await Promise.allSettled(sentinels.map((sentinel) => ask(sentinel, name)))
-  const failures = answers.flatMap((answer) => answer.status === 'rejected' ? [answer.reason] : [])
-  const named = answers.flatMap((answer) => answer.status === 'fulfilled' ? [urlAt(like, ...answer.value)] : [])
-  if (named.length === 0) throw failures.find(({ retryable }) => !retryable) ?? failures[0]
-  const votes = (/** @type {string} */ url) => named.filter((one) => one === url).length
-  const candidates = [...new Set(named)].sort((a, b) => votes(b) - votes(a))
-  const roles = await Promise.allSettled(candidates.map(expectPrimary))
-  const found = candidates.find((_, i) => roles[i].status === 'fulfilled')
-  if (found === undefined) throw /** @type {PromiseRejectedResult} */ (roles[0]).reason
-  return found
-}
-
-/** @param {string} sentinel URL @param {string} name @returns {Promise<[host: string, port: string]>} */
-async function ask (sentinel, name) {
-  const connection = await openConnection(sentinel, { name: NAME, deadlineMs: DEADLINE_MS, isChecked: false })
-  const { address } = connection
-  try {
-    const found = await connection.send('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)
-    if (Array.isArray(found)) return [String(found[0]), String(found[1])]
-    // each is a list of fields and values that begins with the name
-    const names = (await connection.send('SENTINEL', 'MASTERS')).map((/** @type {any[]} */ [, value]) => String(value))
-    throw new FreshetError('SERVER_REFUSED', `the Sentinel at ${address} watches no primary named ${name}; it watches ` +
-      `${names.join(', ') || 'none'}. Put the name behind the hosts: redis+sentinel://${address}/${names[0] ?? 'NAME'}`)
-  } catch (error) {
-    if (!/unknown command/i.test(error.message)) throw error
-    throw new FreshetError('SERVER_REFUSED', `the server at ${address} is not a Sentinel; for a server itself use redis://${address}`)
-  } finally {
-    connection.close()
-  }
-}
-
-/** @param {string} url @throws {FreshetError} */
-async function expectPrimary (url) {
-  const connection = await openConnection(url, { name: NAME, deadlineMs: DEADLINE_MS, isChecked: false })
-  try {
-    const [role] = await connection.send('ROLE')
-    if (String(role) === 'master') return
-    throw new FreshetError('SERVER_UNREACHABLE', `the server at ${connection.address}, which the Sentinels name, is a replica`)
-  } finally {
-    connection.close()
-  }
 }

@@ -1,16 +1,20 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { openReader } from '../../src/index.js'
+import { copyCheckout } from '../commands.js'
 import { cacheDir, infoOf } from '../embedded/checkout.js'
+import { silentLog } from '../servers.js'
 import { endOfMain } from './in-process.js'
 
 const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
 
-/** @param {import('tap').Test} t @param {string[]} words */
-function run (t, words) {
-  const child = spawn(process.execPath, [FRESHET, ...words],
+/** @param {import('tap').Test} t @param {string[]} words @param {string} [program] */
+function run (t, words, program = FRESHET) {
+  const child = spawn(process.execPath, [program, ...words],
     { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', FRESHET_CACHE_DIR: cacheDir } })
   t.teardown(() => child.kill('SIGKILL'))
   child.stderr.resume()
@@ -27,6 +31,19 @@ t.test('servers prints the primary first, then its replicas, and ends with 0 on 
     t.equal(word, 'replica')
     t.match(await infoOf(url), { role: 'slave', master_link_status: 'up' })
   }
+  child.kill('SIGTERM')
+  t.same(await exited, [0, null])
+})
+
+t.test('with --sentinel it prints the address of the Sentinels last, which other commands take as it is', async (t) => {
+  const { child, exited } = run(t, ['servers', '--sentinel'], join(await copyCheckout(t), 'bin', 'freshet.js'))
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const printed = [await lines.next(), await lines.next(), await lines.next(), await lines.next()].map(({ value }) => value.split(' '))
+  t.same(printed.map(([word]) => word), ['primary', 'replica', 'replica', 'sentinel'])
+  t.match(await infoOf(printed[0][1]), { role: 'master' })
+  const reader = await openReader({ redisUrl: printed[3][1], log: silentLog })
+  t.same(await reader.feeds(), [])
+  await reader.close()
   child.kill('SIGTERM')
   t.same(await exited, [0, null])
 })

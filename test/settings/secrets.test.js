@@ -52,7 +52,11 @@ t.test('passwords of Sentinels and of their servers are masked', async (t) => {
   const url = `redis+sentinel://bus:a%2F@${SECRET}@one,two:2/primary?sentinelUser=bus&sentinelPassword=${SECRET}`
   t.equal(printable(resolve(['--redis-url', url], {}, KNOWN)).redisUrl, 'redis+sentinel://***@one,two:2/primary?***')
   for (const [wrong, why] of [[`redis+sentinel://bus:${SECRET}@one,two`, /names no primary/],
-    [`redis+sentinel://bus:${SECRET}@one/primary?password=${SECRET}`, /its query has the field password/]]) {
+    [`redis+sentinel://bus:${SECRET}@one/primary?password=${SECRET}`, /its query has the field password/],
+    [`redis+sentinel://one/primary?sentinelPassword=a@${SECRET}/primary`, /an @ after the hosts; in a password write .* %40/],
+    [`redis+sentinel://bus:1/${SECRET}@one/primary`, /an @ after the hosts/], [`redis+sentinel://bus:1/${SECRET}@one`, /an @ after/],
+    [`redis+sentinel://one/primary%${SECRET}`, /expected/],
+    ['rediss+sentinel://bus@one,two/primary?iam=NAME', /ElastiCache, which has no Sentinels/]]) {
     try {
       resolve(['--redis-url', String(wrong)], {}, KNOWN)
       t.fail(`${wrong} was taken`)

@@ -1,6 +1,8 @@
 /** Users that IAM authenticates, against a server behind a door that checks tokens as ElastiCache does. */
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
 import { ElastiCacheClient } from '@aws-sdk/client-elasticache'
 import t from 'tap'
 import { openConnection } from '../../src/store/connection.js'
@@ -109,6 +111,40 @@ t.test('a connection authenticates again, and not within a transaction', async (
   })
 })
 
+t.test('a file of credentials is read again for each token, and a refused token does not end a connection', async (t) => {
+  const file = join(t.testdir({}), 'credentials')
+  const write = (/** @type {{ id: string, secret: string }} */ { id, secret }) =>
+    writeFile(file, `[default]\naws_access_key_id = ${id}\naws_secret_access_key = ${secret}\n`)
+  setEnvironment(t, { AWS_SHARED_CREDENTIALS_FILE: file, AWS_REGION: 'eu-central-1' })
+  const door = await startDoor(t)
+  await write(door.key)
+  let refusals = 0
+  const connection = await openConnection(door.url, { ...options, renewMs: 20, onForbidden: () => { refusals++ } })
+  t.teardown(() => connection.close())
+
+  door.key = { id: 'AKIDSECOND', secret: 'second' }
+  const before = door.tokens.length
+  await eventually(() => door.tokens.length > before + 2)
+  t.equal(String(await connection.send('ACL', 'WHOAMI')), USER, 'it goes on as the user that it is')
+  t.equal(refusals, 0, 'nothing is to be sent again on the next connection')
+  await write(door.key)
+  await eventually(() => /AKIDSECOND/.test(door.tokens.at(-1) ?? ''))
+  await (await openConnection(door.url, options)).close()
+})
+
+t.test('a source of credentials may take longer than a server may', async (t) => {
+  const answer = { Version: 1, AccessKeyId: CREDENTIALS.AWS_ACCESS_KEY_ID, SecretAccessKey: CREDENTIALS.AWS_SECRET_ACCESS_KEY }
+  const folder = t.testdir({
+    'slow.sh': `sleep 1; echo '${JSON.stringify(answer)}'`,
+    config: `[default]\nregion = eu-central-1\ncredential_process = sh ${join(t.testdirName, 'slow.sh')}\n`
+  })
+  setEnvironment(t, { AWS_CONFIG_FILE: join(folder, 'config') })
+  const door = await startDoor(t)
+  const connection = await openConnection(door.url, { ...options, deadlineMs: 900 })
+  t.equal(String(await connection.send('ACL', 'WHOAMI')), USER)
+  connection.close()
+})
+
 t.test('without credentials or region, the error says what to set', async (t) => {
   const door = await startDoor(t)
   for (const env of [{ AWS_REGION: 'eu-central-1' }, CREDENTIALS]) {
@@ -128,7 +164,7 @@ t.test('--redis-auth iam takes the name from the host', async (t) => {
   t.equal(nameIn('my-cluster-abc123.serverless.euc1.cache.amazonaws.com'), NAME)
   t.equal(urlOf('rediss://app@cache.example.org?iam=mine'), 'rediss://app@cache.example.org?iam=mine')
   for (const [url, why] of [['rediss://app@cache.example.org', /add \?iam=NAME/], ['rediss://app:x@master.a.b.c.amazonaws.com', /no password/],
-    ['redis://app@master.a.b.c.amazonaws.com', /needs rediss/]]) {
+    ['redis://app@master.a.b.c.amazonaws.com', /needs rediss/], ['rediss+sentinel://app@a,b/main', /has no Sentinels/]]) {
     t.throws(() => urlOf(String(url)), { code: 'SETTINGS_INVALID', message: why })
   }
   t.throws(() => resolve(['--redis-auth', 'iam'], {}, known), { message: /expected only with --redis-url/ })

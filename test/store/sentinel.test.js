@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -9,25 +10,77 @@ import { main as deadLetters } from '../../bin/dead-letters.js'
 import { main as feedCommand } from '../../bin/feed.js'
 import { main as plan } from '../../bin/plan.js'
 import { openFeed, openReader } from '../../src/index.js'
+import { endOfMain } from '../bin/in-process.js'
+import { createAuthority, tlsEngines } from '../certificates.js'
 import { scopedEngines } from '../scope.js'
 import { startWatched } from '../sentinels.js'
-import { connectFor, engineName, freePort, silentLog, startServer } from '../servers.js'
+import { connectFor, engineName, eventually, freePort, silentLog, startDeployment, startServer } from '../servers.js'
 import { startConsumers } from '../services.js'
 
-/** @param {import('tap').Test} t @param {import('../servers.js').Engine} engine @returns {Promise<string>} its URL */
-async function startSentinel (t, engine) {
+/**
+ * @param {import('tap').Test} t @param {import('../servers.js').Engine} engine @param {(port: number) => string} [listening] lines of its
+ *   configuration
+ * @returns {Promise<number>} its port
+ */
+async function startSentinel (t, engine, listening = (port) => `port ${port}\n`) {
   const folder = await mkdtemp(join(tmpdir(), 'freshet-sentinel-'))
   const port = await freePort()
   const file = join(folder, 'sentinel.conf')
-  await writeFile(file, `port ${port}\nbind 127.0.0.1\ndir ${folder}\n`)
+  await writeFile(file, `${listening(port)}bind 127.0.0.1\ndir ${folder}\n`)
   const child = spawn(engine.program, [file, '--sentinel'], { stdio: 'ignore' })
   t.teardown(async () => {
     child.kill('SIGKILL')
     await once(child, 'exit')
     await rm(folder, { recursive: true, force: true })
   })
-  return `redis://127.0.0.1:${port}`
+  return port
 }
+
+/** @param {string} redisUrl */
+const open = (redisUrl) => openFeed('latest', { redisUrl, log: silentLog }).then((feed) => feed.close())
+
+const NAMED = 'GET-MASTER-ADDR-BY-NAME'
+/** @param {(string | string[])[]} words @returns {string} RESP */
+const array = (words) => `*${words.length}\r\n` +
+  words.map((word) => typeof word === 'string' ? `$${word.length}\r\n${word}\r\n` : array(word)).join('')
+
+/**
+ * Answers as a Sentinel that knows what a test makes it know.
+ * @param {import('tap').Test} t @param {() => { primary: { port: number }, replicas?: { port: number, flags: string }[] }} knows
+ */
+async function pretendSentinel (t, knows) {
+  const asked = { port: 0, times: /** @type {number[]} */ ([]) }
+  /** @param {string} command */
+  function answer (command) {
+    const { primary, replicas = [] } = knows()
+    if (command.includes(NAMED)) {
+      asked.times.push(performance.now())
+      return array(['127.0.0.1', String(primary.port)])
+    }
+    return command.includes('REPLICAS')
+      ? array(replicas.map(({ port, flags }) => ['name', `127.0.0.1:${port}`, 'ip', '127.0.0.1', 'port', String(port), 'flags', flags]))
+      : '+OK\r\n'
+  }
+  const server = createServer((socket) => socket.on('error', () => {})
+    .on('data', (bytes) => socket.write(String(bytes).split(/(?=\*\d+\r\n)/).map(answer).join(''))))
+  asked.port = await listen(t, server)
+  return asked
+}
+
+/** @param {import('tap').Test} t @param {import('node:net').Server} server @returns {Promise<number>} its port */
+async function listen (t, server) {
+  const sockets = new Set()
+  server.on('connection', (socket) => sockets.add(socket))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return /** @type {import('node:net').AddressInfo} */ (server.address()).port
+}
+
+/** @param {{ port: number }[]} sentinels @returns {string} */
+const urlOf = (sentinels) => `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/freshet`
 
 /** @param {import('tap').Test} t @param {string} redisUrl */
 async function expectRefusal (t, redisUrl) {
@@ -40,6 +93,9 @@ async function expectRefusal (t, redisUrl) {
   await t.rejects(startConsumers(t, { redisUrl, flags: ['--systems', 'auctions'] }), { code, exitStatus: 2 })
 }
 
+/** of the Sentinels; where it needs no encoding, it is not encoded */
+const SECRET = 'sentinel+secret/='
+
 /** Servers and Sentinels want passwords from now on. @param {import('tap').Test} t @param {import('../sentinels.js').Watched} watched */
 async function setPasswords (t, { primary, replicas, sentinels }) {
   for (const { url } of [primary, ...replicas]) {
@@ -49,7 +105,7 @@ async function setPasswords (t, { primary, replicas, sentinels }) {
   for (const { url } of sentinels) {
     const sentinel = await connectFor(t, url, { isChecked: false })
     await sentinel.send('SENTINEL', 'SET', 'freshet', 'auth-pass', 'server-secret')
-    await sentinel.send('ACL', 'SETUSER', 'default', '>sentinel-secret')
+    for (const user of ['default', 'bus']) await sentinel.send('ACL', 'SETUSER', user, 'on', `>${SECRET}`, '+@all')
   }
 }
 
@@ -58,10 +114,10 @@ t.test(`${engineName(newest)}, an address of Sentinels`, async (t) => {
   const watched = await startWatched(t, { engine: newest, replicas: 1 })
   const [{ port }] = watched.sentinels
   const standalone = await startServer(t, { engine: newest })
-  const open = (/** @type {string} */ redisUrl) => openFeed('latest', { redisUrl, log: silentLog }).then((feed) => feed.close())
 
+  const silent = await listen(t, createServer(() => {}))
   const down = `127.0.0.1:${await freePort()}`
-  await t.resolves(open(watched.url.replace('//', `//${down},`)), 'the others answer')
+  await t.resolves(open(watched.url.replace('//', `//${down},127.0.0.1:${silent},`)), 'the others answer')
   await t.rejects(open(`redis+sentinel://127.0.0.1:${port}/other`), {
     code: 'SERVER_REFUSED',
     message: `the Sentinel at 127.0.0.1:${port} watches no primary named other; it watches freshet. Put the name ` +
@@ -75,10 +131,17 @@ t.test(`${engineName(newest)}, an address of Sentinels`, async (t) => {
   await t.rejects(open(`redis+sentinel://${down}/freshet`), {
     code: 'SERVER_UNREACHABLE', message: new RegExp(`no server answers at ${down}`)
   })
+  await t.rejects(open('redis+sentinel://127.26.3.79/freshet'), { message: /^no server answers at 127\.26\.3\.79:26379 / })
 
   await setPasswords(t, watched)
   await t.rejects(open(watched.url), { code: 'SERVER_REFUSED' })
-  const redisUrl = `${watched.url.replace('//', '//:server-secret@')}?sentinelPassword=sentinel-secret`
+  const redisUrl = `${watched.url.replace('//', '//:server-secret@')}?sentinelPassword=${SECRET}`
+  await t.resolves(open(redisUrl.replace('?', '?sentinelUser=bus&')), 'with a user')
+  for (const wrong of [redisUrl.replace(SECRET, 'canary-4711'), redisUrl.replace('server-secret', 'canary-4711')]) {
+    const { code, message } = await open(wrong).catch((error) => error)
+    t.equal(code, 'SERVER_REFUSED')
+    t.notMatch(message, /canary/)
+  }
   const feed = await openFeed('latest', { redisUrl, log: silentLog })
   feed.append({ id: 'a', value: '1' })
   await feed.flush()
@@ -87,11 +150,62 @@ t.test(`${engineName(newest)}, an address of Sentinels`, async (t) => {
   await Promise.all([feed.close(), reader.close()])
   const argv = ['--redis-url', redisUrl]
   t.equal(await feedCommand({ argv: ['list', ...argv], env: {} }), 0)
+  const doctor = await endOfMain(['doctor', ...argv])
+  t.equal(doctor.code, 0, doctor.stdout)
+  t.notMatch(doctor.stdout + doctor.stderr, /secret/)
 })
+
+t.test('Sentinels that are behind: a node is used once it says that it is a primary', async (t) => {
+  const { primary, replicas: [replica] } = await startDeployment(t, { engine: newest, replicas: 1 })
+  const behind = await pretendSentinel(t, () => ({ primary: replica }))
+  const sentinels = [behind, await pretendSentinel(t, () => ({ primary: replica })), await pretendSentinel(t, () => ({ primary }))]
+  await t.resolves(open(urlOf(sentinels)), 'one of three knows the primary')
+  await t.rejects(open(urlOf([behind])), {
+    code: 'SERVER_UNREACHABLE', message: `the server at 127.0.0.1:${replica.port}, which the Sentinels name, is a replica`
+  })
+})
+
+t.test('a primary that ends: a replica is used as soon as it is promoted, and the Sentinels are asked once a second', async (t) => {
+  const { primary, replicas: [replica] } = await startDeployment(t, { engine: newest, replicas: 1 })
+  let flags = 'slave'
+  // it names the primary before for as long as the test takes
+  const sentinel = await pretendSentinel(t, () => ({ primary, replicas: [{ port: replica.port, flags }] }))
+  const feed = await openFeed('latest', { redisUrl: urlOf([sentinel]), log: silentLog })
+  const reader = await openReader({ redisUrl: urlOf([sentinel]), readFrom: 'primary', log: silentLog })
+  t.teardown(() => Promise.all([feed.close(), reader.close()]))
+  await primary.kill()
+  const sinceMs = performance.now()
+  const asks = () => sentinel.times.filter((ms) => ms > sinceMs).length
+  feed.append({ id: 'a', value: '1' })
+  await eventually(() => asks() >= 3)
+  t.ok(asks() <= 1 + (performance.now() - sinceMs) / 1000, 'writer and reader together')
+
+  const admin = await connectFor(t, replica.url)
+  await admin.send('REPLICAOF', 'NO', 'ONE')
+  await t.rejects(feed.flush({ deadlineMs: 1500 }), { code: 'DEADLINE_PASSED' }, 'a node that no failover promotes is no primary')
+  await admin.send('REPLICAOF', '127.0.0.1', primary.port)
+  flags = 'slave,promoted'
+  await admin.send('REPLICAOF', 'NO', 'ONE')
+  await feed.flush({ deadlineMs: 60_000 })
+  t.match(await eventually(async () => await reader.feed('latest').get('a') ?? false), { id: 'a' })
+})
+
+for (const engine of await tlsEngines()) {
+  t.test(`${engineName(engine)}, TLS between all, with a certificate for the host name that is configured`, async (t) => {
+    const tls = await (await createAuthority(t)).issue('server', { names: 'DNS:localhost' })
+    const { port: primary } = await startServer(t, { engine, tls })
+    const port = await startSentinel(t, engine, (port) => `port 0\ntls-port ${port}\ntls-cert-file ${tls.cert}\n` +
+      `tls-key-file ${tls.key}\ntls-ca-cert-file ${tls.ca}\ntls-auth-clients no\ntls-replication yes\n` +
+      `sentinel monitor freshet 127.0.0.1 ${primary} 1\n`)
+    const redisUrl = `rediss+sentinel://localhost:${port}/freshet?ca=${tls.ca}`
+    await eventually(() => open(redisUrl))
+    await t.rejects(open(redisUrl.replace('localhost', '127.0.0.1')), { code: 'SERVER_UNTRUSTED' })
+  })
+}
 
 for (const engine of await scopedEngines()) {
   t.test(`${engineName(engine)}, a Sentinel`, async (t) => {
-    const url = await startSentinel(t, engine)
+    const url = `redis://127.0.0.1:${await startSentinel(t, engine)}`
     await connectFor(t, url, { isChecked: false })
     await expectRefusal(t, url)
   })
