@@ -28,10 +28,10 @@ const LINE = 1.3
  * @property {number | null} x position on the axis, for lines
  * @property {string} arm
  * @property {'arm' | 'baseline' | 'repeat' | 'ceiling'} role repeat: the baseline once more
- * @property {number | null} mid null: no figure, and `mark` says why
+ * @property {number | null} mid of the main measure; null: no figure, and `mark` says why
  * @property {number | null} low
  * @property {number | null} high
- * @property {number | null} published in the unit of mid; drawn as a hollow diamond
+ * @property {number | null} published in the unit of mid: the published ratio times our figure of the other arm; a hollow diamond
  * @property {string} value mid as text
  * @property {string} ratio as text
  * @property {string} mark why there is no figure

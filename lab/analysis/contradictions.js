@@ -21,14 +21,15 @@ const { ledger: _ledger, ...RECORDS_OF_BIDS } = RECORDS
 const FLUSHES = { flushMs: ['p50', 'p95', 'p99', 'max'] }
 const LISTS = ['nodes', 'marks', 'invariants']
 const SERVING = { requests: ['sent', 'answered', 'missing', 'errors', 'timeouts'], answers: ['looked', 'wrong'], client: ['loopUse'] }
-const FRESHNESS = { freshness: ['p50', 'p95', 'p99', 'max', 'due', 'seen'] }
-const BETWEEN = { betweenMs: ['p50', 'p95', 'p99', 'max'] }
-const EVERYTHING = { everything: ['startUpMs', 'dueItems', 'mostItems', 'liveItems'] }
-const FOLLOWING = {
-  following: ['openAtBegin', 'openAtEnd', 'resets', 'events', 'bytes', 'mostEvents', 'readEvents', 'items', 'loopDelayMsP99']
+/** of serving, where it has them @type {Record<string, { numbers: string[], records?: Record<string, string[]>, lists?: string[] }>} */
+const PROBES = {
+  freshness: { numbers: ['p50', 'p95', 'p99', 'max', 'due', 'seen'], records: { betweenMs: ['p50', 'p95', 'p99', 'max'] } },
+  following: {
+    numbers: ['openAtBegin', 'openAtEnd', 'resets', 'events', 'bytes', 'mostEvents', 'readEvents', 'items', 'loopDelayMsP99'],
+    lists: ['memoryBytes', 'liveBytes']
+  },
+  everything: { numbers: ['startUpMs', 'dueItems', 'mostItems', 'liveItems'], lists: ['firstMs', 'lastMs', 'delayMs', 'items'] }
 }
-const LOOKS_OF_FOLLOWING = ['memoryBytes', 'liveBytes']
-const LISTS_OF_EVERYTHING = ['firstMs', 'lastMs', 'delayMs', 'items']
 /** relative; figures of INFO are stored as read, so quotients may differ in the last digits */
 const NEAR = 1e-6
 
@@ -57,19 +58,12 @@ export function lacksOf (sample) {
 }
 
 /** @param {any} serving @returns {string[]} of freshness, everything and following */
-const probesLacking = ({ freshness, everything, following }) => [
-  ...(freshness
-    ? recordsLacking({ freshness }, FRESHNESS).concat(recordsLacking(freshness, BETWEEN).map((name) => `freshness.${name}`))
-    : []),
-  ...(following
-    ? recordsLacking({ following }, FOLLOWING)
-      .concat(LOOKS_OF_FOLLOWING.filter((name) => !Array.isArray(following[name])).map((name) => `following.${name}`))
-    : []),
-  ...(everything
-    ? recordsLacking({ everything }, EVERYTHING)
-      .concat(LISTS_OF_EVERYTHING.filter((name) => !Array.isArray(everything[name])).map((name) => `everything.${name}`))
-    : [])
-].map((name) => `serving.${name}`)
+const probesLacking = (serving) => Object.entries(PROBES).flatMap(([probe, { numbers, records = {}, lists = [] }]) => {
+  const of = serving[probe]
+  if (!of) return []
+  const inside = [...recordsLacking(of, records), ...lists.filter((name) => !Array.isArray(of[name]))]
+  return [...recordsLacking(serving, { [probe]: numbers }), ...inside.map((name) => `${probe}.${name}`)]
+}).map((name) => `serving.${name}`)
 
 /** @param {any} of @param {Record<string, string[]>} records numbers of each @returns {string[]} */
 const recordsLacking = (of, records) => Object.entries(records).flatMap(([name, numbers]) =>

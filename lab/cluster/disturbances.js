@@ -8,6 +8,7 @@
  *   were counted because nodes restarted
  */
 import { slotOf, openConnection } from '../../src/store/index.js'
+import { queryNode } from '../servers/query.js'
 import { moveSlots } from './slots.js'
 import { until } from './until.js'
 
@@ -40,14 +41,8 @@ export const isDisturbed = (contention) => contention?.driver === 'cluster'
 export const disturb = async (technique, place) =>
   ({ recoveryMs: null, wholeMs: null, slots: 0, movesFailed: 0, redirects: null, ...await DISTURBANCES[technique]?.(place) })
 
-/**
- * @template T @param {string} url @param {(connection: Connection) => Promise<T>} query @param {number} [deadlineMs] of a reply
- * @returns {Promise<T>}
- */
-async function ask (url, query, deadlineMs = DEADLINE_MS) {
-  const connection = await openConnection(url, { name: 'freshet-lab', deadlineMs, isChecked: false })
-  return query(connection).finally(() => connection.close())
-}
+/** @template T @param {string} url @param {(connection: Connection) => Promise<T>} query @param {number} [deadlineMs] of a reply */
+const ask = (url, query, deadlineMs = DEADLINE_MS) => queryNode(url, query, { deadlineMs })
 
 const urlOf = (/** @type {any} */ port) => `redis://127.0.0.1:${port}`
 const isSentinel = (/** @type {string} */ url) => url.startsWith('redis+sentinel:')

@@ -64,40 +64,35 @@ export async function check (_parts, files) {
 async function checkAdmitted (file) {
   const text = await readFile(file, 'utf8')
   const [, kind] = /^\{"kind":"(\w+)"/.exec(text) ?? []
-  const { invariants, what } = (CHECKED[kind] ?? checkedBids)(text)
+  const { invariants, what } = (CHECKED[kind] ?? CHECKED.bids)(text)
   print(`${shown(file)}: ${what}`)
   for (const { name, ok, detail } of invariants) print(`  ${name}: ${ok ? 'yes' : `no (${detail})`}`)
   return invariants.every(({ ok }) => ok) ? 0 : 1
 }
 
-/** @param {string} text */
-function checkedBids (text) {
-  const history = readHistory(text)
-  return { invariants: checkHistory(history), what: `${history.bids.length} bids, ${history.events.length} events` }
-}
-
-/** @param {string} text */
-function checkedSale (text) {
-  const sale = JSON.parse(text)
-  return { invariants: checkSale(sale), what: `${sale.people.length} people, ${sale.stored.rows.length} sold` }
-}
-
-/** @param {string} text */
-function checkedOrders (text) {
-  const history = JSON.parse(text)
-  return { invariants: checkOrders(history), what: `${history.placed.length} orders of ${history.technique}` }
-}
-
-/** @param {string} text */
-function checkedPrices (text) {
-  const history = readPrices(text)
-  return { invariants: checkPrices(history, isExcused(history.technique)), what: `${history.heard.length} replies of ${history.technique}` }
-}
-
-/** by the kind of a history; without one, it is of bids */
-const CHECKED = Object.freeze(/** @type {Record<string, typeof checkedBids>} */ ({
-  sale: checkedSale, prices: checkedPrices, orders: checkedOrders
-}))
+/**
+ * By the kind of a history; without one, it is of bids.
+ * @type {Readonly<Record<string, (text: string) => { invariants: import('../systems/invariants.js').Invariant[], what: string }>>}
+ */
+const CHECKED = Object.freeze({
+  bids (text) {
+    const history = readHistory(text)
+    return { invariants: checkHistory(history), what: `${history.bids.length} bids, ${history.events.length} events` }
+  },
+  sale (text) {
+    const sale = JSON.parse(text)
+    return { invariants: checkSale(sale), what: `${sale.people.length} people, ${sale.stored.rows.length} sold` }
+  },
+  orders (text) {
+    const history = JSON.parse(text)
+    return { invariants: checkOrders(history), what: `${history.placed.length} orders of ${history.technique}` }
+  },
+  prices (text) {
+    const history = readPrices(text)
+    const invariants = checkPrices(history, isExcused(history.technique))
+    return { invariants, what: `${history.heard.length} replies of ${history.technique}` }
+  }
+})
 
 /** @param {Parts} _parts @param {string[]} files @returns {Promise<number>} */
 export async function compare (_parts, files) {

@@ -5,13 +5,12 @@
  * replica with another digest is checked too, to find what is wrong.
  *
  * @typedef {import('../servers/own.js').LabServers} LabServers
- * @typedef {import('./ledger.js').Ledger} Ledger
+ * @typedef {import('../../src/store/index.js').Connection} Connection
  */
 import { formatFor, partitionKey } from '../../src/feeds/index.js'
 import { readInfo } from '../../src/store/index.js'
 import { boundsOf, settled } from '../plan/cells.js'
-import { readInventory } from './inventory.js'
-import { checkLedger } from './ledger.js'
+import { checkRows } from './inventory.js'
 import { comparesVersions, storageOf } from '../loads/index.js'
 import { isLog, readLog } from './log-inventory.js'
 import { checkLog } from './log-ledger.js'
@@ -41,8 +40,13 @@ export async function contentOf ({ load, settings: given, feed }, acknowledged, 
     newestCounts: comparesVersions(load, /** @type {any} */ (settings)),
     maxItems: boundsOf(load).includes('maxItems') ? settings.maxItems : 0
   }
-  const copies = copiesOf(servers)
-  const ledgers = isLog(storage) ? await logLedgers(copies, { storage, key }, run) : await rowLedgers(copies, { storage, key }, run)
+  const check = (/** @type {Connection} */ connection) => checkContent(connection, { storage, key }, run)
+  const [primaries, ...others] = copiesOf(servers)
+  const primary = await queryCopy(primaries, check, { deadlineMs: DEADLINE_MS })
+  const replicas = await Promise.all(others.map((urls) => queryCopy(urls, async (connection) =>
+    isLog(storage) && await readLog(connection, { storage, key }) === primary.digest ? primary : check(connection),
+  { deadlineMs: DEADLINE_MS })))
+  const ledgers = [primary, ...replicas]
   // report the worst node
   const worst = ledgers.reduce((a, b) => b.missing + b.foreign + b.misplaced > a.missing + a.foreign + a.misplaced ? b : a)
   const { digest: _digest, ...ledger } = worst
@@ -55,30 +59,14 @@ export async function contentOf ({ load, settings: given, feed }, acknowledged, 
   }
 }
 
-/** @typedef {import('./inventory.js').Key} Key */
-
 /**
- * @param {string[][]} copies
- * @param {{ storage: import('./inventory.js').RowStorage, key: Key[] }} feed
+ * @param {Connection} connection to one node
+ * @param {{ storage: import('./inventory.js').Storage, key: import('./inventory.js').Key | import('./inventory.js').Key[] }} feed
  * @param {import('./ledger.js').Run} run
- * @returns {Promise<Ledger[]>}
+ * @returns {Promise<import('./ledger.js').Ledger>}
  */
-const rowLedgers = (copies, feed, run) => Promise.all(copies.map((urls) => queryCopy(urls, async (connection) =>
-  checkLedger({ ...run, storage: feed.storage }, await readInventory(connection, feed)), { deadlineMs: DEADLINE_MS })))
-
-/**
- * @param {string[][]} copies
- * @param {{ storage: import('./log-inventory.js').LogStorage, key: Key[] }} feed
- * @param {import('./ledger.js').Run} run
- * @returns {Promise<Ledger[]>}
- */
-async function logLedgers ([primaries, ...others], feed, run) {
-  const check = (/** @type {import('../../src/store/index.js').Connection} */ connection) => checkLog(connection, feed, run)
-  const primary = await queryCopy(primaries, check, { deadlineMs: DEADLINE_MS })
-  const replicas = await Promise.all(others.map((urls) => queryCopy(urls, async (connection) =>
-    await readLog(connection, feed) === primary.digest ? primary : check(connection), { deadlineMs: DEADLINE_MS })))
-  return [primary, ...replicas]
-}
+export const checkContent = (connection, { storage, key }, run) =>
+  isLog(storage) ? checkLog(connection, { storage, key }, run) : checkRows(connection, { storage, key }, run)
 
 /**
  * Memory of the keys on a server that holds only those of the lab: used memory without that at start-up and without buffers for

@@ -21,7 +21,6 @@
  * This cannot detect a lost version whose id was written again later, where only the newest is kept. It cannot tell why a
  * version is missing either, so plans must not let a feed drop items by age, or drop ids (retention.js).
  *
- * @typedef {import('./inventory.js').Inventory} Inventory
  * @typedef {import('./inventory.js').Storage} Storage
  * @typedef {{ acknowledged: number[], distinctIds: number, valueChange: 'always' | 'never', valueBytes: number, maxItems?: number,
  *   lateEvery?: number, newestCounts?: boolean }} Run
@@ -33,36 +32,40 @@
  *   be there; `verified` of these; `stored` on the node, superseded versions too; `released`: dropped by maxItems; `doubled`:
  *   delivered twice, which counts once
  */
-import { NUMBERED_VALUE_BYTES } from '../../src/synthetic.js'
+import { createHash } from 'node:crypto'
+import { NUMBERED_VALUE_BYTES, readValue } from '../../src/synthetic.js'
 import { createWriter } from './acknowledged.js'
 import { NONE } from './id-number.js'
-import { GONE } from './inventory.js'
 import { createVersions } from './presence.js'
 import { createSums, ledgerOf } from './sums.js'
 
+/** in place of a number: the member exists, its key does not */
+const GONE = -2
+const PIECES_AT_ONCE = 4000
+
 /**
  * Properties of a storage. `every`: it keeps every version, else the newest of an id; `changes`: whether values change, where
- * that is not a setting; `idFrom`: where the id comes from.
- * @type {Record<Storage, { every: (changes: boolean) => boolean, changes?: boolean, idFrom: 'id' | 'value' }>}
+ * that is not a setting; `isByValue`: only the value says which id it is.
+ * @type {Record<Storage, { every: (changes: boolean) => boolean, changes?: boolean, isByValue?: boolean }>}
  */
 const STORAGES = {
-  ids: { every: () => false, idFrom: 'id' },
-  values: { every: () => true, idFrom: 'id' },
-  segments: { every: () => true, idFrom: 'id' },
-  stream: { every: () => true, idFrom: 'id' },
-  'segments-zset': { every: () => true, idFrom: 'id' },
-  list: { every: () => true, idFrom: 'id' },
-  'list-hll': { every: () => true, idFrom: 'id' },
-  set: { every: () => true, idFrom: 'id' },
-  'published-list': { every: () => true, changes: false, idFrom: 'id' },
-  'published-list-hll': { every: () => true, changes: false, idFrom: 'id' },
-  'published-set': { every: () => false, changes: false, idFrom: 'id' },
-  'published-ids': { every: () => false, changes: false, idFrom: 'id' },
-  'two-sets': { every: () => false, idFrom: 'id' },
-  'published-two-sets': { every: () => false, changes: false, idFrom: 'id' },
+  ids: { every: () => false },
+  values: { every: () => true },
+  segments: { every: () => true },
+  stream: { every: () => true },
+  'segments-zset': { every: () => true },
+  list: { every: () => true },
+  'list-hll': { every: () => true },
+  set: { every: () => true },
+  'published-list': { every: () => true, changes: false },
+  'published-list-hll': { every: () => true, changes: false },
+  'published-set': { every: () => false, changes: false },
+  'published-ids': { every: () => false, changes: false },
+  'two-sets': { every: () => false },
+  'published-two-sets': { every: () => false, changes: false },
   // writing the same member again changes nothing
-  'published-values': { every: (changes) => changes, idFrom: 'value' },
-  blob: { every: () => false, changes: true, idFrom: 'value' }
+  'published-values': { every: (changes) => changes, isByValue: true },
+  blob: { every: () => false, changes: true, isByValue: true }
 }
 
 /**
@@ -75,153 +78,189 @@ export function keepsEvery (storage, valueChange) {
 }
 
 /**
- * @param {Run & { storage: import('./inventory.js').RowStorage }} run of a storage that is not a log (log-ledger.js)
- * @param {Inventory} inventory of one node
- * @returns {Ledger}
+ * The ledger of one node whose storage is not a log (log-ledger.js). It gets the rows one by one, newest first within a partition.
+ * @param {Run & { storage: import('./inventory.js').RowStorage, partitions: number }} run
  */
-export function checkLedger (run, inventory) {
-  const { storage, acknowledged, distinctIds, valueChange, valueBytes, maxItems = 0, lateEvery = 0, newestCounts = false } = run
-  const { changes = valueChange === 'always', idFrom } = STORAGES[storage]
+export function createLedger ({
+  storage, partitions, acknowledged, distinctIds, valueChange, valueBytes, maxItems = 0, lateEvery = 0, newestCounts = false
+}) {
+  const { changes = valueChange === 'always', isByValue = false } = STORAGES[storage]
   const writers = acknowledged.map((count, index) => createWriter(count, index, acknowledged.length, distinctIds,
     newestCounts ? lateEvery : 0))
-  const find = idFrom === 'id' ? byId(writers, inventory) : byValue(writers, inventory)
   const isEvery = keepsEvery(storage, valueChange)
-  const sums = createSums()
   const isNumbered = valueBytes >= NUMBERED_VALUE_BYTES
-  const visit = { writers, inventory, find, sums, tells: changes && isNumbered, isNumbered, inOrder: lateEvery === 0, valueBytes, maxItems }
-  let released = 0
-  if (storage === 'blob') checkNewestOfAll(visit)
-  else if (isEvery) released = checkEvery(visit)
-  else checkNewest(visit)
-  for (const row of inventory.astray) {
-    sums.add('misplaced', () => `id-${inventory.ids[row]}: its key and the sorted set have different times`)
+  const sums = createSums()
+  const find = (isByValue ? byValue : byId)(writers)
+  const checkOf = storage === 'blob' ? newestOfAll : isEvery ? everyVersion : newestOfEach
+  const { take, end } = checkOf({
+    writers, find, sums, tells: changes && isNumbered, isNumbered, inOrder: lateEvery === 0, valueBytes, partitions, maxItems
+  })
+  const digest = createHash('sha1')
+  /** not in the digest yet @type {Buffer[]} */
+  let bytes = []
+  let [stored, last] = [0, NONE]
+
+  /** @param {...Buffer} more */
+  function hash (...more) {
+    bytes.push(...more)
+    if (bytes.length < PIECES_AT_ONCE) return
+    digest.update(Buffer.concat(bytes))
+    bytes = []
   }
-  for (const name of inventory.strays.examples) sums.add('foreign', () => `key ${name} belongs to no item`)
-  sums.foreign += inventory.strays.count - inventory.strays.examples.length
-  return ledgerOf(writers, sums, { isEvery, released, stored: inventory.length, digest: inventory.digest })
+
+  return {
+    beginPartition () { for (const { order } of writers) order.begin() },
+
+    /**
+     * @param {number} id k of `id-<k>`, or NONE @param {Buffer | null} value null = the key does not exist
+     * @param {number} score NaN where there is no order
+     */
+    add (id, value, score) {
+      const read = value && readValue(value)
+      stored++
+      last = id
+      take({ id, writer: read?.writer ?? NONE, number: read?.number ?? (value ? NONE : GONE), length: value?.length ?? NONE, score })
+    },
+
+    /** The key of the last row has another order than the sorted set. */
+    markAstray: () => sums.add('misplaced', () => `id-${last}: its key and the sorted set have different times`),
+
+    /** A key that belongs to no row. @param {string} name */
+    stray (name) {
+      sums.add('foreign', () => `key ${name} belongs to no item`)
+      hash(Buffer.from(name))
+    },
+
+    /** Contents: equal nodes have equal digests. */
+    hash,
+
+    /** @returns {Ledger} */
+    end () {
+      const released = end()
+      return ledgerOf(writers, sums, { isEvery, released, stored, digest: digest.update(Buffer.concat(bytes)).digest('hex') })
+    }
+  }
 }
 
 /**
  * @typedef {ReturnType<typeof createWriter>} Writer
- * @typedef {{ writers: Writer[], inventory: Inventory, find: (row: number) => { writer: Writer, at: number } | null,
- *   sums: ReturnType<typeof createSums>, isNumbered: boolean, tells: boolean, inOrder: boolean,
- *   valueBytes: number, maxItems: number }} Visit `find`: the
- *   writer of a row and the index of its id, valid until the next call; null = unknown. `isNumbered`: values are long enough for
- *   a number; `tells`: the number identifies the version; `inOrder`: scores go up with numbers
+ * @typedef {{ id: number, writer: number, number: number, length: number, score: number }} Row `writer`: its index, if the value has it, or
+ *   NONE; `number` in the value, NONE or GONE; `length` of the value, NONE without one
+ * @typedef {(row: Row) => { writer: Writer, at: number } | null} Find the writer of a row and the index of its id, valid until the next
+ *   call; null = unknown
+ * @typedef {{ writers: Writer[], find: Find, sums: ReturnType<typeof createSums>, isNumbered: boolean, tells: boolean, inOrder: boolean,
+ *   valueBytes: number, partitions: number, maxItems: number }} Parts `isNumbered`: values are long enough for a number; `tells`: the
+ *   number identifies the version; `inOrder`: scores go up with numbers
+ * @typedef {{ take: (row: Row) => void, end: () => number }} Check `end` returns how many versions were dropped
  */
 
-/** @param {Writer[]} writers @param {Inventory} inventory @returns {Visit['find']} */
-function byId (writers, { ids }) {
+/** @param {Writer[]} writers @returns {Find} */
+function byId (writers) {
   const found = { writer: writers[0], at: 0 }
-  return (row) => {
-    if (ids[row] === NONE) return null
-    const index = ids[row] % writers.length
+  return ({ id }) => {
+    if (id === NONE) return null
+    const index = id % writers.length
     found.writer = writers[index]
-    found.at = (ids[row] - index) / writers.length
+    found.at = (id - index) / writers.length
     return found.at < found.writer.ids ? found : null
   }
 }
 
-/** @param {Writer[]} writers @param {Inventory} inventory @returns {Visit['find']} */
-function byValue (writers, { writers: indexes, numbers }) {
+/** @param {Writer[]} writers @returns {Find} */
+function byValue (writers) {
   const found = { writer: writers[0], at: 0 }
-  return (row) => {
-    const writer = indexes[row] === NONE && writers.length === 1 ? writers[0] : writers[indexes[row]]
-    if (!writer || numbers[row] < 1) return null
+  return ({ writer: index, number }) => {
+    const writer = index === NONE && writers.length === 1 ? writers[0] : writers[index]
+    if (!writer || number < 1) return null
     found.writer = writer
-    found.at = (numbers[row] - 1) % writer.ids
+    found.at = (number - 1) % writer.ids
     return found
   }
 }
 
-/** For messages. @param {Inventory} inventory @param {number} row */
-const rowName = ({ ids, numbers }, row) =>
-  `${ids[row] === NONE ? 'an item of no writer' : `id-${ids[row]}`}, number ${numbers[row] < 0 ? 'unknown' : numbers[row]}`
+/** For messages. @param {Row} row */
+const rowName = ({ id, number }) => `${id === NONE ? 'an item of no writer' : `id-${id}`}, number ${number < 0 ? 'unknown' : number}`
 
-/** Faults of the value of a row for any version. @param {Visit} visit @param {number} row @returns {string | null} */
-function wrongValue ({ inventory: { lengths, numbers }, isNumbered, valueBytes }, row) {
-  if (lengths[row] !== valueBytes) return `a value of ${lengths[row]} bytes; expected ${valueBytes}`
-  return isNumbered && numbers[row] === NONE ? 'a value that the load did not write' : null
+/** Faults of the value of a row for any version. @param {Parts} parts @param {Row} row @returns {string | null} */
+function wrongValue ({ isNumbered, valueBytes }, { length, number }) {
+  if (length !== valueBytes) return `a value of ${length} bytes; expected ${valueBytes}`
+  return isNumbered && number === NONE ? 'a value that the load did not write' : null
 }
 
-/** One version of each id, the newest. @param {Visit} visit */
-function checkNewest (visit) {
-  const { writers, inventory, find, sums, isNumbered, tells, inOrder } = visit
-  const { numbers, scores } = inventory
+/** One version of each id, the newest. @param {Parts} parts @returns {Check} */
+function newestOfEach (parts) {
+  const { writers, find, sums, isNumbered, tells, inOrder } = parts
   const seen = writers.map(({ ids }) => new Uint8Array(ids))
-  forEachRow(inventory, writers, (row) => {
-    const whose = find(row)
-    const newest = whose ? whose.writer.newest(whose.at) : 0
-    if (!whose || newest === 0) return sums.add('foreign', () => `${rowName(inventory, row)} was never acknowledged`)
-    const { writer, at } = whose
-    if (seen[writer.index][at]++ > 0) return sums.add('foreign', () => `${writer.nameOf(at)} is there twice`)
-    const number = numbers[row]
-    if (number === GONE) return sums.add('missing', () => `${writer.nameOf(at)} is in the sorted set, but its key does not exist`)
-    const wrong = wrongValue(visit, row)
-    if (wrong) return sums.add('missing', () => `${writer.nameOf(at)} holds ${wrong}`)
-    const isOurs = !isNumbered || (tells ? number >= 1 && number <= writer.count && (number - 1) % writer.ids === at : number === at + 1)
-    if (!isOurs) return sums.add('foreign', () => `${writer.nameOf(at)} holds number ${number}, which was never acknowledged for it`)
-    const isOther = number < newest || (number > newest && writer.isLate(at))
-    if (tells && isOther) sums.add('missing', () => `${writer.nameOf(at)} holds number ${number}; ${newest} was acknowledged`)
-    const isInPlace = !inOrder || writer.order.take(scores[row], tells ? number : newest)
-    if (!isInPlace && tells) sums.add('misplaced', () => `${writer.nameOf(at)}, number ${number}, is behind older ones`)
-    if (!isInPlace && !tells) {
-      sums.add('missing', () => `${writer.nameOf(at)} is behind older ones: its last write, number ${newest}, is missing`)
+  return {
+    take (row) {
+      const whose = find(row)
+      const newest = whose ? whose.writer.newest(whose.at) : 0
+      if (!whose || newest === 0) return sums.add('foreign', () => `${rowName(row)} was never acknowledged`)
+      const { writer, at } = whose
+      if (seen[writer.index][at]++ > 0) return sums.add('foreign', () => `${writer.nameOf(at)} is there twice`)
+      const { number, score } = row
+      if (number === GONE) return sums.add('missing', () => `${writer.nameOf(at)} is in the sorted set, but its key does not exist`)
+      const wrong = wrongValue(parts, row)
+      if (wrong) return sums.add('missing', () => `${writer.nameOf(at)} holds ${wrong}`)
+      const isOurs = !isNumbered || (tells ? number >= 1 && number <= writer.count && (number - 1) % writer.ids === at : number === at + 1)
+      if (!isOurs) return sums.add('foreign', () => `${writer.nameOf(at)} holds number ${number}, which was never acknowledged for it`)
+      const isOther = number < newest || (number > newest && writer.isLate(at))
+      if (tells && isOther) sums.add('missing', () => `${writer.nameOf(at)} holds number ${number}; ${newest} was acknowledged`)
+      const isInPlace = !inOrder || writer.order.take(score, tells ? number : newest)
+      if (!isInPlace && tells) sums.add('misplaced', () => `${writer.nameOf(at)}, number ${number}, is behind older ones`)
+      if (!isInPlace && !tells) {
+        sums.add('missing', () => `${writer.nameOf(at)} is behind older ones: its last write, number ${newest}, is missing`)
+      }
+    },
+    end () {
+      writers.forEach((writer, w) => seen[w].forEach((times, at) => {
+        if (times === 0 && writer.newest(at) > 0) sums.add('missing', () => `${writer.nameOf(at)}, number ${writer.newest(at)}, is missing`)
+      }))
+      return 0
     }
-  })
-  writers.forEach((writer, w) => seen[w].forEach((times, at) => {
-    if (times === 0 && writer.newest(at) > 0) sums.add('missing', () => `${writer.nameOf(at)}, number ${writer.newest(at)}, is missing`)
-  }))
+  }
 }
 
-/** Every version once. @param {Visit} visit @returns {number} how many were dropped */
-function checkEvery (visit) {
-  const { writers, inventory, find, sums, isNumbered, tells, maxItems } = visit
-  const { numbers, scores, starts } = inventory
-  const versions = createVersions(writers, sums,
-    { isNumbered, tells, isNewestFirst: true, partitions: Math.max(1, starts.length), maxItems })
-  forEachRow(inventory, writers, (row) => {
-    const whose = find(row)
-    if (!whose) return sums.add('foreign', () => `${rowName(inventory, row)} was never acknowledged`)
-    const { writer, at } = whose
-    const wrong = wrongValue(visit, row)
-    if (wrong) return sums.add('foreign', () => `${writer.nameOf(at)} holds ${wrong}`)
-    const number = versions.take(writer, at, numbers[row])
-    if (number > 0 && !writer.order.take(scores[row], number)) {
-      sums.add('misplaced', () => `${writer.nameOf(at)}, number ${number}, is behind older ones`)
-    }
-  })
-  return versions.end()
+/** Every version once. @param {Parts} parts @returns {Check} */
+function everyVersion (parts) {
+  const { writers, find, sums, isNumbered, tells, partitions, maxItems } = parts
+  const versions = createVersions(writers, sums, { isNumbered, tells, isNewestFirst: true, partitions, maxItems })
+  return {
+    take (row) {
+      const whose = find(row)
+      if (!whose) return sums.add('foreign', () => `${rowName(row)} was never acknowledged`)
+      const { writer, at } = whose
+      const wrong = wrongValue(parts, row)
+      if (wrong) return sums.add('foreign', () => `${writer.nameOf(at)} holds ${wrong}`)
+      const number = versions.take(writer, at, row.number)
+      if (number > 0 && !writer.order.take(row.score, number)) {
+        sums.add('misplaced', () => `${writer.nameOf(at)}, number ${number}, is behind older ones`)
+      }
+    },
+    end: versions.end
+  }
 }
 
-/** The newest of each id, among superseded ones. @param {Visit} visit */
-function checkNewestOfAll (visit) {
-  const { writers, inventory, find, sums } = visit
+/** The newest of each id, among superseded ones. @param {Parts} parts @returns {Check} */
+function newestOfAll (parts) {
+  const { writers, find, sums } = parts
   const newest = writers.map(({ ids }) => new Float64Array(ids))
-  forEachRow(inventory, writers, (row) => {
-    const whose = find(row)
-    const number = inventory.numbers[row]
-    const wrong = wrongValue(visit, row)
-    if (wrong) return sums.add('foreign', () => `a blob holds ${wrong}`)
-    if (!whose || number > whose.writer.count) return sums.add('foreign', () => `${rowName(inventory, row)} was never acknowledged`)
-    const column = newest[whose.writer.index]
-    column[whose.at] = Math.max(column[whose.at], number)
-  })
-  writers.forEach((writer, w) => newest[w].forEach((number, at) => {
-    if (number < writer.newest(at)) {
-      sums.add('missing', () => `${writer.nameOf(at)}: the newest is number ${number}; ${writer.newest(at)} was acknowledged`)
+  return {
+    take (row) {
+      const whose = find(row)
+      const wrong = wrongValue(parts, row)
+      if (wrong) return sums.add('foreign', () => `a blob holds ${wrong}`)
+      if (!whose || row.number > whose.writer.count) return sums.add('foreign', () => `${rowName(row)} was never acknowledged`)
+      const column = newest[whose.writer.index]
+      column[whose.at] = Math.max(column[whose.at], row.number)
+    },
+    end () {
+      writers.forEach((writer, w) => newest[w].forEach((number, at) => {
+        if (number < writer.newest(at)) {
+          sums.add('missing', () => `${writer.nameOf(at)}: the newest is number ${number}; ${writer.newest(at)} was acknowledged`)
+        }
+      }))
+      return 0
     }
-  }))
-}
-
-/** @param {Inventory} inventory @param {Writer[]} writers whose order restarts with each partition @param {(row: number) => void} visit */
-function forEachRow ({ length, starts }, writers, visit) {
-  let next = 0
-  for (let row = 0; row < length; row++) {
-    while (next < starts.length && starts[next] === row) {
-      next++
-      for (const { order } of writers) order.begin()
-    }
-    visit(row)
   }
 }

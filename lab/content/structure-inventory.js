@@ -66,7 +66,7 @@ export async function readPublishedSet (connection, key, rows) {
 }
 
 /** Of all sets of a prefix. @param {Connection} connection @param {string} prefix @returns {Promise<Buffer[]>} */
-const membersOf = async (connection, prefix) => (await Promise.all((await namesOf(connection, prefix, () => true)).map((name) =>
+const membersOf = async (connection, prefix) => (await Promise.all((await namesOf(connection, prefix)).map((name) =>
   readMembers(connection, name)))).flat()
 
 /**
@@ -88,7 +88,7 @@ async function valuesOf (connection, key, rows, ids) {
 /** With HyperLogLogs that count the ids. @param {ListReader} read @returns {import('./inventory.js').Reader} */
 export const withCount = (read) => async (connection, key, rows) => {
   const ids = await read(connection, key, rows)
-  const names = await namesOf(connection, key('hll:'), () => true)
+  const names = await namesOf(connection, key('hll:'))
   // with several keys, because PFCOUNT of one writes its cached count into the key
   const counted = names.length ? await connection.send('PFCOUNT', names[0], ...names) : 0
   if (Math.abs(counted - ids) > ids * MOST_WRONG + 1) rows.stray(`${key('hll:')}*, which count ${counted} ids instead of ${ids},`)

@@ -34,6 +34,7 @@ const NOTHING = Buffer.alloc(0)
  * @property {(connection: Connection, library: string) => Promise<string>} [prepare] returns the digest or function to call
  * @property {(connection: Connection, library: string) => Promise<unknown>} [leave] undoes `prepare`
  * @property {import('../content/inventory.js').Storage} [storage] default: ids
+ * @property {boolean} [compares] as of a load (index.js)
  * @property {(encoder: Encoder, name: string) => { items: (item: Item) => void, members: (item: Item) => void,
  *   frame: (count: number) => { head: Buffer, middle: Buffer, again?: Buffer, tail: Buffer, replies: number } }} encode a batch is
  *   head, the `items` part of each, middle, the `members` part of each, with `again` that and the `members` once more, tail
@@ -119,6 +120,7 @@ export const APPEND_FORMS = Object.freeze({
   },
   'newest-script': {
     does: 'one EVALSHA of append-newest.lua with all items',
+    compares: true,
     async prepare (connection) {
       await needMsetex(connection, 'newest-script')
       const { body, sha } = readScript('append-newest')

@@ -52,31 +52,16 @@ const reference = {
   open: openReference
 }
 
-/** @type {Record<string, Load>} */
-const appends = Object.fromEntries(Object.entries(APPEND_FORMS).map(([name, form]) => [name, {
-  does: form.does,
-  storage: () => form.storage ?? 'ids',
-  bounds: ['windowMs'],
-  compares: () => name === 'newest-script',
-  open: (parts) => openAppends(form, parts)
-}]))
-
-/** @type {Record<string, Load>} */
-const structures = Object.fromEntries(Object.entries(STRUCTURES).map(([name, structure]) => [name, {
-  does: structure.does,
-  storage: () => structure.storage,
-  bounds: structure.bounds,
-  open: (parts) => openStructure(structure, parts)
-}]))
-
-/** @type {Record<string, Load>} */
-const publishedStructures = Object.fromEntries(Object.entries(PUBLISHED_STRUCTURES).map(([name, structure]) => [name, {
-  ...reference,
-  does: structure.does,
-  storage: () => structure.storage,
-  bounds: structure.bounds,
-  open: (parts) => openPublishedStructure(structure, parts)
-}]))
+/**
+ * @template {{ does: string, storage?: Storage, bounds?: Load['bounds'], compares?: boolean }} Kind
+ * @param {Readonly<Record<string, Kind>>} kinds @param {(kind: Kind, parts: Parameters<Load['open']>[0]) => Promise<Opened>} open
+ * @param {Partial<Load>} [shared]
+ * @returns {Record<string, Load>}
+ */
+const loadsOf = (kinds, open, shared) => Object.fromEntries(Object.entries(kinds).map(([name, kind]) => {
+  const { does, storage = 'ids', bounds = ['windowMs'], compares = false } = kind
+  return [name, { ...shared, does, storage: () => storage, bounds, compares: () => compares, open: (parts) => open(kind, parts) }]
+}))
 
 /** @type {Record<string, Load>} */
 const loads = {
@@ -114,9 +99,9 @@ const loads = {
     compares: byFeed,
     open: openGateway
   },
-  ...appends,
-  ...structures,
-  ...publishedStructures
+  ...loadsOf(APPEND_FORMS, openAppends),
+  ...loadsOf(STRUCTURES, openStructure),
+  ...loadsOf(PUBLISHED_STRUCTURES, openPublishedStructure, reference)
 }
 export const LOADS = Object.freeze(loads)
 

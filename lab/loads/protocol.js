@@ -1,23 +1,19 @@
 /**
- * The messages between a load process and the lab:
+ * The messages between a load process and the lab, besides those of order.js:
  *
- *     lab -> load   { event: 'start', load, settings, redisUrl, replicaUrls, gateway }
- *     load -> lab   { event: 'measuring' }                        the warm-up is over, for all writers
- *     load -> lab   { event: 'ended', acknowledged: [n, ...] }    since it began, of each writer
- *     load -> lab   one JSON line on standard output; exit 0
- *     or            { event: 'failed', code, message }, one line on standard error; exit 1
- *     lab -> load   { event: 'stop' }                             it ends early, with the messages above
+ *     load -> lab   { event: 'measuring' }    the warm-up is over, for all writers
+ *     lab -> load   { event: 'stop' }         it ends early, with the same messages as otherwise
  *
  * A batch that is sent again, because its outcome is unknown, may come later than newer versions of its ids, which the writer had sent
  * after it. These items count: the feed holds a newer version of each.
  *
- * With several writers, each is a process of its own (crew.js). A load ends with its parent and after its summary; what it
- * has not written by then is dropped.
+ * With several writers, each is a process of its own (crew.js).
  */
 import { listenForStop, tellParent } from '../../src/runtime/index.js'
 import { decidedOf, summaryLine } from '../../src/pipeline/index.js'
 import { runLoadCrew } from './crew.js'
 import { loadOf } from './index.js'
+import { serveOrder } from './order.js'
 import { runLoad, settingsOf } from './run.js'
 
 /**
@@ -31,40 +27,21 @@ import { runLoad, settingsOf } from './run.js'
  * @param {Readonly<Record<string, import('./index.js').Load>>} loads
  * @param {string} file of this process, which several writers start again
  */
-export function serveLoad (loads, file) {
-  if (!process.connected) {
-    process.stderr.write('this process is started by the lab: npm run experiment -- list\n')
-    process.exitCode = 2
-    return
-  }
-  process.once('disconnect', () => process.exit(1))
-  process.once('message', (/** @type {any} */ order) => work(loads, file, order))
-}
-
-/** @param {Readonly<Record<string, import('./index.js').Load>>} loads @param {string} file @param {Order} order */
-async function work (loads, file, order) {
+export const serveLoad = (loads, file) => serveOrder(async (/** @type {Order} */ order) => {
   const { signal } = listenForStop()
-  try {
-    const load = loadOf(order.load, loads)
-    const settings = settingsOf(load, order.settings)
-    const onMeasuring = () => { tellParent({ event: 'measuring' }) }
-    if (order.index !== undefined) return await workAsMember(load, { ...order, settings, index: order.index, signal, onMeasuring })
-    const tallies = settings.writers > 1
-      ? await runLoadCrew({ order, writers: settings.writers, file, signal, onMeasuring })
-      : [await runLoad(load, { ...order, settings, index: 0, signal, onMeasuring })]
-    await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => decidedOf(account)) })
-    // the lab measures the nodes itself
-    const summary = { ...summaryLine({ role: 'load', settings, engine: tallies[0].engine, tallies }), nodes: [] }
-    process.stdout.write(JSON.stringify(summary) + '\n', () => process.exit(0))
-  } catch (error) {
-    const { code = 'LOAD_FAILED', message } = error
-    process.stderr.write(`${code}: ${message}\n`)
-    await tellParent({ event: 'failed', code, message })
-    process.exit(1)
-  }
-}
+  const load = loadOf(order.load, loads)
+  const settings = settingsOf(load, order.settings)
+  const onMeasuring = () => { tellParent({ event: 'measuring' }) }
+  if (order.index !== undefined) return workAsMember(load, { ...order, settings, index: order.index, signal, onMeasuring })
+  const tallies = settings.writers > 1
+    ? await runLoadCrew({ order, writers: settings.writers, file, signal, onMeasuring })
+    : [await runLoad(load, { ...order, settings, index: 0, signal, onMeasuring })]
+  // the lab measures the nodes itself
+  const summary = { ...summaryLine({ role: 'load', settings, engine: tallies[0].engine, tallies }), nodes: [] }
+  return { acknowledged: tallies.map(({ account }) => decidedOf(account)), summary }
+})
 
-/** @param {import('./index.js').Load} load @param {Parameters<typeof runLoad>[1]} parts */
+/** @param {import('./index.js').Load} load @param {Parameters<typeof runLoad>[1]} parts @returns {Promise<never>} it exits */
 async function workAsMember (load, parts) {
   const go = /** @type {Promise<void>} */ (new Promise((resolve) => {
     process.on('message', (/** @type {any} */ { event }) => { if (event === 'go' || event === 'stop') resolve() })
@@ -77,5 +54,5 @@ async function workAsMember (load, parts) {
     }
   })
   await tellParent({ event: 'done', tally })
-  process.exit(0)
+  return process.exit(0)
 }

@@ -6,6 +6,7 @@
  * @typedef {{ level: string, arm: string }} Cell
  */
 import { LOADS } from '../loads/index.js'
+import { servingAt } from '../serving/plan.js'
 import { at } from './shape.js'
 
 /** The writer's defaults, as far as the lab needs them; a test compares them with settings.js. */
@@ -29,6 +30,24 @@ export const cellsOf = ({
 }) => Object.entries(levels).flatMap(([level, { settings: ofLevel, without = [] }]) =>
   Object.entries(arms).filter(([arm]) => !without.includes(arm))
     .map(([arm, { settings: ofArm }]) => ({ level, arm, settings: { ...fixed, ...ofLevel, ...ofArm } })))
+
+/**
+ * What an arm is at a level.
+ * @param {Plan} plan @param {Cell} cell
+ * @returns {{ load: string, serving: import('../serving/plan.js').Serving | undefined, engine: string | null, servers: string | null,
+ *   contention: import('../systems/auctions/plan.js').Contention | undefined }} `engine`, `servers`: null = the default
+ */
+export function partsAt ({ arms, levels }, { level, arm }) {
+  const [ofArm, ofLevel] = [arms[arm], levels[level]]
+  const hasContention = ofArm.contention || ofLevel.contention
+  return {
+    load: ofArm.load ?? 'writer',
+    serving: servingAt(ofArm.serving, ofLevel.serving),
+    engine: ofArm.engine ?? ofLevel.engine ?? null,
+    servers: ofArm.servers ?? ofLevel.servers ?? null,
+    contention: hasContention && /** @type {any} */ ({ ...ofLevel.contention, ...ofArm.contention })
+  }
+}
 
 /** The path of a setting of a cell. @param {Plan} plan @param {Cell} cell @param {string} setting @returns {string | undefined} */
 export function pathOfSetting ({ arms, levels, fixed }, { level, arm }, setting) {

@@ -19,8 +19,7 @@
  *   `dropped`: a sentence for each kind of part that this run leaves out
  */
 import { FreshetError } from '../errors.js'
-import { WRITER_DEFAULTS } from './cells.js'
-import { LOADS } from '../loads/index.js'
+import { settled } from './cells.js'
 import { AA_SUFFIX, OVERHEAD_SECONDS } from './index.js'
 import { leastSeconds } from './plan-faults.js'
 import { faultsOfRetention } from './retention.js'
@@ -84,10 +83,8 @@ export function scheduleOf (plan, { rounds, arms, quick = false, seconds } = {})
  * @returns {number} seconds, in tenths where there are no bursts
  */
 function warmUpOf ({ arms, levels, fixed, warmUpSeconds }, level, arm) {
-  const settings = /** @type {Record<string, any>} */ ({
-    ...WRITER_DEFAULTS, ...fixed, ...levels[level].settings, ...arms[arm].settings, ...LOADS[arms[arm].load]?.always
-  })
-  const { ids, rate, writers, pace, periodMs, chunks = 1 } = settings
+  const { ids, rate, writers, pace, periodMs, chunks = 1 } =
+    settled(arms[arm].load, { ...fixed, ...levels[level].settings, ...arms[arm].settings })
   const fillSeconds = rate > 0 ? Math.ceil(10 * ids / (rate * writers)) / 10 : 0
   const seconds = fillSeconds > LONGEST_FILL_S ? warmUpSeconds : Math.max(warmUpSeconds, fillSeconds)
   if (pace !== 'burst') return seconds

@@ -75,24 +75,25 @@ function requests (arms, plan) {
     : ''
 }
 
-const OF_SALES = 'After each sale, every reply is compared with the stored rows (lab/systems/sales/history.js): exactly the stock, one ' +
-  'each, in order, no reply that contradicts a row.\n\n'
-const OF_PRICES = 'The replies of clients, those of the warm-up too, are compared with the exchanges, whose prices are computed again, ' +
-  'with the events that are stored, and with what gateways and exchanges have counted (lab/systems/prices/history.js).\n\n'
-const OF_ORDERS = 'After each measurement, the stored orders, events, ledger of payments and stock are compared with the replies to ' +
-  'customers (lab/systems/orders/history.js).\n\n'
-const OF_DISTURBANCES = 'After each measurement, what was acknowledged is compared with what is stored, or was ' +
-  'delivered, item by item (lab/cluster/run.js).\n\n'
-const OF_BIDS = 'After each measurement, what the clients heard of every bid, including those of the warm-up, is compared with the ' +
-  'events that are stored (lab/systems/auctions/history.js).\n\n'
+/** of samples with this part, the first that there is */
+const COMPARED = Object.freeze({
+  sales: 'After each sale, every reply is compared with the stored rows (lab/systems/sales/history.js): exactly the stock, one each, in ' +
+    'order, no reply that contradicts a row.',
+  prices: 'The replies of clients, those of the warm-up too, are compared with the exchanges, whose prices are computed again, with the ' +
+    'events that are stored, and with what gateways and exchanges have counted (lab/systems/prices/history.js).',
+  orders: 'After each measurement, the stored orders, events, ledger of payments and stock are compared with the replies to customers ' +
+    '(lab/systems/orders/history.js).',
+  disturbed: 'After each measurement, what was acknowledged is compared with what is stored, or was delivered, item by item ' +
+    '(lab/cluster/run.js).',
+  decided: 'After each measurement, what the clients heard of every bid, including those of the warm-up, is compared with the events ' +
+    'that are stored (lab/systems/auctions/history.js).'
+})
 
 /** What was checked on the servers, with an example of each arm, and what this cannot show. @param {Arms} arms @param {Plan} plan */
 function verified (arms, plan) {
-  if (arms.some(({ samples }) => samples.some(({ sales }) => sales))) return OF_SALES
-  if (arms.some(({ samples }) => samples.some(({ prices }) => prices))) return OF_PRICES
-  if (arms.some(({ samples }) => samples.some(({ orders }) => orders))) return OF_ORDERS
-  if (arms.some(({ samples }) => samples.some(({ disturbed }) => disturbed))) return OF_DISTURBANCES
-  if (arms.some(({ samples }) => samples.some(({ decided }) => decided))) return OF_BIDS
+  const has = (/** @type {string} */ part) => arms.some(({ samples }) => samples.some((sample) => /** @type {any} */ (sample)[part]))
+  const [, compared] = Object.entries(COMPARED).find(([part]) => has(part)) ?? []
+  if (compared) return `${compared}\n\n`
   const rows = arms.flatMap(({ arm, samples }) => {
     const sample = samples.find(isValid)
     return sample ? [`${code(shownArm(arm, plan))} at ${sample.level}, round ${sample.round}: ${verifiedText(sample)}`] : []

@@ -5,31 +5,8 @@
  * @typedef {import('../analysis/index.js').Analysis} Analysis
  * @typedef {import('../analysis/index.js').Result} Result
  * @typedef {import('../plan/index.js').Plan} Plan
- *
- * @typedef {object} Row one arm at one level: one bar, or one point of a line
- * @property {string} level
- * @property {number | null} x place on the axis, for lines
- * @property {string} arm
- * @property {import('./roles.js').Role} role
- * @property {number | null} mid of the main measure; null: no value, and `mark` says why
- * @property {number | null} low
- * @property {number | null} high
- * @property {number | null} published in the unit of mid: the published ratio times our figure of the other arm
- * @property {string} value
- * @property {string} ratio
- * @property {string} mark why there is no value; empty if there is one
- *
- * @typedef {object} Drawing
- * @property {'bars' | 'lines'} kind
- * @property {string} title the finding
- * @property {string} subtitle what is shown
- * @property {string} axis
- * @property {{ value: string, ratio: string }} columns
- * @property {string} interval what an error bar is
- * @property {string} published what a diamond is
- * @property {string[]} notes remarks about arms, below the plot
- * @property {string[]} caption
- * @property {Row[]} rows
+ * @typedef {import('../../charts/draw.js').Row} Row
+ * @typedef {import('../../charts/draw.js').Drawing} Drawing
  */
 import { captionOf } from './conditions.js'
 import { comparisonsOf, figureOf, ratioText, titleOf } from './figures.js'

@@ -64,10 +64,13 @@ function at (those, all) {
   return all.length === 2 ? 'at both levels' : `at all ${all.length} levels`
 }
 
-/** @param {Comparison[]} those @returns {string} the smallest and the largest ratio */
-function spanOf (those) {
+/** @param {number} ratio that is not 1 @returns {string} such as 2.05 */
+export const timesText = (ratio) => textsOf([ratio], true)[0]
+
+/** The smallest and the largest ratio. @param {Comparison[]} those @param {(ratio: number) => string} [textOf] @returns {string} */
+export function spanOf (those, textOf = timesText) {
   const ratios = those.map(({ ratio }) => Number(ratio))
-  const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map((one) => textsOf([one], true)[0])
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map(textOf)
   return least === most ? least : `${least} to ${most}`
 }
 

@@ -7,9 +7,9 @@
  * something.
  */
 import { MEASURES } from '../analysis/measures.js'
-import { isShown, textsOf } from '../analysis/verdict.js'
+import { isShown } from '../analysis/verdict.js'
 import { figureOf, unitOf } from './figures.js'
-import { endsOf, pairsOf } from './finding.js'
+import { endsOf, pairsOf, spanOf } from './finding.js'
 import { capitalized, figure } from './numbers.js'
 import { labelOf } from './roles.js'
 
@@ -48,7 +48,7 @@ function about (analysis, plan, { arm, against, level, says }) {
   if (!pair || all.length === 0) return byItself(analysis, plan)
   const shown = all.filter(isShown)
   if (shown.length < all.length) return ofPair({ ...pair, all }, plan)
-  return [says.replace('{}', `${spanOf(shown.map(({ ratio }) => Number(ratio)), timesText)} x`)]
+  return [says.replace('{}', `${spanOf(shown)} x`)]
 }
 
 /** The baseline at the ends of the axis. @param {Analysis} analysis @param {Plan} plan @returns {string[]} */
@@ -71,21 +71,13 @@ function ofPair ({ arm, against, all }, plan) {
   const where = shown.length === all.length
     ? ''
     : shown.length === 1 ? ` at ${shown[0].level}` : ` at ${shown.length} of ${all.length} levels`
-  const ratios = shown.map(({ ratio }) => Number(ratio))
-  const isLess = ratios.every((ratio) => ratio < 1)
-  const span = isLess ? `${spanOf(ratios, shareText)} % of` : `${spanOf(ratios, timesText)} x`
+  const isLess = shown.every(({ ratio }) => Number(ratio) < 1)
+  const span = isLess ? `${spanOf(shown, shareText)} % of` : `${spanOf(shown)} x`
   const texts = [`${a}: ${span} ${b}${where}`, `${arm}: ${span} ${against}${where}`]
   return noun ? [`${a}: ${span} the ${noun} of ${b}${where}`, ...texts] : texts
 }
 
-/** @param {number[]} ratios @param {(ratio: number) => string} textOf */
-function spanOf (ratios, textOf) {
-  const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map(textOf)
-  return least === most ? least : `${least} to ${most}`
-}
-
 const shareText = (/** @type {number} */ ratio) => ratio < 0.1 ? (ratio * 100).toPrecision(2) : String(Math.round(ratio * 100))
-const timesText = (/** @type {number} */ ratio) => textsOf([ratio], true)[0]
 
 /** @param {Analysis} analysis @param {Plan} plan @returns {string[]} without another arm */
 function alone (analysis, plan) {

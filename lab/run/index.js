@@ -7,13 +7,12 @@
  * @typedef {import('../plan/schedule.js').Cell} Cell
  */
 import { measureBlocks } from '../aws/blocks.js'
-import { contentionOf } from '../systems/auctions/plan.js'
 import { FreshetError } from '../errors.js'
 import { measure } from './measurement.js'
 import { commitOf, machineFacts } from './machine.js'
 import { RESULT_FORMAT, writeResult } from './result.js'
+import { partsAt } from '../plan/cells.js'
 import { remaining } from '../plan/schedule.js'
-import { servingAt } from '../serving/plan.js'
 import { sourceDigest } from './source.js'
 import { resume } from './unfinished.js'
 
@@ -65,10 +64,10 @@ export async function runExperiment ({
         'the code changed during the run; completed measurements are kept, and the next run starts again')
     }
     const settings = { ...fresh.effective?.[cell.level][cell.aaOf ?? cell.arm], warmUp: cell.warmUpSeconds, duration: seconds }
-    const contention = contentionOf(plan, { level: cell.level, arm: cell.aaOf ?? cell.arm })
-    return measure({ ...cell, load: loadOf(plan, cell), settings, serving: servingOf(plan, cell), contention }, {
-      openServers: openServers(engineOf(plan, cell), serversOf(plan, cell)),
-      rttMs: contention?.rttMs ?? options.rttMs,
+    const { engine, servers, ...parts } = partsAt(plan, { level: cell.level, arm: cell.aaOf ?? cell.arm })
+    return measure({ ...cell, ...parts, settings }, {
+      openServers: openServers(engine, servers),
+      rttMs: parts.contention?.rttMs ?? options.rttMs,
       signal,
       writerCommand,
       readerCommand,
@@ -127,18 +126,6 @@ export async function newRun ({ plan, schedule, options, root, settle }) {
 
 /** @param {Sample[]} samples @returns {string} engines and versions */
 const enginesOf = (samples) => [...new Set(samples.flatMap(({ nodes }) => nodes.map(({ engine }) => engine)))].sort().reverse().join(', ')
-
-/** @param {import('../plan/index.js').Plan} plan @param {Cell} cell */
-const loadOf = (plan, { arm, aaOf }) => plan.arms[aaOf ?? arm].load ?? 'writer'
-
-/** @param {import('../plan/index.js').Plan} plan @param {Cell} cell */
-const servingOf = (plan, { level, arm, aaOf }) => servingAt(plan.arms[aaOf ?? arm].serving, plan.levels[level].serving)
-
-/** @param {import('../plan/index.js').Plan} plan @param {Cell} cell @returns {string | null} null = the default */
-const engineOf = (plan, { level, arm, aaOf }) => plan.arms[aaOf ?? arm].engine ?? plan.levels[level].engine ?? null
-
-/** @param {import('../plan/index.js').Plan} plan @param {Cell} cell @returns {string | null} of SHAPES; null = the default */
-const serversOf = (plan, { level, arm, aaOf }) => plan.arms[aaOf ?? arm].servers ?? plan.levels[level].servers ?? null
 
 /**
  * All settings of every cell, including defaults, which may change in later versions.

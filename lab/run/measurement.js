@@ -147,31 +147,10 @@ const liveItemsOf = ({ settings: { ids, maxItems } }) => maxItems ? Math.min(ids
 const writtenItemsOf = ({ settings: { rate, writers = 1, warmUp } }) => rate > 0 ? Math.floor(rate * writers * warmUp) : Infinity
 
 /** @param {Cell} cell @returns {Sample} */
-const emptySample = ({ level, arm, round }) => /** @type {any} */ ({
-  arm,
-  level,
-  round,
-  startedAt: '',
-  seconds: 0,
-  planned: null,
-  offered: 0,
-  items: 0,
-  refused: {},
-  dropped: 0,
-  failed: 0,
-  retried: 0,
-  batches: 0,
-  bytes: 0,
-  itemsAcknowledged: 0,
-  itemsPresent: 0,
-  ledger: null,
-  behindMs: null,
-  flushMs: null,
-  generator: null,
-  nodes: [],
-  machine: null,
-  marks: [],
-  invariants: [],
-  valid: false,
-  error: null
-})
+const emptySample = ({ level, arm, round }) => {
+  const counts = { offered: 0, items: 0, refused: {}, dropped: 0, failed: 0, retried: 0, batches: 0, bytes: 0 }
+  const content = { itemsAcknowledged: 0, itemsPresent: 0, ledger: null }
+  const figures = { behindMs: null, flushMs: null, generator: null, nodes: [], machine: null, marks: [] }
+  const outcome = { invariants: [], valid: false, error: null }
+  return /** @type {any} */ ({ arm, level, round, startedAt: '', seconds: 0, planned: null, ...counts, ...content, ...figures, ...outcome })
+}

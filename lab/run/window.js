@@ -99,18 +99,13 @@ async function watch ({ settings, contention }, { servers, load, serving, delay,
   const ended = await Promise.race([load.ended, died])
   const served = serving && servingFigures ? await Promise.race([serving.settle(servingFigures, ended.acknowledged), died]) : undefined
   return {
-    before,
-    after,
-    useBefore,
-    useAfter,
+    nodes: { before, after },
+    use: { before: useBefore, after: useAfter },
     ended,
-    windowStartedAt,
-    windowSeconds,
-    lagMs,
-    cpuOverTime,
-    serving: served,
     relay,
-    labCpuSeconds: (user + system) / 1e6 + helpers
+    labCpuSeconds: (user + system) / 1e6 + helpers,
+    /** part of a sample as it is */
+    figures: { windowStartedAt, windowSeconds, lagMs, ...(cpuOverTime && { cpuOverTime }), ...(served && { serving: served }) }
   }
 }
 
@@ -118,12 +113,9 @@ async function watch ({ settings, contention }, { servers, load, serving, delay,
  * @param {Cell} cell @param {Awaited<ReturnType<typeof watchWindow>>} window @param {LabServers} servers
  */
 export function figuresOf ({ load, settings, contention }, window, servers) {
-  const {
-    before, after, useBefore, useAfter, ended, windowStartedAt, windowSeconds, lagMs, cpuOverTime, serving, relay,
-    labCpuSeconds
-  } = window
-  const { summary } = ended
-  const { items, seconds } = summary
+  const { nodes: { before, after }, use, ended: { summary }, relay, labCpuSeconds, figures } = window
+  const { windowSeconds, serving } = figures
+  const { items, seconds, offered, dropped, failed, retried, batches, bytes, behindMs, flushMs } = summary
   const stayed = before.map((node, i) => !isDisturbed(contention) || hasStayed(node, after[i]))
   const refused = summary.refusedBy ?? {}
   const nodes = figuresBetween(before.filter((_, i) => stayed[i]), after.filter((_, i) => stayed[i]),
@@ -137,34 +129,12 @@ export function figuresOf ({ load, settings, contention }, window, servers) {
   const isHere = LOCAL.includes(new URL(servers.primaryUrl).hostname)
   const loadCpuSeconds = generator.cpuSeconds + (summary.gatewayCpuSeconds ?? 0)
   const ownCpuSeconds = labCpuSeconds + loadCpuSeconds + (isHere ? nodes.reduce((sum, node) => sum + node.cpuSeconds, 0) : 0)
-  const machine = useBetween(useBefore, useAfter, { ownCpuSeconds })
+  const machine = useBetween(use.before, use.after, { ownCpuSeconds })
   const planned = settings.rate > 0 ? settings.rate * writers * settings.duration : null
-  const { offered, dropped, failed, retried, batches, bytes } = summary
   const marks = [
     ...marksOf({ generator, machine, planned, items, refused, seconds, nodes, serving }),
     ...(relay && isRelayBound(relay, nodes[0], windowSeconds) ? ['relay-bound'] : [])
   ]
-  return {
-    seconds,
-    windowStartedAt,
-    windowSeconds,
-    planned,
-    offered,
-    items,
-    refused,
-    dropped,
-    failed,
-    retried,
-    batches,
-    bytes,
-    behindMs: summary.behindMs,
-    flushMs: summary.flushMs,
-    lagMs,
-    ...(cpuOverTime && { cpuOverTime }),
-    generator,
-    nodes,
-    machine,
-    marks,
-    ...(serving && { serving })
-  }
+  const counts = { planned, offered, items, refused, dropped, failed, retried, batches, bytes }
+  return { seconds, ...counts, behindMs, flushMs, ...figures, generator, nodes, machine, marks }
 }

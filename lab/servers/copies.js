@@ -4,7 +4,7 @@
  */
 import { FreshetError } from '../errors.js'
 import { slotOf } from '../../src/store/index.js'
-import { queryAll, queryNode } from './query.js'
+import { openNode, queryNode } from './query.js'
 import { shardsOf } from './shapes.js'
 
 /** @typedef {import('./query.js').Connection} Connection */
@@ -25,26 +25,24 @@ export function copiesOf (servers) {
  */
 export async function queryCopy (urls, query, options) {
   if (urls.length === 1) return queryNode(urls[0], query, options)
-  /** @type {{ connection: Connection, has: (slot: number) => boolean }[]} */
-  const nodes = []
-  let arrived = () => {}
-  const all = /** @type {Promise<void>} */ (new Promise((resolve) => { arrived = resolve }))
-  let end = () => {}
-  const ended = /** @type {Promise<void>} */ (new Promise((resolve) => { end = resolve }))
-  const open = queryAll(urls, async (connection) => {
-    const [, rows] = await connection.sendAll([['READONLY'], ['CLUSTER', 'SLOTS']])
-    const own = rows.filter((/** @type {any[]} */ [, , ...those]) => those.some(([, port]) => connection.address.endsWith(`:${port}`)))
-    nodes.push({ connection, has: (slot) => own.some((/** @type {any[]} */ [first, last]) => slot >= first && slot <= last) })
-    if (nodes.length === urls.length) arrived()
-    await ended
-  }, options)
+  const opened = await Promise.allSettled(urls.map((url) => openNode(url, options)))
   try {
-    await Promise.race([all, open])
-    return await query(routed(nodes))
+    const connections = opened.map((one) => {
+      if (one.status === 'rejected') throw one.reason
+      return one.value
+    })
+    return await query(routed(await Promise.all(connections.map(nodeOf))))
   } finally {
-    end()
-    await open
+    for (const one of opened) if (one.status === 'fulfilled') one.value.close()
   }
+}
+
+/** A node of a cluster, and which slots it has. @param {Connection} connection */
+async function nodeOf (connection) {
+  const [, rows] = await connection.sendAll([['READONLY'], ['CLUSTER', 'SLOTS']])
+  const own = rows.filter((/** @type {any[]} */ [, , ...those]) => those.some(([, port]) => connection.address.endsWith(`:${port}`)))
+  const has = (/** @type {number} */ slot) => own.some((/** @type {any[]} */ [first, last]) => slot >= first && slot <= last)
+  return { connection, has }
 }
 
 /** @param {{ connection: Connection, has: (slot: number) => boolean }[]} nodes @returns {Connection} */

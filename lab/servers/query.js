@@ -23,6 +23,9 @@ export function prefixOf (runId) {
 /** @param {string} keyPrefix @returns {string} prefix of all function libraries of a run; functions have no keys */
 export const librariesOf = (keyPrefix) => `freshet_lab_${keyPrefix.replace(/\W/g, '_')}`
 
+/** @param {string} url @param {{ deadlineMs?: number }} [options] reply timeout @returns {Promise<Connection>} */
+export const openNode = (url, { deadlineMs = DEADLINE_MS } = {}) => openConnection(url, { name: NAME, deadlineMs, isChecked: false })
+
 /**
  * @template T
  * @param {string} url
@@ -31,8 +34,8 @@ export const librariesOf = (keyPrefix) => `freshet_lab_${keyPrefix.replace(/\W/g
  * @returns {Promise<T>}
  * @throws {import('../../src/errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED, SERVER_LOST
  */
-export async function queryNode (url, query, { deadlineMs = DEADLINE_MS } = {}) {
-  const connection = await openConnection(url, { name: NAME, deadlineMs, isChecked: false })
+export async function queryNode (url, query, options) {
+  const connection = await openNode(url, options)
   try {
     return await query(connection)
   } finally {

@@ -20,6 +20,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { countEach } from '../analysis/counts.js'
+import { percentilesOf } from '../analysis/percentiles.js'
 import { FreshetError } from '../errors.js'
 import { requestOnce } from './request.js'
 
@@ -64,7 +65,7 @@ export async function fetchEverything (parts, leftSeconds) {
   return {
     outcomes: {
       requests: { planned: null, sent: all.length, answered: answered.length, missing: errors, errors, timeouts: 0, byStatus },
-      latencyMs: percentilesOfAll(each('lastMs')),
+      latencyMs: answered.length > 0 ? percentilesOf(each('lastMs')) : null,
       bytes: sum('bytes'),
       answers: {
         looked: all.length,
@@ -98,14 +99,6 @@ async function fetchOne ({ url, process, client, path, bytes, workload, currentW
   client.send({ event: 'check', newestUrl: `${url}${path.replace(/\?.*$/, '')}?limit=1`, bytes, workload, currentWithinMs })
   const { items, newest, fault } = await client.receive('checked', FETCH_WITHIN_MS)
   return { ...fetched, delayMs, items, newest, fault }
-}
-
-/** By nearest rank, because there are few. @param {number[]} times */
-function percentilesOfAll (times) {
-  if (times.length === 0) return null
-  const sorted = times.toSorted((a, b) => a - b)
-  const at = (/** @type {number} */ share) => sorted[Math.ceil(share * sorted.length) - 1]
-  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) }
 }
 
 /**

@@ -1,10 +1,11 @@
 /**
  * The load of one measurement of a system, or of a feed whose servers change, in a process that its parent controls; messages as
- * loads/protocol.js.
+ * loads/order.js.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { tellParent } from '../../src/runtime/index.js'
+import { serveOrder } from '../loads/order.js'
 
 /** of a load that has no batches */
 const NONE = Object.freeze({ p50: 0, p95: 0, p99: 0, max: 0 })
@@ -35,8 +36,7 @@ const SYSTEMS = Object.freeze({
   cluster: () => import('../cluster/load.js')
 })
 
-process.once('disconnect', () => process.exit(1))
-process.once('message', async (/** @type {any} */ { settings, redisUrl }) => {
+serveOrder(async ({ settings, redisUrl }) => {
   const stop = new AbortController()
   const looked = /** @type {Promise<void>} */ (new Promise((resolve) => {
     process.on('message', (/** @type {any} */ { event }) => {
@@ -44,32 +44,26 @@ process.once('message', async (/** @type {any} */ { settings, redisUrl }) => {
       if (event === 'stop' || event === 'looked') resolve()
     })
   }))
-  try {
-    const { contention, warmUp, duration, keyPrefix, rate } = settings
-    const { SYSTEM: { run, historyText, summaryOf } } = await (SYSTEMS[contention.driver] ?? (() => import('./auctions/load.js')))()
-    const result = await run(contention, {
-      redisUrl,
-      keyPrefix,
-      rate,
-      settings,
-      warmUpSeconds: warmUp,
-      seconds: duration,
-      signal: stop.signal,
-      onMeasuring: () => tellParent({ event: 'measuring' }),
-      async onMeasured () {
-        await tellParent({ event: 'measured' })
-        await looked
-      }
-    })
-    if (contention.historyFile) {
-      await mkdir(dirname(contention.historyFile), { recursive: true })
-      await writeFile(contention.historyFile, historyText(result.history))
+  const { contention, warmUp, duration, keyPrefix, rate } = settings
+  const { SYSTEM: { run, historyText, summaryOf } } = await (SYSTEMS[contention.driver] ?? (() => import('./auctions/load.js')))()
+  const result = await run(contention, {
+    redisUrl,
+    keyPrefix,
+    rate,
+    settings,
+    warmUpSeconds: warmUp,
+    seconds: duration,
+    signal: stop.signal,
+    onMeasuring: () => tellParent({ event: 'measuring' }),
+    async onMeasured () {
+      await tellParent({ event: 'measured' })
+      await looked
     }
-    const summary = summaryOf(result)
-    await tellParent({ event: 'ended', acknowledged: [summary.items] })
-    process.stdout.write(JSON.stringify({ event: 'summary', ...WITHOUT, ...summary }) + '\n', () => process.exit(0))
-  } catch (error) {
-    await tellParent({ event: 'failed', code: error.code ?? 'LOAD_FAILED', message: error.message })
-    process.exit(1)
+  })
+  if (contention.historyFile) {
+    await mkdir(dirname(contention.historyFile), { recursive: true })
+    await writeFile(contention.historyFile, historyText(result.history))
   }
+  const summary = summaryOf(result)
+  return { acknowledged: [summary.items], summary: { event: 'summary', ...WITHOUT, ...summary } }
 })

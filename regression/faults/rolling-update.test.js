@@ -1,7 +1,7 @@
 /** An update as Kubernetes and ECS do it: a new process is ready, requests no longer reach the old one, then it is told to stop. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { startProxy } from '../../lab/systems/orders/proxy.js'
+import { startOpened } from '../../lab/systems/process.js'
 import { sendTo, runGateway } from '../../test/commands.js'
 import { caughtUp, startFlow } from '../../test/flow/flow.js'
 import { nightly, scopedEngines } from '../../test/scope.js'
@@ -17,9 +17,9 @@ t.test('no request fails while gateways are replaced, and what was acknowledged 
   const { primary, replicas, reader, keyPrefix } = await startFlow(t, await sharedDeployment(t, { engine }))
   const start = () => runGateway(t, { redisUrl: primary.url, flags: ['--key-prefix', keyPrefix] })
   const gateways = [await start(), await start()]
-  const service = await startProxy()
-  t.teardown(service.close)
-  const serve = () => service.replicas(gateways.map(({ url }) => url))
+  const service = await startOpened('a proxy', new URL('../../lab/systems/orders/proxy-process.js', import.meta.url), {})
+  t.teardown(service.stop)
+  const serve = () => service.send({ event: 'replicas', urls: gateways.map(({ url }) => url) })
   serve()
   const { post } = sendTo(service.url)
   t.equal((await post('/v1/feeds/latest/items', [{ id: 'first', value: '0' }])).status, 200)

@@ -6,9 +6,8 @@ import t from 'tap'
 import fc from 'fast-check'
 import { onlyKey, partitionKey } from '../../src/feeds/keys.js'
 import { partitionOf } from '../../src/item/partition.js'
-import { NONE } from '../../lab/content/id-number.js'
-import { readInventory } from '../../lab/content/inventory.js'
-import { checkLedger } from '../../lab/content/ledger.js'
+import { checkRows } from '../../lab/content/inventory.js'
+import { createLedger } from '../../lab/content/ledger.js'
 import { layoutOf } from '../../src/layouts/index.js'
 import { holds } from '../properties.js'
 import { connectFor, engineName, startServer } from '../servers.js'
@@ -52,13 +51,12 @@ async function ask (t, engine = anyEngine) {
       await fill(connection, key, storage, items)
       const commands = harm({ key, items })
       if (commands.length) await connection.sendAll(commands)
-      return checkLedger({
-        storage,
+      return checkRows(connection, { storage, key }, {
         acknowledged: [told],
         distinctIds: run.ids,
         valueChange: run.valueChange ?? 'always',
         valueBytes: run.valueBytes ?? VALUE_BYTES
-      }, await readInventory(connection, { storage, key }))
+      })
     }
   }
 }
@@ -151,9 +149,8 @@ t.test('of ids whose later items are late the first version must be there, or th
     const key = onlyKey('lab:', `late-${newestCounts}`)
     await fill(connection, key, 'ids', items)
     const found = async () => {
-      const { missing, detail } = checkLedger({
-        storage: 'ids', acknowledged: [50], distinctIds: 20, valueChange: 'always', valueBytes: VALUE_BYTES, lateEvery: 10, newestCounts
-      }, await readInventory(connection, { storage: 'ids', key }))
+      const { missing, detail } = await checkRows(connection, { storage: 'ids', key },
+        { acknowledged: [50], distinctIds: 20, valueChange: 'always', valueBytes: VALUE_BYTES, lateEvery: 10, newestCounts })
       return [missing, ...detail.sort()].join()
     }
     t.match(await found(), newestCounts ? /^2,.*id-19 holds number 40; 20 was.*id-9 holds number 50; 10 was/ : /^0$/)
@@ -175,8 +172,8 @@ for (const [what, make] of /** @type {[string, (value: Buffer) => Buffer][]} */ 
         const key = onlyKey('lab:', `wrong-${storage}-${valueChange}`)
         await fill(connection, key, storage,
           itemsOf({ count: 50, ids: 20, valueChange }).map((item) => ({ ...item, value: make(item.value) })))
-        const found = checkLedger({ storage, acknowledged: [50], distinctIds: 20, valueChange, valueBytes: VALUE_BYTES },
-          await readInventory(connection, { storage, key }))
+        const found = await checkRows(connection, { storage, key },
+          { acknowledged: [50], distinctIds: 20, valueChange, valueBytes: VALUE_BYTES })
         t.match(found, { missing: found.versions, verified: 0 }, `${storage}, values change ${valueChange}`)
         t.match(found.detail[0], /(holds|was never acknowledged|belongs to no item)/)
       }
@@ -243,9 +240,8 @@ t.test('several writers and partitions: each has its own count and its own order
       await fill(connection, key, 'ids', items.filter(({ id }) => partitionOf(id, 2) === partition))
     }
   }
-  const check = async (/** @type {number[]} */ acknowledged) =>
-    checkLedger({ storage: 'ids', acknowledged, distinctIds: 20, valueChange: 'always', valueBytes: VALUE_BYTES },
-      await readInventory(connection, { storage: 'ids', key: keys }))
+  const check = (/** @type {number[]} */ acknowledged) => checkRows(connection, { storage: 'ids', key: keys },
+    { acknowledged, distinctIds: 20, valueChange: 'always', valueBytes: VALUE_BYTES })
   t.match(await check([30, 41, 52]), { ...NOTHING, acknowledged: 123, versions: 20, detail: { length: 0 } })
   t.match(sumsOf(await check([30, 41, 51])), { missing: 0, foreign: 1 })
   t.match(sumsOf(await check([30, 42, 52])), { missing: 1, foreign: 0 })
@@ -256,7 +252,8 @@ t.test('nodes with the same content have the same digest, others another', async
   const connections = await Promise.all(servers.map(({ url }) => connectFor(t, url)))
   for (const storage of STORAGES) {
     const key = onlyKey('lab:', storage)
-    const digests = () => Promise.all(connections.map(async (connection) => (await readInventory(connection, { storage, key })).digest))
+    const digests = () => Promise.all(connections.map(async (connection) => (await checkRows(connection, { storage, key },
+      { acknowledged: [50], distinctIds: 20, valueChange: 'always', valueBytes: VALUE_BYTES })).digest))
     for (const connection of connections) await fill(connection, key, storage, itemsOf({ count: 50, ids: 20 }))
     const [first, second] = await digests()
     t.equal(first, second, storage)
@@ -271,6 +268,7 @@ t.test('whatever is taken away, doubled or moved is found', async (t) => {
   const gen = fc.record({
     count: fc.integer({ min: 1, max: 200 }), ids: fc.integer({ min: 1, max: 30 }), pick: fc.nat(), valueChange: fc.constantFrom(...CHANGES)
   })
+  const values = itemsOf({ count: 200, ids: 200 }).map(({ value }) => value)
   /** Newest first, as a server would list them. @param {{ count: number, ids: number }} run @param {boolean} every */
   const rowsOf = ({ count, ids }, every) => Array.from({ length: every ? count : Math.min(count, ids) }, (_, i) => count - i)
   /**
@@ -279,20 +277,14 @@ t.test('whatever is taken away, doubled or moved is found', async (t) => {
    * @param {number[]} rows numbers, newest first
    * @param {number[]} scores
    */
-  const check = (storage, {
-    count, ids, valueChange
-  }, rows, scores) => checkLedger({ storage, acknowledged: [count], distinctIds: ids, valueChange, valueBytes: VALUE_BYTES }, {
-    length: rows.length,
-    ids: Float64Array.from(rows, (n) => (n - 1) % ids),
-    writers: new Float64Array(rows.length).fill(NONE),
-    numbers: Float64Array.from(rows, (n) => valueChange === 'never' ? (n - 1) % ids + 1 : n),
-    scores: Float64Array.from(scores),
-    lengths: new Float64Array(rows.length).fill(VALUE_BYTES),
-    starts: [0],
-    astray: [],
-    strays: { count: 0, examples: [] },
-    digest: ''
-  })
+  function check (storage, { count, ids, valueChange }, rows, scores) {
+    const ledger = createLedger({ storage, partitions: 1, acknowledged: [count], distinctIds: ids, valueChange, valueBytes: VALUE_BYTES })
+    rows.forEach((n, i) => {
+      const id = (n - 1) % ids
+      ledger.add(id, values[valueChange === 'never' ? id : n - 1], scores[i])
+    })
+    return ledger.end()
+  }
   const faults = (/** @type {ReturnType<typeof check>} */ { missing, foreign, misplaced }) => missing + foreign + misplaced
   for (const storage of /** @type {Storage[]} */ (['ids', 'values'])) {
     await holds(t, fc.property(gen, ({ pick, ...run }) => {
@@ -323,9 +315,8 @@ wholeTest('100,000 items are looked through in one go', async (t) => {
     batch.reset()
   }
   const startedAt = performance.now()
-  const found = checkLedger({
-    storage: 'ids', acknowledged: [run.count], distinctIds: run.ids, valueChange: 'always', valueBytes: VALUE_BYTES
-  }, await readInventory(connection, { storage: 'ids', key }))
+  const found = await checkRows(connection, { storage: 'ids', key },
+    { acknowledged: [run.count], distinctIds: run.ids, valueChange: 'always', valueBytes: VALUE_BYTES })
   t.comment(`${Math.round(performance.now() - startedAt)} ms`)
   t.match(found, { ...NOTHING, versions: 100_000 })
 })

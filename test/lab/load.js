@@ -9,12 +9,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { formatFor, partitionKey } from '../../src/feeds/keys.js'
-import { readInventory } from '../../lab/content/inventory.js'
-import { checkLedger } from '../../lab/content/ledger.js'
-import { isLog } from '../../lab/content/log-inventory.js'
+import { checkContent } from '../../lab/content/index.js'
 import { LOADS, loadOf } from '../../lab/loads/index.js'
 import { runLoad as runTally, settingsOf } from '../../lab/loads/run.js'
-import { checkLog } from '../../lab/content/log-ledger.js'
 import { decidedOf, summaryLine } from '../../src/pipeline/index.js'
 import { nodeFigures } from '../../src/store/nodes.js'
 import { connectFor, eventually } from '../servers.js'
@@ -109,16 +106,13 @@ export async function ledgerOf (t, { url }, { settings, acknowledged, storage })
   const { keyPrefix, feed, partitions = 1 } = settings
   const stored = { feed, partitions, format: formatFor({ format: 1 }, partitions) }
   const key = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, stored, partition))
-  const run = {
+  const ledger = await checkContent(connection, { storage, key }, {
     acknowledged,
     distinctIds: settings.ids,
     valueChange: settings.valueChange ?? 'always',
     valueBytes: settings.valueBytes,
     maxItems: settings.maxItems ?? 0
-  }
-  const ledger = isLog(storage)
-    ? await checkLog(connection, { storage, key }, run)
-    : checkLedger({ storage, ...run }, await readInventory(connection, { storage, key }))
+  })
   connection.close()
   return ledger
 }

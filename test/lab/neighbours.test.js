@@ -33,7 +33,7 @@ t.test('queries run during a burst, and are counted', async (t) => {
 wholeTest('with a shared pool those who look wait for claims; with one of their own they do not', async (t) => {
   const { url } = await startDatabase(t)
   for (const sharesPool of [true, false]) {
-    const arm = await openDatabaseArm('db-lock', { url, pool: 1, delayMs: 100, sharesPool })
+    const arm = await openDatabaseArm('db-lock', { databaseUrl: url, pool: 1, delayMs: 100, sharesPool })
     t.teardown(() => arm.close())
     const sale = `s${sharesPool}`
     await arm.create(sale, 5)

@@ -28,14 +28,14 @@ const node = (more = {}) => ({
 /** A window of 4 s at 10,000 items/s, in which nothing went wrong. @param {any} more */
 function marksOf ({ summary = {}, after = {}, use = {}, settings = {}, ...more } = {}) {
   const window = /** @type {any} */ ({
-    before: [node()],
-    after: [node({ cpuSeconds: 1.2, netInputBytes: 6_000_000, ...after })],
-    useBefore: { atMs: 0, loadAverage: 0, ticks: { busy: 0, steal: 0, total: 0, processors: 2 } },
-    useAfter: { atMs: 4000, loadAverage: 0.5, ticks: { busy: 44, steal: 0, total: 800, processors: 2 }, ...use },
-    windowSeconds: 4,
+    nodes: { before: [node()], after: [node({ cpuSeconds: 1.2, netInputBytes: 6_000_000, ...after })] },
+    use: {
+      before: { atMs: 0, loadAverage: 0, ticks: { busy: 0, steal: 0, total: 0, processors: 2 } },
+      after: { atMs: 4000, loadAverage: 0.5, ticks: { busy: 44, steal: 0, total: 800, processors: 2 }, ...use }
+    },
+    figures: { windowSeconds: 4 },
     labCpuSeconds: 0.04,
     relay: null,
-    serving: undefined,
     ended: {
       acknowledged: [50_000],
       summary: {

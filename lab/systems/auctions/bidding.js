@@ -9,6 +9,7 @@
 import { performance } from 'node:perf_hooks'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { prepare } from '../../../src/admission/index.js'
+import { atRate, fewAtOnce } from '../pace.js'
 import { zipfPicker } from '../zipf.js'
 
 const [LEAST_RISE, MOST_RISE] = [50, 1000]
@@ -73,15 +74,12 @@ export function createBidding (technique, { lots: count, skew, terms, isOverHttp
 
     /** Bids at a rate, whatever the replies do. @param {number} rate bids/s @param {number} users in turn @param {AbortSignal} signal */
     async offer (rate, users, signal) {
-      const begunMs = performance.now()
       /** @type {Set<Promise<unknown>>} */
       const open = new Set()
-      for (let sent = 0; !signal.aborted; await sleep(1)) {
-        for (; sent < (performance.now() - begunMs) * rate / 1000; sent++) {
-          const one = bidOnce(`u${sent % users}`, begunMs + sent * 1000 / rate).finally(() => open.delete(one))
-          open.add(one)
-        }
-      }
+      await atRate({ rate, signal }, (n, dueMs) => {
+        const one = bidOnce(`u${n % users}`, dueMs).finally(() => open.delete(one))
+        open.add(one)
+      })
       await Promise.all(open)
     },
 
@@ -89,9 +87,7 @@ export function createBidding (technique, { lots: count, skew, terms, isOverHttp
     async resolve () {
       for (const lot of lots) {
         const unknown = lot.bids.filter(({ code }) => code === 'unknown')
-        while (unknown.length > 0) {
-          await Promise.all(unknown.splice(0, RESOLVED_AT_ONCE).map((one) => bid(lot, { ...one, sent: performance.now() })))
-        }
+        await fewAtOnce(unknown, RESOLVED_AT_ONCE, (one) => bid(lot, { ...one, sent: performance.now() }))
       }
     },
 

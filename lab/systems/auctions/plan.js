@@ -67,12 +67,3 @@ export const contentionShape = object(Object.fromEntries(Object.entries({
   everywhere: trueOrFalse,
   autoscaled: trueOrFalse
 }).map(([name, check]) => [name, /** @type {[typeof check, undefined]} */ ([check, undefined])])))
-
-/**
- * @param {Pick<import('../../plan/index.js').Plan, 'arms' | 'levels'>} plan @param {{ level: string, arm: string }} cell
- * @returns {Contention | undefined}
- */
-export function contentionOf ({ arms, levels }, { level, arm }) {
-  const [ofArm, ofLevel] = [arms[arm]?.contention, levels[level]?.contention]
-  return ofArm || ofLevel ? /** @type {any} */ ({ ...ofLevel, ...ofArm }) : undefined
-}

@@ -12,6 +12,9 @@
  *   `seconds` in which people waited; `exact`: those in which every invariant held; `busy`, `waiting`: connections to the database, at most
  */
 
+/** of systems, in their summaries */
+const PARTS = ['sales', 'prices', 'orders', 'disturbed']
+
 /**
  * @param {import('../../run/child.js').Ended} ended of ../load-process.js
  * @returns {Pick<import('../../run/sample.js').Sample, 'invariants' | 'valid' | 'itemsAcknowledged' | 'itemsPresent'> &
@@ -19,13 +22,10 @@
  *   orders?: import('../orders/figures.js').OrderFigures, disturbed?: import('../../cluster/figures.js').DisturbedFigures }}
  */
 export function decidedOf ({ summary }) {
-  const { accepted, calls, attemptsPerAccepted, latencyMs, latencyMsByCode, invariants, items, sales, prices, orders, disturbed } = summary
+  const { accepted, calls, attemptsPerAccepted, latencyMs, latencyMsByCode, invariants, items } = summary
   return {
     decided: { accepted, calls, attemptsPerAccepted, latencyMs, latencyMsByCode },
-    ...(sales ? { sales } : {}),
-    ...(prices ? { prices } : {}),
-    ...(orders ? { orders } : {}),
-    ...(disturbed ? { disturbed } : {}),
+    ...Object.fromEntries(PARTS.filter((part) => summary[part]).map((part) => [part, summary[part]])),
     // the invariants compare clients with the stored events
     itemsAcknowledged: items,
     itemsPresent: items,

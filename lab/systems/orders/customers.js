@@ -14,6 +14,7 @@ import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../../errors.js'
 import { request } from '../../serving/request.js'
+import { atRate, fewAtOnce, numbersTo } from '../pace.js'
 import { isFinal } from './history.js'
 import { isProduct } from './techniques.js'
 
@@ -105,16 +106,9 @@ async function createAll (send, url) {
     if (status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(reply)}`)
     return reply
   }
-  const products = Object.entries(STOCK)
-  for (let i = 0; i < products.length; i += AT_ONCE) {
-    await Promise.all(products.slice(i, i + AT_ONCE).map(([sku, quantity]) =>
-      create(`/v1/products/${sku}`, { name: sku, price: PRICE, quantity }, 'PUT')))
-  }
-  const customers = []
-  for (let i = 0; i < CUSTOMERS; i += AT_ONCE) {
-    customers.push(...await Promise.all(Array.from({ length: AT_ONCE }, () => create('/v1/customers', newCustomer()))))
-  }
-  return customers.map(({ id }) => id)
+  await fewAtOnce(Object.entries(STOCK), AT_ONCE, ([sku, quantity]) =>
+    create(`/v1/products/${sku}`, { name: sku, price: PRICE, quantity }, 'PUT'))
+  return fewAtOnce(numbersTo(CUSTOMERS), AT_ONCE, async () => (await create('/v1/customers', newCustomer())).id)
 }
 
 /**
@@ -190,7 +184,6 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
 
     /** @param {{ rate: number, seconds: number, isWarmUp: boolean }} load @returns `rest`: the last replies */
     async run ({ rate, seconds, isWarmUp }) {
-      const startMs = performance.now()
       /** @type {Promise<unknown>[]} */
       const all = []
       const more = setInterval(() => {
@@ -199,12 +192,7 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
         one.catch(() => {})
         all.push(one)
       }, REPLENISH_EVERY_MS)
-      for (let n = 0; n < rate * seconds && !signal.aborted; n++) {
-        const dueMs = startMs + n * 1000 / rate
-        const aheadMs = dueMs - performance.now()
-        if (aheadMs > 1) await sleep(aheadMs, undefined, { signal }).catch(() => {})
-        all.push(act(n, isWarmUp, dueMs))
-      }
+      await atRate({ rate, seconds, signal }, (n, dueMs) => { all.push(act(n, isWarmUp, dueMs)) })
       clearInterval(more)
       return { rest: Promise.all(all) }
     }

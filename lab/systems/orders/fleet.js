@@ -10,10 +10,9 @@ import { FreshetError } from '../../errors.js'
 import { startPostgres } from '../../servers/postgres.js'
 import { cpuSecondsBeside } from '../../servers/process-tree.js'
 import { startProcess } from '../../serving/process.js'
-import { openProcess } from '../process.js'
+import { openProcess, startOpened } from '../process.js'
 import { startAutoscaler } from './autoscaler.js'
 import { partitionsOf } from './owners.js'
-import { startProxy } from './proxy.js'
 import { createQuota } from './quota.js'
 import { eventOf, EVENTS_OF_ORDERS, idOf, orderOf, ORDERS } from './rows.js'
 import { openService } from './service.js'
@@ -21,6 +20,7 @@ import { flagsOf, isProduct, LOCAL, NOOP, POLLED } from './techniques.js'
 
 const FRESHET = join(ROOT, 'bin/freshet.js')
 const REPLICA = fileURLToPath(new URL('local-process.js', import.meta.url))
+const PROXY = new URL('proxy-process.js', import.meta.url)
 const POLLING_CONSUMERS = join(ROOT, 'lab/systems/orders/polling-consumers.js')
 const SECRET = 'whsec_lab'
 const PAYMENT_TIMEOUT_MS = '500'
@@ -127,9 +127,9 @@ async function startProduct (order, { run: start, closers, useDatabase, payments
   /** @param {(port: string) => Process} runOne @returns {Promise<Service & { url: string }>} `url`: of one, or of a proxy to all */
   async function reachable (runOne) {
     if (!everywhere) return openService(runOne, ofOthers).then((service) => Object.assign(service, { url: service.urls[0] }))
-    const { url, replicas: spreadOver, close } = await startProxy()
-    closers.unshift(close)
-    return Object.assign(await openService(runOne, ofOthers, spreadOver), { url })
+    const { url, send, stop } = await startOpened('a proxy', PROXY, {})
+    closers.unshift(stop)
+    return Object.assign(await openService(runOne, ofOthers, (urls) => send({ event: 'replicas', urls })), { url })
   }
   const gateway = await reachable((port) => run('gateway', [...shared, '--port', port,
     '--request-ms', REQUEST_MS, '--order-deadline-ms', String(ORDER_DEADLINE_MS)]))

@@ -1,6 +1,6 @@
 /**
- * A replica of the lab, which keeps orders in another way than the product: as published (local.js), as jobs of a library (bullmq.js), or
- * not at all. Messages: `open`, `stored`, `stop`.
+ * A gateway of the lab for orders, which keeps them in another way than the product: as published (local.js), as jobs of a library
+ * (bullmq.js), or not at all.
  *
  * @typedef {{ sku: string, quantity: number }} Line
  * @typedef {{ lines: Line[], total: number }} Placed
@@ -13,12 +13,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Registry } from 'prom-client'
-import { createServer } from '../../../src/http/index.js'
+import { bodyOf } from '../../../src/http/index.js'
 import { createPayments } from '../../../src/systems/orders/index.js'
-import { tellParent } from '../../../src/runtime/index.js'
 import { openConnection } from '../../../src/store/index.js'
-import { serveParent } from '../../serving/child-process.js'
+import { serveGateway } from '../gateway.js'
 import { openBullmq } from './bullmq.js'
 import { openLocal } from './local.js'
 import { BULLMQ, LOCAL, NOOP } from './techniques.js'
@@ -40,77 +38,61 @@ const OPEN = Object.freeze({
 
 /** @type {Map<string, Ended>} */
 const ended = new Map()
-const stop = new AbortController()
 
-serveParent('ready', {
-  async open ({ technique, redisUrl, keyPrefix, paymentUrl }) {
-    const open = (/** @type {string} */ name) =>
-      openConnection(redisUrl, { name: `lab-${name}`, deadlineMs: DEADLINE_MS, signal: stop.signal })
-    const server = await open('orders')
-    const payments = createPayments({ provider: 'local', url: paymentUrl, key: null, timeoutMs: PAYMENT_TIMEOUT_MS })
-    const key = (/** @type {string} */ name) => `${keyPrefix}lab-${name}`
-    const move = (/** @type {Line[]} */ lines, /** @type {1 | -1} */ by) => Promise.all(lines.map(({ sku, quantity }) =>
-      server.send('HINCRBY', key('stock'), sku, by * quantity)))
+serveGateway(async (technique, { redisUrl, keyPrefix, paymentUrl }) => {
+  const stop = new AbortController()
+  const open = (/** @type {string} */ name) =>
+    openConnection(redisUrl, { name: `lab-${name}`, deadlineMs: DEADLINE_MS, signal: stop.signal })
+  const server = await open('orders')
+  const payments = createPayments({ provider: 'local', url: paymentUrl, key: null, timeoutMs: PAYMENT_TIMEOUT_MS })
+  const key = (/** @type {string} */ name) => `${keyPrefix}lab-${name}`
+  const move = (/** @type {Line[]} */ lines, /** @type {1 | -1} */ by) => Promise.all(lines.map(({ sku, quantity }) =>
+    server.send('HINCRBY', key('stock'), sku, by * quantity)))
 
-    const ways = await OPEN[technique]({
-      redisUrl,
-      open,
-      server,
-      key,
-      ended,
-      signal: stop.signal,
+  const ways = await OPEN[technique]({
+    redisUrl,
+    open,
+    server,
+    key,
+    ended,
+    signal: stop.signal,
 
-      /** All lines or none. */
-      async reserve (lines) {
-        const left = await move(lines, -1)
-        if (left.every((units) => Number(units) >= 0)) return true
-        await move(lines, 1)
-        return false
-      },
+    /** All lines or none. */
+    async reserve (lines) {
+      const left = await move(lines, -1)
+      if (left.every((units) => Number(units) >= 0)) return true
+      await move(lines, 1)
+      return false
+    },
 
-      giveBack: (lines) => move(lines, 1),
+    giveBack: (lines) => move(lines, 1),
 
-      /** Until the provider has said something. */
-      async pay (id, amount) {
-        for (;;) {
-          try {
-            const { status } = await payments.authorize({ key: id, amount })
-            return status !== 'declined' && (await payments.capture({ key: id, amount })).status === 'captured'
-          } catch (error) {
-            if (stop.signal.aborted) throw error
-            // an open breaker answers at once
-            await sleep(PAY_AGAIN_MS)
-          }
+    /** Until the provider has said something. */
+    async pay (id, amount) {
+      for (;;) {
+        try {
+          const { status } = await payments.authorize({ key: id, amount })
+          return status !== 'declined' && (await payments.capture({ key: id, amount })).status === 'captured'
+        } catch (error) {
+          if (stop.signal.aborted) throw error
+          // an open breaker answers at once
+          await sleep(PAY_AGAIN_MS)
         }
       }
-    })
-    tellParent({ event: 'opened', url: await listen({ server, move, key, ways }) })
-  },
-
-  stored: () => tellParent({ event: 'stored', orders: [...ended].map(([id, order]) => ({ id, ...order })) }),
-
-  async stop () {
-    stop.abort()
-    process.exit(0)
-  }
-})
-
-/**
- * @param {Pick<Parts, 'server' | 'key'> & { ways: Ways, move: (lines: Line[], by: 1 | -1) => Promise<unknown> }} parts
- * @returns {Promise<string>} URL
- */
-async function listen ({ server, move, key, ways }) {
-  const app = createServer({ registry: new Registry() })
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, JSON.parse(String(body))))
+    }
+  })
+  return { server, key, move, ways, async close () { stop.abort() } }
+}, (app, { server, key, move, ways }) => {
   /** @param {'POST' | 'PUT'} method @param {string} url @param {number} status @param {(body: any, params: any) => Promise<object>} run */
   const take = (method, url, status, run) => app.route({
-    method, url, handler: async ({ body, params }, reply) => reply.code(status).send(await run(body, params))
+    method,
+    url,
+    async handler (request, reply) {
+      return reply.code(status).send(await run(JSON.parse(String(bodyOf(request).bytes)), request.params))
+    }
   })
-  /** @param {string} path @param {number} status @param {(body: any, params: any) => Promise<object>} run */
-  const post = (path, status, run) => take('POST', path, status, run)
 
-  post('/v1/customers', 201, async ({ email }) => {
+  take('POST', '/v1/customers', 201, async ({ email }) => {
     await server.send('HSET', key('customers'), email, '1')
     return { id: email }
   })
@@ -118,15 +100,15 @@ async function listen ({ server, move, key, ways }) {
     await server.send('HSET', key('stock'), sku, quantity)
     return { sku }
   })
-  post('/v1/products/:sku/reserve', 200, async ({ quantity }, { sku }) => {
+  take('POST', '/v1/products/:sku/reserve', 200, async ({ quantity }, { sku }) => {
     await move([{ sku, quantity }], -1)
     return { sku }
   })
-  post('/v1/products/:sku/release', 200, async (_body, { sku }) => {
+  take('POST', '/v1/products/:sku/release', 200, async (_body, { sku }) => {
     await move([{ sku, quantity: 1 }], 1)
     return { sku }
   })
-  post('/v1/orders', 201, async ({ lines }) => {
+  take('POST', '/v1/orders', 201, async ({ lines }) => {
     const id = randomUUID()
     const total = lines.reduce((/** @type {number} */ sum, /** @type {Line} */ { quantity }) => sum + PRICE * quantity, 0)
     await ways.place(id, { total, lines })
@@ -136,5 +118,6 @@ async function listen ({ server, move, key, ways }) {
     const status = await ways.statusOf(/** @type {any} */ (request.params).id)
     return status === null ? reply.code(404).send({ code: 'ORDER_UNKNOWN' }) : { status }
   })
-  return app.listen({ host: '127.0.0.1', port: 0, backlog: 4096 })
-}
+}, {
+  stored: () => ({ orders: [...ended].map(([id, order]) => ({ id, ...order })) })
+})

@@ -1,6 +1,6 @@
 /**
- * Spreads requests over the replicas of a service, each to the next one, in a process of its own. Replicas may come and go. Messages:
- * `replicas`, `stop`.
+ * Spreads requests over the replicas of a service, each to the next one, in a process of its own. Replicas may come and go: message
+ * `replicas`, with their `urls` from now on.
  */
 import { Agent, createServer, request } from 'node:http'
 import { once } from 'node:events'
@@ -20,8 +20,11 @@ const server = createServer({ keepAliveTimeout: 0 }, (incoming, reply) => {
 })
 
 serveParent('ready', {
+  async open () {
+    await once(server.listen(0, '127.0.0.1', 4096), 'listening')
+    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+    tellParent({ event: 'opened', url: `http://127.0.0.1:${port}` })
+  },
   replicas ({ urls }) { replicas = urls },
   stop: () => process.exit(0)
 })
-await once(server.listen(0, '127.0.0.1', 4096), 'listening')
-tellParent({ event: 'up', url: `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}` })

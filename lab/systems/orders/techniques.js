@@ -2,7 +2,7 @@
  * Ways to drive orders:
  *
  *     single          the product with one partition: one owner drives all, other replicas wait
- *     partitions-N    the product with N partitions, which its replicas share
+ *     partitions-16   the product with 16 partitions, which its replicas share
  *     unbatched       partitions-16, but each command is a call of its own
  *     polled          partitions-16, but an order is driven at the next whole second (lab/systems/orders/polling-consumers.js)
  *     noop            each order is confirmed when it is placed, in the memory of one process
@@ -12,7 +12,7 @@
 export const POLLED = 'polled'
 const UNBATCHED = 'unbatched'
 /** of the product @type {Readonly<Record<string, number>>} */
-export const PARTITIONS = Object.freeze({ single: 1, 'partitions-4': 4, 'partitions-16': 16, [UNBATCHED]: 16, [POLLED]: 16 })
+export const PARTITIONS = Object.freeze({ single: 1, 'partitions-16': 16, [UNBATCHED]: 16, [POLLED]: 16 })
 export const LOCAL = 'local-state'
 export const BULLMQ = 'bullmq'
 export const NOOP = 'noop'

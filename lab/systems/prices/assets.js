@@ -5,6 +5,7 @@
  * @typedef {{ refreshMs: number, softMs: number, hardMs: number }} Times
  * @typedef {Record<Tier, Times>} Tiers
  */
+import { fewAtOnce } from '../pace.js'
 import { zipfPicker } from '../zipf.js'
 
 export const TIERS = Object.freeze(/** @type {Tier[]} */ (['hot', 'medium', 'cold']))
@@ -25,10 +26,8 @@ export function assetsOf (symbols) {
   return TIERS.flatMap((tier) => Array.from({ length: counts[tier] }, (_, n) => `${tier}-${n}`))
 }
 
-/** A few at a time. @param {readonly string[]} assets @param {(asset: string) => Promise<unknown>} run */
-export async function eachOf (assets, run) {
-  for (let from = 0; from < assets.length; from += AT_ONCE) await Promise.all(assets.slice(from, from + AT_ONCE).map(run))
-}
+/** @param {readonly string[]} assets @param {(asset: string) => Promise<unknown>} run */
+export const eachOf = (assets, run) => fewAtOnce(assets, AT_ONCE, run)
 
 /**
  * As the setting `tiers`, but in any order: prices may expire before they are refreshed.

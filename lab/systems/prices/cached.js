@@ -12,7 +12,7 @@
  */
 import { openConnection } from '../../../src/store/index.js'
 import { eachOf, readTiers, tierOf, TIERS } from './assets.js'
-import { createPlainSources, fetchPrice, NO_PRICE, replyOf } from './sources.js'
+import { fetchPrice } from './sources.js'
 
 /** @typedef {{ isSequential?: boolean, hasTiers?: boolean, fills?: boolean, isShared?: boolean, servesStale?: boolean }} Arm */
 
@@ -32,11 +32,13 @@ const DEADLINE_MS = 20_000
 /** @param {import('./assets.js').Times} times @param {import('./assets.js').Tier} tier @returns {number} ms */
 export const lifetimeOf = ({ refreshMs, softMs }, tier) => tier === 'cold' ? Math.min(refreshMs, softMs) : softMs
 
-/** @param {string} technique @param {import('./techniques.js').Place} place @returns {Promise<import('./techniques.js').Technique>} */
-export async function openCachedArm (technique, { redisUrl, keyPrefix, urls, tiers: text, isUncached, fills }) {
+/**
+ * @param {string} technique @param {import('./techniques.js').Place} place @param {import('./sources.js').Sources} sources
+ * @returns {Promise<import('./sources.js').Cache>}
+ */
+export async function openCachedArm (technique, { redisUrl, keyPrefix, tiers: text, isUncached, fills }, sources) {
   const arm = CACHED_ARMS[technique]
   const tiers = readTiers(text)
-  const sources = createPlainSources({ urls, isSequential: arm.isSequential })
   const connection = await openConnection(redisUrl, { name: 'lab-prices', deadlineMs: DEADLINE_MS })
   const keyOf = (/** @type {string} */ asset) => `${keyPrefix}{lab}:price:${asset}`
   /** @type {NodeJS.Timeout[]} */
@@ -77,23 +79,17 @@ export async function openCachedArm (technique, { redisUrl, keyPrefix, urls, tie
       }
     },
 
-    async price (asset) {
+    async find (asset) {
       const stored = await connection.send('GET', keyOf(asset))
-      if (stored !== null) {
-        const price = /** @type {import('./techniques.js').Price} */ (JSON.parse(String(stored)))
-        const isOver = arm.servesStale && Date.now() - price.updatedAt > lives(asset)
-        if (isOver) fetch(asset).catch(() => {})
-        return replyOf(price, isOver ? 'stale' : 'server')
-      }
-      const price = await fetch(asset)
-      return price ? replyOf(price, 'origin') : NO_PRICE
+      if (stored === null) return { price: await fetch(asset), level: 'origin' }
+      const price = /** @type {import('./techniques.js').Price} */ (JSON.parse(String(stored)))
+      const isOver = arm.servesStale && Date.now() - price.updatedAt > lives(asset)
+      if (isOver) fetch(asset).catch(() => {})
+      return { price, level: isOver ? 'stale' : 'server' }
     },
-
-    fetches: () => sources.fetches,
 
     async close () {
       for (const timer of timers) clearInterval(timer)
-      sources.close()
       connection.close('')
     }
   }

@@ -8,18 +8,20 @@
 import { loadPeers } from '../../peers/index.js'
 import { eachOf, readTiers, tierOf } from './assets.js'
 import { lifetimeOf } from './cached.js'
-import { createPlainSources, fetchPrice, NO_PRICE, replyOf } from './sources.js'
+import { fetchPrice } from './sources.js'
 
 export const PEERS = Object.freeze(['async-cache-dedupe', 'bentocache'])
 const MAX_ASSETS = 20_000
 
-/** @typedef {{ get: (asset: string) => Promise<import('./techniques.js').Price>, close: () => Promise<unknown> }} Cache */
+/** @typedef {{ get: (asset: string) => Promise<import('./techniques.js').Price>, close: () => Promise<unknown> }} Library */
 
-/** @param {string} technique @param {import('./techniques.js').Place} place @returns {Promise<import('./techniques.js').Technique>} */
-export async function openPeer (technique, { redisUrl, keyPrefix, urls, tiers: text }) {
+/**
+ * @param {string} technique @param {import('./techniques.js').Place} place @param {import('./sources.js').Sources} sources
+ * @returns {Promise<import('./sources.js').Cache>}
+ */
+export async function openPeer (technique, { redisUrl, keyPrefix, tiers: text }, sources) {
   const load = await loadPeers()
   const tiers = readTiers(text)
-  const sources = createPlainSources({ urls })
   const timesOf = (/** @type {string} */ asset) => {
     const times = tiers[tierOf(asset)]
     return { ttlMs: lifetimeOf(times, tierOf(asset)), hardMs: times.hardMs }
@@ -38,27 +40,21 @@ export async function openPeer (technique, { redisUrl, keyPrefix, urls, tiers: t
   return {
     async begin (assets) { await eachOf(assets, (asset) => cache.get(asset).catch(() => {})) },
 
-    async price (asset) {
+    async find (asset) {
       const askedMs = Date.now()
       const price = await cache.get(asset).catch(() => null)
-      if (price === null) return NO_PRICE
-      const level = price.updatedAt >= askedMs ? 'origin' : Date.now() - price.updatedAt > timesOf(asset).ttlMs ? 'stale' : 'local'
-      return replyOf(price, level)
+      const isOld = price !== null && Date.now() - price.updatedAt > timesOf(asset).ttlMs
+      return { price, level: price && price.updatedAt >= askedMs ? 'origin' : isOld ? 'stale' : 'local' }
     },
 
-    fetches: () => sources.fetches,
-
-    async close () {
-      await cache.close()
-      sources.close()
-    }
+    close: cache.close
   }
 }
 
 /**
  * @param {{ load: (name: string) => Promise<any>, timesOf: (asset: string) => { ttlMs: number, hardMs: number },
  *   fetch: (asset: string) => Promise<import('./techniques.js').Price> }} parts
- * @returns {Promise<Cache>}
+ * @returns {Promise<Library>}
  */
 async function openDedupe ({ load, timesOf, fetch }) {
   const { createCache } = await load('async-cache-dedupe')
@@ -75,7 +71,7 @@ async function openDedupe ({ load, timesOf, fetch }) {
  * @param {{ load: (name: string) => Promise<any>, redisUrl: string, keyPrefix: string,
  *   timesOf: (asset: string) => { ttlMs: number, hardMs: number },
  *   fetch: (asset: string) => Promise<import('./techniques.js').Price> }} parts
- * @returns {Promise<Cache>}
+ * @returns {Promise<Library>}
  */
 async function openBentocache ({ load, redisUrl, keyPrefix, timesOf, fetch }) {
   const [{ BentoCache, bentostore }, { memoryDriver }, { redisDriver, redisBusDriver }, { Redis }] =

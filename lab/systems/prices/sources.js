@@ -4,6 +4,9 @@
  *
  * @typedef {Parameters<typeof aggregate>[0][number]} Tick
  * @typedef {{ ticks: (asset: string) => Promise<Tick[]>, readonly fetches: number, close: () => void }} Sources `fetches` so far
+ * @typedef {{ begin: (assets: string[]) => Promise<void>, close: () => Promise<unknown>,
+ *   find: (asset: string) => Promise<{ price: import('./techniques.js').Price | null, level: import('./techniques.js').Level }> }} Cache in
+ *   front of them; `price` null: too few of them agree
  */
 import { Agent } from 'node:http'
 import { aggregate } from '../../../src/systems/prices/index.js'

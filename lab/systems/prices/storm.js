@@ -5,6 +5,7 @@
  *     expiry `hard`   when no price is left that may be served
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fewAtOnce, numbersTo } from '../pace.js'
 
 /** after the moment of expiry */
 const AFTER_MS = 30
@@ -25,11 +26,7 @@ const PEOPLE = 3
  */
 export async function runStorms ({ client, fleet, assets, users, each, expiry, times, seconds, signal }) {
   const beganMs = performance.now()
-  /** @type {Awaited<ReturnType<typeof client.connect>>[]} */
-  const lines = []
-  for (let n = 0; n < users; n += AT_ONCE) {
-    lines.push(...await Promise.all(Array.from({ length: Math.min(AT_ONCE, users - n) }, (_, i) => client.connect(n + i))))
-  }
+  const lines = await fewAtOnce(numbersTo(users), AT_ONCE, client.connect)
   // those who ask for the same one are at different gateways, in turn
   const assetOf = (/** @type {number} */ n) => assets[Math.floor(n / PEOPLE) % assets.length]
   /** @type {Storm[]} */

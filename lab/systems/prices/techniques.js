@@ -18,6 +18,7 @@
 import { CACHED_ARMS, openCachedArm } from './cached.js'
 import { openPeer, PEERS } from './peers.js'
 import { openProductArm, PRODUCT_ARMS } from './product.js'
+import { createPlainSources, NO_PRICE, replyOf } from './sources.js'
 
 export const TECHNIQUES = Object.freeze(['noop', ...Object.keys(CACHED_ARMS), ...PRODUCT_ARMS, ...PEERS])
 
@@ -37,6 +38,18 @@ const NOOP = {
 export async function openTechnique (technique, place) {
   if (technique === 'noop') return NOOP
   if (PRODUCT_ARMS.includes(technique)) return openProductArm(technique, place)
-  if (PEERS.includes(technique)) return openPeer(technique, place)
-  return openCachedArm(technique, place)
+  const sources = createPlainSources({ urls: place.urls, isSequential: CACHED_ARMS[technique]?.isSequential })
+  const { begin, find, close } = await (PEERS.includes(technique) ? openPeer : openCachedArm)(technique, place, sources)
+  return {
+    begin,
+    async price (asset) {
+      const { price, level } = await find(asset)
+      return price ? replyOf(price, level) : NO_PRICE
+    },
+    fetches: () => sources.fetches,
+    async close () {
+      await close()
+      sources.close()
+    }
+  }
 }

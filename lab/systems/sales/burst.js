@@ -1,4 +1,5 @@
 /** One sale: people come at once, over connections that are open, and each learns the outcome. */
+import { fewAtOnce, numbersTo } from '../pace.js'
 import { prepare } from './people.js'
 
 const AT_ONCE = 100
@@ -12,13 +13,7 @@ const AT_ONCE = 100
  */
 export async function runBurst ({ url, sale, stock, users, mode, random, giveUp, ask, neighbours = null }) {
   await ask('create', { sale, stock })
-  /** @type {Awaited<ReturnType<typeof prepare>>[]} */
-  const buyers = []
-  for (let n = 0; n < users; n += AT_ONCE) {
-    const some = Array.from({ length: Math.min(AT_ONCE, users - n) },
-      (_, i) => prepare({ url, sale, user: `u${n + i}`, mode, random, giveUp }))
-    buyers.push(...await Promise.all(some))
-  }
+  const buyers = await fewAtOnce(numbersTo(users), AT_ONCE, (n) => prepare({ url, sale, user: `u${n}`, mode, random, giveUp }))
   neighbours?.begin(sale)
   const beganMs = performance.now()
   const people = await Promise.all(buyers.map(({ go }) => go()))

@@ -60,13 +60,14 @@ const TAKE = {
 }
 
 /**
- * @param {string} technique @param {{ url: string, pool: number, delayMs: number, sharesPool: boolean }} place `delayMs` of each statement,
- *   as of a database that is further away; `sharesPool`: those who look use the connections of claims
+ * @param {string} technique
+ * @param {Pick<import('./techniques.js').Place, 'databaseUrl' | 'pool' | 'delayMs' | 'sharesPool'>} place
  * @returns {Promise<import('./techniques.js').Technique & { insert: (sale: string, user: string) => Promise<unknown> }>} `insert`: an order
  */
-export async function openDatabaseArm (technique, { url, pool, delayMs, sharesPool }) {
+export async function openDatabaseArm (technique, { databaseUrl, pool, delayMs, sharesPool }) {
   const engine = technique in MARIADB_ARMS ? 'mariadb' : 'postgres'
   const way = MARIADB_ARMS[technique] ?? technique
+  const url = String(databaseUrl)
   // every experiment imports this file
   const { openDatabase } = await import('../../../src/sql/index.js')
   const open = (/** @type {number} */ max) => engine === 'mariadb'

@@ -27,10 +27,7 @@ const DEADLINE_MS = 20_000
 const SLOTS = 100
 const PAGE = 10_000
 
-/**
- * @param {string} technique @param {{ redisUrl: string, keyPrefix: string, holdMs: number }} place
- * @returns {Promise<import('./techniques.js').Technique>}
- */
+/** @param {string} technique @param {import('./techniques.js').Place} place @returns {Promise<import('./techniques.js').Technique>} */
 export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: hold }) {
   // it brings HTTP along, and every experiment imports this file
   const { default: { commands }, createSales, createTokens } = await import('../../../src/systems/sales/index.js')

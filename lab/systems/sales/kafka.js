@@ -73,17 +73,10 @@ export async function openTopic (broker, decide, isOneByOne) {
   }
 }
 
-/**
- * @param {string} technique one of KAFKA_ARMS
- * @param {{ redisUrl: string, databaseUrl: string | null, keyPrefix: string, pool: number, delayMs: number, holdMs: number,
- *   sharesPool: boolean, broker: string }} place `broker`: its address
- * @returns {Promise<import('./techniques.js').Technique>}
- */
-export async function openKafkaArm (technique, { broker, ...place }) {
+/** @param {string} technique @param {import('./techniques.js').Place} place @returns {Promise<import('./techniques.js').Technique>} */
+export async function openKafkaArm (technique, place) {
   const isPublished = technique === 'queue-kafka-db'
-  const sale = isPublished
-    ? await openDatabaseArm(KAFKA_ARMS[technique], { ...place, url: String(place.databaseUrl) })
-    : await openEngineArm(KAFKA_ARMS[technique], place)
+  const sale = await (isPublished ? openDatabaseArm : openEngineArm)(KAFKA_ARMS[technique], place)
   /** @type {Map<string, PromiseWithResolvers<import('./techniques.js').Reply>>} by sale and user */
   const outcomes = new Map()
 
@@ -94,7 +87,7 @@ export async function openKafkaArm (technique, { broker, ...place }) {
     return outcome
   }
 
-  const topic = await openTopic(broker, async ({ key, value }) => {
+  const topic = await openTopic(String(place.broker), async ({ key, value }) => {
     const [name, user] = key.split(' ')
     const { code, seq } = await sale.claim(name, user, null, value).then(({ body }) => body, (error) => error)
     const body = code === undefined ? { status: 'sold', seq } : { status: code.replace('SALE_', '').toLowerCase() }

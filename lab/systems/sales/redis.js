@@ -16,16 +16,12 @@ redis.call('INCR', KEYS[2])
 redis.call('SREM', KEYS[1], ARGV[1])
 return 'SALE_SOLD_OUT'`
 
-/**
- * @param {string} technique
- * @param {{ redisUrl: string, databaseUrl: string | null, keyPrefix: string, pool: number, delayMs: number, sharesPool: boolean }} place
- * @returns {Promise<import('./techniques.js').Technique>}
- */
+/** @param {string} technique @param {import('./techniques.js').Place} place @returns {Promise<import('./techniques.js').Technique>} */
 export async function openRedisArm (technique, { redisUrl, keyPrefix, ...place }) {
   const connection = await openConnection(redisUrl, { name: 'lab-sales', deadlineMs: DEADLINE_MS })
   const key = (/** @type {string} */ sale, /** @type {string} */ part) => `${keyPrefix}{lab}:${part}:${sale}`
   const withRows = REDIS_ARMS[technique]
-  const rows = withRows === null ? null : await openDatabaseArm(withRows, { ...place, url: String(place.databaseUrl) })
+  const rows = withRows === null ? null : await openDatabaseArm(withRows, place)
   const outcomeOf = (/** @type {string} */ code) =>
     code === 'sold' ? { status: 201, body: { status: code } } : { status: 409, body: { code } }
 

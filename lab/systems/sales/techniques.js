@@ -2,6 +2,9 @@
  * Ways to sell units, behind one interface, as a gateway of the lab serves them (gateway-process.js).
  *
  * @typedef {{ status: number, body: Record<string, any> }} Reply
+ * @typedef {{ redisUrl: string, databaseUrl: string | null, broker: string | null, keyPrefix: string, pool: number, delayMs: number,
+ *   holdMs: number, sharesPool: boolean }} Place `delayMs` of each statement of the database, as of one that is further away; `sharesPool`:
+ *   those who look use the connections of claims; `broker`: its address
  * @typedef {object} Technique
  * @property {(sale: string, stock: number) => Promise<void>} create
  * @property {(sale: string, user: string, ticket: string | null, requestId: string) => Promise<Reply>} claim
@@ -53,19 +56,11 @@ function openNoop () {
   }
 }
 
-/**
- * @param {string} technique one of TECHNIQUES
- * @param {{ redisUrl: string, databaseUrl: string | null, broker: string | null, keyPrefix: string, pool: number, delayMs: number,
- *   holdMs: number, sharesPool: boolean }} place `sharesPool`: those who look use the connections of claims
- * @returns {Promise<Technique>}
- */
+/** @param {string} technique one of TECHNIQUES @param {Place} place @returns {Promise<Technique>} */
 export async function openTechnique (technique, place) {
   if (technique === 'noop') return openNoop()
-  if (DATABASE_ARMS.includes(technique) || technique in MARIADB_ARMS) {
-    return openDatabaseArm(technique, { ...place, url: String(place.databaseUrl) })
-  }
+  if (DATABASE_ARMS.includes(technique) || technique in MARIADB_ARMS) return openDatabaseArm(technique, place)
   if (technique in REDIS_ARMS) return openRedisArm(technique, place)
   if (TIMER_ARMS.includes(technique)) return openTimerArm(technique, place)
-  if (technique in KAFKA_ARMS) return openKafkaArm(technique, { ...place, broker: String(place.broker) })
-  return openEngineArm(technique, place)
+  return technique in KAFKA_ARMS ? openKafkaArm(technique, place) : openEngineArm(technique, place)
 }

@@ -19,18 +19,11 @@ const ADMIT_EVERY_MS = 300
 const ADMITTED = 10
 const LOOK_EVERY_MS = 20
 
-/**
- * @param {string} technique one of TIMER_ARMS
- * @param {{ redisUrl: string, databaseUrl: string | null, keyPrefix: string, pool: number, delayMs: number, sharesPool: boolean,
- *   broker: string | null }} place
- * @returns {Promise<import('./techniques.js').Technique>}
- */
-export async function openTimerArm (technique, { redisUrl, keyPrefix, broker, databaseUrl, ...place }) {
+/** @param {string} technique @param {import('./techniques.js').Place} place @returns {Promise<import('./techniques.js').Technique>} */
+export async function openTimerArm (technique, { redisUrl, keyPrefix, broker, ...place }) {
   const connection = await openConnection(redisUrl, { name: 'lab-timer', deadlineMs: DEADLINE_MS })
   const key = (/** @type {string} */ sale, /** @type {string} */ part) => `${keyPrefix}{lab}:${part}:${sale}`
-  const database = technique in KAFKA_ARMS
-    ? await openDatabaseArm(KAFKA_ARMS[technique], { ...place, url: String(databaseUrl) })
-    : null
+  const database = technique in KAFKA_ARMS ? await openDatabaseArm(KAFKA_ARMS[technique], place) : null
   const complete = (/** @type {string} */ sale, /** @type {string} */ user) =>
     connection.send('HSET', key(sale, 'status'), user, 'sold')
   const topic = database && await openTopic(String(broker), async ({ key: sale, value: user }) => {
