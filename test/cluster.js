@@ -11,6 +11,8 @@ import { connectFor, eventually, freePort, startServer } from './servers.js'
 /** @typedef {Awaited<ReturnType<typeof start>>} Node */
 
 const LOOK_MS = 10_000
+/** it asks all nodes over new connections */
+const LOOK_EVERY_MS = 100
 
 /**
  * @param {import('tap').Test} t
@@ -56,7 +58,7 @@ export const healed = (cluster) => eventually(async () => {
   const primaries = ports.flatMap((port) => nodes.find((node) => portOf(node) === port) ?? [])
   const replicas = ports.flatMap((port) => nodes.find((_, i) => seen[i].follows === port) ?? [])
   return replicas.length === primaries.length && replicas.length === cluster.primaries.length && { ...cluster, primaries, replicas }
-})
+}, { everyMs: LOOK_EVERY_MS })
 
 /** What a node knows. @param {Node} node */
 async function look ({ url }) {

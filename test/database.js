@@ -75,7 +75,11 @@ export async function sharedDatabase (t, { isMigrated = false } = {}) {
   await query(server, `CREATE SCHEMA ${name}`)
   const url = `${server}?options=-csearch_path%3D${name}`
   if (isMigrated) await migrateAt(url)
-  return { url, query: (text, values) => query(url, text, values) }
+  // a new connection for each question of a poll would cost more than its answer
+  const pool = new pg.Pool({ connectionString: url, max: 2 })
+  pool.on('error', () => {})
+  t.teardown(() => pool.end())
+  return { url, query: async (text, values) => (await pool.query(text, values)).rows }
 }
 
 /** On a connection of its own. @param {string} url @param {string} text @param {unknown[]} [values] @returns {Promise<any[]>} */

@@ -3,6 +3,7 @@
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { NODE } from './node.js'
 import { eventually } from './servers.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -25,7 +26,7 @@ export const noTerminal = (() => {
  * @param {{ env?: Record<string, string> }} [options]
  */
 export function inTerminal (t, args, { env = {} } = {}) {
-  const command = [process.execPath, ...args].map(quoted).join(' ')
+  const command = [...NODE, ...args].map(quoted).join(' ')
   const lines = `stty rows 30 cols 100; sh -c ${quoted(`echo pid $$; exec ${command}`)}; echo status $?`
   const { PATH = '', HOME = '' } = process.env
   const child = spawn('script', ['-qec', lines, '/dev/null'], {

@@ -1,11 +1,13 @@
 /**
- * Properties with fast-check. The seed is printed; FRESHET_TEST_SEED repeats a run. `npm test` makes a third of the runs of
- * `npm run regression`.
+ * Properties with fast-check. The seed is printed; FRESHET_TEST_SEED repeats a run. `npm run regression` makes half of the runs of
+ * `npm run night`, and `npm test` a third.
  */
 import fc from 'fast-check'
 import { isTs } from '../src/item/event-time.js'
-import { scoped } from './scope.js'
+import { nightly, scoped } from './scope.js'
 
+/** of the runs of a property */
+const SHARE = nightly(1, scoped(1 / 2, 1 / 3))
 const seed = Number(process.env.FRESHET_TEST_SEED ?? Date.now() % 2 ** 31)
 
 /**
@@ -14,7 +16,7 @@ const seed = Number(process.env.FRESHET_TEST_SEED ?? Date.now() % 2 ** 31)
  * @param {{ runs?: number, timeLimitMs?: number }} [options] at `timeLimitMs` it stops with the runs made so far
  */
 export async function holds (t, property, { runs = 200, timeLimitMs = 15_000 } = {}) {
-  const wanted = { seed, numRuns: scoped(runs, Math.ceil(runs / 3)), interruptAfterTimeLimit: timeLimitMs }
+  const wanted = { seed, numRuns: Math.ceil(runs * SHARE), interruptAfterTimeLimit: timeLimitMs }
   const inTime = await fc.check(property, wanted)
   // on a busy machine, one takes what it takes
   const result = inTime.interrupted && inTime.numRuns === 0 ? await fc.check(property, { seed, numRuns: 1 }) : inTime

@@ -28,7 +28,7 @@ const OVERDUE_MS = TIMEOUT_MS + 100_000
 const WATCH_EVERY_MS = 10_000
 /** of a file of regression/, which runs as well */
 const IS_SMOKE = /^import '.*\/regression\//m
-const HAS_NIGHT_FORM = /\b(nightTest|nightly)\(|\bisNight\b/
+const HAS_NIGHT_FORM = /\b(nightTest|nightly|nightEngines|holds)\(|\bisNight\b/
 
 /** @typedef {{ file: string, isOk: boolean, seconds: number, coreSeconds: number, lane?: number }} Result `lane`: process that runs it */
 

@@ -32,7 +32,7 @@ const LOOK_EVERY_MS = 1000
 const DEADLINE_MS = 60_000
 const POLL_MS = 10
 /** Thousands of questions in a long wait would cost more than what is waited for. */
-const MOST_POLL_MS = 50
+const MOST_POLL_MS = 100
 const KEEPS_NOTHING = ['--bind', '127.0.0.1', '--daemonize', 'no', '--save', '', '--appendonly', 'no', '--loglevel', 'notice',
   '--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '0', '--repl-diskless-load', 'on-empty-db']
 
@@ -209,10 +209,11 @@ const replicationSays = ({ url }, password = '', check) => eventually(async () =
  * As `until` of the lab, with the deadline of tests.
  * @template T
  * @param {() => T | Promise<T>} check
- * @param {{ deadlineMs?: number }} [options]
+ * @param {{ deadlineMs?: number, everyMs?: number }} [options] `everyMs`: longer for a check that costs much
  * @returns {Promise<Exclude<T, false>>} what it answered
  */
-export const eventually = (check, { deadlineMs = DEADLINE_MS } = {}) => until(check, { deadlineMs, everyMs: POLL_MS, mostMs: MOST_POLL_MS })
+export const eventually = (check, { deadlineMs = DEADLINE_MS, everyMs = POLL_MS } = {}) =>
+  until(check, { deadlineMs, everyMs, mostMs: MOST_POLL_MS })
 
 /**
  * A connection to a server that runs; it closes with the test. On a busy machine it may not open within a short deadline at once.

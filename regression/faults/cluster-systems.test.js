@@ -11,6 +11,8 @@ import { startKillableConsumers } from '../../test/systems/killable-consumers.js
 t.setTimeout(nightly(3_600_000, 600_000))
 const PARTITIONS = 6
 const LOTS = 12
+/** between bids on a lot: 600 bids a second at night, 120 by day */
+const BID_EVERY_MS = nightly(20, 100)
 /** several leases of the owner that stands still */
 const STILL_MS = 3000
 
@@ -37,7 +39,8 @@ for (const engine of await nightEngines()) {
       for (let n = 0; n < nightly(10, 1); n++) {
         await t.test(title, async (t) => {
           const cluster = await healed(started)
-          const bidding = await startBidding(auctions, Array.from({ length: LOTS }, () => `lot-${lots++}`))
+          const bidding = await startBidding(auctions, Array.from({ length: LOTS }, () => `lot-${lots++}`),
+            { everyMs: BID_EVERY_MS })
           await pause(500)
           await act(t, cluster)
           await pause(1000)

@@ -12,9 +12,10 @@ import { connectFor, engineName, eventually, freePort, silentLog } from '../../t
 import { isNight, nightly, scopedEngines } from '../../test/scope.js'
 
 t.setTimeout(nightly(7_200_000, 900_000))
-const FROZEN_MS = 10_000
+const FROZEN_MS = nightly(10_000, 5000)
 const LAYOUTS = ['segments', 'ids', 'stream']
-const SHARDS = [0, 1, 2]
+/** whose nodes get other addresses; the first node, which the seed stands for, is in the first one */
+const SHARDS = nightly([0, 1, 2], [0])
 /** of the first primary, which has 5,461: as many as were moved in the published experiment */
 const MANY_SLOTS = Array.from({ length: 4096 }, (_, slot) => slot)
 
@@ -42,7 +43,7 @@ const FAILOVERS = {
       await failOver(t, await healed(cluster), 0)
     }
   },
-  'a primary is frozen for 10 s': {
+  'a primary is frozen for seconds': {
     async act (t, { primaries, replicas }) {
       const admin = await connectFor(t, replicas[1].url)
       primaries[1].freeze()
@@ -57,7 +58,7 @@ const FAILOVERS = {
       await replicas[1].restart()
     }
   },
-  'all nodes get other addresses, one after another, as pods do': {
+  'nodes get other addresses, one after another, as pods do': {
     async act (t, cluster, run) {
       const { seed, nodes } = cluster
       for (const shard of [...SHARDS, ...SHARDS]) {

@@ -57,8 +57,8 @@ async function loseReplies (t, server, { faults, layout, ack }) {
   const run = startRun(t, {
     redisUrl: proxy.url,
     writers: WRITERS,
-    itemsPerRound: 10,
-    roundMs: 20,
+    itemsPerRound: 20,
+    roundMs: 40,
     ack,
     options: { layout, batchItems: 10, inFlightBytes: 16 * 1024 }
   })
@@ -78,7 +78,7 @@ async function loseReplies (t, server, { faults, layout, ack }) {
 }
 
 t.jobs = 2
-t.setTimeout(300_000)
+t.setTimeout(nightly(3_600_000, 300_000))
 for (const [i, engine] of (await scopedEngines()).entries()) {
   for (const layout of scoped(i === 0 ? layoutNames() : nightly(layoutNames(), ON_OTHERS), ['ids'])) {
     // a batch of ids is one MSETEX or many SETs

@@ -9,6 +9,8 @@ import { sharedDeployment } from '../../test/shared.js'
 
 const UPDATES = nightly(5, 2)
 const CLIENTS = 8
+/** of each client, so that requests are on their way all the time */
+const EVERY_MS = 10
 /** preStop of infra/kubernetes is longer, as endpoints there are told late */
 const FORGOTTEN_MS = 100
 const [engine] = await scopedEngines()
@@ -35,6 +37,7 @@ t.test('no request fails while gateways are replaced, and what was acknowledged 
       const { status } = await post('/v1/feeds/latest/items', [{ id, value: id }])
       answers.set(status, (answers.get(status) ?? 0) + 1)
       if (status === 200) acknowledged.push(id)
+      await pause(EVERY_MS)
     }
   })
   for (let i = 0; i < UPDATES; i++) {

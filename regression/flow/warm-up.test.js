@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { childrenOf, logOf, runCommand } from '../../test/commands.js'
 import { startWriter } from '../../test/flow/writer.js'
+import { NODE } from '../../test/node.js'
 import { connectFor, startServer } from '../../test/servers.js'
 import { scopedEngines } from '../../test/scope.js'
 
@@ -18,7 +19,8 @@ const { url } = await startServer(t, { engine })
  */
 async function writeUnderParent (t, flags) {
   const startedAt = performance.now()
-  const child = spawn(process.execPath, [FRESHET, 'writer', '--redis-url', url, '--window-ms', '0', '--log-level', 'silent', ...flags],
+  const [program, ...words] = NODE
+  const child = spawn(program, [...words, FRESHET, 'writer', '--redis-url', url, '--window-ms', '0', '--log-level', 'silent', ...flags],
     { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
   t.teardown(() => child.kill('SIGKILL'))
   /** @type {any[]} */
@@ -38,9 +40,9 @@ const write = (t, flags, input) => startWriter(t, flags, { redisUrl: url, input 
 const isSummedUp = ({ offered, items, refused, dropped, failed }) => offered === items + refused + dropped + failed
 
 t.test('the summary is about the time after the warm-up, and --duration counts from there', async (t) => {
-  // what is measured takes long, so that a process that stands still for a second measures some of it
+  // both parts take long, so that a process that stands still for a second has items in each
   const { messages, summary, seconds } = await writeUnderParent(t,
-    ['--feed', 'warmed', '--warm-up', '1', '--duration', '3', '--rate', '2000'])
+    ['--feed', 'warmed', '--warm-up', '2', '--duration', '2', '--rate', '2000'])
   t.same(messages.map(({ event }) => event), ['up', 'measuring', 'ended'])
   t.same(messages[2].acknowledged, [8000], 'the parent hears of all of them')
   t.ok(summary.items > 0 && summary.items < 8000)
@@ -53,10 +55,10 @@ t.test('the summary is about the time after the warm-up, and --duration counts f
 
 t.test('several writers begin together, and are measured when the warm-up of all is over', async (t) => {
   const { messages, summary } = await writeUnderParent(t,
-    ['--feed', 'crew', '--writers', '3', '--warm-up', '0.5', '--duration', '0.5', '--rate', '1000'])
+    ['--feed', 'crew', '--writers', '2', '--warm-up', '0.5', '--duration', '0.5', '--rate', '1000'])
   t.same(messages.map(({ event }) => event), ['up', 'measuring', 'ended'])
-  t.same(messages[2].acknowledged, [1000, 1000, 1000])
-  t.ok(isSummedUp(summary) && summary.items > 0 && summary.items <= 3000)
+  t.same(messages[2].acknowledged, [1000, 1000])
+  t.ok(isSummedUp(summary) && summary.items > 0 && summary.items <= 2000)
 })
 
 t.test('without a warm-up everything is measured, and the parent hears so as well', async (t) => {

@@ -10,9 +10,16 @@ const faintTexts = (page) => page.evaluate(() => {
   const numbers = (/** @type {string} */ color) => (color.match(/[\d.]+/g) ?? []).map(Number)
   const over = (/** @type {number[]} */ [r, g, b, alpha = 1], /** @type {number[]} */ below) =>
     [r, g, b].map((part, i) => part * alpha + below[i] * (1 - alpha))
+  /** of elements that were looked at @type {Map<any, number[]>} */
+  const grounds = new Map([[null, [255, 255, 255]]])
   /** @param {any} element @returns {number[]} */
-  const groundOf = (element) =>
-    element === null ? [255, 255, 255] : over(numbers(getComputedStyle(element).backgroundColor), groundOf(element.parentElement))
+  const groundOf = (element) => {
+    const known = grounds.get(element)
+    if (known) return known
+    const ground = over(numbers(getComputedStyle(element).backgroundColor), groundOf(element.parentElement))
+    grounds.set(element, ground)
+    return ground
+  }
   const luminance = (/** @type {number[]} */ color) => {
     const [r, g, b] = color.map((part) => part / 255).map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
     return 0.2126 * r + 0.7152 * g + 0.0722 * b

@@ -15,7 +15,7 @@ import { eventually, startDeployment } from '../../test/servers.js'
 import { nightly, scopedEngines } from '../../test/scope.js'
 
 const CONNECTIONS = nightly(1000, 300)
-const SECONDS = nightly(10, 4)
+const SECONDS = nightly(10, 3)
 const MOST_ADDED_MIB = 256
 /** connections of which nothing is read are closed after 30 s */
 const CLOSED_WITHIN_MS = 90_000

@@ -1,13 +1,14 @@
-/** 100,000 keys of a user's system in the memory of a reader: the least recently used make room, and each is answered. */
+/** Many keys of a user's system in the memory of a reader: the least recently used make room, and each is answered. */
 import t from 'tap'
 import { admissionKey, createKeyView, memoryOf } from '../../src/admission/index.js'
 import { openerOf } from '../../src/store/index.js'
 import { silent } from '../../lab/systems/auctions/silent.js'
+import { nightly } from '../../test/scope.js'
 import { connectFor, eventually } from '../../test/servers.js'
 import { sharedDeployment } from '../../test/shared.js'
 import { openSeats, SEAT } from '../../test/systems/seats.js'
 
-const KEYS = 100_000
+const KEYS = nightly(100_000, 30_000)
 const MOST = 10_000
 const PIECE = 500
 

@@ -89,8 +89,20 @@ async function openReader (t, flags = FROM_PRIMARY) {
   let command = await start()
   return {
     url: `http://127.0.0.1:${port}`,
-    kill: (/** @type {NodeJS.Signals} */ signal = 'SIGKILL') => command.kill(signal),
+    kill: () => command.kill('SIGKILL'),
     async restart () { command = await start() }
+  }
+}
+
+/** In this process, on a port of its own, which can be stopped and started there again. @param {import('tap').Test} t */
+async function openHere (t) {
+  const port = await freePort()
+  const start = () => startReader(t, { redisUrl, keyPrefix, port, flags: FROM_PRIMARY })
+  let { url, service } = await start()
+  return {
+    url,
+    stop: () => service.stop(),
+    async restart () { ({ service } = await start()) }
   }
 }
 
@@ -140,11 +152,10 @@ wholeTest('of two readers, on different nodes, one is killed, then the other: cl
 wholeTest('a reader that stops sends clients a retry delay; they resume without a gap', { buffered: true }, async (t) => {
   const feed = 'stopped'
   const writing = await startWriting(t, { redisUrl, feed })
-  const reader = await openReader(t)
+  const reader = await openHere(t)
   const all = startFollowing(t, reader.url, feed, ALL)
   await eventually(() => all.events.length > 5)
-  const { code } = await reader.kill('SIGTERM')
-  t.equal(code, 0)
+  t.equal(await reader.stop(), 0)
   await eventually(() => all.retries.length > 0)
   t.match(all.retries[0].error.message, /the stream ended/)
   t.ok(all.retries[0].waitMs <= 3000)
@@ -161,10 +172,10 @@ wholeTest('a client that was away for longer than the retention is reset', { buf
   const feed = 'short'
   const windowMs = 1500
   const writing = await startWriting(t, { redisUrl, feed, windowMs })
-  const reader = await openReader(t)
+  const reader = await openHere(t)
   const all = startFollowing(t, reader.url, feed, { limit: 10_000 })
   await eventually(() => all.events.length > 5)
-  await reader.kill()
+  await reader.stop()
   await pause(2 * windowMs)
   await reader.restart()
   await eventually(() => all.events.some(({ reason }) => reason === 'expired'))

@@ -4,12 +4,12 @@ import t from 'tap'
 import { layoutNames } from '../../src/layouts/index.js'
 import { eventually } from '../servers.js'
 import { startGateway } from '../services.js'
-import { scoped, scopedEngines } from '../scope.js'
+import { nightly, scoped, scopedEngines } from '../scope.js'
 import { sharedDeployment } from '../shared.js'
 import { startFlow } from './flow.js'
 
 const IDS = 200
-const LINES = scoped(50_000, 5_000)
+const LINES = nightly(50_000, scoped(15_000, 5_000))
 const POSTED = 500
 
 const [engine] = await scopedEngines()

@@ -4,10 +4,12 @@ import t from 'tap'
 import { residentMib, runCommand } from '../commands.js'
 import { eventually, startServer } from '../servers.js'
 import { startFlow } from './flow.js'
-import { scopedEngines, wholeTest } from '../scope.js'
+import { nightly, scopedEngines, wholeTest } from '../scope.js'
 import { sharedDeployment } from '../shared.js'
 
 const MIB = 1024 * 1024
+/** of 2 kB each: more than pipe and writer hold */
+const LINES = 10_000
 const [engine] = await scopedEngines()
 const { reader, write, startWriter, runWriter } = await startFlow(t, await sharedDeployment(t, { engine }))
 
@@ -147,12 +149,12 @@ t.test('while the server is frozen, the pipe is not read', async (t) => {
   const primary = await startServer(t, { engine })
   const flags = ['--window-ms', '86400000', '--in-flight-bytes', String(MIB)]
   const writer = runCommand(t, ['writer', '--redis-url', primary.url, ...stdin('pressed', flags)], { input: null })
-  const line = (/** @type {number} */ i) => JSON.stringify({ id: `${i % 1000}`, ts: now - 20_000 + i, pad: 'x'.repeat(2000) }) + '\n'
+  const line = (/** @type {number} */ i) => JSON.stringify({ id: `${i % 1000}`, ts: now - LINES + i, pad: 'x'.repeat(2000) }) + '\n'
   writer.stdin.write(line(0))
   await writer.until(/"items":1,/)
   let written = 0
   const producer = (async () => {
-    for (let i = 1; i < 20_000; i++) {
+    for (let i = 1; i < LINES; i++) {
       const text = line(i)
       written += text.length
       if (!writer.stdin.write(text)) await once(writer.stdin, 'drain')
@@ -161,19 +163,20 @@ t.test('while the server is frozen, the pipe is not read', async (t) => {
   primary.freeze()
   t.teardown(() => primary.thaw())
   for (let before = -1; before !== written; await pause(1000)) before = written
-  t.ok(written < 8 * MIB, `${Math.round(written / MIB)} of 40 MiB went into the pipe`)
+  t.ok(written < 8 * MIB, `${Math.round(written / MIB)} of ${2 * LINES / 1024 | 0} MiB went into the pipe`)
   primary.thaw()
   await producer
   writer.stdin.end()
   const { code, summary } = await writer.ended()
   t.equal(code, 0)
-  t.match(summary, { offered: 20_000, items: 20_000 })
+  t.match(summary, { offered: LINES, items: LINES })
 })
 
 wholeTest('memory does not grow with the length of the input', async (t) => {
   const writer = runWriter(t, stdin('long'), { input: null })
   const pad = 'x'.repeat(3000)
-  const total = 100_000
+  // of 3 kB each: more than may stay in memory
+  const total = nightly(100_000, 60_000)
   writer.stdin.write(JSON.stringify({ id: 'first', ts: now }) + '\n')
   await writer.until(/"items":1,/)
   const before = await residentMib(writer.pid)

@@ -3,6 +3,8 @@ import { startBrowser, openPage } from '../browser.js'
 import { eventually, openWriterFor } from '../servers.js'
 import { startReader } from '../services.js'
 
+/** a look at a page takes two processes several milliseconds */
+const LOOK_EVERY_MS = 50
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 
 /**
@@ -73,7 +75,7 @@ function look (page) {
       if (!pattern.test(shown)) {
         throw new Error(`#${id} shows "${shown}", not ${pattern}; the page: ${(await page.locator('body').innerText()).slice(0, 1500)}`)
       }
-    }),
+    }, { everyMs: LOOK_EVERY_MS }),
     /** Cells of the list. @returns {Promise<string[][]>} id, age, value */
     rows: () => cellsOf('#rows'),
     /** Cells of the overview. @returns {Promise<string[][]>} feed, layout, items/s, live ids, newest item */
@@ -82,7 +84,7 @@ function look (page) {
     serverShows: ({ port }, pattern) => eventually(async () => {
       const shown = await page.getByRole('listitem').filter({ hasText: `127.0.0.1:${port}` }).innerText()
       if (!pattern.test(shown)) throw new Error(`the card of ${port} shows "${shown}", not ${pattern}`)
-    })
+    }, { everyMs: LOOK_EVERY_MS })
   }
 }
 

@@ -11,7 +11,7 @@ import { nightly, scoped, scopedEngines } from '../scope.js'
 import { liveIn } from './live-model.js'
 import { everything, openViews, shown } from './viewing.js'
 
-const ROUNDS = nightly(5, scoped(2, 1))
+const ROUNDS = nightly(5, 1)
 const IDS = 150
 const WINDOW_MS = 20_000
 const SECONDS_PER_ROUND = 4

@@ -31,7 +31,7 @@ export async function startAll (t, { engine, database, url = database.url }) {
 }
 
 /** Claims one after another, each until its outcome is known. @param {any} gateway @param {string} id @param {number} [everyMs] */
-export function claimAlong (gateway, id, everyMs = 2) {
+export function claimAlong (gateway, id, everyMs = 10) {
   const sold = /** @type {string[]} */ ([])
   const stop = new AbortController()
   const run = async () => {

@@ -10,6 +10,7 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { layoutOf } from '../../../src/layouts/index.js'
+import { NODE } from '../../node.js'
 import { eventually } from '../../servers.js'
 import { createLedger } from './ledger.js'
 import { storedOn } from './stored.js'
@@ -24,7 +25,8 @@ const PROGRAM = fileURLToPath(new URL('writing.js', import.meta.url))
 /** @param {import('tap').Test} t @param {import('./writing.js').Run} run */
 export function startRun (t, run) {
   const ledger = createLedger()
-  const child = spawn(process.execPath, [PROGRAM, JSON.stringify(run)],
+  const [program, ...words] = NODE
+  const child = spawn(program, [...words, PROGRAM, JSON.stringify(run)],
     { env: { ...process.env, NODE_OPTIONS: '' }, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const gone = once(child, 'exit')
   /** @type {any[] | null} */

@@ -42,7 +42,7 @@ const valueOf = (n) => Buffer.from(`${n} `.padEnd(VALUE_BYTES, 'x'))
  * @param {Run} run
  * @param {() => boolean} isOver
  */
-async function write (pipeline, first, { itemsPerRound = 20, roundMs = 10, items = SPAN, ids = 0, aheadMs = 0 }, isOver) {
+async function write (pipeline, first, { itemsPerRound = 40, roundMs = 20, items = SPAN, ids = 0, aheadMs = 0 }, isOver) {
   /** @type {Promise<void>[]} */
   const reported = []
   for (let from = first; from < first + items && !isOver();) {
