@@ -31,7 +31,11 @@ const ending = (signal) => async (t, { primary, untilOther }) => {
 /** @param {import('tap').Test} t @param {Watched} watched */
 async function failOver (t, { sentinels: [{ url }] }) {
   const sentinel = await connectFor(t, url, { isChecked: false })
-  await sentinel.send('SENTINEL', 'FAILOVER', 'freshet', 'COORDINATED')
+  // replicas that it does not know well yet are not suitable
+  await eventually(() => sentinel.send('SENTINEL', 'FAILOVER', 'freshet', 'COORDINATED').then(() => true, (error) => {
+    if (error.reply !== 'NOGOODSLAVE') throw error
+    return false
+  }))
 }
 
 /** @type {Record<string, Case>} */
