@@ -1,6 +1,6 @@
 /** 036: see README.md. */
 const rule = (/** @type {string} */ technique) => ({ contention: { technique } })
-const level = (/** @type {number} */ users) => ({ contention: { driver: 'own', users }, x: users })
+const level = (/** @type {number} */ users) => ({ contention: { driver: 'own', users } })
 
 export default {
   title: 'What do decisions of a user\'s rule cost?',
@@ -8,9 +8,10 @@ export default {
   baseline: 'max',
   ceiling: 'noop',
   arms: { max: rule('max'), bounded: rule('bounded'), seat: rule('seat'), noop: rule('noop') },
-  labels: { max: 'auctions, ours', bounded: 'sales, ours', seat: 'seats, of a user', noop: 'no server' },
+  labels: { max: 'our rule of auctions', bounded: 'our rule of sales', seat: 'a rule of a user', noop: 'no server' },
   chart: {
-    about: { arm: 'seat', against: 'max', level: '1,000 in flight', says: 'A rule of a user decides {} as many as ours of auctions' }
+    about: { arm: 'seat', against: 'max', level: '1,000 in flight', says: 'A rule of a user decides {} as many as ours of auctions' },
+    arms: ['bounded', 'seat']
   },
   levels: { '100 in flight': level(100), '1,000 in flight': level(1000) },
   fixed: { rate: 0, maxItems: 1_000_000 },
