@@ -17,6 +17,9 @@ export function connect (rules, { system, keyPrefix, primaryUrl, name, deadlineM
   const routes = createRoutes({ primaryUrl, name, deadlineMs: Math.max(deadlineMs, REPLY_MS) })
   const reads = createRoutes({ primaryUrl, name: `${name}:reads`, deadlineMs })
   const own = createOwnRules({ keyPrefix, system, rules, watch: stopper.watch })
+  /** A text that was refused once stays refused, and one that never ends keeps the server busy each time. @type {Error | null} */
+  let refused = null
+
   return {
     own,
     routes,
@@ -24,13 +27,18 @@ export function connect (rules, { system, keyPrefix, primaryUrl, name, deadlineM
 
     /** @throws {FreshetError} RULE_FAILED, DURABILITY_UNSUPPORTED, and why the primary cannot be used */
     async prepare () {
-      await Promise.allSettled([routes.opened, reads.opened])
-      const [{ connection }] = [routes, reads].map((one) => one.route(systemKey(keyPrefix, system)))
+      if (refused) throw refused
+      await Promise.all([routes.opened, reads.opened]).catch(() => {})
+      // the reason is that of the one that knows it sooner
+      const [, { connection }] = [reads, routes].map((one) => one.route(systemKey(keyPrefix, system)))
       for (const one of routes.connections) {
         stopper.open(one.url)
         await expectDurability(one, durability)
       }
-      await own.check(connection)
+      await own.check(connection).catch((error) => {
+        if (error.code === 'RULE_FAILED') refused = error
+        throw error
+      })
     },
 
     close: () => Promise.all([routes.close(), reads.close(), stopper.close()])

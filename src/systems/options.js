@@ -44,5 +44,5 @@ export function checkedOptions (given, { durability = 'memory' }) {
 const withoutEmpty = (given) => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null))
 
 /** @param {any} log null = no logging; `debug` is optional */
-const loggerOf = (log) => Object.fromEntries(['debug', ...LEVELS].map((level) =>
+export const loggerOf = (log) => Object.fromEntries(['debug', ...LEVELS].map((level) =>
   [level, (/** @type {any[]} */ ...args) => log?.[level]?.(...args)]))

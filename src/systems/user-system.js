@@ -10,15 +10,16 @@
  * @import { Findings, System } from './definition.js'
  * @import { Command, CommandRoute, QueryRoute, Stored, StreamRoute, System as UserSystem } from './face.js'
  */
-import { createOwnRules, eventOf, memoryOf, stateOf } from '../admission/index.js'
+import { eventOf, memoryOf, stateOf } from '../admission/index.js'
 import { retry } from '../consumers/index.js'
 import { FreshetError, kindOf, SettingsInvalid } from '../errors.js'
-import { createRoutes } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
 import { checkRoutes } from './checked-routes.js'
 import { commandOf } from './command-arguments.js'
+import { connect } from './connected.js'
 import { createConsumers } from './consuming.js'
 import { fieldsOf } from './fields.js'
+import { loggerOf } from './options.js'
 import { keyRow } from './schemas.js'
 
 const ANY = Object.freeze({ type: 'object', additionalProperties: true })
@@ -114,17 +115,16 @@ function counted (name, run) {
 async function findingsOf ({ name: system, rules }, { redisUrl, keyPrefix, deadlineMs }) {
   const own = Object.entries(rules).map(([rule, { version }]) => `${rule} ${version}`).join(', ')
   if (redisUrl === null) return { rows: [[`system ${system}`, own]], problems: [] }
-  const routes = createRoutes({ primaryUrl: redisUrl, name: `freshet-doctor-${process.pid}:${system}`, deadlineMs })
+  const parts = { name: `freshet-doctor-${process.pid}:${system}`, durability: 'memory', log: loggerOf(null) }
+  const { own: checked, routes, prepare, close } = connect(rules, { system, keyPrefix, primaryUrl: redisUrl, deadlineMs, ...parts })
   try {
-    await routes.opened
-    const checked = createOwnRules({ keyPrefix, system, rules, watch: (calling) => calling })
-    await checked.check(routes.connections[0])
+    await prepare()
     const stored = await checked.storedVersions(routes.router)
     return { rows: [[`system ${system}`, own, stored.length > 0 ? `stored: ${stored.join(', ')}` : 'not stored yet']], problems: [] }
   } catch (error) {
     return { rows: [[`system ${system}`, own, 'unusable']], problems: [`${error.message}.`] }
   } finally {
-    await routes.close()
+    await close()
   }
 }
 

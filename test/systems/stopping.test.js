@@ -3,6 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { connectFor, engineName, eventually, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
+import { checkedDefinition } from '../../src/systems/checked-definition.js'
+import { connect } from '../../src/systems/connected.js'
+import { loggerOf } from '../../src/systems/options.js'
+import { systemOf } from '../../src/systems/user-system.js'
 import { openSeats, ruleOf } from './seats.js'
 
 const LUA = ruleOf(`if args[1] == 'ever' then while true do pcall(function () while true do end end) end end
@@ -67,8 +71,25 @@ for (const engine of await scopedEngines()) {
   })
 }
 
-t.test('a chunk that never ends is stopped when the system is opened', async (t) => {
+t.test('a chunk that never ends is stopped when the system is opened, or looked at by doctor, and is not tried again', async (t) => {
   const [engine] = await scopedEngines()
   const { url: redisUrl } = await startServer(t, { engine, args: ['--busy-reply-threshold', '200'] })
-  await t.rejects(openSeats(t, { redisUrl, keyPrefix: 'fr:' }, { lua: 'while true do end' }), { code: 'RULE_FAILED', isStopped: true })
+  const lua = 'while true do end'
+  const stopped = { code: 'RULE_FAILED', isStopped: true }
+  await t.rejects(openSeats(t, { redisUrl, keyPrefix: 'fr:' }, { lua }), stopped)
+
+  const definition = { name: 'seats', rules: { seat: { lua } } }
+  const { findings } = await systemOf(definition)
+  const { problems } = /** @type {any} */ (await findings?.({ redisUrl, keyPrefix: 'fr:' }, 1000))
+  t.match(problems, [/stopped/])
+
+  const { rules } = await checkedDefinition(definition)
+  const parts = { system: 'seats', keyPrefix: 'fr:', primaryUrl: redisUrl, name: 'test', deadlineMs: 1000, durability: 'memory' }
+  const { prepare, close } = connect(rules, { ...parts, log: loggerOf(null) })
+  t.teardown(close)
+  await t.rejects(prepare(), stopped)
+  const admin = await connectFor(t, redisUrl)
+  await admin.send('CONFIG', 'RESETSTAT')
+  await t.rejects(prepare(), stopped)
+  t.notMatch(String(await admin.send('INFO', 'commandstats')), /cmdstat_eval/)
 })
