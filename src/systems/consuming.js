@@ -9,6 +9,7 @@
  *
  * @import { Command, Entry } from '../admission/index.js'
  * @import { Owned, Work } from '../consumers/index.js'
+import { FreshetError } from '../errors.js'
  * @import { openAdmission } from './admission.js'
  * @import { Handler, Worker } from './face.js'
  */
@@ -37,6 +38,7 @@ export function createConsumers (target, { id, metrics, rules, submit }) {
   const effects = createEffects({ ...target, metrics })
   /** @type {Set<Worker>} */
   const open = new Set()
+  let isClosed = false
 
   /** Owners of each consumer have keys of their own. @param {string} consumer @returns {typeof keyOf} */
   const keysOf = (consumer) => (partition) => (part) =>
@@ -44,6 +46,7 @@ export function createConsumers (target, { id, metrics, rules, submit }) {
 
   /** @param {string} consumer @param {Work} work @param {() => Promise<void>} [closeWork] @returns {Promise<Worker>} */
   async function join (consumer, work, closeWork) {
+    if (isClosed) throw new FreshetError('PIPELINE_CLOSED', `the system ${target.system} was closed`)
     const ownership = createOwnership({ ...target, id, keyOf: keysOf(consumer), work })
     const worker = {
       async close () {
@@ -76,7 +79,10 @@ export function createConsumers (target, { id, metrics, rules, submit }) {
 
     runTasks: tasks.run,
 
-    close: async () => { await Promise.all([...open].map((one) => one.close())) }
+    async close () {
+      isClosed = true
+      await Promise.all([...open].map((one) => one.close()))
+    }
   }
 }
 

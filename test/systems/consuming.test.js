@@ -223,7 +223,7 @@ t.test('an older process gives the tasks to those with the newer rule', async (t
   for (const key of keys) await eventually(async () => (await system.get(key))?.seq === 1)
 })
 
-t.test('a task of a rule that a process does not have waits for one that has it, and fails no other command', async (t) => {
+t.test('a task of a rule that a process does not have goes to one that has it, and fails no other command', async (t) => {
   const where = { ...options(), partitions: 1 }
   const warnings = /** @type {any[]} */ ([])
   const log = { info () {}, error () {}, warn: (/** @type {any} */ facts) => { warnings.push(facts) } }
@@ -238,9 +238,15 @@ t.test('a task of a rule that a process does not have waits for one that has it,
     t.equal(await old.code('b', 'x'), 'logged')
     return warnings.some(({ code, reason }) => code === 'RULE_FAILED' && reason === 'this process has no rule bell')
   })
-  await old.system.close()
   await newer.runTasks()
   await eventually(async () => (await newer.get('a'))?.seq === 1)
+  t.equal(await old.code('b', 'x'), 'logged', 'the older process goes on with its own rules')
+})
+
+t.test('a consumer that joins while the system is closed leaves nothing open', async (t) => {
+  const { system } = await openSeats(t, options())
+  const joining = system.consume('late', async () => {})
+  await Promise.all([t.rejects(joining), system.close()])
 })
 
 t.test('arguments of consume are checked', async (t) => {

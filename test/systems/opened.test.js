@@ -52,6 +52,7 @@ for (const engine of await scopedEngines()) {
       const command = { rule: 'seat', key: 'a', args: ['hold', 'ann'], requestId: 'r' }
       const lost = t.rejects(system.submit(command), { code: 'SERVER_LOST' })
       await eventually(async () => (await other.get('a'))?.seq === 1)
+      t.equal((await system.get('a'))?.seq, 1, 'reads have a connection of their own')
       line?.reset()
       await lost
       t.match(system.account, { accepted: 1, lost: 1 })
