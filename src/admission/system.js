@@ -73,11 +73,11 @@ export function createAgreement ({
 
   /** Stores the system again if the servers have lost it. @returns {Promise<System>} @throws {FreshetError} SYSTEM_DIFFERS */
   async function restore () {
-    const own = await agreed()
-    const stored = await agreeOnSystem(router, wanted, async () => own)
-    if (stored.format === own.format) return stored
+    const before = await agreed()
+    const stored = await agreeOnSystem(router, wanted, async () => before)
+    if (stored.format === before.format) return stored
     throw new FreshetError('SYSTEM_DIFFERS', `the servers lost ${system}, and it is stored in format ${stored.format ?? 1} now, not ` +
-      `${own.format ?? 1}; restart this process`)
+      `${before.format ?? 1}; restart this process`)
   }
 
   return {

@@ -1,12 +1,17 @@
 /**
  * One system in a gateway. Its admission and rejection cache begin with the first command, or when another process has stored the system,
- * so a gateway for feeds alone has one connection more and asks one key a second.
+ * so a gateway for feeds alone has one connection more and asks one key a second. A system of a user begins at once.
  */
+import { publicReason } from '../../src/errors.js'
 import { systemKey } from '../../src/admission/index.js'
 import { openAdmission } from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
 
 /** @typedef {Parameters<typeof openAdmission>[2]} Parts */
+/** @typedef {import('../../src/errors.js').FreshetError} FreshetError */
+
+/** What differs from other processes is said in full; other messages may name servers and users. @param {FreshetError} error */
+const reasonOf = (error) => /^(RULE|SYSTEM)_/.test(error.code) ? `${error.code}: ${error.message}` : publicReason(error)
 
 /**
  * @param {any} settings @param {import('../../src/systems/inside.js').System} definition
@@ -18,9 +23,9 @@ export function openSystem (settings, definition, { routes, durability, onEntry,
   const isCached = !isUncached && settings.rejectionCache !== 'no'
   /** @type {ReturnType<typeof openAdmission> | null} */
   let opened = null
-  /** @type {Error & { code?: string } | null} why it decides nothing: another process has a newer rule */
+  /** why it decides nothing more: another process has a newer rule @type {FreshetError | null} */
   let differs = null
-  /** @type {Error & { code?: string } | null} why processes do not agree on it, if that will not pass by itself */
+  /** why processes do not agree on it, if that will not pass by itself @type {FreshetError | null} */
   let failure = null
 
   const open = () => (opened ??=
@@ -34,7 +39,7 @@ export function openSystem (settings, definition, { routes, durability, onEntry,
 
   async function agreed () {
     try {
-      const stored = await noted(open().agreed())
+      const stored = await open().agreed()
       failure = null
       if (!keepsSecret) stopLooking()
       return stored
@@ -43,6 +48,9 @@ export function openSystem (settings, definition, { routes, durability, onEntry,
       throw error
     }
   }
+
+  /** Certain rejections would come from memory. */
+  const isOlder = () => differs ?? (failure?.code === 'RULE_DIFFERS' ? failure : null)
 
   async function look () {
     if (!opened && !await routes.router.send('EXISTS', systemKey(settings.keyPrefix, system))) return
@@ -65,14 +73,13 @@ export function openSystem (settings, definition, { routes, durability, onEntry,
 
     /** What the commands of a system need of its admission. @type {import('../../src/systems/inside.js').GatewayParts['admission']} */
     commands: {
-      // certain rejections would come from memory
-      submit: (command) => differs ? Promise.reject(differs) : noted(open().submit(command)),
+      submit: (command) => isOlder() ? Promise.reject(isOlder()) : noted(open().submit(command)),
       agreed,
       stateOf: (key) => noted(open().stateOf(key)),
       memberOf: (key, field) => noted(open().memberOf(key, field))
     },
 
-    reasons: () => [...new Set([differs, failure])].flatMap((error) => error ? [`${error.code}: ${error.message}`] : []),
+    reasons: () => [...new Set([differs, failure])].flatMap((error) => error ? [reasonOf(error)] : []),
 
     async close () {
       stopLooking()

@@ -1,5 +1,5 @@
 /**
- * The systems of a gateway: what the commands of each definition run on (src/systems/definition.js). Each opens with its first command.
+ * The systems of a gateway: what the commands of each definition run on (src/systems/definition.js). Ours open with their first command.
  *
  * @typedef {Awaited<ReturnType<typeof openSystems>>} Systems
  */
