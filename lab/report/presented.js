@@ -29,7 +29,7 @@ export function presented (result, current) {
     chart: chartOf(chart, named.plan),
     question,
     published: publishedOf(published, named.samples),
-    fixed: fixed.late ? { ...named.plan.fixed, late: fixed.late } : named.plan.fixed
+    fixed: fixed.late ? { late: fixed.late, ...named.plan.fixed } : named.plan.fixed
   }
   return { ...rest, ...named, plan: { ...named.plan, ...words } }
 }

@@ -5,7 +5,6 @@
  *     reader     request -> queries[...].run(given, reader(parts)); stream -> events of a key, or a source of its own
  *     consumers  consumers(parts): tasks that are due, rows and effects of entries
  *
- *
  * @typedef {object} System
  * @property {string} name a-z, then a-z 0-9 -, up to 32
  * @property {readonly string[]} rules names of rules in lua/rules, whose versions are stored with it

@@ -18,15 +18,15 @@ const HALL = new URL('../../../examples/seats/hall.lua', import.meta.url)
 /** @param {number} n */
 export const keyOf = (n) => `k${n % KEYS}`
 
-/** @typedef {{ redisUrl: string, keyPrefix: string }} Place */
+/** @typedef {{ redisUrl: string, keyPrefix: string }} Target */
 
 /**
- * @param {Place} place @param {string} rule
+ * @param {Target} target @param {string} rule
  * @param {{ create: (closeAt: string) => string[], command: (n: number) => string[] }} args
  * @returns {Promise<Subject>}
  */
-async function ours (place, rule, { create, command }) {
-  const { submit, stored, close } = await openEngine({ ...place, batches: true, hasCache: false, rule })
+async function ours (target, rule, { create, command }) {
+  const { submit, stored, close } = await openEngine({ ...target, batches: true, hasCache: false, rule })
   const send = (/** @type {number} */ n, /** @type {string} */ requestId, /** @type {string[]} */ args) =>
     submit({ rule, key: keyOf(n), scope: 'u', requestId, args })
   const closeAt = String(Date.now() + CLOSES_AFTER_MS)
@@ -38,20 +38,20 @@ async function ours (place, rule, { create, command }) {
   }
 }
 
-/** @type {Readonly<Record<string, (place: Place) => Promise<Subject>>>} */
+/** @type {Readonly<Record<string, (target: Target) => Promise<Subject>>>} */
 export const SUBJECTS = Object.freeze({
-  max: (place) => ours(place, 'max', {
+  max: (target) => ours(target, 'max', {
     create: (closeAt) => ['create', '1', '1', '0', closeAt, '0', '0', '', '', 'EUR'],
     command: (n) => ['bid', `u${n}`, String(KEYS + n), '']
   }),
 
-  bounded: (place) => ours(place, 'bounded', {
+  bounded: (target) => ours(target, 'bounded', {
     create: (closeAt) => ['create', '1000000', '1', '0', closeAt, '60000', 'direct', '1', '0'],
     command: (n) => ['claim', `u${n}`, '1', `c${n}`, 'sold', 'direct']
   }),
 
-  async seat (place) {
-    const system = await openSystem({ name: 'seats', rules: { hall: { lua: HALL } } }, { ...place, partitions: 1, deadlineMs: DEADLINE_MS })
+  async seat (target) {
+    const system = await openSystem({ name: 'seats', rules: { hall: { lua: HALL } } }, { ...target, partitions: 1, deadlineMs: DEADLINE_MS })
     for (let n = 0; n < KEYS; n++) await system.submit({ rule: 'hall', key: keyOf(n), args: ['create', '26', '99'] })
     return {
       // a seat of each hall is held, released, and so on

@@ -7,7 +7,7 @@ import { isFinal } from './replies.js'
 
 const WINDOW_MS = 10_000
 const MAX_RUNNING = 10_000
-const MAX_MOVES = 20_000
+const TRIM_AT = 20_000
 const SHOWN = 12
 const STEPS = Object.freeze(['placed', 'held', 'capturing', 'captured', 'cancelling', 'confirmed', 'cancelled'])
 
@@ -21,7 +21,7 @@ export function createFlow () {
 
   function trim () {
     const sinceMs = performance.now() - WINDOW_MS
-    moves = moves.filter(({ atMs }) => atMs > sinceMs).slice(-MAX_MOVES)
+    moves = moves.filter(({ atMs }) => atMs > sinceMs)
   }
 
   return {
@@ -36,7 +36,7 @@ export function createFlow () {
       const list = recent[status]
       if (list.length === SHOWN) list.shift()
       list.push(idOfKey(key))
-      if (moves.length > 2 * MAX_MOVES) trim()
+      if (moves.length > TRIM_AT && moves[0].atMs < performance.now() - 2 * WINDOW_MS) trim()
     },
 
     /** Rates are those of the last ten seconds. @param {Pick<import('./handlers.js').Worker, 'driven'>[]} workers */
