@@ -14,7 +14,7 @@ import { isOverX, noiseAtLevels } from './finding.js'
 import { headlineOf } from './headline.js'
 import { capitalized, figure } from './numbers.js'
 import { noiseRemarks, remarksOf } from './remarks.js'
-import { labelOf, labelWithRole, roleOf } from './roles.js'
+import { aboutCeiling, labelOf, labelWithRole, roleOf } from './roles.js'
 import { MEASURES } from '../analysis/measures.js'
 
 /**
@@ -59,10 +59,10 @@ const restText = ({ cells }, shown) => shown.length === cells.length
   : `${cells.length - shown.length} more figures, of other arms and levels, are in the tables of the page beside this chart`
 
 /** @param {Analysis} analysis @param {Plan} plan */
-function limitText ({ cells }, { ceiling, arms, chart }) {
+function limitText ({ cells }, plan) {
+  const { ceiling, chart } = plan
   if (!cells.some(({ arm }) => arm === ceiling) || (chart?.arms && !chart.arms.includes(ceiling))) return ''
-  const { note, contention } = arms[ceiling]
-  return `(limit): ${note ?? (contention ? 'the same load, and nothing decides' : 'the same bytes without Freshet, in plain SET commands')}`
+  return `(limit): ${aboutCeiling(plan, 'the same bytes without Freshet, in plain SET commands')}`
 }
 
 /** @param {Analysis} analysis @param {Plan} plan @param {Drawing['kind']} kind */

@@ -9,7 +9,7 @@ import { MEASURES } from '../analysis/measures.js'
 import { isShown, textsOf } from '../analysis/verdict.js'
 import { figureOf, unitOf } from './figures.js'
 import { figure, ratioWithInterval } from './numbers.js'
-import { roleOf } from './roles.js'
+import { aboutCeiling, roleOf } from './roles.js'
 
 /** @typedef {import('./figures.js').Analysis} Analysis */
 /** @typedef {import('./figures.js').Plan} Plan */
@@ -113,10 +113,11 @@ export function noiseOf (analysis, { baseline }) {
 export const noiseAtLevels = ({ noise, main }) => atLevels(noise.filter(({ measure, ratio }) => measure === main && ratio !== null))
 
 /** @param {Analysis} analysis @param {Plan} plan @returns {string} the ceiling against the baseline; empty when it was not measured */
-export function ceilingOf ({ comparisons, main }, { ceiling, baseline }) {
+export function ceilingOf ({ comparisons, main }, plan) {
+  const { ceiling, baseline } = plan
   const those = comparisons.filter(({ arm, against, measure, ratio }) =>
     arm === ceiling && against === baseline && measure === main && ratio !== null)
-  return those.length === 0 ? '' : `ceiling: \`${ceiling}\` (the same bytes without our code) against \`${baseline}\`: ${atLevels(those)}`
+  return those.length === 0 ? '' : `ceiling: \`${ceiling}\` (${aboutCeiling(plan)}) against \`${baseline}\`: ${atLevels(those)}`
 }
 
 /** @param {({ level: string } & import('../analysis/verdict.js').RatioWithInterval)[]} those */

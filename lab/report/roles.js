@@ -14,6 +14,10 @@ export function roleOf (arm, { baseline, ceiling }) {
 /** @param {string} arm @param {Plan} plan @returns {string} the ceiling is marked, unless its name says so */
 export const shownArm = (arm, plan) => roleOf(arm, plan) === 'ceiling' && !/ceiling/i.test(arm) ? `${arm} (ceiling)` : arm
 
+/** What the ceiling does. @param {import('./figures.js').Plan} plan @param {string} [bytes] of items, without a note */
+export const aboutCeiling = ({ ceiling, arms }, bytes = 'the same bytes without our code') =>
+  arms[ceiling].note ?? (arms[ceiling].contention ? 'the same load, and nothing decides' : bytes)
+
 /** In plain words, for charts. @param {string} arm @param {Plan} plan @returns {string} */
 export const labelOf = (arm, { labels }) => labels?.[arm] ?? arm
 

@@ -9,12 +9,12 @@
  *
  * @import { Command, Entry } from '../admission/index.js'
  * @import { Owned, Work } from '../consumers/index.js'
-import { FreshetError } from '../errors.js'
  * @import { openAdmission } from './admission.js'
  * @import { Handler, Worker } from './face.js'
  */
 import { eventOf } from '../admission/index.js'
 import { createEffects, createOwnership, followPartition } from '../consumers/index.js'
+import { FreshetError } from '../errors.js'
 import { NAME, NAMED } from './checked-definition.js'
 import { invalid } from './command-arguments.js'
 import { createTasks } from './own-tasks.js'

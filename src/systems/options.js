@@ -43,6 +43,6 @@ export function checkedOptions (given, { durability = 'memory' }) {
 /** @param {Record<string, unknown>} given undefined and null = the default */
 const withoutEmpty = (given) => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null))
 
-/** @param {any} log null = no logging; `debug` is optional */
+/** @param {any} log null = no logging; `debug` is optional @returns {any} a logger */
 export const loggerOf = (log) => Object.fromEntries(['debug', ...LEVELS].map((level) =>
   [level, (/** @type {any[]} */ ...args) => log?.[level]?.(...args)]))

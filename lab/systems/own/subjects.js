@@ -51,7 +51,8 @@ export const SUBJECTS = Object.freeze({
   }),
 
   async seat (target) {
-    const system = await openSystem({ name: 'seats', rules: { hall: { lua: HALL } } }, { ...target, partitions: 1, deadlineMs: DEADLINE_MS })
+    const options = { ...target, partitions: 1, deadlineMs: DEADLINE_MS }
+    const system = await openSystem({ name: 'seats', rules: { hall: { lua: HALL } } }, options)
     for (let n = 0; n < KEYS; n++) await system.submit({ rule: 'hall', key: keyOf(n), args: ['create', '26', '99'] })
     return {
       // a seat of each hall is held, released, and so on
