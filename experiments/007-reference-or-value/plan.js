@@ -51,8 +51,8 @@ export default {
   chart: {
     about: {
       arm: 'values (full batches)',
-      against: 'ids (overwrite; full batches)',
-      says: 'Values in the set cost {} of keys that are overwritten'
+      against: 'ids (full batches)',
+      says: 'Values in the set cost {} of values in keys of their own'
     }
   },
   formerly: {
