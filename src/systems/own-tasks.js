@@ -44,9 +44,9 @@ export function createTasks (target, { rules, submit, join }) {
 
   /** @param {Task} task @param {AbortSignal} signal of the partition */
   async function runTask (task, signal) {
-    const isOlder = !Object.hasOwn(rules, task.rule)
     try {
-      if (isOlder) throw new FreshetError('RULE_FAILED', `this process has no rule ${task.rule}`)
+      // a rule may have been taken out of the system, so the process goes on with the tasks of others
+      if (!Object.hasOwn(rules, task.rule)) throw new FreshetError('RULE_FAILED', `this process has no rule ${task.rule}`)
       await decide(task).catch((error) => {
         if (!error.isStopped) throw error
         return decideAlone(task, signal)
@@ -54,13 +54,13 @@ export function createTasks (target, { rules, submit, join }) {
     } catch (error) {
       if (signal.aborted) throw error
       log.warn({ system, ...task, code: error.code, reason: error.message }, 'a scheduled task is tried again')
-      if (isOlder || error.code === 'RULE_DIFFERS') leave()
+      if (error.code === 'RULE_DIFFERS') leave()
       if (error.isStopped) await sleep(STOPPED_PAUSE_MS, undefined, { signal }).catch(() => {})
       throw error
     }
   }
 
-  /** A process that has an older rule, or lacks one, leaves its partitions to those with the newer ones. */
+  /** A process with an older rule decides nothing more; those with the newer one take its partitions. */
   async function leave () {
     if (hasLeft) return
     hasLeft = true

@@ -223,7 +223,7 @@ t.test('an older process gives the tasks to those with the newer rule', async (t
   for (const key of keys) await eventually(async () => (await system.get(key))?.seq === 1)
 })
 
-t.test('a task of a rule that a process does not have goes to one that has it, and fails no other command', async (t) => {
+t.test('a task of a rule that a process does not have waits for one that has it, and fails no other command or task', async (t) => {
   const where = { ...options(), partitions: 1 }
   const warnings = /** @type {any[]} */ ([])
   const log = { info () {}, error () {}, warn: (/** @type {any} */ facts) => { warnings.push(facts) } }
@@ -238,9 +238,24 @@ t.test('a task of a rule that a process does not have goes to one that has it, a
     t.equal(await old.code('b', 'x'), 'logged')
     return warnings.some(({ code, reason }) => code === 'RULE_FAILED' && reason === 'this process has no rule bell')
   })
+  await old.system.close()
   await newer.runTasks()
   await eventually(async () => (await newer.get('a'))?.seq === 1)
-  t.equal(await old.code('b', 'x'), 'logged', 'the older process goes on with its own rules')
+})
+
+t.test('tasks of a rule that was taken out of a system do not keep those of the others', async (t) => {
+  const where = { ...options(), partitions: 1, deadlineMs: 10_000 }
+  const lua = ruleOf(`if args[1] == 'plan' then return 'planned', {}, { tasks = { ring = now } } end
+    return 'rung', {}, { events = { { type = 'rung' } } }`)
+  const before = await openSystem({ name: 'seats', rules: { seat: { lua }, bell: { lua } } }, where)
+  await before.submit({ rule: 'bell', key: 'a', args: ['plan'] })
+  await before.close()
+  const { system, submit } = await openSeats(t, where, { lua })
+  await system.runTasks()
+  await submit('b', 'plan')
+  await eventually(async () => (await system.get('b'))?.seq === 1)
+  await submit('c', 'plan')
+  await eventually(async () => (await system.get('c'))?.seq === 1)
 })
 
 t.test('a consumer that joins while the system is closed leaves nothing open', async (t) => {
