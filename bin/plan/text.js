@@ -43,9 +43,9 @@ export function arithmetic (load, { node, shards, resources, usdPerHour, usdPerM
   const lines = [
     `cache.${node.type} x ${shards} ${shards === 1 ? 'shard' : 'shards'} x ${1 + load.replicas} nodes (${estimate})`,
     `  processor  published way on ${like}: ${short(primary.fixedCores)} cores + ${short(primary.microsPerItem)} us an item`,
-    `             ${load.layout}: ${short(cost.primary)} x that per item (experiment ${MEASURED.experiment})` +
+    `             ${load.layout}: ${short(cost.primary)} x that per item (experiment ${cost.experiment})` +
       (load.valueBytes === MEASURED.valueBytes ? '' : `; measured with values of ${MEASURED.valueBytes} bytes, larger ones cost more`),
-    ...(cost.why ? [`             of these ${cost.why}`] : []),
+    ...(cost.why ? [`             ${cost.why}`] : []),
     `  network    ${count(load.itemsPerSecond)} x (${load.valueBytes} + ${cost.sentBytes}) bytes x 8 = ${short(sentGbit)} Gbit/s to the ` +
       `primaries; baseline of this node ${node.networkGbit}`,
     `  memory     ${count(kept)} x (${load.valueBytes} + ${cost.memoryBytes}) bytes = ${short(memoryGiB)} GiB; the node has ` +
