@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { runCrowd } from '../../src/systems/orders/crowd.js'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
 import { copyCheckout, runCommand } from '../../test/commands.js'
 import { nightly, nightTest } from '../../test/scope.js'
@@ -14,6 +15,8 @@ import { eventually, freePort } from '../../test/servers.js'
 const SLOW = { deadlineMs: 80_000 }
 const POLL_MS = 100
 const KILLED = nightly(['consumers', 'payments', 'gateway', 'reader'], ['consumers'])
+/** with one, nothing is confirmed until it runs again */
+const WORKERS = nightly(2, 1)
 
 /** The processes of a command, by their parent. @param {number} parent @param {string} command */
 async function pidsOf (parent, command) {
@@ -29,7 +32,7 @@ t.test('killed processes start again, the page shows it, and orders continue', n
   // as root, PostgreSQL runs as nobody
   await chmod(temp, 0o711)
   const [port, gatewayPort] = [await freePort(), await freePort()]
-  const url = `http://127.0.0.1:${port}`
+  const [url, gatewayUrl] = [port, gatewayPort].map((one) => `http://127.0.0.1:${one}`)
   const over = new AbortController()
   const poll = async (/** @type {string} */ at) => {
     while (!over.signal.aborted) {
@@ -38,21 +41,25 @@ t.test('killed processes start again, the page shows it, and orders continue', n
     }
   }
   t.teardown(() => over.abort())
-  for (const at of [url, `http://127.0.0.1:${gatewayPort}`]) poll(at)
-  const command = runCommand(t, ['demo', 'orders', '--workers', '2', '--port', String(port), '--gateway-port', String(gatewayPort)],
-    { cwd: root, env: { TMPDIR: temp } })
-  await command.until(/^crowd +100 products/m)
+  for (const at of [url, gatewayUrl]) poll(at)
+  const flags = ['--workers', String(WORKERS), '--crowd', 'no', '--port', String(port), '--gateway-port', String(gatewayPort)]
+  const command = runCommand(t, ['demo', 'orders', ...flags], { cwd: root, env: { TMPDIR: temp } })
+  await command.until(/^crowd +100 products.*no crowd$/m)
   over.abort()
 
   const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', '-o', 'args='])
   t.notMatch(stdout, /--payment-secret/, 'other users of the machine see no secret')
   t.notMatch(await readFile(join(root, '.freshet', 'supervisor.log'), 'utf8'), /postgres:\/\//)
 
-  const browser = await startBrowser(t)
-  const { page } = await openPage(t, browser)
   const figures = async () => /** @type {any} */ (await (await fetch(`${url}/v1/orders/figures`)).json())
   const goOn = () => eventually(async () => (await figures()).confirmedPerSecond > 1, SLOW)
+  const browser = await startBrowser(t)
+  const { page } = await openPage(t, browser)
   await page.goto(`${url}/orders`)
+  // from here: the crowd of the demo would order as long as it runs
+  const enough = new AbortController()
+  t.teardown(() => enough.abort())
+  const crowd = runCrowd({ gatewayUrl, readerUrl: url, isActive: true, signal: enough.signal, print: () => {} })
   await goOn()
   for (const name of KILLED) {
     const [pid] = await pidsOf(command.pid, name)
@@ -62,6 +69,8 @@ t.test('killed processes start again, the page shows it, and orders continue', n
     await eventually(async () => shown.test(await page.textContent('#restarts') ?? ''), SLOW)
   }
   await goOn()
+  enough.abort()
+  await crowd
   t.equal((await figures()).deadLetters, 0, 'no order was given up')
 
   t.equal((await command.stop()).code, 0)

@@ -1,12 +1,28 @@
-/** The page of auctions in a real browser: what a person sees who is alone with it. */
+/** The page of auctions in a real browser: what a person sees who is alone with it. The command: test/bin/demo.test.js. */
 import t from 'tap'
-import { send, startDemo } from '../../test/bin/demos.js'
+import { runCrowd } from '../../src/systems/auctions/crowd.js'
+import { send } from '../../test/bin/demos.js'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
-import { eventually } from '../../test/servers.js'
+import { eventually, freePort } from '../../test/servers.js'
+import { startConsumers, startGateway, startReader } from '../../test/services.js'
 import { sharedDeployment } from '../../test/shared.js'
 
+/** What the demo runs, in this process, with auctions on which only the test bids. @param {import('tap').Test} t */
+async function startQuietDemo (t) {
+  const { primary, keyPrefix } = await sharedDeployment(t)
+  const target = { redisUrl: primary.url, keyPrefix }
+  const port = await freePort()
+  const { url: gatewayUrl } = await startGateway(t, { ...target, flags: ['--cors-origin', `http://127.0.0.1:${port}`] })
+  await startConsumers(t, { ...target, flags: ['--systems', 'auctions'] })
+  const { url } = await startReader(t, { ...target, port, flags: ['--gateway-url', gatewayUrl] })
+  const over = new AbortController()
+  t.teardown(() => over.abort())
+  await new Promise((resolve) => { runCrowd({ gatewayUrl, readerUrl: url, isActive: false, signal: over.signal, print: resolve }) })
+  return { gatewayUrl, url }
+}
+
 t.test('the page without a crowd', needsBrowser, async (t) => {
-  const { command, gatewayUrl, url } = await startDemo(t, 'auctions', await sharedDeployment(t), ['--crowd', 'no'])
+  const { gatewayUrl, url } = await startQuietDemo(t)
   const browser = await startBrowser(t)
   const { page } = await openPage(t, browser)
   const text = async (/** @type {string} */ id) => await page.textContent(`#${id}`) ?? ''
@@ -102,6 +118,4 @@ t.test('the page without a crowd', needsBrowser, async (t) => {
     await eventually(() => page.isVisible('#auction'))
     t.equal(await text('title'), 'Later')
   })
-
-  t.equal((await command.stop()).code, 0)
 })

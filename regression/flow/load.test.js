@@ -79,8 +79,8 @@ t.test('one writer of several that is killed costs its unacknowledged items, and
 })
 
 t.test('Ctrl-C on several writers flushes what each of them offered', async (t) => {
-  const writer = runWriter(t, ['--feed', 'stopped', '--writers', '2', '--rate', '5000', '--ids', '1000000'])
-  await writer.until(/"msg":"writing"/)
+  const writer = runWriter(t, ['--feed', 'stopped', '--writers', '2', '--rate', '1000', '--ids', '1000000'])
+  await writer.until(/"items":[1-9]/)
   const { code, summary } = await writer.stop()
   t.equal(code, 0)
   t.ok(summary.items > 0)
@@ -99,7 +99,7 @@ t.test('writers do not outlive the command that started them', async (t) => {
 
 t.test('--catch-up no skips what was missed while the server was busy, and counts it', async (t) => {
   const server = await startServer(t, { engine })
-  const writer = runCommand(t, ['writer', '--redis-url', server.url, '--rate', '20000', '--catch-up', 'no', '--in-flight-bytes', '65536'])
+  const writer = runCommand(t, ['writer', '--redis-url', server.url, '--rate', '5000', '--catch-up', 'no', '--in-flight-bytes', '16384'])
   await writer.until(/"msg":"writing"/)
   server.freeze()
   await writer.until(/connection to the primary lost/)

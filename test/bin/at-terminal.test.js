@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { startWriter } from '../flow/writer.js'
 import { actingIn, inTerminal, noTerminal } from '../in-terminal.js'
 import { startServer } from '../servers.js'
-import { scoped, scopedEngines, wholeTest } from '../scope.js'
+import { nightly, scopedEngines, wholeTest } from '../scope.js'
 
 const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
 const HOSTILE = '\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\u2066\u200f'
@@ -38,14 +39,14 @@ t.test('a writer at a terminal ends with a summary that a person reads', { skip:
 })
 
 wholeTest('items that were not stored stand in the summary, in color', { skip: noTerminal, buffered: true }, async (t) => {
-  const flags = ['writer', '--redis-url', url, '--key-prefix', 'full:', '--items', '3000', '--rate', '0',
-    '--in-flight-bytes', '1024', '--when-full', 'drop']
-  const colored = run(t, flags)
+  const flags = ['--items', '3000', '--rate', '0', '--in-flight-bytes', '1024', '--when-full', 'drop']
+  const colored = run(t, ['writer', '--redis-url', url, '--key-prefix', 'full:', ...flags])
   await colored.ended()
   t.match(colored.output, /\x1b\[33m {2}dropped +[\d,]+ items {3}at the in-flight limit\x1b\[39m/) // eslint-disable-line no-control-regex
-  const plain = run(t, flags, { env: { NO_COLOR: '1' } })
-  await plain.ended()
-  t.match(plain.output, /\n {2}dropped +[\d,]+ items {3}at the in-flight limit\r\n/)
+  process.env.NO_COLOR = '1'
+  t.teardown(() => { delete process.env.NO_COLOR })
+  const { stdout } = await startWriter(t, flags, { redisUrl: url, keyPrefix: 'full:', isTTY: true }).ended()
+  t.match(stdout, /\n {2}dropped +[\d,]+ items {3}at the in-flight limit\n/)
 })
 
 wholeTest('npm start at a terminal prints the same summary, once', { skip: noTerminal, buffered: true }, async (t) => {
@@ -80,7 +81,7 @@ t.test('nothing that a server says acts on the terminal', { skip: noTerminal, bu
   const at = ['--redis-url', `redis://127.0.0.1:${port}`]
   // a table, an error, and a log
   const some = [['doctor'], ['feed', 'list'], ['reader', '--port', '0']]
-  for (const args of scoped([...some, ['writer'], ['gateway', '--port', '0']], some)) {
+  for (const args of nightly([...some, ['writer'], ['gateway', '--port', '0']], some)) {
     const terminal = run(t, [...args, ...at])
     const { status } = await terminal.ended()
     t.not(status, 0, args[0])

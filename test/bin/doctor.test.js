@@ -6,6 +6,7 @@ import { createPriceStore } from '../../src/systems/prices/store/index.js'
 import { startDatabase } from '../database.js'
 import { CREDENTIALS, startDynamodb } from '../dynamodb.js'
 import { cacheDir } from '../embedded/checkout.js'
+import { NODE } from '../node.js'
 import { connectFor, startDeployment } from '../servers.js'
 import { scopedEngines, wholeTest } from '../scope.js'
 import { endOfMain } from './in-process.js'
@@ -28,9 +29,21 @@ async function doctor (flags, env = {}) {
 /** As a process, with nothing of this one's environment. @type {typeof doctor} */
 const doctorCommand = (flags, env = {}) => new Promise((resolve) => {
   const options = { env: { PATH: process.env.PATH, FRESHET_CACHE_DIR: cacheDir, ...env } }
-  execFile(process.execPath, [FRESHET, 'doctor', ...flags], options,
+  const [program, ...words] = NODE
+  execFile(program, [...words, FRESHET, 'doctor', ...flags], options,
     (error, text, stderr) => resolve({ status: Number(error?.code ?? 0), text, error: stderr }))
 })
+
+/** With nothing of the environment of this process, which the SDK of AWS reads. @type {typeof doctor} */
+async function doctorAlone (flags, env = {}) {
+  const before = process.env
+  process.env = { PATH: before.PATH, ...env }
+  try {
+    return await doctor(flags)
+  } finally {
+    process.env = before
+  }
+}
 
 /** @param {string} sentence the end of the output with only this warning */
 const warning = (sentence) => `\nWarnings:\n  ${sentence}\n\nNo problems besides the warnings found.\n`
@@ -80,8 +93,8 @@ wholeTest('the history store of prices: none, embedded, or a table and why it ca
   const store = await createPriceStore({ table: 'prices', location: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS } })
   await store.make()
   await store.close()
-  t.match(await doctorCommand(flags, keys), { status: 0, text: /^history store +prices +http:.* +eu-central-1$/m })
-  const denied = await doctorCommand(flags, { HOME: '/nowhere', AWS_EC2_METADATA_DISABLED: 'true' })
+  t.match(await doctorAlone(flags, keys), { status: 0, text: /^history store +prices +http:.* +eu-central-1$/m })
+  const denied = await doctorAlone(flags, { HOME: '/nowhere', AWS_EC2_METADATA_DISABLED: 'true' })
   t.match(denied, { status: 1, text: /DynamoDB cannot be used \(CredentialsProviderError.*; set --dynamodb-region, and give/ })
 })
 

@@ -10,9 +10,15 @@ import { wholeTest } from '../scope.js'
 import { endOfMain } from './in-process.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** Nothing of it is run but the first plan, quick. */
+const root = await labCheckout(t, {
+  '901-tiny': tinyPlan({ levels: { slow: { settings: { rate: 1000 } } } }),
+  '902-engines': tinyPlan({ arms: { ids: { engine: 'valkey' }, redis: { engine: 'redis 0.1' }, blob: { load: 'blob' } } }),
+  '903-typo': tinyPlan({ arms: { ids: { settings: { layot: 'ids' } }, blob: { load: 'blob' } } })
+})
 const FLAGS = ['--a', '--layout ids', '--b', '--layout values', '--rate', '20000']
 /** What a run may not touch unless it is a plan's whole. */
-const kept = async (/** @type {string} */ root) => [...await filesIn(join(root, 'experiments')), ...await filesIn(join(root, 'charts'))]
+const kept = async () => [...await filesIn(join(root, 'experiments')), ...await filesIn(join(root, 'charts'))]
 
 t.test('list has number, question, arms and minutes of every experiment', async (t) => {
   const { code, stdout } = await endOfMain(['experiment', 'list'])
@@ -48,11 +54,6 @@ t.test('flags that do not go together are refused, before anything is looked at'
 })
 
 t.test('what cannot be run has one clear error, and exit status 2', async (t) => {
-  const root = await labCheckout(t, {
-    '901-tiny': tinyPlan(),
-    '902-engines': tinyPlan({ arms: { ids: { engine: 'valkey' }, redis: { engine: 'redis 0.1' }, blob: { load: 'blob' } } }),
-    '903-typo': tinyPlan({ arms: { ids: { settings: { layot: 'ids' } }, blob: { load: 'blob' } } })
-  })
   for (const [args, words] of /** @type {[string[], RegExp][]} */ ([
     [['tinny'], /there is no experiment "tinny"; expected one of: 901-tiny/],
     [['901', '903'], /plan 903-typo: arms\.ids\.settings: layot is unknown; did you mean layout\?/],
@@ -72,15 +73,14 @@ t.test('what cannot be run has one clear error, and exit status 2', async (t) =>
 })
 
 wholeTest('a quick run says that it is no result, and leaves experiments and charts alone', async (t) => {
-  const root = await labCheckout(t)
-  const before = await kept(root)
+  const before = await kept()
   const { code, stdout, stderr } = await runLab(t, root, ['901', '--quick'])
   t.equal(code, 0, stderr)
   t.match(stdout, /^not a result: a quick run/)
   t.match(stdout, /measurements: 3 of 3 valid/)
   t.match(stderr, /quick, not a result: one round with 2 s for each measurement/)
   t.match(stderr, /901-tiny {2}1 of 3: slow, ids, round 1; \d+ s left/, 'a line shows the progress')
-  t.same(await kept(root), before)
+  t.same(await kept(), before)
   const [file, ...others] = await pathsIn(join(root, '.freshet', 'lab', 'results'), /\.\w+$/)
   t.same(others, [], 'no chart is drawn')
   t.match(await readJson(file), { experiment: '901-tiny', settings: { quick: true, seconds: 2, rounds: 1 } })

@@ -7,14 +7,16 @@ import t from 'tap'
 import { openReader } from '../../src/index.js'
 import { copyCheckout } from '../commands.js'
 import { cacheDir, infoOf } from '../embedded/checkout.js'
+import { NODE } from '../node.js'
 import { silentLog } from '../servers.js'
 import { endOfMain } from './in-process.js'
 
 const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
 
-/** @param {import('tap').Test} t @param {string[]} words @param {string} [program] */
-function run (t, words, program = FRESHET) {
-  const child = spawn(process.execPath, [program, ...words],
+/** @param {import('tap').Test} t @param {string[]} words @param {string} [file] */
+function run (t, words, file = FRESHET) {
+  const [program, ...flags] = NODE
+  const child = spawn(program, [...flags, file, ...words],
     { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', FRESHET_CACHE_DIR: cacheDir } })
   t.teardown(() => child.kill('SIGKILL'))
   child.stderr.resume()

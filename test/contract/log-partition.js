@@ -23,6 +23,10 @@ export const overLogArms = (t, run) => overAllArms(t, async (t, arm) => {
 /** @param {import('./partition.js').Arm} arm */
 function openLog ({ layout, connection }) {
   const log = /** @type {import('../../src/layouts/log.js').Log} */ (layout.log)
+  let appendedAt = NOW
+  const batch = layout.createBatch({
+    key: (part) => part, ttlMs: 0, late: 'overwrite', dialect: { msetex: false, sha: () => '' }, clock: () => appendedAt
+  })
   return {
     log,
 
@@ -33,8 +37,8 @@ function openLog ({ layout, connection }) {
      * @returns {Buffer[]}
      */
     entriesOf (items, { at = NOW } = {}) {
-      const batch =
-        layout.createBatch({ key: (part) => part, ttlMs: 0, late: 'overwrite', dialect: { msetex: false, sha: () => '' }, clock: () => at })
+      appendedAt = at
+      batch.reset()
       for (const one of items) addTo(batch, one)
       return commandsIn(batch.encoded().bytes).filter(([command]) => command === 'XADD').map((words) => Buffer.from(words[4], 'latin1'))
     },

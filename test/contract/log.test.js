@@ -11,7 +11,7 @@ import { gone, item } from './partition.js'
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 const SECONDS = 1000
 
-await overLogArms(t, async (t, { layout, guarantees, connection, open, log, entriesOf, arrive, sayAhead }) => {
+await overLogArms(t, async (t, { layout, guarantees, connection, open, fullTest, runs, log, entriesOf, arrive, sayAhead }) => {
   const { maxScan } = guarantees
 
   await t.test('an entry has one field, and its id is when it arrived', async (t) => {
@@ -167,9 +167,9 @@ await overLogArms(t, async (t, { layout, guarantees, connection, open, log, entr
           model.get([id], question).map((one) => one && shown(one)))
       }
       expectSame('count', await partition.count(question), model.count(question))
-    }), { runs: 40 }))
+    }), { runs: runs(40) }))
 
-  await t.test('an answer beyond the limit is refused, one above it is given', async (t) => {
+  await fullTest('an answer beyond the limit is refused, one above it is given', async (t) => {
     const partition = open()
     const perEntry = layout.name === 'segments' ? 1000 : 1
     const total = maxScan + 3000
@@ -201,7 +201,7 @@ await overLogArms(t, async (t, { layout, guarantees, connection, open, log, entr
     }
   })
 
-  await t.test('large values are not read without end', async (t) => {
+  await fullTest('large values are not read without end', async (t) => {
     const partition = open()
     const large = Buffer.alloc(1024 * 1024, 'x')
     await partition.append([item('deep', NOW - 100)])
@@ -210,7 +210,7 @@ await overLogArms(t, async (t, { layout, guarantees, connection, open, log, entr
     await connection.send('UNLINK', partition.key(log.part))
   })
 
-  await t.test('a next page reads only newer and older entries', async (t) => {
+  await fullTest('a next page reads only newer and older entries', async (t) => {
     const partition = open()
     for (let from = 0; from < 5000; from += 500) {
       await partition.append(Array.from({ length: 500 }, (_, i) => item(`id-${from + i}`, NOW + from + i)))

@@ -24,12 +24,11 @@ function modelOfItems (late) {
   /** @type {Map<string, Item>} */
   const stored = new Map()
 
-  /** @param {Now} now */
-  function live ({ retention, nowMs }) {
+  const { of: live, forget } = remembered(({ retention, nowMs }) => {
     const all = [...stored.values()].filter(({ deleted }) => !deleted).sort(newestFirst)
     const young = retention.windowMs ? all.filter(({ ts }) => ts >= nowMs - retention.windowMs) : all
     return retention.maxItems ? young.slice(0, retention.maxItems) : young
-  }
+  })
 
   return {
     kept: live,
@@ -39,6 +38,7 @@ function modelOfItems (late) {
 
     /** @param {Item[]} items @returns {number} how many were late and dropped */
     append (items) {
+      forget()
       let dropped = 0
       for (const item of items) {
         const name = item.id.toString('latin1')
@@ -58,6 +58,7 @@ function modelOfItems (late) {
       const kept = new Set(live(now))
       const dead = [...stored].filter(([, item]) => !item.deleted && !kept.has(item))
       for (const [name] of dead) stored.delete(name)
+      forget()
       return dead.length
     }
   }
@@ -72,23 +73,30 @@ function modelOfVersions ({ counted, trims }) {
   /** @type {Item[]} in the order of appending */
   let stored = []
 
-  /** @param {Now} now @returns {Item[]} versions inside the retention, newest first */
-  function kept ({ retention, nowMs }) {
+  /** Versions inside the retention, newest first. */
+  const { of: kept, forget: forgetKept } = remembered(({ retention, nowMs }) => {
     const last = stored.toReversed()
     const all = (counted === 'by arrival' && retention.maxItems ? last.slice(0, retention.maxItems) : last).sort(newestFirst)
     const young = retention.windowMs ? all.filter(({ ts }) => ts >= nowMs - retention.windowMs) : all
     return retention.maxItems ? young.slice(0, retention.maxItems) : young
-  }
+  })
 
-  /** @param {Now} now @returns {Item[]} one version an id, deletions too */
-  function newest (now) {
+  /** One version an id, deletions too. */
+  const { of: newest, forget: forgetNewest } = remembered((now) => {
     /** @type {Map<string, Item>} */
     const first = new Map()
-    for (const version of kept(now)) if (!first.has(version.id.toString('latin1'))) first.set(version.id.toString('latin1'), version)
+    for (const version of kept(now)) {
+      const name = version.id.toString('latin1')
+      if (!first.has(name)) first.set(name, version)
+    }
     return [...first.values()]
-  }
+  })
   /** @param {Now} now */
   const live = (now) => newest(now).filter(({ deleted }) => !deleted)
+  function forget () {
+    forgetKept()
+    forgetNewest()
+  }
 
   return {
     kept,
@@ -98,6 +106,7 @@ function modelOfVersions ({ counted, trims }) {
     /** @param {Item[]} items @returns {number} none is dropped */
     append (items) {
       stored.push(...items)
+      forget()
       return 0
     },
     /** @param {Now} now */
@@ -108,8 +117,28 @@ function modelOfVersions ({ counted, trims }) {
       const before = stored.length
       const keep = new Set(kept(now))
       stored = stored.filter((version) => keep.has(version))
+      forget()
       return before - stored.length
     }
+  }
+}
+
+/**
+ * What was computed for a retention and a time, until it is forgotten: tests ask many questions about the same contents.
+ * @param {(now: Now) => Item[]} compute
+ */
+function remembered (compute) {
+  /** @type {Map<string, Item[]>} */
+  const answers = new Map()
+  return {
+    /** @param {Now} now */
+    of ({ retention: { windowMs, maxItems }, nowMs }) {
+      const name = `${windowMs} ${maxItems} ${nowMs}`
+      const answer = answers.get(name) ?? compute({ retention: { windowMs, maxItems }, nowMs })
+      answers.set(name, answer)
+      return answer
+    },
+    forget: () => answers.clear()
   }
 }
 

@@ -31,7 +31,7 @@ const anyHistory = fc.record({
   }), { minLength: 1, maxLength: 5 })
 })
 
-await overAllArms(t, async (t, { guarantees, open }) => {
+await overAllArms(t, async (t, { guarantees, open, runs }) => {
   await t.test('answers what the model answers, through batches, passing time and trimming', (t) =>
     holds(t, fc.asyncProperty(anyHistory, async ({ late, ttlMs, retention, steps }) => {
       const partition = open({ late, ttlMs })
@@ -49,7 +49,7 @@ await overAllArms(t, async (t, { guarantees, open }) => {
         }
         await compareAnswers(partition, model, { ...now, limit, sinceMs })
       }
-    }), { runs: 60 }))
+    }), { runs: runs(60) }))
 
   await t.test('an empty feed has no items and no next page', async (t) => {
     const partition = open()

@@ -5,7 +5,7 @@ import t from 'tap'
 import fc from 'fast-check'
 import { createSequence } from '../../src/item/order.js'
 import { holds } from '../properties.js'
-import { scoped } from '../scope.js'
+import { nightly } from '../scope.js'
 import { connectFor } from '../servers.js'
 import { createModel, expectSame, shown } from './model.js'
 import { UNLIMITED, gone, item, overAllArms } from './partition.js'
@@ -14,19 +14,19 @@ const NOW = 1_750_000_000_000
 /** so that a slow reader is not led deeper than a walk may go */
 const MOST_BATCHES = 300
 
-await overAllArms(t, async (t, { layout, guarantees, server, connection, open }) => {
+await overAllArms(t, async (t, { layout, guarantees, server, open, fullTest, runs }) => {
   await t.test('pages of every size give every item once, in order', async (t) => {
     const partition = open()
     const items = Array.from({ length: 60 }, (_, i) => item(`id-${i * 7 % 60}`, NOW - i % 9, i % 4))
     const model = createModel('overwrite', guarantees)
     model.append(items)
     await partition.append(items)
-    for (const limit of scoped(Array.from({ length: 61 }, (_, n) => n + 1), [1, 2, 7, 59, 60, 61])) {
+    for (const limit of nightly(Array.from({ length: 61 }, (_, n) => n + 1), [1, 2, 7, 59, 60, 61])) {
       t.same((await partition.scan({ ...UNLIMITED, limit })).map(shown), model.live(UNLIMITED).map(shown), `limit ${limit}`)
     }
   })
 
-  await t.test('10,000 items of one ts, seq saturated, come once each', async (t) => {
+  await fullTest('10,000 items of one ts, seq saturated, come once each', async (t) => {
     const partition = open()
     const next = createSequence()
     const items = Array.from({ length: 10_000 }, (_, i) => item(`id-${i * 7919 % 10_000}`, NOW, next(NOW), String(i)))
@@ -43,7 +43,7 @@ await overAllArms(t, async (t, { layout, guarantees, server, connection, open })
     }
   })
 
-  await t.test('a page has at most maxPage items, and then a next one', async (t) => {
+  await fullTest('a page has at most maxPage items, and then a next one', async (t) => {
     const partition = open()
     await partition.append(Array.from({ length: guarantees.maxPage + 1 }, (_, i) => item(`id-${i}`, NOW - i)))
     const page = await partition.latest({ ...UNLIMITED, limit: 1_000_000 })
@@ -105,7 +105,7 @@ await overAllArms(t, async (t, { layout, guarantees, server, connection, open })
           steady = steady.filter((version) => live.has(version))
         }, { newScan })).map(shown)
         expectOnce(found, steady)
-      }), { runs: 60 }))
+      }), { runs: runs(60) }))
   }
 
   await t.test('the same while items are updated in the middle of pages', (t) =>
@@ -132,9 +132,9 @@ await overAllArms(t, async (t, { layout, guarantees, server, connection, open })
       // where what arrived last is kept, an older version that came late may outlive the newer one, and follow it
       const mayFollow = guarantees.counted === 'by arrival' && retention.maxItems > 0
       if (guarantees.late === 'newest' && !mayFollow) expectOnce(found.map(({ id }) => String(id)), [])
-    }), { runs: 60 }))
+    }), { runs: runs(60) }))
 
-  await t.test('the same while another connection writes without pause', async (t) => {
+  await fullTest('the same while another connection writes without pause', async (t) => {
     const other = await connectFor(t, server.url)
     const partition = open()
     const reading = open({ feed: partition.feed, connection: other })

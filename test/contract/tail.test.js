@@ -29,7 +29,7 @@ const anyHistory = fc.record({
 /** @param {Item} a @param {Item} b */
 const inOrder = (a, b) => a.ts - b.ts || a.seq - b.seq || Buffer.compare(a.id, b.id)
 
-await overAllArms(t, async (t, { guarantees, open }) => {
+await overAllArms(t, async (t, { guarantees, open, fullTest, runs }) => {
   /** @param {import('./partition.js').Partition} partition @param {any} question */
   async function all (partition, question) {
     const items = []
@@ -75,7 +75,7 @@ await overAllArms(t, async (t, { guarantees, open }) => {
           expectSame(`the newest of ${one.id}`, last && versionOf(last), versionOf(one))
         }
       }
-    }), { runs: 60 }))
+    }), { runs: runs(60) }))
 
   await t.test('versions come oldest first, from since on and after a place, page by page', async (t) => {
     const partition = open()
@@ -107,7 +107,7 @@ await overAllArms(t, async (t, { guarantees, open }) => {
     t.same(after.filter(({ deleted }) => !deleted).map(shown), guarantees.versions === 'many' ? [shown(items[19])] : [])
   })
 
-  await t.test('big values come in pages of bounded bytes', async (t) => {
+  await fullTest('big values come in pages of bounded bytes', async (t) => {
     const partition = open()
     const items = Array.from({ length: 150 }, (_, i) => item(`id-${i}`, NOW + i, 0, Buffer.alloc(128 * 1024, i)))
     for (let from = 0; from < 150; from += 50) await partition.append(items.slice(from, from + 50))

@@ -13,7 +13,7 @@ import { UNLIMITED, gone, item, overAllArms } from './partition.js'
 const NOW = 1_750_000_000_000
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 
-await overAllArms(t, async (t, { guarantees, connection, open }) => {
+await overAllArms(t, async (t, { guarantees, connection, open, fullTest }) => {
   if (guarantees.versions === 'one') return
   const { maxScan } = guarantees
   // how deep a log is read, and what else may lie in it: log.test.js
@@ -81,7 +81,7 @@ await overAllArms(t, async (t, { guarantees, connection, open }) => {
   })
 
   if (!isLog) {
-    await t.test('the pages of one answer read again only new versions', async (t) => {
+    await fullTest('the pages of one answer read again only new versions', async (t) => {
       const partition = open()
       for (let from = 0; from < 10_000; from += 1000) {
         await partition.append(Array.from({ length: 1000 }, (_, i) => item(`id-${from + i}`, NOW - from - i)))
@@ -164,7 +164,7 @@ await overAllArms(t, async (t, { guarantees, connection, open }) => {
     }
   })
 
-  await t.test('large values come in pieces of bounded bytes', async (t) => {
+  await fullTest('large values come in pieces of bounded bytes', async (t) => {
     const partition = open()
     for (let from = 0; from < 300; from += 100) {
       await partition.append(Array.from({ length: 100 }, (_, i) => item(`id-${from + i}`, NOW - from - i, 0, Buffer.alloc(100_000, i))))
@@ -176,7 +176,7 @@ await overAllArms(t, async (t, { guarantees, connection, open }) => {
     t.ok(seen.most <= 13_000_000, `${seen.most} bytes in the largest answer`)
   })
 
-  await t.test(`an answer that needs more than ${maxScan} versions is refused, one that ends before is exact`, async (t) => {
+  await fullTest(`an answer that needs more than ${maxScan} versions is refused, one that ends before is exact`, async (t) => {
     const partition = open()
     const hot = Array.from({ length: maxScan - 1 }, (_, i) => item('hot', NOW - 1 - Math.floor(i / 4096), i % 4096, ''))
     await partition.append([item('deep', NOW - 1000), ...hot])
@@ -208,7 +208,7 @@ await overAllArms(t, async (t, { guarantees, connection, open }) => {
     sinceMs: fc.option(fc.integer({ min: NOW - maxScan - 2000, max: NOW })),
     maxItems: fc.constantFrom(0, 0, maxScan - 1, maxScan, maxScan + 1)
   })
-  await t.test('every answer is that of the model, or VIEW_NEEDED beyond the limit', (t) =>
+  await fullTest('every answer is that of the model, or VIEW_NEEDED beyond the limit', (t) =>
     holds(t, fc.asyncProperty(anyDeepFeed, async ({ hotIds, colder, limits, sinceMs, maxItems }) => {
       const partition = open()
       const model = createModel('overwrite', guarantees)
@@ -221,11 +221,12 @@ await overAllArms(t, async (t, { guarantees, connection, open }) => {
       const now = { retention: { windowMs: 0, maxItems }, nowMs: NOW }
       const kept = model.kept(now)
       const live = model.live(now)
+      const newest = new Map(model.newest(now).map((version) => [String(version.id), version]))
       const depths = new Map(kept.map((version, i) => [version, i + 1]))
 
       for (const [i] of [...colder, 0].entries()) {
         const id = bytes(i < colder.length ? `cold-${i}` : 'nobody')
-        const depth = depths.get(/** @type {any} */ (model.newest(now).find((version) => version.id.equals(id)))) ?? kept.length
+        const depth = depths.get(/** @type {any} */ (newest.get(String(id)))) ?? kept.length
         const found = await partition.get([id], now).then(([one]) => one && shown(one), codeOf)
         const one = live.find((version) => version.id.equals(id))
         expectSame(String(id), found, depth > maxScan ? 'VIEW_NEEDED' : one ? shown(one) : null)

@@ -7,10 +7,12 @@ const WANTED = { feed: 'latest', layout: 'ids', partitions: 3, windowMs: 60_000,
 
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
+    const server = await startServer(t, { engine })
     /** @param {import('tap').Test} t */
     const emptyServer = async (t) => {
-      const server = await startServer(t, { engine })
-      return { server, connection: await connectFor(t, server.url) }
+      const connection = await connectFor(t, server.url)
+      await connection.send('FLUSHALL')
+      return { server, connection }
     }
     const keysOf = async (/** @type {import('../../src/store/connection.js').Connection} */ connection) =>
       (await connection.send('KEYS', '*')).map(String).sort()
@@ -107,9 +109,10 @@ for (const engine of await scopedEngines()) {
       const names = ['a', 'a.b', 'ab', 'a-', 'b']
       for (const feed of names) {
         const writer = await openWriterFor(t, { redisUrl: server.url, feed, partitions: 3 })
-        for (let i = 0; i < 3000; i++) writer.pipeline.append(Buffer.from(`*?[a]{}${i}`), Date.now(), Buffer.from('v'))
+        const count = feed === 'a' ? 3000 : 30
+        for (let i = 0; i < count; i++) writer.pipeline.append(Buffer.from(`*?[a]{}${i}`), Date.now(), Buffer.from('v'))
         await writer.close({ drainMs: 20_000 })
-        t.equal(writer.pipeline.account.items, 3000)
+        t.equal(writer.pipeline.account.items, count)
       }
       await connection.send('SET', 'fr:{a}', 'somebody else\'s')
       await connection.send('SET', 'xfr:{a:0}:ids', 'somebody else\'s')

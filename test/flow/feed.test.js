@@ -56,7 +56,7 @@ t.test('written items are read newest first, by id, since a time, and counted', 
 })
 
 t.test('a running writer logs a line a second and serves its figures to Prometheus; Ctrl-C flushes what was offered', async (t) => {
-  const writer = runWriter(t, ['--feed', 'running', '--rate', '5000', '--ids', '1000000', '--metrics-port', '0'])
+  const writer = runWriter(t, ['--feed', 'running', '--rate', '1000', '--ids', '1000000', '--metrics-port', '0'])
   const [, url] = await writer.until(/"url":"(http:[^"]+)\/metrics"/)
   const metrics = await eventually(async () => {
     const text = await (await fetch(url + '/metrics')).text()
@@ -76,7 +76,7 @@ t.test('a running writer logs a line a second and serves its figures to Promethe
 
   await t.test('without a terminal standard error is JSON lines', async (t) => {
     t.equal(stderr.trim().split('\n').length, logOf(ended).length, 'no line is anything else')
-    t.match(logOf(ended)[0], { role: 'writer', msg: 'settings', settings: { feed: 'running', rate: 5000 } })
+    t.match(logOf(ended)[0], { role: 'writer', msg: 'settings', settings: { feed: 'running', rate: 1000 } })
     t.match(logOf(ended).find(({ msg }) => msg === 'writing'),
       { items: Number, itemsPerSecond: Number, unacknowledged: Number, refused: 0, dropped: 0, retried: 0 })
   })

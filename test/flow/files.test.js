@@ -1,5 +1,5 @@
 /** Files that the writer reads, and the one with what it refused. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -16,9 +16,8 @@ const { reader, write } = await startFlow(t, await sharedDeployment(t, { engine 
 const now = Date.now()
 const folder = await mkdtemp(join(tmpdir(), 'freshet-stdin-'))
 t.teardown(() => rm(folder, { recursive: true }))
-const rejectedText = (/** @type {string} */ path) => readFile(path, 'utf8')
 const rejectedIn = async (/** @type {string} */ path) =>
-  (await rejectedText(path)).split('\n').filter(Boolean).map((line) => JSON.parse(line))
+  (await readFile(path, 'utf8')).split('\n').filter(Boolean).map((line) => JSON.parse(line))
 
 /** @param {{ code: string }[]} rejected @returns {Record<string, number>} as in `refusedBy` of a summary */
 function countsOf (rejected) {
@@ -69,10 +68,10 @@ t.test('items that the full pipeline refuses are among the rejects, which are co
   await writer.until(/"items":1,/)
   primary.freeze()
   t.teardown(() => primary.thaw())
-  const total = 20_000
+  const total = 12_000
   writer.stdin.write(ndjson(Array.from({ length: total }, (_, i) => ({ id: `${i}`, ts: now - i, pad: 'x'.repeat(500) }))))
   await writer.until(/PIPELINE_FULL/)
-  await eventually(async () => (await rejectedText(path)).length > 5_000_000)
+  await eventually(async () => (await stat(path)).size > 5_000_000)
   primary.thaw()
   const { code, summary } = await writer.stop()
   t.equal(code, 3)
@@ -83,7 +82,7 @@ t.test('items that the full pipeline refuses are among the rejects, which are co
 })
 
 t.test('a rejects file that cannot be written ends the writer, after it stored what it took', async (t) => {
-  const lines = ndjson([{ id: 'a', ts: now }]) + 'no json\n'.repeat(100_000)
+  const lines = ndjson([{ id: 'a', ts: now }]) + 'no json\n'.repeat(20_000)
   const { code, summary, stderr } = await write(t, stdin('disk', ['--rejects', '/dev/full']), { input: lines })
   t.equal(code, 1)
   t.match(stderr, /"code":"FILE_UNUSABLE".*ENOSPC/)

@@ -9,7 +9,7 @@ import { sharedDeployment } from '../shared.js'
 import { startFlow } from './flow.js'
 
 const IDS = 200
-const LINES = nightly(50_000, scoped(15_000, 5_000))
+const LINES = nightly(50_000, 5_000)
 const POSTED = 500
 
 const [engine] = await scopedEngines()

@@ -95,7 +95,7 @@ t.test('start runs servers, a reader, a gateway and a writer; Ctrl-C flushes and
   t.same(await leftIn(root), [])
 })
 
-wholeTest('when start is killed, everything ends', async (t) => {
+nightTest('when start is killed, everything ends', async (t) => {
   const { command, pids } = await startAll(t)
   const killedAt = performance.now()
   t.equal((await command.kill()).signal, 'SIGKILL')

@@ -9,7 +9,7 @@ import { sharedDeployment } from '../shared.js'
 
 const MIB = 1024 * 1024
 /** of 2 kB each: more than pipe and writer hold */
-const LINES = 10_000
+const LINES = 6000
 const [engine] = await scopedEngines()
 const { reader, write, startWriter, runWriter } = await startFlow(t, await sharedDeployment(t, { engine }))
 
@@ -112,7 +112,7 @@ t.test('input in another format ends with one error message', async (t) => {
 })
 
 wholeTest('--items and --duration end the writer while the pipe is open', async (t) => {
-  const counted = runWriter(t, stdin('two', ['--items', '2']), { input: null })
+  const counted = startWriter(t, stdin('two', ['--items', '2']), { input: null })
   counted.stdin.write(ndjson([{ id: 'a', ts: now }, { id: 'b', ts: now }]))
   t.match(await counted.ended(), { code: 0, summary: { items: 2 } })
   const timed = runWriter(t, stdin('silent', ['--duration', '0.5', '--drain-ms', '600000']), { input: null })
@@ -120,7 +120,7 @@ wholeTest('--items and --duration end the writer while the pipe is open', async 
 })
 
 wholeTest('Ctrl-C ends the writer while the pipe is idle', async (t) => {
-  const writer = runWriter(t, stdin('quiet'), { input: null })
+  const writer = startWriter(t, stdin('quiet'), { input: null })
   writer.stdin.write(ndjson([{ id: 'a', ts: now }]))
   await writer.until(/"items":1,/)
   t.match(await writer.stop(), { code: 0, summary: { items: 1 } })
@@ -174,14 +174,14 @@ t.test('while the server is frozen, the pipe is not read', async (t) => {
 
 wholeTest('memory does not grow with the length of the input', async (t) => {
   const writer = runWriter(t, stdin('long'), { input: null })
-  const pad = 'x'.repeat(3000)
-  // of 3 kB each: more than may stay in memory
-  const total = nightly(100_000, 60_000)
+  // in all more than may stay in memory
+  const [total, padBytes] = nightly([100_000, 3000], [20_000, 9000])
+  const pad = 'x'.repeat(padBytes)
   writer.stdin.write(JSON.stringify({ id: 'first', ts: now }) + '\n')
   await writer.until(/"items":1,/)
   const before = await residentMib(writer.pid)
   let peak = before
-  const sampler = setInterval(async () => { peak = Math.max(peak, await residentMib(writer.pid)) }, 200)
+  const sampler = setInterval(async () => { peak = Math.max(peak, await residentMib(writer.pid)) }, 500)
   t.teardown(() => clearInterval(sampler))
   for (let i = 1; i < total;) {
     let block = ''

@@ -20,10 +20,10 @@ const lastLine = (/** @type {string} */ text) => /** @type {string} */ (text.tri
 /**
  * @param {import('tap').Test} t
  * @param {string[]} flags as on the command line
- * @param {{ redisUrl: string, keyPrefix?: string, env?: Record<string, string>, input?: string | Buffer | null }} options `input` is
- *   all of standard input; null leaves it open, to be written by the test
+ * @param {{ redisUrl: string, keyPrefix?: string, env?: Record<string, string>, input?: string | Buffer | null, isTTY?: boolean }} options
+ *   `input` is all of standard input; null leaves it open, to be written by the test. `isTTY`: of standard output, which then is text
  */
-export function startWriter (t, flags, { redisUrl, keyPrefix, env = {}, input = '' }) {
+export function startWriter (t, flags, { redisUrl, keyPrefix, env = {}, input = '', isTTY = false }) {
   const prefix = keyPrefix === undefined ? [] : ['--key-prefix', keyPrefix]
   const text = { stdout: '', stderr: '' }
   // a file is compared with standard input: with that of this process
@@ -32,7 +32,7 @@ export function startWriter (t, flags, { redisUrl, keyPrefix, env = {}, input = 
   if (input !== null) stdin.end(input)
   const streams = {
     stdin,
-    stdout: { write: (/** @type {string} */ more) => { text.stdout += more } },
+    stdout: { isTTY, write: (/** @type {string} */ more) => { text.stdout += more } },
     stderr: { write: (/** @type {string} */ more) => { text.stderr += more } }
   }
   const controller = new AbortController()
@@ -53,7 +53,7 @@ export function startWriter (t, flags, { redisUrl, keyPrefix, env = {}, input = 
       isOver = true
     }
   }
-  const ended = run().then((code) => ({ code, ...text, summary: text.stdout === '' ? null : JSON.parse(lastLine(text.stdout)) }))
+  const ended = run().then((code) => ({ code, ...text, summary: isTTY || text.stdout === '' ? null : JSON.parse(lastLine(text.stdout)) }))
   ended.catch(() => {})
   t.teardown(async () => {
     controller.abort('test')

@@ -79,7 +79,7 @@ t.test('a file with the name of gzip must be gzip', async (t) => {
 })
 
 t.test('memory does not follow the size of what a few bytes become', async (t) => {
-  const bomb = gzipSync(Buffer.alloc(150_000_000))
+  const bomb = gzipSync(Buffer.alloc(150_000_000), { level: 1 })
   let bytes = 0
   let most = 0
   global.gc?.()

@@ -130,7 +130,8 @@ t.test('a key called __proto__ is a plain key, in items and around them', async 
 
 t.test('any array of objects is read back from any chunks', async (t) => {
   const object = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
-  const property = fc.asyncProperty(fc.array(object), fc.constantFrom(0, 2), fc.integer({ min: 1, max: 64 }), async (objects, indent,
+  const anyArray = fc.array(object, { maxLength: 20 })
+  const property = fc.asyncProperty(anyArray, fc.constantFrom(0, 2), fc.integer({ min: 1, max: 64 }), async (objects, indent,
     chunkBytes) => {
     const { entries, error } = await read(JSON.stringify(objects, null, indent), options, chunkBytes)
     return error === null &&

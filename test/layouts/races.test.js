@@ -91,7 +91,7 @@ t.test('in every interleaving', async (t) => {
     const values = Object.fromEntries([...state.ids.keys()].sort().map((id) => [id, state.records.get(id)?.slice(8)]))
     expectSame(values, valuesOf(found.newest))
     for (const [id, { order }] of found.newest) expectSame(orderOf(state.records.get(id) ?? ''), order)
-  }), { runs: nightly(10_000, scoped(2000, 600)), timeLimitMs: 120_000 })
+  }), { runs: nightly(10_000, scoped(1000, 600)), timeLimitMs: 120_000 })
   t.same([...forms].sort(), ['script', 'watched'])
 })
 

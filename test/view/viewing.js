@@ -11,7 +11,7 @@ import { eventually, silentLog } from '../servers.js'
  *   replicaUrls?: string[] | null, deadlineMs?: number, isCluster?: boolean }} options `isCluster`: `primary` is any node of one
  */
 export async function openViews (t, {
-  primary, isCluster = false, readFrom = 'primary', replicaUrls = null, deadlineMs = 2000, ...options
+  primary, isCluster = false, keyPrefix = 'fr:', readFrom = 'primary', replicaUrls = null, deadlineMs = 2000, ...options
 }) {
   const common = { replicaUrls, readFrom, name: 'test-reader', deadlineMs, log: silentLog }
   const deployment = isCluster
@@ -19,11 +19,11 @@ export async function openViews (t, {
     : createDeployment({ primaryUrl: primary.url, ...common })
   t.teardown(() => deployment.close())
   await deployment.ready.catch(() => {})
-  const queries = createQueries({ deployment, keyPrefix: 'fr:', now: options.now ?? Date.now })
+  const queries = createQueries({ deployment, keyPrefix, now: options.now ?? Date.now })
   const views = createViews({
     queries,
     deployment,
-    keyPrefix: 'fr:',
+    keyPrefix,
     now: Date.now,
     log: silentLog,
     mode: 'auto',

@@ -25,21 +25,34 @@ const [engine] = await scopedEngines()
 t.test(engineName(engine), { buffered: true }, async (t) => {
   const primary = await startServer(t, { engine })
 
-  /** @param {import('tap').Test} t @param {string} feed @param {number} count @param {object} [more] */
-  async function write (t, feed, count, more = {}) {
-    const writer = await openWriterFor(t, { redisUrl: primary.url, feed, layout: 'segments', batchItems: 100, ...more })
-    const now = Date.now()
-    for (let n = 0; n < count; n++) writer.pipeline.append(bytes(`${n}`), now - n, bytes(`value ${n}`))
-    await writer.pipeline.flush()
-    return { now, writer }
+  let prefixes = 0
+  /** Feeds of one test: the views of others would open them, too. */
+  function apart () {
+    const keyPrefix = `test-${++prefixes}:`
+    return {
+      keyPrefix,
+
+      /** @param {import('tap').Test} t @param {string} feed @param {number} count @param {object} [more] */
+      async write (t, feed, count, more = {}) {
+        const writer = await openWriterFor(t, { redisUrl: primary.url, keyPrefix, feed, layout: 'segments', batchItems: 100, ...more })
+        const now = Date.now()
+        for (let n = 0; n < count; n++) writer.pipeline.append(bytes(`${n}`), now - n, bytes(`value ${n}`))
+        await writer.pipeline.flush()
+        return { now, writer }
+      },
+
+      /** @param {import('tap').Test} t @param {Parameters<typeof openViews>[1]} options */
+      views: (t, options) => openViews(t, { keyPrefix, ...options })
+    }
   }
 
   await t.test('views of the layouts that cannot answer everything by themselves, of all feeds, or of none', async (t) => {
-    for (const layout of layoutNames()) await write(t, `mode-${layout}`, 3, { layout })
+    const feeds = apart()
+    for (const layout of layoutNames()) await feeds.write(t, `mode-${layout}`, 3, { layout })
     /** @type {Record<string, string[]>} */
     const wanted = { auto: ['segments', 'stream', 'values'], all: ['ids', 'segments', 'stream', 'values'], none: [] }
     for (const mode of /** @type {const} */ (['auto', 'all', 'none'])) {
-      const { views } = await openViews(t, { primary, mode })
+      const { views } = await feeds.views(t, { primary, mode })
       await eventually(() => views.status().ready && views.figures().views.every(({ isComplete }) => isComplete) &&
         views.figures().views.length === wanted[mode].length)
       t.same(views.figures().views.map(({ feed }) => feed.slice('mode-'.length)).sort(), wanted[mode])
@@ -55,8 +68,9 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   })
 
   await t.test('answers equal those of the servers and have a time and a revision; equal revisions have equal content', async (t) => {
-    const { now, writer } = await write(t, 'watched', 250, { partitions: 3 })
-    const { views, queries, isComplete } = await openViews(t, { primary })
+    const feeds = apart()
+    const { now, writer } = await feeds.write(t, 'watched', 250, { partitions: 3 })
+    const { views, queries, isComplete } = await feeds.views(t, { primary })
     await isComplete('watched')
     const page = await views.latest('watched', { limit: 10 })
     t.same(ids(page.items), Array.from({ length: 10 }, (_, n) => String(n)))
@@ -84,9 +98,10 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   for (const layout of ['segments', 'values']) {
     await t.test(`${layout}: over its bound a view has the newest items and reports it; the rest comes from a node or is ` +
       'refused', async (t) => {
+      const feeds = apart()
       const feed = `over-${layout}`
-      const { now } = await write(t, feed, 2000, { layout, partitions: 2 })
-      const { views, queries, isComplete, figuresOf } = await openViews(t, { primary, boundItems: 500 })
+      const { now } = await feeds.write(t, feed, 2000, { layout, partitions: 2 })
+      const { views, queries, isComplete, figuresOf } = await feeds.views(t, { primary, boundItems: 500 })
       await isComplete(feed)
       const figures = figuresOf(feed)
       t.ok(figures?.isOverBound && figures.items <= 500 && figures.items > 300)
@@ -109,8 +124,9 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   }
 
   await t.test('while a view is built, a node answers as far as the layout can', async (t) => {
-    await write(t, 'making', 10)
-    const { views } = await openViews(t, { primary, deadlineMs: 500 })
+    const feeds = apart()
+    await feeds.write(t, 'making', 10)
+    const { views } = await feeds.views(t, { primary, deadlineMs: 500 })
     // before feeds are known
     t.match(views.status(), { ready: false, reasons: [/^VIEW_BEHIND/] })
     t.match(await views.count('making'), { count: 10 })
@@ -119,11 +135,12 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   })
 
   await t.test('more than a second behind, newest items come from a node and the rest is refused; it recovers', async (t) => {
-    const { writer, now } = await write(t, 'behind', 10)
+    const feeds = apart()
+    const { writer, now } = await feeds.write(t, 'behind', 10)
     /** @type {import('../proxy.js').Line[]} */
     const lines = []
     const proxy = await startProxy(t, primary.port, { onLine: (line) => lines.push(line) })
-    const { queries, views, isComplete, figuresOf } = await openViews(t, { primary: proxy, deadlineMs: 60_000 })
+    const { queries, views, isComplete, figuresOf } = await feeds.views(t, { primary: proxy, deadlineMs: 60_000 })
     await isComplete('behind')
     // the deployment has the first line
     for (const line of lines.slice(1)) line.goSilent()
@@ -144,9 +161,9 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     await writer.pipeline.flush()
     await t.rejects(queries.latest('behind', { limit: 2 }), { code: 'VIEW_NEEDED' })
     await t.rejects(views.latest('behind', { limit: 2 }), { code: 'VIEW_BEHIND', retryable: true }, 'the view will know')
-    const { views: fresh } = await openViews(t, { primary })
+    const { views: fresh } = await feeds.views(t, { primary })
     await t.rejects(fresh.latest('behind', { limit: 2 }), { code: 'VIEW_BEHIND', retryable: true }, 'so will one that is not open yet')
-    const { views: none } = await openViews(t, { primary, mode: 'none' })
+    const { views: none } = await feeds.views(t, { primary, mode: 'none' })
     await t.rejects(none.latest('behind', { limit: 2 }), { code: 'VIEW_NEEDED', retryable: false })
     for (const line of lines.slice(1)) line.reset()
     await eventually(async () => (await views.count('behind')).count === 11 + MAX_SCAN)
@@ -154,8 +171,9 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   })
 
   await t.test('without discovery, the first query opens a view, and it is closed when idle', async (t) => {
-    await write(t, 'lazy', 30)
-    const { views } = await openViews(t, { primary, discover: false, idleMs: 300 })
+    const feeds = apart()
+    await feeds.write(t, 'lazy', 30)
+    const { views } = await feeds.views(t, { primary, discover: false, idleMs: 300 })
     t.match(views.status(), { ready: true, reasons: { length: 0 } })
     t.same(views.figures().views, [])
     t.match(await views.count('lazy'), { count: 30, exact: true }, 'a count waits for the view')
@@ -167,29 +185,31 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   })
 
   await t.test('a feed with an unreadable definition does not affect other views', async (t) => {
+    const feeds = apart()
     const admin = await connectFor(t, primary.url)
-    await admin.send('SADD', 'fr:feeds', 'broken')
-    await admin.send('SET', 'fr:{broken}:feed', 'no JSON')
-    await write(t, 'whole', 5)
-    const { views, isComplete } = await openViews(t, { primary })
+    await admin.send('SADD', `${feeds.keyPrefix}feeds`, 'broken')
+    await admin.send('SET', `${feeds.keyPrefix}{broken}:feed`, 'no JSON')
+    await feeds.write(t, 'whole', 5)
+    const { views, isComplete } = await feeds.views(t, { primary })
     await isComplete('whole')
     await eventually(() => views.status().ready)
     await t.rejects(views.count('broken'), { code: 'KEY_HOLDS_OTHER' })
-    await admin.send('SREM', 'fr:feeds', 'broken')
+    await admin.send('SREM', `${feeds.keyPrefix}feeds`, 'broken')
   })
 
   await t.test('a feed that is dropped and created again gets another view, in whatever layout', async (t) => {
+    const feeds = apart()
     const admin = await connectFor(t, primary.url)
-    const { views, queries } = await openViews(t, { primary, mode: 'all' })
+    const { views, queries } = await feeds.views(t, { primary, mode: 'all' })
     for (const [round, layout] of ['segments', 'values', 'ids', 'segments', 'stream', 'stream'].entries()) {
-      const { writer } = await write(t, 'again', 20 + round, { layout, partitions: 1 + round % 3 })
+      const { writer } = await feeds.write(t, 'again', 20 + round, { layout, partitions: 1 + round % 3 })
       await eventually(async () => {
         const { count, exact } = await views.count('again')
         return count === 20 + round && exact && views.revision('again') !== null
       })
       t.same((await everything(views, 'again')).map(shown), (await everything(queries, 'again')).map(shown))
       await writer.close({ drainMs: 0 })
-      await dropFeed(admin, 'fr:', 'again')
+      await dropFeed(admin, feeds.keyPrefix, 'again')
       await eventually(() => views.revision('again') === null)
       await eventually(() => views.latest('again', { limit: 1 }).then(() => false, ({ code }) => code === 'FEED_UNKNOWN'))
     }

@@ -4,8 +4,10 @@
 import t from 'tap'
 import { newestFirst } from '../../../src/item/order.js'
 import { createViewStore } from '../../../src/view/store/index.js'
+import { nightly } from '../../scope.js'
 
 const NOW = 1_700_000_000_000
+const ARRIVALS = nightly(60_000, 30_000)
 const ROOMY = { windowMs: 0, maxItems: 0, boundItems: 1_000_000, boundBytes: 2 ** 30 }
 
 /** @param {number} seed @returns {(below: number) => number} */
@@ -50,9 +52,9 @@ function everything (store, nowMs, limit) {
 }
 
 for (const { name, ids, spreadMs, windowMs, maxItems } of [
-  { name: 'a short window', ids: 20_000, spreadMs: 50, windowMs: 400, maxItems: 0 },
+  { name: 'a short window', ids: 20_000, spreadMs: 50, windowMs: ARRIVALS / 150, maxItems: 0 },
   { name: 'no window', ids: 5_000, spreadMs: 1_000_000, windowMs: 0, maxItems: 0 },
-  { name: 'one ts for many', ids: 30_000, spreadMs: 1, windowMs: 500, maxItems: 0 },
+  { name: 'one ts for many', ids: 30_000, spreadMs: 1, windowMs: ARRIVALS / 120, maxItems: 0 },
   { name: 'a count of arrivals', ids: 20_000, spreadMs: 200, windowMs: 0, maxItems: 8_000 }
 ]) {
   t.test(`${name}: tens of thousands of items stay in order, by page and by id`, async (t) => {
@@ -62,7 +64,7 @@ for (const { name, ids, spreadMs, windowMs, maxItems } of [
     /** @type {Map<string, any>} */
     const held = new Map()
     let nowMs = NOW
-    for (let arrival = 0; arrival < 60_000; arrival++) {
+    for (let arrival = 0; arrival < ARRIVALS; arrival++) {
       if (arrival % 100 === 0) nowMs += 1
       if (arrival % 3000 === 0) store.advance(nowMs, arrival - 1)
       const name = `item-${random(ids)}`
@@ -73,7 +75,7 @@ for (const { name, ids, spreadMs, windowMs, maxItems } of [
       const before = held.get(name) ?? []
       const versions = maxItems ? [...before, version] : before.length && newestFirst(before[0], version) < 0 ? before : [version]
       held.set(name, versions)
-      if (arrival % 30_000 !== 29_999) continue
+      if (arrival % (ARRIVALS / 2) !== ARRIVALS / 2 - 1) continue
       store.advance(nowMs, arrival)
       const live = [...held.values()].flatMap((versions) => versions
         .filter((/** @type {any} */ one) => (!windowMs || one.ts >= nowMs - windowMs) && (!maxItems || one.arrival > arrival - maxItems))
