@@ -17,21 +17,19 @@ const database = await sharedDatabase(t, { isMigrated: true })
 
 const engine = /** @type {import('../../../test/servers.js').Engine} */ (newest(await testEngines()))
 const own = (/** @type {string} */ name) => `${engine.name}-${name}-${Date.now()}`
-const proxy = await startProxy(t, Number(new URL(database.url).port))
-const { server, gateway, reader, consumers, killableConsumers } =
-  await startAll(t, { engine, database, url: database.url.replace(/:\d+\//, `:${proxy.port}/`) })
-const first = await killableConsumers()
-await consumers()
 
 t.test('the owner of a partition stands still: another takes over, and nothing is done twice', async (t) => {
+  const { server, gateway, reader, consumers, killableConsumers } = await startAll(t, { engine, database })
   const flags = [...PARTITIONS, '--durability', 'db', '--database-url', database.url, '--ack-within-ms', '1000']
   const durable = await startSaleGateway(t, { redisUrl: server.url, flags })
+  const first = await killableConsumers()
+  await consumers()
   const stock = 1_000_000
   /** @param {string} name @param {any} at @param {object} [terms] */
   const begin = async (name, at, terms) => Promise.all(Array.from({ length: SALES }, async (_, n) => {
     const id = own(`${name}${n}`)
     await eventually(async () => (await at.create(id, { stock, ...terms })).status === 201)
-    return { id, claiming: claimAlong(at, id) }
+    return { id, claiming: claimAlong(at, id, 20) }
   }))
   // rows; a command after each commit; scheduled tasks
   const [direct, settled] = [await begin('still', gateway), await begin('db', durable)]
@@ -63,8 +61,11 @@ t.test('the owner of a partition stands still: another takes over, and nothing i
 })
 
 t.test('the database is away: sales go on, and their orders come later', async (t) => {
+  const proxy = await startProxy(t, Number(new URL(database.url).port))
+  const { gateway, consumers } = await startAll(t, { engine, database, url: database.url.replace(/:\d+\//, `:${proxy.port}/`) })
   const id = own('away')
   await gateway.create(id, { stock: 1_000_000 })
+  await consumers()
   const claiming = claimAlong(gateway, id)
   await eventually(async () => (await ownersOf(database, id)).length > 10)
   proxy.goSilent()
@@ -77,8 +78,10 @@ t.test('the database is away: sales go on, and their orders come later', async (
 })
 
 t.test('the server restarts in mid-sale: exactly the stock is sold', async (t) => {
+  const { server, gateway, reader, consumers } = await startAll(t, { engine, database })
   const id = own('restart')
   await gateway.create(id, { stock: 100 })
+  await consumers()
   const buyers = Array.from({ length: 150 }, async (_, n) => {
     for (;;) {
       const { status, json } = await gateway.claim(id, `u${n}`, { key: `k${n}` }).catch(() => ({ status: 0, json: null }))
