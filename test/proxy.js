@@ -21,17 +21,18 @@ const STATUS = '+'.charCodeAt(0)
 /**
  * @param {import('tap').Test} t
  * @param {number} port of the server behind it
- * @param {{ delayMs?: number, pieceBytes?: number, onLine?: (line: Line) => void }} [options] `delayMs` each way;
- *   `pieceBytes`: everything is written in pieces of so many bytes; `onLine` is called for each new connection
+ * @param {{ delayMs?: number, pieceBytes?: number, isCounting?: boolean, onLine?: (line: Line) => void }} [options] `delayMs` each way;
+ *   `pieceBytes`: everything is written in pieces of so many bytes; `isCounting`: false = the server does not speak RESP, and its replies
+ *   are not counted; `onLine` is called for each new connection
  */
-export async function startProxy (t, port, { delayMs = 0, pieceBytes = Infinity, onLine = () => {} } = {}) {
+export async function startProxy (t, port, { delayMs = 0, pieceBytes = Infinity, isCounting = true, onLine = () => {} } = {}) {
   /** @type {Set<Line>} */
   const lines = new Set()
   let silent = false
   let accepted = 0
   const server = createServer((client) => {
     accepted++
-    const line = createLine(client, port, { delayMs, pieceBytes, onGone: () => lines.delete(line) })
+    const line = createLine(client, port, { delayMs, pieceBytes, isCounting, onGone: () => lines.delete(line) })
     lines.add(line)
     if (silent) line.goSilent()
     onLine(line)
@@ -84,9 +85,9 @@ export async function startProxy (t, port, { delayMs = 0, pieceBytes = Infinity,
 /**
  * @param {import('node:net').Socket} client
  * @param {number} port
- * @param {{ delayMs: number, pieceBytes: number, onGone: () => void }} options
+ * @param {{ delayMs: number, pieceBytes: number, isCounting: boolean, onGone: () => void }} options
  */
-function createLine (client, port, { delayMs, pieceBytes, onGone }) {
+function createLine (client, port, { delayMs, pieceBytes, isCounting, onGone }) {
   const upstream = connect({ port, host: '127.0.0.1', noDelay: true })
   client.setNoDelay(true)
   const replies = createReplies()
@@ -156,6 +157,7 @@ function createLine (client, port, { delayMs, pieceBytes, onGone }) {
   })
   upstream.on('data', (bytes) => {
     if (silent || isMute) return
+    if (!isCounting) return toClient.write(bytes)
     const ends = replies.ends(bytes)
     counted += ends.length
     const cut = cutIn(bytes, ends)

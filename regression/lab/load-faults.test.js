@@ -5,7 +5,7 @@ import t from 'tap'
 import { loadOf, storageOf } from '../../lab/loads/index.js'
 import { startProxy } from '../../test/proxy.js'
 import { connectFor, eventually, startServer } from '../../test/servers.js'
-import { ledgerOf, loadHere, runLoad, startLoad } from '../../test/lab/load.js'
+import { ledgerOf, loadHere, startLoad } from '../../test/lab/load.js'
 import { settingsWith } from './load-settings.js'
 import { scopedEngines } from '../../test/scope.js'
 
@@ -79,9 +79,7 @@ t.test('a server that runs out of memory, loses its scripts or dies is an outcom
   const small = await startServer(t, { engine: anyEngine, args: ['--maxmemory', '8mb'] })
   const settings = () => settingsWith({ ids: 200_000, valueBytes: 512, duration: 60, drainMs: 300 })
   for (const load of ['reference', 'blob', 'script-per-batch', 'pipelined-commands', 'multi-commands']) {
-    const order = { load, settings: { ...settings(), batchItems: 1000 }, redisUrl: small.url }
-    const said = load === 'blob' ? await runLoad(t, order) : await loadHere(order)
-    t.match(said, {
+    t.match(await loadHere({ load, settings: { ...settings(), batchItems: 1000 }, redisUrl: small.url }), {
       status: 1, acknowledged: null, summary: null, failed: { code: 'SERVER_FULL', message: /OOM/ }, stderr: /^SERVER_FULL: [^\n]*\n$/
     }, load)
   }
@@ -95,13 +93,12 @@ t.test('a server that runs out of memory, loses its scripts or dies is an outcom
   const scripted = { load: 'script-per-item', settings: settingsWith({ rate: 1000, duration: 60 }), redisUrl: server.url }
   t.match(await loadHere({ ...scripted, onMeasuring: flush }), { status: 1, failed: { code: 'SERVER_LOST', message: /NOSCRIPT/ } })
 
-  const running = ['reference', 'blob'].map((load) =>
-    startLoad(t, { load, settings: settingsWith({ rate: 1000, duration: 60 }), redisUrl: server.url }))
-  await Promise.all(running.map((run) => run.measuring()))
-  await server.kill()
-  for (const run of running) {
-    t.match(await run.ended(), { status: 1, acknowledged: null, failed: { code: 'SERVER_LOST', message: /ended .* before the reply/ } })
-  }
+  const orderOf = (/** @type {string} */ load) => ({ load, settings: settingsWith({ rate: 1000, duration: 60 }), redisUrl: server.url })
+  const run = startLoad(t, orderOf('reference'))
+  await run.measuring()
+  const here = loadHere({ ...orderOf('blob'), onMeasuring: () => { server.kill() } })
+  const lost = { status: 1, acknowledged: null, failed: { code: 'SERVER_LOST', message: /ended .* before the reply/ } }
+  t.match(await Promise.all([run.ended(), here]), [lost, lost])
   t.match(await loadHere({ load: 'reference', settings: settingsWith(), redisUrl: server.url }),
     { status: 1, failed: { code: 'SERVER_UNREACHABLE' } })
 })

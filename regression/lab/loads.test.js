@@ -31,7 +31,7 @@ const VARIANTS = [
   ['library', { layout: 'values', valueChange: 'never', partitions: 3 }],
   ['published-values', { valueChange: 'never' }],
   ['script-per-batch', { valueChange: 'never' }],
-  ['gateway', { layout: 'segments', partitions: 2 }]
+  ...nightly(/** @type {[string, {}][]} */ ([['gateway', { layout: 'segments', partitions: 2 }]]), [])
 ]
 /** nothing in them is done otherwise by another engine */
 const ON_ONE = [...Object.keys(STRUCTURES), ...Object.keys(PUBLISHED_STRUCTURES)]
@@ -95,7 +95,8 @@ for (const engine of engines) {
 
 t.test('the writer itself is held to the same ledger', async (t) => {
   const server = await startServer(t, { engine: anyEngine })
-  for (const [layout, valueChange, writers] of /** @type {[string, string, number][]} */ ([['ids', 'never', 1], ['values', 'always', 2]])) {
+  const runs = /** @type {[string, string, number][]} */ ([['values', 'always', 2], ['ids', 'never', 1]])
+  for (const [layout, valueChange, writers] of nightly(runs, runs.slice(0, 1))) {
     const settings = settingsWith({ layout, valueChange, writers })
     const flags = Object.entries({
       feed: settings.feed,
@@ -138,11 +139,11 @@ t.test('with a rate the items of the window are those that were planned, warm-up
 
 t.test('several writers are processes of one load', async (t) => {
   const server = await startServer(t, { engine: anyEngine })
-  const settings = settingsWith({ writers: 3, items: 1111 })
+  const settings = settingsWith({ writers: 2, items: 1111 })
   const whole = await runLoad(t, { load: 'published-values', settings, redisUrl: server.url })
-  saysWhatAddsUp(t, whole, { writers: 3, items: 3333 })
-  t.same(whole.acknowledged, [1111, 1111, 1111])
-  t.match(await ledgerOf(t, server, { settings, acknowledged: [1111, 1111, 1111], storage: 'published-values' }),
+  saysWhatAddsUp(t, whole, { writers: 2, items: 2222 })
+  t.same(whole.acknowledged, [1111, 1111])
+  t.match(await ledgerOf(t, server, { settings, acknowledged: [1111, 1111], storage: 'published-values' }),
     { ...NOTHING_WRONG, detail: { length: 0 } })
   const said = await runLoad(t, { load: 'msetex', settings: settingsWith({ writers: 2, windowMs: 0 }), redisUrl: server.url })
   t.match(said, { status: 1, acknowledged: null, failed: { code: 'LOAD_FAILED', message: /windowMs 0/ } })

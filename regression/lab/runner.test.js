@@ -21,7 +21,7 @@ const underWay = (lab, { servers, loads }) => eventually(async () => {
   const started = (await descendantsOf(lab.pid)).filter(({ args }) => SERVERS.test(args) || LOADS.test(args))
   const count = (/** @type {RegExp} */ pattern) => started.filter(({ args }) => pattern.test(args)).length
   return count(SERVERS) === servers && count(LOADS) === loads && started
-})
+}, { everyMs: 100 })
 const halfFiles = (/** @type {string} */ root) => pathsIn(root, /^(\.freshet|experiments|charts).*\.part$/)
 const serversLeft = (/** @type {string} */ root) => readdir(join(root, '.freshet', 'lab', 'servers'))
 

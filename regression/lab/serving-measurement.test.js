@@ -47,7 +47,7 @@ const measured = (by, { duration, processes = 1, maxClients, signal = new AbortC
   round: 1,
   load: 'writer',
   settings: { ...SETTINGS, duration },
-  serving: { by, asks: 'pages', processes, connections: 8, everyMs: 0, path: DEFAULT_PATH, settings: {} }
+  serving: { by, asks: 'pages', processes, connections: 8, everyMs: 100, path: DEFAULT_PATH, settings: {} }
 }, {
   async openServers () {
     const servers = await openOwnServers({ program: engine.program, replicas: 1, folder })

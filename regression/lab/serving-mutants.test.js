@@ -14,13 +14,9 @@ const WORKLOAD = { ids: IDS, writers: 1, valueBytes: VALUE_BYTES, isWhole: true 
 const LONGEST_S = 10
 const USAGE = { atMs: 0, cpuSeconds: 0, loopBusyMs: 0, memoryBytes: 0 }
 
-/** @param {import('tap').Test} t */
-async function startClient (t) {
-  const client = startProcess('the client', [CLIENT], env)
-  t.teardown(() => client.stop())
-  await client.receive('up')
-  return client
-}
+const client = startProcess('the client', [CLIENT], env)
+t.teardown(() => client.stop())
+await client.receive('up')
 
 /**
  * For longer and longer until something was answered, as on a busy machine nothing may be in a short time.
@@ -28,7 +24,7 @@ async function startClient (t) {
  * @returns {Promise<{ figures: import('../../lab/serving/figures.js').ServingFigures, broken: string[], detail: string }>}
  */
 async function asked (t, asks, name, seconds = 1.5) {
-  const [{ url }, client] = await Promise.all([startLiar(t, name), startClient(t)])
+  const { url } = await startLiar(t, name)
   const limit = asks === 'pages' ? 20 : 1
   client.send({
     event: 'request',
@@ -48,11 +44,18 @@ async function asked (t, asks, name, seconds = 1.5) {
   }
 }
 
+/** One after the other. @param {import('tap').Test} t @param {'pages' | 'freshness'} asks @param {string[]} names */
+async function askedEach (t, asks, names) {
+  const all = []
+  for (const name of names) all.push(await asked(t, asks, name))
+  return all
+}
+
 const RIGHT = 'responses are correct'
 const SEEN = 'due items became visible'
 
 t.test('L15: a page that lacks something, and one of a server that stands still, are found', async (t) => {
-  const [healthy, short, stuck] = await Promise.all(['healthy', 'leaves one out', 'stuck'].map((name) => asked(t, 'pages', name)))
+  const [healthy, short, stuck] = await askedEach(t, 'pages', ['healthy', 'leaves one out', 'stuck'])
   t.same(healthy.broken, [], healthy.detail)
   t.ok(Number(healthy.figures.answers.newest?.[0]) > 5000)
   t.same([short.broken, stuck.broken], [[RIGHT], [RIGHT]])
@@ -64,7 +67,7 @@ t.test('L15: a page that lacks something, and one of a server that stands still,
 const wrong = (/** @type {string[]} */ broken) => broken.filter((name) => name !== SEEN)
 
 t.test('L15: freshness of a server that is late is reported, of one that stands still it is none', async (t) => {
-  const [healthy, stale, stuck] = await Promise.all(['healthy', 'stale', 'stuck'].map((name) => asked(t, 'freshness', name)))
+  const [healthy, stale, stuck] = await askedEach(t, 'freshness', ['healthy', 'stale', 'stuck'])
   t.same(wrong(healthy.broken), [], healthy.detail)
   const { freshness } = healthy.figures
   t.ok(freshness && freshness.p50 > 0 && freshness.betweenMs.p50 > 0 && [999, 1000].includes(freshness.due), JSON.stringify(freshness))
@@ -75,7 +78,6 @@ t.test('L15: freshness of a server that is late is reported, of one that stands 
 })
 
 t.test('L15: everything that is not everything is found', async (t) => {
-  const client = await startClient(t)
   /** @param {string} name */
   async function fault (name) {
     const { url } = await startLiar(t, name)

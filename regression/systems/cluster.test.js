@@ -1,4 +1,5 @@
 /** Systems over a cluster: their partitions are on all primaries. Failovers: regression/faults. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { admissionKey } from '../../src/admission/index.js'
 import { newest } from '../../src/embedded/engine.js'
@@ -15,6 +16,8 @@ import { startSales } from '../../test/systems/sales/selling.js'
 
 t.setTimeout(300_000)
 const PARTITIONS = 6
+/** between bids while slots move */
+const PAUSE_MS = 30
 const NAMES = Array.from({ length: 12 }, (_, n) => `n${n}`)
 
 /** @param {any[]} replies */
@@ -45,6 +48,7 @@ for (const engine of engines) {
         amount += 2
         const replies = await each((id) => bid(id, `u${amount}`, amount, { key: `${id}-${amount}` }))
         unexpected.push(...replies.slice(1).filter(({ status }) => status !== 201))
+        await sleep(PAUSE_MS)
       }
       await moving
       t.same(unexpected, [], 'slots that move are no errors')

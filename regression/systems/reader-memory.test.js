@@ -8,7 +8,7 @@ import { connectFor, eventually } from '../../test/servers.js'
 import { sharedDeployment } from '../../test/shared.js'
 import { openSeats, SEAT } from '../../test/systems/seats.js'
 
-const KEYS = nightly(100_000, 30_000)
+const KEYS = nightly(100_000, 15_000)
 const MOST = 10_000
 const PIECE = 500
 

@@ -8,7 +8,7 @@ import { openOverHttp } from '../../lab/systems/auctions/http.js'
 import { runBids } from '../../lab/systems/auctions/load.js'
 import { openTechnique, TECHNIQUES } from '../../lab/systems/auctions/techniques.js'
 import { endOfMain } from '../bin/in-process.js'
-import { nightEngines, wholeTest } from '../scope.js'
+import { nightEngines, nightly, wholeTest } from '../scope.js'
 import { engineName, startServer } from '../servers.js'
 import { MUTANTS, openMutant } from './mutants/bids.js'
 
@@ -59,7 +59,8 @@ wholeTest('the same over HTTP, through a gateway of the lab', async (t) => {
   const [engine] = await nightEngines()
   const { url } = await startServer(t, { engine })
   const open = await openOverHttp('batched+cache', { redisUrl: url, keyPrefix: 'lab-http:' })
-  const { accepted, invariants, latencyMsByCode } = await runBids(open, { ...LOAD, seconds: 1, technique: 'batched+cache', driver: 'http' })
+  const load = { ...LOAD, seconds: nightly(1, 0.3), technique: 'batched+cache', driver: 'http' }
+  const { accepted, invariants, latencyMsByCode } = await runBids(open, load)
   await open.close()
   t.ok(accepted > 0 && latencyMsByCode.accepted.n > 0)
   t.same(broken(invariants), [])
@@ -96,7 +97,7 @@ t.test('a history file is checked: npm run experiment -- check FILE', async (t) 
 })
 
 wholeTest('bids at a rate, over many auctions', async (t) => {
-  const load = { ...LOAD, technique: '', rate: 2000, lots: 50, seconds: 0.5 }
+  const load = { ...LOAD, technique: '', rate: 2000, lots: 50, seconds: nightly(0.5, 0.3) }
   for (const skew of /** @type {const} */ (['hot', 'zipf'])) {
     const { items, seconds, invariants, history } = await runBids(openMutant(''), { ...load, skew })
     t.same(broken(invariants), [])

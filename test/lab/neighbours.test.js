@@ -5,7 +5,7 @@ import { runBurst } from '../../lab/systems/sales/burst.js'
 import { openDatabaseArm } from '../../lab/systems/sales/database.js'
 import { checkSale } from '../../lab/systems/sales/history.js'
 import { startNeighbours } from '../../lab/systems/sales/neighbours.js'
-import { startDatabase } from '../database.js'
+import { sharedDatabase } from '../database.js'
 import { startServer, testEngines } from '../servers.js'
 import { wholeTest } from '../scope.js'
 
@@ -31,7 +31,7 @@ t.test('queries run during a burst, and are counted', async (t) => {
 })
 
 wholeTest('with a shared pool those who look wait for claims; with one of their own they do not', async (t) => {
-  const { url } = await startDatabase(t)
+  const { url } = await sharedDatabase(t)
   for (const sharesPool of [true, false]) {
     const arm = await openDatabaseArm('db-lock', { databaseUrl: url, pool: 1, delayMs: 100, sharesPool })
     t.teardown(() => arm.close())

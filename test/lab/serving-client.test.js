@@ -13,6 +13,19 @@ const CLIENT = fileURLToPath(new URL('../../lab/serving/client-process.js', impo
 // NODE_OPTIONS is the test runner's
 const env = { ...withoutSettings(process.env), NODE_OPTIONS: '' }
 
+const [one, other] = await Promise.all([1, 2].map(async () => {
+  const client = startProcess('the client', [CLIENT], env)
+  t.teardown(() => client.stop())
+  await client.receive('up')
+  return client
+}))
+
+/** @param {import('../../lab/serving/process.js').Process} client @param {string} url @param {object} order */
+function asked (client, url, order) {
+  client.send({ event: 'request', urls: [url], right: { items: null, bytes: null }, ...order })
+  return client.receive('requested')
+}
+
 /**
  * A server of raw bytes.
  * @param {import('tap').Test} t
@@ -37,24 +50,15 @@ async function startRaw (t, answer) {
 t.test('L4: requests that are refused, lost or never answered are outcomes with numbers of their own', async (t) => {
   const reply = (/** @type {string} */ status, /** @type {string} */ body) =>
     `HTTP/1.1 ${status}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
-  /** @param {string} url @param {object} [changes] */
-  async function asked (url, changes) {
-    const client = startProcess('the client', [CLIENT], env)
-    t.teardown(() => client.stop())
-    await client.receive('up')
-    client.send({
-      event: 'request', urls: [url], connections: 2, everyMs: 0, seconds: 0.5, right: { items: null, bytes: null }, ...changes
-    })
-    return client.receive('requested')
-  }
-  const [refused, cut, reset, silent] = await Promise.all([
-    asked(await startRaw(t, (socket, n) =>
-      setTimeout(() => socket.write(n % 3 === 0 ? reply('503 Busy', '{"code":"OVERLOADED"}') : reply('200 OK', '{}')), 5))),
-    asked(await startRaw(t, (socket, n) => setTimeout(() => n % 5 === 0 ? socket.end() : socket.write(reply('200 OK', '{}')), 5))),
-    asked(await startRaw(t, (socket, n) => setTimeout(() => n > 100 ? socket.resetAndDestroy() : socket.write(reply('200 OK', '{}')), 10)),
-      { seconds: 3 }),
-    asked(await startRaw(t, () => {}), { everyMs: 700, connections: 3 })
-  ])
+  const order = { connections: 2, everyMs: 0, seconds: 0.5 }
+  const waiting = asked(other, await startRaw(t, () => {}), { ...order, everyMs: 700, connections: 3 })
+  const refused = await asked(one, await startRaw(t, (socket, n) =>
+    setTimeout(() => socket.write(n % 3 === 0 ? reply('503 Busy', '{"code":"OVERLOADED"}') : reply('200 OK', '{}')), 5)), order)
+  const cut = await asked(one, await startRaw(t, (socket, n) =>
+    setTimeout(() => n % 5 === 0 ? socket.end() : socket.write(reply('200 OK', '{}')), 5)), order)
+  const reset = await asked(one, await startRaw(t, (socket, n) =>
+    setTimeout(() => n > 100 ? socket.resetAndDestroy() : socket.write(reply('200 OK', '{}')), 10)), { ...order, seconds: 3 })
+  const silent = await waiting
   for (const { requests } of [refused, cut, reset, silent]) {
     const { sent, answered, missing, errors, timeouts, byStatus } = requests
     t.equal(sent, answered + missing)
@@ -75,16 +79,10 @@ t.test('L4: requests that are refused, lost or never answered are outcomes with 
 
 t.test('a client that measures freshness skips missed requests; one that measures latency does not', async (t) => {
   const slow = await startRaw(t, (socket) => setTimeout(() => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'), 50))
-  const asked = await Promise.all([null, { ratePerSecond: 1000 }].map(async (freshness) => {
-    const client = startProcess('the client', [CLIENT], env)
-    t.teardown(() => client.stop())
-    await client.receive('up')
-    client.send({
-      event: 'request', urls: [slow], connections: 1, everyMs: 2, seconds: 1.5, right: { items: null, bytes: null }, freshness
-    })
-    return client.receive('requested')
-  }))
-  const [all, looks] = asked.map(({ requests }) => requests)
+  const order = { connections: 1, everyMs: 2, seconds: 1.5 }
+  const [{ requests: all }, { requests: looks }] = await Promise.all([
+    asked(one, slow, { ...order, freshness: null }), asked(other, slow, { ...order, freshness: { ratePerSecond: 1000 } })
+  ])
   t.equal(all.planned, 750)
   t.equal(all.sent, 0, 'those of the warm-up are still due')
   t.ok(looks.sent > 1 && looks.sent < 40, `${looks.sent} sent`)

@@ -13,6 +13,8 @@ import { startAuctionGateway, termsOf } from '../../../test/systems/auctions/auc
 const FLAGS = ['--system-partitions', '2', '--deadline-ms', '1000']
 /** how long a bid waits for its reply */
 const ACK_WITHIN_MS = 5000
+/** between bids */
+const PAUSE_MS = 5
 /** what a busy machine may need for what takes a moment */
 const BUSY_MS = 10_000
 const KEEPS = ['--appendonly', 'yes', '--appendfsync', 'always']
@@ -32,7 +34,7 @@ function bidAlong (gateway, id, userId) {
         statuses[status] = (statuses[status] ?? 0) + 1
         isSettled = status === 200 || status === 201
         if (status === 201) accepted.push({ seq: json.seq, amount: json.currentBid })
-        if (!isSettled) await sleep(20)
+        await sleep(isSettled ? PAUSE_MS : 20)
       }
     }
   }

@@ -6,9 +6,9 @@ import { eventually } from '../../../test/servers.js'
 import { sharedDeployment } from '../../../test/shared.js'
 import { startAuctions } from '../../../test/systems/auctions/auctioning.js'
 
-const VIEWERS = nightly(2000, 300)
+const VIEWERS = nightly(2000, 100)
 /** of an auction whose viewer does not read */
-const BIDS = nightly(2000, 500)
+const BIDS = nightly(2000, 150)
 /** of many viewers, on a busy machine */
 const DEADLINE_MS = 60_000
 

@@ -9,6 +9,7 @@ import { startProxy } from '../../../test/proxy.js'
 import { nightly } from '../../../test/scope.js'
 import { connectFor, eventually, startDeployment, testEngines } from '../../../test/servers.js'
 import { startGateway } from '../../../test/services.js'
+import { sharedDeployment } from '../../../test/shared.js'
 import { expectConsistent } from '../../../test/systems/orders/checking.js'
 import { orderCommands, PARTITIONS, startOrders } from '../../../test/systems/orders/ordering.js'
 
@@ -16,6 +17,7 @@ const HOUR_MS = 3_600_000
 /** several leases of the consumers that stand still */
 const STILL_MS = 3000
 const ORDERS = nightly(100, 20)
+const PLACE_EVERY_MS = 20
 const UNITS = 100_000
 /** what a busy machine may need; only a failure takes as long */
 const FINAL_WITHIN_MS = 120_000
@@ -92,7 +94,7 @@ t.test('the primary is killed and started again: what was acknowledged goes on',
 })
 
 t.test('the database is away: orders go on, their events come later', async (t) => {
-  const proxy = await startProxy(t, Number(new URL(database.url).port))
+  const proxy = await startProxy(t, Number(new URL(database.url).port), { isCounting: false })
   const all = await start(t, { databaseUrl: database.url.replace(/:\d+\//, `:${proxy.port}/`), isKilled: true })
   const { product, customer, order, first, startMore } = all
   await product('away', { quantity: UNITS })
@@ -114,7 +116,7 @@ t.test('the database is away: orders go on, their events come later', async (t) 
 })
 
 t.test('the clocks of gateway and consumers are an hour ahead, which changes nothing', async (t) => {
-  const all = await start(t, { clockMs: HOUR_MS })
+  const all = await start(t, { ...await sharedDeployment(t), clockMs: HOUR_MS })
   const { product, customer, order, reader } = all
   await product('clock', { quantity: UNITS })
   const one = await order(await customer(), [{ sku: 'clock', quantity: 1 }])
@@ -160,7 +162,7 @@ t.test('with nothing broken', async (t) => {
     const orders = []
     const over = new AbortController()
     const coming = (async () => {
-      while (!over.signal.aborted) orders.push((await place(ann, [{ sku: 'rebuilt', quantity: 1 }])).json.id)
+      for (; !over.signal.aborted; await sleep(PLACE_EVERY_MS)) orders.push((await place(ann, [{ sku: 'rebuilt', quantity: 1 }])).json.id)
     })()
     await eventually(() => orders.length > 20)
     const rebuild = async () => JSON.parse((await endOfMain(['orders', 'rebuild', '--database-url', database.url])).stdout)

@@ -1,6 +1,6 @@
 /** Ids of customers and orders outlive the servers where there is a database. */
 import t from 'tap'
-import { startDatabase } from '../../../test/database.js'
+import { sharedDatabase } from '../../../test/database.js'
 import { scopedEngines } from '../../../test/scope.js'
 import { eventually, startServer } from '../../../test/servers.js'
 import { startConsumers, startGateway } from '../../../test/services.js'
@@ -11,7 +11,7 @@ const EMAIL = 'ann@example.org'
 const [engine] = await scopedEngines()
 const server = await startServer(t, { engine })
 const { url: redisUrl } = server
-const database = await startDatabase(t)
+const database = await sharedDatabase(t)
 const withDatabase = [...FLAGS, '--database-url', database.url]
 
 /** @param {import('tap').Test} t @param {string[]} [flags] */

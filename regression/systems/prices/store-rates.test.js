@@ -3,7 +3,6 @@
  * against 100 requests. Prints figures; asserts only what a busy machine keeps too.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
 import { admissionKey, fieldsOf } from '../../../src/admission/index.js'
 import { partitionOf } from '../../../src/item/index.js'
 import { newest } from '../../../src/embedded/engine.js'
@@ -19,12 +18,6 @@ const ASSETS = nightly({ hot: 15, medium: 45, cold: 90 }, { hot: 5, medium: 5, c
 const [SETTLE_MS, WATCH_MS] = nightly([18_000, 11_000], [0, 3000])
 const READS = nightly(20, 5)
 const engine = /** @type {import('../../../test/servers.js').Engine} */ (newest(await testEngines()))
-const { url } = await startDynamodb(t)
-const store = await createPriceStore({
-  table: 'rates', location: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS }, latestMs: 60_000, historyMs: 60_000
-})
-t.teardown(() => store.close())
-await store.make()
 
 const median = (/** @type {number[]} */ values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]
 
@@ -36,6 +29,12 @@ async function timed (run) {
 }
 
 nightTest('each version has one row, rows come evenly, and 100 assets are read at once', async (t) => {
+  const { url } = await startDynamodb(t)
+  const store = await createPriceStore({
+    table: 'rates', location: { endpoint: url, region: 'eu-central-1', credentials: CREDENTIALS }, latestMs: 60_000, historyMs: 60_000
+  })
+  t.teardown(() => store.close())
+  await store.make()
   const flags = ['--dynamodb-endpoint', url, '--dynamodb-table', 'rates', '--dynamodb-region', 'eu-central-1']
   useCredentials(t)
   const { primary } = await startDeployment(t, { engine, replicas: 1 })

@@ -1,5 +1,6 @@
 /** Sales during which clients keep claiming while something fails, and the check of their replies. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { nightly } from '../../../test/scope.js'
 import { eventually, startServer } from '../../../test/servers.js'
 import { startConsumers, startReader } from '../../../test/services.js'
 import { startKillableConsumers } from '../../../test/systems/killable-consumers.js'
@@ -8,6 +9,7 @@ import { startSaleGateway } from '../../../test/systems/sales/selling.js'
 // so many that each of two processes owns some
 export const PARTITIONS = ['--system-partitions', '16']
 const KEEPS = ['--appendonly', 'yes', '--appendfsync', 'always']
+const CLAIM_EVERY_MS = nightly(10, 40)
 
 /**
  * @param {import('tap').Test} t
@@ -31,7 +33,7 @@ export async function startAll (t, { engine, database, url = database.url }) {
 }
 
 /** Claims one after another, each until its outcome is known. @param {any} gateway @param {string} id @param {number} [everyMs] */
-export function claimAlong (gateway, id, everyMs = 10) {
+export function claimAlong (gateway, id, everyMs = CLAIM_EVERY_MS) {
   const sold = /** @type {string[]} */ ([])
   const stop = new AbortController()
   const run = async () => {

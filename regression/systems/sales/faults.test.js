@@ -29,7 +29,7 @@ t.test('the owner of a partition stands still: another takes over, and nothing i
   const begin = async (name, at, terms) => Promise.all(Array.from({ length: SALES }, async (_, n) => {
     const id = own(`${name}${n}`)
     await eventually(async () => (await at.create(id, { stock, ...terms })).status === 201)
-    return { id, claiming: claimAlong(at, id, 20) }
+    return { id, claiming: claimAlong(at, id) }
   }))
   // rows; a command after each commit; scheduled tasks
   const [direct, settled] = [await begin('still', gateway), await begin('db', durable)]
@@ -61,7 +61,7 @@ t.test('the owner of a partition stands still: another takes over, and nothing i
 })
 
 t.test('the database is away: sales go on, and their orders come later', async (t) => {
-  const proxy = await startProxy(t, Number(new URL(database.url).port))
+  const proxy = await startProxy(t, Number(new URL(database.url).port), { isCounting: false })
   const { gateway, consumers } = await startAll(t, { engine, database, url: database.url.replace(/:\d+\//, `:${proxy.port}/`) })
   const id = own('away')
   await gateway.create(id, { stock: 1_000_000 })

@@ -21,9 +21,9 @@ export const PARTITIONS = ['--system-partitions', '16']
 
 /**
  * The local payment provider on a free port, in this process.
- * @param {import('tap').Test} t @param {{ flags?: string[] }} [options] `flags` of the command
+ * @param {import('tap').Test} t @param {{ flags?: string[], port?: number }} [options] `flags` of the command
  */
-export async function startPayments (t, { flags = [] } = {}) {
+export async function startPayments (t, { flags = [], port = 0 } = {}) {
   /** @type {any} */
   const settings = resolve(['--payment-secret', SECRET, ...flags], {}, { command: 'payments', layouts: [], acks: [] })
   const ledger = openLedger(settings.ledger)
@@ -32,19 +32,19 @@ export async function startPayments (t, { flags = [] } = {}) {
     await app.close()
     ledger.close()
   })
-  const url = await listen(app, { host: '127.0.0.1', port: 0, setting: 'port' })
+  const url = await listen(app, { host: '127.0.0.1', port, setting: 'port' })
   return { url, ...askPayments(url) }
 }
 
 /**
- * `npm start payments` on a free port, or again on the port and ledger of one that was killed.
- * @param {import('tap').Test} t @param {{ flags?: string[], ledger?: string, port?: string }} [options]
+ * `npm start payments` on a free port.
+ * @param {import('tap').Test} t @param {{ flags?: string[] }} [options]
  */
-export async function runPayments (t, { flags = [], ledger, port = '0' } = {}) {
-  const file = ledger ?? join(t.testdir(), 'ledger.ndjson')
-  const command = runCommand(t, ['payments', '--port', port, '--ledger', file, '--payment-secret', SECRET, ...flags])
+export async function runPayments (t, { flags = [] } = {}) {
+  const ledger = join(t.testdir(), 'ledger.ndjson')
+  const command = runCommand(t, ['payments', '--port', '0', '--ledger', ledger, '--payment-secret', SECRET, ...flags])
   const [, url] = await command.until(/payments (http:\S+)/)
-  return { command, ledger: file, url, ...askPayments(url) }
+  return { command, ledger, url, ...askPayments(url) }
 }
 
 /** @param {string} url of a payment provider */
@@ -114,7 +114,7 @@ export async function startOrders (t, {
   const ofGateway = [...PARTITIONS, '--payment-secret', SECRET, ...gatewayFlags]
   const gateway = clockMs === 0
     ? await startGateway(t, { ...place, flags: ofGateway })
-    : await runGateway(t, { redisUrl, env: clockOff(clockMs), flags: ofGateway })
+    : await runGateway(t, { redisUrl, env: clockOff(clockMs), flags: ['--key-prefix', keyPrefix, ...ofGateway] })
   const payments = await payWith(t, { flags: ['--callback-url', `${gateway.url}/v1/payments/callbacks`] })
   const paying = ['--payment-url', payments.url, '--payment-timeout-ms', `${paymentTimeoutMs}`]
   const ofConsumers = [...PARTITIONS, ...flags, '--systems', 'orders', ...paying]
@@ -122,7 +122,9 @@ export async function startOrders (t, {
   const startKillable = () => startKillableConsumers(t, { ...place, flags: ofConsumers })
   async function startFirst () {
     if (isKilled) return startKillable()
-    await (clockMs === 0 ? startMore() : runConsumers(t, { redisUrl, env: clockOff(clockMs), flags: ofConsumers }))
+    await (clockMs === 0
+      ? startMore()
+      : runConsumers(t, { redisUrl, env: clockOff(clockMs), flags: ['--key-prefix', keyPrefix, ...ofConsumers] }))
     return null
   }
   const readerFlags = proxy ? [...flags, '--read-from', 'primary'] : flags

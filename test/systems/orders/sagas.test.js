@@ -10,7 +10,7 @@ import { isProblem } from '../../gateway/requests.js'
 import { connectFor, eventually } from '../../servers.js'
 import { startReader } from '../../services.js'
 import { sharedDeployment } from '../../shared.js'
-import { PARTITIONS, runPayments, startOrders } from './ordering.js'
+import { PARTITIONS, runPayments, startOrders, startPayments } from './ordering.js'
 
 const COUNT = Number(PARTITIONS[1])
 const CONFIRMED = "SELECT 1 FROM order_view WHERE aggregate = $1 AND status = 'confirmed'"
@@ -127,7 +127,7 @@ t.test('orders when something fails', async (t) => {
   await t.test('the provider is killed, and comes back with its ledger', async (t) => {
     const ids = await Promise.all(Array.from({ length: 10 }, async () => (await place(ann, lamp)).json.id))
     await payments.command.kill('SIGKILL')
-    await runPayments(whole, { ledger: payments.ledger, port: new URL(payments.url).port })
+    await startPayments(whole, { flags: ['--ledger', payments.ledger], port: Number(new URL(payments.url).port) })
     for (const { id: orderId, status } of await Promise.all(ids.map(final))) {
       const { captured = 0, captures = 0 } = await entryOf(orderId) ?? {}
       t.equal(captured, status === 'confirmed' ? 100 : 0)
