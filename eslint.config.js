@@ -5,7 +5,7 @@ const IN_BROWSERS = [
 ]
 
 export default [
-  ...neostandard({ ignores: ['node_modules/', '.freshet/', '.tap/'] }),
+  ...neostandard({ ignores: ['node_modules/', '.freshet/', '.tap/'], noJsx: true }),
   {
     rules: {
       'no-console': 'error',

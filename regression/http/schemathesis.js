@@ -43,13 +43,14 @@ export async function installed () {
 
 /**
  * @param {string} packages their folder
- * @param {{ url: string, examples: number, phases?: string, args?: string[], env: Record<string, string> }} options `examples`: requests
- *   that are made up for each route
+ * @param {{ url: string, examples: number, phases?: string, paths?: string[], env: Record<string, string> }} options `examples`: requests
+ *   that are made up for each route; `phases`: those of schemathesis.toml if not given; `paths`: all if not given
  * @returns {Promise<{ status: number, output: string }>} `status` 0: no failures
  */
-export function check (packages, { url, examples, phases = 'fuzzing', args = [], env }) {
+export function check (packages, { url, examples, phases, paths = [], env }) {
   const words = ['-m', 'schemathesis.cli', '--no-color', '--config-file', join(FOLDER, 'schemathesis.toml'), 'run', `${url}/docs/json`,
-    '--checks', 'all', '--generation-database', 'none', '--phases', phases, '--max-examples', String(examples), ...args]
+    '--checks', 'all', '--generation-database', 'none', '--max-examples', String(examples), ...phases ? ['--phases', phases] : [],
+    ...paths.flatMap((path) => ['--include-path', path])]
   return new Promise((resolve) => {
     // it keeps what failed in its folder
     const options = { cwd: packages, env: { ...envWith(packages), ...env }, maxBuffer: MAX_OUTPUT_BYTES }

@@ -2,9 +2,8 @@
 import t from 'tap'
 import { needsBrowser, startBrowser } from '../../test/browser.js'
 import { bearer, tokenFileFor } from '../../test/http/guarded.js'
-import { eventually } from '../../test/servers.js'
 import { sharedDeployment } from '../../test/shared.js'
-import { startWatching, withoutRefusals } from '../../test/page/watching.js'
+import { CALM, seen, startWatching, withoutRefusals } from '../../test/page/watching.js'
 
 const TOKEN = 'a-token-of-the-test'
 const FEW = { token: 'a-token-of-few', scopes: ['read'], feeds: ['small'] }
@@ -15,9 +14,9 @@ t.test('the page asks for a token, and shows what it permits', needsBrowser, asy
   const { file, write } = await tokenFileFor(t, [{ token: TOKEN, scopes: ['read'], feeds: ['*'] }, FEW])
   const { open, show, reader } = await startWatching(t, await sharedDeployment(t), { browser, flags: ['--tokens', file] })
   const { keepPutting } = await open('latest')
-  keepPutting(['a', 'b', 'c'], 100)
+  keepPutting(['a', 'b', 'c'])
   await (await open('small', { windowMs: 600_000 })).put(['one', '1'])
-  const { page, shows, rows, faults } = await show(t, '/?feed=latest&id=a', { viewport: { width: 390, height: 844 } })
+  const { page, shows, rows, faults } = await show(t, '/?feed=latest&id=a', { ...CALM, viewport: { width: 390, height: 844 } })
   const field = page.getByRole('textbox', { name: 'Token' })
   const type = async (/** @type {string} */ text) => {
     await field.fill(text)
@@ -42,9 +41,9 @@ t.test('the page asks for a token, and shows what it permits', needsBrowser, asy
     await shows('token-why', /not permit reading/)
     await shows('state', /^not permitted$/)
     t.equal(await page.locator('#items').isVisible(), false)
-    await eventually(async () => (await page.locator('#feed option').allTextContents()).includes('small'))
+    await seen(async () => (await page.locator('#feed option').allTextContents()).includes('small'))
     await page.locator('#feed').selectOption('small')
-    await eventually(async () => (await rows())[0]?.[0] === 'one')
+    await seen(async () => (await rows())[0]?.[0] === 'one')
     t.equal(await field.isVisible(), false)
     t.same(await page.locator('#feed option').allTextContents(), ['small'])
     await page.goto(`${reader.url}/?feed=latest&id=a`)
@@ -54,7 +53,7 @@ t.test('the page asks for a token, and shows what it permits', needsBrowser, asy
     await shows('token-why', /not permit reading/)
     await type(TOKEN)
     await shows('items-how', /updated live$/)
-    await eventually(async () => !await field.isVisible())
+    await seen(async () => !await field.isVisible())
     t.equal(await page.evaluate(() => `${Object.values(sessionStorage)} ${Object.values(localStorage)} ${document.cookie}`), `${TOKEN}  `,
       'the token stays in this tab')
     t.notMatch(page.url(), TOKEN)
@@ -76,11 +75,11 @@ t.test('the page asks for a token, and shows what it permits', needsBrowser, asy
 t.test('the page polls when the reader has no free stream', needsBrowser, async (t) => {
   const { open, show } = await startWatching(t, await sharedDeployment(t), { browser, flags: ['--max-streams', '0'] })
   const { keepPutting } = await open('latest')
-  keepPutting(['a', 'b', 'c'], 100)
-  const { shows, rows, faults } = await show(t, '/?feed=latest&id=b')
+  keepPutting(['a', 'b', 'c'])
+  const { shows, rows, faults } = await show(t, '/?feed=latest&id=b', CALM)
   await shows('items-how', /updated twice a second: the reader is at its limit of streams/)
   await shows('found-state', /^live$/)
   const before = await rows()
-  await eventually(async () => (await rows()).join() !== before.join())
+  await seen(async () => (await rows()).join() !== before.join())
   t.same(withoutRefusals(faults), [])
 })

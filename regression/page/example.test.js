@@ -2,8 +2,10 @@
 import t from 'tap'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
 import { runCommand } from '../../test/commands.js'
-import { eventually, freePort, openWriterFor, startServer } from '../../test/servers.js'
+import { freePort, openWriterFor, startServer } from '../../test/servers.js'
+import { seen } from '../../test/page/watching.js'
 import { scopedEngines } from '../../test/scope.js'
+import { startReader } from '../../test/services.js'
 
 const MARKUP = '<img src=x onerror="document.title=\'taken\'">'
 
@@ -11,12 +13,8 @@ t.test('the example at /example', needsBrowser, async (t) => {
   const [engine] = await scopedEngines()
   const server = await startServer(t, { engine })
   const port = await freePort()
-  const startReader = async () => {
-    const command = runCommand(t, ['reader', '--redis-url', server.url, '--read-from', 'primary', '--port', String(port)])
-    await command.until(/serving at/)
-    return command
-  }
-  const reader = await startReader()
+  const reader = runCommand(t, ['reader', '--redis-url', server.url, '--read-from', 'primary', '--port', String(port)])
+  await reader.until(/serving at/)
   const open = async (/** @type {string} */ feed, windowMs = 86_400_000) => {
     const { pipeline } = await openWriterFor(t, { redisUrl: server.url, feed, layout: 'segments', windowMs })
     return async (/** @type {string} */ id, /** @type {string} */ value) => {
@@ -42,28 +40,28 @@ t.test('the example at /example', needsBrowser, async (t) => {
   const put = await open('shown')
   for (let n = 0; n < 30; n++) await put(`id-${n}`, String(n))
   const { page, rows, state, faults, origins } = await watch('shown')
-  await eventually(async () => (await rows()).length === 20)
+  await seen(async () => (await rows()).length === 20)
   t.same((await rows()).slice(0, 2), ['id-29 29', 'id-28 28'])
   t.equal(await state(), 'connected')
   await put('id-12', MARKUP)
-  await eventually(async () => (await rows())[0] === `id-12 ${MARKUP}`)
+  await seen(async () => (await rows())[0] === `id-12 ${MARKUP}`)
   t.same([(await rows()).length, await page.locator('#items img').count(), await page.title()], [20, 0, 'Live feed'])
   t.same([faults, origins], [[], [`http://127.0.0.1:${port}`]])
 
   await reader.kill()
-  await eventually(async () => await state() === 'connection lost, reconnecting')
+  await seen(async () => await state() === 'connection lost, reconnecting')
   await put('id-away', 'while the reader was down')
-  await startReader()
-  await eventually(async () => (await rows())[0] === 'id-away while the reader was down')
+  await startReader(t, { redisUrl: server.url, port, flags: ['--read-from', 'primary'] })
+  await seen(async () => (await rows())[0] === 'id-away while the reader was down')
   t.equal(await state(), 'connected')
 
   const later = await watch('later', 70_000)
-  await eventually(async () => /^refused/.test(String(await later.state())))
+  await seen(async () => /^refused/.test(String(await later.state())))
   const putLater = await open('later', 3000)
-  await eventually(async () => {
+  await seen(async () => {
     await putLater('a', 'soon gone')
     return (await later.rows())[0] === 'a soon gone'
   })
   t.equal(await later.state(), 'connected')
-  await eventually(async () => (await later.rows()).length === 0)
+  await seen(async () => (await later.rows()).length === 0)
 })

@@ -1,9 +1,9 @@
 /** The page while servers and the reader stop and restart. */
 import t from 'tap'
 import { needsBrowser } from '../../test/browser.js'
-import { runCommand } from '../../test/commands.js'
-import { eventually, startDeployment, testEngines } from '../../test/servers.js'
-import { startWatching, withoutRefusals } from '../../test/page/watching.js'
+import { startDeployment, testEngines } from '../../test/servers.js'
+import { startReader } from '../../test/services.js'
+import { CALM, seen, startWatching, withoutRefusals } from '../../test/page/watching.js'
 
 t.test('stopped servers are shown as stopped until they are back', needsBrowser, async (t) => {
   const [engine] = await testEngines()
@@ -11,8 +11,8 @@ t.test('stopped servers are shown as stopped until they are back', needsBrowser,
   const deployment = await startDeployment(t, { engine, replicas: 2, args: ['--appendonly', 'yes'] })
   const { primary, replicas: [first, second], redisUrl, reader, open, show } = await startWatching(t, deployment)
   const { keepPutting } = await open('latest', { windowMs: 600_000 })
-  keepPutting(['a', 'b', 'c'], 100)
-  const { page, shows, rows, serverShows, faults } = await show(t, '/?feed=latest')
+  keepPutting(['a', 'b', 'c'])
+  const { page, shows, rows, serverShows, faults } = await show(t, '/?feed=latest', CALM)
   await shows('state', /^live$/)
   const said = (/** @type {RegExp} */ pattern) => shows('servers-said', pattern)
 
@@ -64,11 +64,10 @@ t.test('stopped servers are shown as stopped until they are back', needsBrowser,
     await reader.service.stop()
     await shows('state', /^reader offline$/)
     await shows('notice', /^The reader does not respond. This page shows data from \d\d:\d\d:\d\d\./)
-    const again = runCommand(t, ['reader', '--redis-url', redisUrl, '--port', new URL(reader.url).port])
-    await again.until(/serving at/)
+    await startReader(t, { redisUrl, port: Number(new URL(reader.url).port) })
     await shows('state', /^live$/)
     await shows('notice', /^$/)
-    await eventually(async () => {
+    await seen(async () => {
       const after = await rows()
       return after.length === 3 && after[0][2] !== before[0][2]
     })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { runCommand } from '../commands.js'
+import { startProxy } from '../proxy.js'
 import { eventually, freePort, openWriterFor } from '../servers.js'
 import { startReader } from '../services.js'
 import { sharedDeployment } from '../shared.js'
@@ -16,11 +17,13 @@ const IDS = 200
 const ALL = { limit: 1000 }
 /** How often a reader is killed. */
 const KILLS = nightly(2, 1)
+/** Nothing listens there. */
+const NO_PORT = 1
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 const text = (/** @type {any} */ { value }) => Buffer.from(value).toString()
 
 /**
- * Writes without a pause, one id after another, each version with the next number.
+ * Writes 100 items a second, one id after another, each version with the next number.
  * @param {import('tap').Test} t
  * @param {Parameters<typeof openWriterFor>[1]} options
  */
@@ -35,7 +38,7 @@ async function startWriting (t, options) {
     pipeline.append(bytes(id), Date.now(), bytes(String(number)))
   }
   const writing = (async () => {
-    for (; !over.signal.aborted; await pause(20)) for (let n = 0; n < 10; n++) put(`id-${number % IDS}`)
+    for (; !over.signal.aborted; await pause(50)) for (let n = 0; n < 5; n++) put(`id-${number % IDS}`)
     for (let n = 0; n < 5; n++) put(`last-${n}`)
     await pipeline.flush()
   })()
@@ -78,11 +81,12 @@ const FROM_PRIMARY = ['--read-from', 'primary']
 /** Up before anything is written. */
 const reader = await startReader(t, { redisUrl, keyPrefix, flags: FROM_PRIMARY })
 
-/** A process on a port of its own, which can be started there again. @param {import('tap').Test} t @param {string[]} [flags] */
-async function openReader (t, flags = FROM_PRIMARY) {
+/** A process on a port of its own, which can be started there again. @param {import('tap').Test} t */
+async function openProcess (t) {
   const port = await freePort()
+  const flags = ['--redis-url', redisUrl, '--key-prefix', keyPrefix, '--port', String(port), ...FROM_PRIMARY]
   const start = async () => {
-    const command = runCommand(t, ['reader', '--redis-url', redisUrl, '--key-prefix', keyPrefix, '--port', String(port), ...flags])
+    const command = runCommand(t, ['reader', ...flags])
     await command.until(/serving at/)
     return command
   }
@@ -91,6 +95,30 @@ async function openReader (t, flags = FROM_PRIMARY) {
     url: `http://127.0.0.1:${port}`,
     kill: () => command.kill('SIGKILL'),
     async restart () { command = await start() }
+  }
+}
+
+/**
+ * In this process, behind an address that stays. Its clients see no more of a killed reader than ended connections.
+ * @param {import('tap').Test} t @param {string[]} flags
+ */
+async function openBehind (t, flags) {
+  const proxy = await startProxy(t, NO_PORT)
+  /** @type {Awaited<ReturnType<typeof startReader>>} */
+  let reader
+  const restart = async () => {
+    reader = await startReader(t, { redisUrl, keyPrefix, flags })
+    proxy.switchTo(Number(new URL(reader.url).port))
+  }
+  await restart()
+  return {
+    url: `http://127.0.0.1:${proxy.port}`,
+    async kill () {
+      proxy.switchTo(NO_PORT)
+      proxy.resetAll()
+      await reader.service.stop()
+    },
+    restart
   }
 }
 
@@ -109,7 +137,7 @@ async function openHere (t) {
 t.test('clients resume when a reader is killed and started again', { buffered: true }, async (t) => {
   const feed = 'killed'
   const writing = await startWriting(t, { redisUrl, feed })
-  const reader = await openReader(t)
+  const reader = await openProcess(t)
   const all = startFollowing(t, reader.url, feed, ALL)
   const some = startFollowing(t, reader.url, feed, { ids: ['id-7', 'last-2'], maxRate: 5 })
   await eventually(() => all.events.length > 5 && some.events.length > 1)
@@ -134,7 +162,7 @@ wholeTest('of two readers, on different nodes, one is killed, then the other: cl
 }, async (t) => {
   const feed = 'two'
   const writing = await startWriting(t, { redisUrl, feed })
-  const [one, other] = [await openReader(t), await openReader(t, ['--read-from', 'replica'])]
+  const [one, other] = [await openBehind(t, FROM_PRIMARY), await openBehind(t, ['--read-from', 'replica'])]
   const all = startFollowing(t, [one.url, other.url], feed, ALL)
   await eventually(() => all.events.length > 5)
   for (const gone of [one, other]) {

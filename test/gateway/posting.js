@@ -1,6 +1,6 @@
 /**
  * Clients of a gateway that retry as documented: each sends its items, sends the same ones again as long as the answer is 503
- * or none comes, and goes on when it is 200. What they intended and what was acknowledged to them is in a ledger.
+ * or none comes, and goes on a moment after it is 200. What they intended and what was acknowledged to them is in a ledger.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLedger } from '../faults/ledger/ledger.js'
@@ -10,7 +10,8 @@ import { eventually } from '../servers.js'
 const CLIENTS = 6
 const ITEMS = 20
 const SPAN = 2_000_000
-const AGAIN_MS = 20
+/** Between the requests of a client: something is always under way. */
+const NEXT_MS = 20
 
 /** @typedef {ReturnType<typeof startPosting>} Posting */
 
@@ -32,8 +33,9 @@ export function startPosting (t, { post }) {
     for (let from = client * SPAN; !stop.signal.aborted; from += ITEMS) {
       const items = Array.from({ length: ITEMS }, (_, i) => ({ id: String(from + i), ts: Date.now(), value: from + i }))
       ledger.intend(from, from + ITEMS)
-      while (!await isTaken(items)) await pause(AGAIN_MS)
+      while (!await isTaken(items)) await pause(NEXT_MS)
       ledger.acknowledge(from, from + ITEMS)
+      await pause(NEXT_MS)
     }
   }
 

@@ -72,14 +72,14 @@ t.test('a token or address that makes more requests is refused until the next se
   const { reader: { ask } } = await startGuarded(t, { tokens: file, rateLimit: 5 })
   /** @param {string} path @param {string} [token] */
   const burst = async (path, token) => {
-    const all = await Promise.all(Array.from({ length: 60 }, () => ask('GET', path, { headers: bearer(token) })))
+    const all = await Promise.all(Array.from({ length: 30 }, () => ask('GET', path, { headers: bearer(token) })))
     return { all, limited: all.filter(({ status }) => status === 429) }
   }
   for (const token of ['reader-token', 'wrong-token', undefined]) {
     // the last two are of the same address
     await eventually(async () => (await ask('GET', '/v1/feeds/latest/items', { headers: bearer(token) })).status !== 429)
     const { all, limited } = await burst('/v1/feeds/latest/items', token)
-    t.ok(limited.length > 0 && limited.length < 60, `${limited.length} of 60`)
+    t.ok(limited.length > 0 && limited.length < 30, `${limited.length} of 30`)
     for (const { headers, json } of limited) {
       t.match([json.code, json.retryable, headers.get('retry-after')], ['RATE_LIMITED', true, /^[123]$/])
     }

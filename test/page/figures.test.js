@@ -2,7 +2,7 @@
 import { needsBrowser } from '../browser.js'
 import { wholeTest } from '../scope.js'
 import { eventually, startDeployment, testEngines } from '../servers.js'
-import { startWatching, withoutRefusals } from './watching.js'
+import { CALM, seen, startWatching, withoutRefusals } from './watching.js'
 
 /** no item expires during the test */
 const LONG = { windowMs: 600_000 }
@@ -22,7 +22,7 @@ wholeTest('the page', needsBrowser, async (t) => {
     await shows('count', /^2$/)
     t.equal(await page.getByRole('heading', { name: 'No feeds yet' }).count(), 0)
     t.match(page.url(), /\?feed=few$/)
-    await eventually(async () => /^few,ids,[\d.]+,2,\d.* ago$/.test((await all.feeds()).join()))
+    await seen(async () => /^few,ids,[\d.]+,2,\d.* ago$/.test((await all.feeds()).join()))
     t.same([...withoutRefusals(faults), ...withoutRefusals(all.faults)], [])
   })
 
@@ -35,7 +35,7 @@ wholeTest('the page', needsBrowser, async (t) => {
     t.equal(await text('layout'), 'ids')
     t.equal(await text('kept'), '10 min')
     await shows('engine', /^(valkey|redis) \d/)
-    keepPutting(Array.from({ length: 40 }, (_, n) => `id-${n}`), 200)
+    keepPutting(Array.from({ length: 40 }, (_, n) => `id-${n}`), 500)
     await shows('count', /^41$/)
     await shows('rate', /^[1-9]/)
     await shows('writers', /^from 1 writer$/)
@@ -46,12 +46,12 @@ wholeTest('the page', needsBrowser, async (t) => {
     t.equal(await text('notice'), '')
     for (const server of [primary, ...replicas]) await serverShows(server, /up\s[^]*\d %/)
 
-    const before = await eventually(async () => {
+    const before = await seen(async () => {
       const shown = await rows()
       return shown.length === 25 && shown
     })
     t.ok(before.every(([id, age, value]) => /^(id-\d+|a)$/.test(id) && /^\d/.test(age) && value !== ''), before.join())
-    await eventually(async () => (await rows())[0].join() !== before[0].join())
+    await seen(async () => (await rows())[0].join() !== before[0].join())
     const { highest, height } = await page.locator('#chart canvas').evaluate((canvas) => {
       const { width, height } = /** @type {any} */ (canvas)
       const { data } = /** @type {any} */ (canvas).getContext('2d').getImageData(0, 0, width, height)
@@ -70,7 +70,7 @@ wholeTest('the page', needsBrowser, async (t) => {
   await t.test('of an idle feed it shows the last write, or the newest item if the last write is not known', async (t) => {
     const { put } = await open('idle', LONG)
     const { page, text, shows, faults } = await show(t, '/?feed=idle')
-    await eventually(async () => {
+    await seen(async () => {
       await put(['a', '1'])
       return (await text('rate')).match(/[1-9]/) !== null
     })
@@ -88,7 +88,7 @@ wholeTest('the page', needsBrowser, async (t) => {
   })
 
   await t.test('the feed can be chosen and is kept in the URL; a small feed is sorted by id', async (t) => {
-    const { page, shows, rows, faults } = await show(t, '/?feed=moving')
+    const { page, shows, rows, faults } = await show(t, '/?feed=moving', CALM)
     await shows('count', /^41$/)
     await page.getByRole('searchbox').fill('id-1')
     await page.getByRole('searchbox').press('Enter')
@@ -97,7 +97,7 @@ wholeTest('the page', needsBrowser, async (t) => {
     await shows('count', /^2$/)
     t.equal(await page.getByRole('searchbox').inputValue(), '', 'the search belonged to the other feed')
     t.equal(await page.locator('#found').isVisible(), false)
-    await eventually(async () => (await rows()).length === 2)
+    await seen(async () => (await rows()).length === 2)
     t.same((await rows()).map(([id, , value]) => [id, value]), [['b-9', 'nine'], ['b-10', 'ten']])
     t.match(page.url(), /\?feed=few$/)
     await page.reload()
@@ -111,7 +111,7 @@ wholeTest('the page', needsBrowser, async (t) => {
     const nasty = '<img src=x onerror=alert(1)>'
     await put([nasty, `</td><script>alert(2)</script>${nasty}`], ['bytes', '\xff\xfe'], ['empty', ''])
     const { page, rows, faults } = await show(t, `/?feed=odd&id=${encodeURIComponent(nasty)}`)
-    await eventually(async () => (await rows()).some(([id, , value]) => id === nasty && value.startsWith('</td><script>')))
+    await seen(async () => (await rows()).some(([id, , value]) => id === nasty && value.startsWith('</td><script>')))
     await page.getByRole('heading', { name: nasty }).waitFor()
     t.equal(await page.locator('main img, main script').count(), 0)
     t.same(withoutRefusals(faults), [])
@@ -128,7 +128,7 @@ wholeTest('the page', needsBrowser, async (t) => {
       await route.fulfill({ response, json: Object.fromEntries(Object.keys(known).map((name) => [name, null])) })
     })
     await page.reload()
-    await eventually(async () => (await rows()).length === 2)
+    await seen(async () => (await rows()).length === 2)
     await shows('writers', /^unknown$/)
     for (const name of ['rate', 'count', 'newest-age', 'layout', 'kept', 'engine']) t.equal(await text(name), '–', name)
     t.same(withoutRefusals(faults), [])
@@ -145,7 +145,7 @@ wholeTest('the page', needsBrowser, async (t) => {
       await close({ drainMs: 0 })
     }))
     const { page, feeds, shows, text, serverShows, faults } = await show(t, '/', { viewport: { width: 360, height: 800 } })
-    await eventually(async () => {
+    await seen(async () => {
       const shown = await feeds()
       return shown.length === 20 && shown.every(([, , , live, newest]) => /^\d+$/.test(live) && / ago$/.test(newest))
     })
@@ -165,7 +165,7 @@ wholeTest('the page', needsBrowser, async (t) => {
     await page.getByRole('link', { name: 'moving' }).click()
     await shows('rate', /^[1-9]/)
     await page.goBack()
-    await eventually(async () => (await feeds()).length === 20)
+    await seen(async () => (await feeds()).length === 20)
     t.match(page.url(), /\?all$/)
     await page.goto(page.url().replace('?all', '?feed=nofeed'))
     await shows('all', /^All feeds \(20\)$/)
@@ -191,7 +191,7 @@ wholeTest('the page', needsBrowser, async (t) => {
 
   await t.test('the charts mark when a server was unreachable', async (t) => {
     const [replica] = replicas
-    const { page, shows, serverShows, faults } = await show(t, '/?feed=moving')
+    const { page, shows, serverShows, faults } = await show(t, '/?feed=moving', CALM)
     await serverShows(replica, /up\s[^]*\d %/)
     await replica.kill()
     await serverShows(replica, /stopped/)

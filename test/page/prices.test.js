@@ -1,8 +1,8 @@
 /** The page of prices, on replies of a reader that a test makes up. */
 import { needsBrowser, openPage, startBrowser } from '../browser.js'
 import { createReader } from '../readers/fake-queries.js'
-import { eventually } from '../servers.js'
 import { wholeTest } from '../scope.js'
+import { seen } from './watching.js'
 
 const SOURCE = { breaker: 'closed', latencyMs: 21.4, lastError: null }
 const OK = ['alpha', 'beta', 'gamma'].map((exchange) => ({ exchange, ok: true, ts: 1 }))
@@ -60,7 +60,7 @@ wholeTest('the page', needsBrowser, async (t) => {
       return route.fulfill({ json: reply(asked) })
     })
     await page.goto(`${address}/prices`)
-    await eventually(async () => (await page.locator('#fresh').textContent()) === '50')
+    await seen(async () => (await page.locator('#fresh').textContent()) === '50')
     const row = async (/** @type {string} */ asset) =>
       (await page.locator('#rows tr', { hasText: asset }).locator('th, td').allTextContents()).map((text) => text.trim())
     const names = () => page.locator('#rows th').allTextContents()
@@ -77,7 +77,7 @@ wholeTest('the page', needsBrowser, async (t) => {
     }
     const facts = async () => (await page.locator('#facts dd').allTextContents()).slice(0, 4).join()
     const hasHistory = async (/** @type {string} */ asset) => (await row(asset))[2] !== '–'
-    await eventually(async () => (await facts()) === '47,1,1,1' && await hasHistory('hot-000') && await hasHistory('hot-001'))
+    await seen(async () => (await facts()) === '47,1,1,1' && await hasHistory('hot-000') && await hasHistory('hot-001'))
     t.match(await row('hot-000'), ['hot-000', '101.00', '▲ +1.00 %', '', /^1\d\.\d s$/, 'hot', 'fresh', 'alpha beta gamma'])
     t.match(await row('hot-001'), ['hot-001', '99.000', '▼ −1.00 %', '', /s$/, 'hot', 'stale', 'alpha beta gamma'])
     t.match((await row('hot-002')).slice(6), ['degraded', 'alpha beta breaker open gamma'])
@@ -106,19 +106,19 @@ wholeTest('the page', needsBrowser, async (t) => {
     const byChange = page.getByRole('button', { name: 'Change' })
     await byChange.focus()
     await page.keyboard.press('Enter')
-    await eventually(async () => (await names())[0] === 'hot-007')
+    await seen(async () => (await names())[0] === 'hot-007')
     await page.keyboard.press('Enter')
-    await eventually(async () => (await names())[0] === 'hot-009')
+    await seen(async () => (await names())[0] === 'hot-009')
     t.equal(await page.locator('th[aria-sort=descending]').textContent(), 'Change')
   })
 
   await t.test('prices of a tier are asked for no more often than keeps an asset in it', async (t) => {
     const { page, state } = await show(t)
     await page.getByRole('button', { name: 'medium 30' }).click()
-    await eventually(() => state.asked.some((assets) => assets.includes('medium-000')))
+    await seen(() => state.asked.some((assets) => assets.includes('medium-000')))
     await page.getByRole('button', { name: 'all 120' }).click()
     const from = state.asked.length
-    await eventually(() => state.asked.length >= from + 3)
+    await seen(() => state.asked.length >= from + 3)
     t.ok(state.asked.slice(from).every((assets) => assets.length === 50 && assets.every((asset) => asset.startsWith('hot'))))
     await page.getByRole('button', { name: 'medium 30' }).click()
     t.ok(state.asked.flat().filter((asset) => asset === 'medium-000').length <= 2)
@@ -128,17 +128,17 @@ wholeTest('the page', needsBrowser, async (t) => {
     const { page, state } = await show(t)
     t.equal(await page.textContent('#moved'), 'None so far')
     Object.assign(state.tiers[119], { tier: 'hot' })
-    await eventually(async () => (await page.textContent('#moved')) === 'cold-029 cold → hot')
+    await seen(async () => (await page.textContent('#moved')) === 'cold-029 cold → hot')
     t.match(await page.textContent('#tiers'), /hot 61.*cold 29/)
     state.isAway = true
-    await eventually(async () => (await page.textContent('#state')) === 'connecting again')
+    await seen(async () => (await page.textContent('#state')) === 'connecting again')
     state.isAway = false
-    await eventually(async () => (await page.textContent('#state')) === 'live')
+    await seen(async () => (await page.textContent('#state')) === 'live')
   })
 
   await t.test('sources without an address have no faults; nothing is cut off on a small screen', async (t) => {
     const { page } = await show(t, { viewport: { width: 390, height: 844 } })
-    await eventually(async () => (await page.locator('#exchanges li').count()) === 2)
+    await seen(async () => (await page.locator('#exchanges li').count()) === 2)
     t.match(await page.locator('#exchanges li').allTextContents(),
       [/^alpha.*breaker closed.*21 ms, no error so far/, /^beta.*breaker open.*last error: rate limited/])
     t.equal(await page.locator('#exchanges select').count(), 0)
@@ -149,7 +149,7 @@ wholeTest('the page', needsBrowser, async (t) => {
   await t.test('an exchange that does not answer when its fault is switched is named', async (t) => {
     const { page } = await show(t, { url: 'http://127.0.0.1:9' })
     await page.getByRole('combobox', { name: 'Fault of alpha' }).selectOption('down')
-    await eventually(async () => (await page.locator('.outcome').first().textContent()) === 'alpha does not answer.')
+    await seen(async () => (await page.locator('.outcome').first().textContent()) === 'alpha does not answer.')
     t.ok(await page.isVisible('#hint'))
   })
 

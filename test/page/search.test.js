@@ -1,8 +1,7 @@
 /** Lookup of an item by mouse and by keyboard, and the accessibility tree. */
 import { needsBrowser } from '../browser.js'
-import { eventually } from '../servers.js'
 import { sharedDeployment } from '../shared.js'
-import { startWatching, withoutRefusals } from './watching.js'
+import { seen, startWatching, withoutRefusals } from './watching.js'
 import { wholeTest } from '../scope.js'
 
 wholeTest('lookup of an item', needsBrowser, async (t) => {
@@ -45,7 +44,7 @@ wholeTest('lookup of an item', needsBrowser, async (t) => {
 
   await t.test('everything is reachable by keyboard, in visual order', async (t) => {
     const { page, shows, rows } = await show(t, '/?feed=buses')
-    await eventually(async () => (await rows()).length >= 2)
+    await seen(async () => (await rows()).length >= 2)
     await shows('summary', /./)
     const path = []
     for (let n = 0; n < 18; n++) {
@@ -79,12 +78,12 @@ wholeTest('lookup of an item', needsBrowser, async (t) => {
     await shows('count', /^4$/)
     t.equal((await rows()).length, 3, 'the list does not change')
     await page.keyboard.press('Space')
-    await eventually(async () => (await rows()).length === 4)
+    await seen(async () => (await rows()).length === 4)
   })
 
   await t.test('all parts have names and roles', async (t) => {
     const { page, rows } = await show(t, '/?feed=buses&id=bus-9')
-    await eventually(async () => (await rows()).length >= 2)
+    await seen(async () => (await rows()).length >= 2)
     await page.getByRole('article', { name: 'bus-9' }).waitFor()
     const tree = await page.locator('body').ariaSnapshot()
     for (const part of ['heading "Freshet" [level=1]', 'combobox "Feed"', 'main', 'region "Items per second"',

@@ -3,9 +3,14 @@ import { startBrowser, openPage } from '../browser.js'
 import { eventually, openWriterFor } from '../servers.js'
 import { startReader } from '../services.js'
 
-/** a look at a page takes two processes several milliseconds */
-const LOOK_EVERY_MS = 50
+/** A look at a page takes two processes several milliseconds. */
+const LOOK_EVERY_MS = 100
+/** Options of a page without animations, which would be drawn all the time. @type {{ reducedMotion: 'reduce' }} */
+export const CALM = { reducedMotion: 'reduce' }
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
+
+/** As `eventually`, for what a page shows or asks. @template T @param {() => T | Promise<T>} look */
+export const seen = (look) => eventually(look, { everyMs: LOOK_EVERY_MS })
 
 /**
  * @template {{ primary: { url: string }, replicas: object[], keyPrefix?: string }} Deployment
@@ -36,7 +41,7 @@ export async function startWatching (t, deployment, { flags = [], browser: given
         await pipeline.flush()
       },
       /** Writes until the test ends. @param {string[]} ids @param {number} [everyMs] */
-      keepPutting (ids, everyMs = 50) {
+      keepPutting (ids, everyMs = 300) {
         let n = 0
         const timer = setInterval(() => {
           n++
@@ -70,21 +75,21 @@ function look (page) {
   return {
     text,
     /** Resolves when an element matches. @param {string} id @param {RegExp} pattern */
-    shows: (id, pattern) => eventually(async () => {
+    shows: (id, pattern) => seen(async () => {
       const shown = await text(id)
       if (!pattern.test(shown)) {
         throw new Error(`#${id} shows "${shown}", not ${pattern}; the page: ${(await page.locator('body').innerText()).slice(0, 1500)}`)
       }
-    }, { everyMs: LOOK_EVERY_MS }),
+    }),
     /** Cells of the list. @returns {Promise<string[][]>} id, age, value */
     rows: () => cellsOf('#rows'),
     /** Cells of the overview. @returns {Promise<string[][]>} feed, layout, items/s, live ids, newest item */
     feeds: () => cellsOf('#feeds'),
     /** Resolves when the card of a server matches. @param {{ port: number }} server @param {RegExp} pattern */
-    serverShows: ({ port }, pattern) => eventually(async () => {
+    serverShows: ({ port }, pattern) => seen(async () => {
       const shown = await page.getByRole('listitem').filter({ hasText: `127.0.0.1:${port}` }).innerText()
       if (!pattern.test(shown)) throw new Error(`the card of ${port} shows "${shown}", not ${pattern}`)
-    }, { everyMs: LOOK_EVERY_MS })
+    })
   }
 }
 

@@ -8,6 +8,7 @@ import { scopedEngines } from '../scope.js'
 
 const PATH = '/v1/feeds/latest/items'
 const OLD_S = 2
+const LOOK_EVERY_MS = 100
 
 /** @param {Awaited<ReturnType<typeof startReader>>} reader */
 async function ask (reader, path = PATH) {
@@ -19,13 +20,13 @@ async function ask (reader, path = PATH) {
 const isStale = (reader) => eventually(async () => {
   const { status, stale, age, json, askedMs } = await ask(reader)
   return status === 200 && stale === 'true' && age >= OLD_S && askedMs - json.asOf >= OLD_S * 1000
-})
+}, { everyMs: LOOK_EVERY_MS })
 
 /** @param {Awaited<ReturnType<typeof startReader>>} reader */
 const isFresh = (reader) => eventually(async () => {
   const { status, stale, age } = await ask(reader)
   return status === 200 && stale === null && age < OLD_S
-})
+}, { everyMs: LOOK_EVERY_MS })
 
 for (const engine of (await scopedEngines()).slice(0, 1)) {
   t.test(engineName(engine), async (t) => {
