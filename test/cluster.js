@@ -12,7 +12,7 @@ import { connectFor, eventually, freePort, startServer } from './servers.js'
 
 const LOOK_MS = 10_000
 /** it asks all nodes over new connections */
-const LOOK_EVERY_MS = 100
+const LOOK_EVERY_MS = 200
 
 /**
  * @param {import('tap').Test} t

@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { sentinelsUrl, startSentinels } from '../src/embedded/sentinels.js'
 import { connectFor, eventually, startDeployment } from './servers.js'
 
+/** it may open a connection each time */
+const LOOK_EVERY_MS = 100
+
 /** @typedef {Awaited<ReturnType<typeof startWatched>>} Watched */
 
 /** @param {import('tap').Test} t @param {Parameters<typeof startDeployment>[1]} options */
@@ -26,12 +29,14 @@ export async function startWatched (t, options) {
     url: sentinelsUrl(sentinels),
 
     /** Resolves with the port of another primary, when the Sentinels name it and it is one. @param {{ port: number }} before */
-    untilOther: (before) => eventually(async () => {
+    async untilOther (before) {
       const sentinel = await connectFor(t, sentinels[0].url, { isChecked: false })
-      const [, port] = await sentinel.send('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'freshet')
-      if (Number(port) === before.port) return false
-      const [role] = await (await connectFor(t, `redis://127.0.0.1:${port}`)).send('ROLE')
-      return String(role) === 'master' && Number(port)
-    })
+      return eventually(async () => {
+        const [, port] = await sentinel.send('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'freshet')
+        if (Number(port) === before.port) return false
+        const [role] = await (await connectFor(t, `redis://127.0.0.1:${port}`)).send('ROLE')
+        return String(role) === 'master' && Number(port)
+      }, { everyMs: LOOK_EVERY_MS })
+    }
   }
 }

@@ -12,6 +12,7 @@ import { until } from './until.js'
 
 const CHUNK = 50
 const IDS = 500
+const SILENT = pino({ level: 'silent' })
 /** what a busy machine may need; only a failure takes as long */
 const PATIENT = { deadlineMs: 60_000 }
 
@@ -21,13 +22,12 @@ const eventually = (check, deadlineMs = PATIENT.deadlineMs) => until(check, { de
 /**
  * @param {{ redisUrl: string, name?: string, keyPrefix?: string, layout: any, partitions?: number, ack?: any, everyMs?: number,
  *   chunkItems?: number, windowMs?: number, inFlightBytes?: number, deadlineMs?: number, settledWithinMs?: number,
- *   batchMs?: number, log?: import('pino').Logger }} options `everyMs`: between the times at which two chunks of items are due; 0 = as fast
- *   as it goes;
- *   `settledWithinMs`: until what is missing at its end counts as lost
+ *   batchMs?: number, pollMs?: number, log?: import('pino').Logger }} options `everyMs`: between the times at which two chunks of items are
+ *   due; 0 = as fast as it goes; `settledWithinMs`: until what is missing at its end counts as lost; `pollMs`: of the subscriber
  */
 export async function openRun ({
   redisUrl, name = 'run', keyPrefix, layout, partitions = 6, ack = 'replica', everyMs = 10, chunkItems = CHUNK, windowMs = 600_000,
-  inFlightBytes = 4 * 1024 * 1024, deadlineMs = 1000, settledWithinMs = PATIENT.deadlineMs, batchMs, log = pino({ level: 'silent' })
+  inFlightBytes = 4 * 1024 * 1024, deadlineMs = 1000, settledWithinMs = PATIENT.deadlineMs, batchMs, pollMs = 20, log = SILENT
 }) {
   const common = { redisUrl, log, deadlineMs, ...(keyPrefix && { keyPrefix }) }
   // a busy machine may not answer within the deadline
@@ -47,7 +47,7 @@ export async function openRun ({
 
   feed.append({ id: idOf(next), value: String(next++) })
   await feed.flush(PATIENT)
-  const subscriber = subscribe(reader.feed(name), { isLog })
+  const subscriber = subscribe(reader.feed(name), { isLog, pollMs })
   const { delivered, deliveredMs } = subscriber
 
   // what is appended before the subscription begins is not delivered
@@ -58,8 +58,9 @@ export async function openRun ({
   await feed.flush(PATIENT)
   const first = next
 
+  let dueMs = performance.now()
   const written = (async () => {
-    for (let dueMs = performance.now(); !writing.signal.aborted; dueMs += everyMs) {
+    for (; !writing.signal.aborted; dueMs += everyMs) {
       const [from, sentMs] = [next, performance.now()]
       for (; next < from + chunkItems; next++) feed.append({ id: idOf(next), value: String(next) })
       const end = next
@@ -81,17 +82,15 @@ export async function openRun ({
     acknowledged,
     chunks,
     get next () { return next },
+    /** Chunks are due at other times from now on. @param {number} ms as `everyMs` */
+    pace (ms) { [everyMs, dueMs] = [ms, performance.now()] },
     /** Longest time without a delivered item. @param {number} sinceMs */
-    longestPauseMs (sinceMs) {
-      const times = [sinceMs, ...deliveredMs.filter((ms) => ms >= sinceMs).sort((a, b) => a - b)]
-      return Math.round(times.reduce((longest, ms, i) => Math.max(longest, ms - (times[i - 1] ?? ms)), 0))
-    },
+    longestPauseMs: (sinceMs) => longestPause([sinceMs, ...deliveredMs.filter((ms) => ms >= sinceMs)]),
     /** Resolves when so many more items are acknowledged. @param {number} count */
     async goOn (count) {
       const { size } = acknowledged
       await eventually(() => acknowledged.size >= size + count)
     },
-
     /** Ends it and compares. */
     async end () {
       writing.abort()
@@ -111,7 +110,6 @@ export async function openRun ({
         account: { dropped, failed, refused: { ...refused } }
       }
     },
-
     async close () {
       writing.abort()
       subscriber.stop()
@@ -120,8 +118,8 @@ export async function openRun ({
   }
 }
 
-/** @param {import('../../src/reading.js').Reading} reading @param {{ isLog: boolean }} layout */
-function subscribe (reading, { isLog }) {
+/** @param {import('../../src/reading.js').Reading} reading @param {{ isLog: boolean, pollMs: number }} options */
+function subscribe (reading, { isLog, pollMs }) {
   const stopping = new AbortController()
   /** how often each item was delivered @type {Map<number, number>} */
   const delivered = new Map()
@@ -133,7 +131,7 @@ function subscribe (reading, { isLog }) {
   /** @type {Error | null} */
   let failure = null
   const ended = (async () => {
-    for await (const { id, value } of reading.subscribe({ pollMs: 20, overlapMs: 300, signal: stopping.signal })) {
+    for await (const { id, value } of reading.subscribe({ pollMs, overlapMs: 300, signal: stopping.signal })) {
       const n = Number(value)
       if (isLog && n < (last.get(id) ?? 0)) disordered++
       last.set(id, n)
@@ -152,6 +150,12 @@ function subscribe (reading, { isLog }) {
       return ended
     }
   }
+}
+
+/** Between two of some times, in whole ms. @param {number[]} times */
+function longestPause (times) {
+  times.sort((a, b) => a - b)
+  return Math.round(times.reduce((longest, ms, i) => Math.max(longest, ms - (times[i - 1] ?? ms)), 0))
 }
 
 /** What a run must end with. */

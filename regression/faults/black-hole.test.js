@@ -11,7 +11,7 @@ import { startProxy } from '../../test/proxy.js'
 import { connectFor, engineName, eventually, startDeployment } from '../../test/servers.js'
 import { expectWhole, startRun } from '../../test/faults/ledger/run.js'
 import { ownTime } from '../../test/faults/own-time.js'
-import { scopedEngines } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
 
 const DEADLINE_MS = 500
 const ALLOWED_MS = 1000
@@ -19,6 +19,9 @@ const REPLIES_OF_OPENING = 16
 const REPLIES_OF_BATCHES = 8
 /** a batch has that, a greeting has not */
 const BYTES_OF_BATCH = 1000
+const APPEND_MS = nightly(5, 25)
+/** of which each reads all pages of a feed */
+const ROUNDS = nightly(10, 5)
 
 /** @typedef {{ what: string, outcome: string, overMs: number, error: (Error & { code?: string }) | null }} Settled */
 
@@ -137,7 +140,7 @@ for (const [n, layout] of layoutNames().entries()) {
     await run.open()
     await patiently(() => feed.latest(1))
     for (const [when, begin] of Object.entries(BEGINNINGS)) {
-      load = setInterval(append, 5)
+      load = setInterval(append, APPEND_MS)
       const { items } = feed.account
       await patiently(async () => feed.account.items > items + 500)
       await run.acknowledged(500)
@@ -206,7 +209,7 @@ t.test(`${engineName(engine)}: a reader whose replica falls silent between pages
   const reading = reader.feed('latest')
   /** @type {Settled[]} */
   const all = []
-  for (let round = 0; round < 10; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     await patiently(async () =>
       reader.status().nodes.filter((/** @type {any} */ { role, state }) => role === 'replica' && state === 'connected').length === 2)
     for (const line of proxy.lines) line.goSilentAtReply(1 + Math.floor(Math.random() * 20))

@@ -11,8 +11,8 @@ import { startKillableConsumers } from '../../test/systems/killable-consumers.js
 t.setTimeout(nightly(3_600_000, 600_000))
 const PARTITIONS = 6
 const LOTS = 12
-/** between bids on a lot: 600 bids a second at night, 120 by day */
-const BID_EVERY_MS = nightly(20, 100)
+/** between bids on a lot: 600 bids a second at night, 60 by day */
+const BID_EVERY_MS = nightly(20, 200)
 /** several leases of the owner that stands still */
 const STILL_MS = 3000
 

@@ -6,13 +6,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { openReader } from '../../src/index.js'
 import { failOver, healed, moveSlots, ownsSlots, replacePrimary, slotsOf, startCluster, startNode } from '../../test/cluster.js'
-import { startRun, WHOLE } from '../../test/cluster-run.js'
+import { EVERY_MS, startRun, WHOLE } from '../../test/cluster-run.js'
 import { startProxy } from '../../test/proxy.js'
 import { connectFor, engineName, eventually, freePort, silentLog } from '../../test/servers.js'
 import { isNight, nightly, scopedEngines } from '../../test/scope.js'
 
 t.setTimeout(nightly(7_200_000, 900_000))
 const FROZEN_MS = nightly(10_000, 5000)
+/** by day, a full rate lasts until so long after the fault */
+const FULL_RATE_MS = 500
 const LAYOUTS = ['segments', 'ids', 'stream']
 /** whose nodes get other addresses; the first node, which the seed stands for, is in the first one */
 const SHARDS = nightly([0, 1, 2], [0])
@@ -30,8 +32,12 @@ const MANY_SLOTS = Array.from({ length: 4096 }, (_, slot) => slot)
 const slotsOfRun = (t, cluster, { feed: { name } }) => slotsOf(t, cluster, `fr:{${name}[:}]*`)
 
 /** @type {(signal: NodeJS.Signals) => Case['act']} */
-const replacing = (signal) => async (t, cluster) =>
-  t.comment(`the servers took ${await replacePrimary(t, cluster, { shard: 1, signal })} ms to replace the primary`)
+const replacing = (signal) => async (t, cluster, run) => {
+  const replaced = replacePrimary(t, cluster, { shard: 1, signal })
+  await Promise.race([replaced, pause(FULL_RATE_MS)])
+  if (!isNight) run.pace(EVERY_MS)
+  t.comment(`the servers took ${await replaced} ms to replace the primary`)
+}
 
 /** @type {Record<string, Case>} */
 const FAILOVERS = {
@@ -147,8 +153,7 @@ async function onOneCluster (t, engine, cases) {
 const engines = await scopedEngines()
 for (const engine of nightly(engines, engines.slice(0, 1))) {
   t.test(engineName(engine), async (t) => {
-    await t.test('failovers', (t) => onOneCluster(t, engine, FAILOVERS))
-    await t.test('slots that move', (t) => onOneCluster(t, engine, CLASSIC))
+    await t.test('failovers, and slots that move', (t) => onOneCluster(t, engine, { ...FAILOVERS, ...CLASSIC }))
     if (engine.name === 'valkey') await t.test('slots that move atomically', (t) => onOneCluster(t, engine, ATOMIC))
   })
 }

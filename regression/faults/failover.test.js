@@ -6,7 +6,9 @@ import { startFailover } from '../../test/faults/ledger/failover.js'
 import { expectWhole } from '../../test/faults/ledger/run.js'
 import { nightEngines, nightly, scoped } from '../../test/scope.js'
 
-const KILLS = nightly(10, scoped(4, 2))
+const KILLS = nightly(10, scoped(3, 2))
+/** the others are by chance */
+const ALTERNATING = 5
 
 // they wait more than they work
 t.jobs = 4
@@ -19,7 +21,7 @@ for (const engine of await nightEngines()) {
       const servers = await startFailover(t, { engine, run: { writers: 2, ack: 'replica', options: { layout, deadlineMs: 5000 } } })
       const killed = { primary: 0, replica: 0 }
       for (let kills = 0; kills < KILLS; kills++) {
-        const victim = (kills < KILLS / 2 ? kills % 2 === 0 : Math.random() < 0.5) ? 'primary' : 'replica'
+        const victim = (kills < ALTERNATING ? kills % 2 === 0 : Math.random() < 0.5) ? 'primary' : 'replica'
         killed[victim]++
         await servers.kill(victim)
       }

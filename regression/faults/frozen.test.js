@@ -8,6 +8,8 @@ import { nightly, scopedEngines } from '../../test/scope.js'
 
 const FROZEN_MS = nightly(30_000, 5000)
 const GROWTH_MIB = 64
+/** it starts a process each time */
+const SAMPLE_MS = nightly(250, 1000)
 const RATE = 25_000
 const [engine] = await scopedEngines()
 t.setTimeout(300_000)
@@ -23,7 +25,7 @@ t.test(`a primary frozen for ${FROZEN_MS / 1000} s at 25,000 items/s: bounded me
   const sampler = setInterval(async () => {
     const now = phase
     most[now] = Math.max(most[now], await residentMib(writer.pid))
-  }, 250)
+  }, SAMPLE_MS)
   t.teardown(() => clearInterval(sampler))
 
   // every buffer that the load needs is there already

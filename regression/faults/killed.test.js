@@ -15,10 +15,10 @@ t.test(`${engineName(engine)}: a primary killed and restarted under load loses n
   buffered: true
 }, async (t) => {
   const server = await startServer(t, { engine, args: KEEPS_ALL })
-  const run = { items: 60_000, ids: 60_000 }
-  const writer = runWriter(t, server.url, ['--rate', '20000', '--items', `${run.items}`, '--ids', `${run.ids}`, '--batch-items', '100',
+  const run = { items: 30_000, ids: 30_000 }
+  const writer = runWriter(t, server.url, ['--rate', '10000', '--items', `${run.items}`, '--ids', `${run.ids}`, '--batch-items', '100',
     ...DRAINS])
-  for (const ids of [8000, 20_000]) {
+  for (const ids of [4000, 10_000]) {
     await untilStored(t, server.url, ids)
     await server.kill()
     await pause(300)

@@ -25,7 +25,7 @@ async function startFilling (t, engine, options) {
     Number(pattern.exec(String(await admin.send('INFO', section)))?.[1] ?? 0)
   // a batch is in memory while it is refused, so a small write may still be taken: refusals are counted instead
   const refusals = () => infoOf('errorstats', /errorstat_OOM:count=(\d+)/)
-  const run = startRun(t, { redisUrl: server.url, writers: 4, itemsPerRound: 80, options })
+  const run = startRun(t, { redisUrl: server.url, writers: 4, itemsPerRound: nightly(80, 40), options })
   await run.open()
   await run.acknowledged(1000)
   return {

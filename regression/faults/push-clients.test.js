@@ -6,9 +6,9 @@ import { logOf, runReader } from '../../test/commands.js'
 import { metricsOf, openLive, openSocket, requestText } from '../../test/push/live-client.js'
 import { openWritten } from '../../test/push/written.js'
 import { engineName, eventually, startServer } from '../../test/servers.js'
-import { scopedEngines } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
 
-const LEAVING = 300
+const LEAVING = nightly(300, 100)
 const PIPELINED = 50
 /** of pino: what is an error here */
 const ERROR_LEVEL = 50

@@ -12,9 +12,9 @@ import { nightly, scopedEngines } from '../../test/scope.js'
 
 const STOPS_WITHIN_MS = 10_000
 /** of all clients: these take nothing, those follow all ids, the others some */
-const STALLED = nightly(20, 10)
-const OF_ALL = nightly(60, 20)
-const STREAMS = nightly(500, 100)
+const STALLED = nightly(20, 6)
+const OF_ALL = nightly(60, 10)
+const STREAMS = nightly(500, 50)
 const IDS = 200
 const LARGE_IDS = 400
 const LARGE = 'v'.repeat(8000)

@@ -3,11 +3,12 @@ import t from 'tap'
 import { infoOf } from '../../test/embedded/checkout.js'
 import { caughtUp, startOwnFlow } from '../../test/flow/flow.js'
 import { engineName, eventually, freePort, inSync, startDeployment, startServer } from '../../test/servers.js'
-import { scopedEngines } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
 import { startReader } from '../../test/services.js'
 import { startWriter } from '../../test/flow/writer.js'
 
 const IDS = 4000
+const ASK_EVERY_MS = nightly(0, 5)
 const [engine] = await scopedEngines()
 /** a replica that is silent for so long is not asked */
 const SOON = ['--deadline-ms', '2000']
@@ -42,6 +43,7 @@ async function askedThroughout (reader, meanwhile) {
       const stale = [count, one].some(({ status, headers }) => status === 503 || headers.get('freshet-stale'))
       if (stale ? !mayRefuse() : count.json.count !== IDS || one.status !== 200) wrong.push([count.status, count.json, one.status])
       answers++
+      await pause(ASK_EVERY_MS)
     }
   })()
   await meanwhile().finally(() => {

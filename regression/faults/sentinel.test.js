@@ -4,14 +4,18 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { startRun, WHOLE } from '../../test/cluster-run.js'
+import { EVERY_MS, startRun, WHOLE } from '../../test/cluster-run.js'
 import { startWatched } from '../../test/sentinels.js'
 import { connectFor, engineName, eventually, freePort } from '../../test/servers.js'
-import { nightly, scopedEngines } from '../../test/scope.js'
+import { isNight, nightly, scopedEngines } from '../../test/scope.js'
 
 const FROZEN_MS = nightly(10_000, 5000)
 const HOLDS_MS = 2000
 const ROUNDS = nightly(10, 1)
+/** by day, a full rate lasts until so long after the fault */
+const FULL_RATE_MS = 500
+/** it opens a connection each time */
+const LOOK_EVERY_MS = 100
 
 /** @typedef {import('../../test/sentinels.js').Watched} Watched */
 /** @typedef {Awaited<ReturnType<typeof startRun>>} Run */
@@ -21,8 +25,10 @@ const ROUNDS = nightly(10, 1)
  */
 
 /** @type {(signal: NodeJS.Signals) => Case['act']} */
-const ending = (signal) => async (t, { primary, untilOther }) => {
+const ending = (signal) => async (t, { primary, untilOther }, run) => {
   primary.process.kill(signal)
+  await pause(FULL_RATE_MS)
+  if (!isNight) run.pace(EVERY_MS)
   await untilOther(primary)
   await primary.restart()
   await followsAnother(t, primary)
@@ -103,7 +109,7 @@ const CASES = {
 const followsAnother = (t, { url }) => eventually(async () => {
   const [role, , , state] = await (await connectFor(t, url)).send('ROLE')
   return String(role) === 'slave' && String(state) === 'connected'
-})
+}, { everyMs: LOOK_EVERY_MS })
 
 t.setTimeout(nightly(3_600_000, 900_000))
 const engines = await scopedEngines()

@@ -8,8 +8,7 @@ import { expectWhole, startRun } from '../../test/faults/ledger/run.js'
 import { nightly, scopedEngines } from '../../test/scope.js'
 
 const LINES = [
-  { what: '200 ms each way', line: { delayMs: 200 } },
-  ...nightly([{ what: 'pieces of 5 bytes', line: { pieceBytes: 5 } }], []),
+  ...nightly([{ what: '200 ms each way', line: { delayMs: 200 } }, { what: 'pieces of 5 bytes', line: { pieceBytes: 5 } }], []),
   { what: '200 ms each way and pieces of 5 bytes', line: { delayMs: 200, pieceBytes: 5 } }
 ]
 const ITEMS = nightly(600, 200)

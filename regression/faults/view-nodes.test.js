@@ -18,7 +18,7 @@ function keepWriting (t, { pipeline }) {
   const writing = (async () => {
     while (!over.signal.aborted) {
       for (let i = 0; i < 20; i++, n++) pipeline.append(bytes(`id-${n % 300}`), Date.now(), bytes(`value ${n}`))
-      await pause(2)
+      await pause(10)
     }
     await pipeline.flush({ deadlineMs: 20_000 })
   })()

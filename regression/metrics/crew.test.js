@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { once } from 'node:events'
 import t from 'tap'
 import { askAt, endOf, logOf, runCommand } from '../../test/commands.js'
+import { startWriter } from '../../test/flow/writer.js'
 import { main } from '../../writers/feed.js'
 import { connectFor, eventually, freePort, startServer } from '../../test/servers.js'
 import { startGateway } from '../../test/services.js'
@@ -40,7 +41,8 @@ async function portsInRow (count) {
   throw new Error('no free ports in a row')
 }
 
-t.test('of several writers each serves its own metrics, on the port given and those behind it', async (t) => {
+t.test('of several writers each serves its own metrics, on the port given and those behind it; when they fail later, that is logged at ' +
+  'once, with the code', async (t) => {
   const port = await portsInRow(2)
   const writing = runCommand(t,
     ['writer', '--redis-url', url, '--read-from', 'primary', '--writers', '2', '--rate', '500', '--metrics-port', String(port)])
@@ -50,7 +52,15 @@ t.test('of several writers each serves its own metrics, on the port given and th
     await eventually(async () => Number(valueOf((await get('/metrics')).body, 'freshet_items_total', { feed: 'latest' })) > 0)
     t.equal((await get('/readyz')).status, 200)
   }
-  t.equal((await writing.stop()).code, 0)
+  await admin.send('SET', 'fr:{latest:0}:ids', 'mine')
+  const ended = await writing.ended()
+  t.equal(ended.code, 1)
+  const reported = logOf(ended).filter(({ level }) => level === 50)
+  t.match(reported.toSorted((a, b) => a.writer - b.writer),
+    [0, 1].map((writer) => ({ writer, code: 'KEY_HOLDS_OTHER', msg: /^a writer failed: .*WRONGTYPE/ })))
+  const { offered, items, failed } = ended.summary
+  t.ok(items > 0 && failed > 0)
+  t.equal(items + failed, offered)
 })
 
 t.test('when one of several writers finds its port in use, none begins', async (t) => {
@@ -65,23 +75,13 @@ t.test('when one of several writers finds its port in use, none begins', async (
   t.equal(await admin.send('EXISTS', 'fr:{latest:0}:ids'), 0)
 })
 
-t.test('a later failure of one of several writers is logged at once, with its code', async (t) => {
-  await admin.send('SET', 'fr:{latest:0}:ids', 'mine')
-  const ended = await endOf(t, ['writer', '--redis-url', url, '--writers', '2', '--rate', '100'])
-  t.equal(ended.code, 1)
-  const reported = logOf(ended).filter(({ level }) => level === 50)
-  t.match(reported.toSorted((a, b) => a.writer - b.writer),
-    [0, 1].map((writer) => ({ writer, code: 'KEY_HOLDS_OTHER', msg: /^a writer failed: .*WRONGTYPE/ })))
-  t.match(ended.summary, { items: 0, failed: ended.summary.offered })
-})
-
 t.test('metrics are served at the given address', {
   skip: process.platform !== 'linux' && 'one address that is not 127.0.0.1 is needed'
 }, async (t) => {
-  const flags = ['--redis-url', url, '--read-from', 'primary', '--rate', '100', '--metrics-port', '0', '--host', '127.0.0.2']
-  await t.rejects(main({ argv: flags, env: {} }),
+  const flags = ['--read-from', 'primary', '--rate', '100', '--metrics-port', '0', '--host', '127.0.0.2']
+  await t.rejects(main({ argv: ['--redis-url', url, ...flags], env: {} }),
     { exitStatus: 2, message: /host: 127\.0\.0\.2 \(--host\); expected 127\.0\.0\.1, or --tokens, or --jwt-keys, or --open/ })
-  const writing = runCommand(t, ['writer', ...flags, '--open'])
+  const writing = startWriter(t, [...flags, '--open'], { redisUrl: url })
   const [, at] = await writing.until(/"url":"(http:\/\/127\.0\.0\.2:\d+)\/metrics"/)
   await eventually(async () => Number(valueOf((await askAt(at).get('/metrics')).body, 'freshet_items_total')) > 0)
   t.equal((await writing.stop()).code, 0)

@@ -14,6 +14,8 @@ import { useEmbeddedServers } from '../../src/embedded/client.js'
 const COMMAND = fileURLToPath(new URL('command.js', import.meta.url))
 const REAL_ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const DEADLINE_MS = 90_000
+/** it starts a process each time */
+const PROCESSES_EVERY_MS = 100
 
 export const cacheDir = process.env.FRESHET_CACHE_DIR || join(REAL_ROOT, '.freshet')
 
@@ -57,10 +59,10 @@ export const pidOf = async (url) => Number((await infoOf(url)).process_id)
 /** @param {{ primaryUrl: string, replicaUrls: string[] | null }} servers @returns {Promise<number[]>} the primary's first */
 export const pidsOf = ({ primaryUrl, replicaUrls }) => Promise.all([primaryUrl, ...(replicaUrls ?? [])].map(pidOf))
 
-/** @param {number} pid @returns {Promise<boolean>} false for zombies */
-export async function isRunning (pid) {
-  const { stdout } = await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(pid)]).catch(() => ({ stdout: '' }))
-  return /^[^Z]/.test(stdout.trim())
+/** @param {...number} pids @returns {Promise<boolean>} whether any of them is running; zombies are not */
+export async function isRunning (...pids) {
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(pids)]).catch((error) => error)
+  return /^\s*[^Z\s]/m.test(stdout)
 }
 
 /** @param {string} root @returns {Promise<string[]>} sockets and server folders in the checkout's .freshet */
@@ -69,9 +71,9 @@ export async function leftIn (root) {
   return files.filter((file) => file.endsWith('.sock') || file === 'servers')
 }
 
-/** @param {() => unknown} condition async or not; an error counts as false */
-export async function until (condition) {
-  for (const end = Date.now() + DEADLINE_MS; Date.now() < end; await pause(20)) {
+/** @param {() => unknown} condition async or not; an error counts as false @param {number} [everyMs] */
+export async function until (condition, everyMs = 20) {
+  for (const end = Date.now() + DEADLINE_MS; Date.now() < end; await pause(everyMs)) {
     try {
       if (await condition()) return
     } catch {}
@@ -80,4 +82,4 @@ export async function until (condition) {
 }
 
 /** @param {...number} pids */
-export const allGone = (...pids) => until(async () => !(await Promise.all(pids.map(isRunning))).includes(true))
+export const allGone = (...pids) => until(async () => !await isRunning(...pids), PROCESSES_EVERY_MS)

@@ -1,8 +1,9 @@
 /**
- * Runs as a process of its own, because a hostile server might end it. Uses all given addresses at the same time, each with a
- * connection, a connection for a log, a link, a feed writer and a reader in turn. Prints how each promise settled, as JSON lines.
+ * Runs as a process of its own, because a hostile server might end it. Uses all addresses of a group at the same time, each with a
+ * connection, a connection for a log, a link, a feed writer and a reader in turn, and then the next group. Prints how each promise
+ * settled, as JSON lines.
  *
- *     node hostile-client.js <deadlineMs> <url> ...
+ *     node hostile-client.js <deadlineMs> <url>,<url>,... <url>,...
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { openReader } from '../../src/index.js'
@@ -11,7 +12,7 @@ import { createLink } from '../../src/store/link.js'
 import { openWriterFor } from '../servers.js'
 
 const LINK_MS = 300
-const [deadlineMs, ...urls] = process.argv.slice(2)
+const [deadlineMs, ...groups] = process.argv.slice(2)
 /** it is closed here @type {any} */
 const noTest = { teardown () {} }
 const options = { name: 'meeting', deadlineMs: Number(deadlineMs) }
@@ -88,8 +89,11 @@ async function meetReader (url) {
   return outcomes
 }
 
-await Promise.all(urls.map(async (url) => {
+/** @param {string} url */
+async function meet (url) {
   const outcomes = [await meetConnection(url), await meetLogConnection(url), await meetLink(url), await meetWriter(url),
     await meetReader(url)]
   process.stdout.write(JSON.stringify({ url, outcomes: outcomes.flat(), mostMib: process.resourceUsage().maxRSS / 1024 }) + '\n')
-}))
+}
+
+for (const group of groups) await Promise.all(group.split(',').map(meet))

@@ -10,14 +10,14 @@ import { openWritten } from '../push/written.js'
 import { engineName, eventually, startServer } from '../servers.js'
 import { runReader } from '../commands.js'
 import { startReader } from '../services.js'
-import { scoped, scopedEngines } from '../scope.js'
+import { nightly, scopedEngines } from '../scope.js'
 
-const COMING = scoped(2000, 400)
+const COMING = nightly(2000, 400)
 /**
  * 2,000 clients leave no time to a reader in their process.
  * @type {(...given: Parameters<typeof startReader>) => ReturnType<typeof runReader>}
  */
-const startBeside = scoped(runReader, /** @type {any} */ (startReader))
+const startBeside = nightly(runReader, /** @type {any} */ (startReader))
 const ALLOWED = 100
 const LEAVING = 40
 const AGAIN = 60

@@ -11,8 +11,8 @@ t.setTimeout(300_000)
 wholeTest('connections cut again and again cost only the sending', { buffered: true }, async (t) => {
   const server = await startServer(t, { engine })
   const admin = await connectFor(t, server.url)
-  const run = { items: 100_000, ids: 3_000 }
-  const writer = startWriter(t, server.url, ['--rate', '40000', '--items', `${run.items}`, '--ids', `${run.ids}`])
+  const run = { items: 40_000, ids: 3_000 }
+  const writer = startWriter(t, server.url, ['--rate', '20000', '--items', `${run.items}`, '--ids', `${run.ids}`])
   await untilStored(t, server.url, run.ids)
   let cuts = 0
   const cutter = setInterval(() => admin.send('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes').then(() => cuts++), 150)
@@ -32,7 +32,7 @@ t.test('what a frozen server had received and not yet read never comes to lie ov
   const server = await startServer(t, { engine })
   const ids = 3000
   // what is sent again after each loss is little, so a busy server answers it within the deadline
-  const writer = startWriter(t, server.url, ['--rate', '40000', '--ids', `${ids}`, '--deadline-ms', '1000', '--in-flight-bytes', '1048576'])
+  const writer = startWriter(t, server.url, ['--rate', '20000', '--ids', `${ids}`, '--deadline-ms', '1000', '--in-flight-bytes', '1048576'])
   await untilStored(t, server.url, ids)
   const admin = await connectFor(t, server.url)
   const received = async () => Number(/total_net_input_bytes:(\d+)/.exec(String(await admin.send('INFO', 'stats')))?.[1])
@@ -87,7 +87,7 @@ for (const { whenFull, counted, reasons } of [{ whenFull: 'drop', counted: 'drop
   }, async (t) => {
     const server = await startServer(t, { engine })
     const writer = startWriter(t, server.url,
-      ['--rate', '20000', '--ids', '1000000', '--in-flight-bytes', '262144', '--when-full', whenFull])
+      ['--rate', '10000', '--ids', '1000000', '--in-flight-bytes', '262144', '--when-full', whenFull])
     await untilStored(t, server.url, 1000)
     server.freeze()
     await eventually(() => new RegExp(`"${counted}":[1-9]`).test(writer.stderr))

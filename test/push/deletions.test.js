@@ -10,8 +10,8 @@ import { scopedEngines } from '../scope.js'
 
 const DAY_MS = 86_400_000
 const OLD_MS = 60_000
-const ITEMS = 20_000
-const VICTIM = 'item-12345'
+const ITEMS = 5000
+const VICTIM = 'item-1234'
 
 t.jobs = 2
 const [engine] = await scopedEngines()

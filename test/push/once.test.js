@@ -7,10 +7,10 @@ import { scopedEngines } from '../scope.js'
 import { openLive } from './live-client.js'
 import { openWritten } from './written.js'
 
-const IDS = 3000
+const IDS = 1000
 const AWAY_MS = 500
 const WATCHED_MS = 1500
-const SOME = Array.from({ length: 300 }, (_, n) => `id=id-${n * 10}`).join('&')
+const SOME = Array.from({ length: 100 }, (_, n) => `id=id-${n * 10}`).join('&')
 
 /** Versions that came more than once. @param {import('./live-client.js').LiveClient} client */
 function repeated (client) {
@@ -31,7 +31,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     await t.test(layout, async (t) => {
       const feed = `once-${layout}`
       const written = await openWritten(t, { redisUrl: server.url, feed, layout })
-      const writing = written.keepWriting({ ids: IDS, perSlice: 30, everyMs: 5 })
+      const writing = written.keepWriting({ ids: IDS, perSlice: 10, everyMs: 5 })
       await pause(AWAY_MS)
       const paths = [`/v1/feeds/${feed}/live?limit=10000`, `/v1/feeds/${feed}/live?${SOME}`]
       const first = await Promise.all(paths.map((path) => openLive(t, reader.url, path)))

@@ -16,8 +16,11 @@ function createLines () {
 t.jobs = 2
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
+    // for the cases in which all nodes are as before in the end
+    const { primary, replicas } = await startDeployment(t, { engine })
+    const [one, other] = replicas
+
     await t.test('replicas are found through the primary and answer in turns', async (t) => {
-      const { primary, replicas } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary)
       await answeredBy(deployment, ...replicas)
       const [first, ...others] = deployment.nodes()
@@ -73,7 +76,6 @@ for (const engine of await scopedEngines()) {
     })
 
     await t.test('a killed replica is left, and returns after a restart', async (t) => {
-      const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary)
       await answeredBy(deployment, one, other)
       await one.kill()
@@ -83,7 +85,6 @@ for (const engine of await scopedEngines()) {
     })
 
     await t.test('a frozen replica is left, and returns', async (t) => {
-      const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary)
       await answeredBy(deployment, one, other)
       one.freeze()
@@ -93,7 +94,6 @@ for (const engine of await scopedEngines()) {
     })
 
     await t.test('a replica without its primary, or promoted, is left until it is in sync', async (t) => {
-      const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary, { replicaUrls: [one.url, other.url] })
       await answeredBy(deployment, one, other)
       const control = await connectFor(t, one.url)
@@ -108,7 +108,6 @@ for (const engine of await scopedEngines()) {
     })
 
     await t.test('a replica that loads data is left until it has loaded', async (t) => {
-      const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary, { replicaUrls: [one.url, other.url] })
       await answeredBy(deployment, one, other)
       const writing = await connectFor(t, primary.url)
@@ -126,7 +125,6 @@ for (const engine of await scopedEngines()) {
     })
 
     await t.test('without the primary the replicas answer, with unknown lag', async (t) => {
-      const { primary, replicas } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary)
       await answeredBy(deployment, ...replicas)
       await primary.kill()
@@ -140,7 +138,6 @@ for (const engine of await scopedEngines()) {
     })
 
     await t.test('a frozen primary counts as gone', async (t) => {
-      const { primary, replicas } = await startDeployment(t, { engine })
       const deployment = await deploymentFor(t, primary)
       await answeredBy(deployment, ...replicas)
       primary.freeze()
@@ -172,7 +169,6 @@ for (const engine of await scopedEngines()) {
     })
 
     await t.test('a node that refuses a request is left until it answers that request', async (t) => {
-      const { primary, replicas: [one, other] } = await startDeployment(t, { engine })
       const [onOne, onOther, onPrimary] = await Promise.all([one, other, primary].map(({ url }) => connectFor(t, url)))
       const allow = (/** @type {typeof onOne} */ node, /** @type {string[]} */ ...rules) => node.send('ACL', 'SETUSER', 'asking', ...rules)
       for (const node of [onOne, onOther, onPrimary]) await allow(node, 'on', '>canary-4711', '~*', '+@all')
