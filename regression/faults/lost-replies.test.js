@@ -7,9 +7,9 @@ import { subscribeTo } from '../../test/faults/ledger/delivered.js'
 import { expectWhole, startRun } from '../../test/faults/ledger/run.js'
 import { isNight, nightly, scoped, scopedEngines, wholeTest } from '../../test/scope.js'
 
-const FAULTS = nightly(500, 30)
+const FAULTS = nightly(500, scoped(60, 30))
 /** of what is sent as something else is, or the same to both engines */
-const FEWER = nightly(100, 20)
+const FEWER = nightly(100, 30)
 const WRITERS = 12
 /** replies to what a batch does, and the most until one is lost: those of a few batches */
 const MOST = 12
