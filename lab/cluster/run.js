@@ -152,7 +152,7 @@ function subscribe (reading, { isLog, pollMs }) {
   }
 }
 
-/** Between two of some times, in whole ms. @param {number[]} times */
+/** Longest gap between consecutive times, in whole ms. @param {number[]} times */
 function longestPause (times) {
   times.sort((a, b) => a - b)
   return Math.round(times.reduce((longest, ms, i) => Math.max(longest, ms - (times[i - 1] ?? ms)), 0))

@@ -56,7 +56,7 @@ t.test('killed processes start again, the page shows it, and orders continue', n
   const browser = await startBrowser(t)
   const { page } = await openPage(t, browser)
   await page.goto(`${url}/orders`)
-  // from here: the crowd of the demo would order as long as it runs
+  // The crowd runs here, because the demo's own orders until the demo stops.
   const enough = new AbortController()
   t.teardown(() => enough.abort())
   const crowd = runCrowd({ gatewayUrl, readerUrl: url, isActive: true, signal: enough.signal, print: () => {} })

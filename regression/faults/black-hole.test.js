@@ -20,7 +20,9 @@ const REPLIES_OF_BATCHES = 8
 /** a batch has that, a greeting has not */
 const BYTES_OF_BATCH = 1000
 const APPEND_MS = nightly(5, 25)
-/** of which each reads all pages of a feed */
+/** so few that an append waits once nothing is acknowledged */
+const IN_FLIGHT_BYTES = nightly(1024 * 1024, 65_536)
+/** Each round reads all pages of a feed. */
 const ROUNDS = nightly(10, 5)
 
 /** @typedef {{ what: string, outcome: string, overMs: number, error: (Error & { code?: string }) | null }} Settled */
@@ -124,7 +126,7 @@ for (const [n, layout] of layoutNames().entries()) {
   }, async (t) => {
     const { primary } = await startDeployment(t, { engine, replicas: 1 })
     const proxy = await startProxy(t, primary.port)
-    const options = { layout, inFlightBytes: 1024 * 1024, batchItems: 20, deadlineMs: DEADLINE_MS }
+    const options = { layout, inFlightBytes: IN_FLIGHT_BYTES, batchItems: 20, deadlineMs: DEADLINE_MS }
     // the ledger is of writers elsewhere, the awaits are those of a feed here
     const run = startRun(t, { redisUrl: proxy.url, ack, options })
     const feed = await patiently(() =>

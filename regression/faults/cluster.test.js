@@ -13,7 +13,7 @@ import { isNight, nightly, scopedEngines } from '../../test/scope.js'
 
 t.setTimeout(nightly(7_200_000, 900_000))
 const FROZEN_MS = nightly(10_000, 5000)
-/** by day, a full rate lasts until so long after the fault */
+/** By day, the full rate ends this long after the fault. */
 const FULL_RATE_MS = 500
 const LAYOUTS = ['segments', 'ids', 'stream']
 /** whose nodes get other addresses; the first node, which the seed stands for, is in the first one */

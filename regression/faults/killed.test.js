@@ -2,8 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { engineName, startServer } from '../../test/servers.js'
 import { newestOf, runWriter, startWriter, storedIn, untilStored } from '../../test/faults/synthetic.js'
-import { scopedEngines } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
 
+const RATE = nightly(20_000, 10_000)
 const KEEPS_ALL = ['--appendonly', 'yes', '--appendfsync', 'always']
 /** on a busy machine, what is on its way at the end takes longer than the default of 10 s */
 const DRAINS = ['--drain-ms', '120000']
@@ -15,10 +16,10 @@ t.test(`${engineName(engine)}: a primary killed and restarted under load loses n
   buffered: true
 }, async (t) => {
   const server = await startServer(t, { engine, args: KEEPS_ALL })
-  const run = { items: 30_000, ids: 30_000 }
-  const writer = runWriter(t, server.url, ['--rate', '10000', '--items', `${run.items}`, '--ids', `${run.ids}`, '--batch-items', '100',
+  const run = { items: 3 * RATE, ids: 3 * RATE }
+  const writer = runWriter(t, server.url, ['--rate', `${RATE}`, '--items', `${run.items}`, '--ids', `${run.ids}`, '--batch-items', '100',
     ...DRAINS])
-  for (const ids of [4000, 10_000]) {
+  for (const ids of [0.4 * RATE, RATE]) {
     await untilStored(t, server.url, ids)
     await server.kill()
     await pause(300)

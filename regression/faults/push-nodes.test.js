@@ -65,7 +65,7 @@ const followedOf = (controls, feed) => eventually(async () => {
 t.jobs = 2
 for (const engine of (await scopedEngines()).slice(0, 1)) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
-    // the cases in which all nodes are there again in the end have them and a reader together
+    // Cases that restore all nodes share these servers and a reader.
     const { primary, replicas } = await startDeployment(t, { engine })
     const reader = await runReader(t, { redisUrl: primary.url, flags: ['--deadline-ms', '500'] })
 
@@ -127,6 +127,7 @@ for (const engine of (await scopedEngines()).slice(0, 1)) {
     await t.test('the primary stands still for seconds', async (t) => {
       const followed = await startFollowed(t, { primary, reader, feed: 'frozen' })
       await followed.goesOn()
+      t.teardown(() => primary.thaw())
       primary.freeze()
       await pause(FROZEN_MS)
       primary.thaw()

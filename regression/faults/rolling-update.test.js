@@ -18,7 +18,7 @@ const [engine] = await scopedEngines()
 t.test('no request fails while gateways are replaced, and what was acknowledged is there', async (t) => {
   const { primary, replicas, reader, keyPrefix } = await startFlow(t, await sharedDeployment(t, { engine }))
   const start = () => runGateway(t, { redisUrl: primary.url, flags: ['--key-prefix', keyPrefix] })
-  const gateways = [await start()]
+  const gateways = await Promise.all(Array.from({ length: nightly(2, 1) }, start))
   const service = await startOpened('a proxy', new URL('../../lab/systems/orders/proxy-process.js', import.meta.url), {})
   t.teardown(service.stop)
   const serve = () => service.send({ event: 'replicas', urls: gateways.map(({ url }) => url) })

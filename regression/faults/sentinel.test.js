@@ -12,7 +12,7 @@ import { isNight, nightly, scopedEngines } from '../../test/scope.js'
 const FROZEN_MS = nightly(10_000, 5000)
 const HOLDS_MS = 2000
 const ROUNDS = nightly(10, 1)
-/** by day, a full rate lasts until so long after the fault */
+/** By day, the full rate ends this long after the fault. */
 const FULL_RATE_MS = 500
 /** it opens a connection each time */
 const LOOK_EVERY_MS = 100

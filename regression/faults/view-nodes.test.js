@@ -5,7 +5,7 @@ import { layoutNames, layoutOf } from '../../src/layouts/index.js'
 import { startProxy } from '../../test/proxy.js'
 import { connectFor, engineName, eventually, inSync, openWriterFor, startDeployment, startServer } from '../../test/servers.js'
 import { everything, openViews, shown } from '../../test/view/viewing.js'
-import { scopedEngines } from '../../test/scope.js'
+import { nightly, scopedEngines } from '../../test/scope.js'
 
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 const followed = layoutNames().filter((name) => name !== 'ids')
@@ -18,7 +18,7 @@ function keepWriting (t, { pipeline }) {
   const writing = (async () => {
     while (!over.signal.aborted) {
       for (let i = 0; i < 20; i++, n++) pipeline.append(bytes(`id-${n % 300}`), Date.now(), bytes(`value ${n}`))
-      await pause(10)
+      await pause(nightly(2, 10))
     }
     await pipeline.flush({ deadlineMs: 20_000 })
   })()

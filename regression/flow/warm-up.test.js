@@ -34,7 +34,7 @@ async function writeUnderParent (t, flags) {
 }
 
 /**
- * What a writer in this process tells its parent.
+ * Messages that a writer in this process sends to its parent.
  * @template T @param {() => Promise<T>} run @returns {Promise<T & { messages: any[] }>}
  */
 async function listening (run) {

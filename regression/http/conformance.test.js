@@ -13,6 +13,7 @@ const PATIENT = ['--deadline-ms', '30000']
 const EXAMPLES = nightly(50, 6)
 /** A route that has answered 200 to none of a run is asked again, without the others. */
 const MOST_RUNS = 3
+const EXAMPLES_AGAIN = 50
 
 const packages = await installed().catch((error) => {
   // CI names what it wants to be tested
@@ -41,7 +42,7 @@ t.test('services do what their documents say', { skip: !packages }, async (t) =>
   async function passes (t, options, routes) {
     let silent = routes
     for (let n = 0; n === 0 || (n < MOST_RUNS && silent.length > 0); n++) {
-      const again = { ...options, phases: 'fuzzing', paths: silent.map((route) => route.replace(/:(\w+)/g, '{$1}')) }
+      const again = { ...options, examples: EXAMPLES_AGAIN, phases: 'fuzzing', paths: silent.map((route) => route.replace(/:(\w+)/g, '{$1}')) }
       const { status, output } = await check(/** @type {string} */ (packages), n === 0 ? options : again)
       t.equal(status, 0, 'no failures')
       if (status !== 0) return t.comment(output)

@@ -103,7 +103,7 @@ async function openProcess (t) {
  * @param {import('tap').Test} t @param {string[]} flags
  */
 async function openBehind (t, flags) {
-  const proxy = await startProxy(t, NO_PORT)
+  const proxy = await startProxy(t, NO_PORT, { isCounting: false })
   /** @type {Awaited<ReturnType<typeof startReader>>} */
   let reader
   const restart = async () => {

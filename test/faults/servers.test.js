@@ -2,8 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { connectFor, eventually, startServer } from '../servers.js'
 import { newestOf, runWriter, startWriter, storedIn, untilStored } from './synthetic.js'
-import { scopedEngines, wholeTest } from '../scope.js'
+import { nightly, scopedEngines, wholeTest } from '../scope.js'
 
+const RATE = nightly(40_000, 20_000)
 const [engine] = await scopedEngines()
 t.jobs = 3
 t.setTimeout(300_000)
@@ -11,8 +12,8 @@ t.setTimeout(300_000)
 wholeTest('connections cut again and again cost only the sending', { buffered: true }, async (t) => {
   const server = await startServer(t, { engine })
   const admin = await connectFor(t, server.url)
-  const run = { items: 40_000, ids: 3_000 }
-  const writer = startWriter(t, server.url, ['--rate', '20000', '--items', `${run.items}`, '--ids', `${run.ids}`])
+  const run = { items: 2 * RATE, ids: 3_000 }
+  const writer = startWriter(t, server.url, ['--rate', `${RATE}`, '--items', `${run.items}`, '--ids', `${run.ids}`])
   await untilStored(t, server.url, run.ids)
   let cuts = 0
   const cutter = setInterval(() => admin.send('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes').then(() => cuts++), 150)
@@ -32,7 +33,8 @@ t.test('what a frozen server had received and not yet read never comes to lie ov
   const server = await startServer(t, { engine })
   const ids = 3000
   // what is sent again after each loss is little, so a busy server answers it within the deadline
-  const writer = startWriter(t, server.url, ['--rate', '20000', '--ids', `${ids}`, '--deadline-ms', '1000', '--in-flight-bytes', '1048576'])
+  const writer = startWriter(t, server.url,
+    ['--rate', `${RATE}`, '--ids', `${ids}`, '--deadline-ms', '1000', '--in-flight-bytes', '1048576'])
   await untilStored(t, server.url, ids)
   const admin = await connectFor(t, server.url)
   const received = async () => Number(/total_net_input_bytes:(\d+)/.exec(String(await admin.send('INFO', 'stats')))?.[1])

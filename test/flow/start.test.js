@@ -95,7 +95,7 @@ t.test('start runs servers, a reader, a gateway and a writer; Ctrl-C flushes and
   t.same(await leftIn(root), [])
 })
 
-nightTest('when start is killed, everything ends', async (t) => {
+wholeTest('when start is killed, everything ends', async (t) => {
   const { command, pids } = await startAll(t)
   const killedAt = performance.now()
   t.equal((await command.kill()).signal, 'SIGKILL')

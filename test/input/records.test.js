@@ -8,7 +8,7 @@ import { nightly, wholeTest } from '../scope.js'
 const MIB = 1024 * 1024
 const CHUNK_BYTES = 64 * 1024
 const MUCH_MIB = nightly(200, 30)
-/** more is in memory after half of it, by what garbage collection leaves */
+/** Growth over half of the input that is allowed: what garbage collection has not freed yet. */
 const MOST_MIB = nightly(16, 9)
 const filled = (text) => Buffer.alloc(CHUNK_BYTES, text)
 

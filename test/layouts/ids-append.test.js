@@ -5,6 +5,7 @@
 import t from 'tap'
 import { onlyKey } from '../../src/feeds/keys.js'
 import { isAlone } from '../../src/layouts/ids-append.js'
+import { newest } from '../../src/embedded/engine.js'
 import { layoutOf } from '../../src/layouts/index.js'
 import { readScript } from '../../src/store/scripts.js'
 import { addTo, gone, item } from '../contract/partition.js'
@@ -22,7 +23,7 @@ const sha = (/** @type {string} */ name) => readScript(name).sha
 /** @typedef {import('../../src/store/index.js').Connection} Connection */
 
 const engines = await scopedEngines()
-for (const [at, engine] of engines.entries()) {
+for (const engine of engines) {
   const { hasMsetex } = engine
   const dialect = { msetex: hasMsetex, mayWatch: true, sha }
   t.test(engineName(engine), async (t) => {
@@ -160,8 +161,8 @@ for (const [at, engine] of engines.entries()) {
     for (const [n, [what, begin, end]] of faults.entries()) {
       await t.test(`${what} behind any command: each score has its value, and the batch can be sent again`, async (t) => {
         for (const [after, command] of commands.entries()) {
-          // by day the engines share them
-          if (!isNight && (after + n) % engines.length !== at) continue
+          // by day the newest engine has all pairs, the other one half of them
+          if (!isNight && engine !== newest(engines) && (after + n) % 2 === 1) continue
           const { key, append, interrupt, holds } = await open()
           const happened = interrupt(after, begin)
           const failed = await append([item('a', NOW + 5), item('b', NOW + 6)]).then(() => false, () => true)

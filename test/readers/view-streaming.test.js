@@ -96,13 +96,9 @@ t.test('a client that disconnects midway ends reading, and is counted', async (t
   response.destroy()
   await until(async () => await counted(registry, CUT) === 1)
   t.equal(await counted(registry, IN_PROGRESS), 0)
-  // the piece under way is still made
-  let seen = -1
-  while (seen !== view.visits) {
-    seen = view.visits
-    await sleep(100)
-  }
-  t.ok(seen < 200, `${seen} of about 390 pieces were made`)
+  const made = view.visits
+  await sleep(100)
+  t.ok(view.visits <= made + 1, 'the piece under way is still made')
 })
 
 t.test('HEAD builds one chunk only', async (t) => {

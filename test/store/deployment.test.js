@@ -16,7 +16,7 @@ function createLines () {
 t.jobs = 2
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), { buffered: true }, async (t) => {
-    // for the cases in which all nodes are as before in the end
+    // Cases that restore all nodes share these servers.
     const { primary, replicas } = await startDeployment(t, { engine })
     const [one, other] = replicas
 
@@ -87,6 +87,7 @@ for (const engine of await scopedEngines()) {
     await t.test('a frozen replica is left, and returns', async (t) => {
       const deployment = await deploymentFor(t, primary)
       await answeredBy(deployment, one, other)
+      t.teardown(() => one.thaw())
       one.freeze()
       await answeredBy(deployment, other)
       one.thaw()
@@ -140,6 +141,7 @@ for (const engine of await scopedEngines()) {
     await t.test('a frozen primary counts as gone', async (t) => {
       const deployment = await deploymentFor(t, primary)
       await answeredBy(deployment, ...replicas)
+      t.teardown(() => primary.thaw())
       primary.freeze()
       await eventually(() => nodeOf(deployment, primary)?.state === 'down')
       await answeredBy(deployment, ...replicas)

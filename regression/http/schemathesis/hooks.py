@@ -35,7 +35,7 @@ def before_call(context, case, kwargs):
         path["feed"] = FEED
     # only valid requests: with lines the bound of limit is larger, which a document cannot say
     if case.method.upper() == "GET" and case.operation.path == "/v1/feeds/{feed}/items" and next(AS_LINES):
-        headers["Accept"] = "application/x-ndjson"
+        case.headers["Accept"] = "application/x-ndjson"
     # an id has at most 128 bytes; a schema counts characters
     if "id" in path:
         path["id"] = quoted(cut(unquote(path["id"])))

@@ -58,6 +58,7 @@ t.test('the disk of the database is full: the reason is in the log, and orders c
   await gateway.claim(id, 'first')
   await eventually(async () => (await ownersOf(database, id)).length === 1)
   const filler = await fill(folder)
+  t.teardown(() => rm(filler, { force: true }))
   const sold = ['first']
   for (let n = 0; n < MORE; n++) {
     t.equal((await gateway.claim(id, `u${n}`)).status, 201)
