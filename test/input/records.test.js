@@ -1,3 +1,8 @@
+/**
+ * Records of an input of any length, and the memory that reading them takes.
+ *
+ * A process of its own: memory that other files freed would hide growth.
+ */
 import { Readable } from 'node:stream'
 import t from 'tap'
 import { readRecords } from '../../writers/input/records.js'
