@@ -77,7 +77,7 @@ async function load (parent, name, known) {
 /** @param {string} file @param {string} name @returns {Promise<unknown>} what it exports */
 async function rawPlan (file, name) {
   if (!await stat(file).then((it) => it.isFile(), () => false)) {
-    throw new FreshetError('PLAN_INVALID', `plan ${name}: its folder has no plan.js; see experiments/README.md`, { plan: name })
+    throw new FreshetError('PLAN_INVALID', `plan ${name}: its folder has no plan.js; see docs/measuring.md`, { plan: name })
   }
   /** @type {any} */
   let module

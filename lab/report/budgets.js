@@ -26,12 +26,15 @@ const outcomeText = ({ outcome, isWithin }) => isWithin === null || outcome === 
   ? OUTCOMES[outcome]
   : `${OUTCOMES[outcome]}: the median ${isWithin ? 'meets' : 'misses'} it`
 
-/** @param {import('../analysis/index.js').Analysis} analysis @returns {string} Markdown; empty when the plan has none */
-export const budgetsSection = ({ budgets }) => budgets.length === 0
+/**
+ * @param {import('../analysis/index.js').Analysis} analysis @param {import('../plan/index.js').Plan} plan
+ * @returns {string} Markdown; empty when the plan has none
+ */
+export const budgetsSection = ({ budgets }, { seconds }) => budgets.length === 0
   ? ''
   : table(['measure', 'arm', 'level', '>budget', '>measured', 'outcome'], budgets.map((budget) =>
     [MEASURES[budget.measure].title, code(budget.arm), budget.level, boundText(budget), measuredText(budget), outcomeText(budget)])) +
-    'Kept or missed: the whole interval is on that side of the budget.\n\n'
+    `Kept or missed, in windows of ${seconds} s: the whole interval is on that side of the budget.\n\n`
 
 /** @param {import('../analysis/index.js').Analysis} analysis @returns {string[]} lines for a terminal */
 export const budgetLines = ({ budgets }) => budgets.map((budget) =>

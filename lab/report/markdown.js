@@ -42,7 +42,7 @@ export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.na
     limitsOf(accountOf(result.samples)).map((limit) => `**Not everything was accepted**: ${limit}.\n\n`).join(''),
     `${plan.question}\n\n![${headline}](${encodeURI(chart)})\n\n`,
     section('Verdict', verdict(analysis, plan)),
-    section('Budgets', budgetsSection(analysis)),
+    section('Budgets', budgetsSection(analysis, plan)),
     section('Compared with published figures', publishedSection(analysis, plan)),
     section('What CloudWatch says', cloudwatchSection(result, plan)),
     section('Figures', figures(analysis, plan)),

@@ -1,6 +1,6 @@
 /**
  * Processor time of primary and replicas over a window, as a second drawing of a result whose plan asks for it
- * (`chart.overTime`): medians of the rounds in each second.
+ * (`chart.overTime`): medians of the rounds in each second, of the baseline and of the first arm of which the plan expects something.
  *
  * @typedef {import('../analysis/index.js').Result} Result
  * @typedef {import('../plan/index.js').Plan} Plan
@@ -18,7 +18,7 @@ import { labelOf } from './roles.js'
 export function overTimeOf (result, plan) {
   const level = plan.chart?.overTime
   if (level === undefined) return null
-  const arms = [...new Set([plan.baseline, plan.chart?.about?.arm ?? plan.baseline])]
+  const arms = [plan.baseline, ...plan.expected.slice(0, 1).map(({ arm }) => arm)]
   const rows = arms.flatMap((arm) =>
     /** @type {const} */ (['primary', 'replica']).flatMap((role) => rowsOf(result, plan, { arm, level, role })))
   const [primary, replica] = ['primary', 'replica'].map((role) =>

@@ -77,7 +77,7 @@ t.test('a page has what samples have by tier, by operation and by service', asyn
 })
 
 t.test('a plan that asks for it has a second chart: processor time of primary and replicas in each second', async (t) => {
-  const plan = planOf({ chart: { overTime: '50 k items/s' } })
+  const plan = planOf({ chart: { overTime: '50 k items/s' }, expected: [] })
   const result = resultOf({ plan, costs: COSTS, change: ({ round }) => ({ cpuOverTime: [[20, 20 + round], [8, 9], [10, 11]] }) })
   const drawing = overTimeOf(result, result.plan)
   t.equal(drawing?.title, 'Primary 21.5 % of a core, a replica 9.50 %: ids')
