@@ -43,7 +43,6 @@ export default {
   levels: {
     'soft expiry': { contention: SOFT },
     'soft expiry, a dead source': { contention: { ...SOFT, dead: 1 } },
-    '10,000 requests of 1,000 people': { contention: { ...SOFT, users: 1000, each: 10 } },
     'hard expiry': { contention: HARD },
     'hard expiry, a dead source': { contention: { ...HARD, dead: 1 } }
   },
