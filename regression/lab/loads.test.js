@@ -36,7 +36,8 @@ const VARIANTS = [
 /** nothing in them is done otherwise by another engine */
 const ON_ONE = [...Object.keys(STRUCTURES), ...Object.keys(PUBLISHED_STRUCTURES)]
 /** Whether a load runs on every engine. @param {string} load */
-const isForAll = (load) => nightly(!ON_ONE.includes(load), load.startsWith('msetex'))
+const isForAll = (load) => nightly(!ON_ONE.includes(load), NEEDS_MSETEX.includes(load))
+const NEEDS_MSETEX = ['msetex', 'msetex-two-sets', 'newest-script']
 /** loads that write at the same time, each into a feed of its own */
 const AT_ONCE = 3
 /** @param {Record<string, any>} settings @returns {string[]} arguments of node */
@@ -65,7 +66,7 @@ for (const engine of engines) {
       // no multiple of the ids, so that the last round is not whole
       const settings = settingsWith({ items: 2321, ...more })
       const said = await loadHere({ load, settings, redisUrl: primary.url, replicaUrls: [replica.url], gateway: gatewayCommand(settings) })
-      if (load.startsWith('msetex') && !msetex) {
+      if (NEEDS_MSETEX.includes(load) && !msetex) {
         return t.match(said, {
           status: 1,
           acknowledged: null,

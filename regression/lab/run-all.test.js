@@ -53,6 +53,6 @@ nightTest('what does not go with one of them is reported before the first takes 
     { code: 2, stderr: /^freshet experiment: 902-engines compares engines and needs its own servers; remove --target\n$/ })
   t.match(await lookWithLab(root, ['all', '--target', 'redis://127.0.0.1:1']), {
     code: 1,
-    stderr: /skipped, because they compare engines and need their own servers: 902-engines\n[^]*no server answers at 127\.0\.0\.1:1/
+    stderr: /skipped, because they need their own servers: 902-engines\n[^]*no server answers at 127\.0\.0\.1:1/
   })
 })
