@@ -8,9 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openLine as open } from '../../serving/line.js'
 
 const WAIT_MS = 10_000
-/** of a queue that people poll: a tenth of the published second, as all its times (timer.js) */
-const POLL_MS = 100
-const TIME_OUT_MS = 6000
+/** of a queue that people poll: a quarter of the published second, as all its times (timer.js) */
+const POLL_MS = 250
+const TIME_OUT_MS = 15_000
 const DOUBLE_CLICKS = 0.1
 const LOST_REPLIES = 0.05
 const AGAIN_MS = 5
