@@ -17,7 +17,7 @@ export default {
   },
   labels: { lua: 'a script per bid', watch: 'WATCH', 'batched+cache': 'batches, cache', noop: 'no server' },
   chart: {
-    about: { arm: 'watch', against: 'lua', level: '1,000 users', says: 'Behind four gateways WATCH decides {} as many bids as a script' }
+    about: { arm: 'batched+cache', against: 'lua', level: '1,000 users', says: 'Behind four gateways batches decide {} as many bids' }
   },
   levels: { '100 users': level(100), '1,000 users': level(1000), '10,000 users': level(10_000) },
   fixed: { rate: 0, maxItems: 1_000_000 },
