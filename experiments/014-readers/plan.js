@@ -49,7 +49,7 @@ export default {
     'ask and bare lack the other work of a reader: request metrics, limits, headers about age, validation of the query',
     'ask sends the last items of the newest segments in arrival order, and ignores late and deleted items',
     'asks (shared) sends the same answer to all who asked while it was fetched; ask fetches one for each',
-    'view can answer for a single id, count what is live and page through all of it; of segments nobody else can',
+    'view can answer for a single id, count what is live and page through all of it; of segments nothing else can',
     'arms that name a number of requests are asked so often; the others as often as they answer'
   ],
   expected: [

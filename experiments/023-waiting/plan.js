@@ -5,7 +5,7 @@ const technique = (/** @type {string} */ name) => ({ contention: { technique: na
 
 export default {
   title: 'What do people in a queue learn, and when?',
-  question: '2,000 people queue for 100 units: when does everybody know, how often do they ask, and what if some give up?',
+  question: '2,000 people queue for 100 units: when do all know, how often do they ask, and what if some give up?',
   baseline: 'queue-flow',
   ceiling: 'noop',
   arms: {
@@ -30,13 +30,14 @@ export default {
     about: {
       arm: 'queue-timer',
       against: 'queue-flow',
-      level: 'nobody gives up',
+      level: 'no one gives up',
       says: 'A timer lets people wait {} as long as free slots'
     },
-    levels: ['nobody gives up']
+    levels: ['no one gives up']
   },
+  formerly: { 'nobody gives up': 'no one gives up' },
   levels: {
-    'nobody gives up': { contention: { driver: 'sale', users: 2000 }, x: 0 },
+    'no one gives up': { contention: { driver: 'sale', users: 2000 }, x: 0 },
     '10 % give up': {
       contention: { driver: 'sale', users: 2000, giveUp: 0.1, holdMs: 1000 },
       x: 10,
@@ -56,9 +57,9 @@ export default {
   differs: [
     'the timer runs in a quarter of the published time: 10 people every 0.75 s, who ask every 0.25 s, time-out after 15 s',
     'timer, then Kafka: its consumer writes the order, each in a transaction of PostgreSQL (published: MySQL)',
-    'with Kafka nobody is admitted and holds a unit: the place in the topic decides, so nobody can give up while admitted',
+    'with Kafka no one is admitted and holds a unit: the place in the topic decides, so no one can give up while admitted',
     'Kafka, then the database: its consumer claims one after the other, each in a transaction of PostgreSQL',
-    'no server: decides at once whether a unit is left, and nobody queues'
+    'no server: decides at once whether a unit is left, and no one queues'
   ],
   expected: [
     { arm: 'queue-timer', against: 'queue-flow', direction: 'more' },
@@ -69,8 +70,8 @@ export default {
     { arm: 'noop', against: 'queue-flow', direction: 'less' }
   ],
   budgets: [
-    { measure: 'requestsPerPerson', arm: 'queue-flow', most: 3.5, level: 'nobody gives up' },
-    { measure: 'everybodyMs', arm: 'queue-flow', most: 2500, level: 'nobody gives up' },
+    { measure: 'requestsPerPerson', arm: 'queue-flow', most: 3.5, level: 'no one gives up' },
+    { measure: 'everybodyMs', arm: 'queue-flow', most: 2500, level: 'no one gives up' },
     { measure: 'everybodyMs', arm: 'queue-flow', most: 6500, level: '10 % give up' }
   ],
   published: {
@@ -81,7 +82,7 @@ export default {
       { label: 'queue, 100 users (ours in a quarter of the time)', value: 30000, arm: 'queue-timer-kafka', level: '100 people' },
       { label: 'queue, 500 users', value: 66000, arm: 'queue-timer-kafka', level: '500 people' },
       { label: 'queue, 1,000 users', value: 70000, arm: 'queue-timer-kafka', level: '1,000 people' },
-      { label: 'queue, 2,000 users', value: 64000, arm: 'queue-timer-kafka', level: 'nobody gives up' }
+      { label: 'queue, 2,000 users', value: 64000, arm: 'queue-timer-kafka', level: 'no one gives up' }
     ],
     ratios: []
   },

@@ -9,7 +9,7 @@ const AT_ONCE = 100
  *   ask: import('../process.js').LabProcess['ask'],
  *   neighbours?: Awaited<ReturnType<typeof import('./neighbours.js').startNeighbours>> | null }} parts `ask` the gateway of the lab
  * @returns {Promise<import('./history.js').Sale & { ms: number, selloutMs: number | null, figures: Record<string, number> | null }>} `ms`:
- *   until everybody knows; `selloutMs`: until the last unit was sold
+ *   until all know; `selloutMs`: until the last unit was sold
  */
 export async function runBurst ({ url, sale, stock, users, mode, random, giveUp, ask, neighbours = null }) {
   await ask('create', { sale, stock })

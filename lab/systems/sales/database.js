@@ -4,7 +4,7 @@
  *
  *     db-lock     SELECT ... FOR UPDATE, look, UPDATE, INSERT, COMMIT
  *     db-atomic   UPDATE ... WHERE available >= 1, INSERT, COMMIT
- *     db-slots    one row per unit: the next free one that nobody has locked (SKIP LOCKED). When all that are left are locked, some may
+ *     db-slots    one row per unit: the next free one that no one has locked (SKIP LOCKED). When all that are left are locked, some may
  *                 come back, so the next is awaited: without that a unit may stay unsold
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -96,7 +96,7 @@ export async function openDatabaseArm (technique, { databaseUrl, pool, delayMs, 
       const work = database.transaction(async (bare) => {
         const client = delayMs > 0 ? delayed(bare) : bare
         if (!await TAKE[way](client, sale, user)) {
-          // as published nobody looks who has one
+          // as published, it is not checked who has one
           if (way === 'db-lock') return SOLD_OUT
           return (await client.query(OWN, [sale, user])).rowCount === 1 ? CLAIMED : SOLD_OUT
         }

@@ -1,7 +1,7 @@
 /**
  * Checks the answers that people of a sale got against what is stored.
  *
- *     exact       sold = the stock, or everybody who came: never over, never under
+ *     exact       sold = the stock, or all who came: never over, never under
  *     counted     as many got a unit as have one
  *     once        no one has two
  *     truthful    got a unit <=> there is a row; sold out => there is none; no one is left without an outcome
@@ -36,12 +36,12 @@ function checked (sale) {
   const { stock, people, stored: { sold, rows } } = sale
   const owners = new Set(rows.map(({ user }) => user))
   const expected = Math.min(stock, people.filter(({ code }) => code !== 'gave_up').length)
-  const told = people.filter(({ code }) => HAS_UNIT.includes(code))
+  const winners = people.filter(({ code }) => HAS_UNIT.includes(code))
   const [untrue] = untruthsIn(sale)
   const late = outOfOrder(people.filter(({ seq }) => seq !== null))
   return [
     holds('exact', sold === expected && rows.length === expected, `${sold} sold, ${rows.length} rows of ${expected}`),
-    holds('counted', told.length === rows.length, `${told.length} got a unit, ${rows.length} rows`),
+    holds('counted', winners.length === rows.length, `${winners.length} got a unit, ${rows.length} rows`),
     holds('once', owners.size === rows.length, `${rows.length - owners.size} rows too many`),
     holds('truthful', !untrue, untrue ? `${untrue.user} got ${untrue.code}, row: ${owners.has(untrue.user)}` : ''),
     holds('ordered', !late, late ? `${late.user} has number ${late.seq}` : '')

@@ -1,5 +1,5 @@
 /**
- * People of one sale, each on a connection of its own: what they send, what they are told, until they know how it ended.
+ * People of one sale, each on a connection of its own: what they send and which replies they get, until they know the outcome.
  *
  * @typedef {{ user: string, sentMs: number, answeredMs: number, code: string, seq: number | null, requests: number }} Person `code`: sold,
  *   sold_out, already_claimed, or another one of the API in small letters; times of the first request and of the outcome
