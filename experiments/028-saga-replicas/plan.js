@@ -6,8 +6,6 @@ const level = (/** @type {number} */ rate, /** @type {number} */ replicas, /** @
 
 const VARIANTS = ['unbatched', 'polled']
 const OTHERS = ['local-state', 'bullmq', ...VARIANTS]
-/** beside which the memory of a replica is measured */
-const OF_PRODUCT = ['single', 'bullmq', ...VARIANTS]
 
 export default {
   title: 'Do more replicas help orders?',
@@ -44,8 +42,6 @@ export default {
   },
   levels: {
     '50/s, 3 replicas': level(50, 3, ['single', 'bullmq', ...VARIANTS]),
-    '50/s, 2 replicas': level(50, 2, OF_PRODUCT),
-    '100/s, 3 replicas': level(100, 3, OF_PRODUCT),
     '200/s, 1 replica': level(200, 1, ['local-state']),
     '200/s, 3 replicas': level(200, 3, VARIANTS),
     '500/s, 1 replica': level(500, 1, ['local-state', ...VARIANTS]),
@@ -109,9 +105,7 @@ export default {
       {
         label: '50/s, up to 2 replicas: 25 to 30 % not final after 10 s', value: 10_108.5, arm: 'local-state', level: '50/s, 3 replicas'
       },
-      {
-        label: '100/s, up to 3 replicas: 40 to 50 % not final after 10 s', value: 10_207.05, arm: 'local-state', level: '100/s, 3 replicas'
-      },
+      { label: '100/s, up to 3 replicas: 40 to 50 % not final after 10 s', value: 10_207.05 },
       {
         label: '200/s, up to 3 replicas: 80 to 90 % not final after 10 s', value: 10_230, arm: 'local-state', level: '200/s, 3 replicas'
       }
