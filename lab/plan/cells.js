@@ -35,7 +35,7 @@ export const cellsOf = ({
  * What an arm is at a level.
  * @param {Plan} plan @param {Cell} cell
  * @returns {{ load: string, serving: import('../serving/plan.js').Serving | undefined, engine: string | null, servers: string | null,
- *   contention: import('../systems/auctions/plan.js').Contention | undefined }} `engine`, `servers`: null = the default
+ *   contention: import('../systems/plan.js').Contention | undefined }} `engine`, `servers`: null = the default
  */
 export function partsAt ({ arms, levels }, { level, arm }) {
   const [ofArm, ofLevel] = [arms[arm], levels[level]]

@@ -15,7 +15,7 @@
  * @typedef {{ settings: Settings, serving?: import('../serving/plan.js').ServingOfLevel, engine?: string, servers?: string,
  *   contention?: Settings, x?: number, without: string[] }} Level
  *   `servers`: one of SHAPES (servers/shapes.js)
- *   `contention`: bids instead of items (systems/auctions/plan.js), the parts of arm and level together; `serving` overrides that of every
+ *   `contention`: bids instead of items (systems/plan.js), the parts of arm and level together; `serving` overrides that of every
  *   arm; `x`: position on the axis of a chart; `without`: arms that are not measured there
  * @typedef {'less' | 'more' | 'same'} Direction
  * @typedef {{ arm: string, against: string, direction: Direction, level?: string }} Expectation of the main measure
@@ -64,7 +64,7 @@ import { MEASURES } from '../analysis/measures.js'
 import { faultsBetween, leastSeconds } from './plan-faults.js'
 import { SHAPES } from '../servers/shapes.js'
 import { servingOfLevelShape, servingShape } from '../serving/plan.js'
-import { contentionShape } from '../systems/auctions/plan.js'
+import { contentionShape } from '../systems/plan.js'
 import { integer, list, matching, named, number, object, oneOf, orNull, scalar, text, trueOrFalse, unfit } from './shape.js'
 
 /** The second arm of the A/A pair: the baseline again (L10). */

@@ -30,7 +30,7 @@ const SPARE_MS = { still: 60_000, disturbed: 240_000 }
 
 /**
  * @typedef {{ level: string, arm: string, round: number, load: string, settings: Record<string, any>,
- *   serving?: import('../serving/plan.js').Serving, contention?: import('../systems/auctions/plan.js').Contention,
+ *   serving?: import('../serving/plan.js').Serving, contention?: import('../systems/plan.js').Contention,
  *   isBlock?: boolean }} Cell
  *   `settings` of the writer, by name; `isBlock`: only figures, because it lasts so long that items leave the feed meanwhile
  */

@@ -21,7 +21,7 @@ const WITHOUT = Object.freeze({
 
 /**
  * @typedef {object} System
- * @property {(load: import('./auctions/plan.js').Contention, how: How) => Promise<any>} run one measurement
+ * @property {(load: import('./plan.js').Contention, how: How) => Promise<any>} run one measurement
  * @property {(history: any) => string} historyText
  * @property {(result: any) => { items: number, [name: string]: unknown }} summaryOf what it says in place of WITHOUT, and more
  */

@@ -147,7 +147,7 @@ nightTest('each arm works for a moment; the product loses nothing, a replica wit
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   for (const technique of TECHNIQUES) {
-    /** @type {import('../../lab/systems/auctions/plan.js').Contention} */
+    /** @type {import('../../lab/systems/plan.js').Contention} */
     const load = { technique, users: 1, driver: 'orders', replicas: 3 }
     const { answered, placed, final, stuck, invariants } = await runOrders(load, {
       redisUrl: primary.url,
@@ -170,7 +170,7 @@ nightTest('each arm works for a moment; the product loses nothing, a replica wit
 nightTest('replicas of every service behind proxies, which an autoscaler adds', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
-  /** @type {import('../../lab/systems/auctions/plan.js').Contention} */
+  /** @type {import('../../lab/systems/plan.js').Contention} */
   const load = { technique: 'partitions-16', users: 1, driver: 'orders', replicas: 2, everywhere: true, autoscaled: true }
   const { answered, errors, stuck, cpuSeconds, invariants } = await runOrders(load, {
     redisUrl: primary.url,

@@ -8,7 +8,7 @@ import { keyOf, KEYS, SUBJECTS } from './subjects.js'
 const ACCEPTED = ['accepted', 'sold', 'held', 'released']
 
 /**
- * @param {Pick<import('../auctions/plan.js').Contention, 'technique' | 'users'>} load
+ * @param {Pick<import('../plan.js').Contention, 'technique' | 'users'>} load
  * @param {Omit<import('../load-process.js').How, 'rate' | 'settings'>} how
  */
 export async function runRule ({ technique, users }, { redisUrl, keyPrefix, warmUpSeconds, seconds, signal, onMeasuring, onMeasured }) {

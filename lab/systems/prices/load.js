@@ -24,7 +24,7 @@ const WARM_UP_USERS = 20
 const KILL_AFTER_MS = 1000
 
 /**
- * @param {import('../auctions/plan.js').Contention} load
+ * @param {import('../plan.js').Contention} load
  * @param {Omit<import('../load-process.js').How, 'settings'>} how `rate`: requests/s, 0 = each user after an answer
  */
 export async function runPrices (load, { redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal, onMeasuring, onMeasured }) {

@@ -27,7 +27,7 @@ async function startDatabase (technique) {
   return DATABASE_ARMS.includes(database) ? startPostgres() : null
 }
 
-/** @param {import('../auctions/plan.js').Contention} load @param {import('../load-process.js').How} how */
+/** @param {import('../plan.js').Contention} load @param {import('../load-process.js').How} how */
 async function runSales (load, { redisUrl, keyPrefix, warmUpSeconds, seconds: duration, signal, onMeasuring, onMeasured }) {
   const { technique, users, stock = STOCK, pool = POOL, delayMs = 0, giveUp = 0, holdMs = HOLD_MS, neighbour } = load
   const database = await startDatabase(technique)

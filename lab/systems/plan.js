@@ -1,5 +1,5 @@
 /**
- * What a plan says about bids. An arm names its technique, a level the users; both together make a load.
+ * What a plan says about systems. An arm names its technique, a level the users or the rate; both together make a load.
  *
  * @typedef {{ technique: string, users: number, thinkMs?: number, rate?: number, lots?: number, skew?: 'hot' | 'zipf', rttMs?: number,
  *   driver?: 'direct' | 'http' | 'sale' | 'prices' | 'storm' | 'orders' | 'own' | 'cluster', replicas?: number, stock?: number,
@@ -8,10 +8,10 @@
  *   expiry?: 'soft' | 'hard', each?: number, gateways?: number, reads?: boolean, faults?: string, everywhere?: boolean,
  *   autoscaled?: boolean }} Contention `thinkMs`: mean wait of a user after a reply, 0 = none; `rate`: bids/s whatever the replies do;
  *   `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law; `driver`: direct (default), in the process of the load, http,
- *   through `gateways` of the lab (1), or sale (../sales/): the users come all at once, for `stock` units; `reads`: a user asks for the
+ *   through `gateways` of the lab (1), or sale (sales/): the users come all at once, for `stock` units; `reads`: a user asks for the
  *   price before each bid; `pool`: connections to the database, `delayMs` of each statement; `giveUp`: share of those admitted who then
  *   do nothing, until `holdMs` have passed; `neighbour`: what serves 200 queries of the sale per second beside the burst
- *   (../sales/neighbours.js).
+ *   (sales/neighbours.js).
  *   Drivers of prices (prices/): prices, `hot`, `medium` and `cold` users for assets of each tier, or all for `lots` assets by Zipf's law
  *   (at `settings.rate` requests/s); storm, `users` at once, with `each` requests one after the other, when all prices have reached
  *   their soft or hard `expiry`. `tiers`: as the setting of a gateway; `dead`: exchanges that never reply; `uncached`: nothing is kept;
@@ -20,15 +20,15 @@
  *   Driver own (own/): a rule of a user, and ours, with `users` in flight.
  *   Driver cluster (cluster/): a feed with the writer's settings, whose servers are replaced or whose slots move; `rate`: SETs beside it
  */
-import { integer, matching, number, object, oneOf, trueOrFalse } from '../../plan/shape.js'
-import { NEIGHBOURS_AT } from '../sales/neighbours.js'
-import { TECHNIQUES as OF_CLUSTERS } from '../../cluster/disturbances.js'
-import { TECHNIQUES as OF_SALES } from '../sales/techniques.js'
-import { FAULTS } from '../orders/faults.js'
-import { TECHNIQUES as OF_ORDERS } from '../orders/techniques.js'
-import { TECHNIQUES as OF_OWN } from '../own/subjects.js'
-import { TECHNIQUES as OF_PRICES } from '../prices/techniques.js'
-import { TECHNIQUES as OF_BIDS } from './techniques.js'
+import { integer, matching, number, object, oneOf, trueOrFalse } from '../plan/shape.js'
+import { NEIGHBOURS_AT } from './sales/neighbours.js'
+import { TECHNIQUES as OF_CLUSTERS } from '../cluster/disturbances.js'
+import { TECHNIQUES as OF_SALES } from './sales/techniques.js'
+import { FAULTS } from './orders/faults.js'
+import { TECHNIQUES as OF_ORDERS } from './orders/techniques.js'
+import { TECHNIQUES as OF_OWN } from './own/subjects.js'
+import { TECHNIQUES as OF_PRICES } from './prices/techniques.js'
+import { TECHNIQUES as OF_BIDS } from './auctions/techniques.js'
 
 const TECHNIQUES = Object.freeze([...new Set([...OF_BIDS, ...OF_SALES, ...OF_PRICES, ...OF_ORDERS, ...OF_OWN, ...OF_CLUSTERS])])
 
