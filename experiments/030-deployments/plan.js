@@ -40,7 +40,6 @@ export default {
   },
   levels: {
     '10/s': level(10, FEW),
-    '25/s': level(25, FEW),
     '50/s': level(50, ['memory-3']),
     '100/s': level(100, ['memory-2']),
     '200/s': level(200, ['memory-2'])

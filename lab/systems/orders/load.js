@@ -13,8 +13,10 @@ import { ORDER_DEADLINE_MS, startFleet } from './fleet.js'
 import { checkOrders, historyText, isFinal } from './history.js'
 import { isProduct, LOCAL } from './techniques.js'
 
+/** without faults on purpose */
+const FEW = 'few'
 const SETTLED_WITHIN_MS = 60_000
-/** an order's deadline, the lease of an owner, and 2 s */
+/** of an order under faults: its deadline, the lease of an owner, and 2 s */
 export const BOUND_MS = ORDER_DEADLINE_MS + 3000 + 2000
 /** of replicas as published: nothing happens to an order that waits for longer */
 const LOCAL_SETTLED_MS = 1000
@@ -23,16 +25,17 @@ const LOOK_EVERY_MS = 200
 const LOOK_SHARE = 4
 
 /**
- * @param {import('../auctions/plan.js').Contention} load
+ * @param {import('../plan.js').Contention} load
  * @param {Omit<import('../load-process.js').How, 'settings'> & { killEveryMs?: number, boundMs?: number | null,
  *   killPrimary?: () => Promise<void>,
- *   onWindow?: (fleet: import('./fleet.js').Fleet) => () => void }} how `rate`: requests/s; `boundMs`: of an order (history.js);
- *   `killPrimary`: another one is there when it resolves; `onWindow`: what looks on returns its end, which may be called twice
+ *   onWindow?: (fleet: import('./fleet.js').Fleet) => () => void }} how `rate`: requests/s; `boundMs`: of an order (history.js),
+ *   without it BOUND_MS under faults, otherwise none: how late orders are on a busy machine is measured; `killPrimary`: another one is
+ *   there when it resolves; `onWindow`: what looks on returns its end, which may be called twice
  */
-export async function runOrders ({ technique, replicas = 1, faults = 'few', everywhere = false, autoscaled = false }, how) {
+export async function runOrders ({ technique, replicas = 1, faults = FEW, everywhere = false, autoscaled = false }, how) {
   const {
-    redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal: ended, onMeasuring, onMeasured, killEveryMs, boundMs = BOUND_MS,
-    killPrimary, onWindow = () => () => {}
+    redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal: ended, onMeasuring, onMeasured, killEveryMs,
+    boundMs = faults === FEW ? null : BOUND_MS, killPrimary, onWindow = () => () => {}
   } = how
   const fault = FAULTS[faults]
   const over = new AbortController()
