@@ -33,8 +33,8 @@ export default {
     about: {
       arm: 'replicas-3',
       against: 'replicas-1',
-      level: '200/s',
-      says: 'Three replicas on two cores: customers wait {} as long'
+      level: '100/s',
+      says: 'Three of each on two cores: customers wait {} as long at 100/s'
     },
     levels: ['50/s', '100/s', '200/s']
   },
