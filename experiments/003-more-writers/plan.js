@@ -4,7 +4,7 @@
  */
 export default {
   title: 'Same items, more writers?',
-  question: 'Do the same 40,000 items a second of overwriting ids cost the servers more when 2, 4 or 8 processes send them?',
+  question: 'Do the same 40,000 items a second cost the servers more when 2, 4 or 8 processes send them, overwriting or by default?',
   baseline: '1 writer',
   ceiling: 'blob',
   arms: {
@@ -18,10 +18,16 @@ export default {
       settings: { writers: 8, rate: 5000, batchMs: 40 },
       note: 'batches wait 40 ms instead of 5 and have as many items as those of one writer'
     },
+    'default (1 writer)': { settings: { late: 'newest', writers: 1, rate: 40_000 } },
+    'default (4 writers)': { settings: { late: 'newest', writers: 4, rate: 10_000 } },
+    'default (8 writers)': { settings: { late: 'newest', writers: 8, rate: 5000 } },
     blob: { load: 'blob', settings: { rate: 40_000 } }
   },
   labels: {
     '8 writers (full batches)': '8 writers, full batches',
+    'default (1 writer)': '1 writer, newest wins',
+    'default (4 writers)': '4 writers, newest wins',
+    'default (8 writers)': '8 writers, newest wins',
     blob: 'bare bytes'
   },
   chart: {
@@ -36,6 +42,7 @@ export default {
     'generatorCpuMicrosPerItem', 'netBytesPerItem'],
   differs: [
     'with batches as full, an item waits up to 40 ms for its batch, else up to 5 ms',
+    'arms without default overwrite; by default the newest version of an id wins',
     'blob sends 1,000 items as one value, from one process'
   ],
   expected: [
@@ -45,6 +52,9 @@ export default {
     { arm: '6 writers', against: '1 writer', direction: 'more' },
     { arm: '8 writers', against: '1 writer', direction: 'more' },
     { arm: '8 writers (full batches)', against: '1 writer', direction: 'same' },
+    { arm: 'default (1 writer)', against: '1 writer', direction: 'same' },
+    { arm: 'default (4 writers)', against: '4 writers', direction: 'more' },
+    { arm: 'default (8 writers)', against: '8 writers', direction: 'more' },
     { arm: 'blob', against: '1 writer', direction: 'less' }
   ],
   published: {
