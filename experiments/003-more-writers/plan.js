@@ -30,7 +30,7 @@ export default {
     blob: 'bare bytes'
   },
   chart: {
-    about: { arm: '8 writers', against: '4 writers', says: 'Eight writers cost {} of four for the same items' }
+    about: { arm: 'default (4 writers)', against: '4 writers', says: 'By default four writers cost {} of four that overwrite' }
   },
   levels: { '40 k items/s': {} },
   fixed: { layout: 'ids', late: 'overwrite', ids: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
