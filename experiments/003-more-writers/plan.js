@@ -4,7 +4,8 @@
  */
 export default {
   title: 'Same items, more writers?',
-  question: 'Do the same 40,000 items a second cost the servers more when 4 to 8 processes send them instead of one, overwriting or by default?',
+  question: 'Do the same 40,000 items a second cost the servers more when 4 to 8 processes send them instead of one, ' +
+    'overwriting or by default?',
   baseline: '1 writer',
   ceiling: 'blob',
   arms: {
