@@ -31,10 +31,10 @@ export default {
   },
   chart: {
     about: {
-      arm: 'replicas-3',
+      arm: 'memory-3',
       against: 'replicas-1',
       level: '100/s',
-      says: 'Three of each on two cores: customers wait {} as long at 100/s'
+      says: 'In the memory of 3 replicas customers wait {} as long at 100/s'
     },
     levels: ['50/s', '100/s', '200/s']
   },
