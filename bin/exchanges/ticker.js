@@ -22,7 +22,7 @@ export function createTicker ({ name, seed, tickMs, latencyMs }) {
     const { price, volume, ts } = syntheticTick({ seed, exchange: name, symbol, tick, tickMs })
     return {
       symbol: wrongSymbol ? `${symbol}.other` : symbol,
-      price: outlier === 1 ? price : (Number(price) * outlier).toFixed(8),
+      price: outlier === 1 ? price : String(Number(price) * outlier),
       volume: zeroVolume ? '0' : volume,
       ts: ts + skewMs
     }

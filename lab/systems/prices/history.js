@@ -1,8 +1,8 @@
 /**
  * Checks the replies that clients got against the records of the exchanges, the server and the gateways.
  *
- *     B1  a price is the mean of the ticks that its reply names; each tick is computed again (syntheticTick). The sources of a degraded
- *         price are those of the refresh that failed
+ *     B1  a price is the mean of the ticks that its reply names, to 18 significant digits; each tick is computed again (syntheticTick). The
+ *         sources of a degraded price are those of the refresh that failed
  *     B2  version and time of an asset never go back, in replies of one gateway: what was answered before another request was sent
  *     B3  no price that had reached its hard expiry when it was asked for
  *     B4  refreshes of an asset: one for each 0.9 of its interval, one for each failure and each storm, and the first; a call of a
@@ -32,8 +32,8 @@ import { tierOf } from './assets.js'
 
 /** between two clocks of one machine */
 const CLOCK_MS = 20
-const SCALE = 100_000_000n
-const DECIMALS = 8
+/** A price is cut off after 18 significant digits at the earliest. */
+const PRECISION = 10n ** 17n
 /** of an interval, with jitter; the first one is spread, so that assets created together are not refreshed together */
 const LONGEST = 1.1
 const LONGEST_FIRST = 1.8
@@ -74,20 +74,25 @@ export function checkPrices (history, isExcused) {
 /** @param {Heard[]} heard @returns {Value[]} each once */
 const valuesOf = (heard) => [...new Set(heard.flatMap(({ value }) => value ? [value] : []))]
 
-/** @param {string} decimal @returns {bigint} times 10^8 */
-function scaled (decimal) {
+/** @param {string} decimal @param {number} places at least as many as it has @returns {bigint} times 10^places */
+function scaled (decimal, places) {
   const [whole, part = ''] = decimal.split('.')
-  return BigInt(whole) * SCALE + BigInt(part.slice(0, DECIMALS).padEnd(DECIMALS, '0'))
+  return BigInt(whole + part.padEnd(places, '0'))
 }
+
+const placesOf = (/** @type {string} */ decimal) => decimal.split('.')[1]?.length ?? 0
 
 /** @param {Value} value @param {Terms} terms */
 function meanFaults ({ asset, price, sources }, { seed, tickMs }) {
   const ticks = sources.filter(({ ok }) => ok).map(({ exchange, ts }) =>
     syntheticTick({ seed, exchange, symbol: asset, tick: Number(ts) / tickMs, tickMs }))
   if (ticks.length < 2) return [`${asset}: ${ticks.length} sources`]
-  const volume = ticks.reduce((sum, tick) => sum + scaled(tick.volume), 0n)
-  const mean = ticks.reduce((sum, tick) => sum + scaled(tick.price) * scaled(tick.volume), 0n) / volume
-  return price !== null && scaled(price) === mean ? [] : [`${asset}: ${price} of ticks with the mean ${Number(mean) / Number(SCALE)}`]
+  const places = Math.max(placesOf(price ?? ''), ...ticks.flatMap((tick) => [placesOf(tick.price), placesOf(tick.volume)]))
+  const volume = ticks.reduce((sum, tick) => sum + scaled(tick.volume, places), 0n)
+  const weighted = ticks.reduce((sum, tick) => sum + scaled(tick.price, places) * scaled(tick.volume, places), 0n)
+  const cut = price === null ? weighted : weighted - scaled(price, places) * volume
+  if (cut >= 0n && cut * PRECISION < weighted) return []
+  return [`${asset}: ${price} of ticks with the mean ${Number(weighted) / Number(volume) / 10 ** places}`]
 }
 
 /**

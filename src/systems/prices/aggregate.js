@@ -1,6 +1,6 @@
 /**
- * One price from the ticks of several sources. A pure function, in integers: prices and volumes are scaled by 10^8, and further decimals
- * are cut off.
+ * One price from the ticks of several sources. A pure function, in exact decimals; only a mean is cut off, after at least 18 significant
+ * digits (decimals.js).
  *
  *     1  a tick is dropped if its price is no number (`nan`) or not above 0 (`negative`), or if it is older than 60 s (`old`) or more than
  *        2 s ahead (`ahead`); `old` is less where the price would have expired by then
@@ -19,17 +19,19 @@
  * @typedef {{ price: string, asOf: number, sources: Source[] }
  *   | { failure: 'all_failed' | 'no_quorum' | 'moved', candidate: Candidate | null, sources: Source[] }} Aggregate
  *   `price`: decimal text; `asOf`: its time by its sources, ms since 1970
- * @typedef {{ exchange: string, price: bigint, volume: bigint, ts: number }} Quote
+ * @typedef {import('./decimals.js').Decimal} Decimal
+ * @typedef {{ exchange: string, price: Decimal, volume: Decimal, ts: number }} Quote
  */
-import { scaledOf, textOf } from './decimals.js'
+import { compare, compareDistance, decimalOf, meanOf, middleOf, textOf } from './decimals.js'
 
 const MAX_AGE_MS = 60_000
 const MAX_AHEAD_MS = 2_000
 const CONFIRMED_AFTER_MS = 60_000
 const QUORUM = 2
 /** Shares in percent. */
-const OUTLIER = 5n
-const MOVE = 20n
+const OUTLIER = Object.freeze({ digits: 5n, exponent: 0 })
+const MOVE = Object.freeze({ digits: 20n, exponent: 0 })
+const NONE = Object.freeze({ digits: 0n, exponent: 0 })
 
 /**
  * @param {readonly Tick[]} ticks one of each source
@@ -38,7 +40,7 @@ const MOVE = 20n
  * @returns {Aggregate}
  */
 export function aggregate (ticks, { nowMs, last, candidate, hardMs = MAX_AGE_MS }) {
-  const before = last !== null && nowMs < last.hard ? scaledOf(last.price) : null
+  const before = last !== null && nowMs < last.hard ? decimalOf(last.price) : null
   /** @type {Map<string, string>} why a source does not count */
   const dropped = new Map()
   const oldest = nowMs - Math.min(MAX_AGE_MS, hardMs)
@@ -52,9 +54,9 @@ export function aggregate (ticks, { nowMs, last, candidate, hardMs = MAX_AGE_MS 
   if (quotes.length < QUORUM || (counted.length < QUORUM && !isChosen)) return { failure: 'no_quorum', candidate: null, sources }
   const price = priceOf(counted)
   // a pending candidate is compared with the price that it would replace, even after that price has expired
-  const reference = last !== null && candidate !== null ? scaledOf(last.price) : before
+  const reference = last !== null && candidate !== null ? decimalOf(last.price) : before
   const isMove = reference !== null && !isNear(price, reference, MOVE)
-  const seen = candidate !== null && isNear(price, scaledOf(candidate.price), OUTLIER) ? candidate : null
+  const seen = candidate !== null && isNear(price, decimalOf(candidate.price), OUTLIER) ? candidate : null
   const isConfirmed = (counted.length === ticks.length && counted.length > QUORUM) || (seen !== null &&
     (nowMs - seen.sinceMs >= CONFIRMED_AFTER_MS || counted.some(({ exchange }) => !seen.exchanges.includes(exchange))))
   if (!isMove || isConfirmed) return { price: textOf(price), asOf: Math.min(nowMs, timeOf(counted)), sources }
@@ -76,13 +78,13 @@ function quotesOf (tick, { nowMs, oldest }, dropped) {
   }
   if (!tick.ok) return drop(tick.reason)
   const { exchange, ts } = tick
-  const price = scaledOf(tick.price)
+  const price = decimalOf(tick.price)
   if (price === null) return drop('nan')
-  if (price <= 0n) return drop('negative')
+  if (price.digits <= 0n) return drop('negative')
   if (ts < oldest) return drop('old')
   if (ts > nowMs + MAX_AHEAD_MS) return drop('ahead')
-  const volume = scaledOf(tick.volume) ?? 0n
-  return [{ exchange, price, volume: volume > 0n ? volume : 0n, ts }]
+  const volume = decimalOf(tick.volume) ?? NONE
+  return [{ exchange, price, volume: volume.digits > 0n ? volume : NONE, ts }]
 }
 
 /** @param {Tick} tick @param {string | undefined} reason @returns {Source} */
@@ -93,7 +95,7 @@ const sourceOf = (tick, reason) => ({
   ...(reason === undefined ? {} : { reason })
 })
 
-/** @param {Quote[]} quotes @param {bigint | null} before @returns {Quote[]} without outliers */
+/** @param {Quote[]} quotes @param {Decimal | null} before @returns {Quote[]} without outliers */
 function agreeing (quotes, before) {
   if (quotes.length === 0) return []
   const median = medianOf(quotes)
@@ -102,22 +104,17 @@ function agreeing (quotes, before) {
   return quotes.filter(({ price }) => isNear(price, before, OUTLIER))
 }
 
-/** Whether a price is at most so far from another one. @param {bigint} price @param {bigint | null} to @param {bigint} percent */
-function isNear (price, to, percent) {
-  if (to === null) return false
-  const distance = price > to ? price - to : to - price
-  return distance * 100n <= to * percent
-}
+/** Whether a price is at most so far from another one. @param {Decimal} price @param {Decimal | null} to @param {Decimal} percent */
+const isNear = (price, to, percent) => to !== null && compareDistance(price, to, percent) <= 0
 
 /** @param {Quote[]} quotes at least one */
-function priceOf (quotes) {
-  const volume = quotes.reduce((sum, one) => sum + one.volume, 0n)
-  return volume === 0n ? medianOf(quotes) : quotes.reduce((sum, one) => sum + one.price * one.volume, 0n) / volume
-}
+const priceOf = (quotes) => quotes.some(({ volume }) => volume.digits > 0n)
+  ? meanOf(quotes.map(({ price }) => price), quotes.map(({ volume }) => volume))
+  : medianOf(quotes)
 
-/** @param {Quote[]} quotes at least one @returns {bigint} */
+/** @param {Quote[]} quotes at least one @returns {Decimal} */
 function medianOf (quotes) {
-  const prices = quotes.map(({ price }) => price).sort((a, b) => a < b ? -1 : a > b ? 1 : 0)
+  const prices = quotes.map(({ price }) => price).sort(compare)
   const middle = prices.length >> 1
-  return prices.length % 2 === 1 ? prices[middle] : (prices[middle - 1] + prices[middle]) / 2n
+  return prices.length % 2 === 1 ? prices[middle] : middleOf(prices[middle - 1], prices[middle])
 }

@@ -5,7 +5,7 @@
  * @typedef {{ at: number, price: string, seq: number }} Point `at`: ms since 1970; `price`: decimal text, as it was stored
  * @typedef {{ at: number, open: string, high: string, low: string, close: string, points: number }} Candle `at`: its beginning
  */
-import { scaledOf } from './decimals.js'
+import { compare, decimalOf } from './decimals.js'
 
 const MAX_POINTS = 10_000
 
@@ -58,5 +58,6 @@ export function candles (points, stepMs) {
   return all
 }
 
-/** Numbers of JavaScript have 15 digits. @param {string} one @param {string} other */
-const isLess = (one, other) => BigInt(scaledOf(one) ?? 0) < BigInt(scaledOf(other) ?? 0)
+/** @param {string} one @param {string} other prices, as they were stored */
+const isLess = (one, other) => compare(read(one), read(other)) < 0
+const read = (/** @type {string} */ price) => /** @type {import('./decimals.js').Decimal} */ (decimalOf(price))

@@ -4,8 +4,10 @@
  *
  * Each event is the newest price, so a viewer that reads slowly skips prices, never the last one.
  *
- * @typedef {{ minChange: number, price: number, status: string }} Viewer `minChange`: percent; `price`: as it was last sent, NaN = nothing
+ * @typedef {import('./decimals.js').Decimal} Decimal
+ * @typedef {{ minChange: Decimal, price: Decimal | null, status: string }} Viewer `minChange`: percent; `price`: as it was last sent
  */
+import { compareDistance, decimalOf } from './decimals.js'
 import { createHub, HEARTBEAT_MS } from '../hub.js'
 import { isUsable, missing, statusOf, STATUSES } from './replies.js'
 
@@ -24,7 +26,7 @@ export function createPriceLive ({ reading, now, ...parts }) {
       const [updatedAt, asOfMs] = ts === '0' ? [null, null] : [Number(ts), Number(asOf)]
       const event = { asset, price: isPrice ? price : null, updatedAt, asOf: asOfMs, tier, status, seq: Number(seq) }
       const bytes = Buffer.from(`event: price\ndata: ${JSON.stringify(event)}\nid: ${current.generation}:${seq}\n\n`)
-      return { current, price: Number(price), status, bytes }
+      return { current, price: decimalOf(price), status, bytes }
     },
     sendTo ({ price, status, bytes }, stream, /** @type {Viewer} */ viewer, send) {
       const isBeat = performance.now() - stream.sentMs > HEARTBEAT_MS
@@ -38,12 +40,12 @@ export function createPriceLive ({ reading, now, ...parts }) {
     /** @param {string} asset @param {number} minChange percent @throws {Error} ASSET_UNKNOWN */
     async sourceOf (asset, minChange) {
       await reading.current(asset)
-      return sourceOf(asset, { minChange, price: NaN, status: '' })
+      return sourceOf(asset, { minChange: /** @type {Decimal} */ (decimalOf(String(minChange))), price: null, status: '' })
     },
     close
   }
 }
 
-/** @param {Viewer} viewer @param {number} price @param {string} status */
+/** Without a price before or now, only the status counts. @param {Viewer} viewer @param {Decimal | null} price @param {string} status */
 const hasMoved = (viewer, price, status) => status !== viewer.status ||
-  (price !== viewer.price && !(Math.abs(price / viewer.price - 1) * 100 < viewer.minChange))
+  (price !== null && viewer.price !== null && compareDistance(price, viewer.price, viewer.minChange) >= 0)

@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000
 const RULE = 'latest'
 const ONE_ID = ID_TEXT.pattern.slice(1, -1)
 const JSON_TYPE = 'application/json; charset=utf-8'
-const DECIMAL = { type: 'string', description: 'decimal, at most 8 places' }
+const DECIMAL = { type: 'string', description: 'decimal, without an exponent' }
 const TIER = { type: 'string', enum: TIERS }
 
 const SOURCE = {

@@ -24,7 +24,25 @@ t.test('the mean is weighted by volume, and exact', async (t) => {
   t.equal(priceOf(aggregate(ticksOf({ price: '100', volume: '1' }, { price: '101', volume: '3' }), NOTHING)), '100.75')
   t.equal(priceOf(aggregate(ticksOf('0.1', '0.1', '0.1'), NOTHING)), '0.1')
   t.equal(priceOf(aggregate(ticksOf('99999999999.99999999', '99999999999.99999999'), NOTHING)), '99999999999.99999999')
-  t.equal(priceOf(aggregate(ticksOf('1.000000019', '1.000000010'), NOTHING)), '1.00000001', 'decimals after the eighth are cut off')
+  t.equal(priceOf(aggregate(ticksOf('1.000000019', '1.000000010'), NOTHING)), '1.0000000145')
+  t.equal(priceOf(aggregate(ticksOf('1', '1', '1.01'), NOTHING)), '1.00333333333333333', 'a mean without an end has 18 digits')
+})
+
+t.test('prices below a satoshi keep all of their digits', async (t) => {
+  t.equal(priceOf(aggregate(ticksOf('0.000000019', '1.9e-8', '0.0000000190'), NOTHING)), '0.000000019')
+  t.equal(priceOf(aggregate(ticksOf('1.2345678901234567e-30', '1.2345678901234569E-30'), NOTHING)),
+    '0.0000000000000000000000000000012345678901234568')
+  t.same(outcomes(aggregate(ticksOf('1e-18', '1.06e-18', '1.2e-18'), NOTHING)), ['outlier', 'ok', 'outlier'])
+  const last = { price: '0.000000000000000001', hard: NOW + 1 }
+  t.match(aggregate(ticksOf('0.0000000000000000013', '1.3e-18'), { ...NOTHING, last }), {
+    failure: 'moved', candidate: { price: '0.0000000000000000013' }
+  })
+})
+
+t.test('a volume may have an exponent', async (t) => {
+  const ticks = ticksOf({ price: '100', volume: '1.5e3' }, { price: '101', volume: '500' }, { price: '102', volume: '0.0000000000005E15' })
+  t.equal(priceOf(aggregate(ticks, NOTHING)), '100.6')
+  t.equal(priceOf(aggregate(ticksOf({ volume: '1e-30' }, { price: '101', volume: '3e-30' }), NOTHING)), '100.75')
 })
 
 t.test('without volume the median counts, and a source without volume has no weight', async (t) => {
@@ -37,9 +55,10 @@ t.test('without volume the median counts, and a source without volume has no wei
 
 t.test('prices that are no positive numbers, and ticks of another time, are dropped and reported', async (t) => {
   for (const [part, reason] of /** @type {[any, string][]} */ ([
-    [{ price: 'NaN' }, 'nan'], [{ price: '' }, 'nan'], [{ price: '1e3' }, 'nan'], [{ price: 'Infinity' }, 'nan'],
-    [{ price: '1'.repeat(60) }, 'nan'],
-    [{ price: '-100' }, 'negative'], [{ price: '0' }, 'negative'], [{ price: '0.000000001' }, 'negative'],
+    [{ price: 'NaN' }, 'nan'], [{ price: '' }, 'nan'], [{ price: '1e' }, 'nan'], [{ price: 'Infinity' }, 'nan'],
+    [{ price: '1e1000' }, 'nan'], [{ price: '1e-1000' }, 'nan'], [{ price: '.5' }, 'nan'], [{ price: '0x64' }, 'nan'],
+    [{ price: '-100' }, 'negative'], [{ price: '0' }, 'negative'], [{ price: '-1e-30' }, 'negative'], [{ price: '0e5' }, 'negative'],
+    [{ price: '1e3' }, 'outlier'], [{ price: '1'.repeat(60) }, 'outlier'], [{ price: '0.000000001' }, 'outlier'],
     [{ ts: NOW - 60_001 }, 'old'], [{ ts: NOW + 2_001 }, 'ahead'], [{ ts: NOW + 3_600_000 }, 'ahead'], [{ ts: NOW - 3_600_000 }, 'old'],
     [failed('timeout'), 'timeout'], [failed('wrong_symbol'), 'wrong_symbol']
   ])) {

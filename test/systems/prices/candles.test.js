@@ -26,5 +26,6 @@ t.test('prices are compared as decimals, exactly', async (t) => {
   const highOf = (/** @type {string[]} */ ...prices) => candles(prices.map((price, at) => ({ at, price })), 1000)[0]
   t.match(highOf('9.5', '10.25', '9'), { high: '10.25', low: '9' })
   t.match(highOf('9007199254740993.00000001', '9007199254740993.00000002'), { high: '9007199254740993.00000002', low: /01$/ })
+  t.match(highOf('0.000000000000000018', '0.000000000000000019'), { high: /19$/, low: /18$/ })
   t.match(highOf('0.5', '0.50', '0.45'), { high: '0.5', low: '0.45' })
 })

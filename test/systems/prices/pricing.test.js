@@ -23,7 +23,7 @@ t.test('prices', async (t) => {
     })
     t.match(first, {
       status: 200,
-      json: { asset: 'btc-usd', price: /^\d+(\.\d{1,8})?$/, updatedAt: Number, tier: 'hot', status: 'fresh', seq: Number }
+      json: { asset: 'btc-usd', price: /^\d+(\.\d{1,13})?$/, updatedAt: Number, tier: 'hot', status: 'fresh', seq: Number }
     })
     t.match(first.json.sources.map(({ exchange, ok }) => [exchange, ok]), [['alpha', true], ['beta', true], ['gamma', true]])
     t.match(first.headers.get('cache-control'), /^public, max-age=1, stale-while-revalidate=3$/)
