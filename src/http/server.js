@@ -17,7 +17,7 @@ import { createRequestMetrics } from './metrics.js'
 import { noteResponse, refuseOnSocket } from './parser-errors.js'
 import { createErrorHandler } from './problem.js'
 import { createUnrouted } from './routes.js'
-import { protect } from './security/index.js'
+import { cleanForwarded, protect, trustOf } from './security/index.js'
 import { createTurns } from './turns.js'
 
 const ARRIVE_WITHIN_MS = 10_000
@@ -38,6 +38,7 @@ export function createServer ({ registry, logger, security = null }) {
   const metrics = createRequestMetrics(registry)
   const inTurn = createTurns(registry)
   const tls = security?.tls
+  const trustedProxies = security?.trustedProxies ?? null
   const limits = {
     headersTimeout: ARRIVE_WITHIN_MS,
     requestTimeout: ARRIVE_WITHIN_MS,
@@ -62,7 +63,7 @@ export function createServer ({ registry, logger, security = null }) {
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     bodyLimit: BODY_LIMIT,
-    trustProxy: trustOf(security?.trustedProxies ?? null),
+    trustProxy: trustOf(trustedProxies),
     routerOptions: { maxParamLength: MAX_PARAM_CHARS, caseSensitive: true },
     clientErrorHandler: refuseOnSocket,
     frameworkErrors (error, request, reply) {
@@ -87,6 +88,7 @@ export function createServer ({ registry, logger, security = null }) {
   app.addHook('onRoute', unrouted.onRoute)
   app.addHook('onRequest', (request, reply, done) => {
     metrics.onRequest(request, reply)
+    if (trustedProxies) cleanForwarded(request.raw)
     const fault = headFault(request.raw)
     if (fault) done(fault)
     else done()
@@ -95,15 +97,6 @@ export function createServer ({ registry, logger, security = null }) {
   if (security) protect(app, security)
   return app
 }
-
-/**
- * The address of a client is the right-most of X-Forwarded-For that is not a trusted proxy's. A number of proxies is for networks where no
- * client can reach this process past them; fastify itself trusts no number.
- * @param {readonly string[] | number | null} proxies
- */
-const trustOf = (proxies) => typeof proxies === 'number'
-  ? (/** @type {string} */ _address, /** @type {number} */ hop) => hop < proxies
-  : proxies ? [...proxies] : false
 
 /** Request ids that are distinct across the processes of one machine. */
 function createRequestIds () {

@@ -43,3 +43,58 @@ t.test('the setting takes networks or a number, and nothing else', async (t) => 
     t.throws(() => trusted(text), SettingsInvalid, text)
   }
 })
+
+t.test('the port that a proxy appends is not part of the address', async (t) => {
+  for (const proxies of ['10.0.0.0/8, fd00::/8', '1']) {
+    const ip = await addressesBehind(t, proxies)
+    for (const [forwarded, client] of [
+      ['203.0.113.7:40001', '203.0.113.7'], ['[2001:db8::7]:40001', '2001:db8::7'], ['[2001:db8::7]', '2001:db8::7'],
+      ['2001:db8:0:0:0:0:0:7:40001', '2001:db8:0:0:0:0:0:7'], ['[::ffff:203.0.113.7]:40001', '::ffff:203.0.113.7'],
+      ['fe80::1%eth0', 'fe80::1'], ['198.51.100.9:1, 203.0.113.7:40001', '203.0.113.7'], [', 203.0.113.7:40001 ,', '203.0.113.7']
+    ]) t.equal(await ip('10.1.2.3', forwarded), client, forwarded)
+  }
+  const ip = await addressesBehind(t, '10.0.0.0/8, fd00::/8')
+  t.equal(await ip('10.1.2.3', '203.0.113.7:40001, 10.9.9.9:555, [fd00::1]:80'), '203.0.113.7', 'nor of that of another proxy')
+  const behindTwo = await addressesBehind(t, '2')
+  t.equal(await behindTwo('10.1.2.3', '198.51.100.9, 203.0.113.7:40001, 10.9.9.9:555'), '203.0.113.7')
+})
+
+t.test('without an address, a request counts for the proxy that forwarded it', async (t) => {
+  for (const proxies of ['10.0.0.0/8', '1']) {
+    const ip = await addressesBehind(t, proxies)
+    for (const forwarded of [
+      'unknown', '_hidden', '203.0.113.7:', '203.0.113.7:x', '203.0.113.7:123456', '[203.0.113.7', '[]:1', ':', '1.2.3', '010.0.0.1', ',,',
+      '203.0.113.7, unknown', '203.0.113.7:1, "x"', '\\', '['.repeat(5000), ':1'.repeat(5000), `${'1'.repeat(10_000)}:1`
+    ]) t.equal(await ip('10.1.2.3', forwarded), '10.1.2.3', forwarded.slice(0, 40))
+    t.equal(await ip('10.1.2.3', 'unknown, 203.0.113.7:1'), '203.0.113.7', 'what is before the address of the client does not count')
+  }
+})
+
+t.test('ports, spellings and forged addresses give a client no further requests', async (t) => {
+  const rateLimit = 4
+  const security = {
+    access: null, tls: null, corsOrigin: null, rateLimit, close () {}, trustedProxies: /** @type {any} */ (trusted('10.0.0.0/8'))
+  }
+  /** @param {string} title @param {string[]} headers */
+  async function isLimited (title, headers) {
+    const app = createServer({ registry: new Registry(), security })
+    app.get('/ip', async (request) => ({ ip: request.ip }))
+    t.teardown(() => app.close())
+    const since = performance.now()
+    let served = 0
+    for (const one of headers) {
+      const { statusCode } = await app.inject({ url: '/ip', remoteAddress: '10.1.2.3', headers: { 'x-forwarded-for': one } })
+      if (statusCode === 200) served++
+      else t.equal(statusCode, 429)
+    }
+    const seconds = Math.ceil((performance.now() - since) / 1000)
+    t.ok(served >= rateLimit && served <= rateLimit * (seconds + 1), `${title}: ${served} in ${seconds} s`)
+  }
+  const ports = Array.from({ length: 40 }, (_, i) => 40_000 + i)
+  await isLimited('ports', ports.map((port) => `203.0.113.7:${port}`))
+  await isLimited('ports, IPv6', ports.map((port) => `[2001:db8::7]:${port}`))
+  await isLimited('one /64 network', ports.map((port) => `[2001:db8::${port - 39_999}]:${port}`))
+  await isLimited('spellings', ports.map((port) => [`203.0.113.7:${port}`, '::ffff:203.0.113.7', `[::FFFF:cb00:7107]:${port}`][port % 3]))
+  await isLimited('forged', ports.map((port) => `198.51.100.${port - 39_999}, 203.0.113.7:${port}`))
+  await isLimited('no addresses', ports.map((port) => `unknown-${port}`))
+})

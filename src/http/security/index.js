@@ -34,4 +34,5 @@ export async function openSecurity (settings, { log }) {
 }
 
 export { readableFeeds } from './access.js'
+export { cleanForwarded, trustOf } from './forwarded.js'
 export { protect } from './guard.js'
