@@ -56,8 +56,10 @@ export function createRecordSource ({ settings, log, streams }) {
       const ending = endingOf(duration && duration * 1000, signal)
       const options = { format, itemsField, isGzip: file !== null && file.endsWith('.gz'), signal: ending.signal }
       let left = settings.items ?? Infinity
+      let isEmpty = true
       try {
         for await (const entries of readRecords(input, options)) {
+          isEmpty = false
           for (current of entries) {
             if (ending.signal.aborted || left === 0) return
             left--
@@ -67,6 +69,7 @@ export function createRecordSource ({ settings, log, streams }) {
           // the pipe may stay open without data
           if (left === 0) return
         }
+        if (isEmpty && format === 'csv' && !ending.signal.aborted) log.warn({ file }, 'the CSV input has a header and no rows')
       } finally {
         ending.cancel()
       }

@@ -125,7 +125,7 @@ export const writerFlags = {
   ...matching('flags of the writer in quotes, such as "--layout values --batch-ms 10"', /\S/), hint: 'flags of the writer, in quotes', isFlags: true
 }
 
-export const FIELD = matching('a field, dotted for a nested one, such as properties.time', /^[^.\s]+(\.[^.\s]+)*$/)
+export const FIELD = matching('a field, dotted for a nested one, such as properties.time', /^[^.]*[^.\s][^.]*(\.[^.]*[^.\s][^.]*)*$/)
 
 /** @param {Check} check @param {Known} known @returns {string} description of valid values */
 export const expected = ({ expects }, known) => typeof expects === 'string' ? expects : expects(known)

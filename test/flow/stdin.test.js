@@ -40,6 +40,37 @@ t.test('csv: every row is an item, with a value field or the whole row', async (
   t.same((await reader.allItems('notes', 'encoding=utf8')).map(({ value }) => value), ['calm, clear', 'rain'])
 })
 
+t.test('csv: names of columns may have blanks', async (t) => {
+  const input = 'Bus id,Time of report,Last stop\nbus 7,2026-01-31,Main Street\n'
+  const flags = ['--format', 'csv', '--window-ms', '0']
+  const fields = ['--id-field', 'Bus id', '--ts-field', 'Time of report', '--value-field', 'Last stop']
+  t.match(await write(t, stdin('blanks', [...flags, ...fields]), { input }), { code: 0, summary: { items: 1 } })
+  t.same(await reader.allItems('blanks', 'encoding=utf8'), [{ id: 'bus 7', ts: Date.UTC(2026, 0, 31), value: 'Main Street' }])
+  const { code, stderr } = await write(t, stdin('unnamed', flags), { input })
+  t.equal(code, 3)
+  t.match(stderr, /id field id is missing; --id-field names it, one of "Bus id", "Time of report", "Last stop"/)
+})
+
+t.test('csv: lines that end in CR, and a header alone, are reported', async (t) => {
+  const cr = await write(t, stdin('cr', ['--format', 'csv']), { input: 'id,ts\ra,2026-01-31\rb,2026-01-31\r' })
+  t.equal(cr.code, 1)
+  t.match(cr.stderr, /INPUT_INVALID.*CSV header: the lines end in CR; expected LF or CRLF/)
+  for (const input of ['id,ts', 'id,ts\n\n', 'id,ts\r\n']) {
+    const alone = await write(t, stdin('alone', ['--format', 'csv']), { input })
+    t.match(alone, { code: 0, summary: { offered: 0 }, stderr: /"level":"?(40|warn)"?.*the CSV input has a header and no rows/ })
+  }
+  const one = await write(t, stdin('one', ['--format', 'csv', '--window-ms', '0']), { input: 'id,ts\na,2026-01-31\n' })
+  t.notMatch(one.stderr, /no rows/)
+})
+
+t.test('small numbers are no times of 1970, also without a window', async (t) => {
+  const input = ndjson([2024, 202_601, 235_959, 45_658, '2024', 0].map((ts, i) => ({ id: `${i}`, ts })))
+  const { code, summary, stderr } = await write(t, stdin('small', ['--window-ms', '0']), { input })
+  t.equal(code, 3)
+  t.match(summary, { offered: 6, items: 0, refusedBy: { ts_invalid: 6 } })
+  t.match(stderr, /^line 1: ITEM_TS_INVALID: time field ts: 2024 looks like a year; write it as 2024-01-01$/m)
+})
+
 wholeTest('json: items of an array in an object', async (t) => {
   const input = JSON.stringify({
     type: 'list', data: { rows: [{ key: 1, at: { time: now }, v: { a: [1] } }, { key: 2, at: { time: now - 1 }, v: null }] }

@@ -64,13 +64,20 @@ t.test('a header with missing or duplicate names is INPUT_INVALID', async (t) =>
     [Buffer.from([0x69, 0xff, 0x0a]), /line 1: not valid UTF-8/],
     ['id;ts;note\na;1;b\n', /header: one column, "id;ts;note"; expected commas between fields, not ";"\. .*delimiter=';'/],
     ['id\tts\na\t1\n', /expected commas between fields, not "\\t"/],
-    ['', /header: none/]
+    ['', /header: none/],
+    ['id,ts\ra,1\rb,2\r', /^CSV header: the lines end in CR; expected LF or CRLF\. Convert it: tr "\\r" "\\n" < FILE$/],
+    ['id,ts\r"a",1', /the lines end in CR/],
+    [`"i\rd",ts\r${'a,1\r'.repeat(100)}`, /the lines end in CR/]
   ]) {
     const { entries, error } = await readEveryWay(t, document, { ...options, maxRecordBytes: 64 })
     t.same(entries, [])
     t.equal(error?.code, 'INPUT_INVALID')
     t.match(error?.message, says)
   }
+})
+
+t.test('a quoted name may contain CR', async (t) => {
+  t.same(texts((await readEveryWay(t, '"i\rd",ts\r\na,1\r\n', options)).entries), [[2, '{"i\\rd":"a","ts":"1"}']])
 })
 
 t.test('a header without rows gives no records', async (t) => {

@@ -1,18 +1,27 @@
-/** Times as they are given in JSON, and what every way in makes of them: milliseconds, or the fault. */
+/** Times as they are given in JSON, and what every way in makes of them: milliseconds, or the fault; in files some are other faults. */
 
 const NO_TIME = '; expected milliseconds since 1970 below 2^41, or ISO 8601'
 
-/** @type {[given: any, expected: number | string][]} */
+const NO_FILE_TIME = '; expected milliseconds since 1970, from 1973 on, or ISO 8601, not a year, a month, a time of day or a spreadsheet day'
+
+/** @type {[given: any, expected: number | string, inFiles?: string][]} */
 export const TIMES = [
-  [0, 0],
-  [1, 1],
-  [9_999_999, 9_999_999],
+  [0, 0, `0 would be 1970-01-01T00:00:00.000Z${NO_FILE_TIME}`],
+  [1, 1, `1 would be 1970-01-01T00:00:00.001Z${NO_FILE_TIME}`],
+  [2024, 2024, '2024 looks like a year; write it as 2024-01-01'],
+  [202_601, 202_601, '202601 looks like a month; write it as 2026-01-01'],
+  [235_959, 235_959, '235959 looks like a time of day; write it as YYYY-MM-DDT23:59:59'],
+  [45_658, 45_658, '45658 looks like a spreadsheet day; write it as 2025-01-01'],
+  [9_999_999, 9_999_999, `9999999 would be 1970-01-01T02:46:39.999Z${NO_FILE_TIME}`],
   [100_000_000_000, 100_000_000_000],
   [1_700_000_000_000, 1_700_000_000_000],
   [1.7e12, 1_700_000_000_000],
   [2 ** 41 - 1, 2 ** 41 - 1],
-  ['0', 0],
-  ['2012', 2012],
+  ['0', 0, `"0" would be 1970-01-01T00:00:00.000Z${NO_FILE_TIME}`],
+  ['2012', 2012, '"2012" looks like a year; write it as 2012-01-01'],
+  [202_401_311_230, 202_401_311_230, '202401311230 looks like a date and time; write it as 2024-01-31T12:30'],
+  [210_000_000_000, 210_000_000_000],
+  ['1970-01-01', 0],
   ['1700000000000', 1_700_000_000_000],
   ['0001700000000000', 1_700_000_000_000],
   ['2024-02-29', Date.UTC(2024, 1, 29)],

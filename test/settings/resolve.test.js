@@ -82,7 +82,7 @@ const REFUSED = [
   ['replicaUrl', ['redis://a,', 'redis://a,http://b']],
   ['keyPrefix', ['', 'FR:', '{x}', 'a*', 'x'.repeat(33)]],
   ['feed', ['', 'A', '.a', 'a b', '{a}', 'x'.repeat(65)]],
-  ['idField', ['', '.', 'a.', '.a', 'a..b', 'a b']],
+  ['idField', ['', ' ', '.', 'a.', '.a', 'a..b', 'a. .b']],
   ['logLevel', ['verbose', 'INFO']],
   ['jwtKeys', ['', 'http://example.org/keys', 'ftp://127.0.0.1/keys', 'https://']]
 ]

@@ -21,6 +21,9 @@ const LINE_END = Buffer.from('\n')
 /** @type {import('csv-parse/sync').Options} */
 const FIELDS = { columns: false, delimiter: ',', record_delimiter: '\n', relax_column_count: true }
 
+const QUOTED = /"(?:[^"]|"")*"/g
+const LONE_CR = 'the lines end in CR; expected LF or CRLF. Convert it: tr "\\r" "\\n" < FILE'
+
 /** @type {Record<string, string>} */
 const REASONS = {
   CSV_QUOTE_NOT_CLOSED: 'unclosed quote',
@@ -81,6 +84,8 @@ function createQuoteTracker () {
 
 /** @param {Entry} line @returns {string[]} the names of the columns, each as the start of a JSON member */
 function readHeader (line) {
+  // without LF the whole file is one line
+  if (/\r[^\r]/.test(String(line.raw).replace(QUOTED, ''))) throw new FreshetError('INPUT_INVALID', `CSV header: ${LONE_CR}`)
   const names = line.text === null ? String(line.fault) : split(line.text)
   if (typeof names === 'string') throw invalidHeader(`line ${line.place}: ${names}`)
   const [, other] = names.length === 1 ? /([;\t|])/.exec(names[0]) ?? [] : []
