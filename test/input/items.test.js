@@ -57,6 +57,11 @@ t.test('other formats of a time are named', async (t) => {
   t.equal(readText('{"id":"a","ts":200113010000}').ts, 200_113_010_000, 'no date has a 13th month: milliseconds of 1976')
 })
 
+t.test('times of a replay may count from any beginning', async (t) => {
+  for (const ts of [0, 250, 2024, 1_000_000]) t.equal(readText(`{"id":"a","ts":${ts}}`, { replay: 1 }).ts, ts)
+  t.match(readText('{"id":"a","ts":1700000000}', { replay: 1 }).reason, /looks like seconds/)
+})
+
 t.test('a record without a time has none; with replay it is refused with the fix', async (t) => {
   t.equal(readText('{"id":"a"}').ts, null)
   t.same(readText('{"id":"a"}', { replay: 1, tsField: 'seen' }), {

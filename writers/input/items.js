@@ -1,6 +1,7 @@
 /**
  * Extracts id, ts and value of a record. The pipeline checks sizes and ranges.
  */
+import { readTs } from '../../src/item/index.js'
 import { readFileTs } from './file-time.js'
 
 const MAX_SHOWN = 40
@@ -13,7 +14,7 @@ const MAX_NAMES = 10
  * A field is an own property: first a key equal to the whole path, then key by key.
  * @param {object} fields dotted paths
  * @param {string} fields.idField a string, number or boolean; unsafe integers are refused
- * @param {string} fields.tsField a time by the rules of file-time.js
+ * @param {string} fields.tsField a time by the rules of file-time.js; with `replay` by those of item/event-time.js, since only distances count
  * @param {string | null} fields.valueField null = the whole record. A string is stored as UTF-8, any other value as JSON text
  * @param {number | null} [fields.replay] a record without a time is refused
  * @returns {(entry: import('./records.js').Entry) => Item | Refusal} the value may share memory with the chunk of the entry
@@ -21,6 +22,7 @@ const MAX_NAMES = 10
 export function createItemReader ({ idField, tsField, valueField, replay = null }) {
   const findId = createLookup(idField)
   const findTs = createLookup(tsField)
+  const read = replay === null ? readFileTs : readTs
   const findValue = valueField === null ? null : createLookup(valueField)
   const shownId = `id field ${idField}`
   const shownTs = `time field ${tsField}`
@@ -35,7 +37,7 @@ export function createItemReader ({ idField, tsField, valueField, replay = null 
       return refusal('ITEM_ID_INVALID', shownId, given, 'text, a number within the safe integers, or true or false')
     }
     const given = findTs(record)
-    const ts = given === undefined ? null : readFileTs(given)
+    const ts = given === undefined ? null : read(given)
     if (typeof ts === 'string') return refused('ITEM_TS_INVALID', `${shownTs}: ${ts}`)
     if (ts === null && replay !== null) {
       return refused('ITEM_TS_INVALID', `${shownTs} is missing; name the field of the time with --ts-field, or omit --replay`)
