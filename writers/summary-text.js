@@ -3,6 +3,7 @@
  * stand there only if there are any.
  */
 import { styleText } from 'node:util'
+import { keptText } from '../src/feeds/index.js'
 import { visible } from '../src/runtime/index.js'
 
 /** @typedef {ReturnType<typeof import('./summary.js').summaryOf>} Summary */
@@ -34,6 +35,7 @@ export function summaryText (summary, { color }) {
 /** @param {Summary} summary @returns {Line[]} */
 function countsOf (summary) {
   const { offered, items, refused, dropped, failed, retried, bytes, batches, seconds, itemsPerSecond, offeredPerSecond } = summary
+  const { keptMs, windowMs = 0 } = summary
   const { late = 0, ...others } = summary.refusedBy
   const reasons = Object.entries(others).sort(([, a], [, b]) => b - a).map(([reason, n]) => `${reason} ${numberText(n)}`).join(', ')
   /** @type {(Line | false)[]} */
@@ -46,6 +48,7 @@ function countsOf (summary) {
     refused > late && { label: 'refused', cells: [`${numberText(refused - late)} items`, reasons], color: 'yellow' },
     dropped > 0 && { label: 'dropped', cells: [`${numberText(dropped)} items`, 'at the in-flight limit'], color: 'yellow' },
     failed > 0 && { label: 'failed', cells: [`${numberText(failed)} items`, 'not acknowledged; may or may not be stored'], color: 'red' },
+    keptMs !== undefined && { label: 'feed keeps', cells: [keptText(keptMs, { windowMs }), '--max-items ends before'], color: 'yellow' },
     retried > 0 && { label: 'retried', cells: [`${numberText(retried)} items`, 'sent again after a lost connection'] }
   ]
   return lines.filter((line) => line !== false)

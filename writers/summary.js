@@ -5,13 +5,22 @@ import { addAccounts, decidedOf, perItem, refusedOf, summaryLine } from '../src/
 
 /** @typedef {import('../src/store/index.js').NodeFigures} NodeFigures */
 /** @typedef {import('../src/pipeline/index.js').Tally} Tally */
+/**
+ * @typedef {{ keptMs?: number | null, windowMs?: number }} Reach `keptMs`: how far back the feed reaches, if max-items ends before the
+ *   window; both are missing of a writer that did not open the feed
+ */
 
 /**
- * @param {{ settings: any, tallies: Tally[], before: NodeFigures[], after: NodeFigures[] }} run
+ * With `windowMs` and `keptMs` if max-items ended before the window.
+ * @param {{ settings: any, tallies: (Tally & Reach)[], before: NodeFigures[], after: NodeFigures[] }} run
  */
 export function summaryOf ({ settings, tallies, before, after }) {
   const summary = summaryLine({ role: 'writer', settings, engine: (before[0] ?? after[0])?.engine ?? null, tallies })
-  return { ...summary, nodes: nodesOf(before, after, decidedOf({ items: summary.items, refused: summary.refusedBy })) }
+  const kept = tallies.flatMap(({ keptMs, windowMs = 0 }) => keptMs == null ? [] : [{ windowMs, keptMs }])
+  /** @type {{ windowMs?: number, keptMs?: number }[]} */
+  const [reach = {}] = kept.sort((one, other) => one.keptMs - other.keptMs)
+  const nodes = nodesOf(before, after, decidedOf({ items: summary.items, refused: summary.refusedBy }))
+  return { ...summary, ...reach, nodes }
 }
 
 /** @param {NodeFigures[]} before @param {NodeFigures[]} after @param {number} items */

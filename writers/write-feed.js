@@ -24,7 +24,7 @@ const openBy = /** @type {(name: string, options: import('../src/index.js').Feed
  *   onMeasuring?: (account: Tally['account']) => void }} parts
  *   `options`: of openFeed; `signal` stops the source, and appended items are flushed for at most `drainMs`; the source starts
  *   after `onOpened`; `onMeasuring`: the warm-up is over
- * @returns {Promise<Tally & { error: Error | null }>}
+ * @returns {Promise<Tally & import('./summary.js').Reach & { error: Error | null }>}
  */
 export async function writeFeed ({
   settings, options, redisUrl, index, log, signal, streams = process, metrics, onOpened = () => {}, onMeasuring = () => {}
@@ -81,5 +81,6 @@ export async function writeFeed ({
   await records?.close(feed).catch((caught) => { error ??= caught })
   if (!measurement.isMeasuring) log.warn('the run ended during its warm-up; nothing was measured')
   const tally = measurement.end(pipeline.account, Math.max(sourceEndMs, pipeline.lastAcknowledgedMs))
-  return { ...tally, error: error ?? pipeline.failure }
+  const { keptMs, definition: { windowMs } } = feed.writer
+  return { ...tally, keptMs, windowMs, error: error ?? pipeline.failure }
 }

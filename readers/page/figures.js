@@ -140,11 +140,19 @@ function lagText (nodes) {
   return lags.length === 0 ? UNKNOWN : duration(Math.max(...lags))
 }
 
+/** The window, and how far back the feed reaches if that is less. @param {number | null} windowMs @param {number | null} keptMs */
+function keptText (windowMs, keptMs) {
+  const text = (/** @type {number} */ ms) => duration(ms).replace('.0 ', ' ')
+  const window = windowMs === null ? UNKNOWN : windowMs > 0 ? text(windowMs) : 'no limit'
+  if (keptMs === null) return window
+  return windowMs === 0 ? `keeps ${text(keptMs)}` : `keeps ${text(keptMs)} of ${window}`
+}
+
 /** @param {Figures} figures */
-function showDefinition ({ layout, partitions, windowMs, maxItems, nodes }) {
+function showDefinition ({ layout, partitions, windowMs, maxItems, keptMs = null, nodes }) {
   put(at('layout'), layout === null ? UNKNOWN : layout + (partitions > 1 ? ` × ${number(partitions)}` : ''))
   at('layout').title = partitions > 1 ? `in ${counted(partitions, 'partition')}` : ''
-  put(at('kept'), windowMs > 0 ? duration(windowMs).replace('.0 ', ' ') : windowMs === 0 ? 'no limit' : UNKNOWN)
+  put(at('kept'), keptText(windowMs, keptMs))
   at('kept').title = maxItems > 0 ? `and at most ${number(maxItems)} per partition` : ''
   const engines = new Set(nodes.map((/** @type {any} */ { engine }) => engine).filter(Boolean))
   put(at('engine'), [...engines].join(', ') || UNKNOWN)

@@ -40,6 +40,7 @@ const FIGURES = feedRoute({
         count: orNull('integer', 'live ids'),
         exact: orNull('boolean', 'whether the count is exact'),
         newestTs: orNull('integer', 'event time of the newest item; null also when none is live'),
+        keptMs: orNull('integer', 'how far back the feed reaches if maxItems ends before the window; null also while the window decides'),
         nodes: {
           type: 'array',
           items: {

@@ -11,4 +11,5 @@ export {
 export { changeRetention, putFeed } from './changes.js'
 export { expiryMs } from './extend.js'
 export { HEARTBEAT_KEPT_MS, HEARTBEATS_EXPIRE_MS, heartbeatText, readHeartbeats } from './heartbeats.js'
+export { keptMs, keptText } from './reach.js'
 export { formatFor, isSpread, namesKey, onlyKey, partitionKey, writersKey } from './keys.js'

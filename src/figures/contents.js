@@ -1,10 +1,10 @@
 /**
- * Definition of a feed, number of live ids, and time of the newest item. Read on demand, at most once a second per feed, with
- * a short deadline: values that miss it are null.
+ * Definition of a feed, number of live ids, time of the newest item, and how far back it reaches if `maxItems` ends before the window.
+ * Read on demand, at most once a second per feed, with a short deadline: values that miss it are null.
  *
  * @typedef {import('../feeds/index.js').Definition} Definition
- * @typedef {{ definition: Definition | null, count: number | null, exact: boolean | null, newestTs: number | null }} Contents
- *   `definition`: as last read; null = never read
+ * @typedef {{ definition: Definition | null, count: number | null, exact: boolean | null, newestTs: number | null, keptMs: number | null }}
+ *   Contents `definition`: as last read; null = never read; `keptMs`: null = the window decides, or unknown
  */
 import { within } from '../runtime/index.js'
 
@@ -15,13 +15,18 @@ const WAIT_MS = 600
 const MAX_FEEDS = 100
 /** faults of the feed, not of the servers */
 const OF_THE_FEED = ['FEED_UNKNOWN', 'FEED_LAYOUT_UNKNOWN', 'FEED_DEFINITION_DIFFERS', 'KEY_HOLDS_OTHER']
-const NOTHING = Object.freeze({ count: null, exact: null, newestTs: null })
+const NOTHING = Object.freeze({ count: null, exact: null, newestTs: null, keptMs: null })
+/** Just trimmed, a set has nothing beyond `maxItems`; a reach counts until others must have been written. */
+const REACH_FOR_MS = 3000
 
 /** @typedef {Pick<import('../view/index.js').Views, 'definition' | 'count' | 'latest'>} Queries */
-/** @typedef {{ contents: Contents, answeredMs: number }} Answered */
+/** @typedef {{ contents: Contents, answeredMs: number, reachedMs: number }} Answered `reachedMs`: when `keptMs` was read */
 
-/** @param {{ queries: Queries, elapsed: () => number }} parts `elapsed`: monotonic ms */
-export function createContents ({ queries, elapsed }) {
+/**
+ * @param {{ queries: Queries, reach: (definition: Definition) => Promise<number | null>, elapsed: () => number }} parts `reach`: keptMs;
+ *   `elapsed`: monotonic ms
+ */
+export function createContents ({ queries, reach, elapsed }) {
   /** most recently used last @type {Map<string, Answered>} */
   const known = new Map()
   /** @type {Map<string, Promise<Answered | Error>>} */
@@ -35,10 +40,19 @@ export function createContents ({ queries, elapsed }) {
       known.delete(feed)
       return definition
     }
-    const [counted, newest] = await Promise.all([queries.count(feed).catch(() => null),
-      queries.latest(feed, { limit: 1 }).catch(() => null)])
-    const contents = { definition, count: counted?.count ?? null, exact: counted?.exact ?? null, newestTs: newest?.items[0]?.ts ?? null }
-    const answered = { contents, answeredMs: elapsed() }
+    const [counted, newest, reached] = await Promise.all([queries.count(feed).catch(() => null),
+      queries.latest(feed, { limit: 1 }).catch(() => null), definition && reach(definition).catch(() => null)])
+    const answeredMs = elapsed()
+    const before = known.get(feed)
+    const isUsable = before && answeredMs - before.reachedMs < REACH_FOR_MS && isSameRetention(before.contents.definition, definition)
+    const contents = {
+      definition,
+      count: counted?.count ?? null,
+      exact: counted?.exact ?? null,
+      newestTs: newest?.items[0]?.ts ?? null,
+      keptMs: reached ?? (isUsable ? before.contents.keptMs : null)
+    }
+    const answered = { contents, answeredMs, reachedMs: reached === null ? before?.reachedMs ?? -Infinity : answeredMs }
     if (definition !== null) keep(feed, answered)
     return answered
   }
@@ -74,3 +88,6 @@ export function createContents ({ queries, elapsed }) {
     }
   }
 }
+
+/** @param {Definition | null} one @param {Definition | null} other */
+const isSameRetention = (one, other) => one?.windowMs === other?.windowMs && one?.maxItems === other?.maxItems

@@ -5,7 +5,7 @@
  *
  *     each second    names of feeds, heartbeats of their writers (rates.js)    from one node, in one pipeline
  *                    processor time of each node (processors.js)
- *     on demand      definition, count, newest (contents.js)                   at most once a second
+ *     on demand      definition, count, newest, reach (contents.js)            at most once a second
  *     always known   state and lag of nodes                                    store/deployment.js
  *
  * @typedef {{ role: string, address: string, engine: string | null, state: string, lagMs: number | null, cpu: number | null }} NodeNow
@@ -16,6 +16,8 @@
  *   reader's clock
  * @typedef {ReturnType<typeof createFigures>} Figures
  */
+import { keptMs } from '../feeds/index.js'
+import { createReads } from '../store/index.js'
 import { createContents } from './contents.js'
 import { createHistory } from './history.js'
 import { createProcessors } from './processors.js'
@@ -37,7 +39,9 @@ const USABLE_MS = 3000
  */
 export function createFigures ({ queries, deployment, keyPrefix, now, elapsed = () => performance.now(), log }) {
   const history = createHistory()
-  const contents = createContents({ queries, elapsed })
+  /** @param {import('../feeds/index.js').Definition} definition */
+  const reach = (definition) => keptMs(createReads(deployment).router, keyPrefix, definition, now())
+  const contents = createContents({ queries, reach, elapsed })
   const rates = createRates({ deployment, keyPrefix, elapsed, log })
   const processors = createProcessors(deployment)
   const readRates = oneAtATime(() => rates.read(history.choose))

@@ -97,6 +97,11 @@ const layout = {
 
   floor: (connection, key, { maxItems }) => countFloor(connection, key, maxItems),
 
+  async excludedMs (connection, key, { maxItems }) {
+    const [place] = placesOf(await connection.send('ZREVRANGE', key('ids'), maxItems, maxItems, 'WITHSCORES'))
+    return place?.ts ?? null
+  },
+
   async trim (connection, key, { retention, nowMs }) {
     const { maxItems } = retention
     const minTs = windowStart(retention, nowMs)

@@ -81,6 +81,9 @@
  *   Promise<{ count: number, exact: boolean }>} count
  * @property {(connection: Connection, key: Key, retention: Retention) => Promise<VersionPlace | null>} [floor] where maxItems
  *   counts by order: the newest place beyond it; null = none
+ * @property {(connection: Connection, key: Key, retention: Retention) => Promise<number | null>} excludedMs when the newest version that
+ *   maxItems excludes was made (counted by arrival: arrived, to a 64th of maxItems), ms since 1970; null = none is stored. It may just
+ *   have been trimmed
  * @property {(connection: Connection, key: Key, now: { retention: Retention, nowMs: number }) =>
  *   Promise<{ removed: number, more: boolean }>} trim removes a bounded number of expired versions or entries
  * @property {(connection: Connection, key: Key, expiry: { ttlMs: number, condition: 'GT' | 'NX' }) =>

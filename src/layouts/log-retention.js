@@ -14,9 +14,17 @@ const SLACK_MS = 1000
 /**
  * @param {import('./log.js').Log} log
  * @param {number} maxEntries removed at once
- * @returns {Pick<import('./index.js').Layout, 'trim' | 'extend'>}
+ * @returns {Pick<import('./index.js').Layout, 'excludedMs' | 'trim' | 'extend'>}
  */
 export const createLogRetention = ({ part }, maxEntries) => ({
+  // the oldest mark stays when what it excludes is trimmed
+  async excludedMs (connection, key, { maxItems }) {
+    const [appended, [entryId, before]] = await connection.sendAll([
+      ['GET', key('appended')], ['ZREVRANGE', key('marks'), -1, -1, 'WITHSCORES']
+    ])
+    return entryId && Number(appended) - Number(before) >= maxItems ? Number.parseInt(String(entryId)) : null
+  },
+
   async trim (connection, key, { retention: { windowMs, maxItems }, nowMs }) {
     const keys = [part, 'ahead', 'appended', 'marks'].map(key)
     const removed = await connection.runScript('trim-log', keys, [windowMs, maxItems, nowMs, SLACK_MS, maxEntries])

@@ -132,6 +132,11 @@ const layout = {
 
   floor: (connection, key, { maxItems }) => countFloor(connection, key('values'), maxItems),
 
+  async excludedMs (connection, key, { maxItems }) {
+    const [version] = versionsOf(await connection.send('ZREVRANGE', key('values'), maxItems, maxItems, 'WITHSCORES'), createReadSize())
+    return version?.ts ?? null
+  },
+
   async trim (connection, key, { retention, nowMs }) {
     const dead = await connection.runScript('trim-values', [key('values')],
       [windowStart(retention, nowMs), retention.maxItems, MAX_TRIMMED])

@@ -99,6 +99,8 @@ export async function openFeedWriter (options) {
     /** Resolves when the feed is stored, or the writer closed. */
     settled: agreement.settled,
     get trimmed () { return maintenance.trimmed },
+    /** How far back the feed reaches if `maxItems` ends before the window, ms; null = the window decides. */
+    get keptMs () { return maintenance.keptMs },
     get connected () { return stripes.isConnected },
     /** Connections opened for batches. */
     get sessions () { return stripes.sessions },

@@ -26,7 +26,7 @@ const TRIM_SHARE = 1 / 16
 export function startMaintenance ({ primaries, pipeline, layout, key, keyPrefix, agreement, name, syncClocks, log }) {
   const { feed, partitions } = agreement.definition
   const { router } = primaries
-  const trimmer = createTrimmer({ layout, key, partitions, name, now: Date.now, log })
+  const trimmer = createTrimmer({ layout, key, partitions, keyPrefix, name, now: Date.now, log })
   const heartbeats = createHeartbeats({ keyPrefix, feed, name, items: () => pipeline.account.items, now: Date.now, log })
   const logFull = createFullLog(log)
   let trimmedAt = 0
@@ -84,6 +84,7 @@ export function startMaintenance ({ primaries, pipeline, layout, key, keyPrefix,
 
   return {
     get trimmed () { return trimmer.removed },
+    get keptMs () { return trimmer.keptMs(agreement.definition) },
     get error () { return error },
     /** An item waits to be sent. */
     waiting () { if (!agreement.isStored) runSoon() },
@@ -104,6 +105,7 @@ export function startMaintenance ({ primaries, pipeline, layout, key, keyPrefix,
       await running
       if (primaries.connections.length === 0) return
       await agreement.checkLast(router)
+      await trimmer.look(router, agreement.definition).catch(() => {})
       await heartbeats.remove(router)
       await trimmer.release(router).catch(() => {})
     }

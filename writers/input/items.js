@@ -14,7 +14,7 @@ const MAX_NAMES = 10
  * A field is an own property: first a key equal to the whole path, then key by key.
  * @param {object} fields dotted paths
  * @param {string} fields.idField a string, number or boolean; unsafe integers are refused
- * @param {string} fields.tsField a time by the rules of file-time.js; with `replay` by those of item/event-time.js, since only distances count
+ * @param {string} fields.tsField a time by the rules of file-time.js; with `replay`, where only distances count, of item/event-time.js
  * @param {string | null} fields.valueField null = the whole record. A string is stored as UTF-8, any other value as JSON text
  * @param {number | null} [fields.replay] a record without a time is refused
  * @returns {(entry: import('./records.js').Entry) => Item | Refusal} the value may share memory with the chunk of the entry
