@@ -12,7 +12,8 @@
  * @typedef {{ name: string, of: string, use: number, limit: number, headroom: number }} Resource `use`, `limit`: in the unit of the name;
  *   `headroom`: share of the limit that is free
  * @typedef {{ node: Node, shards: number, resources: Resource[], headroom: number, tightest: string, usdPerHour: number,
- *   usdPerMillionItems: number, estimate: string }} Option
+ *   usdPerMillionItems: number, estimate: string, keptMs: number | null }} Option `keptMs`: how far back the feed reaches if maxItems ends
+ *   before the window; null: the window decides
  */
 import { costOf, FOLLOWS, KEEPS_VERSIONS } from './layouts.js'
 import { fitOf } from './published.js'
@@ -26,7 +27,7 @@ const MOST_SHARDS = 90
 /** so that a feed spreads over shards that are added later, too */
 export const PARTITIONS_PER_SHARD = 2
 /** share of each limit that stays free */
-const HEADROOM = 0.2
+export const HEADROOM = 0.2
 const GIB = 2 ** 30
 const GRAVITON3 = 'AWS announced up to 28 % more throughput for these nodes, August 2023'
 
@@ -91,6 +92,12 @@ export function resourcesOf (node, load, shards) {
   ]
 }
 
+/** See Option. @param {Load} load @param {number} shards */
+function keptMsOf (load, shards) {
+  const { live, kept } = demandOf(load, shards)
+  return kept * shards < live ? kept * shards / load.itemsPerSecond * 1000 : null
+}
+
 const tightestOf = (/** @type {Resource[]} */ resources) =>
   resources.reduce((least, one) => one.headroom < least.headroom ? one : least)
 
@@ -112,10 +119,17 @@ function optionOf (node, load) {
       tightest: `${tightest.name} of ${tightest.of}`,
       usdPerHour,
       usdPerMillionItems: usdPerHour / (load.itemsPerSecond * 3600 / 1e6),
-      estimate: FAMILIES[node.family].why
+      estimate: FAMILIES[node.family].why,
+      keptMs: keptMsOf(load, shards)
     }
   }
   return null
+}
+
+/** Of one partition, so that the window decides. @param {Load} load @param {number} shards */
+export const maxItemsFor = (load, shards) => {
+  const { live } = demandOf(load, shards)
+  return Math.ceil(live / (shards === 1 ? 1 : shards * PARTITIONS_PER_SHARD))
 }
 
 /** @param {readonly Node[]} nodes @param {Load} load @returns {Option[]} the cheapest first */

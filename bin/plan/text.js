@@ -1,6 +1,6 @@
 /** The plan as text: a table of nodes, and the arithmetic of one of them. */
 import { columns } from '../columns.js'
-import { demandOf, PARTITIONS_PER_SHARD } from './model.js'
+import { demandOf, HEADROOM, maxItemsFor, PARTITIONS_PER_SHARD } from './model.js'
 import { MEASURED, REQUESTS_PER_READER } from './layouts.js'
 import { PRICES, SOURCES } from './nodes.js'
 import { errorsOfFit, fitOf, STUDY } from './published.js'
@@ -8,20 +8,60 @@ import { errorsOfFit, fitOf, STUDY } from './published.js'
 const ROWS = 12
 const BYTES_OF_GBIT = 1e9 / 8
 const YEAR_MS = 365.25 * 86_400_000
+/** of the setting */
+const MOST_ITEMS = 1e9
+
+/**
+ * @typedef {import('./model.js').Load} Load
+ * @typedef {import('./model.js').Option} Option
+ * @typedef {{ whole: Option | 'none' | null, byDefault: Option | null }} Others the cheapest option for all of the window, where the plan
+ *   is for what --max-items keeps of it; or with the default of --max-items, where the plan is for all of it
+ */
 
 const count = (/** @type {number} */ n) => Math.round(n).toLocaleString('en')
 const short = (/** @type {number} */ n) => n.toLocaleString('en', { maximumSignificantDigits: 3 })
 const percent = (/** @type {number} */ share) => `${Math.round(100 * share)} %`
 
-/** @param {import('./model.js').Load} load */
-function loadText (load) {
-  const { live, kept, keepsVersions } = demandOf(load, 1)
+/** @param {Load} load @param {Option} option @param {Option | null} byDefault */
+function loadText (load, { shards, keptMs }, byDefault) {
+  const { live, keepsVersions } = demandOf(load, 1)
   const what = keepsVersions ? 'versions' : 'ids'
   const window = load.windowMs === 0 ? 'no window' : `${count(live)} ${what} in ${short(load.windowMs / 1000)} s (--window-ms)`
   return `${count(load.itemsPerSecond)} items/s of ${count(load.valueBytes)} bytes, layout ${load.layout}, ${load.replicas} replicas, ` +
     `${load.readers} readers\n` +
-    `Kept: ${window}${kept < live ? `, of which each partition keeps at most the newest ${count(load.maxItems)} (--max-items)` : ''}\n` +
+    `Kept: ${window}` +
+    (keptMs === null ? '' : `, of which each partition keeps at most the newest ${count(load.maxItems)} (--max-items)`) +
+    (keptMs === null ? '' : `: ${seconds(keptMs)}`) +
+    (byDefault === null ? '' : `, which needs ${enough(load, shards)}`) + '\n' +
     (keepsVersions || load.ids !== null ? '' : 'Each item is taken for a new id; --ids N plans for N ids that are updated\n') + '\n'
+}
+
+const seconds = (/** @type {number} */ ms) => `${short(ms / 1000)} s`
+
+/** @param {Load} load @param {number} shards @returns {string} the flag with which the window decides */
+function enough (load, shards) {
+  const items = Math.ceil(maxItemsFor(load, shards) / (1 - HEADROOM))
+  const step = 10 ** Math.max(0, String(items).length - 2)
+  const rounded = Math.ceil(items / step) * step
+  return `--max-items ${rounded > MOST_ITEMS ? '0 (no limit)' : rounded}`
+}
+
+const priced = (/** @type {Option} */ { node, shards, usdPerHour }) => `${short(usdPerHour)} USD/h (cache.${node.type} x ${shards})`
+
+/** @param {Load} load @param {Option} option */
+export const byDefaultText = (load, option) =>
+  `with the default of --max-items the feed keeps ${seconds(Number(option.keptMs))} of ${seconds(load.windowMs)}, for ${priced(option)}`
+
+/**
+ * What the other limit would keep and cost. Empty where the window decides anyway.
+ * @param {Load} load @param {Others} others
+ */
+export function reachText (load, { whole, byDefault }) {
+  if (byDefault) return `\nWindow: ${byDefaultText(load, byDefault)}.\n`
+  if (!whole) return ''
+  return `\nWindow: all ${seconds(load.windowMs)} cost ` + (whole === 'none'
+    ? 'more than any node has, even with 90 shards.\n'
+    : `${priced(whole)}, with ${enough(load, whole.shards)}.\n`)
 }
 
 /** @param {import('./model.js').Option} option */
@@ -88,11 +128,14 @@ export function publishedText () {
 const rowText = ({ node, itemsPerSecond, primary, planned, error }) =>
   `${node} ${count(itemsPerSecond)}/s ${primary} %, planned ${short(planned)} % (${error > 0 ? '+' : ''}${percent(error)})`
 
-/** @param {import('./model.js').Load} load @param {import('./model.js').Option[]} options the cheapest first @param {Date} now */
-export function planText (load, options, now) {
-  return loadText(load) + columns([HEAD, ...options.slice(0, ROWS).map(rowOf)]) +
+/**
+ * @param {import('./model.js').Load} load @param {import('./model.js').Option[]} options the cheapest first @param {Date} now
+ * @param {Others} [others]
+ */
+export function planText (load, options, now, others = { whole: null, byDefault: null }) {
+  return loadText(load, options[0], others.byDefault) + columns([HEAD, ...options.slice(0, ROWS).map(rowOf)]) +
     (options.length > ROWS ? `${options.length - ROWS} dearer ones are left out; --node-type shows one of them\n` : '') +
-    '\n' + arithmetic(load, options[0]) + readersText(load) +
+    '\n' + arithmetic(load, options[0]) + reachText(load, others) + readersText(load) +
     (options[0].shards > 1
       ? `\nShards: one feed over a cluster, with --partitions ${PARTITIONS_PER_SHARD * options[0].shards}, ` +
         `${PARTITIONS_PER_SHARD} a shard.\n`

@@ -15,6 +15,7 @@ const DRIFT_MS = 5
 const CLOCK_SET_MS = 1000
 /** how long the time of the newest item in the list is used */
 const NEWEST_FOR_MS = 1500
+const WHOLE_SECONDS_MS = 10_000
 
 /** @typedef {any} Figures reply of GET /v1/feeds/:feed/figures */
 
@@ -143,9 +144,11 @@ function lagText (nodes) {
 /** The window, and how far back the feed reaches if that is less. @param {number | null} windowMs @param {number | null} keptMs */
 function keptText (windowMs, keptMs) {
   const text = (/** @type {number} */ ms) => duration(ms).replace('.0 ', ' ')
+  // tenths of a second would change each second
+  const kept = keptMs !== null && keptMs > WHOLE_SECONDS_MS ? Math.round(keptMs / 1000) * 1000 : keptMs
   const window = windowMs === null ? UNKNOWN : windowMs > 0 ? text(windowMs) : 'no limit'
-  if (keptMs === null) return window
-  return windowMs === 0 ? `keeps ${text(keptMs)}` : `keeps ${text(keptMs)} of ${window}`
+  if (kept === null) return window
+  return `keeps ${text(kept)}${windowMs === 0 ? '' : ` of ${window}`}`
 }
 
 /** @param {Figures} figures */

@@ -98,6 +98,37 @@ t.test('the cheapest comes first, with as few shards as leave 20 % free', async 
   t.match(planText({ ...LOAD, readers: 1 }, options, new Date()), /1 are too few for 20,000 requests\/s, 4 are needed/)
 })
 
+t.test('a window without --max-items is planned as a whole, and the default is priced beside it', async (t) => {
+  /** @param {...string} flags */
+  const plan = async (...flags) => {
+    const { stdout } = await endOfMain(['plan', '--items-per-second', '50000', ...flags])
+    const [, option] = /^(cache\S+ x \d+) shard/m.exec(stdout) ?? []
+    return { text: stdout, option, price: Number(/= ([\d.]+) USD\/h/.exec(stdout)?.[1]) }
+  }
+  const whole = await plan('--window-ms', '3600000', '--max-items', '0')
+  const byDefault = await plan('--window-ms', '3600000', '--max-items', '1000000')
+  const asked = await plan('--window-ms', '3600000')
+  t.ok(whole.price > 10 * byDefault.price, `${whole.price} and ${byDefault.price} USD/h`)
+  t.match([asked.price, asked.option], [whole.price, whole.option])
+  t.match(asked.text, /\nKept: 180,000,000 ids in 3,600 s \(--window-ms\), which needs --max-items \d\d0+\n/)
+  t.ok(asked.text.includes(`\nWindow: with the default of --max-items the feed keeps 20 s of 3,600 s, for ${byDefault.price} USD/h (`))
+  t.match(byDefault.text, /the newest 1,000,000 \(--max-items\): 20 s\n/)
+  t.ok(byDefault.text.includes(`\nWindow: all 3,600 s cost ${whole.price} USD/h (${whole.option}), with --max-items `))
+  t.match((await plan()).text, /\(--max-items\): 20 s\n[^]*\nWindow: all 60 s cost [\d.]+ USD\/h/)
+  t.notMatch((await plan('--window-ms', '10000')).text, /Window:|--max-items/, 'the default is enough')
+  t.notMatch(whole.text, /Window:/)
+  t.match((await plan('--window-ms', '0')).text, /no window, of which each .*: 20 s\n/)
+  t.match((await plan('--window-ms', '3600000', '--node-type', 'cache.r7g.large')).text, /\nWindow: with the default .* keeps 20 s of 3,600 s/)
+  const json = JSON.parse((await plan('--window-ms', '3600000', '--json')).text)
+  t.match(json, { load: { maxItems: 0 }, options: [{ keptMs: null }], byDefault: { keptMs: 20_000 }, whole: null })
+  t.match(JSON.parse((await plan('--json')).text), { options: [{ keptMs: 20_000 }], byDefault: null, whole: { keptMs: null } })
+  const none = await endOfMain(['plan', '--items-per-second', '1000000', '--window-ms', '864000000', '--value-bytes', '10000'])
+  t.match(none, { code: 2, stderr: /GiB of each node, .*; with the default of --max-items the feed keeps .* USD\/h/ })
+  const text = planText({ ...LOAD, windowMs: 1e12, layout: 'ids' }, planFor(NODES, { ...LOAD, layout: 'ids' }), new Date(),
+    { whole: 'none', byDefault: null })
+  t.match(text, /\nWindow: all 1,000,000,000 s cost more than any node has, even with 90 shards\.\n/)
+})
+
 t.test('ratios of layouts are those of the experiment', async (t) => {
   /** @type {Record<string, any[]>} */
   const samplesOf = {}

@@ -172,6 +172,18 @@ wholeTest('the page', needsBrowser, async (t) => {
     t.same(withoutRefusals(faults), [])
   })
 
+  await t.test('it shows how far back a feed reaches if max-items ends before the window', async (t) => {
+    const { keepPutting } = await open('short', { ...LONG, maxItems: 5 })
+    keepPutting(Array.from({ length: 20 }, (_, n) => `id-${n}`), 200)
+    const { shows, faults } = await show(t, '/?feed=short')
+    await shows('kept', /^keeps (\d+ ms|[\d.]+ s) of 10 min$/)
+    const { keepPutting: keepAll } = await open('unlimited', { windowMs: 0, maxItems: 5 })
+    keepAll(Array.from({ length: 20 }, (_, n) => `id-${n}`), 200)
+    const all = await show(t, '/?feed=unlimited')
+    await all.shows('kept', /^keeps (\d+ ms|[\d.]+ s)$/)
+    t.same(withoutRefusals(faults), [])
+  })
+
   await t.test('it fits narrow and wide windows, dark and light, and respects reduced motion', async (t) => {
     const grounds = new Set()
     for (const [width, colorScheme] of /** @type {const} */ ([[360, 'light'], [1600, 'dark']])) {
