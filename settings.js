@@ -8,8 +8,8 @@
 import { SettingsInvalid } from './src/errors.js'
 import {
   brokerList, databaseUrl, dynamodbEndpoint, envOf, exchangeList, exchangeUrls, FIELD, flagOf, httpUrl, integer, keysSource,
-  listWhere, matching, nodeUrls, number, oneOf, oneOfKnown, oneWhere, originList, present, proxyList, readableFile, serverUrl, serverUrls,
-  table, tierList, trueOrFalse, withoutSecrets, writableFile, writerFlags
+  listWhere, matching, nodeUrls, number, oneOf, oneOfKnown, oneWhere, originList, orReplicas, present, proxyList, readableFile, serverUrl,
+  serverUrls, table, tierList, trueOrFalse, withoutSecrets, writableFile, writerFlags
 } from './src/settings/index.js'
 import { ALL_SYSTEMS, isSystem, SYSTEM_NAMES } from './src/systems/list.js'
 
@@ -149,7 +149,8 @@ export const SETTINGS = Object.freeze([
     row('batchMs', 'Time after the previous batch at which a partial batch is sent', { unit: 'ms', default: 5, check: integer(0, 60_000) }),
     row('inFlightBytes', 'Maximum number of bytes appended and not yet acknowledged',
       { unit: 'bytes', default: 16 * MIB, check: integer(1024, 1024 * MIB) }),
-    row('ack', 'Nodes that must have a batch before it counts as acknowledged', { default: 'primary', check: oneOfKnown('acks') }),
+    row('ack', 'Nodes that must have a batch before it counts as acknowledged: the primary, one replica too, or so many',
+      { default: 'primary', check: orReplicas(oneOfKnown('acks')) }),
     row('whenFull', 'What happens to items at the in-flight limit',
       { default: 'block', defaults: { gateway: 'refuse' }, check: oneOf('block', 'refuse', 'drop') }),
     row('drainMs', 'Maximum time to flush when a feed is closed', { unit: 'ms', default: 10_000, check: integer(0, 600_000) })
@@ -187,9 +188,9 @@ export const SETTINGS = Object.freeze([
   ...group('Systems', ['gateway'], [
     row('maxOutbox', 'Number of entries of a partition above which commands are refused while consumers are more than --request-ms behind',
       { default: 1_000_000, check: integer(1000, 1e9) }),
-    row('durability', 'When a command counts as accepted: the primary has it (memory), a replica too, its append-only file (aof), or the ' +
-      'database (db: sales only); without it, memory, for sales and orders replica if there is one',
-    { uses: ['gateway', 'consumers'], default: null, check: oneOf('memory', 'replica', 'aof', 'db') }),
+    row('durability', 'When a command counts as accepted: the primary has it (memory), one replica too or so many, its append-only file ' +
+      '(aof), or the database (db: sales only); without it, memory, for sales and orders replica if there is one',
+    { uses: ['gateway', 'consumers'], default: null, check: orReplicas(oneOf('memory', 'replica', 'aof', 'db')) }),
     row('saleTokenKey', 'File of the private key of sale tokens, a JSON Web Key; without it, one is generated and stored on the server',
       { default: null, check: readableFile }),
     row('saleTokenAlgorithm', 'Algorithm of a generated key of sale tokens', { default: 'HS256', check: oneOf('HS256', 'EdDSA') }),

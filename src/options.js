@@ -59,7 +59,8 @@ import { createClock } from './runtime/index.js'
  * @property {number} [batchBytes] maximum size of a batch
  * @property {number} [batchMs] time after the previous batch at which a partial batch is sent
  * @property {number} [inFlightBytes] bound on bytes appended and not yet acknowledged
- * @property {'primary' | 'replica'} [ack] nodes that must have a batch before it counts as acknowledged
+ * @property {'primary' | 'replica' | number} [ack] nodes that must have a batch before it counts as acknowledged: the primary, one
+ *   replica too, or so many replicas
  * @property {'block' | 'refuse' | 'drop'} [whenFull] what happens to items at the bound on bytes in flight
  * @property {number} [drainMs] maximum time to flush when the feed is closed
  * @property {() => number} [clock] ms since 1970, with fractions

@@ -3,6 +3,7 @@
  *
  *     memory    the primary has it
  *     replica   and a replica: a marker and WAIT, on a connection of their own, because WAIT blocks the one that it is sent on
+ *     2, 3 ..   and so many replicas
  *     aof       the append-only file of the primary has it: WAITAOF
  *
  * One round of marker and WAIT confirms all decisions that came before it; those that come while it runs share the next.
@@ -12,7 +13,7 @@
  * confirms only decisions of the lineage that this primary began (admit.lua).
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { createRoutes } from '../store/index.js'
+import { createRoutes, expectReplicas, replicasOf } from '../store/index.js'
 import { FreshetError } from './errors.js'
 
 /** The marker expires after this time. */
@@ -20,12 +21,12 @@ const EXPIRE_MS = 60_000
 /** Pause before a connection that was lost is asked for again. */
 const RETRY_MS = 50
 
-/** @type {Readonly<Record<string, ((ms: number) => (string | number)[]) | null>>} */
-const WAITS = Object.freeze({
-  memory: null,
-  replica: (ms) => ['WAIT', 1, ms],
-  aof: (ms) => ['WAITAOF', 1, 0, ms]
-})
+/** What waits for the copies of a level, and their number; null = the primary is enough. @param {string} level @param {number} ms */
+function waitOf (level, ms) {
+  if (level === 'aof') return { copies: 1, command: ['WAITAOF', 1, 0, ms] }
+  const copies = replicasOf(level)
+  return copies > 0 ? { copies, command: ['WAIT', copies, ms] } : null
+}
 
 /**
  * @param {{ route: () => { connection: import('../store/index.js').Connection, replicationId: string }, key: (part: string) => string,
@@ -37,7 +38,7 @@ const WAITS = Object.freeze({
  *   It throws NOT_CONFIRMED, and what Connection.send throws
  */
 export function createConfirm ({ route, key, marker, durability, waitMs, isClosed = () => false }) {
-  const wait = WAITS[durability]
+  const wait = waitOf(durability, waitMs)
   if (!wait) return async () => {}
   /** @type {Promise<string> | null} */
   let next = null
@@ -49,10 +50,10 @@ export function createConfirm ({ route, key, marker, durability, waitMs, isClose
   const round = async () => {
     const { connection, replicationId } = route()
     const [, reply, [owner, lineage]] = await connection.sendAll([
-      ['SET', key(marker), ++n, 'PX', EXPIRE_MS], wait(waitMs), ['HMGET', key('generation'), 'replid', 'lineage']
+      ['SET', key(marker), ++n, 'PX', EXPIRE_MS], wait.command, ['HMGET', key('generation'), 'replid', 'lineage']
     ])
     const confirmed = Number(Array.isArray(reply) ? reply[0] : reply)
-    if (confirmed < 1) throw notConfirmed(`(${durability}) within ${waitMs} ms`)
+    if (confirmed < wait.copies) throw notConfirmed(`(${shownLevel(durability)}) within ${waitMs} ms`)
     return String(owner) === replicationId ? String(lineage) : ''
   }
 
@@ -83,6 +84,9 @@ export function createConfirm ({ route, key, marker, durability, waitMs, isClose
   }
 }
 
+/** @param {string} level */
+const shownLevel = (level) => replicasOf(level) > 1 ? `${level} replicas` : level
+
 const notConfirmed = (/** @type {string} */ how) =>
   new FreshetError('NOT_CONFIRMED', `decided, but not confirmed ${how}; repeat it with the same Idempotency-Key to learn the decision`)
 
@@ -92,7 +96,7 @@ const notConfirmed = (/** @type {string} */ how) =>
  *   durability: string, deadlineMs: number, waitMs: number }} options `name`: of the connections
  */
 export function openConfirms ({ primaryUrl, name, keyOf, partitions, durability, deadlineMs, waitMs }) {
-  const routes = WAITS[durability] ? createRoutes({ primaryUrl, name, deadlineMs: deadlineMs + waitMs }) : null
+  const routes = waitOf(durability, waitMs) ? createRoutes({ primaryUrl, name, deadlineMs: deadlineMs + waitMs }) : null
   let isClosed = false
   const all = Array.from({ length: partitions }, (_, partition) => createConfirm({
     route: () => /** @type {import('../store/index.js').Routes} */ (routes).route(keyOf(partition)('')),
@@ -114,11 +118,11 @@ export function openConfirms ({ primaryUrl, name, keyOf, partitions, durability,
 }
 
 /**
- * @param {import('../store/index.js').Connection} connection to the primary @param {string} durability
- * @throws {FreshetError} DURABILITY_UNSUPPORTED
+ * @param {import('../store/index.js').Connection} connection to the primary @param {string | null} durability
+ * @throws {FreshetError} DURABILITY_UNSUPPORTED, REPLICAS_TOO_FEW
  */
 export async function expectDurability (connection, durability) {
-  if (durability !== 'aof') return
+  if (durability !== 'aof') return expectReplicas([connection], durability ?? 'memory', 'durability')
   const [info, [known]] = await connection.sendAll([['INFO', 'persistence'], ['COMMAND', 'INFO', 'WAITAOF']])
   const isOn = /^aof_enabled:1/m.test(String(info))
   if (isOn && known !== null) return

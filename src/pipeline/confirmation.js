@@ -1,11 +1,14 @@
 /**
- * Tracks on which stripes no replica confirms, and logs when that begins and ends.
+ * Tracks on which stripes too few replicas confirm, and logs when that begins and ends.
  */
 
 const LOG_AGAIN_MS = 10_000
 
-/** @param {import('pino').Logger} log */
-export function createConfirmation (log) {
+/** @param {number} needed replicas */
+export const unconfirmedBy = (needed) => needed > 1 ? `fewer than ${needed} replicas confirm writes` : 'no replica confirms writes'
+
+/** @param {import('pino').Logger} log @param {number} needed replicas */
+export function createConfirmation (log, needed) {
   /** @type {Set<number>} */
   const missing = new Set()
   let loggedMs = -Infinity
@@ -19,7 +22,7 @@ export function createConfirmation (log) {
       if (performance.now() - loggedMs < LOG_AGAIN_MS) return
       loggedMs = performance.now()
       isLogged = true
-      log.warn('no replica confirms writes: items stay unacknowledged until one does')
+      log.warn(`${unconfirmedBy(needed)}: items stay unacknowledged until ${needed > 1 ? 'they do' : 'one does'}`)
     },
     /** @param {number} stripe */
     received (stripe) {

@@ -9,10 +9,10 @@ import { randomUUID } from 'node:crypto'
 import { definitionOf, expiryMs, findDefinition, partitionKey } from '../feeds/index.js'
 import { ERRORS, publicReason } from '../errors.js'
 import { layoutOf } from '../layouts/index.js'
-import { createPrimaries, readScript } from '../store/index.js'
+import { createPrimaries, expectReplicas, readScript } from '../store/index.js'
 import { ackOf, stripesOf } from './acks.js'
 import { createAgreement } from './agreement.js'
-import { createConfirmation } from './confirmation.js'
+import { createConfirmation, unconfirmedBy } from './confirmation.js'
 import { guardedHooks } from './hooks.js'
 import { startMaintenance } from './maintenance.js'
 import { openDefinition, settledBy } from './opening.js'
@@ -37,14 +37,15 @@ const WAIT_SHARE = 0.5
 
 /**
  * @param {FeedWriterOptions} options
- * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, FEED_DEFINITION_DIFFERS, FEED_LAYOUT_UNKNOWN
+ * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, REPLICAS_TOO_FEW, FEED_DEFINITION_DIFFERS,
+ *   FEED_LAYOUT_UNKNOWN
  */
 export async function openFeedWriter (options) {
   const { redisUrl, keyPrefix, maxFutureMs, name, deadlineMs, log } = options
   // unique: process ids repeat between containers, and a feed that is opened again is another writer
   const writerName = `${name}-${randomUUID()}`
   const primaries = createPrimaries(redisUrl, { name: `${name}:control`, deadlineMs, prepare: expectPrimary })
-  const confirmation = createConfirmation(log)
+  const confirmation = createConfirmation(log, ackOf(options.ack).replicas)
   const opened = await openStripes(options, { primaries, writerName }).catch(async (error) => {
     await primaries.close()
     throw error
@@ -104,7 +105,7 @@ export async function openFeedWriter (options) {
     get connected () { return stripes.isConnected },
     /** Connections opened for batches. */
     get sessions () { return stripes.sessions },
-    status: () => statusOf({ pipeline, stripes, primaries, maintenance, confirmation }),
+    status: () => statusOf({ ack, pipeline, stripes, primaries, maintenance, confirmation }),
 
     /** @param {{ drainMs: number }} drain */
     async close ({ drainMs }) {
@@ -146,6 +147,7 @@ function createSend ({ ack, layout, markerKeys, deadlineMs, confirmation, onUnco
 async function openStripes (options, { primaries, writerName }) {
   const { redisUrl, keyPrefix, feed, name, deadlineMs, log } = options
   await primaries.opened
+  if (typeof options.ack === 'string') await expectReplicas(primaries.connections, options.ack, 'ack')
   const before = await findDefinition(primaries.router, keyPrefix, feed)
   const settled = settledBy(before, options)
   const layout = layoutOf(settled.layout)
@@ -182,18 +184,18 @@ const pipelineSettings = (options) => ({
 
 /**
  * Whether items are being acknowledged, or would be: an idle writer learns of its primary by the control connection.
- * @param {{ pipeline: import('./pipeline.js').Pipeline, stripes: import('./stripes.js').Stripes,
+ * @param {{ ack: import('./acks.js').Ack, pipeline: import('./pipeline.js').Pipeline, stripes: import('./stripes.js').Stripes,
  *   primaries: import('../store/index.js').Primaries, maintenance: ReturnType<typeof startMaintenance>,
  *   confirmation: ReturnType<typeof createConfirmation> }} parts
  * @returns {{ ready: boolean, reasons: string[] }}
  */
-function statusOf ({ pipeline, stripes, primaries, maintenance, confirmation }) {
+function statusOf ({ ack, pipeline, stripes, primaries, maintenance, confirmation }) {
   const lost = stripes.lost ?? primaries.lost
   const error = pipeline.failure ?? lost?.lastError ?? maintenance.error
   const reasons = error ? [publicReason(error)] : []
   if (!error && lost) reasons.push('SERVER_LOST: reconnecting to the primary')
   if (stripes.blocked) reasons.push(`SERVER_LOST: ${stripes.blocked}`)
   if (pipeline.isFull) reasons.push(`SERVER_FULL: ${ERRORS.SERVER_FULL.meaning}`)
-  if (confirmation.isMissing) reasons.push('REPLICAS_GONE: no replica confirms writes')
+  if (confirmation.isMissing) reasons.push(`REPLICAS_GONE: ${unconfirmedBy(ack.replicas)}`)
   return { ready: reasons.length === 0, reasons }
 }

@@ -63,6 +63,21 @@ export const oneOfKnown = (of) => ({
   }
 })
 
+const MOST_REPLICAS = 16
+
+/** @type {(check: Check) => Check} */
+export const orReplicas = (check) => {
+  const both = (/** @type {Known} */ known) => `${expected(check, known)} | a number of replicas, 1 to ${MOST_REPLICAS}`
+  return {
+    expects: both,
+    hint: both,
+    read (text, known) {
+      if (!/^\d+$/.test(text)) return check.read(text, known)
+      return String(integer(1, MOST_REPLICAS).read(text, known))
+    }
+  }
+}
+
 /** @param {string} why the wrong part, without secrets @returns {Error} */
 export const wrong = (why) => Object.assign(new RangeError(), { why })
 

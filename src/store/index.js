@@ -21,6 +21,7 @@
  * @typedef {import('./servers.js').Readable} Readable
  * @typedef {import('./back-off.js').SessionOutcome} SessionOutcome
  */
+export { attachedReplicas, expectReplicas, replicasOf } from './attached.js'
 export { runSessions } from './back-off.js'
 export { commandName, rowsOf } from './commands.js'
 export { openConnection } from './connection.js'

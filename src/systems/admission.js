@@ -8,7 +8,7 @@
  * @import { Logger } from 'pino'
  */
 import { createAdmission, createAgreement, createRejections, openConfirms } from '../admission/index.js'
-import { createRoutes, openerOf } from '../store/index.js'
+import { attachedReplicas, createRoutes, openerOf } from '../store/index.js'
 import { connect } from './connected.js'
 
 /** @typedef {ReturnType<typeof openAdmission>} OpenAdmission */
@@ -77,4 +77,4 @@ export function durabilityOf ({ durability, own, hasRows = false }, setting, has
 
 /** @param {Connection} connection to the primary */
 export const hasReplicas = async (connection) =>
-  /^connected_slaves:[1-9]/m.test(String(await connection.send('INFO', 'replication')))
+  await attachedReplicas(connection) > 0

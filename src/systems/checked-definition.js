@@ -2,6 +2,8 @@
 import { readFile } from 'node:fs/promises'
 import { KEPT_PARTS } from '../admission/index.js'
 import { SettingsInvalid } from '../errors.js'
+import { givenBy, readRows } from '../settings/index.js'
+import { DURABILITY, KNOWN } from './options.js'
 
 /** @import { OwnRule } from '../admission/index.js' */
 /** @typedef {{ name: string, durability?: string, rules: Record<string, OwnRule> }} Definition */
@@ -11,7 +13,6 @@ export const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
 const PARTS = Object.freeze([
   'name', 'rules', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers', 'migrations', 'metrics', 'page'
 ])
-const DURABILITIES = Object.freeze([undefined, null, 'memory', 'replica', 'aof'])
 const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'keepEvents', 'keeps'])
 
 /** @param {unknown} given */
@@ -45,18 +46,20 @@ function faultsOfRule (name, rule) {
  */
 export async function checkedDefinition (given) {
   if (typeof given !== 'object' || given === null) throw new SettingsInvalid([`a system is an object with name and rules, not ${given}`])
-  const { name, rules, durability } = given
+  const { name, rules } = given
   const isTable = typeof rules === 'object' && rules !== null && Object.keys(rules).length > 0
-  const faults = [
+  /** @type {string[]} */
+  const faults = []
+  const { values } = readRows([DURABILITY], KNOWN, faults, givenBy(given, 'the system'))
+  faults.push(
     ...typeof name === 'string' && NAME.test(name) ? [] : [`name: ${String(name)}; expected ${NAMED}`],
     ...unknownIn(given, PARTS, 'the system'),
-    ...DURABILITIES.includes(durability) ? [] : [`durability: ${String(durability)}; expected memory | replica | aof`],
     ...isTable ? Object.entries(rules).flatMap(([rule, one]) => faultsOfRule(rule, one)) : ['rules: expected an object with a rule or more']
-  ]
+  )
   if (faults.length > 0) throw new SettingsInvalid(faults)
   const read = await Promise.all(Object.entries(rules).map(async ([rule, { lua, version = 1, keepEvents, keeps, fold, certain }]) =>
     [rule, { text: await textOf(rule, lua), version, keepEvents, keeps, fold, certain }]))
-  return { name, durability, rules: Object.fromEntries(read) }
+  return { name, durability: values.durability ?? undefined, rules: Object.fromEntries(read) }
 }
 
 /** @param {string} rule @param {string | URL} lua its text, or where that is */

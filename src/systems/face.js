@@ -62,7 +62,7 @@
  * @typedef {object} System
  * @property {string} name a-z first, then up to 31 of a-z 0-9 -
  * @property {Record<string, Rule>} rules by name, which is like that of a system
- * @property {'memory' | 'replica' | 'aof'} [durability] as the option of openSystem, which overrides it
+ * @property {'memory' | 'replica' | number | 'aof'} [durability] as the option of openSystem, which overrides it
  * @property {Record<string, SystemError>} [errors] of its routes, by code
  * @property {string} [unknown] the code of the error for a key that is not there
  * @property {Record<string, CommandRoute>} [commands] by name
@@ -79,8 +79,8 @@
  * @property {string} redisUrl of the primary, redis:// or rediss://; of nodes of a cluster; or of Sentinels
  * @property {string} [keyPrefix] prefix of every key; default: `fr:`
  * @property {number} [partitions] default: 16; the first process decides
- * @property {'memory' | 'replica' | 'aof'} [durability] what must have a command before it counts as accepted: the primary (memory), a
- *   replica too, or its append-only file; default: memory
+ * @property {'memory' | 'replica' | number | 'aof'} [durability] what must have a command before it counts as accepted: the primary
+ *   (memory), one replica too, so many replicas, or the append-only file of the primary; default: memory
  * @property {number} [deadlineMs] time within which a command must be sent; default: 1,000
  * @property {number} [maxWaiting] commands of a partition that wait to be sent; default: 10,000
  * @property {number} [requestMs] how long the decision of an accepted request is kept; default: 10 minutes

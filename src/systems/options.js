@@ -1,6 +1,6 @@
 /** Options of openSystem. The settings of commands have rows of the same kind, in settings.js. */
 import { SettingsInvalid } from '../errors.js'
-import { givenBy, integer, matching, oneOf, readRows, nodeUrls, unknownName } from '../settings/index.js'
+import { givenBy, integer, matching, oneOf, readRows, nodeUrls, orReplicas, unknownName } from '../settings/index.js'
 
 /** @import { Check } from '../settings/index.js' */
 
@@ -8,11 +8,14 @@ const DAY_MS = 86_400_000
 /** @param {string} name @param {Check} check @param {unknown} [value] */
 const row = (name, check, value = null) => ({ name, check, default: value, meaning: '', uses: [], group: '', secret: name === 'redisUrl' })
 
+/** As option and as part of a definition. */
+export const DURABILITY = row('durability', orReplicas(oneOf('memory', 'replica', 'aof')))
+
 const ROWS = Object.freeze([
   row('redisUrl', nodeUrls),
   row('keyPrefix', matching('1-32 of a-z 0-9 : _ -', /^[a-z0-9:_-]{1,32}$/), 'fr:'),
   row('partitions', integer(1, 1024), 16),
-  row('durability', oneOf('memory', 'replica', 'aof')),
+  DURABILITY,
   row('deadlineMs', integer(10, 600_000), 1_000),
   row('ackWithinMs', integer(10, 600_000), 5_000),
   row('maxWaiting', integer(1, 1_000_000), 10_000),
@@ -20,6 +23,7 @@ const ROWS = Object.freeze([
   row('keepMs', integer(1_000, 365 * DAY_MS), DAY_MS),
   row('maxOutbox', integer(1_000, 1e9), 1_000_000)
 ])
+export const KNOWN = Object.freeze({ command: 'library', layouts: [], acks: [] })
 const LEVELS = ['info', 'warn', 'error']
 
 /**
@@ -32,7 +36,7 @@ export function checkedOptions (given, { durability = 'memory' }) {
   const names = ROWS.map(({ name }) => name)
   const faults = Object.keys(rest).filter((name) => !names.includes(name))
     .map((name) => unknownName(name, names, `the options are ${names.join(' ')} log`))
-  const { values } = readRows([...ROWS], { command: 'library', layouts: [], acks: [] }, faults,
+  const { values } = readRows([...ROWS], KNOWN, faults,
     givenBy({ durability, ...withoutEmpty(rest) }, 'option'))
   if ((rest.redisUrl ?? null) === null) faults.push('redisUrl is missing; expected the URL of the primary, such as redis://127.0.0.1:6379')
   if (log && !LEVELS.every((level) => typeof log[level] === 'function')) faults.push(`log: expected a logger with ${LEVELS.join(', ')}`)

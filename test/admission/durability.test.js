@@ -43,6 +43,20 @@ for (const engine of await scopedEngines()) {
     await eventually(() => confirm())
   })
 
+  t.test(`${engineName(engine)}: durability 2 is confirmed by two replicas, and not by one`, async (t) => {
+    const { primary, replicas } = await startDeployment(t, { engine })
+    const connection = await connectFor(t, primary.url)
+    const route = () => ({ connection, replicationId: 'id' })
+    const of = { route, key: (/** @type {string} */ part) => `fr:{@auctions:0}:${part}`, waitMs: 300 }
+    const [one, both] = [createConfirm({ ...of, marker: 'one', durability: '1' }), createConfirm({ ...of, marker: 'both', durability: '2' })]
+    await eventually(() => both())
+    replicas[0].freeze()
+    await eventually(() => one())
+    await t.rejects(both(), { code: 'NOT_CONFIRMED', message: /\(2 replicas\) within 300 ms/ })
+    replicas[0].thaw()
+    await eventually(() => both())
+  })
+
   t.test(`${engineName(engine)}: --durability aof needs an append-only file`, async (t) => {
     const { url } = await startServer(t, { engine })
     await t.rejects(startGateway(t, { redisUrl: url, flags: ['--durability', 'aof'] }),

@@ -57,6 +57,7 @@ export async function createGatewayMetrics (t, { redisUrl, deadlineMs = 2000 }) 
     readFrom: 'replica',
     keyPrefix: 'fr:',
     deadlineMs,
+    ack: 'primary',
     whenFull: 'refuse',
     ackWithinMs: 5000,
     inFlightBytes: 16 * 1024 * 1024,

@@ -2,8 +2,10 @@
  * `ack: replica`: what goes over the wire, what counts as an answer, and that nothing is acknowledged before.
  */
 import t from 'tap'
+import { openFeed } from '../../src/index.js'
 import { ackNames, ackOf } from '../../src/pipeline/acks.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer } from '../servers.js'
+import { startGateway } from '../services.js'
 import { scopedEngines } from '../scope.js'
 
 const engines = await scopedEngines()
@@ -54,6 +56,15 @@ t.test('without a replica WAIT is sent again, with another marker and without th
   t.equal(unconfirmed(), 2)
 })
 
+t.test('a number of replicas is that of WAIT, and fewer do not acknowledge', async (t) => {
+  const replies = [1, 1, 2]
+  const { sent, connection, context, unconfirmed } = build(([[, , value]]) => [value === 42 ? null : value - 1, replies.shift()])
+  await ackOf('2').send(connection, [batch('a')], context)
+  t.same(sent.filter((one) => one[0] === 'WAIT'), [['WAIT', 2, 500], ['WAIT', 2, 500], ['WAIT', 2, 500]])
+  t.equal(unconfirmed(), 2)
+  t.match(ackOf('1'), { stripes: ackOf('replica').stripes, replicas: 1 })
+})
+
 t.test('a server whose marker is not the last one lost writes: the session ends', async (t) => {
   const { connection, context } = build(() => [null, 0])
   await t.rejects(ackOf('replica').send(connection, [batch('a')], context),
@@ -84,6 +95,33 @@ for (const engine of engines) {
       await writer.pipeline.flush()
       const values = await connection.send('MGET', ...Array.from({ length: 50 }, (_, i) => `fr:{ordered:0}:item:id-${i}`))
       t.same(values.map((/** @type {Buffer} */ one) => Number(one.subarray(8))), Array.from({ length: 50 }, (_, i) => 4950 + i))
+    })
+
+    await t.test('ack 3 with two replicas is refused when a feed is opened, and the error has their number', async (t) => {
+      const options = { redisUrl: primary.url, feed: 'three' }
+      await t.rejects(openFeed('three', { redisUrl: primary.url, ack: 3 }), {
+        code: 'REPLICAS_TOO_FEW', retryable: true, exitStatus: 2, message: /127\.0\.0\.1:\d+ has 2 attached replicas, and --ack 3 needs 3/
+      })
+      await t.rejects(startGateway(t, { redisUrl: primary.url, flags: ['--ack', '3'] }), { code: 'REPLICAS_TOO_FEW' })
+      await t.rejects(startGateway(t, { redisUrl: primary.url, flags: ['--durability', '3'] }),
+        { code: 'REPLICAS_TOO_FEW', message: /--durability 3 needs 3/ })
+      const writer = await openWriterFor(t, { ...options, ack: '2', deadlineMs: 2 * WAIT_MS })
+      writer.pipeline.append(Buffer.from('a'), Date.now(), Buffer.from('v'))
+      await writer.pipeline.flush()
+      for (const { url } of replicas) t.equal(await (await connectFor(t, url)).send('ZCARD', 'fr:{three:0}:ids'), 1)
+    })
+
+    await t.test('with ack 2, nothing is acknowledged while one of two replicas is away, and the status says how many are needed', async (t) => {
+      // a frozen replica stays attached
+      replicas[1].freeze()
+      const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'away', ack: '2', deadlineMs: 2 * WAIT_MS })
+      writer.pipeline.append(Buffer.from('a'), Date.now(), Buffer.from('v'))
+      await eventually(() => writer.pipeline.account.unconfirmed > 0)
+      t.match(writer.pipeline.account, { offered: 1, items: 0 })
+      t.same(writer.status(), { ready: false, reasons: ['REPLICAS_GONE: fewer than 2 replicas confirm writes'] })
+      replicas[1].thaw()
+      await eventually(() => writer.pipeline.account.items === 1, { deadlineMs: 6 * WAIT_MS })
+      t.same(writer.status(), { ready: true, reasons: [] })
     })
 
     await t.test('without a replica nothing is acknowledged, the status shows it, and writing resumes with a replica', async (t) => {

@@ -189,6 +189,10 @@ for (const engine of await scopedEngines()) {
       const { submit } = await openSeats(t, { ...options(), durability: 'replica' })
       t.match(await submit('a', 'hold', 'ann'), { code: 'held' })
       await t.rejects(openSeats(t, { ...options(), durability: 'aof' }), { code: 'DURABILITY_UNSUPPORTED' })
+      await t.rejects(openSeats(t, { ...options(), durability: 16 }), { code: 'REPLICAS_TOO_FEW', message: /--durability 16 needs 16/ })
+      for (const durability of [0, 17, 'all']) {
+        await t.rejects(openSeats(t, { ...options(), durability }), { code: 'SETTINGS_INVALID', message: /a number of replicas, 1 to 16/ })
+      }
     })
 
     t.test('a key that its rule has ended expires, with its events', async (t) => {

@@ -8,7 +8,7 @@
 import { namesKey, putFeed, readDefinition } from '../../src/feeds/index.js'
 import { publicReason } from '../../src/errors.js'
 import { expectPrimary } from '../../src/pipeline/index.js'
-import { createPrimaries, openPrimaries, watchNodes } from '../../src/store/index.js'
+import { createPrimaries, expectReplicas, openPrimaries, watchNodes } from '../../src/store/index.js'
 
 /** @typedef {import('../../src/errors.js').FreshetError} FreshetError */
 
@@ -17,9 +17,9 @@ const CHECK_MS = 1000
 
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: string | null, keyPrefix: string, deadlineMs: number,
- *   log: import('pino').Logger }} options
+ *   ack: string, log: import('pino').Logger }} options
  */
-export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, deadlineMs, log }) {
+export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, deadlineMs, ack, log }) {
   const name = `freshet-gateway-${process.pid}`
   /** @type {import('../../src/store/index.js').Refusal['again']} sends the command that was refused last */
   let refusedCommand = null
@@ -45,9 +45,13 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
   let nodes = null
 
   return {
-    /** Resolves when the primaries are reachable, or may become so. @throws {FreshetError} SERVER_REFUSED, SERVER_UNTRUSTED */
+    /**
+     * Resolves when the primaries are reachable, or may become so.
+     * @throws {FreshetError} SERVER_REFUSED, SERVER_UNTRUSTED, REPLICAS_TOO_FEW
+     */
     async opened () {
       await primaries.opened.catch((error) => { if (!error.retryable) throw error })
+      await expectReplicas(primaries.connections, ack, 'ack')
     },
 
     /** The stored definition of a feed. @param {string} feed @throws {FreshetError} FEED_UNKNOWN, SERVER_LOST */
