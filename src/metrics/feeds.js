@@ -109,7 +109,7 @@ function registerCounters (registry, entries) {
   total('freshet_retried_total', 'Total items sent again after a lost connection or a full server',
     ({ pipeline }) => pipeline.account.retried)
   total('freshet_server_full_total', 'Total batches that a full server did not accept', ({ pipeline }) => pipeline.account.full)
-  total('freshet_unconfirmed_waits_total', 'Total groups of batches that no replica confirmed in time (--ack replica)',
+  total('freshet_unconfirmed_waits_total', 'Total groups of batches that too few replicas confirmed in time (--ack)',
     ({ pipeline }) => pipeline.account.unconfirmed)
   total('freshet_blocked_connections_total', 'Total connections that ended with the same batch unanswered as the two before',
     ({ pipeline }) => pipeline.account.blocked)

@@ -19,5 +19,7 @@ t.test('all faults of a definition and its options are reported at once', async 
     code: 'SETTINGS_INVALID',
     faults: [/partition is unknown; did you mean partitions\?/, /deadlineMs: 1/, /redisUrl is missing/]
   })
-  await t.rejects(openSystem({ name: 'seats', rules: { seat: { lua } } }, { redisUrl }), { code: 'SERVER_UNREACHABLE' })
+  await t.rejects(openSystem({ name: 'seats', rules: { seat: { lua } }, durability: 0 }, { redisUrl }),
+    { code: 'SETTINGS_INVALID', message: /durability: 0 .*expected memory \| replica \| aof \| a number of replicas, 1 to 16/ })
+  await t.rejects(openSystem({ name: 'seats', rules: { seat: { lua } }, durability: 2 }, { redisUrl }), { code: 'SERVER_UNREACHABLE' })
 })
