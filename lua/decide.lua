@@ -107,7 +107,8 @@ end
 local replies = { current, nowText }
 for i = 1, n do
   local ok, decision = pcall(decide, i)
-  replies[i + 2] = ok and decision or 'failed\n' .. string.gsub(tostring(decision), '\n', ' ')
+  -- the texts of a call must fit into one reply
+  replies[i + 2] = ok and decision or 'failed\n' .. string.gsub(string.sub(tostring(decision), 1, 4096), '\n', ' ')
 end
 -- a server that accepts no writes refuses the whole call here
 redis.call('HSET', generation, 'now', nowText)

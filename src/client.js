@@ -393,8 +393,8 @@ async function refusalOf (url, { status, headers }, read) {
 
 /** An error of fetch has its reason in `cause`. @param {string} url @param {any} error */
 function lossOf (url, error) {
-  const cause = error.cause ?? error
-  return new Error(`${url}: ${cause.message || cause.code || error.message}`, { cause })
+  const cause = error?.cause ?? error
+  return new Error(`${url}: ${cause?.message || cause?.code || error?.message || `${cause} was thrown`}`, { cause })
 }
 
 /**

@@ -106,18 +106,53 @@ export const publicReason = ({ code, publicWhy }) => {
   return kind ? `${code}: ${publicWhy ?? kind.meaning}` : 'INTERNAL: unexpected error in this process'
 }
 
+/** Limit of the text of an error in replies, logs and dead letters: a rule, a handler or a server may send megabytes. */
+const MAX_TEXT_BYTES = 4096
+/** of that, for the note of what was cut */
+const NOTE_BYTES = 64
+/** of UTF-8, for each unit of UTF-16 */
+const MOST_BYTES = 3
+
+/** @param {string} text @returns {string} the same, or its beginning with a note: at most 4 KiB */
+export function cutText (text) {
+  if (text.length * MOST_BYTES <= MAX_TEXT_BYTES) return text
+  const head = Buffer.from(text.slice(0, MAX_TEXT_BYTES + 1))
+  if (head.length <= MAX_TEXT_BYTES) return text
+  return `${head.toString('utf8', 0, MAX_TEXT_BYTES - NOTE_BYTES).replace(/\uFFFD+$/, '')}... (${text.length} characters)`
+}
+
+/** @param {any} thrown @returns {string} */
+function textOf (thrown) {
+  if (typeof thrown === 'string') return thrown
+  if (typeof thrown?.message === 'string') return thrown.message
+  return `${Object(thrown) === thrown ? `a value of type ${typeof thrown}` : String(thrown)} was thrown`
+}
+
+/**
+ * What code of a user threw, which may be anything, as an error with a short message. Where such code is called, this is what goes on.
+ * @param {any} thrown
+ * @returns {Error & { code?: string, retryable?: boolean, isOfStatement?: boolean }}
+ */
+export function asError (thrown) {
+  const text = textOf(thrown)
+  const message = cutText(text)
+  if (thrown instanceof Error && thrown.message === message) return thrown
+  const { code, retryable, isOfStatement } = Object(thrown)
+  return Object.assign(new Error(message), { code, retryable, isOfStatement })
+}
+
 /** An error with a registered `code`; further facts are properties. */
 export class FreshetError extends Error {
   /**
    * @param {string} code registered by `define`
-   * @param {string} [message] what was received, what is expected, how to fix it; without it, the meaning of the code
+   * @param {string} [message] what was received, what is expected, how to fix it; without it, the meaning of the code; cut at 4 KiB
    * @param {Record<string, unknown> & { cause?: unknown }} [facts] become properties of the error
    */
   constructor (code, message, facts = {}) {
     const { cause, ...rest } = facts
     const kind = kinds.get(code)
     if (!kind) throw new TypeError(`error code ${code} is not defined`)
-    super(message ?? kind.meaning, cause === undefined ? undefined : { cause })
+    super(cutText(message ?? kind.meaning), cause === undefined ? undefined : { cause })
     this.name = 'FreshetError'
     this.code = code
     this.retryable = kind.retryable
@@ -132,6 +167,7 @@ export class SettingsInvalid extends FreshetError {
   constructor (faults, facts) {
     super('SETTINGS_INVALID', faults.join('\n'), facts)
     this.name = 'SettingsInvalid'
-    this.faults = faults
+    this.faults = faults.map(cutText)
+    this.message = this.faults.join('\n')
   }
 }

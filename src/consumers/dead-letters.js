@@ -9,6 +9,7 @@
  *   fields: Record<string, string> }} Letter `id`: partition and id of the stream; `entry`: id in the outbox; `at`: ms since 1970
  */
 import { fieldsOf } from '../admission/index.js'
+import { cutText } from '../errors.js'
 import { FreshetError } from './errors.js'
 
 const ID = /^(\d{1,4}):(\d{1,15}-\d{1,6})$/
@@ -34,7 +35,7 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded =
     async deadLetter (partition, { consumer, entry: { id, rule, key, fields }, reason, attempts }) {
       const flat = ['rule', rule, 'key', key, ...Object.entries(fields).flat()]
       await connectionOf(partition).send('XADD', keyOf(partition)('dead'), '*', 'consumer', consumer, 'entry', id, 'key', key,
-        'reason', reason, 'attempts', attempts, 'fields', JSON.stringify(flat))
+        'reason', cutText(reason), 'attempts', attempts, 'fields', JSON.stringify(flat))
     },
 
     /**

@@ -6,7 +6,7 @@
  * go to the log only, because they may name servers, users and commands. While a server is down every request fails alike,
  * so each code is logged at most once per second, with the number of messages suppressed.
  */
-import { kindOf } from '../errors.js'
+import { asError, cutText, kindOf } from '../errors.js'
 import { FreshetError, HTTP_ERRORS } from './errors.js'
 
 const OF_CONTENT = ['content-encoding', 'etag', 'age', 'cache-status', 'freshet-as-of', 'freshet-lag-ms', 'freshet-next', 'freshet-stale']
@@ -69,7 +69,7 @@ export function problemText ({ status, code, title, detail, retryable, facts }, 
     retryable,
     ...facts,
     ...(status >= 500 && requestId ? { requestId } : {})
-  })
+  }, (_, value) => typeof value === 'string' ? cutText(value) : value)
 }
 
 /**
@@ -123,11 +123,11 @@ function createFailureLog (log) {
     if (now - loggedAt < LOG_EVERY_MS) return seen.set(code, { loggedAt, suppressed: suppressed + 1 })
     seen.set(code, { loggedAt: now, suppressed: 0 })
     // not the whole error: errors of a client library have the command and its arguments
-    const { message, stack } = error ?? {}
+    const { message, stack } = asError(error)
     const cause = error?.code === code ? undefined : error?.code
     const route = request.routeOptions.url
     log[status === 500 ? 'error' : 'warn']({
-      code, cause, status, requestId: request.id, route, suppressed, stack: status === 500 ? stack : undefined
+      code, cause, status, requestId: request.id, route, suppressed, stack: status === 500 ? cutText(String(stack)) : undefined
     }, message)
   }
 }

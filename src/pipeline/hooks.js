@@ -4,6 +4,7 @@
  *
  * @typedef {Pick<import('./pipeline.js').PipelineOptions, 'onFlush' | 'onBehind' | 'onRefused'>} Hooks
  */
+import { cutText, asError } from '../errors.js'
 
 const NAMES = /** @type {const} */ (['onFlush', 'onBehind', 'onRefused'])
 
@@ -20,7 +21,8 @@ function guarded (name, hook, log) {
   function report (error) {
     if (isLogged) return
     isLogged = true
-    log.error({ hook: name, reason: String(error?.stack ?? error) },
+    const { message, stack } = asError(error)
+    log.error({ hook: name, reason: cutText(stack ?? message) },
       `the hook ${name} throws, which has no effect on the feed; fix it: later errors are not logged`)
   }
   return (/** @type {any[]} */ ...args) => {

@@ -3,6 +3,7 @@
  * an exit is not lost; no per-item code logs.
  */
 import { createRequire } from 'node:module'
+import { cutText } from '../errors.js'
 import { visibleLines } from './visible.js'
 
 const require = createRequire(import.meta.url)
@@ -27,9 +28,14 @@ export function createLog ({ level, role, terminal = process.stderr.isTTY }) {
       messageFormat: `${role}: {msg}`
     })
     : pino.destination({ fd: 2, sync: true })
-  return pino({ level, base: { pid: process.pid, role }, hooks: terminal ? { streamWrite: visibleLog } : {} }, stream)
+  return pino({ level, base: { pid: process.pid, role }, hooks: { streamWrite: terminal ? visibleLog : shortLog } }, stream)
 }
 
+/** A line has texts of at most 4 KiB, whatever server or handler they are from. @param {string} line of JSON @returns {string} */
+const shortLog = (line) => cutText(line) === line ? line : rewritten(line, cutText)
+
 /** Messages of servers, with visible characters only. @param {string} line of JSON @returns {string} */
-const visibleLog = (line) =>
-  JSON.stringify(JSON.parse(line, (_, value) => typeof value === 'string' ? visibleLines(value) : value)) + '\n'
+const visibleLog = (line) => rewritten(line, (text) => visibleLines(cutText(text)))
+
+/** @param {string} line of JSON @param {(text: string) => string} change */
+const rewritten = (line, change) => JSON.stringify(JSON.parse(line, (_, value) => typeof value === 'string' ? change(value) : value)) + '\n'

@@ -13,6 +13,7 @@
  */
 import { createRequire } from 'node:module'
 import { Socket } from 'node:net'
+import { asError } from '../errors.js'
 import { FreshetError } from './errors.js'
 
 /** SQLSTATE classes and codes after which the same statement may succeed: connection, resources, operator, rollback */
@@ -87,7 +88,8 @@ export function openDatabase ({ url, name, max, deadlineMs, log }) {
       const result = await run(own)
       await own.query('COMMIT')
       return result
-    } catch (error) {
+    } catch (thrown) {
+      const error = asError(thrown)
       await client.query('ROLLBACK').catch(onLost)
       if (hasBegun && failure && error.code === 'DATABASE_DOWN') error.isOfStatement = true
       throw error

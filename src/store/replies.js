@@ -13,7 +13,7 @@
  * @typedef {{ count: number, resolve: (reply: any) => void, reject: (error: Error) => void }} Taker takes the replies of one
  *   request, one call for each of `count`
  */
-import { FreshetError } from '../errors.js'
+import { cutText, FreshetError } from '../errors.js'
 
 /** @type {Record<string, { code: string, outcome: Outcome }>} */
 const KNOWN = {
@@ -94,11 +94,12 @@ function publicWhyOf (text) {
  */
 export function fromReply (error, address, { isOfCluster = false } = {}) {
   if (error instanceof FreshetError) return /** @type {any} */ (error)
-  const reason = error.message.replace(EXEC_REFUSED, '')
+  const message = cutText(error.message)
+  const reason = message.replace(EXEC_REFUSED, '')
   const word = WORDED_AS_ERR.find(([pattern]) => pattern.test(reason))?.[1] ?? /^[A-Z]+/.exec(reason)?.[0] ?? ''
   if (Object.hasOwn(OF_CLUSTERS, word) && !isOfCluster) return clusterUnsupported(address)
   const { code, outcome } = OF_CLUSTERS[word] ?? KNOWN[word] ?? { code: 'SERVER_REFUSED', outcome: 'refused' }
-  const text = error.message.replace(/,? with args beginning with.*$/s, '')
+  const text = message.replace(/,? with args beginning with.*$/s, '')
   const details = { outcome, reply: word, ...(outcome === 'forbidden' && { publicWhy: publicWhyOf(reason) }) }
   return /** @type {any} */ (new FreshetError(code, `the server at ${address} answered: ${text}`, details))
 }

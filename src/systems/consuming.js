@@ -14,7 +14,7 @@
  */
 import { eventOf } from '../admission/index.js'
 import { createEffects, createOwnership, followPartition } from '../consumers/index.js'
-import { FreshetError } from '../errors.js'
+import { asError, FreshetError } from '../errors.js'
 import { NAME, NAMED } from './checked-definition.js'
 import { invalid } from './command-arguments.js'
 import { createTasks } from './own-tasks.js'
@@ -111,7 +111,7 @@ async function handOver (name, entries, { begin, handler, owned }) {
   while (running.has(name)) await running.get(name)?.catch(() => {})
   owned.signal.throwIfAborted()
   await begin()
-  const handling = Promise.resolve().then(() => handler(given, owned))
+  const handling = Promise.resolve().then(() => handler(given, owned)).catch((thrown) => { throw asError(thrown) })
   running.set(name, handling)
   await handling.finally(() => running.delete(name))
 }

@@ -9,6 +9,7 @@
  * @import { Push, Source, Stream } from '../push/index.js'
  * @import { Logger } from 'pino'
  */
+import { asError } from '../errors.js'
 import { EMPTY_HEARTBEAT } from '../push/index.js'
 
 const LOOK_EVERY_MS = 250
@@ -74,7 +75,10 @@ export function createHub ({ read, keyOf = (id) => id, sendTo, pauseMs = 0, look
     viewers.isDue = true
     const run = () => {
       viewers.isDue = false
-      serve(id).catch((error) => log.debug({ id, code: error.code, reason: error.message }, 'viewers wait for the servers'))
+      serve(id).catch((thrown) => {
+        const { code, message: reason } = asError(thrown)
+        log.debug({ id, code, reason }, 'viewers wait for the servers')
+      })
         .finally(() => { for (const stream of all.get(id)?.positions.keys() ?? []) beat(stream) })
     }
     if (pauseMs === 0) setImmediate(run)

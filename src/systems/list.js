@@ -1,6 +1,6 @@
 /** The systems of this package, and modules of users. A process loads those that it serves. */
 import { pathToFileURL } from 'node:url'
-import { SettingsInvalid } from '../errors.js'
+import { asError, SettingsInvalid } from '../errors.js'
 
 /** @import { System } from './definition.js' */
 /** @import { System as UserSystem } from './face.js' */
@@ -54,8 +54,9 @@ async function loadOurs (load) {
 
 /** @param {string} path @returns {Promise<System>} @throws {SettingsInvalid} */
 async function loadModule (path) {
-  const loaded = await import(String(pathToFileURL(path))).catch((error) => {
-    throw new SettingsInvalid([`systems: ${path} cannot be loaded (${error.message}); expected a module whose default export is a system`])
+  const loaded = await import(String(pathToFileURL(path))).catch((thrown) => {
+    const { message } = asError(thrown)
+    throw new SettingsInvalid([`systems: ${path} cannot be loaded (${message}); expected a module whose default export is a system`])
   })
   if (loaded.default === undefined) throw new SettingsInvalid([`systems: ${path} has no default export; expected a system`])
   return systemOf(loaded.default).catch((error) => {

@@ -12,7 +12,7 @@
  */
 import { eventOf, memoryOf, stateOf } from '../admission/index.js'
 import { retry } from '../consumers/index.js'
-import { FreshetError, kindOf, SettingsInvalid } from '../errors.js'
+import { asError, FreshetError, kindOf, SettingsInvalid } from '../errors.js'
 import { checkedDefinition } from './checked-definition.js'
 import { checkRoutes } from './checked-routes.js'
 import { commandOf } from './command-arguments.js'
@@ -102,7 +102,20 @@ function counted (name, run) {
   try {
     return run()
   } catch (error) {
-    throw new SettingsInvalid([`system ${name}: metrics throws (${error.message}); expected metrics with names of their own`])
+    throw new SettingsInvalid([`system ${name}: metrics throws (${asError(error).message}); expected metrics with names of their own`])
+  }
+}
+
+/** @param {unknown} thrown @returns {never} */
+const rethrow = (thrown) => { throw asError(thrown) }
+
+/** @template {unknown[]} A @template R @param {(...args: A) => R} run of a user @returns {(...args: A) => R} throws errors only */
+const guarded = (run) => (...args) => {
+  try {
+    const result = run(...args)
+    return result instanceof Promise ? /** @type {any} */ (result.catch(rethrow)) : result
+  } catch (thrown) {
+    return rethrow(thrown)
   }
 }
 
@@ -143,7 +156,7 @@ function commandRow ({ method, path, access, summary, body = {}, command, replie
     replies: Object.fromEntries(statuses.map((status) => [status, ANY])),
     codes,
     async run (given, { submit }) {
-      const { code, details, seq, isReplay } = await submit({ ...command(given), requestId: given.requestId })
+      const { code, details, seq, isReplay } = await submit({ ...await guarded(command)(given), requestId: given.requestId })
       const reply = Object.hasOwn(replies, code) ? replies[code] : undefined
       if (reply === undefined) throw new FreshetError('RULE_FAILED', `the rule answered ${code}, which ${where}.replies does not have`)
       if (typeof reply === 'number') return { status: reply, body: { code, ...details, seq }, isReplay }
@@ -157,7 +170,7 @@ const storedOf = ({ key, fields: { seq: _, ...fields }, generation }) => ({ key,
 
 /** @param {QueryRoute} row @param {string} unknown @returns {System['queries'][string]} */
 const queryRow = ({ path, summary, reply = ANY, shown }, unknown) =>
-  keyRow({ path, summary, reply, codes: [unknown], shown: (current) => shown(storedOf(current)) })
+  keyRow({ path, summary, reply, codes: [unknown], shown: (current) => guarded(shown)(storedOf(current)) })
 
 /** @param {StreamRoute} row @param {string} unknown @returns {System['streams'][number]} */
 const streamRow = ({ path, summary, snapshot, event }, unknown) => ({
@@ -165,6 +178,6 @@ const streamRow = ({ path, summary, snapshot, event }, unknown) => ({
   summary,
   reply: ANY,
   codes: [unknown],
-  snapshot: (current) => snapshot(storedOf(current)),
-  event: (fields) => ({ name: fields.type, data: event(eventOf(fields)) })
+  snapshot: (current) => guarded(snapshot)(storedOf(current)),
+  event: (fields) => ({ name: fields.type, data: guarded(event)(eventOf(fields)) })
 })

@@ -48,7 +48,8 @@ for (const engine of await scopedEngines()) {
     const connection = await connectFor(t, primary.url)
     const route = () => ({ connection, replicationId: 'id' })
     const of = { route, key: (/** @type {string} */ part) => `fr:{@auctions:0}:${part}`, waitMs: 300 }
-    const [one, both] = [createConfirm({ ...of, marker: 'one', durability: '1' }), createConfirm({ ...of, marker: 'both', durability: '2' })]
+    const one = createConfirm({ ...of, marker: 'one', durability: '1' })
+    const both = createConfirm({ ...of, marker: 'both', durability: '2' })
     await eventually(() => both())
     replicas[0].freeze()
     await eventually(() => one())

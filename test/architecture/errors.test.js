@@ -3,7 +3,7 @@
  */
 import t from 'tap'
 import { readFile } from 'node:fs/promises'
-import { define, definedErrors, ERRORS, FreshetError, kindOf } from '../../src/errors.js'
+import { asError, cutText, define, definedErrors, ERRORS, FreshetError, kindOf, SettingsInvalid } from '../../src/errors.js'
 import '../../src/http/errors.js'
 import '../../readers/errors.js'
 import '../../writers/gateway/errors.js'
@@ -21,6 +21,26 @@ const sections = Object.fromEntries(page.split('\n## ').slice(1).map((section) =
 /** @param {string} section @returns {string[][]} cells of the rows that begin with a code */
 const rowsOf = (section) => section.split('\n').filter((line) => line.startsWith('| `'))
   .map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()))
+
+t.test('texts of errors, and each fault of settings, have at most 4 KiB of whole characters, and say how long they were', async (t) => {
+  for (const one of ['x', 'ä', '\u20ac', '😀']) {
+    for (const length of [1, 1364, 1365, 1366, 2048, 4096, 4097, 50_000]) {
+      const text = one.repeat(length)
+      const cut = cutText(text)
+      t.ok(Buffer.byteLength(cut) <= 4096)
+      if (Buffer.byteLength(text) <= 4096) t.equal(cut, text)
+      else t.match(cut, new RegExp(`^(${one})+\\.\\.\\. \\(${text.length} characters\\)$`, 'u'))
+    }
+  }
+  const long = 'x'.repeat(10_000)
+  t.ok(new FreshetError('SERVER_LOST', long).message.length <= 4096)
+  const invalid = new SettingsInvalid([long, 'second', long])
+  t.same(invalid.faults.map(({ length }) => length <= 4096), [true, true, true])
+  t.equal(invalid.message, invalid.faults.join('\n'))
+  const error = new Error('short')
+  t.equal(asError(error), error)
+  t.match(asError({ message: 'as an error', code: 'X', retryable: true }), { message: 'as an error', code: 'X', retryable: true })
+})
 
 t.test('docs/errors.md has a section for each domain: its codes with status, meaning, whether to retry, and what to do', async (t) => {
   const domains = [...new Set(definedErrors().map(({ domain }) => domain))]

@@ -72,6 +72,22 @@ t.test(engineName(engine), async (t) => {
     })
   }
 
+  t.test('a hook that throws anything is logged with what was thrown, in at most 4 KiB', async (t) => {
+    const thrown = [null, undefined, 'a text', Object.create(null), new Error('x'.repeat(5 * 1024 * 1024)), { stack: null }]
+    const expected = [/^Error: null was thrown/, /^Error: undefined was thrown/, /^Error: a text/, /^Error: a value of type object was thrown/,
+      /^Error: x{1000,}\.\.\. \(5242880 characters\)/, /^Error: a value of type object was thrown/]
+    for (const [i, value] of thrown.entries()) {
+      const { lines, log } = keepingLog()
+      const onFlush = () => { throw value }
+      const feed = await openFeed('anything', { redisUrl, readFrom: 'primary', log, onFlush })
+      feed.append({ id: 'a', value: 'x' })
+      await feed.flush({ deadlineMs: 20_000 })
+      await feed.close()
+      t.match(lines[0][0], { hook: 'onFlush', reason: expected[i] })
+      t.ok(Buffer.byteLength(lines[0][0].reason) <= 4096)
+    }
+  })
+
   t.test('one that appends finds everything in order: what it appends comes behind what was there', async (t) => {
     const ts = Date.now()
     let n = 0

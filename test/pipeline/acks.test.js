@@ -111,7 +111,7 @@ for (const engine of engines) {
       for (const { url } of replicas) t.equal(await (await connectFor(t, url)).send('ZCARD', 'fr:{three:0}:ids'), 1)
     })
 
-    await t.test('with ack 2, nothing is acknowledged while one of two replicas is away, and the status says how many are needed', async (t) => {
+    await t.test('with ack 2, nothing is acknowledged while one of two replicas is away, and the status has the number', async (t) => {
       // a frozen replica stays attached
       replicas[1].freeze()
       const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'away', ack: '2', deadlineMs: 2 * WAIT_MS })

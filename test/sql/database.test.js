@@ -70,6 +70,18 @@ t.test('what a statement does wrong is not retryable; what the database lacks is
     .rows[0].n, '0', 'nothing runs on unnoticed')
 })
 
+t.test('an error of the database with megabytes of text is cut, and code in a transaction may throw anything', async (t) => {
+  const database = open(t)
+  const error = await database.query("DO $$ BEGIN RAISE EXCEPTION '%', repeat('x', 5242880); END $$").catch((error) => error)
+  t.match(error, { code: 'DATABASE_REFUSED', message: /^the database rejected the statement: x+\.\.\. \(\d+ characters\)$/ })
+  t.ok(Buffer.byteLength(error.message) <= 4096)
+  for (const thrown of [null, undefined]) {
+    await t.rejects(database.transaction(async () => { throw thrown }), { message: `${thrown} was thrown` })
+  }
+  t.ok(database.isUp)
+  t.same(database.figures(), { ...database.figures(), idle: database.figures().total })
+})
+
 t.test('a transaction is whole or nothing, also when its connection is cut off', async (t) => {
   const database = open(t)
   await database.query('CREATE TABLE IF NOT EXISTS parts (n int)')

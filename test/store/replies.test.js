@@ -33,6 +33,12 @@ const REPLIES = [
   ['', 'SERVER_REFUSED', 'refused']
 ]
 
+t.test('the text of a server is cut at 4 KiB, and means the same', async (t) => {
+  const error = fromReply(new Error(`NOPERM User bus has no permissions to run the '${'x'.repeat(5e6)}' command`), 'host:1')
+  t.match(error, { code: 'SERVER_REFUSED', outcome: 'forbidden' })
+  for (const text of [error.message, publicReason(error)]) t.ok(Buffer.byteLength(text) <= 4096, `${text.length} characters`)
+})
+
 t.test('a script on a node that lost its slot did nothing', async (t) => {
   for (const text of ['ERR Attempted to access a non local key in a cluster node script: on @user_script:21.',
     'ERR Script attempted to access a non local key in a cluster node script: 0, on @user_script:1.']) {
