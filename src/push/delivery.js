@@ -24,8 +24,8 @@ const SMALL_LIST_IDS = 1000
 /** @typedef {import('../view/index.js').View} View */
 /** @typedef {import('./stream.js').Stream} Stream */
 /**
- * @typedef {{ frame: Buffer | null, next: number, seq: number }} Part of a list: `frame` null when no id has anything to send; `next`:
- *   where the next part begins; `seq`: of the changes when it was built, which it includes
+ * @typedef {{ frame: Buffer | null, next: number, seq: number, isLast: boolean }} Part of a list: `frame` null when no id has anything to
+ *   send; `next`: where the next part begins; `seq`: of the changes when it was built, which it includes; `isLast`: it has the position
  */
 /**
  * @typedef {{ name: string, at: number, encoding: string, isBehind: boolean, part: Part }} SharedPart for streams that are alike
@@ -60,9 +60,10 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
   function sendPart (round, stream) {
     const list = /** @type {import('./stream.js').List} */ (stream.list)
     const { ids } = list
-    const { frame, next, seq } = partOf(round, stream)
+    const { frame, next, seq, isLast } = partOf(round, stream)
     if (frame !== null && frame.length > MAX_CHUNK_BYTES && budget.isFarOver) return false
     noteSent(stream, list, { next, seq })
+    if (isLast) stream.position = round.position
     // further parts of a snapshot are sent as changes
     stream.list = next < ids.length ? { name: 'items', ids, at: next } : null
     if (frame !== null) {
@@ -85,8 +86,9 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
     }
     if (stream.list === null) {
       if (!hasChanges(changes, stream)) {
-        if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(heartbeat(view.confirmedMs, position))
-        return
+        if (nowMs - stream.sentMs <= HEARTBEAT_MS || !stream.hasRoom()) return
+        stream.position = position
+        return stream.send(heartbeat(view.confirmedMs, position))
       }
       if (!stream.isDue(nowMs)) return
     }
@@ -204,7 +206,7 @@ function createParts ({ changes, isDeleted, budget }) {
     while (next < ids.length && writer.length < budget.chunkBytes) put(round.view, writer, ids[next++])
     const isLast = next === ids.length && !hasChanges(changes, stream)
     const frame = writer.end(isLast ? round.position : null)
-    return { frame: writer.isEmpty && name !== 'snapshot' ? null : frame, next, seq: changes.end }
+    return { frame: writer.isEmpty && name !== 'snapshot' ? null : frame, next, seq: changes.end, isLast }
   }
 
   return (round, stream) => {

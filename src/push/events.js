@@ -71,6 +71,9 @@ export function createEvents (encoding) {
 /** Clears the position, so that a client that disconnects before the snapshot does not resume. @param {string} reason one word */
 export const resetEvent = (reason) => `event: reset\ndata: {"reason":"${reason}"}\nid:\n\n`
 
+/** With a position before it, from which a client that disconnects resumes. @param {string} position */
+export const emptySnapshot = (position) => `event: snapshot\ndata: {"items":[]}\nid: ${position}\n\n`
+
 /**
  * A comment and a position: clients see no event, but resume from there.
  * @param {number} asOf ms since 1970: until when no other change was known @param {string} position

@@ -11,11 +11,12 @@
  *
  * When changes may have been missed (the view was rebuilt or replaced), every stream is reset and gets a snapshot; so does a
  * stream that falls too far behind. Streams with a position resume (resume.js). Streams that want no items in their snapshot get all
- * changes since the head of their response.
+ * changes since the head of their response: after a reset, they resume from their position.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createChanges } from './changes.js'
 import { createDelivery, keepAlive, reset } from './delivery.js'
+import { emptySnapshot, resetEvent } from './events.js'
 import { createResuming } from './resume.js'
 import { createDeletedIds, createSubscribers } from './subscribers.js'
 import { TICK_MS, createTicks } from './ticks.js'
@@ -76,7 +77,9 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
     turns.begin()
     changes.clear()
     delivery.clear()
-    for (const stream of streams) if (!stream.isResuming && (!stream.needsSnapshot || stream.isFromHead)) reset(stream, 'rebuilt')
+    for (const stream of streams) {
+      if (!stream.isResuming && (!stream.needsSnapshot || stream.isFromHead)) resetRebuilt(stream, { resuming, counts })
+    }
   }
 
   /** @returns {number} ms until the next tick is needed even if nothing changes */
@@ -103,6 +106,7 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
       streams.add(stream)
       stream.seq = changes.end
       subscribers.add(stream)
+      stream.position = position ?? watch.continuous?.position() ?? null
       if (position === null) beginFresh(stream, { isNoted: watch.continuous !== null, isInvalid })
       else resuming.add(stream, position)
       turns.begin()
@@ -128,6 +132,21 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log })
       await Promise.all([running, resuming.done()])
     }
   }
+}
+
+/**
+ * Of a stream without items in its snapshot, all changes since its position follow.
+ * @param {Stream} stream
+ * @param {{ resuming: ReturnType<typeof createResuming>, counts: import('./metrics.js').Counts }} parts
+ */
+function resetRebuilt (stream, { resuming, counts }) {
+  const { limit, position } = stream
+  if (limit > 0 || position === null) return reset(stream, 'rebuilt')
+  stream.send(resetEvent('rebuilt'))
+  stream.send(emptySnapshot(position))
+  counts.resets++
+  Object.assign(stream, { needsSnapshot: false, isFromHead: false, list: null })
+  resuming.add(stream, position)
 }
 
 /** @param {ReturnType<typeof watchView>} watch @param {AbortSignal} signal */

@@ -38,7 +38,9 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
   const waiting = new Map()
   /** @type {Promise<void> | null} */
   let running = null
-  const lookUp = createLookup({ feed, viewVersion, queries, begin, now, signal, log })
+  /** The stream gets all changes since its position, and no snapshot. @param {Resuming} one */
+  const again = (one) => { waiting.set(one.stream, { ...one, sinceMs: performance.now() }) }
+  const lookUp = createLookup({ feed, viewVersion, queries, begin, again, now, signal, log })
 
   async function run () {
     while (waiting.size > 0 && !signal.aborted) {
@@ -97,10 +99,10 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
 }
 
 /**
- * @param {Omit<Parts, 'view'>} parts
+ * @param {Omit<Parts, 'view'> & { again: (one: Resuming) => void }} parts `again`: looks up one more time
  * @returns {(from: View, all: Resuming[]) => Promise<void>} `all`: the oldest first
  */
-function createLookup ({ feed, viewVersion, queries, begin, now, signal, log }) {
+function createLookup ({ feed, viewVersion, queries, begin, again, now, signal, log }) {
   /**
    * @param {View} from
    * @param {Resuming[]} some
@@ -114,8 +116,9 @@ function createLookup ({ feed, viewVersion, queries, begin, now, signal, log }) 
     try {
       const clients = some.map(({ position, stream: { ids } }) => ({ position, ids }))
       const missed = await changesSince({ queries, view: from, clients, now, signal: over })
-      some.forEach(({ stream }, index) => {
-        if (viewVersion() !== version) return resetResuming(stream, 'rebuilt')
+      some.forEach((one, index) => {
+        const { stream } = one
+        if (viewVersion() !== version) return stream.limit === 0 ? again(one) : resetResuming(stream, 'rebuilt')
         const { ids, at } = missed(index)
         stream.list = at < ids.length ? { name: 'items', ids, at } : null
         stream.isResuming = false

@@ -87,6 +87,8 @@ export function createStream ({ response, budget, ids, limit, encoding, periodMs
     isFromHead: false,
     /** The reason in the reset event before the snapshot. @type {string | null} */
     resetReason: /** @type {string | null} */ (null),
+    /** Everything up to here was sent, null = unknown. @type {string | null} */
+    position: /** @type {string | null} */ (null),
     /** Whether the changes since its position are being looked up. */
     isResuming: false,
 

@@ -74,8 +74,8 @@ t.test(engineName(engine), async (t) => {
 
   t.test('a hook that throws anything is logged with what was thrown, in at most 4 KiB', async (t) => {
     const thrown = [null, undefined, 'a text', Object.create(null), new Error('x'.repeat(5 * 1024 * 1024)), { stack: null }]
-    const expected = [/^Error: null was thrown/, /^Error: undefined was thrown/, /^Error: a text/, /^Error: a value of type object was thrown/,
-      /^Error: x{1000,}\.\.\. \(5242880 characters\)/, /^Error: a value of type object was thrown/]
+    const expected = [/^Error: null was thrown/, /^Error: undefined was thrown/, /^Error: a text/,
+      /^Error: a value of type object was thrown/, /^Error: x{1000,}\.\.\. \(\d+ characters\)/, /^Error: a value of type object was thrown/]
     for (const [i, value] of thrown.entries()) {
       const { lines, log } = keepingLog()
       const onFlush = () => { throw value }
