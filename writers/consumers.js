@@ -22,6 +22,8 @@ import { serveRegistry } from './metrics-server.js'
 
 const CONNECTIONS = 8
 const DATABASE_DEADLINE_MS = 5000
+/** Exit status when a handler did not end in time. */
+const UNFINISHED = 1
 /** then its systems start without it */
 const DATABASE_WITHIN_MS = 1000
 
@@ -39,12 +41,17 @@ Examples:
  * @param {typeof loadSystems} [load]
  * @returns {Promise<number>} exit status
  */
-export const main = (from, load = loadSystems) => runProcess(from, {
-  table: { printable, settingsOf },
-  known: { command: 'consumers', layouts: [], acks: [] },
-  usage: USAGE,
-  stopping: 'stopping: partitions are given back'
-}, (settings, target, log, signal) => serve(settings, target, log, signal, { load }))
+export async function main (from, load = loadSystems) {
+  const status = await runProcess(from, {
+    table: { printable, settingsOf },
+    known: { command: 'consumers', layouts: [], acks: [] },
+    usage: USAGE,
+    stopping: 'stopping: partitions are given back'
+  }, (settings, target, log, signal) => serve(settings, target, log, signal, { load }))
+  // what a handler that did not end has left open would keep the process
+  if (status === UNFINISHED) process.exit(status)
+  return status
+}
 
 /**
  * Consumers in this process until the signal is aborted.
@@ -64,6 +71,8 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
   const consumerMetrics = createConsumerMetrics(registry, () => [...systems].map(([name, { figures }]) => [name, figures]))
   if (settings.kafkaBrokers?.length > 0) await expectKafka()
   const ending = new AbortController()
+  /** of the end @type {any[]} */
+  let failures = []
   const fail = (/** @type {Error} */ error) => ending.abort(error)
   const needsDatabase = settings.databaseUrl !== null || definitions.some((one) => one.needsDatabase)
   const used = needsDatabase
@@ -95,11 +104,13 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
     if (!stop.aborted) up({ event: 'up', systems: definitions.map(({ name }) => name) })
     await aborted(stop)
     if (!signal.aborted) throw ending.signal.reason
-    return 0
   } finally {
-    await Promise.all([server?.close(), ...[...systems.values()].map((system) => system.close())])
+    const closing = await Promise.allSettled([server?.close(), ...[...systems.values()].map((system) => system.close())])
+    failures = closing.flatMap((one) => one.status === 'rejected' ? [one.reason] : [])
+    for (const { code, message } of failures) log.error({ code, reason: message }, 'not everything has ended')
     await used?.close()
   }
+  return failures.length > 0 ? UNFINISHED : 0
 }
 
 /**

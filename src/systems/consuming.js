@@ -5,7 +5,7 @@
  *     consume('receipts', handler) ─▶ lease of a partition ─▶ its outbox from the cursor of `receipts` ─▶ handler ─▶ cursor
  *
  * A handler may outlast its lease. Then another process hands the same entries over under a higher token, which every effect must check; in
- * this process the partition waits until the handler has ended.
+ * this process the partition waits until the handler has ended. One that does not end delays `close` until its deadline.
  *
  * @import { Command, Entry } from '../admission/index.js'
  * @import { Owned, Work } from '../consumers/index.js'
@@ -16,6 +16,7 @@ import { eventOf } from '../admission/index.js'
 import { createEffects, createOwnership, followPartition } from '../consumers/index.js'
 import { asError, FreshetError } from '../errors.js'
 import { NAME, NAMED } from './checked-definition.js'
+import { closeInTime } from './closing.js'
 import { invalid } from './command-arguments.js'
 import { createTasks } from './own-tasks.js'
 
@@ -48,13 +49,16 @@ export function createConsumers (target, { id, metrics, rules, submit }) {
   async function join (consumer, work, closeWork) {
     if (isClosed) throw new FreshetError('PIPELINE_CLOSED', `the system ${target.system} was closed`)
     const ownership = createOwnership({ ...target, id, keyOf: keysOf(consumer), work })
-    const worker = {
-      async close () {
-        await ownership.close()
-        await closeWork?.()
-        open.delete(worker)
-      }
+    /** @type {Promise<void> | null} */
+    let closing = null
+    async function end () {
+      const left = closeInTime(ownership.close(), `${consumer} of ${target.system}`)
+      await left.catch(() => {})
+      await closeWork?.()
+      open.delete(worker)
+      return left
     }
+    const worker = { close: () => (closing ??= end()) }
     open.add(worker)
     await ownership.joined
     return worker

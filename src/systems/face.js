@@ -121,7 +121,7 @@
 
 /** @typedef {(entries: Entry[], owned: Owned) => unknown} Handler */
 
-/** @typedef {{ close: () => Promise<void> }} Worker `close` waits for the handlers that run */
+/** @typedef {{ close: () => Promise<void> }} Worker `close` waits up to 10 s for the handlers that run, then rejects: DEADLINE_PASSED */
 
 /**
  * Commands and what became of them.
@@ -145,7 +145,7 @@
  * @property {() => Promise<void>} runTasks runs scheduled tasks in this process, too; `consume` does so
  * @property {() => { ready: boolean, reasons: string[] }} status whether commands can be decided, and if not, why
  * @property {Readonly<SystemAccount>} account
- * @property {() => Promise<void>} close
+ * @property {() => Promise<void>} close waits up to 12 s for handlers and commands, then rejects: DEADLINE_PASSED; connections are closed
  */
 
 /**

@@ -16,6 +16,7 @@ import { setMaxListeners } from 'node:events'
 import { readState } from '../admission/index.js'
 import { FreshetError, kindOf } from '../errors.js'
 import { openAdmission } from './admission.js'
+import { closeInTime, GRACE_MS } from './closing.js'
 import { commandOf, expectKey } from './command-arguments.js'
 import { createConsumers } from './consuming.js'
 import { createFollowing } from './follow.js'
@@ -95,6 +96,17 @@ export async function open ({ name: system, rules }, settings) {
   const consumers = createConsumers(target, { id: `${name}-${randomUUID()}`, metrics, rules, submit: deciding.decide })
   const following = createFollowing(target, closing.signal)
 
+  /** @type {Promise<void> | null} */
+  let closed = null
+  async function end () {
+    closing.abort()
+    try {
+      await closeInTime(Promise.all([consumers.close(), following.close()]).then(deciding.ended), `commands of ${system}`, GRACE_MS)
+    } finally {
+      await close()
+    }
+  }
+
   function expectOpen () {
     if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', `the system ${system} is closed; open it again`)
   }
@@ -144,12 +156,7 @@ export async function open ({ name: system, rules }, settings) {
       return { ready: reasons.length === 0 && !closing.signal.aborted, reasons }
     },
 
-    async close () {
-      closing.abort()
-      await Promise.all([consumers.close(), following.close()])
-      await deciding.ended()
-      await close()
-    }
+    close: () => (closed ??= end())
   }
 }
 

@@ -12,7 +12,7 @@ import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
 import { openerOf } from '../../src/store/index.js'
-import { durabilityOf, hasReplicas, openAdmission, publishFigures } from '../../src/systems/inside.js'
+import { closeInTime, durabilityOf, hasReplicas, openAdmission, publishFigures } from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
 import { untilUp } from './until-up.js'
 
@@ -114,9 +114,10 @@ export async function openSystem (definition, settings, parts) {
     async close () {
       published?.close()
       stopKeeping()
-      await ownership.close()
-      await Promise.all([...effects.map(({ close }) => close()), closeWork(), handlers.close?.(), closeConfirms()])
-      await Promise.all([admission.close(), kafka?.close()])
+      const left = closeInTime(ownership.close(), `the consumers of ${system}`)
+      await left.catch(() => {})
+      await Promise.all([left, ...effects.map(({ close }) => close()), closeWork(), handlers.close?.(), closeConfirms()])
+        .finally(() => Promise.all([admission.close(), kafka?.close()]))
     }
   }
 }
