@@ -26,6 +26,7 @@ import { createReading, openAdmission, readFigures } from '../src/systems/inside
 export function openSystems (definitions, { deployment, primaryUrl, registry, signal, log, settings, database, isShared }) {
   const { keyPrefix, requestMs } = settings
   const { deadlineMs } = deployment
+  const lookUp = (/** @type {any[]} */ ...words) => deployment.lookUp(/** @type {any} */ (words))
   const name = `freshet-reader-${process.pid}:primary`
   /** @type {import('../src/store/index.js').Routes | null} */
   let routes = null
@@ -41,7 +42,7 @@ export function openSystems (definitions, { deployment, primaryUrl, registry, si
     /** @param {string} key @param {boolean} isPrimary */
     const nodeOf = (key, isPrimary) => isPrimary ? opened.route(key).connection : shardOf(deployment, key).pick().connection
     const [options, whole] = [{ keyPrefix, system }, systemKey(keyPrefix, system)]
-    const stored = await readSystem(nodeOf(whole, false), options) ?? await readSystem(nodeOf(whole, true), options)
+    const stored = await readSystem(nodeOf(whole, false), options) ?? await readSystem({ send: lookUp }, options)
     if (stored === null) throw new FreshetError(unknown)
     const { partitions, secret } = stored
     const keyOf = partitionKeys(keyPrefix, system, stored)
@@ -58,6 +59,7 @@ export function openSystems (definitions, { deployment, primaryUrl, registry, si
     const view = createKeyView({
       ...target,
       ...memory,
+      lookUp: deployment.lookUp,
       open: (signal, key) => shardOf(deployment, key).openOwn('outbox', { isForLog: false, signal }),
       isSpread: () => slotMapOf(primaryUrl).isCluster,
       // what it is handed to is made from what is made here

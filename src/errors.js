@@ -71,6 +71,7 @@ export const ERRORS = define('core', {
   PRIMARY_UNCONFIRMED: {
     retryable: true, meaning: 'neither this reader nor a replica hears from the primary, so answers may be old'
   },
+  LOOKUPS_FULL: { retryable: true, meaning: 'too many names that no replica has wait for an answer of the primary' },
   REPLICAS_GONE: { retryable: true, meaning: 'no replica is available' },
   REPLICAS_TOO_FEW: { retryable: true, exitStatus: 2, meaning: 'a primary has fewer replicas than ack or durability asks for' },
   VIEW_NEEDED: { status: 501, meaning: 'the layout cannot answer this query without reading too many entries' },

@@ -110,7 +110,7 @@ export function expectAgreed (stored, wanted) {
 }
 
 /**
- * @param {Connection} node
+ * @param {Pick<Connection, 'send'>} node
  * @param {string} prefix @param {string} feed
  * @returns {Promise<Definition>}
  * @throws {FreshetError} FEED_NAME_INVALID, FEED_UNKNOWN, KEY_HOLDS_OTHER

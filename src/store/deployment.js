@@ -3,6 +3,7 @@
  */
 import { openConnection } from './connection.js'
 import { NOT_PRIMARY, shownState } from './deployment-node.js'
+import { createLookupCounts, createLookups } from './lookups.js'
 import { createChoice } from './node-choice.js'
 import { nodeFigures } from './nodes.js'
 import { createTopology } from './topology.js'
@@ -16,13 +17,15 @@ const REFUSED_MS = 1000
 
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary' | null, name: string,
- *   deadlineMs: number, log: import('pino').Logger, map?: import('./slot-map.js').SlotMap }} options `replicaUrls` null = those that
- *   the primary names; `readFrom` null = see node-choice.js
+ *   deadlineMs: number, log: import('pino').Logger, map?: import('./slot-map.js').SlotMap,
+ *   lookups?: import('./lookups.js').LookupCounts }} options `replicaUrls` null = those that the primary names; `readFrom` null = see
+ *   node-choice.js
  */
-export function createDeployment ({ readFrom, ...options }) {
+export function createDeployment ({ readFrom, lookups = createLookupCounts(), ...options }) {
   const { name, deadlineMs, log, map } = options
   const topology = createTopology({ ...options, onPolled: () => settle() })
-  const { choose, mayAnswer, settle } = createChoice({ topology, readFrom, log })
+  const { choose, expectPrimary, mayAnswer, settle } = createChoice({ topology, readFrom, log })
+  const { lookUp } = createLookups(() => /** @type {Connection} */ (expectPrimary().link.connection), lookups)
   const ready = topology.start({ awaitsReplicas: readFrom !== 'primary' })
   ready.catch(() => {})
 
@@ -49,6 +52,10 @@ export function createDeployment ({ readFrom, ...options }) {
       const node = choose(among)
       return { connection: /** @type {Connection} */ (node.link.connection), lagMs: lagNow(node) }
     },
+
+    /** What the primary has of a key that a replica does not have (lookups.js). */
+    lookUp,
+    lookups,
 
     /**
      * Opens a connection of the caller's own to a node that may answer now, for reads that block. A node that refused such a

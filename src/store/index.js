@@ -6,6 +6,7 @@
  * @typedef {import('./connection.js').Refusal} Refusal
  * @typedef {import('./deployment.js').Deployment} Deployment
  * @typedef {import('./link.js').Link} Link
+ * @typedef {import('./lookups.js').LookUp} LookUp
  * @typedef {import('./nodes.js').NodeFigures} NodeFigures
  * @typedef {import('./probe.js').NodeFacts} NodeFacts
  * @typedef {import('./probe.js').ReplicaFacts} ReplicaFacts

@@ -81,8 +81,8 @@ export function createChoice ({ topology, readFrom, log }) {
    */
   function choose ({ but, prefer, isOwn = false } = {}) {
     if (isFromPrimary()) {
-      if (mayAnswer(primary) && primary.link.connection !== but) return primary
-      throw (!topology.isLooking && refusalOf([primary])) || unreachable()
+      if (primary.link.connection !== but) return expectPrimary()
+      throw unreachable()
     }
     const able = topology.replicas().filter((node) => mayAnswer(node) && node.link.connection !== but)
     if (able.length === 0) throw noReplica()
@@ -93,5 +93,11 @@ export function createChoice ({ topology, readFrom, log }) {
     return near.find((one) => one.link.connection === prefer) ?? near[turn++ % near.length]
   }
 
-  return { mayAnswer, choose, settle }
+  /** @returns {Node} the primary, if it answers @throws {FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED */
+  function expectPrimary () {
+    if (primary.link.connection !== null && primary.state !== NOT_PRIMARY) return primary
+    throw (!topology.isLooking && refusalOf([primary])) || unreachable()
+  }
+
+  return { mayAnswer, choose, expectPrimary, settle }
 }

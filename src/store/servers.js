@@ -3,7 +3,8 @@
  * when a slot has moved, the deployment before answers until the next one has looked at its nodes.
  */
 import { createDeployment } from './deployment.js'
-import { createRouter } from './router.js'
+import { createLookupCounts } from './lookups.js'
+import { createRouter, insist } from './router.js'
 import { slotMapOf } from './slot-map.js'
 import { slotOf } from './slots.js'
 
@@ -16,7 +17,9 @@ import { slotOf } from './slots.js'
  * @param {{ redisUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary' | null, name: string, deadlineMs: number,
  *   log: import('pino').Logger }} options `replicaUrls`: as those of createDeployment; those of a cluster are found
  */
-export function createServers ({ redisUrl, replicaUrls, ...options }) {
+export function createServers ({ redisUrl, replicaUrls, ...given }) {
+  const lookups = createLookupCounts()
+  const options = { ...given, lookups }
   const map = slotMapOf(redisUrl)
   const first = createDeployment({ ...options, map, primaryUrl: map.seeds[0], replicaUrls })
   /** by URL of the primary @type {Map<string, { deployment: Deployment, isReady: boolean }>} */
@@ -89,6 +92,9 @@ export function createServers ({ redisUrl, replicaUrls, ...options }) {
     pick: (among) => all().map((deployment) => deployment.pick(among))[0],
     /** As Deployment.openOwn, of the first. @type {Deployment['openOwn']} */
     openOwn: (purpose, of) => all()[0].openOwn(purpose, of),
+    /** As Deployment.lookUp, of the primary that has the key. @type {Deployment['lookUp']} */
+    lookUp: (words) => insist(() => shard(words[1]).lookUp(words)),
+    lookups,
     nodes: () => all().flatMap((deployment) => deployment.nodes()),
     /** The longest of all primaries. */
     get unconfirmedMs () { return Math.max(...all().map((deployment) => deployment.unconfirmedMs)) },

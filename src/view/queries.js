@@ -28,7 +28,7 @@ export const MAX_BYTES = 16 * 1024 * 1024
  */
 export function createQueries ({ deployment, keyPrefix, now, definitionOf: knownOf = () => null }) {
   const onNode = createOnNode(deployment, now)
-  const definitionOf = createDefinitionCache({ keyPrefix, now, knownOf })
+  const definitionOf = createDefinitionCache({ keyPrefix, now, lookUp: deployment.lookUp, knownOf })
   const sizeOf = createSizes()
   const keysOf = (/** @type {Definition} */ definition) =>
     Array.from({ length: definition.partitions }, (_, partition) => partitionKey(keyPrefix, definition, partition))

@@ -97,14 +97,16 @@ export function createViewRegistry ({ queries, log, mode, discover, written, idl
 
   async function refreshAll () {
     const definitions = await queries.definitions()
-    for (const feed of held.keys()) if (!definitions.some((definition) => definition.feed === feed)) shut(feed)
     definitions.forEach(follow)
+    await Promise.all(unlistedOf(held, definitions).map(refresh))
   }
+
+  const refresh = (/** @type {string} */ feed) => queries.definition(feed).then(follow, (error) => { if (!error.retryable) shut(feed) })
 
   async function refreshHeld () {
     for (const [feed, { usedMs }] of held) {
       if (performance.now() - usedMs > idleMs && !watched.has(feed)) shut(feed)
-      else await queries.definition(feed).then(follow, (error) => { if (!error.retryable) shut(feed) })
+      else await refresh(feed)
     }
   }
 
@@ -152,6 +154,12 @@ export function createViewRegistry ({ queries, log, mode, discover, written, idl
     }
   }
 }
+
+/**
+ * Feeds that may be gone; a node that is behind does not list a new feed yet, either.
+ * @param {Map<string, Held>} held @param {Definition[]} definitions
+ */
+const unlistedOf = (held, definitions) => [...held.keys()].filter((name) => !definitions.some(({ feed }) => feed === name))
 
 function createCounts () {
   /** @type {Map<string, ViewCounts>} */
