@@ -142,7 +142,7 @@ export async function itemRoutes (app, { queries, replies }) {
     return replies.serve(request, reply, { feed, bytesOf: () => replies.sizes.estimate(feed, 1, MAX_PAGE_BYTES) }, async () => {
       const { items: [item], asOf, lagMs } = await queries.get(feed, [id])
       if (!item) {
-        throw new FreshetError('ITEM_UNKNOWN', `feed ${feed} has no live item ${JSON.stringify(params.id)}`, { feed, id: params.id })
+        throw new FreshetError('ITEM_UNKNOWN', `feed ${feed} has no live item ${JSON.stringify(params.id)}`, { feed, id: params.id, lagMs })
       }
       const body = itemBytes(itemWriter(query.encoding), item)
       replies.sizes.learn(feed, 1, body.length, false)

@@ -86,6 +86,7 @@ export function createErrorHandler (log) {
     for (const name of OF_CONTENT) reply.removeHeader(name)
     const retryAfterS = retryAfterOf(problem)
     if (retryAfterS !== null) reply.header('retry-after', String(retryAfterS))
+    if (typeof problem.facts.lagMs === 'number') reply.header('freshet-lag-ms', String(Math.round(problem.facts.lagMs)))
     if (BUSY.includes(problem.status) && isEventSource(request)) {
       return reply.code(200).header('content-type', STREAM_TYPE).header('cache-control', 'no-store, no-transform')
         .send(`: ${problem.code}\nretry: ${Number(retryAfterS) * 1000}\n\n`)
