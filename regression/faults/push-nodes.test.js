@@ -1,7 +1,5 @@
 /**
  * Nodes behind streams: killed, frozen, all gone, or with less than was read of them. Nothing newest is missed, nothing goes back.
- *
- * A process of its own: in a shared one its clients received nothing for 60 s in two runs, for an unknown reason.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
