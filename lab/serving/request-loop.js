@@ -11,6 +11,7 @@
  * The window contains the requests that were due in it (closed loop: sent in it); their responses are awaited. A connection
  * is not used again after a timeout.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { openClient } from '../../src/requests/index.js'
 import { createLatencies } from './latencies.js'
 
@@ -61,6 +62,8 @@ export function startRequests (options) {
   return {
     /** Resolves after the window, when each of its requests has an outcome. */
     async settled () {
+      // a timer of the caller may fire early, and a connection that has its response then sends once more
+      while (now() < untilMs) await pause(untilMs - now())
       await tally.settled(RESPONSE_TIMEOUT_MS)
       clearInterval(checking)
       for (const one of all) one.close()

@@ -2,12 +2,14 @@
  * The client of a measurement: what it counts, whatever servers do, and what it looks at.
  */
 import { createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { withoutSettings } from '../../lab/run/child.js'
 import { limitIn, readResponse } from '../../lab/serving/responses.js'
 import { servingInvariants, servingMarks } from '../../lab/serving/figures.js'
 import { startProcess } from '../../lab/serving/process.js'
+import { startRequests } from '../../lab/serving/request-loop.js'
 
 const CLIENT = fileURLToPath(new URL('../../lab/serving/client-process.js', import.meta.url))
 // NODE_OPTIONS is the test runner's
@@ -75,6 +77,26 @@ t.test('L4: requests that are refused, lost or never answered are outcomes with 
   // two of three are due in the window, the third is in its warm-up, and none is ever answered
   t.match(silent.requests, { answered: 0, errors: 0, byStatus: {} })
   t.equal(silent.latencyMs, null)
+})
+
+t.test('a request that is sent at the end of the window has an outcome, also if the wait for the outcomes begins early', async (t) => {
+  const url = await startRaw(t, (socket) => setTimeout(() => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'), 2))
+  const startMs = performance.now()
+  const loop = startRequests({
+    urls: [url],
+    connections: 1,
+    everyMs: 0,
+    fromMs: 0,
+    untilMs: 300,
+    now: () => performance.now() - startMs,
+    inspector: { wants: () => false, inspect () {} }
+  })
+  await pause(150)
+  await loop.settled()
+  const { requests: { sent, answered, missing } } = loop.figures()
+  t.ok(performance.now() - startMs >= 300)
+  t.ok(sent > 1)
+  t.same([answered, missing], [sent, 0])
 })
 
 t.test('a client that measures freshness skips missed requests; one that measures latency does not', async (t) => {
