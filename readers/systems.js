@@ -50,7 +50,8 @@ export function openSystems (definitions, { deployment, primaryUrl, registry, si
       connectionOf: (/** @type {number} */ partition, /** @type {boolean} */ isPrimary) => nodeOf(keyOf(partition)(''), isPrimary),
       keyOf,
       partitionOf: (/** @type {string} */ key) => partitionOf(Buffer.from(key), partitions),
-      partitions
+      partitions,
+      lookUp: deployment.lookUp
     }
     const { submit } = openAdmission({ name: system }, { ...settings, deadlineMs, systemPartitions: partitions, keepMs: requestMs },
       { routes: opened, primaryUrl, name, metrics: admissionMetrics(system), log })
@@ -59,7 +60,6 @@ export function openSystems (definitions, { deployment, primaryUrl, registry, si
     const view = createKeyView({
       ...target,
       ...memory,
-      lookUp: deployment.lookUp,
       open: (signal, key) => shardOf(deployment, key).openOwn('outbox', { isForLog: false, signal }),
       isSpread: () => slotMapOf(primaryUrl).isCluster,
       // what it is handed to is made from what is made here

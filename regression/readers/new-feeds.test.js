@@ -37,6 +37,15 @@ const statusesOf = (reader, feed) => Promise.all([
   statusOfStream(`${reader.url}/v1/feeds/${feed}/live`)
 ])
 
+/** @param {any} reader @param {string[]} paths @returns {Promise<number[]>} the different ones */
+async function statusesAt (reader, paths) {
+  const replies = await Promise.all(paths.map((path) => reader.get(path)))
+  return [...new Set(replies.map(({ status }) => status))]
+}
+
+/** Round trips to the primary so far. @param {any} reader */
+const lookupsOf = async (reader) => Number(/^freshet_lookups_total (\d+)$/m.exec((await reader.get('/metrics')).body)?.[1])
+
 /** @param {any} gateway @param {string} feed */
 const write = async (gateway, feed) => (await gateway.post(`/v1/feeds/${feed}/items`, [{ id: 'a', value: '1' }])).status
 
@@ -55,7 +64,7 @@ t.test('with a replica that is behind', async (t) => {
     await write(gateway, 'items')
     const reply = await reader.get('/v1/feeds/items/items/a')
     isProblem(t, reply, 404, 'ITEM_UNKNOWN')
-    t.ok(Number(reply.headers.get('freshet-lag-ms')) > 0, reply.headers.get('freshet-lag-ms'))
+    t.ok(Number(reply.headers.get('freshet-lag-ms')) > 0)
     await eventually(async () => (await reader.get('/v1/feeds/items/items/a')).status === 200)
   })
 
@@ -134,6 +143,9 @@ t.test('keys of a system are there right after they were created, with a replica
       reader.get(`/v1/auctions/new-${n}`).then(({ status }) => status), statusOfStream(`${reader.url}/v1/auctions/new-${n}/live`)
     ]), [200, 200])
   }
+  const before = await lookupsOf(reader)
+  t.same(await statusesAt(reader, Array.from({ length: 200 }, (_, n) => `/v1/auctions/none-${n}`)), [404])
+  t.ok(await lookupsOf(reader) > before, 'they are looked up together with others')
   await primary.kill()
   for (const path of ['', '/live', '/bids', '/result']) {
     const reply = await reader.get(`/v1/auctions/nowhere${path}`)

@@ -67,10 +67,11 @@
  * @property {AbortSignal} signal the process stops
  * @property {Logger} log
  *
- * @typedef {Target & { reading: Reading, view: KeyView, secret: string, now: () => number, push: Push, submit: Admission['submit'],
- *   database: ReaderDatabase, figures: () => Promise<any[]>, settings: any, isShared: () => boolean, metrics: any, signal: AbortSignal,
- *   log: Logger }} ReaderParts `now`: ms since 1970; `submit` to the primary; `figures` of each process of consumers; `isShared`: whether
- *   caches between reader and client may store replies; `metrics`: its own
+ * @typedef {Target & { reading: Reading, view: KeyView, lookUp: LookUp, secret: string, now: () => number, push: Push,
+ *   submit: Admission['submit'], database: ReaderDatabase, figures: () => Promise<any[]>, settings: any, isShared: () => boolean,
+ *   metrics: any, signal: AbortSignal, log: Logger }} ReaderParts `lookUp`: what the primary has of a key that a replica does not have;
+ *   `now`: ms since 1970; `submit` to the primary; `figures` of each process of consumers; `isShared`: whether caches between reader and
+ *   client may store replies; `metrics`: its own
  *
  * @typedef {{ rows: (text: string, values: unknown[]) => Promise<any[]> }} ReaderDatabase throws DATABASE_DOWN
  *
@@ -109,7 +110,7 @@
  * @import { Push, Source } from '../push/index.js'
  * @import { Task } from '../schedule/index.js'
  * @import { Database } from '../sql/index.js'
- * @import { Connection, Router } from '../store/index.js'
+ * @import { Connection, LookUp, Router } from '../store/index.js'
  * @import { OpenAdmission } from './admission.js'
  * @import { Reading, Target } from './reading.js'
  * @import { Logger } from 'pino'

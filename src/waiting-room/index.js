@@ -52,6 +52,18 @@ export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
     return positions.map((/** @type {Buffer} */ text) => positionIn(room, String(text)))
   }
 
+  /**
+   * From a replica; of people that it does not know, from the primary.
+   * @param {string} key @param {string[]} users at most 256
+   * @returns {Promise<(QueuePosition | undefined)[]>} undefined: the primary cannot be asked
+   */
+  async function readSurely (key, users) {
+    const positions = await read(key, users, false)
+    const unknown = users.filter((_, i) => positions[i] === NOWHERE)
+    const sure = unknown.length > 0 ? await read(key, unknown, true).catch(() => []) : []
+    return positions.map((one) => one === NOWHERE ? sure.shift() : one)
+  }
+
   /** @param {string} key */
   async function look (key) {
     const room = rooms.get(key)
@@ -61,7 +73,7 @@ export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
     try {
       for (let i = 0; i < watchers.length; i += MAX_USERS) {
         const some = watchers.slice(i, i + MAX_USERS)
-        const positions = await read(key, some.map(({ user }) => user), false)
+        const positions = await readSurely(key, some.map(({ user }) => user))
         some.forEach((watcher, j) => show(watcher, positions[j]))
       }
     } catch (error) {
@@ -142,8 +154,9 @@ function positionIn ({ isSoldOut, isClosed, slots, turnMs }, text) {
   return { status, claim, position, etaMs: Math.ceil(position / slots) * turnMs, untilMs }
 }
 
-/** @param {Watcher} watcher @param {QueuePosition} current */
+/** @param {Watcher} watcher @param {QueuePosition} [current] unknown at the moment without it */
 function show (watcher, current) {
+  if (current === undefined) return
   const { last, sentMs } = watcher
   const nowMs = performance.now()
   const isNews = last?.status !== current.status || last.claim !== current.claim

@@ -146,12 +146,17 @@ export async function membersOf ({ connectionOf, keyOf, partitionOf, mask }, id,
   const partition = partitionOf(id)
   const members = await connectionOf(partition, isPrimary).send('HMGET', keyOf(partition)(`members:${id}`),
     ...claimIds.map((claimId) => `claim ${claimId}`))
-  return claimIds.flatMap((claimId, i) => {
-    if (members[i] === null) return []
-    const [status, quantity, user, seq] = String(members[i]).split(' ')
-    return [{ claimId, userId: mask(user), seq: Number(seq), quantity: Number(quantity), status }]
-  })
+  return claimIds.flatMap((claimId, i) => members[i] === null ? [] : [memberOf(mask, claimId, members[i])])
 }
+
+/** @param {Own['mask']} mask @param {string} claimId @param {Buffer} member as it is stored */
+function memberOf (mask, claimId, member) {
+  const [status, quantity, user, seq] = String(member).split(' ')
+  return { claimId, userId: mask(user), seq: Number(seq), quantity: Number(quantity), status }
+}
+
+/** A person in the queue has none yet. @param {ReturnType<typeof memberOf>} [member] @returns {boolean} */
+const isClaim = (member) => member !== undefined && member.status !== 'waiting'
 
 /** @type {import('../definition.js').System['queries']} */
 export const CLAIM_QUERIES = {
@@ -179,9 +184,12 @@ export const CLAIM_QUERIES = {
     codes: ['SALE_UNKNOWN', 'CLAIM_UNKNOWN'],
     async run ({ params: { id, claim } }, own) {
       await own.reading.current(id)
-      const found = (await membersOf(own, id, [claim]))[0] ?? (await membersOf(own, id, [claim], true))[0]
-      if (!found || found.status === 'waiting') throw new FreshetError('CLAIM_UNKNOWN')
-      return found
+      const [known] = await membersOf(own, id, [claim])
+      if (isClaim(known)) return known
+      const member = await own.lookUp(['HGET', own.keyOf(own.partitionOf(id))(`members:${id}`), `claim ${claim}`])
+      const found = member === null ? undefined : memberOf(own.mask, claim, member)
+      if (isClaim(found)) return found
+      throw new FreshetError('CLAIM_UNKNOWN')
     }
   }
 }
