@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { Histogram } from 'prom-client'
+import { refusedAnswers } from '../store/index.js'
 import { counter, gauge, one } from './scrape.js'
 
 const SAMPLE_MS = 100
@@ -45,6 +46,11 @@ export function registerProcess (registry, { isReady }) {
     name: 'freshet_loop_busy_seconds_total', help: 'Total time the event loop was busy; 1 s per second is saturation'
   }, () =>
     one(performance.eventLoopUtilization().active / 1000))
+  counter(registry, {
+    name: 'freshet_server_answers_refused_total',
+    help: 'Total answers of servers about servers that were not used, by what they are about',
+    labels: ['about']
+  }, () => refusedAnswers().map(([about, total]) => [{ about }, total]))
   return sampleLoopDelay(registry)
 }
 

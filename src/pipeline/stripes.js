@@ -20,7 +20,7 @@ const BLOCKED_AFTER = 3
  *   bucket
  */
 export function createStripes ({ redisUrl, name, deadlineMs, keys, layout, late, log }) {
-  const map = slotMapOf(redisUrl)
+  const map = slotMapOf(redisUrl, log)
   /** @type {Started | null} */
   let started = null
   /** @type {boolean | null} null = not known yet */

@@ -23,6 +23,7 @@ import { bareHost, tlsOptions } from './tls.js'
  * @property {string} address host:port, for messages
  * @property {string} url as it was given, secrets included
  * @property {boolean} isOfCluster whether it was opened to a node of a cluster that is known to be one
+ * @property {import('./slot-map.js').SlotMap | undefined} map of that cluster
  * @property {(command: string, ...args: Word[]) => Promise<any>} send one command; strings arrive as Buffers
  * @property {(command: string, ...args: Word[]) => Promise<any>} sendDispensable a command that the program can do without:
  *   a missing permission only rejects it
@@ -119,10 +120,9 @@ function createConnection ({ address, url, wire, session, isChecked, onForbidden
   /** @param {Refusal['again'] | 'dispensable'} again */
   const meaningOf = (again) => (/** @type {Error} */ reply) => {
     const error = fromReply(reply, address, { isOfCluster: map !== undefined })
-    if (error.outcome === 'moved') {
-      const [, slot, at] = reply.message.split(' ')
-      map?.moved(Number(slot), at, connection)
-    } else if (error.outcome === 'later') map?.refreshSoon()
+    if (error.to) map?.moved(error.to, connection)
+    else if (error.outcome === 'later') map?.refreshSoon()
+    if (error.to === null) map?.refusals.add('redirect', error)
     if (error.outcome === 'forbidden' && again !== 'dispensable') onForbidden({ error, connection, again })
     return error
   }
@@ -146,6 +146,7 @@ function createConnection ({ address, url, wire, session, isChecked, onForbidden
     address,
     url,
     isOfCluster: map !== undefined,
+    map,
     send: (command, ...args) => sendOne(command, args, (next) => next.send(command, ...args)),
     sendDispensable: (command, ...args) => sendOne(command, args, 'dispensable'),
     sendAll: (commands) => Promise.all(commands.map(([command, ...args]) => connection.send(String(command), ...args))),

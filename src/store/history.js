@@ -1,7 +1,8 @@
 /**
  * The history of writes that a node has: its replication id, from INFO. A replica in sync has the id of its primary, also when it
  * follows another replica; after a failover all nodes behind the new primary have a new id. So it shows whether a replica belongs
- * to this primary: offsets of different histories cannot be compared.
+ * to this primary: offsets of different histories cannot be compared. A promoted replica starts a new history, and names the one that it
+ * continues.
  */
 import { replicationId } from './nodes.js'
 
@@ -10,6 +11,13 @@ const ASK_AGAIN_MS = 1000
 
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {ReturnType<typeof createHistory>} History */
+
+/**
+ * Whether a node has a history that is known, or continues it. One that left it before `offset` has lost what others have.
+ * @param {import('./nodes.js').ReplicationFacts} node @param {{ id: string | null, offset: number }} known
+ */
+export const continues = (node, known) => known.id !== null &&
+  (node.id === known.id || (node.idBefore === known.id && node.endOffset >= known.offset))
 
 export function createHistory () {
   /** @type {string | null} */

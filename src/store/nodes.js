@@ -7,6 +7,8 @@
  *   `timeMs`: by its own clock
  */
 import { FreshetError } from '../errors.js'
+import { namedAddress } from './named-address.js'
+import { countRefused } from './refused-answers.js'
 import { clusterUnsupported, sentinelUnsupported } from './replies.js'
 import { urlAt } from './tls.js'
 
@@ -24,8 +26,12 @@ export function readInfo (bytes, address) {
   }))
 }
 
+/** of one primary; a process keeps a connection to each */
+const MAX_REPLICAS = 100
+
 /**
- * The first request of every process to a node, which refuses what is no node of a deployment.
+ * The first request of every process to a node, before any other command, which refuses what is no node of a deployment: so a server that
+ * a cluster wrongly names as the owner of slots gets no write.
  * @param {import('./connection.js').Connection} connection
  * @returns {Promise<Record<string, string>>}
  * @throws {FreshetError} CLUSTER_UNSUPPORTED, SENTINEL_UNSUPPORTED, SERVER_REFUSED, SERVER_LOST
@@ -33,6 +39,7 @@ export function readInfo (bytes, address) {
 export async function nodeInfo (connection) {
   const info = readInfo(await connection.send('INFO'), connection.address)
   if (info.cluster_enabled === '1' && !connection.isOfCluster) throw clusterUnsupported(connection.address)
+  if (info.cluster_enabled !== '1' && connection.isOfCluster) throw outsider(connection.address)
   if ((info.server_mode ?? info.redis_mode) === 'sentinel') throw sentinelUnsupported(connection.address)
   return info
 }
@@ -63,8 +70,25 @@ export function figuresIn (info, address) {
 }
 
 /** @param {import('./connection.js').Connection} connection @returns {Promise<string | null>} of its history of writes; null = unknown */
-export async function replicationId (connection) {
-  return readInfo(await connection.send('INFO', 'replication'), connection.address).master_replid ?? null
+export const replicationId = async (connection) => (await replicationFacts(connection)).id
+
+/**
+ * The history of writes that a node has (history.js).
+ * @typedef {{ isPrimary: boolean, id: string | null, offset: number, idBefore: string | null, endOffset: number }} ReplicationFacts
+ *   `id` null = unknown; `offset` up to which it has the history; `idBefore`: of the history that it continues, up to `endOffset`
+ *
+ * @param {import('./connection.js').Connection} connection
+ * @returns {Promise<ReplicationFacts>} @throws {FreshetError} SERVER_REFUSED, SERVER_LOST
+ */
+export async function replicationFacts (connection) {
+  const info = readInfo(await connection.send('INFO', 'replication'), connection.address)
+  return {
+    isPrimary: info.role === 'master',
+    id: info.master_replid ?? null,
+    offset: Number(info.master_repl_offset ?? 0),
+    idBefore: info.master_replid2 ?? null,
+    endOffset: Number(info.second_repl_offset ?? 0)
+  }
 }
 
 /**
@@ -88,10 +112,13 @@ export async function capabilities (connection) {
 }
 
 /**
+ * The map of a cluster has the addresses that its nodes announce. ROLE has those that their replication links come from, which behind
+ * Docker or NAT lead nowhere, or elsewhere; without a cluster, `replica-announce-ip` changes them.
  * @param {import('./connection.js').Connection} primary
  * @returns {Promise<string[]>} addresses of its replicas, with the credentials and scheme of the primary's own
  */
-export const replicaUrls = async (primary) => replicaUrlsIn(await primary.send('ROLE'), primary)
+export const replicaUrls = async (primary) =>
+  primary.map ? primary.map.replicasOf(primary.url) : replicaUrlsIn(await primary.send('ROLE'), primary)
 
 /**
  * @param {unknown} reply to ROLE @param {{ address: string, url: string }} node that gave it
@@ -101,8 +128,13 @@ export function replicaUrlsIn (reply, { address, url }) {
   if (!Array.isArray(reply)) throw unlike(address, 'ROLE')
   const [role, , replicas] = reply
   if (String(role) !== 'master') return []
-  if (!Array.isArray(replicas) || !replicas.every(Array.isArray)) throw unlike(address, 'ROLE')
-  return replicas.map((/** @type {Buffer[]} */ [host, port]) => urlAt(url, String(host), String(port)))
+  const isRight = Array.isArray(replicas) && replicas.every(Array.isArray) && replicas.length <= MAX_REPLICAS
+  const named = isRight ? replicas.map(([host, port]) => namedAddress(host, port)) : [null]
+  if (named.includes(null)) {
+    countRefused('replicas')
+    throw unlike(address, 'ROLE')
+  }
+  return /** @type {import('./named-address.js').NamedAddress[]} */ (named).map(({ host, port }) => urlAt(url, host, port))
 }
 
 /**
@@ -119,6 +151,13 @@ export async function expectStillPrimary (connection) {
   if (!Array.isArray(reply)) throw unlike(connection.address, 'ROLE')
   if (String(reply[0]) === 'master') return
   throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is a replica now`, { outcome: 'over' })
+}
+
+/** @param {string} address */
+function outsider (address) {
+  countRefused('owner')
+  return new FreshetError('SERVER_REFUSED', `the cluster names the server at ${address} as one of its nodes, but it is none ` +
+    '(cluster_enabled is not 1); see CLUSTER SLOTS and cluster-announce-ip of the nodes')
 }
 
 /** @param {string} address @param {string} command */

@@ -10,9 +10,12 @@ import { slotMapOf } from './slot-map.js'
 /** @typedef {ReturnType<typeof createPrimaries>} Primaries */
 /** @typedef {import('./connection.js').Connection} Connection */
 
-/** @param {string} redisUrl @param {Parameters<typeof createLink>[1]} options of each link */
-export function createPrimaries (redisUrl, options) {
-  const map = slotMapOf(redisUrl)
+/**
+ * @param {string} redisUrl
+ * @param {Parameters<typeof createLink>[1] & { log?: import('pino').Logger }} options of each link; `log`: as slotMapOf
+ */
+export function createPrimaries (redisUrl, { log, ...options }) {
+  const map = slotMapOf(redisUrl, log)
   /** @type {Map<string, import('./link.js').Link>} by URL */
   const links = new Map()
   const first = createLink({ map, url: () => map.isCluster ? map.seeds[0] : map.urlOf('') }, options)

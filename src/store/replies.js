@@ -14,6 +14,7 @@
  *   request, one call for each of `count`
  */
 import { cutText, FreshetError } from '../errors.js'
+import { movedIn } from './slot-answers.js'
 
 /** @type {Record<string, { code: string, outcome: Outcome }>} */
 const KNOWN = {
@@ -55,6 +56,8 @@ const OF_CLUSTERS = {
   CLUSTERDOWN: { code: 'SERVER_LOST', outcome: 'later' },
   CROSSSLOT: { code: 'SERVER_REFUSED', outcome: 'refused' }
 }
+/** Of MOVED without a slot or an address: the map of another node may have them. */
+const NOWHERE = OF_CLUSTERS.ASK
 
 /** @param {string} address */
 export const clusterUnsupported = (address) => /** @type {FreshetError & { outcome: Outcome }} */ (new FreshetError('CLUSTER_UNSUPPORTED',
@@ -90,7 +93,7 @@ function publicWhyOf (text) {
  * @param {Error} error an error reply
  * @param {string} address
  * @param {{ isOfCluster?: boolean }} [node] whether the node was opened as one of a cluster
- * @returns {FreshetError & { outcome: Outcome }}
+ * @returns {FreshetError & { outcome: Outcome, to?: import('./slot-answers.js').Moved | null }} `to`: of MOVED; null = malformed
  */
 export function fromReply (error, address, { isOfCluster = false } = {}) {
   if (error instanceof FreshetError) return /** @type {any} */ (error)
@@ -98,9 +101,10 @@ export function fromReply (error, address, { isOfCluster = false } = {}) {
   const reason = message.replace(EXEC_REFUSED, '')
   const word = WORDED_AS_ERR.find(([pattern]) => pattern.test(reason))?.[1] ?? /^[A-Z]+/.exec(reason)?.[0] ?? ''
   if (Object.hasOwn(OF_CLUSTERS, word) && !isOfCluster) return clusterUnsupported(address)
-  const { code, outcome } = OF_CLUSTERS[word] ?? KNOWN[word] ?? { code: 'SERVER_REFUSED', outcome: 'refused' }
+  const to = word === 'MOVED' ? movedIn(reason) : undefined
+  const { code, outcome } = (to === null && NOWHERE) || OF_CLUSTERS[word] || KNOWN[word] || { code: 'SERVER_REFUSED', outcome: 'refused' }
   const text = message.replace(/,? with args beginning with.*$/s, '')
-  const details = { outcome, reply: word, ...(outcome === 'forbidden' && { publicWhy: publicWhyOf(reason) }) }
+  const details = { outcome, reply: word, to, ...(outcome === 'forbidden' && { publicWhy: publicWhyOf(reason) }) }
   return /** @type {any} */ (new FreshetError(code, `the server at ${address} answered: ${text}`, details))
 }
 

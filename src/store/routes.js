@@ -11,14 +11,15 @@ import { createPrimaries } from './primaries.js'
 import { slotMapOf } from './slot-map.js'
 
 /**
- * @param {{ primaryUrl: string, name: string, deadlineMs: number }} options
+ * @param {{ primaryUrl: string, name: string, deadlineMs: number, log?: import('pino').Logger }} options `log`: as slotMapOf
  */
-export function createRoutes ({ primaryUrl, name, deadlineMs }) {
+export function createRoutes ({ primaryUrl, name, deadlineMs, log }) {
   /** @type {WeakMap<Connection, string>} */
   const replicationIds = new WeakMap()
   const primaries = createPrimaries(primaryUrl, {
     name,
     deadlineMs,
+    log,
     async prepare (connection) {
       const info = await nodeInfo(connection)
       await expectStillPrimary(connection)

@@ -1,46 +1,114 @@
 /**
  * What Sentinels answer: the primary of a name, its replicas, and which of them a failover promotes. Of the nodes that they name, one is
- * used that says itself that it is a primary.
+ * used that says itself that it is a primary, and that has the data of the primary before.
+ *
+ * One Sentinel may be wrong: misconfigured, taken over, or cut off. So a node is used when most Sentinels name it as the primary, or when
+ * its replication history continues the one that this process knows: a promoted replica does, as soon as it is promoted, and a server with
+ * other data never does. A process that starts knows no history. It takes that of the node that most Sentinels name; if that one is away,
+ * most Sentinels must know the other node at least as a replica.
  */
 import { FreshetError } from '../errors.js'
 import { openConnection } from './connection.js'
+import { continues } from './history.js'
+import { namedAddress } from './named-address.js'
+import { replicationFacts } from './nodes.js'
 import { urlAt } from './tls.js'
 
 /** of an answer: a Sentinel or node that is frozen must not keep the others from being used */
 const DEADLINE_MS = 500
 const NAME = 'freshet-sentinels'
-
-/** @typedef {[host: string, port: string]} Address */
+/** of a primary, and names of a Sentinel in a message */
+const MAX_REPLICAS = 100
+const MAX_NAMES = 10
 
 /**
- * The answer of most Sentinels counts, but a node that a failover promotes comes first.
- * @param {{ name: string, sentinels: string[], like: string }} where URLs of the Sentinels; `like`: with the credentials and TLS files of
- *   the servers
- * @returns {Promise<{ url: string, replicas: string[] }>} URLs @throws {FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
+ * @typedef {{ primary: string, replicas: string[], promoted: string[] }} Answer URLs; `promoted`: of the replicas, those that a failover
+ *   chose
+ * @typedef {{ url: string, id: string | null, offset: number }} Known the primary as this process knew it last
+ * @typedef {import('./nodes.js').ReplicationFacts} ReplicationFacts
  */
-export async function primaryOf ({ name, sentinels, like }) {
-  const answers = await Promise.allSettled(sentinels.map((sentinel) => ask(sentinel, name)))
+
+/**
+ * @param {{ name: string, sentinels: string[], like: string, known: Known | null,
+ *   refusals: import('./refused-answers.js').Refusals }} where `sentinels`: URLs; `like`: with the credentials and TLS files of the servers
+ * @returns {Promise<{ url: string, replicas: string[], facts: ReplicationFacts }>} URLs
+ * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
+ */
+export async function primaryOf ({ name, sentinels, like, known, refusals }) {
+  const answers = await Promise.allSettled(sentinels.map((sentinel) => ask(sentinel, name, like)))
   const failures = answers.flatMap((answer) => answer.status === 'rejected' ? [answer.reason] : [])
   const given = answers.flatMap((answer) => answer.status === 'fulfilled' ? [answer.value] : [])
+  for (const failure of failures) if (failure.isMalformed) refusals.add('primary', failure)
   if (given.length === 0) throw failures.find(({ retryable }) => !retryable) ?? failures[0]
-  const urlOf = (/** @type {Address} */ [host, port]) => urlAt(like, host, port)
-  const named = given.map((answer) => urlOf(answer.primary))
-  const votes = (/** @type {string} */ url) => named.filter((one) => one === url).length
-  named.sort((a, b) => votes(b) - votes(a))
-  const candidates = [...new Set([...given.flatMap(({ promoted }) => promoted.map(urlOf)), ...named])]
-  // all are asked at once, and the first that is a primary does not wait for the others
-  const asked = candidates.map((url) => expectPrimary(url).then(() => null, (error) => error))
-  for (const [i, url] of candidates.entries()) {
-    if (await asked[i] === null) return { url, replicas: [...new Set(given.flatMap((answer) => answer.replicas.map(urlOf)))] }
+
+  const candidates = candidatesOf(given)
+  // all are asked at once, and the first that may be used does not wait for the others
+  const asked = new Map(candidates.map((url) => [url, factsOf(url).catch((error) => error)]))
+  const named = mostNamed(given)
+  /** @type {FreshetError | undefined} */
+  let refusal
+  for (const url of candidates) {
+    const facts = /** @type {ReplicationFacts | Error} */ (await asked.get(url))
+    if (facts instanceof Error || !facts.isPrimary) continue
+    const first = known === null && votes(given, named) > given.length / 2 ? await asked.get(named) : null
+    const history = known ?? (first === null || first instanceof Error ? null : { id: first.id, offset: 0 })
+    if (isTrusted({ url, facts }, { given, sentinels: sentinels.length, known, history })) {
+      return { url, facts, replicas: knownReplicas(given, url) }
+    }
+    refusal ??= contradiction(url, named)
+    refusals.add('primary', refusal)
   }
-  throw await asked[candidates.indexOf(named[0])]
+  const facts = await asked.get(named)
+  throw facts instanceof Error ? facts : facts.isPrimary ? refusal : isReplica(named)
 }
 
+/** @param {Answer[]} given @param {string} url */
+const votes = (given, url) => given.filter(({ primary }) => primary === url).length
+/** Also as the one that it promotes. @param {Answer[]} given @param {string} url */
+const naming = (given, url) => given.filter(({ primary, promoted }) => primary === url || promoted.includes(url)).length
+
+/** @param {Answer[]} given @returns {string} URL */
+const mostNamed = (given) => given.map(({ primary }) => primary).sort((a, b) => votes(given, b) - votes(given, a))[0]
+
+/** Those that a failover promotes come first, then those that most name. @param {Answer[]} given @returns {string[]} URLs */
+export const candidatesOf = (given) => [...new Set([
+  ...given.flatMap(({ promoted }) => promoted),
+  ...given.map(({ primary }) => primary).sort((a, b) => votes(given, b) - votes(given, a))
+])]
+
+/** That most know, also as a primary. @param {Answer[]} given @param {string} url of the primary */
+export const knownReplicas = (given, url) => [...new Set(given.flatMap(({ primary, replicas }) => [primary, ...replicas]))]
+  .filter((one) => one !== url && knowing(given, one) > given.length / 2)
+
+/** @param {Answer[]} given @param {string} url */
+const knowing = (given, url) => given.filter(({ primary, replicas }) => primary === url || replicas.includes(url)).length
+
 /**
- * @param {string} sentinel URL @param {string} name
- * @returns {Promise<{ primary: Address, replicas: Address[], promoted: Address[] }>} `promoted`: those that a failover chose
+ * Whether a node that says that it is a primary may be used.
+ * @param {{ url: string, facts: ReplicationFacts }} node
+ * @param {{ given: Answer[], sentinels: number, known: Known | null, history: { id: string | null, offset: number } | null }} evidence
+ *   `sentinels`: how many are configured; `history`: that is known, or that of the node that most name
  */
-async function ask (sentinel, name) {
+export function isTrusted ({ url, facts }, { given, sentinels, known, history }) {
+  if (url === known?.url || naming(given, url) > sentinels / 2) return true
+  if (history) return continues(facts, history)
+  return knowing(given, url) > given.length / 2
+}
+
+/** @param {string} url @param {string} named */
+const contradiction = (url, named) => new FreshetError('SERVER_UNREACHABLE', `a Sentinel names the server at ${new URL(url).host} as the ` +
+  `primary, but it does not continue the data of the primary before, and most Sentinels do not name it (but ${new URL(named).host}); ` +
+  'compare SENTINEL GET-MASTER-ADDR-BY-NAME and SENTINEL REPLICAS of all Sentinels')
+
+/** @param {string} url */
+const isReplica = (url) =>
+  new FreshetError('SERVER_UNREACHABLE', `the server at ${new URL(url).host}, which the Sentinels name, is a replica`)
+
+/**
+ * @param {string} sentinel URL @param {string} name @param {string} like as primaryOf
+ * @returns {Promise<Answer>} @throws {FreshetError} as primaryOf
+ */
+async function ask (sentinel, name, like) {
   const connection = await openConnection(sentinel, { name: NAME, deadlineMs: DEADLINE_MS, isChecked: false })
   const { address } = connection
   try {
@@ -49,14 +117,11 @@ async function ask (sentinel, name) {
       // a user may lack this permission, and an unknown name is an error
       connection.send('SENTINEL', 'REPLICAS', name).catch(() => [])
     ])
-    if (Array.isArray(found)) {
-      const replicas = listed.map(replicaIn)
-      const promoted = replicas.filter((/** @type {ReturnType<typeof replicaIn>} */ { flags }) => flags.includes('promoted'))
-      const at = (/** @type {ReturnType<typeof replicaIn>} */ { address }) => address
-      return { primary: [String(found[0]), String(found[1])], replicas: replicas.map(at), promoted: promoted.map(at) }
-    }
+    if (found !== null) return answerIn({ found, listed }, { like, address })
     // each is a list of fields and values that begins with the name
-    const names = (await connection.send('SENTINEL', 'MASTERS')).map((/** @type {any[]} */ [, value]) => String(value))
+    const masters = await connection.send('SENTINEL', 'MASTERS')
+    if (!isListOfRows(masters)) throw malformed(address, 'MASTERS')
+    const names = masters.slice(0, MAX_NAMES).map(([, value]) => String(value))
     throw new FreshetError('SERVER_REFUSED', `the Sentinel at ${address} watches no primary named ${name}; it watches ` +
       `${names.join(', ') || 'none'}. Put the name behind the hosts: redis+sentinel://${address}/${names[0] ?? 'NAME'}`)
   } catch (error) {
@@ -67,20 +132,39 @@ async function ask (sentinel, name) {
   }
 }
 
-/** @param {Buffer[]} row fields, each followed by its value @returns {{ address: Address, flags: string[] }} */
-function replicaIn (row) {
-  const fields = new Map(row.flatMap((field, i) => i % 2 === 0 ? [[String(field), String(row[i + 1])]] : []))
-  return { address: [fields.get('ip') ?? '', fields.get('port') ?? ''], flags: (fields.get('flags') ?? '').split(',') }
+/** @param {unknown} reply @returns {reply is any[][]} */
+const isListOfRows = (reply) => Array.isArray(reply) && reply.every(Array.isArray)
+
+/**
+ * @param {{ found: unknown, listed: unknown }} replies to GET-MASTER-ADDR-BY-NAME and REPLICAS
+ * @param {{ like: string, address: string }} sentinel that gave them @returns {Answer} @throws {FreshetError} SERVER_REFUSED
+ */
+export function answerIn ({ found, listed }, { like, address }) {
+  /** @param {unknown} host @param {unknown} port @param {string} command */
+  const urlIn = (host, port, command) => {
+    const named = namedAddress(host, port)
+    if (named === null) throw malformed(address, command)
+    return urlAt(like, named.host, named.port)
+  }
+  if (!Array.isArray(found)) throw malformed(address, 'GET-MASTER-ADDR-BY-NAME')
+  if (!isListOfRows(listed) || listed.length > MAX_REPLICAS) throw malformed(address, 'REPLICAS')
+  const replicas = listed.map((row) => {
+    const fields = new Map(row.flatMap((field, i) => i % 2 === 0 ? [[String(field), row[i + 1]]] : []))
+    return { url: urlIn(fields.get('ip'), fields.get('port'), 'REPLICAS'), flags: String(fields.get('flags')).split(',') }
+  })
+  return {
+    primary: urlIn(found[0], found[1], 'GET-MASTER-ADDR-BY-NAME'),
+    replicas: replicas.map(({ url }) => url),
+    promoted: replicas.filter(({ flags }) => flags.includes('promoted')).map(({ url }) => url)
+  }
 }
 
-/** @param {string} url @throws {FreshetError} */
-async function expectPrimary (url) {
+/** @param {string} address @param {string} command */
+const malformed = (address, command) => new FreshetError('SERVER_REFUSED',
+  `the server at ${address} gave no usable answer to SENTINEL ${command}; expected that of a Sentinel`, { isMalformed: true })
+
+/** @param {string} url @returns {Promise<ReplicationFacts>} @throws {FreshetError} */
+async function factsOf (url) {
   const connection = await openConnection(url, { name: NAME, deadlineMs: DEADLINE_MS, isChecked: false })
-  try {
-    const [role] = await connection.send('ROLE')
-    if (String(role) === 'master') return
-    throw new FreshetError('SERVER_UNREACHABLE', `the server at ${connection.address}, which the Sentinels name, is a replica`)
-  } finally {
-    connection.close()
-  }
+  return replicationFacts(connection).finally(() => connection.close())
 }

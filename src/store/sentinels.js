@@ -7,13 +7,15 @@
  *
  * A Sentinel may name a node that is no primary any more, or not yet, and one that was cut off knows less than the others. So the answer
  * of most counts first, and only a node that says that it is a primary is used. Sentinels name a new primary up to a second after it has
- * become one, but the one that promotes it lists it with the flag `promoted`, so that a node with this flag comes first.
+ * become one, but the one that promotes it lists it with the flag `promoted`, so that a node with this flag comes first, if it continues
+ * the history of the primary before (sentinel-answers.js).
  *
  * @typedef {ReturnType<typeof createSentinelMap>} SentinelMap
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sentinelAddress } from '../redis-url.js'
 import { firstPromoted } from './promoted.js'
+import { createRefusals } from './refused-answers.js'
 import { primaryOf } from './sentinel-answers.js'
 import { createWatchers } from './watchers.js'
 
@@ -54,6 +56,8 @@ export function createSentinelMap (redisUrl, onUnused) {
   let url = sentinels[0]
   /** of the primary @type {string[]} */
   let replicas = []
+  const refusals = createRefusals()
+  const known = createKnown()
   let isFound = false
   /** @type {Promise<void> | null} */
   let finding = null
@@ -65,9 +69,10 @@ export function createSentinelMap (redisUrl, onUnused) {
 
   async function look () {
     try {
-      const found = await primaryOf({ name, sentinels, like })
+      const found = await primaryOf({ name, sentinels, like, known: known.last, refusals })
       const isNew = found.url !== url || !isFound
       ;({ url, replicas } = found)
+      known.see(found)
       isFound = true
       failure = null
       // also ends the waits of links
@@ -97,10 +102,12 @@ export function createSentinelMap (redisUrl, onUnused) {
   const map = {
     /** The address of the primary. */
     get seeds () { return [url] },
+    refusals,
     isCluster: false,
     hasUntried: false,
     primaries: /** @type {string[]} */ ([]),
     has: () => true,
+    replicasOf: () => /** @type {string[]} */ ([]),
     urlOf: () => url,
 
     /** Asks the Sentinels, also when the primary is known. */
@@ -129,4 +136,28 @@ export function createSentinelMap (redisUrl, onUnused) {
     watch
   }
   return map
+}
+
+/** The primary as this process knew it last. */
+function createKnown () {
+  /** @type {import('./sentinel-answers.js').Known | null} */
+  let last = null
+  /** the newest offset, and since when that is known */
+  let [newest, newestMs] = [0, -Infinity]
+
+  return {
+    get last () { return last },
+    /**
+     * A replica that is promoted may lack what the primary had in the last moments, so its offset of some seconds ago counts.
+     * @param {{ url: string, facts: import('./nodes.js').ReplicationFacts }} found
+     */
+    see ({ url, facts: { id, offset } }) {
+      const isSame = last?.id === id
+      last = { url, id, offset: isSame && last ? last.offset : 0 }
+      if (isSame && performance.now() - newestMs < PERIOD_MS) return
+      if (isSame) last.offset = newest
+      newest = offset
+      newestMs = performance.now()
+    }
+  }
 }

@@ -20,7 +20,7 @@ import { slotOf } from './slots.js'
 export function createServers ({ redisUrl, replicaUrls, ...given }) {
   const lookups = createLookupCounts()
   const options = { ...given, lookups }
-  const map = slotMapOf(redisUrl)
+  const map = slotMapOf(redisUrl, options.log)
   const first = createDeployment({ ...options, map, primaryUrl: map.seeds[0], replicaUrls })
   /** by URL of the primary @type {Map<string, { deployment: Deployment, isReady: boolean }>} */
   const shards = new Map()

@@ -10,12 +10,15 @@
  *
  * @typedef {ReturnType<typeof createSlotMap> | import('./sentinels.js').SentinelMap} SlotMap
  * @typedef {import('./connection.js').Connection} Connection
+ * @typedef {import('./slot-answers.js').Moved} Moved
  */
 import { FreshetError } from '../errors.js'
 import { addressesIn } from '../redis-url.js'
 import { openConnection } from './connection.js'
 import { firstPromoted } from './promoted.js'
+import { createRefusals } from './refused-answers.js'
 import { createSentinelMap, isOfSentinels, shownSentinels } from './sentinels.js'
+import { namedAddress } from './named-address.js'
 import { hostnameOf, hostOf, readSlots } from './slot-answers.js'
 import { createSlotTable } from './slot-table.js'
 import { slotOf } from './slots.js'
@@ -31,12 +34,17 @@ const DEADLINE_MS = 1000
 /** @type {Map<string, SlotMap>} */
 const maps = new Map()
 
-/** @param {string} redisUrl one address, those of several nodes of a cluster, separated by commas, or of Sentinels @returns {SlotMap} */
-export function slotMapOf (redisUrl) {
+/**
+ * @param {string} redisUrl one address, those of several nodes of a cluster, separated by commas, or of Sentinels
+ * @param {Pick<import('pino').Logger, 'warn'>} [log] gets answers that are refused; the first that is given is used
+ * @returns {SlotMap}
+ */
+export function slotMapOf (redisUrl, log) {
   const forget = () => maps.delete(redisUrl)
   const known = maps.get(redisUrl) ??
     (isOfSentinels(redisUrl) ? createSentinelMap(redisUrl, forget) : createSlotMap(addressesIn(redisUrl), forget))
   maps.set(redisUrl, known)
+  known.refusals.logTo(log)
   return known
 }
 
@@ -61,12 +69,18 @@ function createSlotMap (seeds, onUnused) {
     onUnused()
   }, PERIOD_MS)
   const table = createSlotTable(changed)
+  const refusals = createRefusals()
   /** primaries that are away @type {Set<string>} */
   const away = new Set()
+  /** @param {Connection} connection */
+  const read = (connection) => readSlots(connection, seeds[0]).catch((error) => {
+    if (error.isMalformed) refusals.add('map', error)
+    throw error
+  })
   /** @param {string} url */
   const ask = async (url) => {
     const connection = await openConnection(url, { name: 'freshet-slots', deadlineMs: DEADLINE_MS, map })
-    return readSlots(connection, seeds[0]).finally(() => connection.close())
+    return read(connection).finally(() => connection.close())
   }
   const refreshing = createRefreshing(() => Promise.all([...new Set([
     ...shuffled(table.nodes).slice(0, NODES_ASKED), seeds[seed++ % seeds.length]
@@ -74,6 +88,7 @@ function createSlotMap (seeds, onUnused) {
 
   const map = {
     seeds,
+    refusals,
     get isCluster () { return isCluster },
     async locate () {},
     /** Whether an address has not been tried yet. */
@@ -82,6 +97,8 @@ function createSlotMap (seeds, onUnused) {
     get primaries () { return table.primaries },
     /** Whether a primary has a slot. @param {number} slot */
     has: (slot) => table.ownerOf(slot) !== undefined,
+    /** URLs of the replicas of a primary, at the addresses that they announce. @param {string} url */
+    replicasOf: (url) => table.replicasOf(url),
 
     /**
      * The primary of a key, and before a cluster is found the address to try.
@@ -103,7 +120,7 @@ function createSlotMap (seeds, onUnused) {
      */
     async learn (connection) {
       if (isCluster) return
-      const first = await readSlots(connection, seeds[0])
+      const first = await read(connection)
       const found = await Promise.allSettled(seeds.filter((url) => hostOf(url) !== hostOf(connection.url)).map(ask))
       for (const one of found) {
         if (one.status === 'rejected' || [...one.value.ids].some((id) => first.ids.has(id))) continue
@@ -120,10 +137,11 @@ function createSlotMap (seeds, onUnused) {
         'cluster, so give one address')
     },
 
-    /** A node answered MOVED. @param {number} slot @param {string} address host:port @param {Connection} connection that it came on */
-    moved (slot, address, connection) {
-      const at = address.lastIndexOf(':')
-      table.move(slot, urlAt(seeds[0], address.slice(0, at) || hostnameOf(connection.url), address.slice(at + 1)))
+    /** A node answered MOVED. @param {Moved} to @param {Connection} connection that it came on */
+    moved ({ slot, host, port }, connection) {
+      const named = namedAddress(host, port, hostnameOf(connection.url))
+      const isTaken = named !== null && table.move(slot, urlAt(seeds[0], named.host, named.port))
+      if (!isTaken) refusals.add('redirect', new FreshetError('SERVER_LOST', `too many nodes: the redirection of slot ${slot} is not used`))
       map.refreshSoon()
     },
 

@@ -1,6 +1,7 @@
 /** Which primary has which slot, as far as is known. */
+import { MAX_NODES } from './slot-answers.js'
 
-/** @typedef {Awaited<ReturnType<typeof import('./slot-answers.js').readSlots>>} Answer */
+/** @typedef {import('./slot-answers.js').SlotAnswer} Answer */
 
 /** @param {() => void} onChanged */
 export function createSlotTable (onChanged) {
@@ -35,12 +36,17 @@ export function createSlotTable (onChanged) {
       if (JSON.stringify([owners, [...shards]]) !== before) onChanged()
     },
 
-    /** @param {number} slot @param {string} url of a primary */
+    /**
+     * Redirections to ever more servers must not fill the memory between two answers with the whole map.
+     * @param {number} slot @param {string} url of a primary @returns {boolean} whether it is in the map now
+     */
     move (slot, url) {
-      if (owners[slot] === url) return
+      if (owners[slot] === url) return true
+      if (!shards.has(url) && shards.size >= MAX_NODES) return false
       owners[slot] = url
       if (!shards.has(url)) shards.set(url, [])
       onChanged()
+      return true
     },
 
     /** A replica took over. @param {string} before URL of its primary @param {string} after its URL */

@@ -5,6 +5,9 @@
  * A demoted primary keeps its connections. It is left at once, and its address is connected to again once a second until it
  * leads to a primary.
  *
+ * The primary names its replicas: without a cluster by ROLE, in a cluster the map does, which has the addresses that they announce
+ * (nodes.js). When ROLE changes, the map is read again until it has as many.
+ *
  * A replica of another primary is left: its offsets may seem near, but it has other data. Its replication id shows it
  * (history.js), also after a failover and behind another replica.
  */
@@ -22,6 +25,8 @@ const LOOK_AGAIN_MS = 1000
 const LEAVE_AT_MS = 1000
 /** until it is this near */
 const RETURN_AT_MS = 200
+/** after a change of replicas, all nodes of a cluster know of it within this */
+const SPREAD_MS = 30_000
 
 /** @typedef {import('./deployment-node.js').Node} Node */
 /** @typedef {import('./connection.js').Connection} Connection */
@@ -29,7 +34,8 @@ const RETURN_AT_MS = 200
 
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, name: string, deadlineMs: number, log: import('pino').Logger,
- *   map?: import('./slot-map.js').SlotMap, onPolled: () => void }} options `replicaUrls` null = those that the primary names
+ *   map?: import('./slot-map.js').SlotMap, onPolled: () => void }} options `replicaUrls` null = those that the primary names; in a
+ *   cluster always those
  */
 export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log, map, onPolled }) {
   const nodeAt = (/** @type {Node['role']} */ role, /** @type {string} */ url) => createNode(role, url, { name, deadlineMs, log, map })
@@ -42,6 +48,7 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
   /** when the address of the demoted primary was last connected to; null = it leads to a primary */
   let lookedMs = /** @type {number | null} */ (null)
   let isListed = replicaUrls !== null
+  const listing = createListing()
   let closed = false
   /** @type {NodeJS.Timeout | undefined} */
   let timer
@@ -63,7 +70,7 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
     lookedMs = null
     clock.add(askedMs, atMs, Number(offset))
     if (replicaUrls !== null) return
-    follow(replicas, replicaUrlsIn(reply, connection), nodeAt)
+    follow(replicas, listing.urlsIn(reply, connection), nodeAt)
     isListed = true
   }
 
@@ -128,6 +135,26 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
       closed = true
       clearTimeout(timer)
       await Promise.all(nodes().map((node) => node.link.close()))
+    }
+  }
+}
+
+/** Which replicas a primary has. */
+function createListing () {
+  let listed = ''
+  let changedMs = -Infinity
+
+  return {
+    /** @param {any[]} reply to ROLE @param {Connection} connection that it came on @returns {string[]} */
+    urlsIn (reply, connection) {
+      const ofRole = replicaUrlsIn(reply, connection)
+      const { map, url } = connection
+      if (!map) return ofRole
+      if (String(ofRole) !== listed) changedMs = performance.now()
+      listed = String(ofRole)
+      const urls = map.replicasOf(url)
+      if (urls.length !== ofRole.length && performance.now() - changedMs < SPREAD_MS) map.refreshSoon()
+      return urls
     }
   }
 }

@@ -32,7 +32,7 @@ export function openAdmission ({ name: system, rules, own: rulesOfUser, keepsUnr
   const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, ackWithinMs: waitMs } = settings
   const connected = rulesOfUser && connect(rulesOfUser, { system, keyPrefix, primaryUrl, name, deadlineMs, durability, log })
   const { own, prepare } = connected ?? {}
-  const routes = connected?.routes ?? shared ?? createRoutes({ primaryUrl, name, deadlineMs })
+  const routes = connected?.routes ?? shared ?? createRoutes({ primaryUrl, name, deadlineMs, log })
   const reads = connected?.reads ?? routes
   const agreement = createAgreement({ router: routes.router, keyPrefix, system, partitions, rules, own, prepare, keepSecret })
   const { agreed, keyOf, partitionOf } = agreement

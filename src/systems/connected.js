@@ -14,7 +14,7 @@ import { createRoutes } from '../store/index.js'
  */
 export function connect (rules, { system, keyPrefix, primaryUrl, name, deadlineMs, durability, log }) {
   const stopper = createStopper({ name: `${name}:stop`, log })
-  const routes = createRoutes({ primaryUrl, name, deadlineMs: Math.max(deadlineMs, REPLY_MS) })
+  const routes = createRoutes({ primaryUrl, name, deadlineMs: Math.max(deadlineMs, REPLY_MS), log })
   const reads = createRoutes({ primaryUrl, name: `${name}:reads`, deadlineMs })
   const own = createOwnRules({ keyPrefix, system, rules, watch: stopper.watch })
   /** A text that was refused once stays refused, and one that never ends keeps the server busy each time. @type {Error | null} */

@@ -15,7 +15,7 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/pipeline': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
   'src/requests': [],
   'src/view': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
-  'src/metrics': ['src/errors.js', 'src/runtime', 'src/pipeline'],
+  'src/metrics': ['src/errors.js', 'src/runtime', 'src/store', 'src/pipeline'],
   'src/http': ['src/errors.js', 'src/metrics', 'src/settings'],
   'src/replies': ['src/errors.js', 'src/item', 'src/http'],
   'src/push': ['src/errors.js', 'src/item', 'src/layouts', 'src/view', 'src/http', 'src/replies', 'src/metrics'],

@@ -26,6 +26,7 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
   const primaries = createPrimaries(primaryUrl, {
     name: `${name}:control`,
     deadlineMs,
+    log,
     async prepare (connection) {
       await expectPrimary(connection)
       await refusedCommand?.(connection).catch((error) => { if (error.outcome === 'forbidden') throw error })
