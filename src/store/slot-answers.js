@@ -7,7 +7,7 @@ import { SLOTS } from './slots.js'
 import { bareHost, urlAt } from './tls.js'
 
 /** a process keeps a connection to each node */
-export const MAX_NODES = 2000
+const MAX_NODES = 2000
 const MAX_ROW_NODES = 100
 /** an id has 40 */
 const MAX_ID_BYTES = 128

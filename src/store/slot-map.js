@@ -141,8 +141,10 @@ function createSlotMap (seeds, onUnused) {
     moved ({ slot, host, port }, connection) {
       const named = namedAddress(host, port, hostnameOf(connection.url))
       const isTaken = named !== null && table.move(slot, urlAt(seeds[0], named.host, named.port))
-      if (!isTaken) refusals.add('redirect', new FreshetError('SERVER_LOST', `too many nodes: the redirection of slot ${slot} is not used`))
       map.refreshSoon()
+      if (isTaken) return
+      const reason = `redirections named too many new nodes since the map was read, so that of slot ${slot} is not used`
+      refusals.add('redirect', new FreshetError('SERVER_LOST', reason))
     },
 
     /** An address failed: the next one is tried, or another node may have taken over. @param {string} url */

@@ -1,7 +1,8 @@
 /** Which primary has which slot, as far as is known. */
-import { MAX_NODES } from './slot-answers.js'
-
 /** @typedef {import('./slot-answers.js').SlotAnswer} Answer */
+
+/** A process keeps a connection to each primary, so redirections between two whole maps add no more. */
+const MAX_ADDED = 100
 
 /** @param {() => void} onChanged */
 export function createSlotTable (onChanged) {
@@ -12,6 +13,8 @@ export function createSlotTable (onChanged) {
   let owners = []
   /** URLs of replicas by URL of their primary @type {Map<string, string[]>} */
   let shards = new Map()
+  /** primaries that only redirections named */
+  let added = 0
 
   return {
     /** URLs of the primaries that have slots. */
@@ -33,18 +36,21 @@ export function createSlotTable (onChanged) {
       if (found.epoch < epoch && [...found.ids].some((id) => ids.has(id))) return
       const before = JSON.stringify([owners, [...shards]])
       ;({ epoch, ids, owners, shards } = found)
+      added = 0
       if (JSON.stringify([owners, [...shards]]) !== before) onChanged()
     },
 
     /**
-     * Redirections to ever more servers must not fill the memory between two answers with the whole map.
-     * @param {number} slot @param {string} url of a primary @returns {boolean} whether it is in the map now
+     * @param {number} slot @param {string} url of a primary @returns {boolean} whether it has the slot now
      */
     move (slot, url) {
       if (owners[slot] === url) return true
-      if (!shards.has(url) && shards.size >= MAX_NODES) return false
+      if (!shards.has(url)) {
+        if (added >= MAX_ADDED) return false
+        added++
+        shards.set(url, [])
+      }
       owners[slot] = url
-      if (!shards.has(url)) shards.set(url, [])
       onChanged()
       return true
     },
