@@ -24,7 +24,7 @@ const REFUSED_MS = 1000
 export function createDeployment ({ readFrom, lookups = createLookupCounts(), ...options }) {
   const { name, deadlineMs, log, map } = options
   const topology = createTopology({ ...options, onPolled: () => settle() })
-  const { choose, expectPrimary, mayAnswer, settle } = createChoice({ topology, readFrom, log })
+  const { choose, expectPrimary, mayAnswer, settle, unusedReplicas } = createChoice({ topology, readFrom, log })
   const { lookUp } = createLookups(() => /** @type {Connection} */ (expectPrimary().link.connection), lookups)
   const ready = topology.start({ awaitsReplicas: readFrom !== 'primary' })
   ready.catch(() => {})
@@ -99,6 +99,9 @@ export function createDeployment ({ readFrom, lookups = createLookupCounts(), ..
       state: shownState(node),
       lagMs: lagNow(node)
     })),
+
+    /** Why the primary is read although it has replicas. @returns {import('../errors.js').FreshetError[]} */
+    unused: () => [unusedReplicas()].filter((error) => error !== null),
 
     /** How long ago the last contact with the primary was, ms; 0 = it is confirmed (primary-contact.js). */
     get unconfirmedMs () { return topology.unconfirmedMs },

@@ -58,11 +58,14 @@ export function createChoice ({ topology, readFrom, log }) {
   const unreachable = () =>
     new FreshetError('SERVER_UNREACHABLE', `the primary at ${new URL(primary.url).host} is unreachable, or not a primary`)
 
+  /** @param {Node[]} nodes */
+  const noneOf = (nodes) => `none of ${nodes.length} replicas can answer (${nodes.map(shownState).join(', ')})`
+
   /** Why no replica can answer. */
   function noReplica () {
     const nodes = topology.replicas()
     const summary = nodes.length
-      ? `none of ${nodes.length} replicas can answer (${nodes.map(shownState).join(', ')})`
+      ? noneOf(nodes)
       : 'the primary has no replicas; use --read-from primary (option readFrom), or add one'
     const refusal = refusalOf(nodes.length ? nodes : [primary])
     if (refusal) return new FreshetError(refusal.code, `${nodes.length ? `${summary}: ` : ''}${refusal.message}`)
@@ -99,5 +102,13 @@ export function createChoice ({ topology, readFrom, log }) {
     throw (!topology.isLooking && refusalOf([primary])) || unreachable()
   }
 
-  return { mayAnswer, choose, expectPrimary, settle }
+  /** Why the primary is read although it has replicas: its first ones are not usable. @returns {FreshetError | null} */
+  function unusedReplicas () {
+    const nodes = topology.replicas()
+    if (readFrom !== null || !isAlone || nodes.length === 0 || nodes.some(isUsable)) return null
+    return new FreshetError('REPLICAS_GONE', `the primary at ${new URL(primary.url).host} is read itself, because ${noneOf(nodes)}; ` +
+      'is the address right that they announce (replica-announce-ip, in a cluster cluster-announce-ip)?')
+  }
+
+  return { mayAnswer, choose, expectPrimary, settle, unusedReplicas }
 }

@@ -96,6 +96,7 @@ export function createServers ({ redisUrl, replicaUrls, ...given }) {
     lookUp: (words) => insist(() => shard(words[1]).lookUp(words)),
     lookups,
     nodes: () => all().flatMap((deployment) => deployment.nodes()),
+    unused: () => all().flatMap((deployment) => deployment.unused()),
     /** The longest of all primaries. */
     get unconfirmedMs () { return Math.max(...all().map((deployment) => deployment.unconfirmedMs)) },
     /** @param {number} nowMs */

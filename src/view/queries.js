@@ -99,13 +99,16 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
       const nodes = deployment.nodes()
       try {
         deployment.pick()
-        return { ready: true, reasons: unconfirmed(deployment.unconfirmedMs), nodes }
+        return { ready: true, reasons: [...unconfirmed(deployment.unconfirmedMs), ...deployment.unused().map(reasonOf)], nodes }
       } catch (error) {
-        return { ready: false, reasons: [`${error.code}: ${error.message}`], nodes }
+        return { ready: false, reasons: [reasonOf(error)], nodes }
       }
     }
   }
 }
+
+/** @param {import('../errors.js').FreshetError} error */
+const reasonOf = ({ code, message }) => `${code}: ${message}`
 
 /** It is named, but answers go on. @param {number} ms @returns {string[]} */
 const unconfirmed = (ms) => ms > 0 ? [`PRIMARY_UNCONFIRMED: no contact with the primary for ${(ms / 1000).toFixed(1)} s`] : []
