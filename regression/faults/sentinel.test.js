@@ -6,7 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { EVERY_MS, startRun, WHOLE } from '../../test/cluster-run.js'
 import { startWatched } from '../../test/sentinels.js'
-import { connectFor, engineName, eventually, freePort } from '../../test/servers.js'
+import { connectFor, engineName, eventually, freePort, startServer } from '../../test/servers.js'
+import { pretendServer } from '../../test/store/pretending.js'
 import { isNight, nightly, scopedEngines } from '../../test/scope.js'
 
 const FROZEN_MS = nightly(10_000, 5000)
@@ -21,7 +22,10 @@ const LOOK_EVERY_MS = 100
 /** @typedef {Awaited<ReturnType<typeof startRun>>} Run */
 /**
  * @typedef {{ act: (t: import('tap').Test, watched: Watched, run: Run) => Promise<unknown>, ack?: string, everyMs?: number,
- *   onlyValkey?: boolean }} Case `onlyValkey`: Redis has no COORDINATED, without which acknowledged items may be lost
+ *   onlyValkey?: boolean,
+ *   place?: (t: import('tap').Test, watched: Watched, engine: import('../../test/servers.js').Engine) =>
+ *   Promise<{ redisUrl: string, check: () => Promise<unknown> }> }} Case `onlyValkey`: Redis has no COORDINATED, without which acknowledged
+ *   items may be lost; `place`: another address than that of all Sentinels, and what holds at the end
  */
 
 /** @type {(signal: NodeJS.Signals) => Case['act']} */
@@ -44,9 +48,33 @@ async function failOver (t, { sentinels: [{ url }] }) {
   }))
 }
 
+/**
+ * An address of two Sentinels and of one that lists a server with other data as promoted. Nothing is ever written to that server.
+ * @type {NonNullable<Case['place']>}
+ */
+async function withLiar (t, { sentinels: [first, second], primary: { port } }, engine) {
+  const foreign = await startServer(t, { engine })
+  const liar = await pretendServer(t, ([, word]) => {
+    if (word === 'GET-MASTER-ADDR-BY-NAME') return ['127.0.0.1', String(port)]
+    return word === 'REPLICAS' ? [['name', 'r', 'ip', '127.0.0.1', 'port', String(foreign.port), 'flags', 'slave,promoted']] : 'OK'
+  })
+  const admin = await connectFor(t, foreign.url)
+  return {
+    redisUrl: `redis+sentinel://${[liar, first, second].map(({ port }) => `127.0.0.1:${port}`).join(',')}/freshet`,
+    check: async () => t.equal(await admin.send('DBSIZE'), 0, 'nothing is written to the server that one Sentinel lists')
+  }
+}
+
 /** @type {Record<string, Case>} */
 const CASES = {
   'the primary is killed, and comes back as a replica': { act: ending('SIGKILL') },
+  'the primary is killed while one of three Sentinels is dead': {
+    async act (t, watched, run) {
+      await watched.sentinels[2].kill()
+      await ending('SIGKILL')(t, watched, run)
+    }
+  },
+  'the primary is killed while one of three Sentinels lies': { act: ending('SIGKILL'), place: withLiar },
   'the primary gets SIGTERM at full rate': { act: ending('SIGTERM'), everyMs: 0 },
   'a planned failover': {
     onlyValkey: true,
@@ -116,18 +144,20 @@ const engines = await scopedEngines()
 for (const engine of nightly(engines, engines.slice(0, 1))) {
   t.test(engineName(engine), async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
-      for (const [i, [title, { act, onlyValkey = false, ...options }]] of Object.entries(CASES).entries()) {
+      for (const [i, [title, { act, onlyValkey = false, place, ...options }]] of Object.entries(CASES).entries()) {
         if (onlyValkey && engine.name !== 'valkey') continue
         const layout = ['ids', 'segments', 'values'][(i + round) % 3]
         await t.test(`${title}, ${layout}`, async (t) => {
           const watched = await startWatched(t, { engine })
-          const run = await startRun(t, { redisUrl: watched.url, layout, partitions: 2, ...options })
+          const { redisUrl, check } = await place?.(t, watched, engine) ?? { redisUrl: watched.url, check: async () => {} }
+          const run = await startRun(t, { redisUrl, layout, partitions: 2, ...options })
           await run.goOn(500)
           const sinceMs = performance.now()
           await act(t, watched, run)
           await run.goOn(500)
           t.comment(`longest pause of delivery ${run.longestPauseMs(sinceMs)} ms`)
           t.same(await run.end(), WHOLE)
+          await check()
         })
       }
     }
