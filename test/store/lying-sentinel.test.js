@@ -13,7 +13,8 @@ import { pretendServer } from './pretending.js'
 t.setTimeout(300_000)
 const DEADLINE_MS = 30_000
 const WAIT = { deadlineMs: 60_000 }
-const LIES = /** @type {const} */ (['promotes', 'names'])
+/** @type {('promotes' | 'names')[]} */
+const LIES = ['promotes', 'names']
 
 /** @typedef {{ primary: { port: number }, replicas?: { port: number, flags?: string }[] }} Knows */
 
@@ -124,7 +125,8 @@ for (const engine of await scopedEngines()) {
       const liar = await startSentinel(t, lies.promotes)
       await primary.kill()
       const redisUrl = urlOf([liar, ...honest])
-      await t.rejects(open(redisUrl), { code: 'SERVER_UNREACHABLE', message: new RegExp(`^no server answers at 127.0.0.1:${primary.port} `) })
+      const message = new RegExp(`^no server answers at 127.0.0.1:${primary.port} `)
+      await t.rejects(open(redisUrl), { code: 'SERVER_UNREACHABLE', message })
       await untouched()
       honest[0].knows = { ...truth, replicas: [{ port: replica.port, flags: 'slave,promoted' }] }
       await admin.send('REPLICAOF', 'NO', 'ONE')
