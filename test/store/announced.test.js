@@ -6,9 +6,9 @@ import t from 'tap'
 import { openFeed } from '../../src/index.js'
 import { probeServers } from '../../src/store/probe.js'
 import { watchNodes } from '../../src/store/node-watch.js'
-import { startCluster } from '../cluster.js'
+import { startCluster, startNode } from '../cluster.js'
 import { nightEngines, scopedEngines } from '../scope.js'
-import { engineName, eventually, inSync, silentLog, startServer } from '../servers.js'
+import { connectFor, engineName, eventually, inSync, silentLog, startServer } from '../servers.js'
 import { startReader } from '../services.js'
 
 t.setTimeout(300_000)
@@ -54,8 +54,22 @@ for (const engine of await scopedEngines()) {
 }
 
 for (const engine of await nightEngines()) {
+  t.test(`${engineName(engine)}, a cluster that gets a replica`, async (t) => {
+    const cluster = await startCluster(t, { engine, primaries: 1, replicas: 0 })
+    await store(cluster.url)
+    const reader = await readerFor(t, { redisUrl: cluster.url })
+    await eventually(async () => (await reader.ask('/v1/feeds/latest/items/a')).status === 200)
+    const { url, port } = await startNode(t, cluster)
+    const [admin, own] = await Promise.all([connectFor(t, cluster.url), connectFor(t, url)])
+    await own.send('CLUSTER', 'REPLICATE', String(await admin.send('CLUSTER', 'MYID')))
+    const isFound = (/** @type {any} */ { address, state }) => address === `127.0.0.1:${port}` && state === 'connected'
+    await eventually(async () => (await reader.replicas()).some(isFound))
+    await reader.service.until(/replicas are read/)
+  })
+
   t.test(`${engineName(engine)}, a primary outside a cluster`, async (t) => {
-    const primary = await startServer(t, { engine })
+    // Redis 7.0 takes other addresses than 127.0.0.1 for those of other machines
+    const primary = await startServer(t, { engine, args: ['--protected-mode', 'no'] })
     const start = (/** @type {string[]} */ args) => startServer(t, { engine, replicaOf: primary, args: [...ELSEWHERE, ...args] })
     await store(primary.url)
     const reader = await readerFor(t, { redisUrl: primary.url })
