@@ -2,7 +2,7 @@
 -- Atomic, because the decision, the new state, the events and the outbox must not come apart, nor another command come in between.
 -- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..] of each target: state: hash, events: stream, and if its rule keeps them, members: hash, holds: sorted set, waiting: sorted set
 -- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule, key and number of keys that only its rule has, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target
--- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full, `rules` when a rule is stored in another version
+-- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full, `rules` when a rule is stored in another version, `back` when the clock went back
 -- COST O(n log N)
 -- MODE writes
 local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -34,10 +34,19 @@ for i, one in ipairs(named) do
   end
 end
 -- a server that accepts no writes refuses the whole call here
-redis.call('HSET', generation, 'now', nowText)
+redis.call('HSET', generation, 'now', nowText, 'back', backText)
 
 -- @include kept
 function read.lineage () return lineage end
+-- Times of a state that are durations since they were given: a rule moves them when the clock went back since then.
+function read.turnBack (state, names)
+  local went = back - (state.back or 0)
+  if went == 0 then return end
+  for _, name in ipairs(names) do
+    if state[name] then state[name] = string.format('%.0f', math.max(0, state[name] - went)) end
+  end
+  state.back = backText
+end
 
 -- its state is read once a call; a rule changes a table in front of it, which is dropped unless the command is accepted
 local function targetOf (number)
@@ -72,7 +81,7 @@ local function store (target, changed, change, request)
     -- an event without a sequence number is for the outbox only
     if event.seq ~= '0' and change.keeps ~= 0 then redis.call('XADD', events, event.seq .. '-0', 'ts', nowText, 'request', request, unpack(fields)) end
     if (change.keeps or 0) > 0 then redis.call('XTRIM', events, 'MAXLEN', '~', change.keeps) end
-    redis.call('XADD', outbox, 'MINID', '~', since, nowText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request, unpack(fields))
+    redis.call('XADD', outbox, 'MINID', '~', since, steadyText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request, unpack(fields))
   end
   redis.call('HSET', state, unpack(flat({}, changed)))
   for name, due in pairs(change.tasks or none) do schedule(task .. name, due) end
@@ -80,7 +89,7 @@ local function store (target, changed, change, request)
     if value then redis.call('HSET', members, name, value) else redis.call('HDEL', members, name) end
   end
   for name, due in pairs(change.holds or none) do
-    if due then redis.call('ZADD', holds, due, name) else redis.call('ZREM', holds, name) end
+    if due then redis.call('ZADD', holds, steadyOf(due), name) else redis.call('ZREM', holds, name) end
   end
   for user, more in pairs(change.units or none) do
     if redis.call('HINCRBY', members, 'user ' .. user, more) == 0 then redis.call('HDEL', members, 'user ' .. user) end
@@ -88,7 +97,7 @@ local function store (target, changed, change, request)
   for user, place in pairs(change.waiting or none) do
     if place then redis.call('ZADD', waiting, place, user) else redis.call('ZREM', waiting, user) end
   end
-  if change.holds then schedule(task .. 'expire', redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2]) end
+  if change.holds then schedule(task .. 'expire', timeOf(redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2])) end
   if change.ends then
     for i = target.first, target.last do redis.call('PEXPIRE', KEYS[i], keep) end
   end

@@ -2,7 +2,7 @@
 -- Atomic, because a decision, its state, events and outbox must not come apart. Nothing is written while a rule runs, so that SCRIPT KILL stops one that never ends.
 -- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..] of each target: state: hash, events: stream, and what its rule keeps: members: hash, holds: sorted set, waiting: sorted set
 -- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule and key, [6..n+5] of each command: JSON array of arguments and the number of its target, below 0 for a scheduled task
--- RETURNS generation, now in ms, then of each command a text, its lines: accepted, rejected, replay, other_body or failed; code, or why it failed; sequence; version; details as JSON; a generation alone when it belongs to another replication id, or to call again; `backlog` in place of the commands when the outbox is full, `rules` when a rule is stored in another version
+-- RETURNS generation, now in ms, then of each command a text, its lines: accepted, rejected, replay, other_body or failed; code, or why it failed; sequence; version; details as JSON; a generation alone when it belongs to another replication id, or to call again; `backlog` in place of the commands when the outbox is full, `rules` when a rule is stored in another version, `back` when the clock went back
 -- COST O(n log N)
 -- MODE writes
 -- text of the rules, and what is stored about them, are put here when a system is opened
@@ -66,7 +66,7 @@ local function keepChange (target, fields, change, request)
   local task = target.rule .. ' ' .. target.key .. ' '
   for name, due in pairs(change.tasks) do dues[task .. name] = due end
   for name, part in pairs(target.kept) do
-    for one, value in pairs(change[name] or none) do setIn(part, one, value) end
+    for one, value in pairs(change[name] or none) do setIn(part, one, name == 'holds' and steadyOf(value) or value) end
   end
   if change.holds then dues[task .. 'expire'] = firstHold(target.kept) or false end
   target.ends = target.ends or change.ends
@@ -111,7 +111,7 @@ for i = 1, n do
   replies[i + 2] = ok and decision or 'failed\n' .. string.gsub(string.sub(tostring(decision), 1, 4096), '\n', ' ')
 end
 -- a server that accepts no writes refuses the whole call here
-redis.call('HSET', generation, 'now', nowText)
+redis.call('HSET', generation, 'now', nowText, 'back', backText)
 -- @include own-writes
 replies[1] = (generationNow())
 return replies

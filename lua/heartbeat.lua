@@ -10,4 +10,6 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if lives == '1' then redis.call('ZADD', consumers, now, id) else redis.call('ZREM', consumers, id) end
 redis.call('ZREMRANGEBYSCORE', consumers, '-inf', string.format('%.0f', now - gone))
+-- heartbeats that came while the clock was ahead count as new ones
+for _, ahead in ipairs(redis.call('ZRANGEBYSCORE', consumers, string.format('(%.0f', now), '+inf')) do redis.call('ZADD', consumers, now, ahead) end
 return redis.call('ZRANGE', consumers, 0, -1)

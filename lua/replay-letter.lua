@@ -1,15 +1,18 @@
 -- Puts a dead letter back into the outbox of its partition, unless that was done.
 -- Atomic, because of two who replay it at once only one may.
--- KEYS [1] dead letters: stream, [2] outbox: stream
+-- KEYS [1] dead letters: stream, [2] outbox: stream, [3] generation: hash
 -- ARGV [1] id of the letter
 -- RETURNS integer, 1 if it was there
 -- COST O(1)
 -- MODE writes
-local dead, outbox, id = KEYS[1], KEYS[2], ARGV[1]
+local dead, outbox, generation, id = KEYS[1], KEYS[2], KEYS[3], ARGV[1]
 local letter = redis.call('XRANGE', dead, id, id)[1]
 if not letter then return 0 end
 local fields = {}
 for i = 1, #letter[2], 2 do fields[letter[2][i]] = letter[2][i + 1] end
+-- @include clock
+-- ids follow the clock of the partition, as those of decisions do
+if now > last then redis.call('HSET', generation, 'now', string.format('%.0f', now)) end
 redis.call('XDEL', dead, id)
-redis.call('XADD', outbox, '*', unpack(cjson.decode(fields.fields)))
+redis.call('XADD', outbox, string.format('%.0f-*', math.max(now, last) + back), unpack(cjson.decode(fields.fields)))
 return 1

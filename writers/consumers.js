@@ -83,7 +83,8 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
   /** what keeps a system from being opened, by its name @type {Map<string, Error & { code?: string }>} */
   const waiting = new Map()
   const reasons = () => [...new Set([...waiting.values()].map(publicReason))]
-  const status = () => ({ ready: systems.size === definitions.length, reasons: reasons(), nodes: [] })
+  const notes = () => [...systems.values()].flatMap((system) => system.notes())
+  const status = () => ({ ready: systems.size === definitions.length, reasons: reasons(), notes: notes(), nodes: [] })
   const server = settings.metricsPort === null ? null : await serveRegistry(settings, { registry, status, log })
   try {
     const compared = () => expectStored(settings, definitions, { primaryUrl, name: `${id}:settings` })

@@ -76,7 +76,7 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
     const app = createGatewayApp({
       status () {
         const reasons = [...primary.reasons(), ...feeds.reasons(), ...systems.reasons()]
-        return { ready: reasons.length === 0, reasons, nodes: [] }
+        return { ready: reasons.length === 0, reasons, notes: systems.notes(), nodes: [] }
       },
       feeds,
       systems: systems.all,

@@ -1,5 +1,9 @@
 -- What a rule keeps of a key besides its state and events: parts { key, changed }. Changes are in memory until they are written, and reads see them.
 local none = {}
+-- Holds are durations, so their scores are on the steady clock of the partition; rules give and get times on the server's.
+local function steadyOf (due) return due and string.format('%.0f', due + back) end
+local function timeOf (score) return score and string.format('%.0f', score - back) end
+
 local function changedOf (part) return part.changed or none end
 
 local function setIn (part, name, value)
@@ -55,7 +59,7 @@ local function writeKept (kept)
   end
 end
 
-local function firstHold (kept) return (lowestIn(kept.holds, 1, '+inf')[1] or none)[2] end
+local function firstHold (kept) return timeOf((lowestIn(kept.holds, 1, '+inf')[1] or none)[2]) end
 
 -- what the rule of the command that is decided reads with; what is not there is false
 local ofKey
@@ -69,9 +73,9 @@ function read.member (name)
   if value == nil then return redis.call('HGET', key, name) end
   return value
 end
-function read.holdUntil (name) return scoreIn(ofKey.holds, name) end
+function read.holdUntil (name) return timeOf(scoreIn(ofKey.holds, name)) end
 function read.firstHold () return firstHold(ofKey) end
-function read.holdsDue (before, most) return names(lowestIn(ofKey.holds, most, before)) end
+function read.holdsDue (before, most) return names(lowestIn(ofKey.holds, most, before == '+inf' and before or steadyOf(before))) end
 function read.waiting (most) return names(lowestIn(ofKey.waiting, most, '+inf')) end
 function read.waitingCount () return countIn(ofKey.waiting, '+inf') end
 function read.position (name)

@@ -2,7 +2,7 @@ for _, entry in ipairs(entries) do
   local target, request, seq, version, event = unpack(entry)
   local events = target.events
   if seq > 0 then redis.call('XADD', events, string.format('%.0f-0', seq), 'seq', string.format('%.0f', seq), 'ts', nowText, unpack(event)) end
-  redis.call('XADD', outbox, 'MINID', '~', since, nowText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request,
+  redis.call('XADD', outbox, 'MINID', '~', since, steadyText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request,
     'seq', string.format('%.0f', seq), 'version', string.format('%.0f', version), unpack(event))
 end
 for _, target in pairs(targets) do

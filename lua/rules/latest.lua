@@ -1,6 +1,6 @@
 -- Rule latest: the newest price of an asset. A price is accepted when its refresh began after that of the stored one; refreshes are tasks.
--- VERSION 1
--- STATE status (open), base (tier as set), tier, pinned (0, 1), tiers (refresh, soft and hard ms of hot, medium, cold), phase, price, ts, asOf, sources, soft, hard, due, failedAt, retryAt, failures, reason, candidate, failedSources, heat, heatAt, wantedUntil, seq, version
+-- VERSION 2
+-- STATE status (open), base (tier as set), tier, pinned (0, 1), tiers (refresh, soft and hard ms of hot, medium, cold), phase, price, ts, asOf, sources, soft, hard, due, failedAt, retryAt, failures, reason, candidate, failedSources, heat, heatAt, wantedUntil, back, seq, version
 -- ARGS set base pinned tiers phase; tier base pinned; price startedAt price sources asOf; fail startedAt reason candidate sources; want; force; asked requests
 -- CODES created, unchanged, unknown, accepted, stale, known, failing, in_progress, too_soon
 --
@@ -76,6 +76,11 @@ local function moved (state, now)
   return { events = { event }, tasks = plan(state, math.min(n(state.due), now + interval(state))), keeps = 1000 }
 end
 
+-- times on the server's clock; those of sources stay
+local durations = { 'ts', 'due', 'failedAt', 'retryAt', 'wantedUntil' }
+-- the clock may have gone back while a refresh was under way
+local function past (at, now) return n(at) > now and text(now) or at end
+
 local ops = {}
 
 function ops.set (state, args, now)
@@ -100,7 +105,7 @@ function ops.tier (state, args, now)
 end
 
 function ops.price (state, args, now)
-  local startedAt, price, sources, asOf = args[2], args[3], args[4], args[5]
+  local startedAt, price, sources, asOf = past(args[2], now), args[3], args[4], past(args[5], now)
   if n(startedAt) <= n(state.ts) then return 'stale', { ts = state.ts } end
   cool(state, now)
   place(state)
@@ -114,7 +119,7 @@ function ops.price (state, args, now)
 end
 
 function ops.fail (state, args, now)
-  local startedAt, reason, candidate, sources = args[2], args[3], args[4], args[5]
+  local startedAt, reason, candidate, sources = past(args[2], now), args[3], args[4], args[5]
   if n(startedAt) <= math.max(n(state.ts), n(state.failedAt)) then return 'stale', { ts = state.ts } end
   cool(state, now)
   place(state)
@@ -155,7 +160,8 @@ function ops.asked (state, args, now)
   return 'accepted', {}, { events = {} }
 end
 
-return function (state, args, now)
+return function (state, args, now, read)
   if args[1] ~= 'set' and not state.status then return 'unknown', {} end
+  read.turnBack(state, durations)
   return ops[args[1]](state, args, now)
 end

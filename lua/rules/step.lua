@@ -1,6 +1,6 @@
 -- Rule step: an order, driven by the owner of its partition. A step is accepted from certain statuses only.
--- VERSION 1
--- STATE status (placed, held, capturing, captured, confirmed, cancelling, cancelled), customer, total, lines, address, deadline, correlation, placedAt, reason, parked, wasHeld, authorization, seq, version
+-- VERSION 2
+-- STATE status (placed, held, capturing, captured, confirmed, cancelling, cancelled), customer, total, lines, address, deadline, correlation, placedAt, reason, parked, wasHeld, authorization, back, seq, version
 -- ARGS place customer total lines address deadlineMs correlation; held; capture_requested authorization; captured; confirmed; declined reason; cancel_requested; deadline; cancelled; check; checked; park reason; resume
 -- CODES created, exists, other_body, unknown, accepted, illegal, late, not_due
 --
@@ -77,6 +77,9 @@ function ops.resume (state, args, now)
   return accepted(state, { events = { event(state, 'resumed', { parked = '' }) }, tasks = { run = text(now) } })
 end
 
+-- given by the time of the command
+local durations = { 'deadline' }
+
 local function take (state, args, now)
   local op, step = args[1], steps[args[1]]
   if not step.from[state.status] then return 'illegal', outcome(state) end
@@ -92,7 +95,8 @@ local function take (state, args, now)
   return accepted(state, { events = { event(state, op) }, tasks = tasks, ends = isFinal })
 end
 
-return function (state, args, now)
+return function (state, args, now, read)
   if args[1] ~= 'place' and not state.status then return 'unknown', {} end
+  read.turnBack(state, durations)
   return (ops[args[1]] or take)(state, args, now)
 end

@@ -13,6 +13,7 @@ import { fieldsOf } from './outbox.js'
 /** @typedef {import('./batcher.js').Answer} Answer */
 
 const NEVER = Object.freeze({ answer: () => null, note () {} })
+const UNSEEN = Object.freeze({ see () {}, turnBack: async () => {} })
 
 /**
  * @param {object} options
@@ -28,12 +29,13 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
  * @param {(partition: number) => ReturnType<typeof import('./durability.js').createConfirm>} [options.confirmOf] what confirms the
  *   decisions of a partition
  * @param {import('./own-rules.js').OwnRules} [options.own] rules of a user
+ * @param {Pick<import('./partition-clock.js').PartitionClock, 'see' | 'turnBack'>} [options.clock]
  * @param {number} [options.maxWaiting] commands of a partition
  * @param {Parameters<typeof createBatcher>[0]['metrics'] & { ruleFailed?: (how: 'failed' | 'stopped') => void }} options.metrics
  */
 export function createAdmission ({
   route, agreement, requestMs, keepMs, maxOutbox, isRead, deadlineMs, batches = true, rejections = NEVER, confirmOf = () => async () => {},
-  own, maxWaiting, metrics
+  own, clock = UNSEEN, maxWaiting, metrics
 }) {
   const router = createRouter((key) => route(String(key)).connection, (connection) => connection.close('it cannot answer'))
   const { agreed, agreeIn, restore, refresh, keyOf, partitionOf, partitions } = agreement
@@ -41,8 +43,13 @@ export function createAdmission ({
   async function call (partition, commands) {
     const key = keyOf(partition)
     const { connection, replicationId } = route(key(''))
-    const terms = { replicationId, requestMs, keepMs, maxOutbox, isRead, own, restore, agreeIn }
-    const calling = admit(connection, key, terms, commands)
+    const turnBack = () => clock.turnBack(partition, connection)
+    const terms = { replicationId, requestMs, keepMs, maxOutbox, isRead, own, restore, turnBack, agreeIn }
+    const sentMs = performance.now()
+    const calling = admit(connection, key, terms, commands).then((admitted) => {
+      clock.see(partition, admitted.now, sentMs)
+      return admitted
+    })
     return (own ? own.watch(calling, connection) : calling).catch((error) => {
       // it is no longer the primary, or is unusable
       if (error.outcome === 'over') connection.close(error.message)

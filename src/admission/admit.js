@@ -6,10 +6,11 @@
  * @typedef {import('./commands.js').Prepared} Prepared
  * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, isRead?: boolean,
  *   own?: import('./own-rules.js').OwnRules, restore?: () => Promise<unknown>,
- *   agreeIn: (key: (part: string) => string, rules: string[]) => Promise<void> }} Terms
+ *   turnBack?: () => Promise<void>, agreeIn: (key: (part: string) => string, rules: string[]) => Promise<void> }} Terms
  *   `replicationId` of the primary; `requestMs`: how long a request is kept; `keepMs`: how long an ended key is kept; `maxOutbox`: entries
  *   that may wait for consumers; `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a
- *   user; `restore` stores the system again if a new primary does not have it; `agreeIn` on versions of rules
+ *   user; `restore` stores the system again if a new primary does not have it; `turnBack` when its clock went back; `agreeIn` on versions
+ *   of rules
  * @typedef {{ generation: string, now: number, replies: Buffer[] }} Admitted `generation`: `<lineage>.<n>`; `now`: ms since 1970
  */
 import { randomBytes } from 'node:crypto'
@@ -18,8 +19,8 @@ import { MAX_COMMANDS } from './commands.js'
 import { KEPT } from './rules/index.js'
 
 const LINEAGE_BYTES = 6
-/** The same commands are sent so often at most: a lineage begins, rules are stored, the outbox is trimmed. */
-const MAX_CALLS = 4
+/** The same commands are sent so often at most: a lineage begins, the clock went back, rules are stored, the outbox is trimmed. */
+const MAX_CALLS = 5
 /** Every rule gets these parts of a key. */
 const PARTS = Object.freeze(['state', 'events'])
 
@@ -41,7 +42,8 @@ export async function admit (connection, key, options, commands) {
     if (now === undefined) {
       await options.restore?.()
       await beginLineage(connection, key, options, String(generation))
-    } else if (first === 'rules') {
+    } else if (first === 'back') await options.turnBack?.()
+    else if (first === 'rules') {
       await options.agreeIn(key, [...new Set(commands.map(({ rule }) => rule))])
     } else if (first !== 'backlog') return { generation: String(generation), now: Number(now), replies }
     else {

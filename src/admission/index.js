@@ -12,6 +12,7 @@
  * @typedef {import('./outbox.js').Entry} Entry
  * @typedef {import('./own-rules.js').OwnRule} OwnRule
  * @typedef {import('./own-rules.js').OwnRules} OwnRules
+ * @typedef {import('./partition-clock.js').PartitionClock} PartitionClock
  * @typedef {import('./rules/index.js').Fields} Fields
  * @typedef {import('./rules/index.js').Ruleset} Ruleset
  * @typedef {import('./system.js').Agreement} Agreement
@@ -29,6 +30,7 @@ export { admissionKey, partitionKeys, systemKey } from './keys.js'
 export { createOwnRules } from './own-rules.js'
 export { eventOf, memoryOf, OWN_NAMES, readState, stateOf } from './own-state.js'
 export { entryOf, eventsOf, fieldsOf, followOutboxes, generationOf } from './outbox.js'
+export { createPartitionClock, MAX_BACK_MS } from './partition-clock.js'
 export { createRejections } from './rejections.js'
 export { KEPT_PARTS } from './rules/index.js'
 export { createStopper, REPLY_MS } from './stop-script.js'

@@ -87,12 +87,11 @@ function createSession (own, signal, parts) {
   /** @param {Connection} connection */
   async function begin (connection) {
     followed = own.filter(isFollowed)
-    const ends = sinceMs === undefined
-      ? await endsOf(connection, own.map(outboxOf))
-      : own.map(() => `${Date.now() - sinceMs}-0`)
+    const ends = await endsOf(connection, own.map(outboxOf))
     const found = await generationsOf(connection, own.map((one) => keyOf(one)('generation')))
     for (const [i, partition] of own.entries()) {
-      positions[partition] = ends[i]
+      // by the clock of the ids, which is not that of this process
+      positions[partition] = sinceMs === undefined ? ends[i] : `${Math.max(0, parseInt(ends[i]) - sinceMs)}-0`
       generations[partition] = found[i]
       onReset(partition)
     }

@@ -77,6 +77,8 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
   return {
     script,
     versions: stored,
+    /** Its tasks that are durations (partition-clock.js). */
+    durations: names.filter((name) => rules[name].keeps?.includes('holds')).map((name) => `${name} expire`),
     /** What it has of a key besides state and events. @param {string} rule */
     partsOf: (rule) => rules[rule].keeps ?? [],
     /** Folds and certain rejections, for a memory of keys such as the rejection cache. */

@@ -58,7 +58,7 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded =
     /** @param {string} id @throws {FreshetError} LETTER_UNKNOWN, also when another process replayed or discarded it */
     async replay (id) {
       const { partition, stream } = partsOf(id)
-      const keys = ['dead', 'outbox'].map(keyOf(partition))
+      const keys = ['dead', 'outbox', 'generation'].map(keyOf(partition))
       if (await connectionOf(partition).runScript('replay-letter', keys, [stream]) !== 1) throw gone(id)
     },
 

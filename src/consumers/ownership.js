@@ -74,7 +74,7 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
 
   /** @param {number} partition @param {number} token @param {number} ms @param {number} [least] */
   const askLease = async (partition, token, ms, least = 0) =>
-    Number(await connectionOf(partition).runScript('lease', [keyOf(partition)('owner')], [id, token, ms, least]))
+    Number(await connectionOf(partition).runScript('lease', ['owner', 'generation'].map(keyOf(partition)), [id, token, ms, least]))
 
   /** @param {number} partition */
   async function take (partition) {

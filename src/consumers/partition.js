@@ -160,7 +160,10 @@ async function positionOf (connection, key, { token, consumer }) {
  * @param {import('../store/index.js').Connection} connection @param {(part: string) => string} key @param {string} consumer
  */
 export async function lagOf (connection, key, consumer) {
-  const [[seconds, micros], cursor] = await connection.sendAll([['TIME'], ['HGET', key('cursors'), consumer]])
+  const [[seconds, micros], back, cursor] = await connection.sendAll(
+    [['TIME'], ['HGET', key('generation'), 'back'], ['HGET', key('cursors'), consumer]])
   const [oldest] = await connection.send('XRANGE', key('outbox'), cursor === null ? '-' : `(${cursor}`, '+', 'COUNT', 1)
-  return oldest === undefined ? 0 : Math.max(0, Number(seconds) * 1000 + Number(micros) / 1000 - parseInt(String(oldest[0])))
+  // ids follow a clock that does not go back (lua/includes/partition.lua)
+  const nowMs = Number(seconds) * 1000 + Number(micros) / 1000 + Number(back ?? 0)
+  return oldest === undefined ? 0 : Math.max(0, nowMs - parseInt(String(oldest[0])))
 }

@@ -3,8 +3,8 @@ import { Counter, Histogram } from 'prom-client'
 
 /**
  * @typedef {{ sent: (commands: number) => void, waited: (ms: number) => void, dropped: (reason: 'full' | 'late') => void,
- *   answered: () => void, asked: (why: 'behind' | 'unknown' | 'open') => void, ruleFailed: (how: 'failed' | 'stopped') => void
- *   }} AdmissionMetrics `ruleFailed`: of users
+ *   answered: () => void, asked: (why: 'behind' | 'unknown' | 'open') => void, ruleFailed: (how: 'failed' | 'stopped') => void,
+ *   clockBack: () => void }} AdmissionMetrics `ruleFailed`: of users; `clockBack`: of the primary of a partition
  */
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
@@ -35,6 +35,11 @@ export function createAdmissionMetrics (registry) {
     help: 'Total commands on which a rule of a user failed, or did not end and was stopped',
     labelNames: ['system', 'how']
   })
+  const back = new Counter({
+    ...common,
+    name: 'freshet_admission_clock_back_total',
+    help: 'Total times that the clock of the primary of a partition went back by more than a second'
+  })
   return (system) => ({
     /** @param {number} n commands of a call */
     sent (n) {
@@ -49,6 +54,7 @@ export function createAdmissionMetrics (registry) {
     /** @param {'behind' | 'unknown' | 'open'} why */
     asked: (why) => cached.inc({ system, outcome: why }),
     /** @param {'failed' | 'stopped'} how */
-    ruleFailed: (how) => failed.inc({ system, how })
+    ruleFailed: (how) => failed.inc({ system, how }),
+    clockBack: () => back.inc({ system })
   })
 }

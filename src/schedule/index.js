@@ -8,6 +8,7 @@
  *
  * @typedef {{ rule: string, key: string, name: string }} Task
  */
+import { MAX_BACK_MS } from '../admission/index.js'
 
 /** Longest time between two looks: a new task may be earlier than those read. */
 const LOOK_EVERY_MS = 250
@@ -19,13 +20,14 @@ const MAX_TASKS = 256
 
 /**
  * @param {{ connectionOf: (partition: number) => import('../store/index.js').Connection,
- *   keyOf: (partition: number) => (part: string) => string }} system `connectionOf` the primary
+ *   keyOf: (partition: number) => (part: string) => string,
+ *   clock: Pick<import('../admission/index.js').PartitionClock, 'see' | 'turnBack'> }} system `connectionOf` the primary
  * @param {{ partition: number, signal: AbortSignal }} owned
  * @param {(task: Task) => Promise<unknown>} run errors leave the task due, and it runs again after a pause
  * @param {(wake: () => void) => void} [onWake] gets a function that ends a wait
  * @returns {Promise<void>} when the signal is aborted and nothing runs any more
  */
-export async function runTasks ({ connectionOf, keyOf }, { partition, signal }, run, onWake = () => {}) {
+export async function runTasks ({ connectionOf, keyOf, clock }, { partition, signal }, run, onWake = () => {}) {
   /** Tasks by name; one that has ended stays until it may run again. @type {Map<string, Promise<void>>} */
   const running = new Map()
   /** Failures in a row, by name. @type {Map<string, number>} */
@@ -64,9 +66,15 @@ export async function runTasks ({ connectionOf, keyOf }, { partition, signal }, 
 
   /** Starts what is due. @returns {Promise<number>} ms until the next look */
   async function look () {
-    const [[seconds, micros], flat] = await connectionOf(partition).sendAll([
-      ['TIME'], ['ZRANGE', keyOf(partition)('tasks'), 0, MAX_TASKS + running.size - 1, 'WITHSCORES']])
+    const [primary, key, sentMs] = [connectionOf(partition), keyOf(partition), performance.now()]
+    const [[seconds, micros], lastMs, flat] = await primary.sendAll([['TIME'], ['HGET', key('generation'), 'now'],
+      ['ZRANGE', key('tasks'), 0, MAX_TASKS + running.size - 1, 'WITHSCORES']])
     const nowMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+    if (Number(lastMs ?? 0) - nowMs > MAX_BACK_MS) {
+      await clock.turnBack(partition, primary)
+      return 0
+    }
+    clock.see(partition, nowMs, sentMs)
     let waitMs = LOOK_EVERY_MS
     for (let i = 0; i < flat.length && active < MAX_TASKS; i += 2) {
       const [text, leftMs] = [String(flat[i]), Number(flat[i + 1]) - nowMs]

@@ -7,7 +7,7 @@
  * @import { System } from './definition.js'
  * @import { Logger } from 'pino'
  */
-import { createAdmission, createAgreement, createRejections, openConfirms } from '../admission/index.js'
+import { createAdmission, createAgreement, createPartitionClock, createRejections, openConfirms } from '../admission/index.js'
 import { attachedReplicas, createRoutes, openerOf } from '../store/index.js'
 import { connect } from './connected.js'
 
@@ -23,7 +23,8 @@ import { connect } from './connected.js'
  * @param {KeepSecret} [parts.keepSecret] as createAgreement
  * @param {boolean} [parts.isCached] whether certain rejections are answered from memory
  * @param {(entry: Entry) => void} [parts.onEntry] gets every event of the system
- * @param {Parameters<typeof createAdmission>[0]['metrics'] & Parameters<typeof createRejections>[0]['metrics']} parts.metrics
+ * @param {Parameters<typeof createAdmission>[0]['metrics'] & Parameters<typeof createRejections>[0]['metrics'] &
+ *   Parameters<typeof createPartitionClock>[0]['metrics']} parts.metrics
  * @param {Logger} parts.log
  */
 export function openAdmission ({ name: system, rules, own: rulesOfUser, keepsUnread: isRead }, settings, {
@@ -37,7 +38,8 @@ export function openAdmission ({ name: system, rules, own: rulesOfUser, keepsUnr
   const agreement = createAgreement({ router: routes.router, keyPrefix, system, partitions, rules, own, prepare, keepSecret })
   const { agreed, keyOf, partitionOf } = agreement
   const connectionOf = (/** @type {number} */ partition) => reads.route(keyOf(partition)('')).connection
-  const target = { system, primaryUrl, name, deadlineMs, partitions, keyOf, partitionOf, connectionOf, log }
+  const clock = createPartitionClock({ system, durations: own?.durations, keyOf, metrics, log })
+  const target = { system, primaryUrl, name, deadlineMs, partitions, keyOf, partitionOf, connectionOf, clock, log }
   const confirms = openConfirms({ ...target, name: `${name}:confirm`, durability, waitMs })
   const rejections = isCached || onEntry
     ? createRejections({
@@ -51,6 +53,7 @@ export function openAdmission ({ name: system, rules, own: rulesOfUser, keepsUnr
     agreement,
     isRead,
     own,
+    clock,
     rejections: isCached ? rejections : undefined,
     confirmOf: confirms.of,
     metrics
@@ -60,6 +63,8 @@ export function openAdmission ({ name: system, rules, own: rulesOfUser, keepsUnr
     /** Where the system is; its keys are known once all agree. */
     target,
     routes,
+    /** What /readyz says besides reasons. */
+    notes: clock.notes,
     close: () => Promise.all([rejections?.close(), confirms.close(), (connected ?? (shared ? null : routes))?.close()])
   }
 }

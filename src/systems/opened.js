@@ -28,7 +28,16 @@ let opened = 0
 
 /** @type {Readonly<AdmissionMetrics & ConsumerMetrics>} */
 const UNCOUNTED = Object.freeze({
-  sent () {}, waited () {}, dropped () {}, answered () {}, asked () {}, ruleFailed () {}, finished () {}, failed () {}, deadLettered () {}
+  sent () {},
+  waited () {},
+  dropped () {},
+  answered () {},
+  asked () {},
+  ruleFailed () {},
+  clockBack () {},
+  finished () {},
+  failed () {},
+  deadLettered () {}
 })
 
 /**

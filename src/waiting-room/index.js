@@ -44,7 +44,7 @@ export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
   /** @param {string} key @param {string[]} users at most 256 @param {boolean} isPrimary @returns {Promise<QueuePosition[]>} */
   async function read (key, users, isPrimary) {
     const partition = partitionOf(key)
-    const keys = ['state', 'members', 'waiting', 'holds'].map((part) => keyOf(partition)(`${part}:${key}`))
+    const keys = [...['state', 'members', 'waiting', 'holds'].map((part) => `${part}:${key}`), 'generation'].map(keyOf(partition))
     const connection = connectionOf(partition, isPrimary)
     const [stock, sold, status, slots, turnMs, ...positions] = await connection.runScript('read-places', keys, users)
     const [isSoldOut, isClosed] = [String(stock) === String(sold), String(status) === 'closed']

@@ -32,14 +32,15 @@ const CALLS = {
   advance: { keys: ['owner', 'cursors', 'generation', 'outbox'], args: [1, 'c', '0-0'], prepare: ['HSET', 'owner', 'token', '1'] },
   attempt: { keys: ['owner', 'attempts'], args: [1, 'c', '1-0', 3], prepare: ['HSET', 'owner', 'token', '1'] },
   heartbeat: { keys: ['consumers'], args: ['id', 1, 1000] },
-  lease: { keys: ['owner'], args: ['id', 0, 1000, 0] },
+  lease: { keys: ['owner', 'generation'], args: ['id', 0, 1000, 0] },
   'read-places': {
-    keys: ['state', 'members', 'waiting', 'holds'],
+    keys: ['state', 'members', 'waiting', 'holds', 'generation'],
     args: ['u', 'v'],
     prepare: ['HSET', 'members', 'wait u', '1 c', 'claim c', 'waiting 0 u 0'],
     reply: [null, null, null, null, null, ...['c waiting - -', ''].map((word) => Buffer.from(word))]
   },
-  'replay-letter': { keys: ['dead', 'outbox'], args: ['1-0'], prepare: ['XADD', 'dead', '1-0', 'fields', '["a","b"]'] },
+  'replay-letter': { keys: ['dead', 'outbox', 'generation'], args: ['1-0'], prepare: ['XADD', 'dead', '1-0', 'fields', '["a","b"]'] },
+  'turn-back': { keys: ['generation', 'tasks'], args: ['seat expire'], prepare: ['HSET', 'generation', 'now', Date.now() + 3_600_000] },
   'begin-lineage': { keys: ['generation'], args: ['id', '', 'lineage', 1] },
   'append-batch': { keys: ['ids', 'item:c'], args: [5, 1000, 3, 'c'] },
   'append-newest': { keys: ['ids', 'deletions', 'item:c'], args: [1, 0, 1000, 0, 0, Buffer.alloc(9, 1), 3, 'c'] },

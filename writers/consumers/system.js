@@ -111,6 +111,8 @@ export async function openSystem (definition, settings, parts) {
       deadLetters: () => letters.count(ownership.owned)
     },
 
+    notes: admission.notes,
+
     async close () {
       published?.close()
       stopKeeping()

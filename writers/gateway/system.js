@@ -81,6 +81,8 @@ export function openSystem (settings, definition, { routes, durability, onEntry,
 
     reasons: () => [...new Set([differs, failure])].flatMap((error) => error ? [reasonOf(error)] : []),
 
+    notes: () => opened?.notes() ?? [],
+
     async close () {
       stopLooking()
       await opened?.close()

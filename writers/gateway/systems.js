@@ -68,7 +68,7 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
       await opened.close()
     })
     const letters = async () => createDeadLetters({ ...await opened.target(), isNeeded: definition.isLetterNeeded })
-    return { definition, own, reasons: () => [...own.reasons?.() ?? [], ...opened.reasons()], letters }
+    return { definition, own, reasons: () => [...own.reasons?.() ?? [], ...opened.reasons()], notes: opened.notes, letters }
   }
 
   const all = definitions.map(open)
@@ -78,6 +78,9 @@ export function openSystems (settings, definitions, { primaryUrl, registry, log,
 
     /** Why systems decide nothing. */
     reasons: () => all.flatMap(({ reasons }) => reasons()),
+
+    /** What else /readyz says. */
+    notes: () => all.flatMap(({ notes }) => notes()),
 
     /**
      * Rejects settings that the primary cannot fulfil, if it can be asked, and looks whether it has replicas.

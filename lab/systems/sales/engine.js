@@ -1,6 +1,6 @@
 /** Sales on our own engine: a script call per claim, batches, the rejection cache, tokens, the waiting room. */
 import { randomUUID } from 'node:crypto'
-import { admissionKey, fieldsOf } from '../../../src/admission/index.js'
+import { admissionKey, createPartitionClock, fieldsOf } from '../../../src/admission/index.js'
 import { runTasks, taskCommands } from '../../../src/schedule/index.js'
 import { openConnection } from '../../../src/store/index.js'
 import { createWaitingRoom } from '../../../src/waiting-room/index.js'
@@ -42,7 +42,9 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
   const stop = new AbortController()
   // holds expire as they do in the process that owns the partition
   if (mode !== 'direct') {
-    runTasks({ connectionOf: () => connection, keyOf: () => key }, { partition: 0, signal: stop.signal }, taskCommands(engine.submit))
+    const clock = createPartitionClock({ system: SYSTEM, keyOf: () => key, metrics: {}, log: silent })
+    const owned = { partition: 0, signal: stop.signal }
+    runTasks({ connectionOf: () => connection, keyOf: () => key, clock }, owned, taskCommands(engine.submit))
   }
   const sales = createSales({ submit: engine.submit, agreed, tokens, settlement: null, waits: null })
 

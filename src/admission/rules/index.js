@@ -21,6 +21,11 @@ export const KEPT_PARTS = Object.freeze(['members', 'holds', 'waiting'])
 export const KEPT = Object.freeze({ bounded: KEPT_PARTS })
 
 /**
+ * Tasks of ours, rule and name, that are to run some time after they are set. The others run at a time that somebody gave, such as closeAt.
+ */
+export const DURATIONS = Object.freeze(['bounded expire', 'latest refresh', 'step deadline', 'step run'])
+
+/**
  * What a memory of keys knows of our rules. `folds`: states after events; a rule without one has its states read again. `certain`:
  * rejections that hold whenever the command is decided, within a generation. `claimants`: the user of a command; an earlier
  * claim of that user is the answer. `names`: of fields of a state; `exists`: one that each has.

@@ -61,7 +61,9 @@ export function aggregate (ticks, { nowMs, last, candidate, hardMs = MAX_AGE_MS 
     (nowMs - seen.sinceMs >= CONFIRMED_AFTER_MS || counted.some(({ exchange }) => !seen.exchanges.includes(exchange))))
   if (!isMove || isConfirmed) return { price: textOf(price), asOf: Math.min(nowMs, timeOf(counted)), sources }
   const first = seen ?? { sinceMs: nowMs, exchanges: counted.map(({ exchange }) => exchange) }
-  return { failure: 'moved', candidate: { ...first, price: textOf(price) }, sources }
+  // the clock may have gone back since
+  const sinceMs = Math.min(first.sinceMs, nowMs)
+  return { failure: 'moved', candidate: { ...first, sinceMs, price: textOf(price) }, sources }
 }
 
 /** @param {Quote[]} quotes at least one @returns {number} the median, of an even number the older of the middle two */

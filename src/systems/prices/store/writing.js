@@ -16,7 +16,8 @@ const FIRST_PAUSE_MS = 25
 const LONGEST_PAUSE_MS = 1000
 const LATEST_EVERY_MS = 1000
 const LATEST_AT_ONCE = 16
-const NEWER = 'attribute_not_exists(#ts) OR #ts < :ts OR (#ts = :ts AND #version < :version)'
+/** Versions begin again when the servers have lost their data, and times go back with the clock of a primary. */
+const NEWER = 'attribute_not_exists(#ts) OR #ts < :ts OR #version < :version'
 
 /** @param {import('./client.js').StoreParts & { deadlineMs: number, keepMs: number }} parts `deadlineMs`: of a batch, with repetitions */
 export function createWriting ({ sdk, ask, metrics, table, deadlineMs, keepMs }) {
@@ -40,7 +41,7 @@ export function createWriting ({ sdk, ask, metrics, table, deadlineMs, keepMs })
 
   /** @param {Row[]} rows of the history, one of each asset @throws what failed; a repetition writes the rest */
   async function writeLatest (rows) {
-    const due = rows.filter(({ asset, at }) => Number(at) - (written.get(asset) ?? -Infinity) >= LATEST_EVERY_MS)
+    const due = rows.filter(({ asset, at }) => Math.abs(Number(at) - (written.get(asset) ?? -Infinity)) >= LATEST_EVERY_MS)
     for (let i = 0; i < due.length; i += LATEST_AT_ONCE) await Promise.all(due.slice(i, i + LATEST_AT_ONCE).map(putLatest))
     if (due.length === 0) return
     const beforeMs = Number(due[0].at) - LATEST_EVERY_MS
