@@ -95,12 +95,13 @@ function watch (server) {
 
 /**
  * @param {import('tap').Test} t
- * @param {{ engine: Engine, args?: string[], replicaOf?: { port: number } | null, port?: number, tls?: Tls | null }} options
- *   `args` as on the command line of the server, such as `['--maxmemory', '20mb']`
+ * @param {{ engine: Engine, args?: string[], replicaOf?: { port: number } | null, port?: number, tls?: Tls | null,
+ *   env?: Record<string, string> }} options `args` as on the command line of the server, such as `['--maxmemory', '20mb']`; `env` besides
+ *   that of this process
  * @typedef {import('./certificates.js').Files & { asks?: boolean }} Tls TLS and nothing else, to replicas too; `asks` its
  *   clients for a certificate
  */
-export async function startServer (t, { engine, args = [], replicaOf = null, port: wantedPort, tls = null }) {
+export async function startServer (t, { engine, args = [], replicaOf = null, port: wantedPort, tls = null, env = {} }) {
   const folder = await mkdtemp(join(tmpdir(), 'freshet-test-'))
   let port = wantedPort ?? 0
   /** @type {import('node:child_process').ChildProcess} */
@@ -111,7 +112,7 @@ export async function startServer (t, { engine, args = [], replicaOf = null, por
     const role = replicaOf ? ['--replicaof', '127.0.0.1', String(replicaOf.port)] : []
     log = ''
     child = spawn(engine.program, [...listenArgs(port, tls), '--dir', folder, ...KEEPS_NOTHING, ...role, ...args],
-      { stdio: ['ignore', 'pipe', 'pipe'] })
+      { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } })
     const mine = child
     watch(mine)
     for (const stream of [mine.stdout, mine.stderr]) stream?.on('data', (chunk) => { log = (log + chunk).slice(-20_000) })

@@ -8,7 +8,7 @@ import { registerProcess } from '../metrics/index.js'
 import { readableFeeds } from './security/index.js'
 
 const REASONS = Object.freeze({ type: 'array', items: { type: 'string' } })
-const NOTES = Object.freeze({ ...REASONS, description: 'what was wrong with the servers and may need a look; no reason to route elsewhere' })
+const NOTES = Object.freeze({ ...REASONS, description: 'what was wrong with the servers; no reason to route elsewhere' })
 const NODES = Object.freeze({
   type: 'array',
   items: {
@@ -36,7 +36,8 @@ const READINESS = processRoute({
     required: ['ready', 'reasons'],
     properties: { ready: { type: 'boolean', enum: [true] }, reasons: { ...REASONS, maxItems: 0 }, notes: NOTES, nodes: NODES }
   },
-  errors: problemsOf(['NOT_READY'], { ready: { type: 'boolean', enum: [false] }, reasons: { ...REASONS, minItems: 1 }, notes: NOTES, nodes: NODES })
+  errors: problemsOf(['NOT_READY'],
+    { ready: { type: 'boolean', enum: [false] }, reasons: { ...REASONS, minItems: 1 }, notes: NOTES, nodes: NODES })
 })
 const EXPOSITION = processRoute({ summary: 'Prometheus metrics', type: 'text/plain' })
 

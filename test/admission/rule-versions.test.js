@@ -10,9 +10,9 @@ import { admit } from './admit.js'
 const VERSIONS = {
   max: '1 1631eea4bd18e32956e209cbaf1896f69f37ff47',
   bounded: '1 6294afe42c310e36f6f3ef8d506a790bf7ae63b9',
-  latest: '1 d72280a57357a28b776723fdbe7460a5ce051d8e',
+  latest: '2 d34bb3c54976d61e0cbf9a71414298b829cb0b5d',
   once: '1 7f388699e55c7e7cb14c3835fed1d360f206c561',
-  step: '1 1e44b513c4d6dae1cdd9c1d885389c0dc37901dc'
+  step: '2 af4ef1dee04222b83de4b133eb9f2ff5710345cb'
 }
 
 t.test('a rule whose text was changed has another version', async (t) => {

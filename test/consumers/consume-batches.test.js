@@ -37,7 +37,7 @@ function createSystem () {
     letters: async () => (await letters.list({ after: null, limit: 100 })).items,
     cursor: async () => String(await connection.send('HGET', key('cursors'), 'history')),
     last: async () => String((await connection.send('XREVRANGE', key('outbox'), '+', '-', 'COUNT', 1))[0][0]),
-    take: async () => Number(await connection.runScript('lease', [key('owner')], [`p${Math.random()}`, 0, 1, 0])),
+    take: async () => Number(await connection.runScript('lease', ['owner', 'generation'].map(key), [`p${Math.random()}`, 0, 1, 0])),
 
     /** @param {string} asset @param {number} seq @param {Record<string, string | number>} [fields] */
     append (asset, seq, fields = {}) {

@@ -182,7 +182,7 @@ for (const engine of await scopedEngines()) {
       t.teardown(async () => {
         await reader.close()
       })
-      const token = Number(await connection.runScript('lease', [keyOf(0)('owner')], ['late', 0, 1, 0]))
+      const token = Number(await connection.runScript('lease', ['owner', 'generation'].map(keyOf(0)), ['late', 0, 1, 0]))
       const { signal } = new AbortController()
       const late = consume({
         system,

@@ -32,7 +32,7 @@ function createSystem (t) {
     /** A process that takes the partition over. @param {(place: any) => Promise<void>} run */
     async own (run) {
       await connection.send('HSET', key('owner'), 'until', 0)
-      const token = Number(await connection.runScript('lease', [key('owner')], [`p${Math.random()}`, 0, 1, 0]))
+      const token = Number(await connection.runScript('lease', ['owner', 'generation'].map(key), [`p${Math.random()}`, 0, 1, 0]))
       const outbox = openerOf(url, { name: `outbox${token}`, deadlineMs: DEADLINE_MS })
       const reader = createOutboxReader({ ...outbox, keyOf: () => key, log: silentLog })
       const stop = new AbortController()
