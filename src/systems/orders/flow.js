@@ -30,7 +30,7 @@ export function createFlow () {
       if (rule !== 'step' || status === undefined) return
       if (type === 'placed' && running.size < MAX_RUNNING) running.set(key, Number(ts))
       if (type === 'placed' || isFinal(status)) {
-        moves.push({ step: status, atMs: performance.now(), tookMs: Number(ts) - Number(running.get(key) ?? NaN) })
+        moves.push({ step: status, atMs: performance.now(), tookMs: Math.max(0, Number(ts) - Number(running.get(key) ?? NaN)) })
       }
       if (isFinal(status)) running.delete(key)
       const list = recent[status]

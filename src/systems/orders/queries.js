@@ -113,7 +113,9 @@ export const QUERIES = {
     async run ({ params: { id } }, { current }) {
       const { events, fields } = await current(id)
       const placedAt = Number(events[0]?.ts)
-      const steps = events.map((/** @type {any} */ { type, ts }) => ({ type, ts: Number(ts), afterMs: Number(ts) - placedAt }))
+      // the clock may have gone back between two steps
+      const afterMs = (/** @type {string} */ ts) => Math.max(0, Number(ts) - placedAt)
+      const steps = events.map((/** @type {any} */ { type, ts }) => ({ type, ts: Number(ts), afterMs: afterMs(ts) }))
       return { id, step: fields.status, placedAt, tookMs: steps.at(-1)?.afterMs ?? 0, steps }
     }
   },

@@ -63,7 +63,7 @@ export function createSaga ({ submit, stateOf, payments, confirm, deadLetter, dr
       }
       if (code !== 'accepted' && state.status === before) throw new FreshetError('INTERNAL', `step of an order: ${code}`)
     }
-    const seconds = (Date.now() - Number(state.placedAt)) / 1000
+    const seconds = Math.max(0, Date.now() - Number(state.placedAt)) / 1000
     onFinal(state.status === 'confirmed' ? 'confirmed' : state.reason, seconds)
     log.debug({ ...ids, status: state.status, reason: state.reason }, 'final')
   }
