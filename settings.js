@@ -191,6 +191,9 @@ export const SETTINGS = Object.freeze([
     row('durability', 'When a command counts as accepted: the primary has it (memory), one replica too or so many, its append-only file ' +
       '(aof), or the database (db: sales only); without it, memory, for sales and orders replica if there is one',
     { uses: ['gateway', 'consumers'], default: null, check: orReplicas(oneOf('memory', 'replica', 'aof', 'db')) }),
+    row('maxWaitMs', 'Wait of the oldest unfinished order above which a POST of an order is refused, and of the oldest claim without its ' +
+      'row above which claims are, with durability db; 0 = never',
+    { unit: 'ms', default: 10_000, check: integer(0, 3_600_000) }),
     row('saleTokenKey', 'File of the private key of sale tokens, a JSON Web Key; without it, one is generated and stored on the server',
       { default: null, check: readableFile }),
     row('saleTokenAlgorithm', 'Algorithm of a generated key of sale tokens', { default: 'HS256', check: oneOf('HS256', 'EdDSA') }),

@@ -1,11 +1,11 @@
 -- Decides up to 256 commands of one partition, in order, and stores what the accepted ones do.
 -- Atomic, because the decision, the new state, the events and the outbox must not come apart, nor another command come in between.
 -- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..] of each target: state: hash, events: stream, and if its rule keeps them, members: hash, holds: sorted set, waiting: sorted set
--- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule, key and number of keys that only its rule has, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target
--- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full, `rules` when a rule is stored in another version, `back` when the clock went back
+-- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule, key and number of keys that only its rule has, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target, [n+6] of the commands that start work: JSON array of the ms that the oldest work of the partition may have waited and their numbers, empty = none
+-- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; `refused` in place of the lines of one that starts work while that has waited longer; then that wait in ms, empty while no process drives the partition; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full, `rules` when a rule is stored in another version, `back` when the clock went back
 -- COST O(n log N)
 -- MODE writes
-local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts, starts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[#ARGV]
 -- Each makes a rule, when a command needs it. A rule is as those of users (docs/own-systems.md): a function of state, args, now in ms and read, which returns a code, details and, if it accepts, a change. Its values are texts. What differs:
 --   events   the rule numbers them (state.seq); an event with the number 0 goes to the outbox only
 --   units    units of a user: user to how many more; `user <user>` in members
@@ -22,7 +22,7 @@ local rules, versions = {}, {}
 -- @include partition
 if isBehind and isFull() then return { current, nowText, 'backlog' } end
 
-local n = #ARGV - 5
+local n = #ARGV - 6
 local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
 local named, targets, made, firstKeys = cjson.decode(targetTexts), {}, {}, { n + 4 }
 for i, one in ipairs(named) do
@@ -117,6 +117,7 @@ local function decide (i)
   local fields = setmetatable({}, target.front)
   ofKey = target.kept
   local code, details, change = made[target.rule](fields, args, now, read)
+  if change and starting[i] then return 'refused' end
   if change then fields.version = string.format('%.0f', (fields.version or 0) + 1) end
   local decision = table.concat(flat({ code, fields.seq or '0', fields.version or '0' }, details), '\n')
   if change then store(target, fields, change, id) end
@@ -134,4 +135,5 @@ for i = 1, n do
   replies[i + 2] = ok and decision or '0\nfailed\n0\n0\nreason\n' .. string.gsub(tostring(decision), '\n', ' ')
 end
 replies[1] = (generationNow())
+replies[n + 3] = waitText
 return replies

@@ -1,19 +1,19 @@
 -- Decides up to 256 commands of one partition by rules of users: first all of them, then it stores what the accepted ones do.
 -- Atomic, because a decision, its state, events and outbox must not come apart. Nothing is written while a rule runs, so that SCRIPT KILL stops one that never ends.
 -- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..] of each target: state: hash, events: stream, and what its rule keeps: members: hash, holds: sorted set, waiting: sorted set
--- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule and key, [6..n+5] of each command: JSON array of arguments and the number of its target, below 0 for a scheduled task
--- RETURNS generation, now in ms, then of each command a text, its lines: accepted, rejected, replay, other_body or failed; code, or why it failed; sequence; version; details as JSON; a generation alone when it belongs to another replication id, or to call again; `backlog` in place of the commands when the outbox is full, `rules` when a rule is stored in another version, `back` when the clock went back
+-- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule and key, [6..n+5] of each command: JSON array of arguments and the number of its target, below 0 for a scheduled task, [n+6] of the commands that start work: JSON array of the ms that the oldest work of the partition may have waited and their numbers, empty = none
+-- RETURNS generation, now in ms, then of each command a text, its lines: accepted, rejected, replay, other_body or failed; code, or why it failed; sequence; version; details as JSON; `refused` in place of the lines of one that starts work while that has waited longer; then that wait in ms, empty while no process drives the partition; a generation alone when it belongs to another replication id, or to call again; `backlog` in place of the commands when the outbox is full, `rules` when a rule is stored in another version, `back` when the clock went back
 -- COST O(n log N)
 -- MODE writes
 -- text of the rules, and what is stored about them, are put here when a system is opened
 local rules, versions, keptEvents, parts = {}, {}, {}, {}
-local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts, starts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[#ARGV]
 -- @include partition
 if isBehind then return isFull() and { current, nowText, 'backlog' } or { current } end
 -- @include kept
 -- @include own-rule
 
-local n = #ARGV - 5
+local n = #ARGV - 6
 local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
 local named, targets, made, firstKeys = cjson.decode(targetTexts), {}, {}, { n + 4 }
 for i, target in ipairs(named) do
@@ -95,6 +95,7 @@ local function decide (i)
   local code, written, details, change = checked(ofKey, fields, made[target.rule](fields, args, now, parts[target.rule] and read))
   if task then dues[task] = false end
   if not change then return lines('rejected', code, target, details) end
+  if starting[i] then return 'refused' end
   keepChange(target, written, change, id)
   local decision = lines('accepted', code, target, details)
   if id ~= '' then
@@ -114,4 +115,5 @@ end
 redis.call('HSET', generation, 'now', nowText, 'back', backText)
 -- @include own-writes
 replies[1] = (generationNow())
+replies[n + 3] = waitText
 return replies

@@ -16,4 +16,6 @@ for i = 1, #flat, 2 do
   if rule and durations[rule .. ' ' .. name] then redis.call('ZADD', tasks, string.format('%.0f', flat[i + 1] - went), flat[i]) end
 end
 redis.call('HSET', generation, 'now', string.format('%.0f', now), 'back', string.format('%.0f', back + went))
+-- until its driver renews its lease
+redis.call('HDEL', generation, 'wait')
 return went

@@ -1,8 +1,8 @@
 local function generationNow ()
-  local known = redis.call('HMGET', generation, 'replid', 'lineage', 'n', 'now', 'finished', 'back')
-  return known[2] and known[2] .. '.' .. known[3] or '', known[1], tonumber(known[4] or '0'), known[2], known[5], tonumber(known[6] or '0')
+  local known = redis.call('HMGET', generation, 'replid', 'lineage', 'n', 'now', 'finished', 'back', 'wait')
+  return known[2] and known[2] .. '.' .. known[3] or '', known[1], tonumber(known[4] or '0'), known[2], known[5], tonumber(known[6] or '0'), known[7] or ''
 end
-local current, owner, last, lineage, finished, back = generationNow()
+local current, owner, last, lineage, finished, back, wait = generationNow()
 if owner ~= replicationId then return { current } end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -20,3 +20,12 @@ local function isFull () return redis.call('XLEN', outbox) > tonumber(most) end
 local isBehind = finished and most ~= '0' and isFull() and finishedMs < steady - expiry
 -- consumers may have finished what nothing was added after
 if isBehind then redis.call('XTRIM', outbox, 'MINID', since) end
+-- how long the oldest work of the partition has waited for the process that drives it; nothing while none does
+local waitUntil, waited = string.match(wait, '^(%d+) (%d+)$')
+local waitText = waitUntil and now < tonumber(waitUntil) and waited or ''
+-- numbers of the commands that start work, while it waits too long
+local starting = {}
+if starts ~= '' and waitText ~= '' then
+  local numbers = cjson.decode(starts)
+  for i = 2, tonumber(waitText) > numbers[1] and #numbers or 1 do starting[numbers[i]] = true end
+end

@@ -22,6 +22,7 @@ const UNSEEN = Object.freeze({ see () {}, turnBack: async () => {} })
  * @param {number} options.requestMs how long the decision of an accepted request is kept
  * @param {number} options.keepMs how long an ended key is kept
  * @param {number} [options.maxOutbox] entries of a partition that may wait for consumers
+ * @param {number} [options.maxWaitMs] how long the oldest work may wait before commands that start some are refused, 0 = no bound
  * @param {boolean} [options.isRead] the outbox is kept until consumers have read it, also before there are any
  * @param {number} options.deadlineMs of a command, until it is sent
  * @param {boolean} [options.batches] false: each command is sent at once, in a call of its own
@@ -34,8 +35,8 @@ const UNSEEN = Object.freeze({ see () {}, turnBack: async () => {} })
  * @param {Parameters<typeof createBatcher>[0]['metrics'] & { ruleFailed?: (how: 'failed' | 'stopped') => void }} options.metrics
  */
 export function createAdmission ({
-  route, agreement, requestMs, keepMs, maxOutbox, isRead, deadlineMs, batches = true, rejections = NEVER, confirmOf = () => async () => {},
-  own, clock = UNSEEN, maxWaiting, metrics
+  route, agreement, requestMs, keepMs, maxOutbox, maxWaitMs, isRead, deadlineMs, batches = true, rejections = NEVER,
+  confirmOf = () => async () => {}, own, clock = UNSEEN, maxWaiting, metrics
 }) {
   const router = createRouter((key) => route(String(key)).connection, (connection) => connection.close('it cannot answer'))
   const { agreed, agreeIn, restore, refresh, keyOf, partitionOf, partitions } = agreement
@@ -44,7 +45,7 @@ export function createAdmission ({
     const key = keyOf(partition)
     const { connection, replicationId } = route(key(''))
     const turnBack = () => clock.turnBack(partition, connection)
-    const terms = { replicationId, requestMs, keepMs, maxOutbox, isRead, own, restore, turnBack, agreeIn }
+    const terms = { replicationId, requestMs, keepMs, maxOutbox, maxWaitMs, isRead, own, restore, turnBack, agreeIn }
     const sentMs = performance.now()
     const calling = admit(connection, key, terms, commands).then((admitted) => {
       clock.see(partition, admitted.now, sentMs)
@@ -108,7 +109,8 @@ export function createAdmission ({
     /**
      * @param {import('./commands.js').Command} command
      * @returns {Promise<Answer>}
-     * @throws {import('../errors.js').FreshetError} ADMISSION_FULL, ADMISSION_LATE: not sent; SERVER_LOST, NOT_CONFIRMED: outcome unknown
+     * @throws {import('../errors.js').FreshetError} ADMISSION_FULL, ADMISSION_LATE: not sent; ADMISSION_BACKLOG: refused; SERVER_LOST,
+     *   NOT_CONFIRMED: outcome unknown
      */
     async submit (command) {
       const { batcher, confirm } = all[partitionOf(command.key)]

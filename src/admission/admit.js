@@ -4,14 +4,15 @@
  *
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('./commands.js').Prepared} Prepared
- * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, isRead?: boolean,
- *   own?: import('./own-rules.js').OwnRules, restore?: () => Promise<unknown>,
- *   turnBack?: () => Promise<void>, agreeIn: (key: (part: string) => string, rules: string[]) => Promise<void> }} Terms
+ * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, maxWaitMs?: number,
+ *   isRead?: boolean, own?: import('./own-rules.js').OwnRules, restore?: () => Promise<unknown>, turnBack?: () => Promise<void>,
+ *   agreeIn: (key: (part: string) => string, rules: string[]) => Promise<void> }} Terms
  *   `replicationId` of the primary; `requestMs`: how long a request is kept; `keepMs`: how long an ended key is kept; `maxOutbox`: entries
- *   that may wait for consumers; `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a
- *   user; `restore` stores the system again if a new primary does not have it; `turnBack` when its clock went back; `agreeIn` on versions
- *   of rules
- * @typedef {{ generation: string, now: number, replies: Buffer[] }} Admitted `generation`: `<lineage>.<n>`; `now`: ms since 1970
+ *   that may wait for consumers; `maxWaitMs`: wait of the oldest work above which commands that start some are refused, 0 = no bound;
+ *   `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a user; `restore` stores the
+ *   system again if a new primary does not have it; `turnBack` when its clock went back; `agreeIn` on versions of rules
+ * @typedef {{ generation: string, now: number, replies: Buffer[], waitMs: number | null }} Admitted `generation`: `<lineage>.<n>`; `now`:
+ *   ms since 1970; `waitMs`: how long the oldest work of the partition has waited for the process that drives it, null = none does
  */
 import { randomBytes } from 'node:crypto'
 import { FreshetError } from './errors.js'
@@ -45,8 +46,10 @@ export async function admit (connection, key, options, commands) {
     } else if (first === 'back') await options.turnBack?.()
     else if (first === 'rules') {
       await options.agreeIn(key, [...new Set(commands.map(({ rule }) => rule))])
-    } else if (first !== 'backlog') return { generation: String(generation), now: Number(now), replies }
-    else {
+    } else if (first !== 'backlog') {
+      const waitMs = String(replies.pop())
+      return { generation: String(generation), now: Number(now), replies, waitMs: waitMs === '' ? null : Number(waitMs) }
+    } else {
       throw new FreshetError('ADMISSION_BACKLOG', `more than ${options.maxOutbox} entries of this partition wait for consumers; try again`)
     }
   }
@@ -57,7 +60,7 @@ export async function admit (connection, key, options, commands) {
  * Commands of the same key share a target, so its keys are sent once.
  * @param {(part: string) => string} key @param {Terms} options @param {Prepared[]} commands
  */
-function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, own }, commands) {
+function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, maxWaitMs = 0, own }, commands) {
   /** @type {Map<string, number>} numbers, from 1, by rule and key */
   const numbers = new Map()
   /** @type {[rule: string, key: string, parts: number][]} */
@@ -77,6 +80,8 @@ function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, own
     args.push(`${encoded}${isTask && own ? -number : number}]`)
   }
   args[4] = JSON.stringify(targets)
+  const starting = maxWaitMs === 0 ? [] : commands.flatMap(({ startsWork }, i) => startsWork ? [i + 1] : [])
+  args.push(starting.length === 0 ? '' : JSON.stringify([maxWaitMs, ...starting]))
   for (const [rule, name] of targets) for (const part of [...PARTS, ...partsOf(rule)]) keys.push(key(`${part}:${name}`))
   return { keys, args }
 }

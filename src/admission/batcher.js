@@ -8,8 +8,8 @@
  *
  * @typedef {import('./admit.js').Admitted} Admitted
  * @typedef {import('./commands.js').Prepared} Command
- * @typedef {import('./commands.js').Decision & { generation: string, now: number, accepted?: boolean }} Answer `accepted`: of rules of
- *   users
+ * @typedef {import('./commands.js').Decision & { generation: string, now: number, waitMs?: number | null, accepted?: boolean }} Answer
+ *   `waitMs` of a command that starts work, as Admitted; `accepted`: of rules of users
  * @typedef {{ command: Command, sinceMs: number, resolve: (reply: { admitted: Admitted, i: number } | Answer) => void,
  *   reject: (error: Error) => void }} Waiting
  */
@@ -17,6 +17,22 @@ import { FreshetError } from './errors.js'
 import { decisionOf, MAX_COMMANDS } from './commands.js'
 
 const MAX_WAITING = 10_000
+/** The reply for a command that starts work while older work waits too long. */
+const REFUSED = 'refused'
+const BACKLOG = 'ADMISSION_BACKLOG'
+const LEAST_RETRY_MS = 1000
+const MOST_RETRY_MS = 30_000
+
+/**
+ * Work that has waited for long will take about as long again.
+ * @param {number} waitMs of the oldest work @param {{ dropped: (why: 'backlog') => void }} metrics
+ */
+function refusal (waitMs, metrics) {
+  metrics.dropped('backlog')
+  const retryAfterMs = Math.round(Math.min(MOST_RETRY_MS, Math.max(LEAST_RETRY_MS, waitMs * (0.5 + Math.random()))))
+  return new FreshetError(BACKLOG, `older work of this partition has waited for ${(waitMs / 1000).toFixed(1)} s; ` +
+    'repeat the request after retryAfterMs, with the same Idempotency-Key', { waitMs, retryAfterMs })
+}
 
 /**
  * @param {object} parts
@@ -24,7 +40,8 @@ const MAX_WAITING = 10_000
  * @param {(command: Command) => Answer | null} [parts.answer] without the server, as late as possible: when the command would be sent
  * @param {(reply: string) => import('./commands.js').Decision} [parts.decode] a reply of the call
  * @param {number} parts.deadlineMs of a command, until it is sent
- * @param {{ sent: (commands: number) => void, waited: (ms: number) => void, dropped: (why: 'full' | 'late') => void }} parts.metrics
+ * @param {{ sent: (commands: number) => void, waited: (ms: number) => void,
+ *   dropped: (why: 'full' | 'late' | 'backlog') => void }} parts.metrics
  * @param {number} [parts.maxCommands] of a call
  * @param {number} [parts.maxCalls] in flight
  * @param {number} [parts.maxWaiting]
@@ -94,6 +111,7 @@ export function createBatcher ({
       // callers read their replies after the next call was sent
       batch.forEach(({ resolve }, i) => resolve({ admitted, i }))
     } catch (error) {
+      if (error.code === BACKLOG) batch.forEach(() => metrics.dropped('backlog'))
       for (const { reject } of batch) reject(error)
     }
     calls--
@@ -106,7 +124,7 @@ export function createBatcher ({
     /**
      * @param {Command} command
      * @returns {Promise<Answer>}
-     * @throws {FreshetError} ADMISSION_FULL, ADMISSION_LATE: not sent; errors of `send`: outcome unknown
+     * @throws {FreshetError} ADMISSION_FULL, ADMISSION_LATE: not sent; ADMISSION_BACKLOG: refused; errors of `send`: outcome unknown
      */
     async submit (command) {
       if (queue.length >= maxWaiting) {
@@ -120,8 +138,9 @@ export function createBatcher ({
         if (queue.length > 0) watch()
       })
       if ('code' in reply) return reply
-      const { admitted, i } = reply
-      return { ...decode(String(admitted.replies[i])), generation: admitted.generation, now: admitted.now }
+      const { admitted: { replies, generation, now, waitMs }, i } = reply
+      if (String(replies[i]) === REFUSED) throw refusal(Number(waitMs), metrics)
+      return { ...decode(String(replies[i])), generation, now, ...command.startsWork && { waitMs } }
     }
   }
 }

@@ -8,8 +8,10 @@
  * @property {string} requestId empty: the decision is not stored, because the command is harmless when it is sent again
  * @property {string[]} args of the rule; numbers as texts of whole numbers
  * @property {boolean} [isTask] a scheduled task; one of a rule of a user is decided only while it is due
+ * @property {boolean} [startsWork] of the consumer that drives the system: refused while older work of the partition waits too long
  *
- * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string, isTask?: boolean }} Prepared `request`: digest
+ * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string, isTask?: boolean,
+ *   startsWork?: boolean }} Prepared `request`: digest
  *   of what makes a request the same, or empty; `encoded`: its arguments, as a JSON array that lacks its last element
  *
  * @typedef {object} Decision
@@ -28,11 +30,12 @@ const SEPARATOR = '\0'
 const LINE = '\n'
 
 /** @param {Command} command @returns {Prepared} */
-export const prepare = ({ rule, key, scope, requestId, args, isTask }) => ({
+export const prepare = ({ rule, key, scope, requestId, args, isTask, startsWork }) => ({
   rule,
   key,
   args,
   isTask,
+  startsWork,
   request: requestId && hash('sha256', rule + SEPARATOR + key + SEPARATOR + scope + SEPARATOR + requestId, 'base64url'),
   encoded: args.length === 0 ? '[' : `${JSON.stringify(args).slice(0, -1)},`
 })

@@ -3,7 +3,7 @@ import { define } from '../errors.js'
 
 define('admission', {
   ADMISSION_FULL: { retryable: true, meaning: 'too many commands wait for their decision; the command was not sent' },
-  ADMISSION_BACKLOG: { retryable: true, meaning: 'too many entries of the outbox wait for consumers; nothing was decided' },
+  ADMISSION_BACKLOG: { status: 503, retryable: true, meaning: 'consumers are behind; the command was not decided' },
   ADMISSION_LATE: { retryable: true, meaning: 'the command waited too long and was not sent' },
   NOT_CONFIRMED: { retryable: true, meaning: 'the command was decided, but its decision was not confirmed as durable in time' },
   SYSTEM_DIFFERS: { exitStatus: 2, meaning: 'the system is stored with another number of partitions, or in another format' },

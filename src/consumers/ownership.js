@@ -4,19 +4,30 @@
  * The server's clock times a lease; this process counts from when it sent the request, so it stops before another one begins. What it sends
  * late is refused by the fencing token, or harmless because effects are idempotent.
  *
- * @typedef {{ partition: number, token: number, signal: AbortSignal }} Owned `token`: fencing token; `signal`: it is lost, or given back
+ * Work may wait for this process. With each renewal of a lease it says for how long, and gateways refuse commands that would add to it
+ * (lua/includes/partition.lua). A partition without an owner, or with a new one, has no such wait: its owner has not been too slow.
+ *
+ * @typedef {{ partition: number, token: number, signal: AbortSignal, drives?: (waitMs: WaitMs) => void }} Owned `token`: fencing token;
+ *   `signal`: it is lost, or given back; `drives` tells how to ask the driver of the system for the wait of its work
+ * @typedef {() => number} WaitMs for how long the oldest unfinished work of the partition has waited for this process; of a consumer of
+ *   entries: for how long it has been able to work, since the server knows its oldest entry
  * @typedef {(owned: Owned) => Promise<void>} Work ends when the signal is aborted
- * @typedef {{ token: number, stop: AbortController, askedMs: number, timer: NodeJS.Timeout, working: Promise<void>, hasEnded: boolean,
- *   leaving: Promise<void> | null }} Lease `askedMs`: when it was given or renewed; `timer`: stops the work when the lease was not renewed
- *   in time, whatever the connection does
+ * @typedef {{ token: number, waitMs: WaitMs, stop: AbortController, askedMs: number, timer: NodeJS.Timeout, working: Promise<void>,
+ *   hasEnded: boolean, leaving: Promise<void> | null }} Lease `askedMs`: when it was given or renewed; `timer`: stops the work when the
+ *   lease was not renewed in time, whatever the connection does
  */
 import { ownerOf } from './assignment.js'
 
+/** The driver of a system whose work is scheduled tasks. */
+export const TASKS = '@tasks'
 /** How long a partition stays with a process that sends no heartbeat. */
 export const LEASE_MS = 3000
 const RENEWALS_PER_LEASE = 3
 /** Tries of a partition that another process holds, or whose server did not answer. */
 const TRIES_PER_LEASE = 12
+/** The keys of the script that gives leases. */
+const LEASED = Object.freeze(['owner', 'generation', 'cursors', 'outbox'])
+const NO_LEASE = Object.freeze({ token: 0, waitMs: () => 0 })
 
 /** @param {AbortController} stop @param {number} atMs */
 const stopAt = (stop, atMs) => setTimeout(() => stop.abort(), atMs - performance.now())
@@ -46,11 +57,14 @@ function createRuns () {
  * @param {(partition: number) => import('../store/index.js').Connection} options.connectionOf to the primary
  * @param {(partition: number) => (part: string) => string} options.keyOf
  * @param {Work} options.work
+ * @param {string | null} [options.driver] of the system: TASKS, or a consumer of entries; null: other processes have it
  * @param {import('pino').Logger} options.log
  * @param {(partition: number) => Promise<number>} [options.leastToken] the database may know higher tokens than the server
  * @param {number} [options.leaseMs] renewed each third of it; a partition that is not free is tried again each twelfth
  */
-export function createOwnership ({ id, partitions, connectionOf, keyOf, work, log, leastToken = async () => 0, leaseMs = LEASE_MS }) {
+export function createOwnership ({
+  id, partitions, connectionOf, keyOf, work, driver = null, log, leastToken = async () => 0, leaseMs = LEASE_MS
+}) {
   const all = Array.from({ length: partitions }, (_, partition) => partition)
   const everyMs = leaseMs / RENEWALS_PER_LEASE
   /** @type {Map<number, Lease>} by partition */
@@ -72,22 +86,26 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
     mine = new Set(all.filter((partition) => ownerOf(living, partition) === id))
   }
 
-  /** @param {number} partition @param {number} token @param {number} ms @param {number} [least] */
-  const askLease = async (partition, token, ms, least = 0) =>
-    Number(await connectionOf(partition).runScript('lease', ['owner', 'generation'].map(keyOf(partition)), [id, token, ms, least]))
+  /** @param {number} partition @param {Pick<Lease, 'token' | 'waitMs'>} lease @param {number} ms @param {number} [least] */
+  async function askLease (partition, { token, waitMs }, ms, least = 0) {
+    const wait = driver === null ? ['', ''] : [Math.round(waitMs()), driver === TASKS ? '' : driver]
+    return Number(await connectionOf(partition).runScript('lease', LEASED.map(keyOf(partition)), [id, token, ms, least, ...wait]))
+  }
 
   /** @param {number} partition */
   async function take (partition) {
     const least = await leastToken(partition)
     const askedMs = performance.now()
-    const token = await askLease(partition, 0, leaseMs, least)
+    const token = await askLease(partition, NO_LEASE, leaseMs, least)
     if (token === 0) return
     const stop = new AbortController()
-    const working = work({ partition, token, signal: stop.signal })
+    /** @type {Lease} */
+    const lease = {
+      ...NO_LEASE, token, stop, askedMs, timer: stopAt(stop, askedMs + leaseMs), working: Promise.resolve(), hasEnded: false, leaving: null
+    }
+    lease.working = work({ partition, token, signal: stop.signal, drives: (waitMs) => { lease.waitMs = waitMs } })
       .catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'work on a partition failed'))
       .finally(() => { lease.hasEnded = true })
-    /** @type {Lease} */
-    const lease = { token, stop, askedMs, timer: stopAt(stop, askedMs + leaseMs), working, hasEnded: false, leaving: null }
     leases.set(partition, lease)
     log.info({ partition, token }, 'partition taken')
   }
@@ -95,7 +113,7 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
   /** @param {number} partition @param {Lease} lease */
   async function renew (partition, lease) {
     const askedMs = performance.now()
-    if (await askLease(partition, lease.token, leaseMs) !== lease.token) return leave(lease, drop(partition, lease, 'another has it'))
+    if (await askLease(partition, lease, leaseMs) !== lease.token) return leave(lease, drop(partition, lease, 'another has it'))
     clearTimeout(lease.timer)
     lease.askedMs = askedMs
     lease.timer = stopAt(lease.stop, askedMs + leaseMs)
@@ -114,7 +132,7 @@ export function createOwnership ({ id, partitions, connectionOf, keyOf, work, lo
   }
 
   /** @param {number} partition @param {Lease} lease */
-  const giveBack = (partition, lease) => drop(partition, lease, 'given back').then(() => askLease(partition, lease.token, 0))
+  const giveBack = (partition, lease) => drop(partition, lease, 'given back').then(() => askLease(partition, lease, 0))
 
   /** @param {number} partition */
   async function settleOne (partition) {

@@ -42,11 +42,14 @@ const CURSORS = Object.freeze(['owner', 'cursors', 'generation', 'outbox'])
  * @returns {Promise<void>} when the partition is given back @throws {FreshetError} LEASE_LOST
  */
 export async function followPartition (consumer, target, steps) {
-  const { owned: { partition, token, signal }, connection, key, reader, metrics } = target
+  const { owned, connection, key, reader, metrics } = target
+  const { partition, token, signal } = owned
   const position = await retry(() => positionOf(connection(), key, { token, consumer }), { signal, onFailure: metrics.failed })
   // the lease may have ended before the reply came; no abort follows then
   if (signal.aborted) return
-  const taker = createTaker(consumer, target, steps)
+  const able = createAble()
+  owned.drives?.(able.ms)
+  const taker = createTaker(consumer, target, steps, able)
   let taking = Promise.resolve()
   let leave = () => {}
 
@@ -65,8 +68,18 @@ export async function followPartition (consumer, target, steps) {
   leave()
 }
 
-/** @param {string} consumer @param {Target} target @param {Steps} steps */
-function createTaker (consumer, { owned, connection, key, deadLetter, metrics }, steps) {
+/** For how long a consumer has been able to work: what waits while the database is away does not wait for it. */
+function createAble () {
+  /** null: it is not @type {number | null} */
+  let sinceMs = performance.now()
+  return {
+    ms: () => sinceMs === null ? 0 : performance.now() - sinceMs,
+    note (/** @type {boolean} */ isAble) { sinceMs = isAble ? sinceMs ?? performance.now() : null }
+  }
+}
+
+/** @param {string} consumer @param {Target} target @param {Steps} steps @param {ReturnType<typeof createAble>} able */
+function createTaker (consumer, { owned, connection, key, deadLetter, metrics }, steps, able) {
   const { token, signal } = owned
   /** The attempt that runs. @type {import('./attempts.js').Attempt | null} */
   let current = null
@@ -88,8 +101,10 @@ function createTaker (consumer, { owned, connection, key, deadLetter, metrics },
       isWritten = true
       await mine.begin()
       await steps.after?.(entries)
+      able.note(true)
     }
     const endWith = async (/** @type {any} */ error) => {
+      able.note(mayBlame(error))
       await mine.end(mayBlame(error))
       throw error
     }

@@ -105,12 +105,13 @@ export function createErrorHandler (log) {
  */
 const isEventSource = ({ headers: { accept, 'cache-control': caching } }) => accept === STREAM_TYPE && caching === 'no-cache'
 
-/** Those that are refused together do not come back together. @param {Problem} problem @returns {number | null} seconds */
+/**
+ * Those that are refused together do not come back together; an error that names its time has seen to that.
+ * @param {Problem} problem @returns {number | null} seconds
+ */
 function retryAfterOf ({ status, facts: { retryAfterMs } }) {
-  const isBusy = BUSY.includes(status)
-  if (!isBusy && retryAfterMs === undefined) return null
-  const leastS = Math.max(1, Math.ceil(Number(retryAfterMs ?? 0) / 1000))
-  return isBusy ? leastS + Math.floor(Math.random() * SPREAD_S) : leastS
+  if (retryAfterMs !== undefined) return Math.max(1, Math.ceil(Number(retryAfterMs) / 1000))
+  return BUSY.includes(status) ? 1 + Math.floor(Math.random() * SPREAD_S) : null
 }
 
 /** @param {import('fastify').FastifyBaseLogger} log */

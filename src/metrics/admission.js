@@ -2,7 +2,7 @@
 import { Counter, Histogram } from 'prom-client'
 
 /**
- * @typedef {{ sent: (commands: number) => void, waited: (ms: number) => void, dropped: (reason: 'full' | 'late') => void,
+ * @typedef {{ sent: (commands: number) => void, waited: (ms: number) => void, dropped: (reason: 'full' | 'late' | 'backlog') => void,
  *   answered: () => void, asked: (why: 'behind' | 'unknown' | 'open') => void, ruleFailed: (how: 'failed' | 'stopped') => void,
  *   clockBack: () => void }} AdmissionMetrics `ruleFailed`: of users; `clockBack`: of the primary of a partition
  */
@@ -21,7 +21,10 @@ export function createAdmissionMetrics (registry) {
     ...common, name: 'freshet_admission_queued_seconds', help: 'Time of a command from its arrival to its call', buckets: SECONDS
   })
   const dropped = new Counter({
-    ...common, name: 'freshet_admission_dropped_total', help: 'Total commands not sent, by reason', labelNames: ['system', 'reason']
+    ...common,
+    name: 'freshet_admission_dropped_total',
+    help: 'Total commands that were not decided, by reason',
+    labelNames: ['system', 'reason']
   })
   const cached = new Counter({
     ...common,
@@ -48,7 +51,7 @@ export function createAdmissionMetrics (registry) {
     },
     /** @param {number} ms */
     waited: (ms) => queued.observe({ system }, ms / 1000),
-    /** @param {'full' | 'late'} reason */
+    /** @param {'full' | 'late' | 'backlog'} reason */
     dropped: (reason) => dropped.inc({ system, reason }),
     answered: () => cached.inc({ system, outcome: 'answered' }),
     /** @param {'behind' | 'unknown' | 'open'} why */

@@ -9,6 +9,7 @@
  * @typedef {{ rule: string, key: string, name: string }} Task
  */
 import { MAX_BACK_MS } from '../admission/index.js'
+import { createWaits } from './waits.js'
 
 /** Longest time between two looks: a new task may be earlier than those read. */
 const LOOK_EVERY_MS = 250
@@ -22,21 +23,25 @@ const MAX_TASKS = 256
  * @param {{ connectionOf: (partition: number) => import('../store/index.js').Connection,
  *   keyOf: (partition: number) => (part: string) => string,
  *   clock: Pick<import('../admission/index.js').PartitionClock, 'see' | 'turnBack'> }} system `connectionOf` the primary
- * @param {{ partition: number, signal: AbortSignal }} owned
- * @param {(task: Task) => Promise<unknown>} run errors leave the task due, and it runs again after a pause
+ * @param {{ partition: number, signal: AbortSignal, drives?: (waitMs: () => number) => void }} owned `drives` gets for how long tasks
+ *   have waited
+ * @param {(task: Task) => Promise<unknown>} run errors leave the task due, and it runs again after a pause; `isOutside` of an error: what
+ *   failed is no part of the system
  * @param {(wake: () => void) => void} [onWake] gets a function that ends a wait
  * @returns {Promise<void>} when the signal is aborted and nothing runs any more
  */
-export async function runTasks ({ connectionOf, keyOf, clock }, { partition, signal }, run, onWake = () => {}) {
+export async function runTasks ({ connectionOf, keyOf, clock }, { partition, signal, drives }, run, onWake = () => {}) {
   /** Tasks by name; one that has ended stays until it may run again. @type {Map<string, Promise<void>>} */
   const running = new Map()
   /** Failures in a row, by name. @type {Map<string, number>} */
   const failures = new Map()
+  const waits = createWaits()
   let active = 0
   let isAwake = false
   let wake = () => { isAwake = true }
   const wakeNow = () => wake()
   onWake(wakeNow)
+  drives?.(waits.ms)
   signal.addEventListener('abort', wakeNow, { once: true })
 
   /** Waits until it is woken; ends at once if it was since the last time. @param {number} ms */
@@ -56,12 +61,16 @@ export async function runTasks ({ connectionOf, keyOf, clock }, { partition, sig
   async function runOne (text) {
     const [rule, name, op] = text.split(' ')
     active++
-    const hasFailed = await run({ rule, key: name, name: op }).then(() => false, () => true)
+    const error = await run({ rule, key: name, name: op }).then(() => null, (error) => error)
     active--
-    const failed = hasFailed ? (failures.get(text) ?? 0) + 1 : 0
-    if (hasFailed) failures.set(text, failed)
+    waits.end(text, error)
+    const failed = error === null ? 0 : (failures.get(text) ?? 0) + 1
+    if (failed > 0) failures.set(text, failed)
     else failures.delete(text)
-    setTimeout(() => running.delete(text), Math.min(MAX_AGAIN_MS, AGAIN_MS * 2 ** failed)).unref()
+    setTimeout(() => {
+      running.delete(text)
+      waits.leave(text)
+    }, Math.min(MAX_AGAIN_MS, AGAIN_MS * 2 ** failed)).unref()
   }
 
   /** Starts what is due. @returns {Promise<number>} ms until the next look */
@@ -76,13 +85,20 @@ export async function runTasks ({ connectionOf, keyOf, clock }, { partition, sig
     }
     clock.see(partition, nowMs, sentMs)
     let waitMs = LOOK_EVERY_MS
-    for (let i = 0; i < flat.length && active < MAX_TASKS; i += 2) {
+    waits.next(null)
+    for (let i = 0; i < flat.length; i += 2) {
       const [text, leftMs] = [String(flat[i]), Number(flat[i + 1]) - nowMs]
       if (leftMs > 0) {
         waitMs = Math.min(waitMs, leftMs)
         break
       }
-      if (!running.has(text)) running.set(text, runOne(text))
+      if (running.has(text)) continue
+      if (active >= MAX_TASKS) {
+        waits.next(text, -leftMs)
+        break
+      }
+      waits.begin(text, -leftMs)
+      running.set(text, runOne(text))
     }
     return running.size > 0 ? Math.min(waitMs, AGAIN_MS) : waitMs
   }

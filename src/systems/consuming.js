@@ -13,7 +13,7 @@
  * @import { Handler, Worker } from './face.js'
  */
 import { eventOf } from '../admission/index.js'
-import { createEffects, createOwnership, followPartition } from '../consumers/index.js'
+import { createEffects, createOwnership, followPartition, TASKS } from '../consumers/index.js'
 import { asError, FreshetError } from '../errors.js'
 import { NAME, NAMED } from './checked-definition.js'
 import { closeInTime } from './closing.js'
@@ -23,7 +23,6 @@ import { createTasks } from './own-tasks.js'
 /** at an entry that is taken alone */
 const ATTEMPTS = 3
 const MAX_ATTEMPTS = 1000
-const TASKS = '@tasks'
 /** @typedef {{ finished: (entries: number) => void, failed: () => void, deadLettered: () => void }} ConsumerMetrics of a process */
 
 /** handlers of this process, by consumer and partition, also of a system that was opened twice @type {Map<string, Promise<unknown>>} */

@@ -11,6 +11,7 @@
  * @property {Record<string, OwnRule>} [own] rules of a user
  * @property {string} unknown code of the error for a key that is not there
  * @property {string} durability without the setting; replica: memory where there is no replica, unless the rules are `own`
+ * @property {string} [driver] what finishes the work that commands start: TASKS, or a consumer; while it is behind, they are refused
  * @property {boolean} [hasRows] its commands may wait for rows (durability db)
  * @property {boolean} [isUncached] certain rejections are asked of the server, too
  * @property {boolean} [needsDatabase] consumers start the embedded one if none is given

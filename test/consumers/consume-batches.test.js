@@ -8,6 +8,7 @@ import { CREDENTIALS, startDynamodb } from '../dynamodb.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, eventually, silentLog, startServer } from '../servers.js'
 import { startFaultyDynamodb } from '../systems/prices/faulty-dynamodb.js'
+import { askLease } from './lease.js'
 
 const { url: dynamodbUrl } = await startDynamodb(t)
 const proxy = await startFaultyDynamodb(t, dynamodbUrl)
@@ -37,7 +38,7 @@ function createSystem () {
     letters: async () => (await letters.list({ after: null, limit: 100 })).items,
     cursor: async () => String(await connection.send('HGET', key('cursors'), 'history')),
     last: async () => String((await connection.send('XREVRANGE', key('outbox'), '+', '-', 'COUNT', 1))[0][0]),
-    take: async () => Number(await connection.runScript('lease', ['owner', 'generation'].map(key), [`p${Math.random()}`, 0, 1, 0])),
+    take: () => askLease(connection, key),
 
     /** @param {string} asset @param {number} seq @param {Record<string, string | number>} [fields] */
     append (asset, seq, fields = {}) {

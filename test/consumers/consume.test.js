@@ -7,6 +7,7 @@ import { createRoutes, openerOf } from '../../src/store/index.js'
 import { sharedDatabase } from '../database.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
+import { askLease } from './lease.js'
 
 /** of requests and leases: shorter ones end on a busy machine, and the work begins again */
 const DEADLINE_MS = 5000
@@ -182,7 +183,7 @@ for (const engine of await scopedEngines()) {
       t.teardown(async () => {
         await reader.close()
       })
-      const token = Number(await connection.runScript('lease', ['owner', 'generation'].map(keyOf(0)), ['late', 0, 1, 0]))
+      const token = await askLease(connection, keyOf(0), { id: 'late' })
       const { signal } = new AbortController()
       const late = consume({
         system,

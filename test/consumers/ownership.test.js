@@ -8,6 +8,7 @@ import { createRoutes } from '../../src/store/index.js'
 import { startProxy } from '../proxy.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
+import { askLease } from './lease.js'
 
 const engines = await scopedEngines()
 
@@ -120,7 +121,7 @@ for (const engine of engines) {
       t.equal(await advance(token, '5-0'), 1)
       t.equal(await advance(token, '6-0'), -1, 'an entry that was lost with a primary')
       t.equal(String(await connection.send('HGET', keyOf(0)('cursors'), 'rows')), '5-0')
-      t.equal(await connection.runScript('lease', ['owner', 'generation'].map(keyOf(0)), ['x', token - 1, 1000]), 0)
+      t.equal(await askLease(connection, keyOf(0), { id: 'x', token: token - 1, ms: 1000 }), 0)
     })
 
     await t.test('a server that is away: work ends with the lease, and begins again with higher tokens', async () => {

@@ -6,6 +6,7 @@ import { openerOf } from '../../src/store/index.js'
 import { connectFor, eventually, silentLog } from '../servers.js'
 import { createAttempt } from '../../src/consumers/attempts.js'
 import { sharedDeployment } from '../shared.js'
+import { askLease } from './lease.js'
 
 const DEADLINE_MS = 10_000
 const { primary: { url }, keyPrefix } = await sharedDeployment(t)
@@ -32,7 +33,7 @@ function createSystem (t) {
     /** A process that takes the partition over. @param {(place: any) => Promise<void>} run */
     async own (run) {
       await connection.send('HSET', key('owner'), 'until', 0)
-      const token = Number(await connection.runScript('lease', ['owner', 'generation'].map(key), [`p${Math.random()}`, 0, 1, 0]))
+      const token = await askLease(connection, key)
       const outbox = openerOf(url, { name: `outbox${token}`, deadlineMs: DEADLINE_MS })
       const reader = createOutboxReader({ ...outbox, keyOf: () => key, log: silentLog })
       const stop = new AbortController()

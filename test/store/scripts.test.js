@@ -18,21 +18,21 @@ const PARTS = ['KEYS', 'ARGV', 'RETURNS', 'COST', 'MODE']
 const CALLS = {
   admit: {
     keys: ['outbox', 'tasks', 'generation', 'request:a', 'state:a', 'events:a'],
-    args: ['id', 1000, 1000, 0, JSON.stringify([['max', 'a', 0]]), JSON.stringify(['bid', 'u', '1', '1', 1])],
+    args: ['id', 1000, 1000, 0, JSON.stringify([['max', 'a', 0]]), JSON.stringify(['bid', 'u', '1', '1', 1]), ''],
     prepare: ['HSET', 'generation', 'replid', 'id', 'lineage', 'l', 'n', '0', 'rule:max', versionsOfRules().get('max')]
   },
   'agree-rules': { keys: ['rules'], args: ['seat', 1, 'ab'] },
   'compile-rule': { keys: [], args: ['return 1 +'], reply: Buffer.from("user_script:1: unexpected symbol near '<eof>'") },
   decide: {
     keys: ['outbox', 'tasks', 'generation', 'request:', 'state:a', 'events:a'],
-    args: ['id', 1000, 1000, -1, JSON.stringify([['seat', 'a']]), JSON.stringify(['hold', 1])],
+    args: ['id', 1000, 1000, -1, JSON.stringify([['seat', 'a']]), JSON.stringify(['hold', 1]), ''],
     prepare: ['HSET', 'generation', 'replid', 'id', 'lineage', 'l', 'n', '0', 'finished', '0-0']
   },
   'register-consumer': { keys: ['cursors', 'generation'], args: ['c'] },
   advance: { keys: ['owner', 'cursors', 'generation', 'outbox'], args: [1, 'c', '0-0'], prepare: ['HSET', 'owner', 'token', '1'] },
   attempt: { keys: ['owner', 'attempts'], args: [1, 'c', '1-0', 3], prepare: ['HSET', 'owner', 'token', '1'] },
   heartbeat: { keys: ['consumers'], args: ['id', 1, 1000] },
-  lease: { keys: ['owner', 'generation'], args: ['id', 0, 1000, 0] },
+  lease: { keys: ['owner', 'generation', 'cursors', 'outbox'], args: ['id', 0, 1000, 0, 0, 'c'] },
   'read-places': {
     keys: ['state', 'members', 'waiting', 'holds', 'generation'],
     args: ['u', 'v'],

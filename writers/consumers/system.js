@@ -7,7 +7,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { followOutboxes, openConfirms } from '../../src/admission/index.js'
-import { consume, consumeBatches, createEffects, createKafkaEffect, createOwnership, lagOf, LEASE_MS } from '../../src/consumers/index.js'
+import {
+  consume, consumeBatches, createEffects, createKafkaEffect, createOwnership, lagOf, LEASE_MS, TASKS
+} from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
@@ -98,8 +100,9 @@ export async function openSystem (definition, settings, parts) {
   }
 
   const leastToken = database ? (/** @type {number} */ partition) => tokenIn(database, system, partition) : undefined
-  const { work, close: closeWork } = createWork(handlers, { target, routes, effects, leaseMs })
-  const ownership = createOwnership({ ...target, id, work, leastToken, leaseMs })
+  const driver = driverOf(definition, handlers, effects)
+  const { work, close: closeWork } = createWork(handlers, { target, routes, effects, driver, leaseMs })
+  const ownership = createOwnership({ ...target, id, work, driver, leastToken, leaseMs })
   const consumers = [...effects.map((effect) => effect.name), ...own]
 
   return {
@@ -125,12 +128,21 @@ export async function openSystem (definition, settings, parts) {
 }
 
 /**
+ * What drives the system in this process, if it has it: without a database it has no rows.
+ * @param {System} definition @param {import('../../src/systems/inside.js').Handlers} handlers @param {{ name: string }[]} effects
+ */
+function driverOf ({ driver }, { run }, effects) {
+  const isHere = driver === TASKS ? run !== undefined : effects.some(({ name }) => name === driver)
+  return driver !== undefined && isHere ? driver : null
+}
+
+/**
  * What is done for a partition while this process owns it.
  * @param {import('../../src/systems/inside.js').Handlers} handlers
  * @param {{ target: Target, routes: import('../../src/store/index.js').Routes, leaseMs: number,
- *   effects: { run: import('../../src/consumers/index.js').Work }[] }} parts
+ *   effects: { name: string, run: import('../../src/consumers/index.js').Work }[], driver: string | null }} parts `driver` of the system
  */
-function createWork ({ triggers, run, onPrimary }, { target, target: { keyOf, deadlineMs, log }, routes, effects, leaseMs }) {
+function createWork ({ triggers, run, onPrimary }, { target, target: { keyOf, deadlineMs, log }, routes, effects, driver, leaseMs }) {
   /** of owned partitions: their tasks are looked at again at once @type {Map<number, () => void>} */
   const wakers = new Map()
   const waking = triggers && followOutboxes({
@@ -147,9 +159,10 @@ function createWork ({ triggers, run, onPrimary }, { target, target: { keyOf, de
       const { partition } = given
       const failing = new AbortController()
       const owned = { ...given, signal: AbortSignal.any([given.signal, failing.signal]) }
-      const running = [aborted(owned.signal), ...effects.map((effect) => effect.run(owned))]
+      const of = (/** @type {string} */ part) => part === driver ? owned : { ...owned, drives: undefined }
+      const running = [aborted(owned.signal), ...effects.map((effect) => effect.run(of(effect.name)))]
       if (run) {
-        running.push(runTasks(target, owned, run, (wake) => wakers.set(partition, wake)).finally(() => wakers.delete(partition)))
+        running.push(runTasks(target, of(TASKS), run, (wake) => wakers.set(partition, wake)).finally(() => wakers.delete(partition)))
       }
       if (onPrimary) {
         const idOf = () => routes.route(keyOf(partition)('')).replicationId

@@ -24,6 +24,10 @@ const LINES = field(linesIn, `1 to ${MAX_LINES} lines {sku, quantity, price?}, a
   { type: 'array', minItems: 1, maxItems: MAX_LINES, items: bodySchema(LINE) })
 const EMAIL_FIELD = field((value) => typeof value === 'string' && isText(value, MAX_EMAIL) && EMAIL.test(value) ? value : null,
   'an email address', { type: 'string', maxLength: MAX_EMAIL })
+const WAIT = {
+  type: ['integer', 'null'],
+  description: 'for how long the oldest unfinished order of its partition has waited, ms; null: no consumer drives orders now'
+}
 const PLACED = objectOf({ id: ID_TEXT, status: { type: 'string', enum: ['pending', 'confirmed', 'cancelled'] }, seq: SEQ })
 
 /** @param {unknown} value @returns {import('./lines.js').Wanted[] | null} */
@@ -63,8 +67,11 @@ export const createOrders = ({ admission: { submit, agreed, stateOf }, settings:
   rememberMs: String(keepMs),
   secret: async () => (await agreed()).secret,
 
-  /** @param {string} rule @param {string} key @param {string} requestId or empty @param {string[]} args @param {string} [scope] */
-  decide: async (rule, key, requestId, args, scope = '') => expectAccepted(await submit({ rule, key, scope, requestId, args }), rule)
+  /**
+   * @param {string} rule @param {string} key @param {string} requestId or empty @param {string[]} args
+   * @param {Partial<import('../../admission/index.js').Command>} [more]
+   */
+  decide: async (rule, key, requestId, args, more) => expectAccepted(await submit({ rule, key, scope: '', requestId, args, ...more }), rule)
 })
 
 /** @type {import('../definition.js').System['commands']} */
@@ -86,7 +93,7 @@ export const COMMANDS = {
     path: '/v1/orders',
     summary: 'Place an order; its saga begins at once',
     body: { customerId: idField('of the customer'), lines: LINES('lines with the same SKU become one'), address: textField(1000)('') },
-    replies: { 201: PLACED },
+    replies: { 201: objectOf({ ...PLACED.properties, waitMs: WAIT }) },
     codes: ['CUSTOMER_UNKNOWN', 'PRODUCT_UNKNOWN', 'ORDER_PRICE_DIFFERS'],
     run: place
   },
@@ -134,8 +141,8 @@ async function place (given, { secret, stateOf, decide, deadlineMs }) {
     const prices = products.map(({ status, about }) => status === 'open' ? JSON.parse(about).price : null)
     const { lines: priced, total } = pricedLines(wanted, prices)
     const args = ['place', customerId, String(total), JSON.stringify(priced), address, deadlineMs, correlationOf(given)]
-    const { code, isReplay } = await decide('step', orderKey(id), requestId, args, customerId)
-    return placed(id, isReplay || code === 'exists')
+    const { code, isReplay, waitMs } = await decide('step', orderKey(id), requestId, args, { scope: customerId, startsWork: true })
+    return placed(id, isReplay || code === 'exists', waitMs)
   } catch (error) {
     if (error.retryable) throw error
     // the catalogue may have changed since it was accepted
@@ -146,8 +153,8 @@ async function place (given, { secret, stateOf, decide, deadlineMs }) {
   }
 }
 
-/** Placing is the first event of an order. @param {string} id @param {boolean} isReplay */
-const placed = (id, isReplay) => ({ status: 201, body: { id, status: 'pending', seq: 1 }, isReplay })
+/** Placing is the first event of an order. @param {string} id @param {boolean} isReplay @param {number | null} [waitMs] */
+const placed = (id, isReplay, waitMs = null) => ({ status: 201, body: { id, status: 'pending', seq: 1, waitMs }, isReplay })
 
 /** @param {{ sku: string, quantity: number }[]} lines */
 const unitsIn = (lines) => lines.map(({ sku, quantity }) => `${sku} ${quantity}`).join()

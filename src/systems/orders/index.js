@@ -7,6 +7,7 @@
  *
  * Gateways and readers hold no state of a saga, so any of them answers for any order.
  */
+import { TASKS } from '../../consumers/index.js'
 import { createArchive } from './archive.js'
 import { COMMANDS, createOrders } from './commands.js'
 import './errors.js'
@@ -21,6 +22,7 @@ export default {
   rules: ['step', 'bounded', 'once'],
   unknown: 'ORDER_UNKNOWN',
   durability: 'replica',
+  driver: TASKS,
   // the stock of a product changes with every order
   isUncached: true,
   needsDatabase: true,

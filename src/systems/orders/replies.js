@@ -32,8 +32,8 @@ const UNKNOWN = {
 const availableIn = ({ details: { available } }) => available === undefined ? {} : { available: Number(available) }
 
 /**
- * @param {Decision} decision @param {string} rule
- * @returns {Decision} @throws {FreshetError} PRODUCT_..., ORDER_UNKNOWN, RESERVATION_ENDED, as expectTaken
+ * @template {Decision} D @param {D} decision @param {string} rule
+ * @returns {D} @throws {FreshetError} PRODUCT_..., ORDER_UNKNOWN, RESERVATION_ENDED, as expectTaken
  */
 export function expectAccepted (decision, rule) {
   if (decision.code === 'already_claimed' && decision.details.status !== 'held') {

@@ -42,7 +42,7 @@ async function settled ({ settlement }, id, answer, claim, status = 201) {
 
 /** @param {Sales} sales @param {string} id @param {string} user @param {string} requestId @param {string[]} rest of the arguments */
 async function make ({ run }, id, user, requestId, ...rest) {
-  const answer = await run(id, user, requestId, ['claim', user, ...rest])
+  const answer = await run(id, user, requestId, ['claim', user, ...rest], true)
   if (answer.code === 'released') throw new FreshetError('CLAIM_EXPIRED')
   return answer
 }

@@ -59,11 +59,12 @@ export const createSales = ({ submit, agreed, tokens, settlement, waits }) => ({
 
   /**
    * @param {string} key @param {string} scope the user, or empty @param {string} requestId @param {string[]} args
+   * @param {boolean} [startsWork] if the order writer must settle it
    * @returns {Promise<Answer>} @throws {Error} as expectAccepted
    */
-  async run (key, scope, requestId, args) {
+  async run (key, scope, requestId, args, startsWork = false) {
     settlement?.expectUp()
-    return expectAccepted(await submit({ rule: RULE, key, scope, requestId, args }))
+    return expectAccepted(await submit({ rule: RULE, key, scope, requestId, args, startsWork: startsWork && settlement !== null }))
   },
 
   /** @param {string} sale @param {string} user @param {string} requestId */

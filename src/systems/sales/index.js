@@ -10,7 +10,7 @@ import { createEventWaits } from '../waits.js'
 import { CLAIM_COMMANDS } from './claims.js'
 import { createSales, SALE_COMMANDS } from './commands.js'
 import './errors.js'
-import { createOrderWriter } from './orders.js'
+import { createOrderWriter, ORDER_WRITER } from './orders.js'
 import { createSaleQueries, QUERIES, STREAMS } from './queries.js'
 import { QUEUE_COMMANDS } from './queue.js'
 import { createRestorer } from './restore.js'
@@ -24,6 +24,7 @@ export default {
   rules: ['bounded'],
   unknown: 'SALE_UNKNOWN',
   durability: 'replica',
+  driver: ORDER_WRITER,
   hasRows: true,
   needsDatabase: true,
   demo: {

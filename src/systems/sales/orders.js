@@ -18,6 +18,7 @@ import { randomUUID } from 'node:crypto'
 import { columnsOf } from '../columns.js'
 
 const RULE = 'bounded'
+export const ORDER_WRITER = 'orders'
 const TERMS = Object.freeze(['perUser', 'openAt', 'closeAt', 'holdMs', 'mode', 'slots'])
 /** The row of the sale is written again after these events. */
 const OF_SALE = Object.freeze(['open', 'restocked', 'paused', 'resumed', 'closed'])
@@ -62,7 +63,7 @@ export function createOrderWriter ({ stateOf, restore, database, submit }) {
   }
 
   return {
-    name: 'orders',
+    name: ORDER_WRITER,
 
     async write (client, entries) {
       const sales = [...new Set(entries.filter(({ fields }) => OF_SALE.includes(fields.type)).map(({ key }) => key))]

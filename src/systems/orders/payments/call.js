@@ -42,4 +42,4 @@ export function createCall ({ url, key, timeoutMs }) {
 }
 
 /** @param {string} why */
-const unknown = (why) => new FreshetError('PAYMENT_UNKNOWN', `the payment provider: ${why}; the result is looked up`)
+const unknown = (why) => new FreshetError('PAYMENT_UNKNOWN', `the payment provider: ${why}; the result is looked up`, { isOutside: true })

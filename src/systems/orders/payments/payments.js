@@ -51,7 +51,9 @@ export function createPayments ({ provider, url, key, timeoutMs, resetMs = RESET
   async function guarded (operation, payment) {
     if (breaker.isRefusing() || !breaker.hasRoom(inFlight)) {
       onCall(operation, 'refused', 0)
-      throw new FreshetError('PAYMENT_DOWN', 'the payment provider fails; it is called again in a moment')
+      // too many calls of a provider that answers are a backlog of this process
+      const isOutside = breaker.state() !== 'closed'
+      throw new FreshetError('PAYMENT_DOWN', 'the payment provider fails; it is called again in a moment', { isOutside })
     }
     const done = breaker.start()
     const sinceMs = performance.now()
