@@ -6,12 +6,17 @@ local function timeOf (score) return score and string.format('%.0f', score - bac
 
 local function changedOf (part) return part.changed or none end
 
+local function expectText (name)
+  if type(name) ~= 'string' then error('a name to read is a ' .. type(name) .. '; expected a text', 0) end
+end
+
 local function setIn (part, name, value)
   part.changed = part.changed or {}
   part.changed[name] = value or false
 end
 
 local function scoreIn (part, name)
+  expectText(name)
   local key, score = part.key, changedOf(part)[name]
   if score == nil then return redis.call('ZSCORE', key, name) end
   return score
@@ -69,6 +74,7 @@ local function names (found)
   return found
 end
 function read.member (name)
+  expectText(name)
   local key, value = ofKey.members.key, changedOf(ofKey.members)[name]
   if value == nil then return redis.call('HGET', key, name) end
   return value

@@ -32,11 +32,12 @@ const UNSEEN = Object.freeze({ see () {}, turnBack: async () => {} })
  * @param {import('./own-rules.js').OwnRules} [options.own] rules of a user
  * @param {Pick<import('./partition-clock.js').PartitionClock, 'see' | 'turnBack'>} [options.clock]
  * @param {number} [options.maxWaiting] commands of a partition
+ * @param {import('pino').Logger} [options.log]
  * @param {Parameters<typeof createBatcher>[0]['metrics'] & { ruleFailed?: (how: 'failed' | 'stopped') => void }} options.metrics
  */
 export function createAdmission ({
   route, agreement, requestMs, keepMs, maxOutbox, maxWaitMs, isRead, deadlineMs, batches = true, rejections = NEVER,
-  confirmOf = () => async () => {}, own, clock = UNSEEN, maxWaiting, metrics
+  confirmOf = () => async () => {}, own, clock = UNSEEN, maxWaiting, metrics, log
 }) {
   const router = createRouter((key) => route(String(key)).connection, (connection) => connection.close('it cannot answer'))
   const { agreed, agreeIn, restore, refresh, keyOf, partitionOf, partitions } = agreement
@@ -45,7 +46,7 @@ export function createAdmission ({
     const key = keyOf(partition)
     const { connection, replicationId } = route(key(''))
     const turnBack = () => clock.turnBack(partition, connection)
-    const terms = { replicationId, requestMs, keepMs, maxOutbox, maxWaitMs, isRead, own, restore, turnBack, agreeIn }
+    const terms = { replicationId, requestMs, keepMs, maxOutbox, maxWaitMs, isRead, own, log, restore, turnBack, agreeIn }
     const sentMs = performance.now()
     const calling = admit(connection, key, terms, commands).then((admitted) => {
       clock.see(partition, admitted.now, sentMs)

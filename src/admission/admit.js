@@ -4,8 +4,9 @@
  *
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('./commands.js').Prepared} Prepared
- * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, maxWaitMs?: number,
- *   isRead?: boolean, own?: import('./own-rules.js').OwnRules, restore?: () => Promise<unknown>, turnBack?: () => Promise<void>,
+ * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, maxWaitMs?: number, isRead?: boolean,
+ *   own?: import('./own-rules.js').OwnRules, log?: Pick<import('pino').Logger, 'warn'>, restore?: () => Promise<unknown>,
+ *   turnBack?: () => Promise<void>,
  *   agreeIn: (key: (part: string) => string, rules: string[]) => Promise<void> }} Terms
  *   `replicationId` of the primary; `requestMs`: how long a request is kept; `keepMs`: how long an ended key is kept; `maxOutbox`: entries
  *   that may wait for consumers; `maxWaitMs`: wait of the oldest work above which commands that start some are refused, 0 = no bound;
@@ -37,8 +38,8 @@ export async function admit (connection, key, options, commands) {
   if (commands.length > MAX_COMMANDS) throw new RangeError(`${commands.length} commands; expected at most ${MAX_COMMANDS}`)
   const { keys, args } = encodeCall(key, options, commands)
   for (let i = 0; i < MAX_CALLS; i++) {
-    const [generation, now, ...replies] = await connection.runScript(options.own?.script ?? 'admit', keys, args)
-    const first = String(replies[0])
+    const [generation, now, ...lines] = await connection.runScript(options.own?.script ?? 'admit', keys, args)
+    const first = String(lines[0])
     // the first call on this primary
     if (now === undefined) {
       await options.restore?.()
@@ -47,13 +48,23 @@ export async function admit (connection, key, options, commands) {
     else if (first === 'rules') {
       await options.agreeIn(key, [...new Set(commands.map(({ rule }) => rule))])
     } else if (first !== 'backlog') {
-      const waitMs = String(replies.pop())
-      return { generation: String(generation), now: Number(now), replies, waitMs: waitMs === '' ? null : Number(waitMs) }
+      const [waitMs, ...mended] = lines.slice(commands.length).map(String)
+      for (const line of mended) logMended(options.log, line)
+      return {
+        generation: String(generation), now: Number(now), replies: lines.slice(0, commands.length), waitMs: waitMs === '' ? null : Number(waitMs)
+      }
     } else {
       throw new FreshetError('ADMISSION_BACKLOG', `more than ${options.maxOutbox} entries of this partition wait for consumers; try again`)
     }
   }
   throw new FreshetError('LINEAGE_DIFFERS', 'other processes see another primary of this partition; try again')
+}
+
+/** @param {Terms['log']} log @param {string} line */
+function logMended (log, line) {
+  const [rule, key, stateSeq, seq] = line.split('\n')
+  log?.warn({ rule, key, stateSeq: Number(stateSeq), seq: Number(seq) },
+    'the events of a key were ahead of its state, because a call failed between its writes or another program wrote them; it goes on behind them')
 }
 
 /**

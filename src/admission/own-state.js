@@ -17,8 +17,8 @@ export const OWN_NAMES = Object.freeze({ seq: '@seq', version: '@version', exist
 /** The type of an entry for readers: the state changed without an event. */
 export const CHANGED = '@changed'
 
-/** @param {Record<string, string>} fields of the hash */
-export function stateOf ({ '@seq': seq = '0', '@version': version = '0', ...state }) {
+/** `@done` has requests that an earlier call had stored events of when it failed. @param {Record<string, string>} fields of the hash */
+export function stateOf ({ '@seq': seq = '0', '@version': version = '0', '@done': _, ...state }) {
   return { state, seq: Number(seq), version: Number(version) }
 }
 

@@ -132,6 +132,12 @@ const ROWS = [
   { roles: WRITER, words: (key) => ['HINCRBY', key, 'f', '1'], why: 'units that a user has claimed' },
   { roles: WRITER, words: (key) => ['HVALS', key], why: 'cursors of consumers, the lowest of which bounds trimming' },
   { roles: WRITER, words: (key) => ['XDEL', key, '1-0'], why: 'a dead letter that was replayed or discarded' },
+  {
+    roles: WRITER,
+    words: (key) => ['XINFO', 'STREAM', key],
+    why: 'the last id of a stream that is ahead of what is stored beside it',
+    without: 'a key of a system is refused if its event stream is ahead of its state and the newest entries were deleted'
+  },
   { roles: WRITER, words: (key) => ['SCARD', key], why: 'the number of feeds, before one is created (gateway)' },
   { roles: WRITER, words: (key) => ['DEL', key], why: 'returning a lease' },
   { roles: WRITER, words: (key) => ['EXISTS', key], why: 'whether a system such as auctions is in use' },
@@ -172,7 +178,7 @@ const ROWS = [
 ]
 export const COMMANDS = Object.freeze(ROWS)
 
-const CONTAINERS = ['CLIENT', 'CLUSTER', 'SCRIPT', 'FUNCTION']
+const CONTAINERS = ['CLIENT', 'CLUSTER', 'SCRIPT', 'FUNCTION', 'XINFO']
 
 /** @param {CommandRow} row @returns {string} as permissions name it: ZADD, CLIENT|KILL */
 export function commandName ({ words }) {

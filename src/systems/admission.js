@@ -56,7 +56,8 @@ export function openAdmission ({ name: system, rules, own: rulesOfUser, keepsUnr
     clock,
     rejections: isCached ? rejections : undefined,
     confirmOf: confirms.of,
-    metrics
+    metrics,
+    log
   })
   return {
     ...admission,

@@ -105,7 +105,7 @@ for (const { file, folder, script: { name, body, sha, headers, mode } } of scrip
 
   t.test(`${file} builds no key and has no user text in an error`, async (t) => {
     const calls = code.match(/redis\.p?call\(/g) ?? []
-    const plain = code.match(/redis\.call\('[A-Z]+', ((?:KEYS|ARGV)\[[^\]]+\]|[a-z]+|unpack\([a-zA-Z]+(, [^)]+)?\))[,)]|redis\.call\('TIME'\)/g) ?? []
+    const plain = code.match(/redis\.call\('[A-Z]+', (?:'STREAM', )?((?:KEYS|ARGV)\[[^\]]+\]|[a-z]+|unpack\([a-zA-Z]+(, [^)]+)?\))[,)]|redis\.call\('TIME'\)/g) ?? []
     t.equal(plain.length, calls.length, 'commands and keys stand there whole')
     t.notOk(/error_reply|redis\.pcall|math\.random/.test(code))
     t.equal(code.includes('loadstring'), name === 'compile-rule')
