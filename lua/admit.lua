@@ -2,7 +2,7 @@
 -- Atomic, because the decision, the new state, the events and the outbox must not come apart, nor another command come in between.
 -- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..] of each target: state: hash, events: stream, and if its rule keeps them, members: hash, holds: sorted set, waiting: sorted set
 -- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule, key and number of keys that only its rule has, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target, [n+6] of the commands that start work: JSON array of the ms that the oldest work of the partition may have waited and their numbers, empty = none
--- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; `refused` in place of the lines of one that starts work while that has waited longer; then that wait in ms, empty while no process drives the partition; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full, `rules` when a rule is stored in another version, `back` when the clock went back
+-- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; `refused` in place of the lines of one that starts work while that has waited longer; then that wait in ms, empty while no process drives the partition; a generation alone when it belongs to another replication id; `backlog` in place of the commands when the outbox is full, `rules` when a rule is stored in another version, `back` when the clock went back; then of each key that was mended, lines: rule, key, the sequence of its state, that of its stream
 -- COST O(n log N)
 -- MODE writes
 local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts, starts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[#ARGV]
@@ -33,10 +33,14 @@ for i, one in ipairs(named) do
     made[rule] = rules[rule]()
   end
 end
+redis.call('XLEN', outbox)
 -- a server that accepts no writes refuses the whole call here
 redis.call('HSET', generation, 'now', nowText, 'back', backText)
 
 -- @include kept
+-- @include streams
+-- @include allowed
+-- @include our-writes
 function read.lineage () return lineage end
 -- Times of a state that are durations since they were given: a rule moves them when the clock went back since then.
 function read.turnBack (state, names)
@@ -58,51 +62,9 @@ local function targetOf (number)
   local rule, key, kept = named[number][1], named[number][2], members and { members = { key = members }, holds = { key = holds }, waiting = { key = waiting } }
   targets[number] = { rule = rule, key = key, first = first, last = last, state = state, events = events, members = members, holds = holds, waiting = waiting,
     kept = kept, fields = fields, front = { __index = fields } }
+  -- a part that is written after the end needs an expiry, too
+  if members and fields.status == 'closed' then targets[number].ends = redis.call('PTTL', state) > 0 end
   return targets[number]
-end
-
-local function flat (list, fields)
-  for name, value in pairs(fields) do
-    list[#list + 1] = name
-    list[#list + 1] = value
-  end
-  return list
-end
-
-local function schedule (task, due)
-  if due then redis.call('ZADD', tasks, due, task) else redis.call('ZREM', tasks, task) end
-end
-
-local function store (target, changed, change, request)
-  local state, events, members, holds, waiting = target.state, target.events, target.members, target.holds, target.waiting
-  local task = target.rule .. ' ' .. target.key .. ' '
-  for _, event in ipairs(change.events) do
-    local fields = flat({}, event)
-    -- an event without a sequence number is for the outbox only
-    if event.seq ~= '0' and change.keeps ~= 0 then redis.call('XADD', events, event.seq .. '-0', 'ts', nowText, 'request', request, unpack(fields)) end
-    if (change.keeps or 0) > 0 then redis.call('XTRIM', events, 'MAXLEN', '~', change.keeps) end
-    redis.call('XADD', outbox, 'MINID', '~', since, steadyText .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', request, unpack(fields))
-  end
-  redis.call('HSET', state, unpack(flat({}, changed)))
-  for name, due in pairs(change.tasks or none) do schedule(task .. name, due) end
-  for name, value in pairs(change.members or none) do
-    if value then redis.call('HSET', members, name, value) else redis.call('HDEL', members, name) end
-  end
-  for name, due in pairs(change.holds or none) do
-    if due then redis.call('ZADD', holds, steadyOf(due), name) else redis.call('ZREM', holds, name) end
-  end
-  for user, more in pairs(change.units or none) do
-    if redis.call('HINCRBY', members, 'user ' .. user, more) == 0 then redis.call('HDEL', members, 'user ' .. user) end
-  end
-  for user, place in pairs(change.waiting or none) do
-    if place then redis.call('ZADD', waiting, place, user) else redis.call('ZREM', waiting, user) end
-  end
-  if change.holds then schedule(task .. 'expire', timeOf(redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2])) end
-  if change.ends then
-    for i = target.first, target.last do redis.call('PEXPIRE', KEYS[i], keep) end
-  end
-  if change.reopens then redis.call('HINCRBY', generation, 'n', 1) end
-  for field, value in pairs(changed) do target.fields[field] = value end
 end
 
 local function decide (i)
@@ -114,18 +76,27 @@ local function decide (i)
     local body, decision = string.match(known, '^(%x+)\n(.*)$')
     return body == redis.sha1hex(table.concat(args, '\n')) and '1\n' .. decision or '0\nother_body\n0\n0'
   end
+  if id ~= '' and string.find(target.fields['@done'] or '', id, 1, true) then
+    error('an earlier call failed after it had stored events of this request, so it is not decided again', 0)
+  end
   local fields = setmetatable({}, target.front)
   ofKey = target.kept
   local code, details, change = made[target.rule](fields, args, now, read)
-  if change and starting[i] then return 'refused' end
-  if change then fields.version = string.format('%.0f', (fields.version or 0) + 1) end
-  local decision = table.concat(flat({ code, fields.seq or '0', fields.version or '0' }, details), '\n')
-  if change then store(target, fields, change, id) end
-  if change and id ~= '' then
-    local stored = redis.sha1hex(table.concat(args, '\n')) .. '\n' .. decision
-    redis.call('SET', request, stored, 'PX', expiry)
-    accepted[request] = stored
+  if not change then return '0\n' .. table.concat(flat({ code, fields.seq or '0', fields.version or '0' }, details), '\n') end
+  if starting[i] then return 'refused' end
+  fields.version = string.format('%.0f', (fields.version or 0) + 1)
+  local decision = table.concat(flat({ code, fields.seq or '0', fields.version }, details), '\n')
+  local stored = id ~= '' and redis.sha1hex(table.concat(args, '\n')) .. '\n' .. decision
+  expectWritable(target, change, request)
+  local ok, why = pcall(store, target, fields, change, id, request, stored)
+  if not ok then
+    local isFirst = added == 0 and #change.events > 0 and change.events[1].seq ~= '0' and change.keeps ~= 0
+    pcall(undo, target, fields, change, id, request)
+    if isFirst and goBehind(target) then return decide(i) end
+    error(why, 0)
   end
+  for field, value in pairs(fields) do target.fields[field] = value end
+  if stored then accepted[request] = stored end
   return '0\n' .. decision
 end
 
@@ -134,6 +105,7 @@ for i = 1, n do
   local ok, decision = pcall(decide, i)
   replies[i + 2] = ok and decision or '0\nfailed\n0\n0\nreason\n' .. string.gsub(tostring(decision), '\n', ' ')
 end
-replies[1] = (generationNow())
 replies[n + 3] = waitText
+for _, line in ipairs(mended) do replies[#replies + 1] = line end
+replies[1] = (generationNow())
 return replies
