@@ -33,13 +33,11 @@ for i, one in ipairs(named) do
     made[rule] = rules[rule]()
   end
 end
-redis.call('XLEN', outbox)
 -- a server that accepts no writes refuses the whole call here
 redis.call('HSET', generation, 'now', nowText, 'back', backText)
 
 -- @include kept
--- @include streams
--- @include allowed
+-- @include writing
 -- @include our-writes
 function read.lineage () return lineage end
 -- Times of a state that are durations since they were given: a rule moves them when the clock went back since then.
@@ -76,7 +74,8 @@ local function decide (i)
     local body, decision = string.match(known, '^(%x+)\n(.*)$')
     return body == redis.sha1hex(table.concat(args, '\n')) and '1\n' .. decision or '0\nother_body\n0\n0'
   end
-  if id ~= '' and string.find(target.fields['@done'] or '', id, 1, true) then
+  local seen = target.fields['@done']
+  if seen and id ~= '' and string.find(seen, id, 1, true) then
     error('an earlier call failed after it had stored events of this request, so it is not decided again', 0)
   end
   local fields = setmetatable({}, target.front)
@@ -90,9 +89,8 @@ local function decide (i)
   expectWritable(target, change, request)
   local ok, why = pcall(store, target, fields, change, id, request, stored)
   if not ok then
-    local isFirst = added == 0 and #change.events > 0 and change.events[1].seq ~= '0' and change.keeps ~= 0
-    pcall(undo, target, fields, change, id, request)
-    if isFirst and goBehind(target) then return decide(i) end
+    local isUndone, isAgain = pcall(undo, target, fields, change, stored, request)
+    if isUndone and isAgain then return decide(i) end
     error(why, 0)
   end
   for field, value in pairs(fields) do target.fields[field] = value end

@@ -12,8 +12,7 @@ local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts,
 if isBehind then return isFull() and { current, nowText, 'backlog' } or { current } end
 -- @include kept
 -- @include own-rule
--- @include streams
--- @include allowed
+-- @include writing
 
 local n = #ARGV - 6
 local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}

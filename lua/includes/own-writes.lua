@@ -13,7 +13,7 @@ end
 
 local function writeEvent (target, entry)
   if entry.seq == 0 or pcall(addEvent, target, entry) then return end
-  local last = tonumber(string.match(lastIdOf(target.events), '^%d+'))
+  local last = tonumber(lastMsOf(target.events))
   if target.shift == 0 then target.behind, target.shift = target.behind or entry.seq - 1, math.max(last + 1 - entry.seq, 0) end
   addEvent(target, entry)
 end
@@ -29,10 +29,16 @@ local function writeRequest (target, request, decision)
   redis.call('SET', request, decision.body .. string.match(textOfDecision(decision), '\n.*$'), 'PX', expiry)
 end
 
-local function writeEntry (target, entry)
+local function addEntry (target, entry)
   local seq = string.format('%.0f', entry.seq == 0 and 0 or entry.seq + target.shift)
-  entry.id = toOutbox('rule', target.rule, 'key', target.key, 'ts', nowText, 'request', entry.request, 'seq', seq,
-    'version', string.format('%.0f', entry.version), unpack(entry.event))
+  entry.id = redis.call('XADD', outbox, 'MINID', '~', since, outboxMs .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText,
+    'request', entry.request, 'seq', seq, 'version', string.format('%.0f', entry.version), unpack(entry.event))
+end
+
+local function writeEntry (target, entry)
+  if pcall(addEntry, target, entry) then return end
+  outboxMs = lastMsOf(outbox)
+  addEntry(target, entry)
 end
 
 local function writeState (target)
