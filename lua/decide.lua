@@ -24,8 +24,8 @@ for i, target in ipairs(named) do
   made[rule] = true
 end
 
--- what is written once all commands are decided; `shared` holds what is known of keys of all commands
-local entries, requested, reopened, mended, shared = {}, {}, 0, {}, {}
+-- what is written once all commands are decided; commands that the user may run
+local entries, requested, reopened, allowed = {}, {}, 0, {}
 -- @include own-target
 -- @include before-writes
 

@@ -11,7 +11,7 @@ local function schedule (task, due)
   if due then redis.call('ZADD', tasks, due, task) else redis.call('ZREM', tasks, task) end
 end
 
--- What an undo could not mend, asked once a call: keys of other targets have the same types and permissions. Rules read members before they change them, so their type is known.
+-- What is known before the first write, asked once a call. The server has checked all keys of it; rules read members before they change them, so their type is known.
 local may = {}
 local function expectWritable (target, change, request)
   local state, events, members, holds, waiting = target.state, target.events, target.members, target.holds, target.waiting

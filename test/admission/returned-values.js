@@ -58,6 +58,7 @@ const anyValue = fc.oneof(
 const part = fc.oneof(
   { weight: 5, arbitrary: fc.tuple(fc.constantFrom('members', 'holds', 'waiting', 'tasks', 'state', 'details'), anyName, anyValue) },
   { weight: 2, arbitrary: fc.tuple(fc.constant('event'), fc.constant('text:type'), fc.oneof({ weight: 9, arbitrary: fc.constant('text:went') }, anyValue)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constantFrom(...KEEPS, 'tasks'), anyName, fc.constant('boolean:false')) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('field'), anyName, anyValue) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('change'), fc.constantFrom('text:ends', 'text:reopens'), fc.constantFrom('boolean:true', 'boolean:false')) },
   { weight: 1, arbitrary: fc.tuple(fc.constantFrom('change', 'code'), anyName, anyValue) },
