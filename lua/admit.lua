@@ -87,7 +87,9 @@ local function decide (i)
   local decision = table.concat(flat({ code, fields.seq or '0', fields.version }, details), '\n')
   local stored = id ~= '' and redis.sha1hex(table.concat(args, '\n')) .. '\n' .. decision
   expectWritable(target, change, request)
+  done.events, done.entries, done.units, done.hasState = 0, 0, nil, false
   local ok, why = pcall(store, target, fields, change, id, request, stored)
+  if not ok and isBehindOutbox() then ok, why = pcall(store, target, fields, change, id, request, stored) end
   if not ok then
     local isUndone, isAgain = pcall(undo, target, fields, change, stored, request)
     if isUndone and isAgain then return decide(i) end

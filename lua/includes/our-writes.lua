@@ -38,11 +38,11 @@ local done, mended = { ids = {} }, {}
 local function store (target, changed, change, id, request, stored)
   local state, events, members, holds, waiting = target.state, target.events, target.members, target.holds, target.waiting
   local task = target.rule .. ' ' .. target.key .. ' '
-  done.events, done.entries, done.units, done.hasState = 0, 0, nil, false
-  for i, event in ipairs(change.events) do
+  for i = done.entries + 1, #change.events do
+    local event = change.events[i]
     local fields = flat({}, event)
     -- an event without a sequence number is for the outbox only
-    if event.seq ~= '0' and change.keeps ~= 0 then redis.call('XADD', events, event.seq .. '-0', 'ts', nowText, 'request', id, unpack(fields)) end
+    if i > done.events and event.seq ~= '0' and change.keeps ~= 0 then redis.call('XADD', events, event.seq .. '-0', 'ts', nowText, 'request', id, unpack(fields)) end
     done.events = i
     if (change.keeps or 0) > 0 then redis.call('XTRIM', events, 'MAXLEN', '~', change.keeps) end
     done.ids[i] = redis.call('XADD', outbox, 'MINID', '~', since, outboxMs .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', id, unpack(fields))
@@ -75,7 +75,15 @@ local function store (target, changed, change, id, request, stored)
   if change.reopens then redis.call('HINCRBY', generation, 'n', 1) end
 end
 
--- Undoes the writes of a command of which one failed. Whether it is decided again: the stream of its key is ahead of its state if a call ended between its writes, or another program wrote to it. The key goes on behind it, and requests that stored one of these events are not decided again. The outbox is ahead if a clock was.
+-- The outbox is ahead if a clock was. Whether the writes can go on behind it.
+local function isBehindOutbox ()
+  if done.entries == done.events then return false end
+  local before = outboxMs
+  outboxMs = lastMsOf(outbox)
+  return outboxMs ~= before
+end
+
+-- Undoes the writes of a command of which one failed. Whether it is decided again: the stream of its key is ahead of its state if a call ended between its writes, or another program wrote to it. The key goes on behind it, and requests that stored one of these events are not decided again.
 local function undo (target, changed, change, stored, request)
   local state, events, members, isHere = target.state, target.events, target.members, change.keeps ~= 0
   if stored then redis.call('PEXPIRE', request, 0) end
@@ -87,11 +95,6 @@ local function undo (target, changed, change, stored, request)
   for i = 1, done.entries do redis.call('XDEL', outbox, done.ids[i]) end
   for i = 1, done.events do
     if isHere and change.events[i].seq ~= '0' then redis.call('XDEL', events, change.events[i].seq .. '-0') end
-  end
-  if done.entries < done.events then
-    local before = outboxMs
-    outboxMs = lastMsOf(outbox)
-    return outboxMs ~= before
   end
   local seq = tonumber(target.fields.seq or '0')
   local last = done.events < #change.events and isHere and tonumber(lastMsOf(events)) or 0

@@ -20,7 +20,7 @@ for (const engine of await scopedEngines()) {
       await holds(t, fc.asyncProperty(steps, async (given) => {
         const found = await differs(connection, keyPrefix, given)
         if (found) throw new Error(found)
-      }), { runs: 300 })
+      }), { runs: 90 })
     })
 
     for (const [mend, change] of Object.entries(MENDS)) {

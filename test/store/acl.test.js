@@ -210,10 +210,12 @@ for (const engine of engines) {
         return ['EXISTS', 'EVAL_RO', 'EVALSHA_RO', 'HMGET', 'ROLE', 'HSET', 'HGETALL'].every((name) => names.includes(name))
       })
       // another program, or a call that ended between its writes, left the stream ahead of the state
-      const events = admissionKey('fr:', 'auctions', partitionOf(Buffer.from('a'), 16), 16)('events:a')
+      const events = admissionKey('fr:', 'auctions', partitionOf(Buffer.from('b'), 16), 16)('events:b')
       await control.send('XADD', events, '7-0', 'type', 'x')
       await control.send('XDEL', events, '7-0')
-      t.match(await gateway.send('POST', '/v1/auctions/a/bids', JSON.stringify({ userId: 'b', amount: 5 }), asJson), { status: 201, json: { seq: 8 } })
+      t.equal((await gateway.send('PUT', '/v1/auctions/b', JSON.stringify(terms), asJson)).status, 201)
+      const ahead = await gateway.send('POST', '/v1/auctions/b/bids', JSON.stringify({ userId: 'b', amount: 5 }), asJson)
+      t.match(ahead, { status: 201, json: { seq: 8 } })
       await sellOut(gateway)
       // a writer removes its heartbeat when it closes
       await cut.close({ drainMs: 1000 })

@@ -47,3 +47,54 @@ t.test('a change without an event is found, and a rejection that does not last',
   const short = LUA.replace('reopens = true, ', '')
   await t.rejects(checkRule({ lua: short, fold, certain }, options), { code: 'RULE_INCONSISTENT', message: /certain rejects take \d with gone/ })
 })
+
+t.test('a value of a type that a part does not take is found, whatever the part, with the commands', async (t) => {
+  const others = ['true', '1.5', '0 / 0', '1 / 0', '{}', 'function () end']
+  const names = ['7', 'true', '{}', 'function () end', "''"]
+  const parts = /** @type {Record<string, (name: string, value: string) => string>} */ ({
+    'the state': (name, value) => `state[${name}] = ${value} return 'ok', {}, {}`,
+    'the details': (name, value) => `return 'ok', { [${name}] = ${value} }`,
+    events: (name, value) => `return 'ok', {}, { events = { { type = 'x', [${name}] = ${value} } } }`,
+    tasks: (name, value) => `return 'ok', {}, { tasks = { [${name}] = ${value} } }`,
+    members: (name, value) => `return 'ok', {}, { members = { [${name}] = ${value} } }`,
+    holds: (name, value) => `return 'ok', {}, { holds = { [${name}] = ${value} } }`,
+    waiting: (name, value) => `return 'ok', {}, { waiting = { [${name}] = ${value} } }`
+  })
+  const bodies = Object.entries(parts).flatMap(([part, bodyOf]) => [
+    ...others.map((value) => [part, bodyOf("'a'", value)]),
+    ...names.map((name) => [part, bodyOf(name, '7')]),
+    ...['members', 'holds', 'waiting', 'tasks'].includes(part) ? names.map((name) => [part, bodyOf(name, 'false')]) : []
+  ])
+  const whole = [...others.filter((one) => one !== '{}'), "'x'"]
+  for (const part of ['events', 'tasks', 'members', 'holds', 'waiting']) {
+    for (const value of whole) bodies.push([part, `return 'ok', {}, { ${part} = ${value} }`])
+  }
+  for (const value of [...others, "'x'"]) {
+    if (value !== 'true') for (const part of ['ends', 'reopens']) bodies.push([part, `return 'ok', {}, { ${part} = ${value} }`])
+    if (value !== '{}') bodies.push(['the third value', `return 'ok', {}, ${value}`])
+    if (value !== "'x'") bodies.push(['the code', `return ${value}, {}`], ['an event', `return 'ok', {}, { events = { ${value} } }`])
+    if (value !== "'x'") bodies.push(['a type', `return 'ok', {}, { events = { { type = ${value} } } }`])
+    bodies.push(['a name', `return 'ok', {}, { [${value}] = {} }`], ['an error', `error(${value})`])
+  }
+  for (const long of ["string.rep('x', 2 ^ 19) .. string.rep('y', 2 ^ 19) .. 'z'"]) {
+    bodies.push(['a long text', `state.a = ${long} return 'ok', {}, {}`], ['a long name', `return 'ok', {}, { holds = { [${long}] = 7 } }`])
+  }
+  bodies.push(['too many', "local all = {} for i = 1, 10001 do all['n' .. i] = i end return 'ok', {}, { holds = all }"])
+  t.comment(`${bodies.length} rules`)
+  const few = { ...options, runs: 1, commands: () => ['x'] }
+  for (const [part, body] of bodies) {
+    const lua = ruleOf(`if true then ${body} end`)
+    await t.rejects(checkRule({ lua, keeps: ['members', 'holds', 'waiting'] }, few),
+      { code: 'RULE_FAILED', message: /a rule of check-\w+ failed: .*\(seed 7, after the commands x\)/ }, `${part}: ${body}`)
+  }
+})
+
+t.test('a rule that goes on after its key has ended passes', async (t) => {
+  const lua = ruleOf(`local op, name = args[1], args[2]
+    if op == 'end' then return op, {}, { ends = true } end
+    if op == 'hold' then return op, {}, { holds = { [name] = now + 60000 }, members = { [name] = 1 }, waiting = { [name] = 1 } } end
+    return op, {}, { events = { { type = op } }, members = { [name] = false }, holds = { [name] = false } }`)
+  const commands = (/** @type {() => number} */ random) => [['end', 'hold', 'drop'][Math.floor(random() * 3)], ['ann', 'bob'][Math.floor(random() * 2)]]
+  const { accepted } = await checkRule({ lua, keeps: ['members', 'holds', 'waiting'] }, { ...options, commands })
+  t.equal(accepted, 400)
+})
