@@ -8,10 +8,11 @@
 -- the chunk is put here
 local chunk = nil
 local text = ARGV[1]
+-- @include guards
 if text then
   local compiled, why = loadstring(text, '=user_script')
   return compiled and '' or string.sub(why, 1, 4096)
 end
-local ok, rule = pcall(chunk)
+local ok, rule = pcall(chunk, guards())
 if not ok then return string.sub(tostring(rule), 1, 4096) end
 return type(rule) == 'function' and '' or 'it returns a ' .. type(rule) .. '; expected a function (state, args, now)'

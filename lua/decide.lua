@@ -11,6 +11,7 @@ local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts,
 -- @include partition
 if isBehind then return isFull() and { current, nowText, 'backlog' } or { current } end
 -- @include kept
+-- @include guards
 -- @include own-rule
 -- @include writing
 

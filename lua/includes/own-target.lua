@@ -26,7 +26,7 @@ local function targetOf (number)
   target.fields['@seq'], target.fields['@version'], target.fields['@done'] = nil, nil, nil
   target.flat = flat
   goBehind(target)
-  if made[rule] == true then made[rule] = rules[rule]() end
+  if made[rule] == true then made[rule] = rules[rule](guards()) end
   targets[number] = target
   return target
 end

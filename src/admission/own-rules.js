@@ -14,7 +14,7 @@
  * @typedef {import('./rules/index.js').Fields} Fields
  * @typedef {object} OwnRule
  * @property {string} text Lua @property {number} version @property {number} [keepEvents] newest events of a key that are kept, about
- * @property {readonly string[]} [keeps] of KEPT_PARTS
+ * @property {readonly string[]} [keeps] of KEPT_PARTS @property {number} [maxArgBytes] of the arguments of a command, all together
  * @property {(state: Fields, args: readonly string[]) => Certain | null | undefined} [certain] a rejection that stays true within a
  *   generation
  * @property {(state: Fields, event: import('./own-state.js').OwnEvent) => Record<string, string | number | null | undefined>} [fold] the
@@ -23,10 +23,11 @@
  * @typedef {ReturnType<typeof createOwnRules>} OwnRules
  */
 import { hash } from 'node:crypto'
-import { CHUNK_HEAD, chunkOf, HIDDEN, scriptWith } from '../store/index.js'
+import { HIDDEN, scriptWith } from '../store/index.js'
 import { FreshetError } from './errors.js'
 import { rulesKey } from './keys.js'
 import { memoryOf } from './own-state.js'
+import { OWN_CHUNK_HEAD, ownChunkOf, reservedIn } from './rule-text.js'
 
 /** The chunks of rules replace these lines of the scripts. */
 const TABLES = 'local rules, versions, keptEvents, parts = {}, {}, {}, {}'
@@ -54,7 +55,7 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
   const stored = names.map((name) => /** @type {const} */ ([name, String(rules[name].version), digestOf(rules[name])]))
   const table = (/** @type {string[]} */ rows) => `{\n${rows.join(',\n')}\n}`
   const script = scriptWith('decide', TABLES, 'local rules, versions, keptEvents, parts = ' + [
-    table(names.map((name) => `['${name}'] = ${chunkOf(rules[name].text)}`)),
+    table(names.map((name) => `['${name}'] = ${ownChunkOf(rules[name].text)}`)),
     table(stored.map(([name, version, digest]) => `['${name}'] = '${version} ${digest}'`)),
     table(names.flatMap((name) => rules[name].keepEvents === undefined ? [] : `['${name}'] = ${rules[name].keepEvents}`)),
     table(names.flatMap((name) => rules[name].keeps?.length ? [`['${name}'] = { '${rules[name].keeps.join("', '")}' }`] : []))
@@ -66,6 +67,9 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
     const { text, ...where } = explain(message)
     return new FreshetError('RULE_FAILED', `a rule of ${system} failed: ${text}`, { ...where, ...facts })
   }
+
+  const unusable = (/** @type {string} */ rule, /** @type {string} */ why) =>
+    new FreshetError('RULE_FAILED', `rule ${rule} of ${system} cannot be used: ${why}`, { rule })
 
   /** @template T @param {Promise<T>} calling @param {Connection} connection that it is sent on @returns {Promise<T>} */
   const stoppable = (calling, connection) => watch(calling, connection).catch((error) => {
@@ -88,10 +92,12 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
     /** Compiles each rule alone. @param {Connection} connection @throws {FreshetError} RULE_FAILED */
     async check (connection) {
       for (const [name, { text }] of Object.entries(rules)) {
-        const wrapped = scriptWith('compile-rule', CHUNK, `local chunk = ${chunkOf(text)}`)
+        const reserved = reservedIn(text)
+        if (reserved) throw unusable(name, `${reserved} is a name of the engine; use another one`)
+        const wrapped = scriptWith('compile-rule', CHUNK, `local chunk = ${ownChunkOf(text)}`)
         const why = String(await connection.runScript('compile-rule', [], [text])).replace(LINE, 'line $1') ||
           explainer(wrapped.body, [[name, text]])(String(await stoppable(connection.runScript(wrapped, [], []), connection))).text
-        if (why) throw new FreshetError('RULE_FAILED', `rule ${name} of ${system} cannot be used: ${why}`, { rule: name })
+        if (why) throw unusable(name, why)
       }
     },
 
@@ -129,7 +135,7 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
 function explainer (body, rules) {
   let at = 0
   const ranges = rules.map(([name, text]) => {
-    at = body.indexOf(CHUNK_HEAD, at) + CHUNK_HEAD.length
+    at = body.indexOf(OWN_CHUNK_HEAD, at) + OWN_CHUNK_HEAD.length
     const first = linesIn(body.slice(0, at))
     return { name, first, last: first + linesIn(text) - 1 }
   })

@@ -16,7 +16,7 @@ const RULE = /^rules\/([a-z]+)$/
 /** What the chunk of a rule cannot use: the server, other keys, other code. */
 export const HIDDEN = Object.freeze(['redis', 'server', 'KEYS', 'ARGV', '_G', 'getfenv', 'setfenv', 'load', 'loadstring', 'loadfile',
   'dofile', 'require', 'module', 'package', 'debug', 'os', 'io', 'cjson', 'cmsgpack', 'struct', 'coroutine', 'collectgarbage', 'gcinfo',
-  'newproxy', 'print', '__redis__err__handler', '__server__err__handler'])
+  'newproxy', 'print', 'xpcall', '__redis__err__handler', '__server__err__handler'])
 /** The line before the text of a rule: names are nil in it, and its lines keep their distance. */
 export const CHUNK_HEAD = `function () local ${HIDDEN.join(', ')}\n`
 

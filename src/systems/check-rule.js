@@ -4,11 +4,14 @@
  *     each run has a key of its own:  certain? ─▶ submit ─▶ state and events ─▶ fold(events) = state?
  *     at its end:                     what was certainly rejected is sent again, and must be rejected again
  *
+ * It also names the patterns of the rule that are refused on long texts.
+ *
+ * @import { Routes } from '../store/index.js'
  * @import { CheckOptions, Checked, OpenedSystem, Rule, Stored } from './face.js'
  */
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { admissionKey, KEPT_PARTS, memoryOf, OWN_NAMES, systemKey } from '../admission/index.js'
+import { admissionKey, KEPT_PARTS, memoryOf, OWN_NAMES, patternsIn, systemKey } from '../admission/index.js'
 import { FreshetError, SettingsInvalid } from '../errors.js'
 import { createRoutes } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
@@ -19,6 +22,8 @@ const RULE = 'rule'
 const COMMANDS_PER_RUN = 20
 const MAX_REPEATED = 10
 const RUNS_AT_ONCE = 16
+/** The longest text that a rule can make in one call. */
+const LONGEST_BYTES = 1024 * 1024
 
 /** mulberry32 @param {number} seed @returns {() => number} 0 <= n < 1 */
 function randomFrom (seed) {
@@ -52,8 +57,13 @@ export async function checkRule (rule, { commands, runs = 100, seed = randomByte
   // rejections that are certain must be those of the server
   const { [RULE]: { certain: _, ...uncached } } = definition.rules
   const system = await open({ ...definition, rules: { [RULE]: uncached } }, settings)
-  const checked = { seed, runs, commands: 0, accepted: 0 }
+  const checked = /** @type {Checked} */ ({ seed, runs, commands: 0, accepted: 0 })
   try {
+    const patterns = await refusedPatterns(settings, name, definition.rules[RULE].text)
+    if (patterns.length > 0) checked.patterns = patterns
+    for (const { pattern, refusedFromBytes } of patterns) {
+      process.stdout.write(`checkRule: the pattern '${pattern}' is refused on texts of ${refusedFromBytes} bytes or more\n`)
+    }
     for (let i = 0; i < all.length; i += RUNS_AT_ONCE) {
       await Promise.all(all.slice(i, i + RUNS_AT_ONCE).map(async ({ key, list }) => {
         const done = /** @type {string[][]} */ ([])
@@ -132,14 +142,33 @@ async function expectFolded (system, { key, fold, before, stored, args }) {
 /** @param {string} message */
 const inconsistent = (message) => new FreshetError('RULE_INCONSISTENT', message)
 
-/** @param {{ redisUrl: string, keyPrefix: string, deadlineMs: number }} settings @param {string} system @param {string[]} keys */
-async function removeKeys ({ redisUrl, keyPrefix, deadlineMs }, system, keys) {
+/** @typedef {{ redisUrl: string, keyPrefix: string, deadlineMs: number }} Place */
+
+/** @template T @param {Place} place @param {string} system @param {(routes: Routes) => Promise<T>} run @returns {Promise<T>} */
+async function withRoutes ({ redisUrl, deadlineMs }, system, run) {
   const routes = createRoutes({ primaryUrl: redisUrl, name: `freshet-${process.pid}-${system}`, deadlineMs })
-  await routes.opened
-  const part = admissionKey(keyPrefix, system, 0)
+  try {
+    await routes.opened
+    return await run(routes)
+  } finally {
+    await routes.close()
+  }
+}
+
+/** @param {Place} place @param {string} system @param {string} text of the rule */
+async function refusedPatterns (place, system, text) {
+  const patterns = patternsIn(text)
+  if (patterns.length === 0) return []
+  const limits = await withRoutes(place, system, ({ connections: [connection] }) => connection.runScript('pattern-limits', [], patterns))
+  return patterns.map((pattern, i) => ({ pattern, refusedFromBytes: Number(limits[i]) + 1 }))
+    .filter(({ refusedFromBytes }) => refusedFromBytes <= LONGEST_BYTES)
+}
+
+/** @param {Place} place @param {string} system @param {string[]} keys */
+async function removeKeys (place, system, keys) {
+  const part = admissionKey(place.keyPrefix, system, 0)
   const own = keys.flatMap((key) => ['state', 'events', ...KEPT_PARTS].map((one) => `${one}:${key}`))
   const names = ['outbox', 'tasks', 'generation', ...own].map(part)
-  const whole = systemKey(keyPrefix, system)
-  await Promise.all([whole, `${whole}:rules`, ...names].map((name) => routes.router.send('UNLINK', name)))
-  await routes.close()
+  const whole = systemKey(place.keyPrefix, system)
+  await withRoutes(place, system, ({ router }) => Promise.all([whole, `${whole}:rules`, ...names].map((name) => router.send('UNLINK', name))))
 }

@@ -13,7 +13,8 @@ export const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
 const PARTS = Object.freeze([
   'name', 'rules', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers', 'migrations', 'metrics', 'page'
 ])
-const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'keepEvents', 'keeps'])
+const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'keepEvents', 'keeps', 'maxArgBytes'])
+const MOST_ARG_BYTES = 64 * 1024
 
 /** @param {unknown} given */
 const isWhole = (given) => Number.isSafeInteger(given) && Number(given) >= 1
@@ -25,13 +26,16 @@ const unknownIn = (given, known, of) => Object.keys(given).filter((name) => !kno
 /** @param {string} name @param {any} rule @returns {string[]} */
 function faultsOfRule (name, rule) {
   if (typeof rule !== 'object' || rule === null) return [`rules.${name}: a value of type ${typeof rule}; expected an object with lua`]
-  const { lua, version = 1, keepEvents = 1, keeps = [], fold = NAME.test, certain = NAME.test } = rule
+  const { lua, version = 1, keepEvents = 1, keeps = [], maxArgBytes = 1, fold = NAME.test, certain = NAME.test } = rule
   return [
     ...NAME.test(name) ? [] : [`rules.${name}: the name of a rule has ${NAMED}`],
     ...unknownIn(rule, PARTS_OF_RULES, `rules.${name}`),
     ...typeof lua === 'string' || lua instanceof URL ? [] : [`rules.${name}.lua: a value of type ${typeof lua}; expected a text or a URL`],
     ...isWhole(version) ? [] : [`rules.${name}.version: ${version}; expected an integer of 1 or more`],
     ...isWhole(keepEvents) ? [] : [`rules.${name}.keepEvents: ${keepEvents}; expected an integer of 1 or more`],
+    ...isWhole(maxArgBytes) && maxArgBytes <= MOST_ARG_BYTES
+      ? []
+      : [`rules.${name}.maxArgBytes: ${maxArgBytes}; expected an integer of 1 to ${MOST_ARG_BYTES}`],
     ...Array.isArray(keeps) && keeps.every((part) => KEPT_PARTS.includes(part))
       ? []
       : [`rules.${name}.keeps: ${keeps}; expected a list of ${KEPT_PARTS.join(' ')}`],
@@ -57,8 +61,8 @@ export async function checkedDefinition (given) {
     ...isTable ? Object.entries(rules).flatMap(([rule, one]) => faultsOfRule(rule, one)) : ['rules: expected an object with a rule or more']
   )
   if (faults.length > 0) throw new SettingsInvalid(faults)
-  const read = await Promise.all(Object.entries(rules).map(async ([rule, { lua, version = 1, keepEvents, keeps, fold, certain }]) =>
-    [rule, { text: await textOf(rule, lua), version, keepEvents, keeps, fold, certain }]))
+  const read = await Promise.all(Object.entries(rules).map(async ([rule, { lua, version = 1, ...rest }]) =>
+    [rule, { text: await textOf(rule, lua), version, ...rest }]))
   return { name, durability: values.durability ?? undefined, rules: Object.fromEntries(read) }
 }
 

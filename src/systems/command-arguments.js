@@ -1,10 +1,11 @@
 /** Checks of what callers of a system pass: they may have no types. */
 import { FreshetError } from '../errors.js'
 
-/** @import { Command } from '../admission/index.js' */
+/** @import { Command, OwnRule } from '../admission/index.js' */
 
 const KEY = /^[A-Za-z0-9_.:-]{1,64}$/
-const MAX_ARGS_CHARS = 64 * 1024
+/** Of the arguments of a command, all together, unless the rule declares more: a pattern may cost more than the square of a length. */
+const MAX_ARG_BYTES = 4096
 const MAX_ID_CHARS = 256
 
 /** @param {string} message */
@@ -18,7 +19,7 @@ export function expectKey (key) {
 /** @param {unknown} given */
 const shown = (given) => typeof given === 'string' ? JSON.stringify(given.slice(0, 100)) : `of type ${typeof given}`
 
-/** @param {any} given @param {Record<string, unknown>} rules @returns {Command} */
+/** @param {any} given @param {Record<string, Pick<OwnRule, 'maxArgBytes'>>} rules @returns {Command} */
 export function commandOf (given, rules) {
   const { rule, key, args, requestId = '' } = given ?? {}
   if (typeof rule !== 'string' || !Object.hasOwn(rules, rule)) {
@@ -28,7 +29,11 @@ export function commandOf (given, rules) {
   if (!Array.isArray(args)) throw invalid(`args ${shown(args)}; expected an array of texts`)
   const wrong = args.findIndex((one) => typeof one !== 'string' || !one.isWellFormed())
   if (wrong >= 0) throw invalid(`args[${wrong}] ${shown(args[wrong])}; expected a text; write numbers as String(number)`)
-  if (args.reduce((sum, one) => sum + one.length, 0) > MAX_ARGS_CHARS) throw invalid('args: expected at most 64 Ki characters in all')
+  const { maxArgBytes = MAX_ARG_BYTES } = rules[rule]
+  const bytes = args.reduce((sum, one) => sum + Buffer.byteLength(one), 0)
+  if (bytes > maxArgBytes) {
+    throw invalid(`args: ${bytes} bytes in all; expected at most ${maxArgBytes}; the rule ${rule} can declare more with maxArgBytes`)
+  }
   if (typeof requestId !== 'string' || requestId.length > MAX_ID_CHARS) {
     throw invalid(`requestId ${shown(requestId)}; expected up to ${MAX_ID_CHARS} characters`)
   }

@@ -16,6 +16,7 @@
  * @property {number} [version] 1 or more; a change of the text needs a higher one. Default: 1
  * @property {('members' | 'holds' | 'waiting')[]} [keeps] what it keeps of a key besides its state; docs/own-systems.md says how
  * @property {number} [keepEvents] how many events of a key are kept, about; default: all
+ * @property {number} [maxArgBytes] bytes of the arguments of a command, all together, 1 to 65,536; default: 4,096
  * @property {(state: State, args: readonly string[]) => string | { code: string, details?: Record<string, string | number> } | null
  *   | undefined} [certain] the code of a rejection that stays true within a generation; such commands are answered without the server
  * @property {(state: State, event: Event) => Record<string, string | number | null | undefined>} [fold] the state after an event, without
@@ -156,5 +157,8 @@
  * @typedef {OwnCheckOptions & Omit<SystemOptions, 'partitions'>} CheckOptions
  */
 
-/** @typedef {{ seed: number, runs: number, commands: number, accepted: number }} Checked */
+/**
+ * @typedef {{ seed: number, runs: number, commands: number, accepted: number, patterns?: { pattern: string, refusedFromBytes: number }[] }}
+ *   Checked `patterns` of the rule that are refused on texts of so many bytes and more; without it there are none
+ */
 export {}

@@ -28,6 +28,7 @@ const CALLS = {
     args: ['id', 1000, 1000, -1, JSON.stringify([['seat', 'a']]), JSON.stringify(['hold', 1]), ''],
     prepare: ['HSET', 'generation', 'replid', 'id', 'lineage', 'l', 'n', '0', 'finished', '0-0']
   },
+  'pattern-limits': { keys: [], args: ['^%s*(.-)%s*$', 'a'], reply: ['843', '100000000'].map((word) => Buffer.from(word)) },
   'register-consumer': { keys: ['cursors', 'generation'], args: ['c'] },
   advance: { keys: ['owner', 'cursors', 'generation', 'outbox'], args: [1, 'c', '0-0'], prepare: ['HSET', 'owner', 'token', '1'] },
   attempt: { keys: ['owner', 'attempts'], args: [1, 'c', '1-0', 3], prepare: ['HSET', 'owner', 'token', '1'] },
