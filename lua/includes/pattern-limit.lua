@@ -56,32 +56,32 @@ local function mostOf (repeats, factor)
   return low
 end
 
--- gmatch has no anchor at the start
+-- gmatch has no anchor at the start; a step is dearer with long runs of single characters, and with long sets
 local function patternLimit (p, hasNoAnchor)
   local starts = (hasNoAnchor or byte(p, 1) ~= 94) and 1 or 0
-  local i, many, isScanned, factor = 2 - starts, 0, false, ceil(#p / 100)
+  local i, many, isScanned, choices, run, cost = 2 - starts, 0, false, 0, starts == 0 and -#p or 0, 1
   if #p > MOST_PATTERN and find(p, '[%^%$%*%+%?%.%(%[%%%-]') then return -1 end
   while i <= #p do
-    local special = match(p, '^%%([bf%d])', i)
+    local special, after = match(p, '^%%([bf%d])', i), classEnd(p, i)
     if special == 'f' then
-      i = classEnd(p, i + 2)
+      after = classEnd(p, i + 2)
     elseif special then
-      isScanned, i = true, i + (special == 'b' and 4 or 2)
-    elseif match(p, '^[()]', i) then
-      i = i + 1
-    else
-      local after = classEnd(p, i)
+      isScanned, after = true, i + (special == 'b' and 4 or 2)
+    elseif not match(p, '^[()]', i) then
       local kind = match(p, '^[*+?-]', after)
+      run = run + after - i
+      cost = math.max(cost, ceil(run / 4))
       if kind == '?' then
-        factor = factor * 2
+        choices = choices + 1
       elseif kind then
         local ways = waysBehind(p, sub(p, i, after - 1), after + 1)
         if ways == 'many' then many = many + 1 end
-        isScanned = isScanned or ways == 'one'
+        isScanned, run = isScanned or ways == 'one', 0
       end
-      i = kind and after + 1 or after
+      after = kind and after + 1 or after
     end
+    i = after
   end
   local repeats = starts + many
-  return mostOf(isScanned and repeats > 0 and repeats + 1 or repeats, factor)
+  return mostOf(isScanned and repeats > 0 and repeats + 1 or repeats, cost * 2 ^ choices)
 end

@@ -6,11 +6,11 @@ import { SEAT } from './seats.js'
 t.test('all faults of a definition and its options are reported at once', async (t) => {
   const redisUrl = 'redis://127.0.0.1:1'
   const lua = SEAT
-  const wrong = /** @type {any} */ ({ name: 'Seats', rules: { 'a b': { lua: 7, version: 0, folds: 1, keeps: ['member'] } }, route: {} })
+  const wrong = /** @type {any} */ ({ name: 'Seats', rules: { 'a b': { lua: 7, version: 0, folds: 1, keeps: ['member'], maxArgBytes: 65_537 } }, route: {} })
   await t.rejects(openSystem(wrong, { redisUrl }), {
     code: 'SETTINGS_INVALID',
     faults: [/^name: Seats; expected a-z/, /route is unknown/, /name of a rule/, /folds is unknown/, /lua: a value of type number/, /version: 0/,
-      /keeps: member; expected a list of members holds waiting/]
+      /maxArgBytes: 65537; expected an integer of 1 to 65536/, /keeps: member; expected a list of members holds waiting/]
   })
   await t.rejects(openSystem({ name: 'sales', rules: { seat: { lua } } }, { redisUrl }), { message: /sales is a system of Freshet/ })
   await t.rejects(openSystem({ name: 'seats', rules: {} }, { redisUrl }), { message: /with a rule or more/ })
