@@ -1,4 +1,4 @@
--- What rules of users get in place of functions of Lua that could keep the server in one call, which SCRIPT KILL does not stop.
+-- What rules of users get in place of functions of Lua that could keep the server in one call, which FUNCTION KILL does not stop.
 local guards
 do
 -- @include pattern-limit

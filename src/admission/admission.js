@@ -48,14 +48,13 @@ export function createAdmission ({
     const turnBack = () => clock.turnBack(partition, connection)
     const terms = { replicationId, requestMs, keepMs, maxOutbox, maxWaitMs, isRead, own, log, restore, turnBack, agreeIn }
     const sentMs = performance.now()
-    const calling = admit(connection, key, terms, commands).then((admitted) => {
+    return admit(connection, key, terms, commands).then((admitted) => {
       clock.see(partition, admitted.now, sentMs)
       return admitted
-    })
-    return (own ? own.watch(calling, connection) : calling).catch((error) => {
+    }).catch((error) => {
       // it is no longer the primary, or is unusable
       if (error.outcome === 'over') connection.close(error.message)
-      throw error
+      throw own ? own.meaningOf(error) : error
     })
   }
 

@@ -3,6 +3,8 @@
  *
  *     text ──▶ compiled alone ──▶ chunk without redis, KEYS, ... ──▶ its version and digest are stored ──▶ lua/decide.lua
  *
+ * The script is a function of a library of the server, whose name says of which system it is (stop-script.js).
+ *
  * Nothing of the engine is in the scope of a chunk: chunks come first in the script, and what the server offers is shadowed by locals that
  * are nil. That keeps a rule from reaching other keys by mistake. It is no fence against an attacker: a rule can fill the memory of the
  * server.
@@ -23,17 +25,17 @@
  * @typedef {ReturnType<typeof createOwnRules>} OwnRules
  */
 import { hash } from 'node:crypto'
-import { HIDDEN, scriptWith } from '../store/index.js'
+import { HIDDEN, libraryOf, scriptWith } from '../store/index.js'
 import { FreshetError } from './errors.js'
 import { rulesKey } from './keys.js'
 import { memoryOf } from './own-state.js'
 import { OWN_CHUNK_HEAD, ownChunkOf, reservedIn } from './rule-text.js'
 
-/** The chunks of rules replace these lines of the scripts. */
+/** What is known about rules replaces these lines of the scripts; the chunks come before them, for both. */
 const TABLES = 'local rules, versions, keptEvents, parts = {}, {}, {}, {}'
-const CHUNK = 'local chunk = nil'
+const CHUNKS = 'local rules = {}'
 /** Servers name the text of a script so in errors. */
-const LINE = /@?user_script:(\d+)/g
+const LINE = /@?user_(?:script|function):(\d+)/g
 const KILLED = /Script killed by user/
 /** Advice that errors of Lua do not give. */
 const HINTS = /** @type {[RegExp, string][]} */ ([
@@ -44,23 +46,30 @@ const HINTS = /** @type {[RegExp, string][]} */ ([
 
 const linesIn = (/** @type {string} */ text) => text.split('\n').length
 
-/**
- * @param {{ keyPrefix: string, system: string, rules: Record<string, OwnRule>,
- *   watch: <T>(calling: Promise<T>, connection: Connection) => Promise<T> }} options `watch` a call, so that a rule
- *   that never ends is stopped (stop-script.js)
- */
-export function createOwnRules ({ keyPrefix, system, rules, watch }) {
+/** What the names of the libraries of a system begin with. @param {string} keyPrefix @param {string} system */
+export const ownerOf = (keyPrefix, system) =>
+  `freshet_${system.replaceAll('-', '_')}_${hash('sha1', `${keyPrefix}\0${system}`).slice(0, 12)}`
+
+/** @param {{ keyPrefix: string, system: string, rules: Record<string, OwnRule> }} options */
+export function createOwnRules ({ keyPrefix, system, rules }) {
   const names = Object.keys(rules)
   const digestOf = (/** @type {OwnRule} */ { text, keeps = [] }) => hash('sha1', [text, ...keeps].join('\0'))
   const stored = names.map((name) => /** @type {const} */ ([name, String(rules[name].version), digestOf(rules[name])]))
   const table = (/** @type {string[]} */ rows) => `{\n${rows.join(',\n')}\n}`
-  const script = scriptWith('decide', TABLES, 'local rules, versions, keptEvents, parts = ' + [
-    table(names.map((name) => `['${name}'] = ${ownChunkOf(rules[name].text)}`)),
-    table(stored.map(([name, version, digest]) => `['${name}'] = '${version} ${digest}'`)),
-    table(names.flatMap((name) => rules[name].keepEvents === undefined ? [] : `['${name}'] = ${rules[name].keepEvents}`)),
-    table(names.flatMap((name) => rules[name].keeps?.length ? [`['${name}'] = { '${rules[name].keeps.join("', '")}' }`] : []))
-  ].join(', '))
-  const explain = explainer(script.body, names.map((name) => [name, rules[name].text]))
+  const owner = ownerOf(keyPrefix, system)
+  const { decide, compile } = libraryOf({
+    owner,
+    head: `local rules = ${table(names.map((name) => `['${name}'] = ${ownChunkOf(rules[name].text)}`))}`,
+    scripts: {
+      decide: scriptWith('decide', TABLES, 'local versions, keptEvents, parts = ' + [
+        table(stored.map(([name, version, digest]) => `['${name}'] = '${version} ${digest}'`)),
+        table(names.flatMap((name) => rules[name].keepEvents === undefined ? [] : `['${name}'] = ${rules[name].keepEvents}`)),
+        table(names.flatMap((name) => rules[name].keeps?.length ? [`['${name}'] = { '${rules[name].keeps.join("', '")}' }`] : []))
+      ].join(', ')),
+      compile: scriptWith('compile-rule', CHUNKS, '')
+    }
+  })
+  const explain = explainer(decide.body, names.map((name) => [name, rules[name].text]))
 
   /** @param {string} message @param {Record<string, unknown>} [facts] */
   function failed (message, facts) {
@@ -71,15 +80,16 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
   const unusable = (/** @type {string} */ rule, /** @type {string} */ why) =>
     new FreshetError('RULE_FAILED', `rule ${rule} of ${system} cannot be used: ${why}`, { rule })
 
-  /** @template T @param {Promise<T>} calling @param {Connection} connection that it is sent on @returns {Promise<T>} */
-  const stoppable = (calling, connection) => watch(calling, connection).catch((error) => {
-    if (!KILLED.test(error.message)) throw error
-    throw failed('it ran longer than the server allows (busy-reply-threshold) and was stopped; nothing of its call was stored',
+  /** @param {any} error of a call @returns {any} what it means */
+  function meaningOf (error) {
+    if (!KILLED.test(error.message)) return error
+    return failed('it ran longer than the server allows (busy-reply-threshold) and was stopped; nothing of its call was stored',
       { isStopped: true })
-  })
+  }
 
   return {
-    script,
+    script: decide,
+    owner,
     versions: stored,
     /** Its tasks that are durations (partition-clock.js). */
     durations: names.filter((name) => rules[name].keeps?.includes('holds')).map((name) => `${name} expire`),
@@ -87,18 +97,24 @@ export function createOwnRules ({ keyPrefix, system, rules, watch }) {
     partsOf: (rule) => rules[rule].keeps ?? [],
     /** Folds and certain rejections, for a memory of keys such as the rejection cache. */
     memory: memoryOf(rules),
-    watch: stoppable,
+    meaningOf,
 
     /** Compiles each rule alone. @param {Connection} connection @throws {FreshetError} RULE_FAILED */
     async check (connection) {
       for (const [name, { text }] of Object.entries(rules)) {
         const reserved = reservedIn(text)
         if (reserved) throw unusable(name, `${reserved} is a name of the engine; use another one`)
-        const wrapped = scriptWith('compile-rule', CHUNK, `local chunk = ${ownChunkOf(text)}`)
-        const why = String(await connection.runScript('compile-rule', [], [text])).replace(LINE, 'line $1') ||
-          explainer(wrapped.body, [[name, text]])(String(await stoppable(connection.runScript(wrapped, [], []), connection))).text
+        const why = String(await connection.runScript('compile-rule', [], [text, ''])).replace(LINE, 'line $1') ||
+          explain(String(await connection.runScript(compile, [], ['', name]).catch((error) => { throw meaningOf(error) }))).text
         if (why) throw unusable(name, why)
       }
+    },
+
+    /** Deletes libraries of other versions of the rules; processes that still use one load it again. @param {Connection} connection */
+    async tidy (connection) {
+      const found = await connection.sendDispensable('FUNCTION', 'LIST', 'LIBRARYNAME', `${owner}_*`)
+      const others = found.map((/** @type {unknown[]} */ [, name]) => String(name)).filter((/** @type {string} */ name) => name !== decide.library)
+      await Promise.all(others.map((/** @type {string} */ name) => connection.sendDispensable('FUNCTION', 'DELETE', name)))
     },
 
     /**

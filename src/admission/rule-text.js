@@ -1,5 +1,5 @@
 /**
- * The text of a user's rule, as its chunk has it. What Lua does inside one call, such as string.find, SCRIPT KILL does not stop. So a rule
+ * The text of a user's rule, as its chunk has it. What Lua does inside one call, such as string.find, FUNCTION KILL does not stop. So a rule
  * gets bounded functions in their place (lua/includes/guards.lua), as arguments of its chunk:
  *
  *     string.find(s, p)   the argument `string`

@@ -1,65 +1,115 @@
 /**
- * Stops a script that never ends. While it runs the server answers nothing, until its busy threshold (5 s unless it is configured). From
- * then on it answers BUSY, and SCRIPT KILL stops a script that has written nothing.
+ * Stops a rule of a system that never ends. While it runs the server answers nothing, until its busy threshold (5 s unless it is configured).
+ * From then on it answers BUSY, and FUNCTION KILL stops a function that has written nothing.
  *
- * Another program's script must not be stopped. A call that comes while another script is busy is answered with BUSY itself, so a call
- * without a reply is the one that runs.
+ *     each process, each second, each primary:  FUNCTION STATS ──▶ a function of this system? ──▶ FUNCTION KILL
+ *
+ * Another program's script must not be stopped. Of scripts a busy server says nothing, but it names the function that it runs, so rules are
+ * functions (libraryOf). Whoever called it may have ended: every process of the system stops it.
+ *
+ * A primary that a replica has replaced because of that rule is asked until it answers, so that it is stopped, and becomes a replica.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openConnection } from '../store/index.js'
 
-const LOOK_AFTER_MS = 250
-const LOOK_EVERY_MS = 100
+const EVERY_MS = 1000
+/** After FUNCTION KILL it takes as long until the server answers again. */
+const SOON_MS = 100
+/** How long a server that is no primary now, and cannot be reached, is asked. */
+const LOST_MS = 600_000
 /** Reply timeout of a call. A server whose busy threshold is longer is lost before its script can be stopped. */
 export const REPLY_MS = 15_000
 
-/** @param {{ name: string, log: import('pino').Logger }} options `name` of connections */
-export function createStopper ({ name, log }) {
-  /** Connections by URL. @type {Map<string, Promise<import('../store/index.js').Connection>>} */
-  const openings = new Map()
-  let isClosed = false
+/** @typedef {import('../store/index.js').Connection} Connection */
+/** @typedef {ReturnType<typeof createStopper>} Stopper */
 
-  /** It is open before it is needed: a busy server accepts no connection. @param {string} url of a primary */
+/**
+ * @param {Connection} connection @param {string} owner
+ * @returns {Promise<'nothing' | 'own' | 'other'>} what keeps the server busy
+ */
+async function busyWith (connection, owner) {
+  try {
+    const [, running] = await connection.sendDispensable('FUNCTION', 'STATS')
+    if (running === null) return 'nothing'
+    return String(running[running.findIndex((/** @type {unknown} */ one) => String(one) === 'name') + 1]).startsWith(`${owner}_`) ? 'own' : 'other'
+  } catch (error) {
+    if (error.reply === 'BUSY') return 'other'
+    throw error
+  }
+}
+
+/**
+ * @param {{ name: string, owner: string, primaries: () => string[], log: Pick<import('pino').Logger, 'error'> }} options `name` of
+ *   connections; `owner`: what the names of the functions of this system begin with; `primaries` that are connected now, URLs
+ */
+export function createStopper ({ name, owner, primaries, log }) {
+  const stop = new AbortController()
+  const { signal } = stop
+  /** Servers that are asked, by URL. @type {Map<string, Promise<void>>} */
+  const asked = new Map()
+  let isForbidden = false
+
+  /** @param {Connection} connection */
+  async function kill (connection) {
+    await connection.sendDispensable('FUNCTION', 'KILL').then(
+      () => log.error({ server: connection.address }, 'a rule ran longer than the server allows, and was stopped'),
+      ({ reply, message }) => { if (reply !== 'NOTBUSY') log.error({ reason: message }, 'a rule that never ends cannot be stopped') })
+  }
+
+  /** @param {any} error */
+  function noteForbidden ({ outcome, message }) {
+    if (outcome !== 'forbidden' || isForbidden) return
+    isForbidden = true
+    log.error({ reason: message }, 'this process cannot stop a rule that never ends')
+  }
+
+  /** The database does not matter, and a busy server selects none. @param {string} url */
   function open (url) {
-    if (isClosed || openings.has(url)) return
+    const target = new URL(url)
+    target.pathname = ''
     // replies are errors while a script runs, so they are not checked by nonces
-    const opening = openConnection(url, { name, deadlineMs: REPLY_MS, isChecked: false })
-    openings.set(url, opening)
-    opening.then(({ closed }) => closed).catch(() => {}).then(() => openings.delete(url))
+    return openConnection(target.href, { name, deadlineMs: REPLY_MS, isChecked: false, signal })
   }
 
-  /** @param {string} url @param {() => boolean} isDone */
-  async function look (url, isDone) {
-    const connection = await openings.get(url)
-    if (connection === undefined) return
-    while (!isDone()) {
-      const isBusy = await connection.send('ECHO', '').then(() => false, ({ reply }) => reply === 'BUSY')
-      await sleep(LOOK_EVERY_MS)
-      if (!isBusy || isDone()) continue
-      await connection.send('SCRIPT', 'KILL').then(() => log.error({}, 'a rule ran longer than the server allows, and was stopped'),
-        ({ reply, message }) => { if (reply !== 'NOTBUSY') log.error({ reason: message }, 'a rule that never ends cannot be stopped') })
+  /** Until it is no primary and was not busy. @param {string} url */
+  async function ask (url) {
+    /** @type {Connection | null} */
+    let connection = null
+    let answeredMs = performance.now()
+    while (!signal.aborted && !isForbidden) {
+      let isBusy = true
+      try {
+        connection ??= await open(url)
+        const busy = await busyWith(connection, owner)
+        answeredMs = performance.now()
+        isBusy = busy !== 'nothing'
+        if (busy === 'own') await kill(connection)
+      } catch (error) {
+        noteForbidden(error)
+        connection?.close()
+        connection = null
+      }
+      const isLost = performance.now() - answeredMs > LOST_MS
+      if ((!isBusy || isLost) && !primaries().includes(url)) break
+      await sleep(isBusy && connection ? SOON_MS : EVERY_MS, undefined, { signal }).catch(() => {})
     }
+    connection?.close()
   }
+
+  function look () {
+    if (isForbidden || signal.aborted) return
+    for (const url of primaries()) if (!asked.has(url)) asked.set(url, ask(url).finally(() => asked.delete(url)))
+  }
+  const timer = setInterval(look, EVERY_MS).unref()
 
   return {
-    open,
-
-    /** @template T @param {Promise<T>} calling @param {{ url: string }} connection that it is sent on @returns {Promise<T>} the same */
-    watch (calling, { url }) {
-      open(url)
-      let isDone = false
-      const timer = setTimeout(() => look(url, () => isDone).catch(() => {}), LOOK_AFTER_MS)
-      const end = () => {
-        isDone = true
-        clearTimeout(timer)
-      }
-      calling.then(end, end)
-      return calling
-    },
+    /** Asks the primaries that are connected now. */
+    look,
 
     async close () {
-      isClosed = true
-      await Promise.all([...openings.values()].map((opening) => opening.then((connection) => connection.close(), () => {})))
+      clearInterval(timer)
+      stop.abort()
+      await Promise.all(asked.values())
     }
   }
 }

@@ -156,6 +156,7 @@ function createConnection ({ address, url, wire, session, isChecked, onForbidden
     }, meaningOf(null)),
     async runScript (named, keys, args) {
       const script = typeof named === 'string' ? readScript(named) : named
+      if (script.call !== undefined) return runFunction(connection, script.body, ['FCALL', script.call, keys.length, ...keys, ...args])
       const suffix = script.mode === 'read' ? '_RO' : ''
       try {
         return await connection.send('EVALSHA' + suffix, script.sha, keys.length, ...keys, ...args)
@@ -176,6 +177,21 @@ function createConnection ({ address, url, wire, session, isChecked, onForbidden
     }
   }
   return connection
+}
+
+/**
+ * A function of a library, which the server may not have yet.
+ * @param {Connection} connection @param {string} library its text @param {[string, ...Word[]]} call
+ */
+async function runFunction (connection, library, call) {
+  try {
+    return await connection.send(...call)
+  } catch (error) {
+    if (!/Function not found/.test(error.message)) throw error
+  }
+  // another process may load it at the same time
+  await connection.send('FUNCTION', 'LOAD', library).catch((error) => { if (!/already exists/.test(error.message)) throw error })
+  return connection.send(...call)
 }
 
 /** @param {string} command @param {Word[]} args @returns {Buffer} RESP: an array of bulk strings */

@@ -44,9 +44,9 @@ function unlessNoPasswords (error) {
   throw tooMany(error)
 }
 
-/** Some users may not set a name, and some servers have no names. @param {any} error */
+/** Some users may not set a name, some servers have no names, and one that a script keeps busy sets none. @param {any} error */
 function unlessNameless (error) {
-  if (error.reply === 'NOPERM' || (error.reply === 'ERR' && !MAX_CLIENTS.test(error.message))) return
+  if (error.reply === 'NOPERM' || error.reply === 'BUSY' || (error.reply === 'ERR' && !MAX_CLIENTS.test(error.message))) return
   throw tooMany(error)
 }
 

@@ -23,7 +23,10 @@ export const CHUNK_HEAD = `function () local ${HIDDEN.join(', ')}\n`
 /** The chunk of a rule: a function that returns the rule. @param {string} text */
 export const chunkOf = (text) => `${CHUNK_HEAD}${text}\nend`
 
-/** @typedef {{ name: string, body: string, sha: string, mode: 'read' | 'writes', headers: Record<string, string> }} Script */
+/**
+ * @typedef {{ name: string, body: string, sha: string, mode: 'read' | 'writes', headers: Record<string, string>, library?: string,
+ *   call?: string }} Script `call`: the function of a library that runs it; the body is then that of the library
+ */
 
 /** @type {Map<string, Script>} by file */
 const cache = new Map()
@@ -62,6 +65,20 @@ function scriptOf (name, body, origin) {
  * @param {string} name @param {string} part that it has @param {string} other in its place @returns {Script}
  */
 export const scriptWith = (name, part, other) => scriptOf(name, readScript(name).body.replace(part, () => other), name)
+
+/**
+ * Scripts as functions of one library of the server. A busy server names the function that it runs (FUNCTION STATS), and nothing of a script.
+ * @param {{ owner: string, head: string, scripts: Record<string, Script> }} parts `owner`: the name of the library begins with it; `head`:
+ *   what the functions share @returns {Record<string, Script>} by the same names
+ */
+export function libraryOf ({ owner, head, scripts }) {
+  const text = [head, ...Object.values(scripts).map(({ body }) => body)].join('\n')
+  const sha = createHash('sha1').update(text).digest('hex')
+  const library = `${owner}_${sha.slice(0, 12)}`
+  const body = `#!lua name=${library}\n${head}\n` + Object.entries(scripts).map(([name, script]) =>
+    `redis.register_function('${library}_${name}', function (KEYS, ARGV)\n${script.body}\nend)\n`).join('')
+  return Object.fromEntries(Object.entries(scripts).map(([name, script]) => [name, { ...script, body, sha, library, call: `${library}_${name}` }]))
+}
 
 /** @param {string} text @returns {string} */
 const withIncludes = (text) => text.replace(INCLUDE, (_, part) => {

@@ -13,10 +13,11 @@ import { createRoutes } from '../store/index.js'
  *   log: import('pino').Logger }} parts `name` of connections
  */
 export function connect (rules, { system, keyPrefix, primaryUrl, name, deadlineMs, durability, log }) {
-  const stopper = createStopper({ name: `${name}:stop`, log })
   const routes = createRoutes({ primaryUrl, name, deadlineMs: Math.max(deadlineMs, REPLY_MS), log })
   const reads = createRoutes({ primaryUrl, name: `${name}:reads`, deadlineMs })
-  const own = createOwnRules({ keyPrefix, system, rules, watch: stopper.watch })
+  const own = createOwnRules({ keyPrefix, system, rules })
+  const primaries = () => routes.connections.map(({ url }) => url)
+  const stopper = createStopper({ name: `${name}:stop`, owner: own.owner, primaries, log })
   /** A text that was refused once stays refused, and one that never ends keeps the server busy each time. @type {Error | null} */
   let refused = null
 
@@ -31,14 +32,13 @@ export function connect (rules, { system, keyPrefix, primaryUrl, name, deadlineM
       await Promise.all([routes.opened, reads.opened]).catch(() => {})
       // the reason is that of the one that knows it sooner
       const [, { connection }] = [reads, routes].map((one) => one.route(systemKey(keyPrefix, system)))
-      for (const one of routes.connections) {
-        stopper.open(one.url)
-        await expectDurability(one, durability)
-      }
+      stopper.look()
+      for (const one of routes.connections) await expectDurability(one, durability)
       await own.check(connection).catch((error) => {
         if (error.code === 'RULE_FAILED') refused = error
         throw error
       })
+      await Promise.all(routes.connections.map(own.tidy)).catch(() => {})
     },
 
     close: () => Promise.all([routes.close(), reads.close(), stopper.close()])

@@ -22,7 +22,7 @@ const CALLS = {
     prepare: ['HSET', 'generation', 'replid', 'id', 'lineage', 'l', 'n', '0', 'rule:max', versionsOfRules().get('max')]
   },
   'agree-rules': { keys: ['rules'], args: ['seat', 1, 'ab'] },
-  'compile-rule': { keys: [], args: ['return 1 +'], reply: Buffer.from("user_script:1: unexpected symbol near '<eof>'") },
+  'compile-rule': { keys: [], args: ['return 1 +', ''], reply: Buffer.from("user_script:1: unexpected symbol near '<eof>'") },
   decide: {
     keys: ['outbox', 'tasks', 'generation', 'request:', 'state:a', 'events:a'],
     args: ['id', 1000, 1000, -1, JSON.stringify([['seat', 'a']]), JSON.stringify(['hold', 1]), ''],

@@ -1,4 +1,4 @@
-/** What SCRIPT KILL cannot stop, because it is one call of Lua, is refused before it runs. */
+/** What FUNCTION KILL cannot stop, because it is one call of Lua, is refused before it runs. */
 import t from 'tap'
 import { checkRule, openSystem } from '../../src/systems/index.js'
 import { scopedEngines } from '../scope.js'
