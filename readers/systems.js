@@ -4,7 +4,7 @@
  *
  * @typedef {ReturnType<typeof openSystems>} Systems
  */
-import { createKeyView, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
+import { createKeyView, createStopper, ownerOf, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
 import { FreshetError } from '../src/errors.js'
 import { partitionOf } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
@@ -55,6 +55,9 @@ export function openSystems (definitions, { deployment, primaryUrl, registry, si
     }
     const { submit } = openAdmission({ name: system }, { ...settings, deadlineMs, systemPartitions: partitions, keepMs: requestMs },
       { routes: opened, primaryUrl, name, metrics: admissionMetrics(system), log })
+    const stopper = definition.own && createStopper({
+      name: `${name}:stop`, owner: ownerOf(keyPrefix, system), primaries: () => opened.urls, log
+    })
     /** @type {Own} */
     let own = { queries: null }
     const view = createKeyView({
@@ -78,6 +81,7 @@ export function openSystems (definitions, { deployment, primaryUrl, registry, si
       async close () {
         reading.close()
         await own.close?.()
+        await stopper?.close()
         await view.close()
       }
     }

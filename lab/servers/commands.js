@@ -20,11 +20,7 @@ const ROWS = [
   { roles: [], words: (key) => ['LRANGE', key, '0', '0'], why: 'lists that a load wrote' },
   { roles: [], words: (key) => ['SSCAN', key, '0'], why: 'sets that a load wrote' },
   { roles: [], words: (key) => ['PFADD', key, 'v'], why: 'HyperLogLogs' },
-  { roles: [], words: (key) => ['PFCOUNT', key], why: 'HyperLogLogs that a load wrote' },
-  { roles: [], words: (key) => ['FCALL', 'none', '1', key], why: 'functions' },
-  { roles: [], words: () => ['FUNCTION', 'LOAD', 'none'], why: 'functions' },
-  { roles: [], words: () => ['FUNCTION', 'LIST'], why: 'functions of a load that was killed' },
-  { roles: [], words: () => ['FUNCTION', 'DELETE', 'none'], why: 'functions, when a load ends' }
+  { roles: [], words: (key) => ['PFCOUNT', key], why: 'HyperLogLogs that a load wrote' }
 ]
 export const LAB_COMMANDS = Object.freeze(ROWS)
 

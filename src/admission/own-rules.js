@@ -50,6 +50,13 @@ const linesIn = (/** @type {string} */ text) => text.split('\n').length
 export const ownerOf = (keyPrefix, system) =>
   `freshet_${system.replaceAll('-', '_')}_${hash('sha1', `${keyPrefix}\0${system}`).slice(0, 12)}`
 
+/** @param {Connection} connection @param {string} owner @param {string} [kept] the name of one that stays */
+export async function deleteLibraries (connection, owner, kept) {
+  const found = /** @type {unknown[][]} */ (await connection.sendDispensable('FUNCTION', 'LIST', 'LIBRARYNAME', `${owner}_*`))
+  const others = found.map(([, name]) => String(name)).filter((name) => name !== kept)
+  await Promise.all(others.map((name) => connection.sendDispensable('FUNCTION', 'DELETE', name)))
+}
+
 /** @param {{ keyPrefix: string, system: string, rules: Record<string, OwnRule> }} options */
 export function createOwnRules ({ keyPrefix, system, rules }) {
   const names = Object.keys(rules)
@@ -111,11 +118,7 @@ export function createOwnRules ({ keyPrefix, system, rules }) {
     },
 
     /** Deletes libraries of other versions of the rules; processes that still use one load it again. @param {Connection} connection */
-    async tidy (connection) {
-      const found = await connection.sendDispensable('FUNCTION', 'LIST', 'LIBRARYNAME', `${owner}_*`)
-      const others = found.map((/** @type {unknown[]} */ [, name]) => String(name)).filter((/** @type {string} */ name) => name !== decide.library)
-      await Promise.all(others.map((/** @type {string} */ name) => connection.sendDispensable('FUNCTION', 'DELETE', name)))
-    },
+    tidy: (connection) => deleteLibraries(connection, owner, decide.library),
 
     /**
      * Versions as they are stored, without storing any.

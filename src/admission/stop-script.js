@@ -40,12 +40,13 @@ async function busyWith (connection, owner) {
 
 /**
  * @param {{ name: string, owner: string, primaries: () => string[], log: Pick<import('pino').Logger, 'error'> }} options `name` of
- *   connections; `owner`: what the names of the functions of this system begin with; `primaries` that are connected now, URLs
+ *   connections; `owner`: what the names of the functions of this system begin with; URLs of the `primaries` now
  */
 export function createStopper ({ name, owner, primaries, log }) {
   const stop = new AbortController()
   const { signal } = stop
-  /** Servers that are asked, by URL. @type {Map<string, Promise<void>>} */
+  /** Servers that are asked, by URL: when each was asked once, and when it is asked no more. @type {Map<string, { once: Promise<unknown>,
+   *   ended: Promise<void> }>} */
   const asked = new Map()
   let isForbidden = false
 
@@ -71,10 +72,12 @@ export function createStopper ({ name, owner, primaries, log }) {
     return openConnection(target.href, { name, deadlineMs: REPLY_MS, isChecked: false, signal })
   }
 
-  /** Until it is no primary and was not busy. @param {string} url */
-  async function ask (url) {
+  /** Until it is no primary and was not busy. @param {string} url @param {(value?: unknown) => void} onAsked */
+  async function ask (url, onAsked) {
     /** @type {Connection | null} */
     let connection = null
+    const giveUp = () => connection?.close()
+    signal.addEventListener('abort', giveUp)
     let answeredMs = performance.now()
     while (!signal.aborted && !isForbidden) {
       let isBusy = true
@@ -89,27 +92,36 @@ export function createStopper ({ name, owner, primaries, log }) {
         connection?.close()
         connection = null
       }
+      onAsked()
       const isLost = performance.now() - answeredMs > LOST_MS
       if ((!isBusy || isLost) && !primaries().includes(url)) break
       await sleep(isBusy && connection ? SOON_MS : EVERY_MS, undefined, { signal }).catch(() => {})
     }
+    signal.removeEventListener('abort', giveUp)
     connection?.close()
   }
 
-  function look () {
+  async function look () {
     if (isForbidden || signal.aborted) return
-    for (const url of primaries()) if (!asked.has(url)) asked.set(url, ask(url).finally(() => asked.delete(url)))
+    for (const url of primaries()) {
+      if (asked.has(url)) continue
+      /** @type {Promise<void>} */
+      let ended = Promise.resolve()
+      const once = new Promise((resolve) => { ended = ask(url, resolve).finally(() => asked.delete(url)) })
+      asked.set(url, { once: Promise.race([once, ended]), ended })
+    }
+    await Promise.all([...asked.values()].map(({ once }) => once))
   }
   const timer = setInterval(look, EVERY_MS).unref()
 
   return {
-    /** Asks the primaries that are connected now. */
+    /** Resolves when each primary was asked once. */
     look,
 
     async close () {
       clearInterval(timer)
       stop.abort()
-      await Promise.all(asked.values())
+      await Promise.all([...asked.values()].map(({ ended }) => ended))
     }
   }
 }

@@ -159,11 +159,21 @@ const ROWS = [
     why: 'acknowledgement by a replica (ack: replica)',
     without: '--ack replica does not work'
   },
+  { roles: WRITER, words: (key) => ['FCALL', 'none', '1', key], why: 'rules of users' },
+  { roles: WRITER, words: () => ['FUNCTION', 'LOAD', 'none'], why: 'rules of users, which a server does not have yet' },
+  { roles: WRITER, words: () => ['FUNCTION', 'LIST'], why: 'functions of earlier versions of rules' },
+  { roles: WRITER, words: () => ['FUNCTION', 'DELETE', 'none'], why: 'removing functions of earlier versions of rules' },
   {
-    roles: WRITER,
-    words: () => ['SCRIPT', 'KILL'],
+    roles: [...WRITER, ...READER],
+    words: () => ['FUNCTION', 'STATS'],
+    why: 'whether a rule that never ends keeps a server busy (systems of users)',
+    without: 'the process cannot stop a rule that never ends'
+  },
+  {
+    roles: [...WRITER, ...READER],
+    words: () => ['FUNCTION', 'KILL'],
     why: 'stopping a rule that never ends (systems of users)',
-    without: 'a rule that never ends blocks its server until an operator sends SCRIPT KILL'
+    without: 'the process cannot stop a rule that never ends'
   },
   { roles: WRITER, words: () => ['CLIENT', 'ID'], why: 'the id of a connection, so that the next one can close it' },
   {

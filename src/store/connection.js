@@ -46,6 +46,8 @@ import { bareHost, tlsOptions } from './tls.js'
 const DEFAULT_PORT = '6379'
 /** the server works on more than this while the rest of the turn goes on here */
 const LARGE_BYTES = 8192
+/** of a library, for one call */
+const MAX_LOADS = 3
 /** its reply is lent on a connection for a log */
 const LENT = 'XREAD'
 
@@ -180,18 +182,18 @@ function createConnection ({ address, url, wire, session, isChecked, onForbidden
 }
 
 /**
- * A function of a library, which the server may not have yet.
+ * A function of a library, which the server may not have yet. Others may load or delete it at the same time.
  * @param {Connection} connection @param {string} library its text @param {[string, ...Word[]]} call
  */
 async function runFunction (connection, library, call) {
-  try {
-    return await connection.send(...call)
-  } catch (error) {
-    if (!/Function not found/.test(error.message)) throw error
+  for (let loads = 0; ; loads++) {
+    try {
+      return await connection.send(...call)
+    } catch (error) {
+      if (!/Function not found/.test(error.message) || loads === MAX_LOADS) throw error
+    }
+    await connection.send('FUNCTION', 'LOAD', library).catch((error) => { if (!/already exists/.test(error.message)) throw error })
   }
-  // another process may load it at the same time
-  await connection.send('FUNCTION', 'LOAD', library).catch((error) => { if (!/already exists/.test(error.message)) throw error })
-  return connection.send(...call)
 }
 
 /** @param {string} command @param {Word[]} args @returns {Buffer} RESP: an array of bulk strings */

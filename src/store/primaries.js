@@ -64,6 +64,8 @@ export function createPrimaries (redisUrl, { log, ...options }) {
     router: createRouter(connectionOf, (connection) => connection.close('it cannot answer')),
     /** Connections that are open now. @returns {Connection[]} */
     get connections () { return all().flatMap(({ connection }) => connection ?? []) },
+    /** Where primaries are, also those that are not connected. */
+    get urls () { return all().map(({ url }) => url) },
     /** A link without a connection, if there is one. */
     get lost () { return all().find((link) => link.connection === null) },
     /** Closes connections to nodes that are no primaries any more. @throws {FreshetError} what the first of them answered */

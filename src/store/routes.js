@@ -31,6 +31,8 @@ export function createRoutes ({ primaryUrl, name, deadlineMs, log }) {
     router: primaries.router,
     /** Connections that are open now. */
     get connections () { return primaries.connections },
+    /** Where primaries are, also those that are not connected. */
+    get urls () { return primaries.urls },
 
     /**
      * The primary of a key.

@@ -11,7 +11,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { admissionKey, KEPT_PARTS, memoryOf, OWN_NAMES, patternsIn, systemKey } from '../admission/index.js'
+import { admissionKey, deleteLibraries, KEPT_PARTS, memoryOf, OWN_NAMES, ownerOf, patternsIn, systemKey } from '../admission/index.js'
 import { FreshetError, SettingsInvalid } from '../errors.js'
 import { createRoutes } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
@@ -170,5 +170,8 @@ async function removeKeys (place, system, keys) {
   const own = keys.flatMap((key) => ['state', 'events', ...KEPT_PARTS].map((one) => `${one}:${key}`))
   const names = ['outbox', 'tasks', 'generation', ...own].map(part)
   const whole = systemKey(place.keyPrefix, system)
-  await withRoutes(place, system, ({ router }) => Promise.all([whole, `${whole}:rules`, ...names].map((name) => router.send('UNLINK', name))))
+  await withRoutes(place, system, async ({ router, connections }) => {
+    await Promise.all([whole, `${whole}:rules`, ...names].map((name) => router.send('UNLINK', name)))
+    await Promise.all(connections.map((connection) => deleteLibraries(connection, ownerOf(place.keyPrefix, system))))
+  })
 }

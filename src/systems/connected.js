@@ -16,8 +16,7 @@ export function connect (rules, { system, keyPrefix, primaryUrl, name, deadlineM
   const routes = createRoutes({ primaryUrl, name, deadlineMs: Math.max(deadlineMs, REPLY_MS), log })
   const reads = createRoutes({ primaryUrl, name: `${name}:reads`, deadlineMs })
   const own = createOwnRules({ keyPrefix, system, rules })
-  const primaries = () => routes.connections.map(({ url }) => url)
-  const stopper = createStopper({ name: `${name}:stop`, owner: own.owner, primaries, log })
+  const stopper = createStopper({ name: `${name}:stop`, owner: own.owner, primaries: () => routes.urls, log })
   /** A text that was refused once stays refused, and one that never ends keeps the server busy each time. @type {Error | null} */
   let refused = null
 
@@ -29,10 +28,10 @@ export function connect (rules, { system, keyPrefix, primaryUrl, name, deadlineM
     /** @throws {FreshetError} RULE_FAILED, DURABILITY_UNSUPPORTED, and why the primary cannot be used */
     async prepare () {
       if (refused) throw refused
-      await Promise.all([routes.opened, reads.opened]).catch(() => {})
+      // a busy server accepts no other connection
+      await Promise.allSettled([stopper.look(), routes.opened, reads.opened])
       // the reason is that of the one that knows it sooner
       const [, { connection }] = [reads, routes].map((one) => one.route(systemKey(keyPrefix, system)))
-      stopper.look()
       for (const one of routes.connections) await expectDurability(one, durability)
       await own.check(connection).catch((error) => {
         if (error.code === 'RULE_FAILED') refused = error

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import t from 'tap'
 import { LAB_COMMANDS, LAB_PREFIX, LAB_USER } from '../../lab/servers/commands.js'
-import { admissionKey } from '../../src/admission/index.js'
+import { admissionKey, ownerOf } from '../../src/admission/index.js'
 import { openReader } from '../../src/index.js'
 import { partitionOf } from '../../src/item/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
@@ -83,6 +83,24 @@ for (const engine of engines) {
         { redisUrl: urlOf('writer') })
       await t.rejects(system.submit({ rule: 'ends', key: 'a', args: [] }), { code: 'RULE_FAILED', isStopped: true })
       await system.close()
+      // the function of the earlier version is deleted
+      const ends = { lua: "return function () return 'ended', {} end", version: 2 }
+      await (await openSystem({ name: 'never', rules: { ends } }, { redisUrl: urlOf('writer') })).close()
+    }
+
+    /** The same, called by a process that has ended. */
+    async function stopFromReader () {
+      const seats = new URL('../../examples/seats/index.js', import.meta.url)
+      const { default: module } = await import(seats.href)
+      const system = await openSystem(module, { redisUrl: primary.url })
+      await system.submit({ rule: 'hall', key: 'opera', args: ['create', '3', '3'] })
+      await system.close()
+      const { service, get } = await startReader(t, { redisUrl: urlOf('reader'), flags: ['--systems', seats.pathname] })
+      await eventually(async () => (await get('/v1/halls/opera')).status === 200)
+      const library = `${ownerOf('fr:', 'seats')}_x`
+      await control.send('FUNCTION', 'LOAD', `#!lua name=${library}\nredis.register_function('${library}', function () while true do end end)`)
+      await t.rejects(control.send('FCALL', library, 0), /killed by user/)
+      t.equal(await service.stop(), 0)
     }
 
     const known = (/** @type {import('../../src/store/commands.js').CommandRow} */ { isWithMsetex }) => engine.hasMsetex || !isWithMsetex
@@ -238,6 +256,7 @@ for (const engine of engines) {
       t.equal((await served.get(`/v1/sales/q/queue/${LAST}`, headers)).json.status, 'waiting')
       await served.get('/v1/sales/q/claims/none')
       t.equal(await served.service.stop(), 0)
+      await stopFromReader()
       const reader = await openReader({ redisUrl: urlOf('reader'), views: 'none' })
       t.teardown(() => reader.close())
       await eventually(() => reader.status().ready)

@@ -26,6 +26,7 @@ t.test('a rule whose parts agree passes, with the same commands for the same see
   t.same(await checkRule({ lua: LUA, fold, certain }, options), { seed, runs, commands: sent, accepted })
   const connection = await connectFor(t, redisUrl)
   t.same((await connection.send('KEYS', `${keyPrefix}*check-*`)).map(String), [])
+  t.same(await connection.send('FUNCTION', 'LIST', 'LIBRARYNAME', 'freshet_check_*'), [])
 })
 
 t.test('what does not agree is an error with the seed and the commands', async (t) => {
