@@ -1,6 +1,6 @@
 /**
- * The text of a user's rule, as its chunk has it. What Lua does inside one call, such as string.find, FUNCTION KILL does not stop. So a rule
- * gets bounded functions in their place (lua/includes/guards.lua), as arguments of its chunk:
+ * The text of a user's rule, as its chunk has it. FUNCTION KILL does not stop what Lua does inside one call, such as string.find. So a rule
+ * gets bounded functions (lua/includes/guards.lua), as arguments of its chunk:
  *
  *     string.find(s, p)   the argument `string`
  *     s:find(p)           becomes __methodsOf(s):find(p)
@@ -26,8 +26,8 @@ const GUARDED = Object.freeze(['find', 'match', 'gmatch', 'gsub', 'rep'])
 const FAILING = Object.freeze([...GUARDED, 'concat', 'sort', 'trim'])
 const ENDS = Object.freeze(['end', 'else', 'elseif', 'until', ';', undefined])
 const PATTERNED = Object.freeze(['find', 'match', 'gmatch', 'gsub'])
-const KEYWORDS = Object.freeze(['and', 'break', 'do', 'else', 'elseif', 'end', 'false', 'for', 'function', 'if', 'in', 'local', 'nil', 'not',
-  'or', 'repeat', 'return', 'then', 'true', 'until', 'while'])
+const KEYWORDS = Object.freeze(['and', 'break', 'do', 'else', 'elseif', 'end', 'false', 'for', 'function', 'if', 'in', 'local', 'nil',
+  'not', 'or', 'repeat', 'return', 'then', 'true', 'until', 'while'])
 const TOKEN = new RegExp([
   '(?<space>\\s+|--\\[(?<cl>=*)\\[[^]*?\\]\\k<cl>\\]|--[^\\n\\r]*)',
   '(?<name>[A-Za-z_]\\w*)',
@@ -55,7 +55,7 @@ function tokensOf (text) {
 }
 
 /**
- * Whether a key may be the name of a guarded function: not a number, not a plain text that is none, and nothing that begins with another one.
+ * Whether a key may be the name of a guarded function: no number, no plain text that is none, and nothing that begins with another text.
  * @param {Token[]} key
  */
 function mayBeGuarded (key) {

@@ -1,6 +1,6 @@
 /**
- * Stops a rule of a system that never ends. While it runs the server answers nothing, until its busy threshold (5 s unless it is configured).
- * From then on it answers BUSY, and FUNCTION KILL stops a function that has written nothing.
+ * Stops a rule of a system that never ends. While it runs the server answers nothing, until its busy threshold (5 s by default). From
+ * then on it answers BUSY, and FUNCTION KILL stops a function that has written nothing.
  *
  *     each process, each second, each primary:  FUNCTION STATS ──▶ a function of this system? ──▶ FUNCTION KILL
  *
@@ -31,7 +31,8 @@ async function busyWith (connection, owner) {
   try {
     const [, running] = await connection.sendDispensable('FUNCTION', 'STATS')
     if (running === null) return 'nothing'
-    return String(running[running.findIndex((/** @type {unknown} */ one) => String(one) === 'name') + 1]).startsWith(`${owner}_`) ? 'own' : 'other'
+    const at = running.findIndex((/** @type {unknown} */ one) => String(one) === 'name')
+    return String(running[at + 1]).startsWith(`${owner}_`) ? 'own' : 'other'
   } catch (error) {
     if (error.reply === 'BUSY') return 'other'
     throw error

@@ -67,7 +67,7 @@ function scriptOf (name, body, origin) {
 export const scriptWith = (name, part, other) => scriptOf(name, readScript(name).body.replace(part, () => other), name)
 
 /**
- * Scripts as functions of one library of the server. A busy server names the function that it runs (FUNCTION STATS), and nothing of a script.
+ * Scripts as functions of one library of the server. A busy server names the function that it runs (FUNCTION STATS), and no script.
  * @param {{ owner: string, head: string, scripts: Record<string, Script> }} parts `owner`: the name of the library begins with it; `head`:
  *   what the functions share @returns {Record<string, Script>} by the same names
  */
@@ -77,7 +77,8 @@ export function libraryOf ({ owner, head, scripts }) {
   const library = `${owner}_${sha.slice(0, 12)}`
   const body = `#!lua name=${library}\n${head}\n` + Object.entries(scripts).map(([name, script]) =>
     `redis.register_function('${library}_${name}', function (KEYS, ARGV)\n${script.body}\nend)\n`).join('')
-  return Object.fromEntries(Object.entries(scripts).map(([name, script]) => [name, { ...script, body, sha, library, call: `${library}_${name}` }]))
+  return Object.fromEntries(Object.entries(scripts).map(([name, script]) =>
+    [name, { ...script, body, sha, library, call: `${library}_${name}` }]))
 }
 
 /** @param {string} text @returns {string} */

@@ -98,7 +98,8 @@ for (const engine of engines) {
       const { service, get } = await startReader(t, { redisUrl: urlOf('reader'), flags: ['--systems', seats.pathname] })
       await eventually(async () => (await get('/v1/halls/opera')).status === 200)
       const library = `${ownerOf('fr:', 'seats')}_x`
-      await control.send('FUNCTION', 'LOAD', `#!lua name=${library}\nredis.register_function('${library}', function () while true do end end)`)
+      const body = `redis.register_function('${library}', function () while true do end end)`
+      await control.send('FUNCTION', 'LOAD', `#!lua name=${library}\n${body}`)
       await t.rejects(control.send('FCALL', library, 0), /killed by user/)
       t.equal(await service.stop(), 0)
     }

@@ -6,7 +6,8 @@ import { SEAT } from './seats.js'
 t.test('all faults of a definition and its options are reported at once', async (t) => {
   const redisUrl = 'redis://127.0.0.1:1'
   const lua = SEAT
-  const wrong = /** @type {any} */ ({ name: 'Seats', rules: { 'a b': { lua: 7, version: 0, folds: 1, keeps: ['member'], maxArgBytes: 65_537 } }, route: {} })
+  const rule = { lua: 7, version: 0, folds: 1, keeps: ['member'], maxArgBytes: 65_537 }
+  const wrong = /** @type {any} */ ({ name: 'Seats', rules: { 'a b': rule }, route: {} })
   await t.rejects(openSystem(wrong, { redisUrl }), {
     code: 'SETTINGS_INVALID',
     faults: [/^name: Seats; expected a-z/, /route is unknown/, /name of a rule/, /folds is unknown/, /lua: a value of type number/, /version: 0/,

@@ -25,7 +25,9 @@ end`
  * @param {import('tap').Test} t @param {{ redisUrl: string, keyPrefix: string } & Record<string, any>} options
  * @param {Record<string, any>} [definition] `lua` and other parts of the rule, and parts of the system
  */
-export async function openSeats (t, options, { lua = SEAT, name = 'seats', version, fold, certain, keepEvents, keeps, maxArgBytes, ...rest } = {}) {
+export async function openSeats (t, options, {
+  lua = SEAT, name = 'seats', version, fold, certain, keepEvents, keeps, maxArgBytes, ...rest
+} = {}) {
   const system = await openSystem({ name, rules: { seat: { lua, version, fold, certain, keepEvents, keeps, maxArgBytes } }, ...rest },
     { deadlineMs: 10_000, ...options })
   t.teardown(() => system.close())

@@ -38,7 +38,9 @@ for (const engine of await scopedEngines()) {
     })
 
     await t.test('not by one of another system, or of another key prefix', async (t) => {
-      const others = await Promise.all([openSystem({ ...NEVER, name: 'other' }, options), openSystem(NEVER, { ...options, keyPrefix: 'more:' })])
+      const others = await Promise.all([
+        openSystem({ ...NEVER, name: 'other' }, options), openSystem(NEVER, { ...options, keyPrefix: 'more:' })
+      ])
       t.teardown(() => Promise.all(others.map((system) => system.close())))
       await callAndEnd(t, { redisUrl, keyPrefix: 'fr:', runs: async () => /^freshet_never_/.test(await running()) })
       await pause(ROUNDS_MS)
