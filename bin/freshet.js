@@ -49,7 +49,7 @@ async function run (file, argv) {
     const { main } = await import(file)
     process.exitCode = await main({ argv, env: process.env })
   } catch (error) {
-    if (error.exitStatus === undefined) throw error
+    if (error?.exitStatus === undefined) throw error
     const { visibleLines } = await import('../src/runtime/index.js')
     process.stderr.write(visibleLines(`freshet ${command}: ${error.message}${npmAdvice(error.lost, argv)}\n`))
     process.exitCode = error.exitStatus

@@ -12,7 +12,7 @@ const PATIENT = { deadlineMs: 60_000 }
 
 t.setTimeout(300_000)
 for (const engine of await scopedEngines()) {
-  for (const layout of ['ids', 'values']) {
+  for (const layout of /** @type {const} */ (['ids', 'values'])) {
     t.test(`${engineName(engine)}, ${layout}: everything that was acknowledged comes`, async (t) => {
       const { primary, replicas: [other, promoted] } = await startDeployment(t, { engine })
       const proxy = await startProxy(t, primary.port)
