@@ -17,8 +17,9 @@ import { openSeats, ruleOf } from '../../test/systems/seats.js'
 
 const HOLD_MS = 2000
 const HOUR_MS = 3_600_000
-/** for what takes some seconds, on a busy machine; what is wrong takes 20 s at least */
-const BUSY_MS = 15_000
+/** for what takes some seconds, on a busy machine; what is wrong takes ten minutes, or 20 s */
+const BUSY_MS = 60_000
+const LEAST_MS = 18_000
 /** long enough for a server that is 20 s ahead of the sources */
 const TIERS = 'hot=0.5/30/60,medium=1/30/60,cold=60/120/240'
 /** after a failover there is no replica */
@@ -36,10 +37,14 @@ const HALL = ruleOf(`
 
 /** `before`, `after`: ms by which the clock is ahead */
 const CASES = [
-  { title: '20 s ahead, then corrected', before: 20_000, after: 0 },
   { title: 'right, then an hour behind', before: 0, after: -HOUR_MS },
   { title: '10 minutes ahead, then a failover to a node whose clock is right', before: 600_000, after: 0, isFailover: true },
-  ...isNight ? [{ title: '10 minutes ahead, then corrected', before: 600_000, after: 0 }] : []
+  ...isNight
+    ? [
+        { title: '20 s ahead, then corrected', before: 20_000, after: 0 },
+        { title: '10 minutes ahead, then corrected', before: 600_000, after: 0 }
+      ]
+    : []
 ]
 
 /** @param {import('tap').Test} t @param {import('../../test/servers.js').Engine} engine @param {typeof CASES[number]} clocks */
@@ -76,7 +81,7 @@ async function startSystems (t, redisUrl) {
       flags: [...PARTITIONS, '--systems', 'auctions,sales,prices,orders', '--database-url', database, '--metrics-port', `${metricsPort}`,
         ...exchanges.flags, ...IN_MEMORY, ...paying]
     }),
-    startReader(t, { redisUrl, flags: ['--database-url', database] }),
+    startReader(t, { redisUrl, flags: ['--database-url', database, '--read-from', 'primary'] }),
     openSeats(t, { redisUrl, keyPrefix: 'fr:' }, { lua: HALL, keeps: ['holds'] })
   ])
   await hall.system.runTasks()
@@ -100,7 +105,8 @@ for (const engine of await nightEngines()) {
       /** @param {string} what @param {() => unknown} check */
       const soon = async (what, check) => {
         const sinceMs = performance.now()
-        await eventually(check, { deadlineMs: BUSY_MS }).then(() => t.pass(what), (error) => t.fail(`${what}: ${error.message}`))
+        const deadlineMs = clocks.before === 20_000 ? LEAST_MS : BUSY_MS
+        await eventually(check, { deadlineMs }).then(() => t.pass(what), (error) => t.fail(`${what}: ${error.message}`))
         t.comment(`${what}: ${Math.round(performance.now() - sinceMs)} ms`)
       }
 
@@ -117,8 +123,12 @@ for (const engine of await nightEngines()) {
       await goBack()
       await payments.fail({})
       t.match(await send('POST', '/v1/sales/s/claims', { userId: 'bob' }), { status: 201 })
-      const endsMs = serverMs(clocks.after) + HOLD_MS
-      t.match(await send('PUT', '/v1/auctions/a', { ...terms, closeAt: endsMs }), { status: 201 })
+      let endsMs = 0
+      // where a retry takes longer than the auction, it begins later
+      await eventually(async () => {
+        endsMs = serverMs(clocks.after) + HOLD_MS
+        return (await send('PUT', '/v1/auctions/a', { ...terms, closeAt: endsMs })).status === 201
+      })
       await eventually(() => hall.submit('h', 'hold', 'b', `${HOLD_MS}`))
       await eventually(() => hall.submit('h', 'close', `${HOLD_MS}`))
       const { seq = 0 } = await get('/v1/prices/btc-usd')
