@@ -63,8 +63,8 @@ export async function admit (connection, key, options, commands) {
 /** @param {Terms['log']} log @param {string} line */
 function logMended (log, line) {
   const [rule, key, stateSeq, seq] = line.split('\n')
-  log?.warn({ rule, key, stateSeq: Number(stateSeq), seq: Number(seq) },
-    'the events of a key were ahead of its state, because a call failed between its writes or another program wrote them; it goes on behind them')
+  log?.warn({ rule, key, stateSeq: Number(stateSeq), seq: Number(seq) }, 'the events of a key were ahead of its state, because a call ' +
+    'failed between its writes or another program wrote them; it goes on behind them')
 }
 
 /**

@@ -23,7 +23,11 @@ const bid = (/** @type {string} */ key, /** @type {number} */ amount, user = 'u'
 async function textOf (connection, key) {
   const type = String(await connection.send('TYPE', key))
   const reads = /** @type {Record<string, any[]>} */ ({
-    hash: ['HGETALL', key], zset: ['ZRANGE', key, 0, -1, 'WITHSCORES'], stream: ['XRANGE', key, '-', '+'], string: ['GET', key], none: ['EXISTS', key]
+    hash: ['HGETALL', key],
+    zset: ['ZRANGE', key, 0, -1, 'WITHSCORES'],
+    stream: ['XRANGE', key, '-', '+'],
+    string: ['GET', key],
+    none: ['EXISTS', key]
   })
   const [name, ...words] = reads[type]
   return String(await connection.send(name, ...words))
@@ -61,24 +65,16 @@ for (const engine of await scopedEngines()) {
       ['create', '100', '5', '0', String(Date.now() + 600_000), '600000', 'direct', '1', '1'], { rule: 'bounded' })
     const adopt = (/** @type {string} */ key) => command(key, ['adopt'], { rule: 'bounded' })
 
-    await t.test('a part of another type, or a number that is none, fails its command with nothing stored; it can be repeated', async (t) => {
+    await t.test('a part of another type, or a number that is none, fails its command, which can be repeated', async (t) => {
       await admit(connection, keyOf, OPTIONS, [sale('odd'), adopt('odd'), claim('odd', 1)])
-      /** @type {[part: string, break: () => Promise<unknown>, mend: () => Promise<unknown>][]} */
-      const faults = [
-        ['holds', () => connection.send('RENAME', keyOf('holds:odd'), keyOf('kept')).then(() => connection.send('SET', keyOf('holds:odd'), 'x')),
-          () => connection.send('RENAME', keyOf('kept'), keyOf('holds:odd'))],
-        ['tasks', () => connection.send('RENAME', keyOf('tasks'), keyOf('kept')).then(() => connection.send('SET', keyOf('tasks'), 'x')),
-          () => connection.send('RENAME', keyOf('kept'), keyOf('tasks'))],
-        ['outbox', () => connection.send('RENAME', keyOf('outbox'), keyOf('kept')).then(() => connection.send('SET', keyOf('outbox'), 'x')),
-          () => connection.send('RENAME', keyOf('kept'), keyOf('outbox'))]
-      ]
-      for (const [part, spoil, mend] of faults) {
+      for (const part of ['holds:odd', 'tasks', 'outbox'].map(keyOf)) {
         const before = await dump('odd')
         const again = claim('odd', 2)
-        await spoil()
+        await connection.send('RENAME', part, keyOf('kept'))
+        await connection.send('SET', part, 'x')
         const { decisions } = await admit(connection, keyOf, OPTIONS, [again, claim('odd', 3), bid('free', 1)])
         t.match(decisions.slice(0, 2), [1, 2].map(() => ({ code: 'failed', details: { reason: /WRONGTYPE/ } })), part)
-        await mend()
+        await connection.send('RENAME', keyOf('kept'), part)
         t.same(await dump('odd'), before, part)
         t.match((await admit(connection, keyOf, OPTIONS, [again])).decisions, [{ code: 'accepted', isReplay: false }], part)
         await admit(connection, keyOf, OPTIONS, [command('odd', ['release', '', 'c2'], { rule: 'bounded' })])
@@ -86,16 +82,14 @@ for (const engine of await scopedEngines()) {
       }
       // units are counted after the events were written
       await connection.send('HSET', keyOf('members:odd'), 'user u1', '1e0')
-      const before = await dump('odd')
       const release = command('odd', ['release', 'u1', 'c1'], { rule: 'bounded' })
       t.match((await admit(connection, keyOf, OPTIONS, [release, claim('odd', 9)])).decisions,
         [{ code: 'failed', details: { reason: /not an integer/ } }, { code: 'accepted' }])
-      t.ok(before)
       await connection.send('HSET', keyOf('members:odd'), 'user u1', '1')
       t.match((await admit(connection, keyOf, OPTIONS, [release])).decisions, [{ code: 'accepted', isReplay: false }])
     })
 
-    await t.test('a key goes on behind the events of its stream, which is logged; a request that stored one is not decided again', async (t) => {
+    await t.test('a key goes on behind the events of its stream, and a request that stored one is not decided again', async (t) => {
       const logged = /** @type {any[]} */ ([])
       const options = { ...OPTIONS, log: { warn: (/** @type {any} */ fields) => { logged.push(fields) } } }
       await admit(connection, keyOf, OPTIONS, [create('ahead'), bid('ahead', 100)])
@@ -103,15 +97,18 @@ for (const engine of await scopedEngines()) {
       const { request } = prepare(half)
       await connection.send('XADD', keyOf('events:ahead'), '2-0', 'ts', 0, 'request', request, 'seq', 2, 'type', 'bid')
       const { decisions } = await admit(connection, keyOf, options, [bid('ahead', 210, 'v'), half, bid('ahead', 300, 'w')])
-      t.match(decisions, [{ code: 'accepted', seq: 3 }, { code: 'failed', details: { reason: /not decided again/ } }, { code: 'accepted', seq: 4 }])
+      const failed = { code: 'failed', details: { reason: /not decided again/ } }
+      t.match(decisions, [{ code: 'accepted', seq: 3 }, failed, { code: 'accepted', seq: 4 }])
       t.same(logged, [{ rule: 'max', key: 'ahead', stateSeq: 1, seq: 2 }])
       await connection.send('XADD', keyOf('events:ahead'), '9-0', 'type', 'x')
       await connection.send('XDEL', keyOf('events:ahead'), '9-0')
-      t.match((await admit(connection, keyOf, options, [half, bid('ahead', 400, 'x')])).decisions, [{ code: 'failed' }, { code: 'accepted', seq: 10 }])
+      const { decisions: [again, next] } = await admit(connection, keyOf, options, [half, bid('ahead', 400, 'x')])
+      t.match([again, next], [failed, { code: 'accepted', seq: 10 }])
       t.equal(logged.length, 2)
       const until = Date.now() + 600_000
       await connection.send('XADD', keyOf('outbox'), `${until}-0`, 'rule', 'x')
-      t.match((await admit(connection, keyOf, options, [bid('ahead', 500, 'v'), bid('ahead', 600, 'w')])).decisions, [{ seq: 11 }, { seq: 12 }])
+      const later = await admit(connection, keyOf, options, [bid('ahead', 500, 'v'), bid('ahead', 600, 'w')])
+      t.match(later.decisions, [{ seq: 11 }, { seq: 12 }])
       const [[last]] = await connection.send('XREVRANGE', keyOf('outbox'), '+', '-', 'COUNT', 1)
       t.equal(String(last), `${until}-2`)
       await connection.send('UNLINK', keyOf('outbox'))
@@ -135,7 +132,8 @@ for (const engine of await scopedEngines()) {
     await t.test('claims that are restored after a sale has ended expire with it', async (t) => {
       await admit(connection, keyOf, OPTIONS, [sale('over'), command('over', ['close'], { rule: 'bounded' })])
       t.equal(Number(await connection.send('PTTL', keyOf('members:over'))), -2)
-      const { decisions } = await admit(connection, keyOf, OPTIONS, [command('over', ['restore', 'c1', 'u1', '1', 'sold'], { rule: 'bounded' })])
+      const restore = command('over', ['restore', 'c1', 'u1', '1', 'sold'], { rule: 'bounded' })
+      const { decisions } = await admit(connection, keyOf, OPTIONS, [restore])
       t.match(decisions, [{ code: 'accepted' }])
       t.ok(await connection.send('PTTL', keyOf('members:over')) > 0)
     })

@@ -37,7 +37,7 @@ for (const engine of await scopedEngines()) {
     }
     const statuses = (/** @type {any[]} */ decisions) => decisions.map(({ status }) => status)
 
-    await t.test('a permission that is missing fails the commands that need it, with nothing stored, and they can be repeated', async (t) => {
+    await t.test('a permission that is missing fails the commands that need it, and they can be repeated', async (t) => {
       /** @type {Record<string, [command: string[], needs: { key: string, id: string, args: string[] }, before?: string[]]>} */
       const needed = {
         XADD: [['-xadd'], go('a', 'go', 'r')],
@@ -51,7 +51,8 @@ for (const engine of await scopedEngines()) {
         'ZADD of a task': [['-zadd'], go('a', 'plan', 'r')],
         PEXPIRE: [['-pexpire'], go('a', 'end', 'r')],
         HINCRBY: [['-hincrby'], go('a', 'reopen', 'r')],
-        'a key': [['resetkeys', '~*state:*', '~*events:*', '~*outbox', '~*tasks', '~*generation', '~*request:*', '%R~*'], go('a', 'hold', 'r')]
+        'a key': [['resetkeys', ...['state:*', 'events:*', 'outbox', 'tasks', 'generation', 'request:*'].map((one) => `~*${one}`), '%R~*'],
+          go('a', 'hold', 'r')]
       }
       await connection.send('ACL', 'SETUSER', 'limited', 'reset', 'on', '>word', '~*', '+@all')
       const limited = await connectFor(t, url.replace('//', '//limited:word@'))
@@ -65,7 +66,10 @@ for (const engine of await scopedEngines()) {
         const calling = call([go('b', 'look'), command, go('b', 'look')])
         // without HSET or a key no call is accepted
         if (['HSET', 'a key'].includes(name)) await t.rejects(calling, /permission|can't run/i, name)
-        else t.match(await calling, [{ status: 'rejected' }, { status: 'failed', why: /NOPERM the user may not run [A-Z]+/ }, { status: 'rejected' }], name)
+        else {
+          const failed = { status: 'failed', why: /NOPERM the user may not run [A-Z]+/ }
+          t.match(await calling, [{ status: 'rejected' }, failed, { status: 'rejected' }], name)
+        }
         t.same(await content(), stored, name)
         await connection.send('ACL', 'SETUSER', 'limited', 'resetkeys', '~*', '+@all')
         t.match(await call([command]), [{ status: 'accepted', seq: command.args[0] === 'note' ? 1 : stored.keys.a.seq + 1 }], name)
@@ -116,7 +120,8 @@ for (const engine of await scopedEngines()) {
       // as an earlier version left it: events and outbox without state and request
       const request = requestOf('a', 'half')
       await connection.send('XADD', keyOf('events:a'), '2-0', 'seq', 2, 'ts', 0, 'type', 'go')
-      await connection.send('XADD', keyOf('outbox'), '*', 'rule', 'seat', 'key', 'a', 'ts', 0, 'request', request, 'seq', 2, 'version', 2, 'type', 'go')
+      await connection.send('XADD', keyOf('outbox'), '*', 'rule', 'seat', 'key', 'a', 'ts', 0, 'request', request, 'seq', 2, 'version', 2,
+        'type', 'go')
       t.match(await call([go('a', 'go', 'half'), go('a', 'look'), go('b')]), [
         { status: 'failed', why: /an earlier call failed after it had stored events of this request, so it is not decided again/ },
         { status: 'rejected', seq: 2 }, { status: 'accepted', seq: 1 }
@@ -130,8 +135,11 @@ for (const engine of await scopedEngines()) {
       t.equal(logged.length, 1)
     })
 
-    const fault = (/** @type {string} */ where) => /** @type {const} */ ([where, `if target.key == 'a' then error('no such luck') end\n${where}`])
-    for (const where of ['  local flat, removed = {', '  for i = 1, #removed, 1000 do', "    for i = target.first, target.last do redis.call('PEXPIRE'"]) {
+    const fault = (/** @type {string} */ where) =>
+      /** @type {const} */ ([where, `if target.key == 'a' then error('no such luck') end\n${where}`])
+    const places = ['  local flat, removed = {', '  for i = 1, #removed, 1000 do',
+      "    for i = target.first, target.last do redis.call('PEXPIRE'"]
+    for (const where of places) {
       await t.test(`a write that fails all the same undoes what was written of its key: before ${where.trim()}`, async (t) => {
         const broken = start(connection, undefined, [fault(where)])
         const { call, logged, content } = start(connection, broken.prefix)
@@ -146,12 +154,14 @@ for (const engine of await scopedEngines()) {
         t.match(found.keys.b, { seq: 3, version: 3 })
         t.same(found.outbox.map(({ key, seq }) => `${key} ${seq}`), ['a 1', 'b 1', 'b 2', 'b 3'])
         t.equal(found.requests.length, 2)
-        t.match(await call(commands), [{ status: 'accepted', seq: 3, version: 2 }, { status: 'replay', seq: 2 }, { status: 'rejected' }, { status: 'accepted', seq: 4 }])
+        t.match(await call(commands), [
+          { status: 'accepted', seq: 3, version: 2 }, { status: 'replay', seq: 2 }, { status: 'rejected' }, { status: 'accepted', seq: 4 }
+        ])
         t.same(logged, [{ rule: 'seat', key: 'a', stateSeq: 1, seq: 3 }])
       })
     }
 
-    await t.test('each part of a key that has ended expires, also one that is written later; the next life has nothing of it', async (t) => {
+    await t.test('each part of a key that has ended expires, also one that is written later', async (t) => {
       const { call, keyOf } = start()
       const parts = ['state', 'events', 'members', 'holds', 'waiting'].map((part) => keyOf(`${part}:a`))
       const left = async () => Promise.all(parts.map(async (part) => Number(await connection.send('PTTL', part))))

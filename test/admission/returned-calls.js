@@ -46,7 +46,8 @@ export function callsOf (connection, keyPrefix, own, log) {
       return replies.map((reply) => {
         const [status, code, seq, version, details] = String(reply).split('\n')
         if (status === 'failed') return { status, why: code }
-        return status === 'other_body' ? { status } : { status, code, details: JSON.parse(details), seq: Number(seq), version: Number(version) }
+        if (status === 'other_body') return { status }
+        return { status, code, details: JSON.parse(details), seq: Number(seq), version: Number(version) }
       })
     }
   }
@@ -62,7 +63,8 @@ export async function contentOf (connection, keyOf, keys) {
     .map((/** @type {any} */ [, flat]) => fieldsOf(flat)).map((/** @type {any} */ { ts, ...fields }) => fields)
   const scores = async (/** @type {string} */ key) => tableOf(await connection.send('ZRANGE', key, 0, -1, 'WITHSCORES'))
   const found = await Promise.all(keys.map(async (key) => {
-    const { '@seq': seq = '0', '@version': version = '0', '@done': _, ...state } = tableOf(await connection.send('HGETALL', keyOf(`state:${key}`)))
+    const fields = tableOf(await connection.send('HGETALL', keyOf(`state:${key}`)))
+    const { '@seq': seq = '0', '@version': version = '0', '@done': _, ...state } = fields
     const parts = {
       members: tableOf(await connection.send('HGETALL', keyOf(`members:${key}`))),
       holds: await scores(keyOf(`holds:${key}`)),
@@ -71,8 +73,8 @@ export async function contentOf (connection, keyOf, keys) {
     return [key, { state, parts, events: await entries(keyOf(`events:${key}`)), seq: Number(seq), version: Number(version) }]
   }))
   const prefix = keyOf('request:')
-  const requests = (await connection.send('KEYS', `${prefix.replace(/[[\]]/g, '?')}*`)).map((/** @type {any} */ key) => String(key).slice(prefix.length))
-  return { keys: Object.fromEntries(found), tasks: await scores(keyOf('tasks')), outbox: await entries(keyOf('outbox')), requests: requests.sort() }
+  const requests = (await connection.send('KEYS', `${prefix}*`)).map((/** @type {any} */ key) => String(key).slice(prefix.length)).sort()
+  return { keys: Object.fromEntries(found), tasks: await scores(keyOf('tasks')), outbox: await entries(keyOf('outbox')), requests }
 }
 
 /** Keys of an ended key without an expiry. @param {Connection} connection @param {(part: string) => string} keyOf @param {string} key */
@@ -84,7 +86,8 @@ async function lasting (connection, keyOf, key) {
 
 /**
  * @param {Connection} connection
- * @param {import('./returned-values.js').Call} given @param {{ calls: ReturnType<typeof callsOf>, model: ReturnType<typeof createModel> }} parts
+ * @param {import('./returned-values.js').Call} given
+ * @param {{ calls: ReturnType<typeof callsOf>, model: ReturnType<typeof createModel> }} parts
  * @returns {Promise<string | null>} what differs
  */
 async function differsInCall (connection, { commands, wrong: wanted }, { calls: { call, keyOf }, model }) {
@@ -99,7 +102,7 @@ async function differsInCall (connection, { commands, wrong: wanted }, { calls: 
   for (const [i, command] of commands.entries()) {
     const expected = model.decide(command, wrong)
     const found = Object.fromEntries(Object.keys(expected).map((name) => [name, decisions[i]?.[name]]))
-    if (!isDeepStrictEqual(found, expected)) return `${JSON.stringify(decisions[i])} for ${JSON.stringify(command)}, not ${JSON.stringify(expected)}`
+    if (!isDeepStrictEqual(found, expected)) return [decisions[i], command, expected].map((one) => JSON.stringify(one)).join('\n')
     if (expected.status === 'accepted' && model.keys[command.key].isEnded) {
       const names = await lasting(connection, keyOf, command.key)
       if (names.length > 0) return `${names.join(' ')} of an ended key do not expire`

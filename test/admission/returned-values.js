@@ -47,7 +47,7 @@ const MOST = 2 ** 53
 const otherTypes = ['boolean:true', 'boolean:false', 'nothing:', 'table:', 'function:', 'nan:', 'infinite:']
 const anyName = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom('text:ann', 'text:bob', 'text:cid') },
-  { weight: 2, arbitrary: fc.constantFrom('text:', 'text:a b', 'text:@seq', 'text:seq', 'text:type', 'text:a\0b', 'text:7', 'text:expire') },
+  { weight: 2, arbitrary: fc.constantFrom(...['', 'a b', '@seq', 'seq', 'type', 'a\0b', '7', 'expire'].map((text) => `text:${text}`)) },
   { weight: 2, arbitrary: fc.constantFrom('number:7', 'number:1.5', ...otherTypes) })
 const anyValue = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom('number:4000000000007', 'number:4000000000009', 'text:4000000000008') },
@@ -55,12 +55,14 @@ const anyValue = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom('text:', 'text:x', 'text:a\0b', 'text:a\nb', 'text:1.5', 'text:-1') },
   { weight: 2, arbitrary: fc.constantFrom('number:-3', 'number:1.5', `number:${MOST}`, `number:${MOST * 2}`, ...otherTypes) })
 
+const anyType = fc.oneof({ weight: 9, arbitrary: fc.constant('text:went') }, anyValue)
+const anyFlag = fc.constantFrom('boolean:true', 'boolean:false')
 const part = fc.oneof(
   { weight: 5, arbitrary: fc.tuple(fc.constantFrom('members', 'holds', 'waiting', 'tasks', 'state', 'details'), anyName, anyValue) },
-  { weight: 2, arbitrary: fc.tuple(fc.constant('event'), fc.constant('text:type'), fc.oneof({ weight: 9, arbitrary: fc.constant('text:went') }, anyValue)) },
+  { weight: 2, arbitrary: fc.tuple(fc.constant('event'), fc.constant('text:type'), anyType) },
   { weight: 1, arbitrary: fc.tuple(fc.constantFrom(...KEEPS, 'tasks'), anyName, fc.constant('boolean:false')) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('field'), anyName, anyValue) },
-  { weight: 1, arbitrary: fc.tuple(fc.constant('change'), fc.constantFrom('text:ends', 'text:reopens'), fc.constantFrom('boolean:true', 'boolean:false')) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('change'), fc.constantFrom('text:ends', 'text:reopens'), anyFlag) },
   { weight: 1, arbitrary: fc.tuple(fc.constantFrom('change', 'code'), anyName, anyValue) },
   { weight: 1, arbitrary: fc.constant(['reject', 'text:', 'text:']) })
 
@@ -71,12 +73,14 @@ const command = fc.record({
 })
 
 /** A call, or what another program or a call that ended between its writes leaves in a stream. */
-const step = fc.oneof(
-  { weight: 5, arbitrary: fc.record({
-    commands: fc.array(command, { minLength: 1, maxLength: 6 }),
-    wrong: fc.option(fc.record({ key: fc.constantFrom('a', 'b'), part: fc.constantFrom(...KEEPS, 'events') }))
-  }) },
-  { weight: 1, arbitrary: fc.record({ ahead: fc.integer({ min: 1, max: 3 }), key: fc.constantFrom('a', 'b'), id: fc.constantFrom('', 'r1', 'r2'), isRemoved: fc.boolean() }) })
+const call = fc.record({
+  commands: fc.array(command, { minLength: 1, maxLength: 6 }),
+  wrong: fc.option(fc.record({ key: fc.constantFrom('a', 'b'), part: fc.constantFrom(...KEEPS, 'events') }))
+})
+const ahead = fc.record({
+  ahead: fc.integer({ min: 1, max: 3 }), key: fc.constantFrom('a', 'b'), id: fc.constantFrom('', 'r1', 'r2'), isRemoved: fc.boolean()
+})
+const step = fc.oneof({ weight: 5, arbitrary: call }, { weight: 1, arbitrary: ahead })
 
 /** @typedef {{ commands: { key: string, id: string, args: string[] }[], wrong: { key: string, part: string } | null }} Call */
 /** @typedef {{ ahead: number, key: string, id: string, isRemoved: boolean }} Ahead */

@@ -95,7 +95,8 @@ t.test('a rule that goes on after its key has ended passes', async (t) => {
     if op == 'end' then return op, {}, { ends = true } end
     if op == 'hold' then return op, {}, { holds = { [name] = now + 60000 }, members = { [name] = 1 }, waiting = { [name] = 1 } } end
     return op, {}, { events = { { type = op } }, members = { [name] = false }, holds = { [name] = false } }`)
-  const commands = (/** @type {() => number} */ random) => [['end', 'hold', 'drop'][Math.floor(random() * 3)], ['ann', 'bob'][Math.floor(random() * 2)]]
+  const commands = (/** @type {() => number} */ random) =>
+    [['end', 'hold', 'drop'][Math.floor(random() * 3)], ['ann', 'bob'][Math.floor(random() * 2)]]
   const { accepted } = await checkRule({ lua, keeps: ['members', 'holds', 'waiting'] }, { ...options, commands })
   t.equal(accepted, 400)
 })
