@@ -31,7 +31,7 @@ export async function startFlow (t, deployment, flags) {
   const inWindow = (flags) => flags.includes('--window-ms') ? flags : [...WINDOW, ...flags]
 
   /**
-   * @typedef {{ env?: Record<string, string>, input?: string | Buffer | null }} Options
+   * @typedef {{ env?: Record<string, string>, input?: string | Buffer | null, isTTY?: boolean }} Options
    */
   return {
     ...deployment,
