@@ -9,7 +9,7 @@ import { openSystem } from '../../src/systems/index.js'
 import { loadSystems } from '../../src/systems/list.js'
 import { sharedDatabase } from '../database.js'
 import { scopedEngines } from '../scope.js'
-import { connectFor, engineName, eventually } from '../servers.js'
+import { connectFor, engineName, eventually, startServer } from '../servers.js'
 import { startConsumers, startGateway, startReader } from '../services.js'
 import { sharedDeployment } from '../shared.js'
 import { openSeats, ruleOf } from './seats.js'
@@ -163,12 +163,14 @@ t.test('a transaction whose code throws null is rolled back, and its entry becom
 
 for (const engine of await scopedEngines()) {
   t.test(`${engineName(engine)}: an error of a rule with megabytes of text is cut, and the commands beside it are decided`, async (t) => {
-    const { primary } = await sharedDeployment(t, { engine })
-    const { submit, system } = await openSeats(t, { redisUrl: primary.url, keyPrefix: `${keyPrefix}d:`, partitions: 1 }, {
-      lua: LOG.replace(`${HUGE}`, `${10 * HUGE}`)
-    })
+    const server = await startServer(t, { engine })
+    const admin = await connectFor(t, server.url)
+    const sentBytes = async () => Number(/total_net_output_bytes:(\d+)/.exec(String(await admin.send('INFO', 'stats')))?.[1])
+    const { submit, system } = await openSeats(t, { redisUrl: server.url, keyPrefix: 'fr:', partitions: 1 }, { lua: LOG })
+    const before = await sentBytes()
     const calls = await Promise.allSettled([submit('a', 'one'), submit('a', 'huge'), submit('b', 'two'), submit('b', 'huge')])
     t.same(calls.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled', 'rejected'])
+    t.ok(await sentBytes() - before < HUGE, 'a reply above 64 MiB would end the connection')
     const { reason } = /** @type {any} */ (calls[1])
     t.match(reason, { code: 'RULE_FAILED', rule: 'seat', line: 2, message: /seat, line 2: x+/ })
     t.ok(Buffer.byteLength(reason.message) <= MOST, `${reason.message.length} characters`)
