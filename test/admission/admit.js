@@ -4,7 +4,7 @@ import { agreeOnRules, ourVersions } from '../../src/admission/rule-versions.js'
 
 /**
  * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key
- * @param {{ replicationId: string, requestMs: number, keepMs: number, log?: any }} options
+ * @param {{ replicationId: string, requestMs: number, keepMs: number, log?: any, turnBack?: () => Promise<void> }} options
  * @param {import('../../src/admission/index.js').Command[]} commands
  */
 export async function admit (connection, key, options, commands) {
