@@ -43,7 +43,8 @@ t.test('other formats of a time are named', async (t) => {
     ['"1900"', 'a year; write it as 1900-01-01'], ['2099', 'a year; write it as 2099-01-01'],
     ['"199912"', 'a month; write it as 1999-12-01'], ['093015', 'a time of day; write it as YYYY-MM-DDT09:30:15'],
     ['93015', 'a time of day; write it as YYYY-MM-DDT09:30:15'], ['"000000"', 'a time of day; write it as YYYY-MM-DDT00:00:00'],
-    ['45658.5', 'a spreadsheet day; write it as 2025-01-01T12:00:00'], ['"45658.333333333"', 'a spreadsheet day; write it as 2025-01-01T08:00:00'],
+    ['45658.5', 'a spreadsheet day; write it as 2025-01-01T12:00:00'],
+    ['"45658.333333333"', 'a spreadsheet day; write it as 2025-01-01T08:00:00'],
     ['25569', 'a spreadsheet day; write it as 1970-01-01'], ['20240131123015', 'a date and time; write it as 2024-01-31T12:30:15'],
     ['"202401312359"', 'a date and time; write it as 2024-01-31T23:59'], ['20240131', 'a date; write it as 2024-01-31'],
     ['1700000000', 'seconds; multiply by 1000']
@@ -52,7 +53,8 @@ t.test('other formats of a time are named', async (t) => {
     t.same(readText(`{"id":"a","ts":${text}}`), { code: 'ITEM_TS_INVALID', reason: `time field ts: ${text} looks like ${fault}` })
   }
   for (const given of ['1845', '"236060"', '202660', '99999', '"0002024"', '2460000']) {
-    t.match(readText(`{"id":"a","ts":${given}}`).reason, /^time field ts: .* would be 1970-01-01T\d\d:\S+; expected milliseconds since 1970, from 1973 on,/)
+    t.match(readText(`{"id":"a","ts":${given}}`).reason,
+      /^time field ts: .* would be 1970-01-01T\d\d:\S+; expected milliseconds since 1970, from 1973 on,/)
   }
   t.equal(readText('{"id":"a","ts":200113010000}').ts, 200_113_010_000, 'no date has a 13th month: milliseconds of 1976')
 })
@@ -86,8 +88,10 @@ t.test('a missing, malformed or too deeply nested value is refused', async (t) =
 
 t.test('a dotted path is a key of that name, else nested keys', async (t) => {
   const paths = { idField: 'p.id', tsField: 'p.q.ts', valueField: 'p.q' }
-  t.same(readText('{"p":{"id":"a","q":{"ts":1700000000005}}}', paths), { id: 'a', ts: 1_700_000_000_005, value: Buffer.from('{"ts":1700000000005}') })
-  t.same(readText('{"p.id":"b","p.q.ts":1700000000006,"p":{"id":"a","q":{"ts":1700000000005}},"p.q":"v"}', paths), { id: 'b', ts: 1_700_000_000_006, value: Buffer.from('v') })
+  t.same(readText('{"p":{"id":"a","q":{"ts":1700000000005}}}', paths),
+    { id: 'a', ts: 1_700_000_000_005, value: Buffer.from('{"ts":1700000000005}') })
+  t.same(readText('{"p.id":"b","p.q.ts":1700000000006,"p":{"id":"a","q":{"ts":1700000000005}},"p.q":"v"}', paths),
+    { id: 'b', ts: 1_700_000_000_006, value: Buffer.from('v') })
   t.match(readText('{"p":"text"}', paths).reason, 'id field p.id is missing')
   t.match(readText('{"p":null}', paths).reason, 'id field p.id is missing')
 })

@@ -2,7 +2,8 @@
 
 const NO_TIME = '; expected milliseconds since 1970 below 2^41, or ISO 8601'
 
-const NO_FILE_TIME = '; expected milliseconds since 1970, from 1973 on, or ISO 8601, not a year, a month, a time of day or a spreadsheet day'
+const NO_FILE_TIME = '; expected milliseconds since 1970, from 1973 on, or ISO 8601, ' +
+  'not a year, a month, a time of day or a spreadsheet day'
 
 /** @type {[given: any, expected: number | string, inFiles?: string][]} */
 export const TIMES = [
