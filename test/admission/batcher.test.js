@@ -18,7 +18,8 @@ function createFake ({ deadlineMs = 1000, ...options } = {}) {
         done: () => resolve({
           generation: 'a.0',
           now: 1,
-          replies: commands.map(({ key }) => Buffer.from(`0\ncode of ${key}\n1\n1`))
+          replies: commands.map(({ key }) => Buffer.from(`0\ncode of ${key}\n1\n1`)),
+          waitMs: null
         }),
         fail: reject
       })
