@@ -5,15 +5,13 @@ import { differs } from '../../test/admission/returned-calls.js'
 import { steps } from '../../test/admission/returned-values.js'
 import { holds } from '../../test/properties.js'
 import { nightly, scopedEngines } from '../../test/scope.js'
-import { connectFor, engineName } from '../../test/servers.js'
-import { sharedDeployment } from '../../test/shared.js'
+import { connectFor, engineName, startServer } from '../../test/servers.js'
 
 for (const engine of await scopedEngines()) {
   t.test(`${engineName(engine)}: values of every type in every part are stored or refused, as the model says`, async (t) => {
-    const { primary: { url }, keyPrefix } = await sharedDeployment(t, { engine })
-    const connection = await connectFor(t, url)
+    const connection = await connectFor(t, (await startServer(t, { engine })).url)
     await holds(t, fc.asyncProperty(steps, async (given) => {
-      const found = await differs(connection, keyPrefix, given)
+      const found = await differs(connection, given)
       if (found) throw new Error(found)
     }), { runs: nightly(10_000, 600), timeLimitMs: nightly(300_000, 60_000) })
   })

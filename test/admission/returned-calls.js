@@ -111,17 +111,16 @@ async function differsInCall (connection, { commands, wrong: wanted }, { calls: 
   return null
 }
 
-let prefixes = 0
-
 /**
- * @param {Connection} connection @param {string} keyPrefix
+ * @param {Connection} connection to a server of the test, which is flushed
  * @param {(import('./returned-values.js').Call | import('./returned-values.js').Ahead)[]} steps
  * @param {readonly Change[]} [changes] of the script
  * @returns {Promise<string | null>} what differs from the model
  */
-export async function differs (connection, keyPrefix, steps, changes) {
+export async function differs (connection, steps, changes) {
+  await connection.send('FLUSHALL')
   const own = ownRules({ [RULE]: { text: TEXT, version: 1, keeps: KEEPS } }, changes)
-  const calls = callsOf(connection, `${keyPrefix}${++prefixes}:`, own)
+  const calls = callsOf(connection, '', own)
   const model = createModel(calls.requestOf)
   for (const step of steps) {
     if ('commands' in step) {

@@ -160,7 +160,7 @@ function returned (args, before) {
   return { tables, events, code, isRejected }
 }
 
-/** @param {string[]} args @param {Record<string, string>} before the state */
+/** @param {string[]} args @param {Record<string, string>} before the state @returns {any} code, details and what follows */
 function changeOf (args, before) {
   const { tables, events, code, isRejected } = returned(args, before)
   if (kindOf(code) !== 'text' || !/^[^\p{Cc}]{1,64}$/u.test(restOf(code))) throw new Failed(code)
@@ -252,7 +252,7 @@ export function createModel (requestOf) {
     }
     own.saved = own.seq
     if (!made.events?.length) outbox.push({ seq: '0', ...texts, type: '@changed' })
-    change(tasks, (made.tasks ?? []).map(([name, due]) => [`${RULE} ${key} ${name}`, due]))
+    change(tasks, (made.tasks ?? []).map((/** @type {[string, string | false]} */ [name, due]) => [`${RULE} ${key} ${name}`, due]))
     for (const part of KEEPS) change(own.parts[part], /** @type {any} */ (made)[part] ?? [])
     const due = Object.values(own.parts.holds).map(Number).sort((a, b) => a - b)[0]
     if (made.holds) change(tasks, [[`${RULE} ${key} expire`, due !== undefined && String(due)]])
