@@ -1,6 +1,6 @@
 /**
- * A primary that is cut off together with one of its two replicas, while the other replica is promoted: what the minority acknowledges in
- * the meantime is lost with `ack: replica`, and nothing with `ack: 2`.
+ * A primary that is cut off together with one of its two replicas, while the other replica is promoted: what the minority acknowledges
+ * then is lost with `ack: replica`, and nothing with `ack: 2`.
  *
  *     writers -> proxy -> primary -> replica
  *                            \-> line, cut -> the replica that is promoted

@@ -51,7 +51,10 @@ export async function admit (connection, key, options, commands) {
       const [waitMs, ...mended] = lines.slice(commands.length).map(String)
       for (const line of mended) logMended(options.log, line)
       return {
-        generation: String(generation), now: Number(now), replies: lines.slice(0, commands.length), waitMs: waitMs === '' ? null : Number(waitMs)
+        generation: String(generation),
+        now: Number(now),
+        replies: lines.slice(0, commands.length),
+        waitMs: waitMs === '' ? null : Number(waitMs)
       }
     } else {
       throw new FreshetError('ADMISSION_BACKLOG', `more than ${options.maxOutbox} entries of this partition wait for consumers; try again`)

@@ -37,11 +37,10 @@ export async function openSystem (definition, settings, parts) {
   const { id, primaryUrl, database, migrated, leaseMs = LEASE_MS, metrics, ownMetrics, log, signal, fail, onWait } = parts
   const { name: system, keepsSecret, logged } = definition
   const { systemPartitions: partitions, kafkaBrokers } = settings
-  const name = `${id}:${system}`
   const kafka = kafkaBrokers?.length > 0 ? await createKafkaEffect({ brokers: kafkaBrokers, system, partitions }) : null
   const admission = openAdmission(definition, settings, {
     primaryUrl,
-    name,
+    name: `${id}:${system}`,
     keepSecret: keepsSecret && database ? (secret) => keepSecret(database, system, secret) : undefined,
     metrics,
     log
