@@ -5,7 +5,7 @@
 -- RETURNS integer, the token; 0 if another process holds the lease
 -- COST O(1)
 -- MODE writes
-local owner, generation, cursors, outbox, id, held, lease, least, waited, driver = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6]
+local owner, generation, cursors, outbox, id, held, lease, least, waited, driver = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6]
 -- @include clock
 -- a clock that went back is noted by turn-back, which needs the time before
 if now > last then redis.call('HSET', generation, 'now', string.format('%.0f', now)) end

@@ -37,7 +37,7 @@ for (const engine of await scopedEngines()) {
     function open ({ maxWaitMs = BOUND_MS, isOwn = false } = {}) {
       const system = `s${++systems}`
       const own = isOwn
-        ? createOwnRules({ keyPrefix: 'fr:', system, rules: { count: { text: COUNT, version: 1 } }, watch: (calling) => calling })
+        ? createOwnRules({ keyPrefix: 'fr:', system, rules: { count: { text: COUNT, version: 1 } } })
         : undefined
       const agreement = createAgreement({ router: routes.router, keyPrefix: 'fr:', system, partitions: 1, own })
       const admission = createAdmission({

@@ -4,6 +4,7 @@ import { admissionKey, createPartitionClock, eventsOf } from '../../src/admissio
 import { followOutboxes } from '../../src/admission/outbox.js'
 import { DURATIONS } from '../../src/admission/rules/index.js'
 import { lagOf } from '../../src/consumers/index.js'
+import { askLease } from '../consumers/lease.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
 import { createClock, noShiftedClock } from '../shifted-clock.js'
@@ -138,8 +139,7 @@ for (const engine of await scopedEngines()) {
     })
 
     await t.test('a lease and a heartbeat that were given while it was ahead last no longer than others', async (t) => {
-      const lease = (/** @type {string} */ id, held = 0) =>
-        connection.runScript('lease', ['owner', 'generation'].map(key), [id, held, 3000, 0])
+      const lease = (/** @type {string} */ id) => askLease(connection, key, { id, ms: 3000 })
       const beat = (/** @type {string} */ id) => connection.runScript('heartbeat', [key('consumers')], [id, 1, 3000])
       await clock.ahead(2 * MINUTE_MS, connection)
       t.equal(await lease('dead'), 1)

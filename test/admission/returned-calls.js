@@ -16,12 +16,17 @@ const REQUEST_MS = 600_000
  * @param {Record<string, import('../../src/admission/index.js').OwnRule>} rules @param {readonly Change[]} [changes]
  */
 export function ownRules (rules, changes = []) {
-  const own = createOwnRules({ keyPrefix: '', system: 'own', rules, watch: (calling) => calling })
-  const body = changes.reduce((text, [from, to]) => {
+  const own = createOwnRules({ keyPrefix: '', system: 'own', rules })
+  const { script } = own
+  const changed = changes.reduce((text, [from, to]) => {
     if (!text.includes(from)) throw new Error(`the script has no ${from}`)
     return text.replace(from, () => to)
-  }, own.script.body)
-  return { ...own, script: { ...own.script, body, sha: createHash('sha1').update(body).digest('hex') } }
+  }, script.body)
+  if (changes.length === 0) return own
+  // a library of its own
+  const library = `${script.library}_${createHash('sha1').update(changed).digest('hex').slice(0, 12)}`
+  const body = changed.replaceAll(String(script.library), library)
+  return { ...own, script: { ...script, body, library, call: String(script.call).replace(String(script.library), library) } }
 }
 
 /**

@@ -7,7 +7,7 @@
  * @typedef {import('./decimals.js').Decimal} Decimal
  * @typedef {{ minChange: Decimal, price: Decimal | null, status: string }} Viewer `minChange`: percent; `price`: as it was last sent
  */
-import { compareDistance, decimalOf } from './decimals.js'
+import { compare, compareDistance, decimalOf } from './decimals.js'
 import { createHub, HEARTBEAT_MS } from '../hub.js'
 import { isUsable, missing, statusOf, STATUSES } from './replies.js'
 
@@ -48,4 +48,5 @@ export function createPriceLive ({ reading, now, ...parts }) {
 
 /** Without a price before or now, only the status counts. @param {Viewer} viewer @param {Decimal | null} price @param {string} status */
 const hasMoved = (viewer, price, status) => status !== viewer.status ||
-  (price !== null && viewer.price !== null && compareDistance(price, viewer.price, viewer.minChange) >= 0)
+  (price !== null && viewer.price !== null && compare(price, viewer.price) !== 0 &&
+    compareDistance(price, viewer.price, viewer.minChange) >= 0)
