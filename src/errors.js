@@ -125,7 +125,11 @@ export function cutText (text) {
 /** @param {any} thrown @returns {string} */
 function textOf (thrown) {
   if (typeof thrown === 'string') return thrown
-  if (typeof thrown?.message === 'string') return thrown.message
+  try {
+    if (typeof thrown?.message === 'string') return thrown.message
+  } catch {
+    // a getter of a user may throw, too
+  }
   return `${Object(thrown) === thrown ? `a value of type ${typeof thrown}` : String(thrown)} was thrown`
 }
 

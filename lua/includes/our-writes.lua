@@ -100,7 +100,7 @@ local function undo (target, changed, change, stored, request)
   local last = done.events < #change.events and isHere and tonumber(lastMsOf(events)) or 0
   if last <= seq then return false end
   local requests = { target.fields['@done'] }
-  for _, entry in ipairs(redis.call('XRANGE', events, string.format('%.0f-0', seq + 1), '+')) do
+  for _, entry in ipairs(redis.call('XREVRANGE', events, '+', string.format('%.0f-0', seq + 1), 'COUNT', 10000)) do
     for i = 1, #entry[2], 2 do
       if entry[2][i] == 'request' then requests[#requests + 1] = entry[2][i + 1] end
     end

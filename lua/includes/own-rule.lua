@@ -9,10 +9,10 @@ local function fail (what, value, expected)
   error(string.sub(what, 1, mostShown) .. ' is ' .. shown .. '; expected ' .. expected, 0)
 end
 
--- an error of any type, as a line
+-- an error of any type, as a line; those of all commands of a call must fit into one reply
 local function whyOf (raised)
   local isText = type(raised) == 'string' or type(raised) == 'number'
-  return isText and string.gsub(raised, '\n', ' ') or 'it raised a ' .. type(raised) .. '; expected a text'
+  return isText and string.gsub(string.sub(raised, 1, 4096), '\n', ' ') or 'it raised a ' .. type(raised) .. '; expected a text'
 end
 
 local function isWhole (value)

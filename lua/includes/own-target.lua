@@ -8,7 +8,7 @@ local function goBehind (target)
   if not last then return end
   for _, entry in ipairs(redis.call('XREVRANGE', outbox, '+', '-', 'COUNT', mostSeen)) do
     local _, rule, _, key, _, _, _, request, _, seq = unpack(entry[2], 1, 10)
-    if rule == target.rule and key == target.key and tonumber(seq) > target.seq then target.done = target.done .. ' ' .. request end
+    if rule == target.rule and key == target.key and (tonumber(seq) or 0) > target.seq then target.done = target.done .. ' ' .. request end
   end
   target.behind, target.seq = target.seq, tonumber(string.match(last[1], '^%d+'))
 end

@@ -1,5 +1,5 @@
 -- Rule once: something that is created once, such as a customer.
--- VERSION 1
+-- VERSION 2
 -- STATE status (open), about, seq, version
 -- ARGS create about
 -- CODES created, exists

@@ -49,7 +49,7 @@ function ops.place (state, args, now)
   end
   state.status, state.customer, state.total, state.lines, state.address = 'placed', args[2], args[3], args[4], args[5]
   state.deadline, state.correlation, state.authorization, state.placedAt = text(now + n(args[6])), args[7], '', text(now)
-  state.reason, state.parked, state.wasHeld, state.seq = '', '', '', '0'
+  state.reason, state.parked, state.wasHeld, state.seq = '', '', '', state.seq or '0'
   local placed = event(state, 'placed', { customer = args[2], total = args[3], lines = args[4], address = args[5], deadline = state.deadline })
   return 'created', outcome(state), { events = { placed }, tasks = { run = text(now), deadline = state.deadline } }
 end

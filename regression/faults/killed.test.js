@@ -16,7 +16,8 @@ t.test(`${engineName(engine)}: a primary killed and restarted under load loses n
   buffered: true
 }, async (t) => {
   const server = await startServer(t, { engine, args: KEEPS_ALL })
-  const run = { items: 3 * RATE, ids: 3 * RATE }
+  // long enough that a busy machine kills before its end
+  const run = { items: 6 * RATE, ids: 6 * RATE }
   const writer = runWriter(t, server.url, ['--rate', `${RATE}`, '--items', `${run.items}`, '--ids', `${run.ids}`, '--batch-items', '100',
     ...DRAINS])
   for (const ids of [0.4 * RATE, RATE]) {

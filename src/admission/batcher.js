@@ -21,7 +21,8 @@ const MAX_WAITING = 10_000
 const REFUSED = 'refused'
 const BACKLOG = 'ADMISSION_BACKLOG'
 const LEAST_RETRY_MS = 1000
-const MOST_RETRY_MS = 30_000
+/** With its half on top, the longest one is 30 s. */
+const MOST_BASE_MS = 20_000
 
 /**
  * Work that has waited for long will take about as long again.
@@ -29,7 +30,7 @@ const MOST_RETRY_MS = 30_000
  */
 function refusal (waitMs, metrics) {
   metrics.dropped('backlog')
-  const retryAfterMs = Math.round(Math.min(MOST_RETRY_MS, Math.max(LEAST_RETRY_MS, waitMs * (0.5 + Math.random()))))
+  const retryAfterMs = Math.round(Math.max(LEAST_RETRY_MS, Math.min(MOST_BASE_MS, waitMs) * (0.5 + Math.random())))
   return new FreshetError(BACKLOG, `older work of this partition has waited for ${(waitMs / 1000).toFixed(1)} s; ` +
     'repeat the request after retryAfterMs, with the same Idempotency-Key', { waitMs, retryAfterMs })
 }

@@ -9,6 +9,7 @@
  *
  * A primary that a replica has replaced because of that rule is asked until it answers, so that it is stopped, and becomes a replica.
  */
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openConnection } from '../store/index.js'
 
@@ -46,6 +47,8 @@ async function busyWith (connection, owner) {
 export function createStopper ({ name, owner, primaries, log }) {
   const stop = new AbortController()
   const { signal } = stop
+  // one listener and one sleep of each server
+  setMaxListeners(0, signal)
   /** Servers that are asked, by URL: when each was asked once, and when it is asked no more. @type {Map<string, { once: Promise<unknown>,
    *   ended: Promise<void> }>} */
   const asked = new Map()
@@ -55,7 +58,10 @@ export function createStopper ({ name, owner, primaries, log }) {
   async function kill (connection) {
     await connection.sendDispensable('FUNCTION', 'KILL').then(
       () => log.error({ server: connection.address }, 'a rule ran longer than the server allows, and was stopped'),
-      ({ reply, message }) => { if (reply !== 'NOTBUSY') log.error({ reason: message }, 'a rule that never ends cannot be stopped') })
+      (error) => {
+        if (error.outcome === 'forbidden') throw error
+        if (error.reply !== 'NOTBUSY') log.error({ reason: error.message }, 'a rule that never ends cannot be stopped')
+      })
   }
 
   /** @param {any} error */

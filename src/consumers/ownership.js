@@ -10,7 +10,7 @@
  * @typedef {{ partition: number, token: number, signal: AbortSignal, drives?: (waitMs: WaitMs) => void }} Owned `token`: fencing token;
  *   `signal`: it is lost, or given back; `drives` tells how to ask the driver of the system for the wait of its work
  * @typedef {() => number} WaitMs for how long the oldest unfinished work of the partition has waited for this process; of a consumer of
- *   entries: for how long it has been able to work, since the server knows its oldest entry
+ *   entries: for how long it has been able to work, because lua/lease.lua reads the age of its oldest entry
  * @typedef {(owned: Owned) => Promise<void>} Work ends when the signal is aborted
  * @typedef {{ token: number, waitMs: WaitMs, stop: AbortController, askedMs: number, timer: NodeJS.Timeout, working: Promise<void>,
  *   hasEnded: boolean, leaving: Promise<void> | null }} Lease `askedMs`: when it was given or renewed; `timer`: stops the work when the

@@ -76,7 +76,8 @@ export function converse (socket, word, report) {
   /** @type {SupervisorEvent[]} */
   const news = []
   const ready = /** @type {Promise<Parts[keyof Parts] | null>} */ (new Promise((resolve) => {
-    createInterface({ input: socket }).on('line', (line) => {
+    // the reader of lines passes the socket's errors on, and its end says the same
+    createInterface({ input: socket }).on('error', () => {}).on('line', (line) => {
       const event = /** @type {SupervisorEvent} */ (JSON.parse(line))
       if (event.event === 'ready' || event.event === 'database' || event.event === 'dynamodb') {
         news.push(event)

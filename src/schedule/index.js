@@ -36,6 +36,8 @@ export async function runTasks ({ connectionOf, keyOf, clock }, { partition, sig
   /** Failures in a row, by name. @type {Map<string, number>} */
   const failures = new Map()
   const waits = createWaits()
+  /** The clock of the primary less that of this process, at the last look: at most this, since the reply took its time. */
+  let mostAheadMs = Infinity
   let active = 0
   let isAwake = false
   let wake = () => { isAwake = true }
@@ -81,9 +83,12 @@ export async function runTasks ({ connectionOf, keyOf, clock }, { partition, sig
     const nowMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
     if (Number(lastMs ?? 0) - nowMs > MAX_BACK_MS) {
       await clock.turnBack(partition, primary)
+      waits.restart()
       return 0
     }
     clock.see(partition, nowMs, sentMs)
+    if (nowMs - performance.now() - mostAheadMs > MAX_BACK_MS) waits.restart()
+    mostAheadMs = nowMs - sentMs
     let waitMs = LOOK_EVERY_MS
     waits.next(null)
     for (let i = 0; i < flat.length; i += 2) {

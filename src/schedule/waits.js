@@ -9,7 +9,7 @@
 /** @typedef {ReturnType<typeof createWaits>} Waits */
 
 export function createWaits () {
-  const takenMs = performance.now()
+  let takenMs = performance.now()
   /** When a task last failed for such a reason, by its name. @type {Map<string, number>} */
   const heldUp = new Map()
   /** Since when tasks that run, or will run again, have waited, by name. @type {Map<string, number>} */
@@ -21,6 +21,9 @@ export function createWaits () {
   const sinceOf = (text, lateMs) => Math.max(performance.now() - lateMs, heldUp.get(text) ?? takenMs)
 
   return {
+    /** The clock of the primary jumped: how late tasks are by it says nothing about the owner. */
+    restart () { takenMs = performance.now() },
+
     /** @param {string} text @param {number} lateMs */
     begin (text, lateMs) { waiting.set(text, sinceOf(text, lateMs)) },
 

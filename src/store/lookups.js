@@ -4,7 +4,7 @@
  *
  *     key -> waits -> is asked for with all keys that wait, one round trip at a time -> its value, or null
  *
- * A key that was absent is not asked for again within 100 ms. Requests for it wait until then, because it may be created at any time. So
+ * A key that was absent is not asked for again within 20 ms. Requests for it wait until then, because it may be created at any time. So
  * clients that make up names cost the primary one batch per round trip at most.
  *
  * @typedef {(words: [command: string, key: string, ...rest: string[]]) => Promise<any>} LookUp sends a command that reads a key; null = the
@@ -16,7 +16,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { expectStillPrimary } from './nodes.js'
 
-const AGAIN_MS = 100
+const AGAIN_MS = 20
 const MAX_WAITING = 10_000
 /** of a batch, so that it delays other commands of the primary by less than a millisecond */
 const MAX_AT_ONCE = 500

@@ -122,19 +122,28 @@ export const replicaUrls = async (primary) =>
 
 /**
  * @param {unknown} reply to ROLE @param {{ address: string, url: string }} node that gave it
- * @returns {string[]} as replicaUrls @throws {FreshetError} SERVER_REFUSED
+ * @returns {string[]} as replicaUrls, those with an address @throws {FreshetError} SERVER_REFUSED
  */
 export function replicaUrlsIn (reply, { address, url }) {
   if (!Array.isArray(reply)) throw unlike(address, 'ROLE')
   const [role, , replicas] = reply
   if (String(role) !== 'master') return []
-  const isRight = Array.isArray(replicas) && replicas.every(Array.isArray) && replicas.length <= MAX_REPLICAS
-  const named = isRight ? replicas.map(([host, port]) => namedAddress(host, port)) : [null]
-  if (named.includes(null)) {
-    countRefused('replicas')
-    throw unlike(address, 'ROLE')
-  }
-  return /** @type {import('./named-address.js').NamedAddress[]} */ (named).map(({ host, port }) => urlAt(url, host, port))
+  if (!Array.isArray(replicas)) throw unlike(address, 'ROLE')
+  return usableRows(replicas, (row) => {
+    const named = Array.isArray(row) ? namedAddress(row[0], row[1]) : null
+    return named && urlAt(url, named.host, named.port)
+  })
+}
+
+/**
+ * Rows about replicas. Any client that synchronizes is listed, also one that names no port (`redis-cli --replica`): such a row is counted,
+ * and the others count.
+ * @template T @param {unknown[]} rows @param {(row: unknown) => T | null} read null: it names no usable address @returns {T[]}
+ */
+export function usableRows (rows, read) {
+  const found = rows.slice(0, MAX_REPLICAS).flatMap((row) => read(row) ?? [])
+  if (found.length < rows.length) countRefused('replicas')
+  return found
 }
 
 /**

@@ -11,14 +11,13 @@ import { FreshetError } from '../errors.js'
 import { openConnection } from './connection.js'
 import { continues } from './history.js'
 import { namedAddress } from './named-address.js'
-import { replicationFacts } from './nodes.js'
+import { replicationFacts, usableRows } from './nodes.js'
 import { urlAt } from './tls.js'
 
 /** of an answer: a Sentinel or node that is frozen must not keep the others from being used */
 const DEADLINE_MS = 500
 const NAME = 'freshet-sentinels'
-/** of a primary, and names of a Sentinel in a message */
-const MAX_REPLICAS = 100
+/** of a Sentinel, in a message */
 const MAX_NAMES = 10
 
 /**
@@ -140,20 +139,17 @@ const isListOfRows = (reply) => Array.isArray(reply) && reply.every(Array.isArra
  * @param {{ like: string, address: string }} sentinel that gave them @returns {Answer} @throws {FreshetError} SERVER_REFUSED
  */
 export function answerIn ({ found, listed }, { like, address }) {
-  /** @param {unknown} host @param {unknown} port @param {string} command */
-  const urlIn = (host, port, command) => {
-    const named = namedAddress(host, port)
-    if (named === null) throw malformed(address, command)
-    return urlAt(like, named.host, named.port)
-  }
   if (!Array.isArray(found)) throw malformed(address, 'GET-MASTER-ADDR-BY-NAME')
-  if (!isListOfRows(listed) || listed.length > MAX_REPLICAS) throw malformed(address, 'REPLICAS')
-  const replicas = listed.map((row) => {
-    const fields = new Map(row.flatMap((field, i) => i % 2 === 0 ? [[String(field), row[i + 1]]] : []))
-    return { url: urlIn(fields.get('ip'), fields.get('port'), 'REPLICAS'), flags: String(fields.get('flags')).split(',') }
+  const named = namedAddress(found[0], found[1])
+  if (named === null) throw malformed(address, 'GET-MASTER-ADDR-BY-NAME')
+  // the primary counts without a list of its replicas
+  const replicas = usableRows(Array.isArray(listed) ? listed : [], (row) => {
+    const fields = new Map(Array.isArray(row) ? row.flatMap((field, i) => i % 2 === 0 ? [[String(field), row[i + 1]]] : []) : [])
+    const at = namedAddress(fields.get('ip'), fields.get('port'))
+    return at && { url: urlAt(like, at.host, at.port), flags: String(fields.get('flags')).split(',') }
   })
   return {
-    primary: urlIn(found[0], found[1], 'GET-MASTER-ADDR-BY-NAME'),
+    primary: urlAt(like, named.host, named.port),
     replicas: replicas.map(({ url }) => url),
     promoted: replicas.filter(({ flags }) => flags.includes('promoted')).map(({ url }) => url)
   }

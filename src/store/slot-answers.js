@@ -56,7 +56,7 @@ export function slotsIn ({ rows, info }, { like, askedHost, address }) {
       ids.add(id)
       urls.add(url)
     }
-    if (urls.size > MAX_NODES) throw malformed(address, 'CLUSTER SLOTS', `more than ${MAX_NODES} nodes`)
+    if (Math.max(urls.size, ids.size) > MAX_NODES) throw malformed(address, 'CLUSTER SLOTS', `more than ${MAX_NODES} nodes`)
     const [primary, ...replicas] = nodes.map(({ url }) => url)
     for (let slot = first; slot <= last; slot++) {
       if (owners[slot] !== undefined) throw malformed(address, 'CLUSTER SLOTS', `slot ${slot} in two ranges`)

@@ -30,6 +30,16 @@ t.test('a task waits from when it is due, but not for a process that had not tak
   t.equal(waits.ms(), 0, 'after a minute of silence')
 })
 
+t.test('after the clock of the primary jumped, tasks wait from then on', async (t) => {
+  const clock = fakeClock(t)
+  const waits = createWaits()
+  clock.add(60_000)
+  waits.restart()
+  waits.begin('set for the next ten minutes', 590_000)
+  clock.add(2000)
+  t.equal(waits.ms(), 2000)
+})
+
 t.test('a task that was not started, because too many run, waits too', async (t) => {
   const clock = fakeClock(t)
   const waits = createWaits()

@@ -20,7 +20,11 @@ t.teardown(() => rm(folder, { recursive: true, force: true }))
 const connection = await connectFor(t, redisUrl)
 const MOST = 4096
 const HUGE = 5 * 1024 * 1024
-const LOG = ruleOf(`if args[1] == 'huge' then error(string.rep('x', ${HUGE})) end
+// a rule gets no rep of megabytes
+const LOG = ruleOf(`if args[1] == 'huge' then
+    local text = string.rep('x', 1048576)
+    error(text .. text .. text .. text .. text)
+  end
   return 'logged', {}, { events = { { type = 'logged', text = args[1] } } }`)
 
 /** @param {string} name @param {string} parts @returns {Promise<string>} path of a module */
@@ -172,7 +176,7 @@ for (const engine of await scopedEngines()) {
     t.same(calls.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled', 'rejected'])
     t.ok(await sentBytes() - before < HUGE, 'a reply above 64 MiB would end the connection')
     const { reason } = /** @type {any} */ (calls[1])
-    t.match(reason, { code: 'RULE_FAILED', rule: 'seat', line: 2, message: /seat, line 2: x+/ })
+    t.match(reason, { code: 'RULE_FAILED', rule: 'seat', line: 4, message: /seat, line 4: x+/ })
     t.ok(Buffer.byteLength(reason.message) <= MOST, `${reason.message.length} characters`)
     t.match(system.account, { accepted: 2, failed: 2, lost: 0 })
   })
