@@ -1,8 +1,9 @@
-/** What is no backlog: a database that is away for a minute, and a minute of silence. */
+/** What is no backlog: a database that is away for a minute, and a minute of silence. By night. */
 import t from 'tap'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sharedDatabase } from '../../../test/database.js'
 import { startProxy } from '../../../test/proxy.js'
+import { nightTest } from '../../../test/scope.js'
 import { eventually } from '../../../test/servers.js'
 import { startConsumers } from '../../../test/services.js'
 import { sharedDeployment } from '../../../test/shared.js'
@@ -64,4 +65,4 @@ const SCENARIOS = {
 
 t.setTimeout(300_000)
 t.jobs = Object.keys(SCENARIOS).length
-for (const [name, run] of Object.entries(SCENARIOS)) t.test(`no order is refused while ${name}`, { buffered: true }, run)
+for (const [name, run] of Object.entries(SCENARIOS)) nightTest(`no order is refused while ${name}`, { buffered: true }, run)
