@@ -46,6 +46,11 @@ t.test('the package holds what a user needs and nothing else', async (t) => {
   t.ok(unpackedSize < 4_500_000, `${unpackedSize} bytes`)
 })
 
+t.test('an application may pin another release of an optional peer', async (t) => {
+  const { peerDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+  for (const [name, range] of Object.entries(peerDependencies)) t.match(range, /^\^\d+$/, `${name}: any release of its major version`)
+})
+
 t.test('what README and docs link to is in the package', async (t) => {
   const missing = []
   let links = 0
@@ -65,7 +70,9 @@ t.test('what README and docs link to is in the package', async (t) => {
 })
 
 t.test('installed into an empty project', async (t) => {
-  await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'user', private: true, type: 'module' }))
+  // an application with a release of its own of a client that is an optional peer
+  const dependencies = isNight ? { '@aws-sdk/client-dynamodb': '3.1100.0' } : {}
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'user', private: true, type: 'module', dependencies }))
   await (isNight ? install(t) : unpack())
   const count = installedWith(JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')).packages)
   // more is a new dependency, or one that has grown
