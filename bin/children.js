@@ -22,8 +22,9 @@ const UP_WITHIN_MS = 300_000
 const RESTARTS_SHOWN = 3
 
 /**
- * @typedef {{ command: string, child: import('node:child_process').ChildProcess | null, up: Promise<any>, timer?: NodeJS.Timeout }} Child
- *   `child`: null while it waits to be started again; `up`: its first message, once it is up
+ * @typedef {{ command: string, child: import('node:child_process').ChildProcess | null, isUp: boolean, up: Promise<any>,
+ *   timer?: NodeJS.Timeout }} Child `child`: null while it waits to be started again; `isUp`: this process is; `up`: the first message of
+ *   the first one
  * @typedef {{ command: string, how: string, at: number, backAt: number | null }} Restart `how` it ended; ms since 1970
  */
 
@@ -112,7 +113,7 @@ export function createChildren (settings, { primaryUrl, replicaUrls }, { signal,
       let resolve = (/** @type {any} */ _message) => {}
       const up = new Promise((_resolve) => { resolve = _resolve })
       const waitMs = createBackOff()
-      const started = /** @type {Child} */ ({ command, child: null, up })
+      const started = /** @type {Child} */ ({ command, child: null, isUp: false, up })
       /** @type {Restart | null} while it is not up again */
       let restart = null
       let isUp = false
@@ -125,6 +126,7 @@ export function createChildren (settings, { primaryUrl, replicaUrls }, { signal,
       /** @param {any} message */
       function onUp (message) {
         again = withPort(again, message.url)
+        started.isUp = true
         if (signal.aborted) return
         const line = restart ? 'is up again' : upLine(message)
         if (line !== null) print(command, line)
@@ -145,7 +147,7 @@ export function createChildren (settings, { primaryUrl, replicaUrls }, { signal,
           return fail(`${command} ended`)
         }
         print(command, `exited unexpectedly (${how}); starting it again in ${ms / 1000} s`)
-        started.child = null
+        Object.assign(started, { child: null, isUp: false })
         started.timer = setTimeout(run, ms)
         restart = { command, how, at: Date.now(), backAt: null }
         restarts.push(restart)
@@ -197,19 +199,22 @@ const withPort = (words, url) => words.map((word, i) => url && words[i - 1] === 
  * @param {Child} started
  * @returns {Promise<number | null>} its exit status, null if it was killed
  */
-async function end ({ command, child, timer }) {
+async function end ({ command, child, isUp, timer }) {
   clearTimeout(timer)
   // it waits, or its exit was reported
   if (child === null) return 0
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return child.exitCode
   const exited = new Promise((resolve) => child.once('exit', resolve))
-  if (child.connected) child.send({ event: 'stop' }, () => {})
+  // a process that still loads its modules reads no message, and has nothing to flush
+  if (!isUp) child.kill('SIGTERM')
+  else if (child.connected) child.send({ event: 'stop' }, () => {})
   const late = setTimeout(() => {
     print(command, `still running after ${KILL_AFTER_MS / 1000} s; killed`)
     child.kill('SIGKILL')
   }, KILL_AFTER_MS)
   await exited
   clearTimeout(late)
+  if (!isUp && child.signalCode === 'SIGTERM') return 0
   if (child.exitCode !== 0) print(command, `ended with ${child.signalCode ?? `exit status ${child.exitCode}`}`)
   return child.exitCode
 }

@@ -16,7 +16,7 @@ import { withTarget } from '../embedded/index.js'
  * @param {(settings: any) => Promise<void>} [command.check] rejects settings that cannot work, before servers are started
  * @param {(settings: any, target: import('../embedded/index.js').Target, log: import('pino').Logger,
  *   signal: AbortSignal) => Promise<number>} run
- * @returns {Promise<number>} exit status
+ * @returns {Promise<number>} exit status, 0 also when it was stopped before its servers were ready
  */
 export async function runProcess (from, { table, known, usage, stopping: words, check = async () => {} }, run) {
   const settings = await table.settingsOf(from, known, usage)
@@ -28,6 +28,10 @@ export async function runProcess (from, { table, known, usage, stopping: words, 
   try {
     return await withTarget(settings, { env: from.env, report: (line) => log.info(line), stopping }, (target) =>
       run(settings, target, log, stopping.signal))
+  } catch (error) {
+    // an embedded database that was not ready yet
+    if (error.isStopped && stopping.signal.aborted) return 0
+    throw error
   } finally {
     stopping.done()
   }

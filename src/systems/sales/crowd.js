@@ -25,10 +25,11 @@ const RETRY_MS = 1000
 
 /** @typedef {'got' | 'soldOut' | 'gaveUp' | 'failed'} Outcome */
 /** @typedef {(method: string, path: string, options?: import('../crowd-client.js').Options) =>
- *   Promise<import('../crowd-client.js').Reply>} Send */
+ *   Promise<import('../crowd-client.js').Reply>} Send
+ * @typedef {(ms: number) => Promise<void>} Wait rejects when the sale or the demo ends */
 
 const count = (/** @type {number} */ n) => n.toLocaleString('en')
-const think = () => sleep(MIN_THINK_MS + Math.random() * (MAX_THINK_MS - MIN_THINK_MS))
+const thinkMs = () => MIN_THINK_MS + Math.random() * (MAX_THINK_MS - MIN_THINK_MS)
 const givesUp = () => Math.random() < GIVE_UP
 
 /**
@@ -56,7 +57,7 @@ export async function runCrowd ({ mode, isActive, print, ...target }) {
     await sleep(openAt - Date.now(), undefined, { signal })
     const until = AbortSignal.any([signal, AbortSignal.timeout(EVERY_MS - FIRST_MS)])
     setMaxListeners(0, until)
-    const come = comeTo(id, sendUntil(until))
+    const come = comeTo(id, sendUntil(until), (ms) => sleep(ms, undefined, { signal: until }))
     /** @type {Record<Outcome, number>} */
     const outcomes = { got: 0, soldOut: 0, gaveUp: 0, failed: 0 }
     let soldMs = 0
@@ -89,9 +90,9 @@ export async function runCrowd ({ mode, isActive, print, ...target }) {
 
 /**
  * What a person does in each mode.
- * @param {string} id @param {Send} send @returns {Record<string, (userId: string) => Promise<Outcome>>}
+ * @param {string} id @param {Send} send @param {Wait} wait @returns {Record<string, (userId: string) => Promise<Outcome>>}
  */
-function comeTo (id, send) {
+function comeTo (id, send, wait) {
   /** @param {string} userId @param {string} [ticket] */
   const claim = async (userId, ticket) => outcomeOf(await send('POST', `${id}/claims`, { body: { userId }, ticket }))
   return {
@@ -106,14 +107,14 @@ function comeTo (id, send) {
       while (status === 'waiting') {
         const { reply, retryMs } = await send('GET', `${path}?waitMs=${POLL_MS}`, { ticket })
         status = reply.status
-        if (status === 'waiting') await sleep(retryMs)
+        if (status === 'waiting') await wait(retryMs)
       }
       if (status !== 'admitted') return status === 'sold_out' ? 'soldOut' : 'failed'
       if (givesUp()) {
         if (Math.random() < 0.5) await send('DELETE', path, { ticket })
         return 'gaveUp'
       }
-      await think()
+      await wait(thinkMs())
       return claim(userId, ticket)
     },
 
@@ -121,12 +122,12 @@ function comeTo (id, send) {
       for (;;) {
         const { status, reply } = await send('POST', `${id}/tokens`, { body: { userId } })
         if (reply.code === 'SALE_ALL_HELD') {
-          await sleep(Math.max(0, reply.nextHoldUntil - Date.now()) + RETRY_MS * Math.random())
+          await wait(Math.max(0, reply.nextHoldUntil - Date.now()) + RETRY_MS * Math.random())
           continue
         }
         if (status !== 200) return outcomeOf({ status, reply })
         if (givesUp()) return 'gaveUp'
-        await think()
+        await wait(thinkMs())
         return claim(userId, reply.token)
       }
     }
