@@ -11,10 +11,11 @@ import { createEventParser } from '/client.js'
 import { pause } from './pause.js'
 import { at, put } from './elements.js'
 import { say, send as sendCommand } from './system.js'
-import { duration } from './text.js'
+import { period } from './text.js'
 
 const RETRY_MS = 500
 const TICK_MS = 100
+const ESTIMATE_EVERY_MS = 1000
 
 /** @typedef {{ now: () => number, signal: AbortSignal }} Around `now`: time of the server, ms since 1970 */
 /** @typedef {{ id: string, mode: string, openAt: number }} Sale */
@@ -55,7 +56,7 @@ async function opening ({ openAt }, { now, signal }) {
  * Waits until the person may claim.
  * @param {Sale} sale @param {string} path @param {string} userId @param {string} key @param {Around} around
  */
-async function ticketOf ({ id, mode }, path, userId, key, around) {
+async function ticketOf ({ id, mode, openAt }, path, userId, key, around) {
   if (mode === 'token') {
     const { token, expiresAt } = await send(`${path}/tokens`, { userId }, key, around)
     say('good', 'You have a token: a unit is held for you.')
@@ -64,16 +65,41 @@ async function ticketOf ({ id, mode }, path, userId, key, around) {
   }
   const { ticket, ...joined } = await send(`${path}/queue`, { userId }, key, around)
   if (ticket === undefined) throw new Error(`${userId} is in the queue already, and only that page has the ticket. Choose another name.`)
-  let place = joined
-  for await (place of placesOf(id, userId, ticket, joined, around)) {
-    if (place.status !== 'waiting') break
-    say('', `You are number ${place.position} in the queue. Estimated time: ${duration(place.etaMs)}.`)
-  }
+  const place = await placeAfterWaiting(placesOf(id, userId, ticket, joined, around), openAt, around)
   if (place.status === 'admitted') {
     say('good', 'You are admitted: a unit is held for you.')
     await turn(place.until, around)
   } else if (place.status !== 'claimed') throw new Error(ENDS[place.status] ?? 'You are no longer in the queue.')
   return ticket
+}
+
+/** @param {number} ms */
+const wholeSeconds = (ms) => period(Math.max(1000, Math.ceil(ms / 1000) * 1000))
+
+/**
+ * Says the position, and an estimate that counts down until the next position arrives. The queue moves once the sale is open.
+ * @param {AsyncIterable<any>} places @param {number} openAt @param {Around} around
+ * @returns {Promise<any>} the first place that is not `waiting`
+ */
+async function placeAfterWaiting (places, openAt, { now }) {
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  let counting
+  let place
+  try {
+    for await (place of places) {
+      clearInterval(counting)
+      if (place.status !== 'waiting') break
+      const { position, etaMs } = place
+      const expectedAt = Math.max(now(), openAt) + etaMs
+      const show = () =>
+        say('', `You are number ${position} in the queue. Estimated time: ${wholeSeconds(expectedAt - now())}.`)
+      show()
+      counting = setInterval(show, ESTIMATE_EVERY_MS)
+    }
+    return place
+  } finally {
+    clearInterval(counting)
+  }
 }
 
 /** @type {Readonly<Record<string, string>>} */

@@ -14,13 +14,14 @@ const TICK_MS = 200
 const SHOWN_CLAIMS = 14
 const OVER = ['sold_out', 'closed']
 const LOST = ['expired', 'released', 'revoked']
+const GOT = ['sold', 'pending']
 /** @type {Readonly<Record<string, string>>} */
 const MODES = Object.freeze({ direct: 'first come, first served', queue: 'by queue', token: 'by token' })
 /** @type {Readonly<Record<string, string>>} */
 const PRESS = Object.freeze({ direct: 'Buy one', queue: 'Join the queue', token: 'Get a token' })
 /** @type {Readonly<Record<string, string>>} */
 const CLAIM_WORDS = Object.freeze({
-  sold: 'got one', held: 'deciding', pending: 'being recorded', expired: 'too late', released: 'gave it back', revoked: 'revoked'
+  sold: 'got one', pending: 'being recorded'
 })
 /** @type {Readonly<Record<string, string>>} */
 const STATUS_WORDS = Object.freeze({ scheduled: 'not open yet', sold_out: 'sold out' })
@@ -31,13 +32,15 @@ let [sale, next, previous] = [null, null, null]
 let aheadMs = 0
 /** by sale: the time to sell out, if this page saw it @type {Map<string, number>} */
 const soldMs = new Map()
-/** what this visitor takes part in @type {{ claim: string | null, over: AbortController } | null} */
+/** what this visitor takes part in @type {{ sale: string, claim: string | null, over: AbortController } | null} */
 let mine = null
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let reading
 
 const now = () => Date.now() + aheadMs
 const wanted = () => decodeURIComponent(location.hash.slice(1))
+/** Not while a press has no outcome yet; and a unit of this sale is not asked for twice, since its claim would be lost from the page. */
+const mayPress = () => mine === null || (mine.over.signal.aborted && (mine.claim === null || mine.sale !== target()?.id))
 /** the sale that the form is for */
 const target = () => sale && OVER.includes(sale.status) && next && !wanted() ? next : sale
 
@@ -78,7 +81,8 @@ async function claims () {
     const all = await getAll(`/v1/sales/${encodeURIComponent(id)}/claims`)
     if (sale?.id !== id) return
     put(at('lost'), number(all.filter(({ status }) => LOST.includes(status)).length))
-    at('claims').replaceChildren(...all.slice(-SHOWN_CLAIMS).reverse().map(rowOf))
+    const got = all.filter(({ status }) => GOT.includes(status))
+    at('claims').replaceChildren(...got.slice(-SHOWN_CLAIMS).reverse().map(rowOf))
   } catch {
     // the next event reads them again
   }
@@ -87,7 +91,7 @@ async function claims () {
 /** @param {any} claim */
 function rowOf ({ claimId, userId, seq, status }) {
   const isMine = claimId === mine?.claim
-  const className = isMine ? 'mine' : LOST.includes(status) ? 'lost' : ''
+  const className = isMine ? 'mine' : ''
   const cells = [String(seq), isMine ? 'you' : userId, CLAIM_WORDS[status]]
   return make('tr', { className }, ...cells.map((text) => make('td', {}, text)))
 }
@@ -98,7 +102,7 @@ function tick () {
   put(at('previous'), previous && !wanted() ? `Previous sale: ${previous.sold} of ${previous.stock} sold${timeOf(previous.id)}` : '')
   const chosen = target()
   at('take').hidden = gateway() === '' || !chosen || (OVER.includes(chosen.status) && mine === null)
-  at('press').disabled = mine !== null && !mine.over.signal.aborted
+  at('press').disabled = !mayPress()
   if (chosen) put(at('press'), PRESS[chosen.mode] + (chosen.id === next?.id ? ' of the next sale' : ''))
   at('by-itself').hidden = chosen?.mode === 'direct'
 }
@@ -112,14 +116,14 @@ async function list () {
   previous = open.at(-2) ?? null
   const id = wanted() || (open.at(-1) ?? next)?.id
   at('none').hidden = id !== undefined
-  if (id !== undefined && followEvents(id)) sale = null
-  else state('live', 'no sale')
+  if (id === undefined) state('live', 'no sale')
+  else if (followEvents(id)) sale = null
   return LIST_EVERY_MS
 }
 
 /** @param {any} chosen @param {string} userId @param {string} key */
 async function press (chosen, userId, key) {
-  mine = { claim: null, over: new AbortController() }
+  mine = { sale: chosen.id, claim: null, over: new AbortController() }
   const own = mine
   sessionStorage.setItem('sale', JSON.stringify({ sale: chosen, userId, key }))
   say('', '')
@@ -133,7 +137,7 @@ async function press (chosen, userId, key) {
 
 at('take').addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
   event.preventDefault()
-  if (mine !== null && !mine.over.signal.aborted) return
+  if (!mayPress()) return
   sessionStorage.setItem('user', at('user').value.trim())
   press(target(), at('user').value.trim(), newKey())
 })

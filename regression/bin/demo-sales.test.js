@@ -15,13 +15,19 @@ nightTest('a sale: a person joins the queue on its page, and gets a unit', needs
   await page.goto(`${url}/sales`)
   await eventually(async () => /, 100 units by queue/.test(await page.textContent('#title') ?? ''))
   // the sales of the demo last a minute, and its holds 5 s
-  t.equal((await send(`${gatewayUrl}/v1/sales/own`, 'PUT', { stock: 3, mode: 'queue', holdMs: 300_000 })).status, 201)
+  const openAt = Date.now() + 10_000
+  t.equal((await send(`${gatewayUrl}/v1/sales/own`, 'PUT', { stock: 3, mode: 'queue', holdMs: 20_000, openAt })).status, 201)
   await page.goto(`${url}/sales#own`)
-  await eventually(async () => /, 3 units by queue.*: open$/.test(await page.textContent('#title') ?? ''))
+  await eventually(async () => /, 3 units by queue/.test(await page.textContent('#title') ?? ''))
   await page.fill('#user', 'ann')
   await page.click('#press')
+  const estimate = async () => (await page.textContent('#outcome') ?? '').match(/^You are number 1 .* (\d+) s\.$/)?.[1]
+  const first = Number(await eventually(estimate))
+  await eventually(async () => Number(await estimate() ?? first) < first)
   await eventually(async () => /You got one/.test(await page.textContent('#outcome') ?? ''))
   await eventually(async () => (await page.textContent('#sold')) === '1')
+  t.equal(await page.isDisabled('#press'), true, 'a second press would lose the number of the claim')
+  t.equal(await page.textContent('#state'), 'live', 'a sale that is followed already')
   // claims are read at most twice a second, and at first without the person's own claim
   await eventually(async () => /you/.test(await page.textContent('#claims') ?? ''))
   t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, 'nothing is cut off')
