@@ -8,10 +8,10 @@
  * All commands of a press have keys made from one, so pressing again, a repeated request or a reloaded page have one effect.
  */
 import { createEventParser } from '/client.js'
+import { timeText } from './auctions-list.js'
 import { pause } from './pause.js'
 import { at, put } from './elements.js'
 import { say, send as sendCommand } from './system.js'
-import { period } from './text.js'
 
 const RETRY_MS = 500
 const TICK_MS = 100
@@ -73,9 +73,6 @@ async function ticketOf ({ id, mode, openAt }, path, userId, key, around) {
   return ticket
 }
 
-/** @param {number} ms */
-const wholeSeconds = (ms) => period(Math.max(1000, Math.ceil(ms / 1000) * 1000))
-
 /**
  * Says the position, and an estimate that counts down until the next position arrives. The queue moves once the sale is open.
  * @param {AsyncIterable<any>} places @param {number} openAt @param {Around} around
@@ -92,7 +89,7 @@ async function placeAfterWaiting (places, openAt, { now }) {
       const { position, etaMs } = place
       const expectedAt = Math.max(now(), openAt) + etaMs
       const show = () =>
-        say('', `You are number ${position} in the queue. Estimated time: ${wholeSeconds(expectedAt - now())}.`)
+        say('', `You are number ${position} in the queue. Estimated time: ${timeText(Math.max(1, expectedAt - now()))}.`)
       show()
       counting = setInterval(show, ESTIMATE_EVERY_MS)
     }
