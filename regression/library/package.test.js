@@ -35,7 +35,7 @@ t.test('the package holds what a user needs and nothing else', async (t) => {
   const scripts = (await readdir(join(ROOT, 'lua'), { recursive: true })).filter((name) => name.endsWith('.lua'))
   for (const script of scripts) t.ok(names.includes(`lua/${script}`), script)
   const folders = /^(bin|docs|examples|experiments|infra|lua|readers|src|types\/src|writers)\//
-  const alone = /^(package\.json|(README|CHANGELOG|CONTRIBUTING)\.md|LICENSE|settings\.js)$/
+  const alone = /^(package\.json|(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|LICENSE|settings\.js)$/
   const isAllowed = (/** @type {string} */ name) => folders.test(name) || alone.test(name)
   // lockfiles of programs that are fetched when they are needed
   const unwanted = /(^|\/)tests?\/|\.(test|map)\.|tgz$|(^|\/)\.|(^|\/)results\/|(?<!dynamodb\/pinned|infra\/aws\/package)-lock\.json$/

@@ -24,7 +24,7 @@ t.test('every command, with the variables beside it', async (t) => {
   const found = []
   for (const file of FILES) {
     const text = await readFile(file, 'utf8')
-    const variables = [...text.matchAll(/name: (FRESHET_\w+)/g)].map(([, name]) => name)
+    const variables = [...text.matchAll(/(?:name: |\{ )(FRESHET_\w+)/g)].map(([, name]) => name)
     for (const [, list] of text.matchAll(/(?:command|args): \[(.*)\]/g)) {
       const [command, ...flags] = list.split(', ').map((word) => word.replace(/^'|'$/g, ''))
       if (!COMMANDS.includes(command)) continue
@@ -33,7 +33,7 @@ t.test('every command, with the variables beside it', async (t) => {
       t.ok(resolve(flags, env, { command, layouts: ['ids'], acks: ['primary'] }), `${file}: ${list}`)
     }
   }
-  t.same(found.sort(), ['consumers', 'gateway', 'gateway', 'reader', 'reader', 'writer', 'writer'])
+  t.same(found.sort(), ['consumers', 'consumers', 'gateway', 'gateway', 'reader', 'reader', 'writer', 'writer'])
 })
 
 t.test('systems of the tiers are those of the list, with the database that they need', async (t) => {
