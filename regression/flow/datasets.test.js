@@ -8,7 +8,7 @@ import { scopedEngines } from '../../test/scope.js'
 import { sharedDeployment } from '../../test/shared.js'
 
 const textOf = (/** @type {string} */ name) =>
-  readFileSync(fileURLToPath(new URL(`../../node_modules/vega-datasets/data/${name}`, import.meta.url)), 'utf8')
+  readFileSync(fileURLToPath(new URL(`../../examples/data/${name}`, import.meta.url)), 'utf8')
 
 const DATASETS = [
   {

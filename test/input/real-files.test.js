@@ -4,7 +4,7 @@ import t from 'tap'
 import { createItemReader } from '../../writers/input/items.js'
 import { readRecords } from '../../writers/input/records.js'
 
-const fileOf = (name) => fileURLToPath(new URL(`../../node_modules/vega-datasets/data/${name}`, import.meta.url))
+const fileOf = (name) => fileURLToPath(new URL(`../../examples/data/${name}`, import.meta.url))
 
 async function itemsOf (name, options, fields) {
   const read = createItemReader({ valueField: null, ...fields })
@@ -33,6 +33,6 @@ t.test('earthquakes.json gives a quake in each feature', async (t) => {
   const expected = features.map((feature, at) => [at + 1, { id: feature.id, ts: feature.properties.updated, value: feature }])
   const items = await itemsOf('earthquakes.json', { format: 'json', itemsField: 'features' },
     { idField: 'id', tsField: 'properties.updated' })
-  t.equal(items.length, 1707)
+  t.equal(items.length, 100)
   t.same(items.map(([place, item]) => [place, { ...item, value: JSON.parse(item.value) }]), expected)
 })
