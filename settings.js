@@ -327,9 +327,10 @@ export const SETTINGS = Object.freeze([
     row('nodeType', 'Type of node, such as cache.r7g.large: shows its arithmetic; with --redis-url, that of the servers',
       { default: null, check: matching('a type of node such as cache.r7g.large', /^(cache\.)?[a-z0-9]+\.[a-z0-9]+$/) })
   ]),
-  ...group('Operating', ['start', 'writer', 'feed', PLAN], [
-    row('json', 'Print the summary (plan: the plan; feed: each result) as a line of JSON, as to a file or pipe, at a terminal too',
-      { default: false, check: present })
+  ...group('Operating', ['start', 'writer', 'feed', 'dead-letters', PLAN], [
+    row('json', 'Print the summary (plan: the plan; feed, dead-letters: each result) as a line of JSON, as to a file or pipe, at a ' +
+      'terminal too',
+    { default: false, check: present })
   ]),
   ...group('Operating', ['writer', 'consumers'], [
     row('metricsPort', 'Port for /metrics and /livez of this process; 0 = any free port', { default: null, check: integer(0, 65_535) })

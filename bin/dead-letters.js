@@ -1,11 +1,11 @@
 /**
  * `npm start dead-letters -- list | replay ID | discard ID`: entries of outboxes whose effect failed for good. A process file; results go
- * to standard output, one JSON line each.
+ * to standard output: a readable block each at a terminal, otherwise and with --json one JSON line each.
  */
 import { SettingsInvalid, settingsOf } from '../settings.js'
 import { partitionKeys, readSystem } from '../src/admission/index.js'
 import { createDeadLetters } from '../src/consumers/index.js'
-import { createLog, listenForStop, visibleJson } from '../src/runtime/index.js'
+import { createLog, listenForStop, visible, visibleJson } from '../src/runtime/index.js'
 import { withTarget } from '../src/embedded/index.js'
 import { openPrimaries } from '../src/store/index.js'
 import { loadSystems } from '../src/systems/list.js'
@@ -32,7 +32,8 @@ export async function main (from) {
     return await withTarget(settings, { env: from.env, report: (line) => log.info(line), stopping }, async ({ primaryUrl }) => {
       const primaries = await openPrimaries(primaryUrl, { name: `freshet-dead-letters-${process.pid}`, deadlineMs: settings.deadlineMs })
       try {
-        for await (const result of act(primaries, settings, action, id)) process.stdout.write(visibleJson(result) + '\n')
+        const textOf = process.stdout.isTTY && !settings.json ? shown : visibleJson
+        for await (const result of act(primaries, settings, action, id)) process.stdout.write(textOf(result) + '\n')
         return 0
       } finally {
         await primaries.close()
@@ -66,6 +67,12 @@ async function * act (primaries, { keyPrefix, system: wanted }, action, id) {
   await (action === 'replay' ? letters.replay(id) : letters.discard(id))
   yield { event: action === 'replay' ? 'replayed' : 'discarded', id }
 }
+
+/** @param {any} result a dead letter, or what was done with one @returns {string} */
+const shown = ({ event, id, consumer, key, attempts, at, reason, fields }) => event
+  ? `${event} ${id}`
+  : `${id}  ${new Date(at).toISOString()}  ${consumer}, key ${visible(key)}, ${attempts} attempts\n  ${visible(reason)}\n  ` +
+    Object.entries(fields).map(([name, value]) => `${visible(name)}=${visible(String(value))}`).join(' ')
 
 /** @param {any} settings @returns {{ action: string, id: string }} @throws {SettingsInvalid} */
 function wanted ({ positionals: [action, id] }) {

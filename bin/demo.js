@@ -2,7 +2,7 @@
  * `npm start demo -- SYSTEM`: servers, a gateway, consumers, a reader with the page, and a crowd; Ctrl-C stops all. A process file.
  */
 import { randomUUID } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ export async function main (from) {
   if (!SYSTEMS.includes(system) && !isModule(system ?? '')) {
     throw new SettingsInvalid([system === undefined
       ? `no system given; expected one of ${SYSTEMS.join(', ')}, as in npm start demo -- ${SYSTEMS[0]}`
-      : unknownName(system, SYSTEMS, `the demos are ${SYSTEMS.join(', ')}`)])
+      : unknownName(system, SYSTEMS, existsSync(system) ? `its path is ./${system}` : `the demos are ${SYSTEMS.join(', ')}`)])
   }
   const [{ name, demo, page }] = await loadSystems([system])
   const faults = OWN_SETTINGS.filter((name) => !demo.settings?.includes(name) && given.origins[name] !== 'default')

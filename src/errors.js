@@ -75,7 +75,7 @@ export const ERRORS = define('core', {
   REPLICAS_GONE: { retryable: true, meaning: 'no replica is available' },
   REPLICAS_TOO_FEW: { retryable: true, exitStatus: 2, meaning: 'a primary has fewer replicas than ack or durability asks for' },
   VIEW_NEEDED: { status: 501, meaning: 'the layout cannot answer this query without reading too many entries' },
-  VIEW_BEHIND: { retryable: true, meaning: 'the view of the feed is being built, or is more than a second behind' },
+  VIEW_BEHIND: { retryable: true, meaning: 'the view of the feed cannot answer yet' },
   VIEW_OVER_BOUND: { retryable: true, meaning: 'the feed has more live items than its view may hold; only the newest are available' },
   ENGINE_MISSING: { meaning: 'no server program was found and none could be downloaded' },
   SERVERS_FAILED: { meaning: 'the embedded servers did not start, or ended unexpectedly' },

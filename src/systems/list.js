@@ -1,5 +1,9 @@
 /** The systems of this package, and modules of users. A process loads those that it serves. */
-import { pathToFileURL } from 'node:url'
+import { execFile } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { asError, SettingsInvalid } from '../errors.js'
 
 /** @import { System } from './definition.js' */
@@ -20,6 +24,7 @@ export const SYSTEM_NAMES = Object.freeze(Object.keys(SYSTEMS))
 export const ALL_SYSTEMS = 'all'
 /** What has it, or ends so, is a path from the working folder, of a module of a user. */
 const PATH = /\/|\.js$/
+const PLACE_WITHIN_MS = 5000
 
 /** @param {string} name @returns {boolean} whether it is the path of a module */
 export const isModule = (name) => PATH.test(name)
@@ -54,14 +59,28 @@ async function loadOurs (load) {
 
 /** @param {string} path @returns {Promise<System>} @throws {SettingsInvalid} */
 async function loadModule (path) {
-  const loaded = await import(String(pathToFileURL(path))).catch((thrown) => {
-    const { message } = asError(thrown)
-    throw new SettingsInvalid([`systems: ${path} cannot be loaded (${message}); expected a module whose default export is a system`])
+  const url = String(pathToFileURL(statSync(path, { throwIfNoEntry: false })?.isDirectory() ? join(path, 'index.js') : path))
+  const loaded = await import(url).catch(async (thrown) => {
+    const reason = `${await whereOf(thrown, url)}${asError(thrown).message}`
+    throw new SettingsInvalid([`systems: ${path} cannot be loaded (${reason}); expected a module whose default ` +
+      'export is a system'])
   })
   if (loaded.default === undefined) throw new SettingsInvalid([`systems: ${path} has no default export; expected a system`])
   return systemOf(loaded.default).catch((error) => {
     throw error instanceof SettingsInvalid ? new SettingsInvalid(error.faults.map((fault) => `systems: ${path}: ${fault}`)) : error
   })
+}
+
+/**
+ * Node.js names the place of a syntax error only where it ends a process.
+ * @param {any} error @param {string} url of the module that was imported @returns {Promise<string>} file and line, or nothing
+ */
+async function whereOf (error, url) {
+  if (!(error instanceof SyntaxError)) return ''
+  const words = ['--input-type=module', '--eval', `import ${JSON.stringify(url)}`]
+  const { stderr } = await promisify(execFile)(process.execPath, words, { timeout: PLACE_WITHIN_MS }).catch((failure) => failure)
+  const [, file, line] = /^(file:\S+):(\d+)\n/.exec(stderr ?? '') ?? []
+  return file === undefined ? '' : `${fileURLToPath(file)}, line ${line}: `
 }
 
 /** @param {System[]} systems @param {string[]} wanted how each was asked for @returns {string[]} faults */

@@ -11,6 +11,7 @@ t.test('a demo that does not exist', async (t) => {
   for (const words of [[], ['auctoins'], ['auctions', 'more']]) {
     t.match(await endOfMain(['demo', ...words]), { code: 2, stderr: /auctions|more/ })
   }
+  t.match(await endOfMain(['demo', 'examples']), { code: 2, stderr: /examples is unknown; its path is \.\/examples/ })
   t.match(await endOfMain(['demo', 'sales', '--workers', '2']), { code: 2, stderr: /workers: 2; expected none, since the demo sales does not use it/ })
   t.match((await endOfMain(['demo', '--help'])).stdout, /--crowd[^]*--gateway-port/)
 })

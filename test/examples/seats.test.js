@@ -180,6 +180,7 @@ t.test('modules that cannot be a system are refused, with the reason', async (t)
   const lua = "'return function () return 1 end'"
   const modules = {
     'throws.js': ['throw new Error("broken")', /throws\.js cannot be loaded \(broken\)/],
+    'syntax.js': ['export default {\n  name: "a"\n  rules: {}\n}', /syntax\.js cannot be loaded \(.*syntax\.js, line 3: Unexpected identifier/],
     'none.js': ['export const seats = {}', /none\.js has no default export/],
     'name.js': [`export default { name: 'Seats', rules: { a: { lua: ${lua} } } }`, /name\.js: name: Seats; expected a-z first/],
     'empty.js': ['export default {}', /empty\.js: name: undefined; expected/],
