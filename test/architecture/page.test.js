@@ -7,7 +7,7 @@ import { ROOT } from './source.js'
 
 const page = await readFile(join(ROOT, 'docs/architecture.md'), 'utf8')
 const UNLISTED =
-  /^(LICENSE|(README|CHANGELOG|CONTRIBUTING)\.md|eslint\.config\.js|((types\.)?jsconfig|package|package-lock)\.json|node_modules|types)$/
+  /^(LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|eslint\.config\.js|((types\.)?jsconfig|package|package-lock)\.json|node_modules|types)$/
 
 /** @param {string} mark @returns {string[][]} the cells of the table behind a mark, without its head */
 const tableAfter = (mark) => page.slice(page.indexOf(`<!-- ${mark}`)).split('\n\n', 1)[0].split('\n')
