@@ -149,7 +149,7 @@ export const SETTINGS = Object.freeze([
     row('batchMs', 'Time after the previous batch at which a partial batch is sent', { unit: 'ms', default: 5, check: integer(0, 60_000) }),
     row('inFlightBytes', 'Maximum number of bytes appended and not yet acknowledged',
       { unit: 'bytes', default: 16 * MIB, check: integer(1024, 1024 * MIB) }),
-    row('ack', 'Nodes that must have a batch before it counts as acknowledged: the primary, one replica too, or so many',
+    row('ack', 'Nodes that must have a batch before it is acknowledged: the primary, also one replica, or that number of them',
       { default: 'primary', check: orReplicas(oneOfKnown('acks')) }),
     row('whenFull', 'What happens to items at the in-flight limit',
       { default: 'block', defaults: { gateway: 'refuse' }, check: oneOf('block', 'refuse', 'drop') }),
@@ -188,8 +188,8 @@ export const SETTINGS = Object.freeze([
   ...group('Systems', ['gateway'], [
     row('maxOutbox', 'Number of entries of a partition above which commands are refused while consumers are more than --request-ms behind',
       { default: 1_000_000, check: integer(1000, 1e9) }),
-    row('durability', 'When a command counts as accepted: the primary has it (memory), one replica too or so many, its append-only file ' +
-      '(aof), or the database (db: sales only); without it, memory, for sales and orders replica if there is one',
+    row('durability', 'When a command counts as accepted: the primary has it (memory), also one replica or that number of them, its ' +
+      'append-only file (aof), or the database (db: sales only); without it, memory, for sales and orders replica if there is one',
     { uses: ['gateway', 'consumers'], default: null, check: orReplicas(oneOf('memory', 'replica', 'aof', 'db')) }),
     row('maxWaitMs', 'Wait of the oldest unfinished order above which a POST of an order is refused, and of the oldest claim without its ' +
       'row above which claims are, with durability db; 0 = never',

@@ -53,7 +53,7 @@ export async function main (from) {
   return 0
 }
 
-/** Who asks for a window without a limit asks for all of it. @param {any} settings @returns {import('./plan/model.js').Load} */
+/** `--window-ms` without `--max-items` plans for the whole window. @param {any} settings @returns {import('./plan/model.js').Load} */
 function askedLoad ({ origins, ...load }) {
   const isWindow = origins.windowMs !== 'default' && origins.maxItems === 'default' && load.windowMs > 0
   return isWindow ? { ...load, maxItems: 0 } : load

@@ -5,7 +5,7 @@
  *     each process, each second, each primary:  FUNCTION STATS ──▶ a function of this system? ──▶ FUNCTION KILL
  *
  * Another program's script must not be stopped. Of scripts a busy server says nothing, but it names the function that it runs, so rules are
- * functions (libraryOf). Whoever called it may have ended: every process of the system stops it.
+ * functions (libraryOf). Its caller may have ended: every process of the system stops it.
  *
  * A primary that a replica has replaced because of that rule is asked until it answers, so that it is stopped, and becomes a replica.
  */

@@ -107,7 +107,7 @@ export function createChoice ({ topology, readFrom, log }) {
     const nodes = topology.replicas()
     if (readFrom !== null || !isAlone || nodes.length === 0 || nodes.some(isUsable)) return null
     return new FreshetError('REPLICAS_GONE', `the primary at ${new URL(primary.url).host} is read itself, because ${noneOf(nodes)}; ` +
-      'is the address right that they announce (replica-announce-ip, in a cluster cluster-announce-ip)?')
+      'check the address that they announce (replica-announce-ip, in a cluster cluster-announce-ip)')
   }
 
   return { mayAnswer, choose, expectPrimary, settle, unusedReplicas }
