@@ -14,10 +14,9 @@ for i = 1, #letter[2], 2 do fields[letter[2][i]] = letter[2][i + 1] end
 -- ids follow the clock of the partition, as those of decisions do
 if now > last then redis.call('HSET', generation, 'now', string.format('%.0f', now)) end
 -- the letter goes once the entry is there; an outbox that is ahead of the clock is continued behind its last id
-local entry = cjson.decode(fields.fields)
-if not pcall(redis.call, 'XADD', outbox, string.format('%.0f-*', math.max(now, last) + back), unpack(entry)) then
-  local newest = redis.call('XREVRANGE', outbox, '+', '-', 'COUNT', 1)[1]
-  redis.call('XADD', outbox, newest and string.match(newest[1], '^%d+') .. '-*' or '*', unpack(entry))
-end
+local newest = redis.call('XREVRANGE', outbox, '+', '-', 'COUNT', 1)[1]
+local ms = math.max(now, last) + back
+if newest then ms = math.max(ms, tonumber(string.match(newest[1], '^%d+'))) end
+redis.call('XADD', outbox, string.format('%.0f-*', ms), unpack(cjson.decode(fields.fields)))
 redis.call('XDEL', dead, id)
 return 1

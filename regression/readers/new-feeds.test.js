@@ -90,7 +90,9 @@ t.test('with a replica that is behind', async (t) => {
     const events = []
     for await (const { event } of follow(reader.url, 'kept', { signal: stop.signal })) {
       events.push(event)
-      if (events.length === 2) stop.abort()
+      // on a busy machine the snapshot has the first item already
+      if (events.length === 1) await write(gateway, 'kept')
+      else stop.abort()
     }
     t.same(events, ['snapshot', 'items'])
   })
