@@ -1,12 +1,13 @@
 /** Processes of a demo are killed, while a client polls its ports from the start on. */
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { runCrowd } from '../../src/systems/orders/crowd.js'
+import { productOf } from '../../src/systems/crowd-names.js'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
 import { copyCheckout, runCommand } from '../../test/commands.js'
 import { nightly, nightTest } from '../../test/scope.js'
@@ -14,6 +15,8 @@ import { eventually, freePort } from '../../test/servers.js'
 
 const SLOW = { deadlineMs: 80_000 }
 const POLL_MS = 100
+/** on their way when a process is killed */
+const ORDERS = 5
 const KILLED = nightly(['consumers', 'payments', 'gateway', 'reader'], ['consumers'])
 /** with one, nothing is confirmed until it runs again */
 const WORKERS = nightly(2, 1)
@@ -51,27 +54,32 @@ t.test('killed processes start again, the page shows it, and orders continue', n
   t.notMatch(stdout, /--payment-secret/, 'other users of the machine see no secret')
   t.notMatch(await readFile(join(root, '.freshet', 'supervisor.log'), 'utf8'), /postgres:\/\//)
 
-  const figures = async () => /** @type {any} */ (await (await fetch(`${url}/v1/orders/figures`)).json())
-  const goOn = () => eventually(async () => (await figures()).confirmedPerSecond > 1, SLOW)
+  const json = async (/** @type {string} */ at, /** @type {object} */ body = {}) => {
+    const reply = await fetch(at, { headers: { 'content-type': 'application/json', 'idempotency-key': randomUUID() }, ...body })
+    return /** @type {any} */ (await reply.json())
+  }
+  /** @param {string} path @param {object} body @returns {Promise<string>} the id */
+  const create = (path, body) =>
+    eventually(async () => (await json(gatewayUrl + path, { method: 'POST', body: JSON.stringify(body) })).id ?? false, SLOW)
+  const customerId = await create('/v1/customers', { email: `${randomUUID()}@example.org`, name: 'Ada', address: 'Riverside 1' })
+  const place = () => create('/v1/orders', { customerId, lines: [{ sku: productOf(0).sku, quantity: 1 }], address: 'Riverside 1' })
+  const statusOf = async (/** @type {string} */ id) => (await json(`${url}/v1/orders/${id}?waitMs=1000`)).status
+  const confirmed = (/** @type {string[]} */ ids) =>
+    Promise.all(ids.map((id) => eventually(async () => await statusOf(id) === 'confirmed', SLOW)))
   const browser = await startBrowser(t)
   const { page } = await openPage(t, browser)
   await page.goto(`${url}/orders`)
-  // The crowd runs here, because the demo's own orders until the demo stops.
-  const enough = new AbortController()
-  t.teardown(() => enough.abort())
-  const crowd = runCrowd({ gatewayUrl, readerUrl: url, isActive: true, signal: enough.signal, print: () => {} })
-  await goOn()
+  await confirmed([await place()])
   for (const name of KILLED) {
     const [pid] = await pidsOf(command.pid, name)
+    const placed = await Promise.all(Array.from({ length: ORDERS }, place))
     process.kill(pid, 'SIGKILL')
     await command.until(new RegExp(`^${name} +is up again$`, 'm'))
     const shown = new RegExp(`${name} ended at \\S+ \\(SIGKILL\\), running again`)
     await eventually(async () => shown.test(await page.textContent('#restarts') ?? ''), SLOW)
+    await confirmed([...placed, await place()])
   }
-  await goOn()
-  enough.abort()
-  await crowd
-  t.equal((await figures()).deadLetters, 0, 'no order was given up')
+  t.equal((await json(`${url}/v1/orders/figures`)).deadLetters, 0, 'no order was given up')
 
   t.equal((await command.stop()).code, 0)
   for (const folder of await readdir(temp)) t.match(await readdir(join(temp, folder)), [/^postgres-/], 'nothing but programs is left')

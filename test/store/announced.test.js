@@ -83,7 +83,7 @@ for (const engine of await nightEngines()) {
     await inSync(await start([]))
     const { json } = await readiness(({ json }) => json.reasons.some((/** @type {string} */ reason) => reason.includes('(down)')))
     t.match(json.reasons, [new RegExp(`^REPLICAS_GONE: the primary at 127.0.0.1:${primary.port} is read itself, because none of 1 ` +
-      'replicas can answer \\(down\\); is the address right')])
+      'replicas can answer \\(down\\); check the address that they announce')])
     t.equal(json.ready, true, 'answers go on')
     t.equal((await reader.ask('/v1/feeds/latest/items/a')).status, 200)
 
