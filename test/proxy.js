@@ -97,8 +97,8 @@ function createLine (client, port, { delayMs, pieceBytes, isCounting, onGone }) 
   /** whether a reply has begun and not ended */
   let isInside = false
   /**
-   * @type {{ left: number, isMet: (kind: number) => boolean, act: () => void, isSkipped?: boolean } | null} `isMet` gets the first
-   *   byte of a reply; `isSkipped`: what comes behind the reply is passed on
+   * @type {{ left: number, isMet: (kind: number) => boolean, act: () => void } | null} `isMet` gets the first
+   *   byte of a reply
    */
   let fault = null
   /** @type {string | null} */
@@ -163,10 +163,9 @@ function createLine (client, port, { delayMs, pieceBytes, isCounting, onGone }) 
     const cut = cutIn(bytes, ends)
     if (fault === null || cut < 0) return toClient.write(bytes)
     if (cut > 0) toClient.write(bytes.subarray(0, cut))
-    const { act, isSkipped } = fault
+    const { act } = fault
     fault = null
     act()
-    if (isSkipped) toClient.write(bytes.subarray(ends.find((end) => end > cut) ?? bytes.length))
   })
   upstream.on('close', () => { if (!silent) toClient.end() })
   client.on('close', () => { if (!held) toServer.end() })
@@ -209,8 +208,6 @@ function createLine (client, port, { delayMs, pieceBytes, isCounting, onGone }) 
      * @param {() => void} [onLost]
      */
     loseResult (k, onLost = () => {}) { instead(k, [onLost, reset], (kind) => kind !== STATUS) },
-    /** The k-th reply that begins from now on is lost, and nothing else. @param {number} k from 1 */
-    dropReply (k) { fault = { left: k, isMet: () => true, act () {}, isSkipped: true } },
     /** Silent from the k-th reply on. @param {number} k from 1 @param {() => void} [onSilent] */
     goSilentAtReply (k, onSilent = () => {}) { instead(k, [onSilent, goSilent]) },
     /**

@@ -30,7 +30,7 @@ export async function startWatched (t, options) {
 
     /** Resolves with the port of another primary, when the Sentinels name it and it is one. @param {{ port: number }} before */
     async untilOther (before) {
-      const sentinel = await connectFor(t, sentinels[0].url, { isChecked: false })
+      const sentinel = await connectFor(t, sentinels[0].url)
       return eventually(async () => {
         const [, port] = await sentinel.send('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'freshet')
         if (Number(port) === before.port) return false

@@ -218,10 +218,10 @@ export const eventually = (check, { deadlineMs = DEADLINE_MS, everyMs = POLL_MS 
 
 /**
  * A connection to a server that runs; it closes with the test. On a busy machine it may not open within a short deadline at once.
- * @param {import('tap').Test} t @param {string} url @param {{ deadlineMs?: number, isChecked?: boolean }} [options] as openConnection
+ * @param {import('tap').Test} t @param {string} url @param {{ deadlineMs?: number }} [options] as openConnection
  */
-export async function connectFor (t, url, { deadlineMs = DEADLINE_MS, isChecked = true } = {}) {
-  const connection = await eventually(() => openConnection(url, { name: 'test', deadlineMs, isChecked }))
+export async function connectFor (t, url, { deadlineMs = DEADLINE_MS } = {}) {
+  const connection = await eventually(() => openConnection(url, { name: 'test', deadlineMs }))
   t.teardown(() => connection.close())
   return connection
 }

@@ -24,7 +24,7 @@ export function prefixOf (runId) {
 export const librariesOf = (keyPrefix) => `freshet_lab_${keyPrefix.replace(/\W/g, '_')}`
 
 /** @param {string} url @param {{ deadlineMs?: number }} [options] reply timeout @returns {Promise<Connection>} */
-export const openNode = (url, { deadlineMs = DEADLINE_MS } = {}) => openConnection(url, { name: NAME, deadlineMs, isChecked: false })
+export const openNode = (url, { deadlineMs = DEADLINE_MS } = {}) => openConnection(url, { name: NAME, deadlineMs })
 
 /**
  * @template T

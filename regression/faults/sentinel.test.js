@@ -40,7 +40,7 @@ const ending = (signal) => async (t, { primary, untilOther }, run) => {
 
 /** @param {import('tap').Test} t @param {Watched} watched */
 async function failOver (t, { sentinels: [{ url }] }) {
-  const sentinel = await connectFor(t, url, { isChecked: false })
+  const sentinel = await connectFor(t, url)
   // replicas that it does not know well yet are not suitable
   await eventually(() => sentinel.send('SENTINEL', 'FAILOVER', 'freshet', 'COORDINATED').then(() => true, (error) => {
     if (error.reply !== 'NOGOODSLAVE') throw error
@@ -100,7 +100,7 @@ const CASES = {
         await node.restart({ port: await freePort() })
         await followsAnother(t, node)
       }
-      const sentinel = await connectFor(t, url, { isChecked: false })
+      const sentinel = await connectFor(t, url)
       // it asks the primary for its replicas every 10 s
       await eventually(async () => {
         const listed = String(await sentinel.send('SENTINEL', 'REPLICAS', 'freshet'))

@@ -75,8 +75,7 @@ export function createStopper ({ name, owner, primaries, log }) {
   function open (url) {
     const target = new URL(url)
     target.pathname = ''
-    // replies are errors while a script runs, so they are not checked by nonces
-    return openConnection(target.href, { name, deadlineMs: REPLY_MS, isChecked: false, signal })
+    return openConnection(target.href, { name, deadlineMs: REPLY_MS, signal })
   }
 
   /** Until it is no primary and was not busy. @param {string} url @param {(value?: unknown) => void} onAsked */

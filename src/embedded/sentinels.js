@@ -44,6 +44,6 @@ export const primaryPort = (sentinels) => Promise.any(sentinels.map(async (one) 
 
 /** @param {{ url: string }} sentinel @param {string} command @param {...string} args */
 async function ask ({ url }, command, ...args) {
-  const connection = await openConnection(url, { name: 'freshet-supervisor', deadlineMs: 1000, isChecked: false })
+  const connection = await openConnection(url, { name: 'freshet-supervisor', deadlineMs: 1000 })
   return connection.send(command, ...args).finally(() => connection.close())
 }

@@ -119,7 +119,7 @@ async function untilInfoSays (server, wanted, what) {
 
 /** @param {string} url @returns {Promise<string>} */
 async function askInfo (url) {
-  const connection = await openConnection(url, { name: 'freshet-supervisor', deadlineMs: CONNECTION_DEADLINE_MS, isChecked: false })
+  const connection = await openConnection(url, { name: 'freshet-supervisor', deadlineMs: CONNECTION_DEADLINE_MS })
   try {
     return String(await connection.send('INFO'))
   } finally {

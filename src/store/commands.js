@@ -40,7 +40,6 @@ const ROWS = [
     why: 'the name of a connection in CLIENT LIST',
     without: 'CLIENT LIST does not show which connections are Freshet\'s'
   },
-  { roles: ROLES, words: () => ['ECHO', 'nonce'], why: 'whether each reply is that of its command' },
   { roles: ROLES, words: () => ['INFO'], why: 'engine, role, offsets, processor time' },
   { roles: ROLES, words: () => ['ROLE'], why: 'whether a primary is still one; its replicas and their lag' },
   { roles: ROLES, words: () => ['CLUSTER', 'SLOTS'], why: 'which primary has which slot', isOfCluster: true },

@@ -2,18 +2,17 @@
  * One connection to a server. It opens, answers requests, and ends once (session.js). It never reconnects and never resends;
  * link.js opens the next one.
  *
- * Replies are read by ioredis (client-replies.js), or into memory that is used again, for following a log (log-replies.js). They
- * count when nonces.js knows that they are those of their commands.
+ * Replies are read by ioredis (client-replies.js), or into memory that is used again, for following a log (log-replies.js).
  */
 import { FreshetError } from '../errors.js'
 import { readWithClient } from './client-replies.js'
 import { greet, openingFailure } from './greeting.js'
 import { iamToken, isOfIam, keepAuthenticated } from './iam.js'
 import { readForLog } from './log-replies.js'
-import { createNonces, NO_NONCES } from './nonces.js'
 import { fromReply, takerOf } from './replies.js'
 import { readScript } from './scripts.js'
 import { createSession } from './session.js'
+import { gatherWrites } from './socket.js'
 import { bareHost, tlsOptions } from './tls.js'
 
 /**
@@ -53,16 +52,15 @@ const LENT = 'XREAD'
 
 /**
  * @param {string} url redis://, or rediss:// with ?ca=FILE&cert=FILE&key=FILE (tls.js)
- * @param {{ name: string, deadlineMs: number, isForLog?: boolean, isChecked?: boolean, onForbidden?: (refusal: Refusal) => void,
+ * @param {{ name: string, deadlineMs: number, isForLog?: boolean, onForbidden?: (refusal: Refusal) => void,
  *   map?: import('./slot-map.js').SlotMap, signal?: AbortSignal, renewMs?: number }} options
  *   `name` for CLIENT LIST; `map`: learns where slots have moved; `isForLog`: a reply of XREAD is valid until XREAD has been sent twice
- *   more; `isChecked`: by nonces, which would be queued where a transaction stays open over a turn; `signal` cancels the opening;
- *   `renewMs`: between two tokens of IAM
+ *   more; `signal` cancels the opening; `renewMs`: between two tokens of IAM
  * @returns {Promise<Connection>}
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
  */
 export async function openConnection (url, options) {
-  const { name, deadlineMs, isForLog = false, isChecked = true, onForbidden = () => {}, map, signal } = options
+  const { name, deadlineMs, isForLog = false, onForbidden = () => {}, map, signal } = options
   const isOfCluster = map?.isCluster === true
   const target = new URL(url)
   const where = { host: bareHost(target), port: Number(target.port || DEFAULT_PORT), tls: await tlsOptions(target) }
@@ -83,7 +81,7 @@ export async function openConnection (url, options) {
     onUnusable: () => session.endSoon()
   })
   const session = createSession({ address, wire, deadlineMs })
-  const connection = createConnection({ address, url, wire, session, isChecked, onForbidden, map: isOfCluster ? map : undefined })
+  const connection = createConnection({ address, url, wire, session, onForbidden, map: isOfCluster ? map : undefined })
   /** A server may close right after an error, so errors count at once here. @param {string} command @param {string[]} args */
   const say = (command, ...args) => session.request((done) => wire.send(encodeCommand(command, args), takerOf(1, done)),
     (reply) => fromReply(reply, address))
@@ -94,7 +92,7 @@ export async function openConnection (url, options) {
   signal?.addEventListener('abort', giveUp, { once: true })
   try {
     await Promise.race([wire.opened, session.closed.then(() => { throw session.cause })])
-    await greet(target, { name, isChecked, isOfCluster, token }, say)
+    await greet(target, { name, isOfCluster, token }, say)
     if (token !== null) keepAuthenticated(target, { send: connection.sendDispensable, closed: session.closed, renewMs: options.renewMs })
     return connection
   } catch (error) {
@@ -111,10 +109,10 @@ export async function openConnection (url, options) {
 
 /**
  * @param {{ address: string, url: string, wire: import('./socket.js').Wire, session: import('./session.js').Session,
- *   isChecked: boolean, onForbidden: (refusal: Refusal) => void, map?: import('./slot-map.js').SlotMap }} parts
+ *   onForbidden: (refusal: Refusal) => void, map?: import('./slot-map.js').SlotMap }} parts
  * @returns {Connection}
  */
-function createConnection ({ address, url, wire, session, isChecked, onForbidden, map }) {
+function createConnection ({ address, url, wire, session, onForbidden, map }) {
   let refused = false
   /** @type {string | undefined} */
   let publicWhy
@@ -129,18 +127,12 @@ function createConnection ({ address, url, wire, session, isChecked, onForbidden
     return error
   }
 
-  const nonces = isChecked ? createNonces(wire, wrongNonce) : NO_NONCES
-
-  /** @param {Error | null} reply an error, such as a permission that was revoked */
-  function wrongNonce (reply) {
-    const error = reply && meaningOf((next) => next.send('ECHO', ''))(reply)
-    session.end(error ?? new Error('a reply was not that of its command'))
-  }
+  const writes = gatherWrites(wire.socket)
 
   /** @param {string} command @param {Word[]} args @param {Refusal['again'] | 'dispensable'} again */
   const sendOne = (command, args, again) => session.request((done) => {
-    const taker = takerOf(1, nonces.check(done))
-    wire.send(encodeCommand(command, args), taker, { isLent: command === LENT })
+    writes.gather()
+    wire.send(encodeCommand(command, args), takerOf(1, done), { isLent: command === LENT })
   }, meaningOf(again))
 
   /** @type {Connection} */
@@ -153,8 +145,9 @@ function createConnection ({ address, url, wire, session, isChecked, onForbidden
     sendDispensable: (command, ...args) => sendOne(command, args, 'dispensable'),
     sendAll: (commands) => Promise.all(commands.map(([command, ...args]) => connection.send(String(command), ...args))),
     sendEncoded: ({ bytes, replies }) => session.request((done) => {
-      wire.send(bytes, takerOf(replies, nonces.check(done)))
-      if (bytes.length > LARGE_BYTES) nonces.send()
+      writes.gather()
+      wire.send(bytes, takerOf(replies, done))
+      if (bytes.length > LARGE_BYTES) writes.release()
     }, meaningOf(null)),
     async runScript (named, keys, args) {
       const script = typeof named === 'string' ? readScript(named) : named

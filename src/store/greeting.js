@@ -1,15 +1,14 @@
 /** The first commands on a connection (user, database, name), and the error when a connection cannot be opened. */
 import { FreshetError } from '../errors.js'
-import { sentinelUnsupported } from './replies.js'
 import { isNoTls, untrustedBecause } from './tls.js'
 
 /**
  * @param {URL} url
- * @param {{ name: string, isChecked: boolean, isOfCluster: boolean, token: string | null }} options `token`: of IAM, for a password
+ * @param {{ name: string, isOfCluster: boolean, token: string | null }} options `token`: of IAM, for a password
  * @param {(command: string, ...args: string[]) => Promise<unknown>} send
  * @throws {FreshetError} SERVER_REFUSED, SERVER_UNREACHABLE, SERVER_LOST
  */
-export async function greet (url, { name, isChecked, isOfCluster, token }, send) {
+export async function greet (url, { name, isOfCluster, token }, send) {
   const [user, password] = [decoded(url.username), token ?? decoded(url.password)]
   const database = url.pathname.slice(1)
   await Promise.all([
@@ -17,8 +16,7 @@ export async function greet (url, { name, isChecked, isOfCluster, token }, send)
     database ? send('SELECT', database).catch((error) => { throw tooMany(error) }) : null,
     send('CLIENT', 'SETNAME', name).catch(unlessNameless),
     // lets a replica answer; a primary does as ever
-    isOfCluster ? send('READONLY') : null,
-    isChecked ? send('ECHO', '').catch((error) => unlessSentinel(error, url, send)) : null
+    isOfCluster ? send('READONLY') : null
   ])
 }
 
@@ -29,13 +27,6 @@ function decoded (text) {
   } catch {
     return text
   }
-}
-
-/** A Sentinel has no ECHO. @param {any} error @param {URL} url @param {(command: string, ...args: string[]) => Promise<unknown>} send */
-async function unlessSentinel (error, url, send) {
-  if (!/unknown command/i.test(error.message)) throw tooMany(error)
-  const info = String(await send('INFO', 'server').catch(() => ''))
-  throw /_mode:sentinel/.test(info) ? sentinelUnsupported(url.host) : error
 }
 
 /** A server without passwords refuses AUTH. @param {any} error */

@@ -35,7 +35,7 @@ const NAME = 'freshet-doctor'
  *   SENTINEL_UNSUPPORTED
  */
 async function probeServer (url, { replicas, keyPrefix, deadlineMs, map }) {
-  const connection = await openConnection(url, { name: NAME, deadlineMs, map, isChecked: false })
+  const connection = await openConnection(url, { name: NAME, deadlineMs, map })
   try {
     const primary = await nodeFacts(connection)
     const { msetex } = await unlessRefused(capabilities(connection), { msetex: null })
@@ -146,7 +146,7 @@ async function nodeFacts (connection) {
 /** @param {string} url @param {any} options @returns {Promise<ReplicaFacts>} */
 async function replicaFacts (url, { primary, keyPrefix, deadlineMs, map }) {
   try {
-    const connection = await openConnection(url, { name: NAME, deadlineMs, map, isChecked: false })
+    const connection = await openConnection(url, { name: NAME, deadlineMs, map })
     try {
       const facts = await nodeFacts(connection)
       const roles = facts.error === null ? await roleFacts(connection, probeKey(keyPrefix), false) : []

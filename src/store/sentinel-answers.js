@@ -108,7 +108,7 @@ const isReplica = (url) =>
  * @returns {Promise<Answer>} @throws {FreshetError} as primaryOf
  */
 async function ask (sentinel, name, like) {
-  const connection = await openConnection(sentinel, { name: NAME, deadlineMs: DEADLINE_MS, isChecked: false })
+  const connection = await openConnection(sentinel, { name: NAME, deadlineMs: DEADLINE_MS })
   const { address } = connection
   try {
     const [found, listed] = await Promise.all([
@@ -161,6 +161,6 @@ const malformed = (address, command) => new FreshetError('SERVER_REFUSED',
 
 /** @param {string} url @returns {Promise<ReplicationFacts>} @throws {FreshetError} */
 async function factsOf (url) {
-  const connection = await openConnection(url, { name: NAME, deadlineMs: DEADLINE_MS, isChecked: false })
+  const connection = await openConnection(url, { name: NAME, deadlineMs: DEADLINE_MS })
   return replicationFacts(connection).finally(() => connection.close())
 }

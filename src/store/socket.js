@@ -29,4 +29,29 @@ export function openSocket ({ host, port, tls }, onread) {
   return tls ? connectTls({ ...options, ...tls }) : connect({ ...options, onread })
 }
 
+/**
+ * What is written in one turn of the event loop leaves in one write.
+ * @param {import('node:net').Socket} socket
+ */
+export function gatherWrites (socket) {
+  let isGathering = false
+  const release = () => {
+    if (!isGathering) return
+    isGathering = false
+    socket.uncork()
+  }
+  return {
+    /** To be called before something is written. */
+    gather () {
+      if (isGathering) return
+      isGathering = true
+      socket.cork()
+      process.nextTick(release)
+    },
+
+    /** Does not wait for the end of the turn. */
+    release
+  }
+}
+
 export const unasked = () => new Error('the server sent a reply to no command')

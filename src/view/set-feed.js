@@ -43,7 +43,7 @@ export function createSetFeed ({ layout, key, store, retention: given, now, onRe
     const before = history
     history = found
     const isSame = found === before
-    if (before === '' || (isSame && await hasCaughtUp(connection, hasReached))) return
+    if (before === '' || (isSame && await hasCaughtUp(hasReached))) return
     part.reset()
     onRebuilt(isSame ? 'the node may lack what was read' : 'the node has another replication history')
   }
@@ -108,11 +108,10 @@ export function createSetFeed ({ layout, key, store, retention: given, now, onRe
   }
 }
 
-/** Waits until a node has what the primary has now. @param {Connection} connection @param {HasReached} hasReached */
-async function hasCaughtUp (connection, hasReached) {
+/** Waits until a node has what the primary has now. @param {HasReached} hasReached */
+async function hasCaughtUp (hasReached) {
   const sinceMs = performance.now()
   while (!hasReached(sinceMs) && performance.now() < sinceMs + CATCH_UP_MS) {
-    await connection.send('ECHO', '')
     await sleep(CATCH_UP_LOOK_MS)
   }
   return hasReached(sinceMs)

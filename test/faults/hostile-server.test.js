@@ -29,7 +29,7 @@ const MAX_MIB = 400
 /** @typedef {import('node:net').Socket} Socket */
 
 /**
- * A server that answers +OK to the first commands and ECHO as servers do, and something else after them.
+ * A server that answers +OK to the first commands, and something else after them.
  * @param {import('tap').Test} t
  * @param {{ after: number, act: (socket: Socket) => unknown, isAtOnce?: boolean }} options `isAtOnce`: it acts as soon as a client connects
  * @returns {Promise<string>} its address
@@ -45,10 +45,9 @@ async function startHostile (t, { after, act, isAtOnce = false }) {
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
     socket.on('data', (bytes) => {
       for (let whole = commands.append(bytes); whole > 0; whole--) {
-        const [name, word] = commands.take(false)
+        commands.take(false)
         if (isActing) continue
-        if (String(name) === 'ECHO') socket.write(`$${word.length}\r\n${word}\r\n`)
-        else if (answered++ < after) socket.write('+OK\r\n')
+        if (answered++ < after) socket.write('+OK\r\n')
         else {
           isActing = true
           act(socket)

@@ -14,7 +14,7 @@ const INCRBY_TWICE = "redis.call('INCRBY', KEYS[1], 1) redis.call('INCRBY', KEYS
 /** @param {import('tap').Test} t @param {import('../servers.js').Engine} engine */
 async function startPair (t, engine) {
   const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
-  const connection = await connectFor(t, primary.url, { isChecked: false })
+  const connection = await connectFor(t, primary.url)
   return { primary, replica, connection, urls: [primary.url, replica.url] }
 }
 

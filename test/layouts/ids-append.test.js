@@ -37,7 +37,7 @@ for (const engine of engines) {
       await admin.send('ACL', 'SETUSER', 'writing', 'on', '>word', '~*', '+@all')
     }
     await prepare()
-    const asWriter = () => connectFor(t, server.url.replace('//', '//writing:word@'), { isChecked: false })
+    const asWriter = () => connectFor(t, server.url.replace('//', '//writing:word@'))
     let feeds = 0
 
     /** A partition with a at NOW, written on a connection on which the next batch in order is watched. */

@@ -28,7 +28,7 @@ for (const engine of await scopedEngines()) {
     const body = readScript('append-newest').body
     await admin.send('SCRIPT', 'LOAD', body)
     await admin.send('ACL', 'SETUSER', 'writing', 'on', '>word', '~*', '+@all')
-    const writer = await connectFor(t, server.url.replace('//', '//writing:word@'), { isChecked: false })
+    const writer = await connectFor(t, server.url.replace('//', '//writing:word@'))
     const dialect = { msetex: engine.hasMsetex, sha: (/** @type {string} */ name) => readScript(name).sha }
     let feeds = 0
 

@@ -52,7 +52,6 @@ export async function pretendServer (t, answers = () => undefined) {
 /** @param {string[]} words @param {number} port @returns {Value} */
 function ordinary ([name, ...args], port) {
   const command = `${name} ${args[0] ?? ''}`
-  if (name === 'ECHO') return args[0]
   if (name === 'INFO') return 'redis_version:7.0.0\r\nrole:master\r\ncluster_enabled:1\r\nmaster_replid:a\r\nrun_id:a\r\n'
   if (name === 'ROLE') return ['master', 0, []]
   if (command === 'CLUSTER SLOTS') return allAt(port)

@@ -103,7 +103,7 @@ async function setPasswords (t, { primary, replicas, sentinels }) {
     await server.sendAll([['CONFIG', 'SET', 'masterauth', 'server-secret'], ['CONFIG', 'SET', 'requirepass', 'server-secret']])
   }
   for (const { url } of sentinels) {
-    const sentinel = await connectFor(t, url, { isChecked: false })
+    const sentinel = await connectFor(t, url)
     await sentinel.send('SENTINEL', 'SET', 'freshet', 'auth-pass', 'server-secret')
     for (const user of ['default', 'bus']) await sentinel.send('ACL', 'SETUSER', user, 'on', `>${SECRET}`, '+@all')
   }
@@ -206,7 +206,7 @@ for (const engine of await tlsEngines()) {
 for (const engine of await scopedEngines()) {
   t.test(`${engineName(engine)}, a Sentinel`, async (t) => {
     const url = `redis://127.0.0.1:${await startSentinel(t, engine)}`
-    await connectFor(t, url, { isChecked: false })
+    await connectFor(t, url)
     await expectRefusal(t, url)
   })
 }

@@ -58,15 +58,15 @@ for (const engine of (await scopedEngines()).slice(0, 1)) {
       }
     })
 
-    await t.test('with 100 commands in flight, none gets the reply of another one', async (t) => {
+    await t.test('bytes that are no reply, with 100 commands in flight: none gets the reply of another one', async (t) => {
       // commands of a connection that ended may be executed later, so each has keys of its own
-      for (const text of ['+OK\r\n', '$-1\r\n', '*-1\r\n', '_\r\n', '>1\r\n_\r\n', '$3\r\nabc\r\n', '-ERR no\r\n', '$3000\r\nabc', null]) {
+      for (const text of ['_\r\n', '>1\r\n_\r\n', '$3000\r\nabc']) {
         for (const [who, opening] of Object.entries({ open, openForLog })) {
           const { connection, ledger, over } = await keepAsking(await opening(), `${who} ${text}`)
-          for (const line of proxy.lines) text === null ? line.dropReply(30) : line.say(says(text))
+          for (const line of proxy.lines) line.say(says(text))
           await over
-          t.match(ledger, { wrong: 0 }, `${who}, ${text === null ? 'a reply is lost' : JSON.stringify(text)}`)
-          t.match(await connection.closed, /not that of its command|its replies are not those|to no command/)
+          t.match(ledger, { wrong: 0 }, `${who}, ${JSON.stringify(text)}`)
+          t.match(await connection.closed, /its replies are not those|to no command/)
         }
       }
     })

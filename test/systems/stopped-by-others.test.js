@@ -15,7 +15,7 @@ for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const { url: redisUrl } = await startServer(t, { engine, args: ['--busy-reply-threshold', String(THRESHOLD_MS)] })
     const options = { redisUrl, keyPrefix: 'fr:', partitions: 1, deadlineMs: 20_000 }
-    const admin = await openConnection(redisUrl, { name: 'test', deadlineMs: 60_000, isChecked: false })
+    const admin = await openConnection(redisUrl, { name: 'test', deadlineMs: 60_000 })
     t.teardown(() => admin.close())
     await admin.send('ACL', 'SETUSER', ...CALLER)
     /** What the server runs, by its name; `busy` of a script that it does not name. */
@@ -52,7 +52,7 @@ for (const engine of await scopedEngines()) {
     await t.test("another program's script or function is not stopped", async (t) => {
       const system = await openSystem(NEVER, options)
       t.teardown(() => system.close())
-      const other = await openConnection(redisUrl, { name: 'other', deadlineMs: 60_000, isChecked: false })
+      const other = await openConnection(redisUrl, { name: 'other', deadlineMs: 60_000 })
       t.teardown(() => other.close())
       await other.send('FUNCTION', 'LOAD', "#!lua name=theirs\nredis.register_function('theirs', function () while true do end end)")
       for (const [calling, kill] of [[['EVAL', 'while true do end', 0], 'SCRIPT'], [['FCALL', 'theirs', 0], 'FUNCTION']]) {
