@@ -189,8 +189,9 @@ t.test('a server at its client limit is reported in its own words', async (t) =>
   }
 })
 
-const nonsense = [...Object.entries(ACTS).filter(([title]) => /^(a million|a string of|all bytes|zeros|HTTP|nulls of)/.test(title))
-  .map(([, act]) => act), says('+OK\r\n'), says(':1\r\n'), says('*-1\r\n')]
+/** One more reply among those of commands looks like one of them, so it is not here. */
+const nonsense = Object.entries(ACTS).filter(([title]) => /^(a million|a string of|all bytes|zeros|HTTP|nulls of)/.test(title))
+  .map(([, act]) => act)
 t.test(`${engineName(engine)}: nonsense between replies costs a connection, and no item`, async (t) => {
   const server = await startServer(t, { engine })
   const proxy = await startProxy(t, server.port)
