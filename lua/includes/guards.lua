@@ -37,7 +37,8 @@ local function counted (replace, size)
   return function (...)
     local value
     if type(replace) == 'table' then value = replace[(...)] else value = replace(...) end
-    if type(value) == 'string' then size = size + #value end
+    local kind = type(value)
+    if kind == 'string' or kind == 'number' then size = size + #textOfNumber(value) end
     if size > MOST_BYTES then failAbove('gsub', 0) end
     return value
   end

@@ -41,6 +41,7 @@ const HOSTILE = {
   separator: ["local big = table.concat({ 'a', 'b', 'c' }, string.rep('x', 2^19))", BIG_REFUSED],
   gsub: ["local big = string.rep('x', 100000):gsub('x', string.rep('y', 1000))", BIG_REFUSED],
   gsubtable: ["local big = string.rep('x', 100000):gsub('x', { x = string.rep('y', 1000) })", BIG_REFUSED],
+  gsubnumber: ["local big = string.rep('x', 100000):gsub('x', { x = 1234567890123 })", BIG_REFUSED],
   handler: ['while true do xpcall(function () end, function () end) end', /line 2: attempt to call .*'xpcall' \(a nil value\); a rule cannot use it/],
   coroutine: ['local f = coroutine.wrap(function () while true do end end)', /line 2: attempt to index .*'coroutine' \(a nil value\); a rule cannot use it/]
 }
