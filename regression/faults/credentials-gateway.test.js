@@ -85,7 +85,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
 
   await t.test('revoked rights', async (t) => {
     await setUser('-@all')
-    await becomesUnready('the user may not run echo')
+    await becomesUnready('the user may not run info')
     await refuses(t)
     t.equal((await readiness()).status, 503)
     await setUser(...rules)
