@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pino from 'pino'
+import { pino } from 'pino'
 import t from 'tap'
 import { main as deadLetters } from '../../bin/dead-letters.js'
 import { main as feedCommand } from '../../bin/feed.js'
@@ -194,7 +194,8 @@ t.test('a primary that ends: a replica is used as soon as it is promoted, and th
   t.match(await eventually(async () => await reader.feed('latest').get('a') ?? false), { id: 'a' })
   // at the level of the loss, with the new address
   const node = `127.0.0.1:${replica.port}`
-  for (const [lost, back] of [['connection to the primary lost, reconnecting', 'connected to the primary again'], ['node lost', 'node is back']]) {
+  const pairs = [['connection to the primary lost, reconnecting', 'connected to the primary again'], ['node lost', 'node is back']]
+  for (const [lost, back] of pairs) {
     t.match(lines.filter(({ msg }) => [lost, back].includes(msg)), [{ level: 40, msg: lost }, { level: 40, msg: back, node }])
   }
 })
