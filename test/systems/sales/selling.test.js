@@ -111,11 +111,11 @@ t.test('sales', async (t) => {
     const holdMs = 60_000
     const openAt = Date.now() + 600_000
     const toGo = () => openAt - Date.now() + holdMs
-    await create('later', { stock: 2, mode: 'queue', admitConcurrency: 1, holdMs, openAt })
+    await create('early', { stock: 2, mode: 'queue', admitConcurrency: 1, holdMs, openAt })
     const beforeMs = toGo()
-    const { json: { ticket, etaMs } } = await join('later', 'ann', 'j-ann')
-    const { json: again } = await join('later', 'ann')
-    const { json: asked } = await reader.get('/v1/sales/later/queue/ann', { 'freshet-ticket': ticket })
+    const { json: { ticket, etaMs } } = await join('early', 'ann', 'j-ann')
+    const { json: again } = await join('early', 'ann')
+    const { json: asked } = await reader.get('/v1/sales/early/queue/ann', { 'freshet-ticket': ticket })
     for (const ms of [etaMs, again.etaMs, asked.etaMs]) t.ok(ms <= beforeMs && ms >= toGo(), `${ms} ms is the opening and one turn`)
   })
 
