@@ -70,8 +70,7 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
     if (lookedMs !== null) log.warn({ node: connection.address }, 'the primary is found')
     lookedMs = null
     clock.add(askedMs, atMs, Number(offset))
-    if (replicaUrls !== null) return
-    follow(replicas, listing.urlsIn(reply, connection), nodeAt)
+    if (replicaUrls === null) follow(replicas, listing.urlsIn(reply, connection), nodeAt)
     isListed = true
   }
 

@@ -35,8 +35,8 @@ const NOWHERE = Object.freeze({ status: 'unknown', claim: null, position: 0, eta
 
 /**
  * @param {{ connectionOf: (partition: number, isPrimary: boolean) => import('../store/index.js').Connection,
- *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, now: () => number, log: import('pino').Logger }} parts `now`: ms since
- *   1970, by the servers
+ *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, now: () => number,
+ *   log: import('pino').Logger }} parts `now`: ms since 1970, by the servers
  */
 export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, now, log }) {
   /** @type {Map<string, { watchers: Set<Watcher>, isDue: boolean, timer: NodeJS.Timeout }>} by key */

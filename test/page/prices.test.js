@@ -87,7 +87,7 @@ wholeTest('the page', needsBrowser, async (t) => {
     const dead = ['alpha', 'beta', 'gamma'].map((exchange) => ({ exchange, ok: false, reason: 'http_500' }))
     Object.assign(state.prices, {
       'hot-005': { status: 'degraded', failed: { sources: dead } },
-      'hot-006': { price: undefined, updatedAt: undefined, asOf: undefined, sources: undefined, status: 'expired', failed: { sources: dead } }
+      'hot-006': { ...state.prices['hot-003'], status: 'expired', failed: { sources: dead } }
     })
     for (const asset of ['hot-005', 'hot-006']) {
       await seen(async () => (await row(asset)).at(-1) === 'alpha http 500 beta http 500 gamma http 500')

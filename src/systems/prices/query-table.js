@@ -34,7 +34,8 @@ const PRICE = objectOf({
   seq: SEQ,
   sources: { type: 'array', items: SOURCE },
   failed: {
-    ...objectOf({ at: TIME, reason: { type: 'string' } }), description: 'of a degraded price, or, of several assets, of one without a price: the last refresh',
+    ...objectOf({ at: TIME, reason: { type: 'string' } }),
+    description: 'of a degraded price, or, of several assets, of one without a price: the last refresh',
     additionalProperties: true
   }
 })
