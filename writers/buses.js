@@ -1,12 +1,13 @@
 /**
  * The values of the synthetic source: positions of buses on closed lines, with the number of the item at the end.
  *
- *     {"line":"M14","lat":52.53180,"lon":13.41963,"speedKmh":31,"notice":"Detour by Mill Road ..  ","n":42}
- *     ------------------------------------ one of 4,096 rows -----------------------------------   number
+ *     {"line":"M14","lat":52.53180,"lon":13.41963,"speedKmh":31,"notice":"On time","trip":"1c9e40d7..","n":42}
+ *     -------------------------------------- one of 4,096 rows --------------------------------   number
  *
- * The positions and notices of all lines are rendered once, as bytes; a longer value has spaces at the end of its notice. An item costs one
- * copy of a row, and an increment of the number in place; nothing is allocated.
+ * The positions and notices of all lines are rendered once, as bytes; the id of the trip is as long as the size of the value asks for. An
+ * item costs one copy of a row, and an increment of the number in place; nothing is allocated.
  */
+import { createHash } from 'node:crypto'
 import { makeValue } from '../src/synthetic.js'
 
 const LINES = 16
@@ -17,8 +18,9 @@ const APART = 37
 const CENTRE = { lat: 52.52, lon: 13.405 }
 /** of the lines in turn, so short that values of 128 bytes hold them */
 const NOTICES = ['No stop at Zoo until 6 pm', 'Lift at Town Hall is broken', 'Every 5 minutes today', 'On time',
-  'Detour by Mill Road until Sunday']
+  'Detour until Sunday']
 const BEFORE_NOTICE = ',"notice":"'
+const BEFORE_TRIP = '","trip":"'
 const ZERO = 48
 const NINE = 57
 
@@ -28,7 +30,7 @@ const tailOf = (number) => `","n":${number}}`
 const TAIL_BYTES = tailOf(Number.MAX_SAFE_INTEGER).length
 
 /** Shorter values are those of src/synthetic.js. */
-export const BUS_BYTES = (rowOf(0, 52, 13, 30) + BEFORE_NOTICE).length + TAIL_BYTES
+export const BUS_BYTES = (rowOf(0, 52, 13, 30) + BEFORE_NOTICE + BEFORE_TRIP).length + TAIL_BYTES
 
 const NOTICE_BYTES = Math.max(...NOTICES.map(({ length }) => length))
 
@@ -50,11 +52,18 @@ function rowsOf (line) {
   })
 }
 
-/** @param {number} noticeBytes @returns {Buffer[]} the row of line l at step s is at index s * LINES + l */
+/** @param {number} line @returns {string} hexadecimal */
+const tripOf = (line) => createHash('sha256').update(`M${line + 10}`).digest('hex')
+
+/**
+ * @param {number} noticeBytes of the notice and the beginning of the trip
+ * @returns {Buffer[]} the row of line l at step s is at index s * LINES + l
+ */
 function renderRows (noticeBytes) {
   const lines = Array.from({ length: LINES }, (_, line) => {
-    const notice = BEFORE_NOTICE + NOTICES[line % NOTICES.length].slice(0, noticeBytes).padEnd(noticeBytes)
-    return rowsOf(line).map((row) => Buffer.from(row + notice))
+    const notice = NOTICES[line % NOTICES.length].slice(0, noticeBytes)
+    const rest = BEFORE_NOTICE + notice + BEFORE_TRIP + tripOf(line).slice(0, noticeBytes - notice.length)
+    return rowsOf(line).map((row) => Buffer.from(row + rest))
   })
   return Array.from({ length: STEPS }, (_, step) => lines.map((rows) => rows[step])).flat()
 }
@@ -69,7 +78,7 @@ function renderRows (noticeBytes) {
 export function makeBuses (bytes, { index, buses, isMoving }) {
   if (bytes < BUS_BYTES) return makeValue(bytes, index, isMoving ? Infinity : buses)
   const rows = renderRows(Math.min(bytes - BUS_BYTES, NOTICE_BYTES))
-  const value = Buffer.alloc(bytes, ' ')
+  const value = Buffer.alloc(bytes, tripOf(index))
   value.set(rows[0])
   const start = Buffer.from(value.subarray(bytes - TAIL_BYTES))
   const last = bytes - 2

@@ -4,7 +4,7 @@
  */
 import { at, make, put } from './elements.js'
 import { showCards, timeText, titleOf } from './auctions-list.js'
-import { createFollower, gateway, get, newKey, repeat, say, send as sendCommand } from './system.js'
+import { createFollower, gateway, get, newKey, repeat, say, send as sendCommand, state } from './system.js'
 
 const LIST_EVERY_MS = 1000
 const TICK_MS = 200
@@ -169,6 +169,7 @@ async function list () {
   const { items } = await get('/v1/auctions?limit=20')
   showCards(items)
   at('none').hidden = items.length > 0
+  if (items.length === 0 && !location.hash) state('live', 'no auction')
   if (!location.hash && items.length > 0) location.replace(`#${items[0].id}`)
   return LIST_EVERY_MS
 }

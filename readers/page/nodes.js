@@ -29,7 +29,10 @@ const STATES = {
 }
 
 /** @typedef {{ role: string, address: string, engine: string | null, state: string, lagMs: number | null, cpu: number | null }} Node */
-/** @typedef {{ node: Node, seenMs: number, row: any, isAway: boolean }} Known */
+/**
+ * @typedef {{ node: Node, seenMs: number, row: any, isAway: boolean, roles: { role: string, sinceMs: number }[] }} Known `roles`: as they
+ *   changed while the page was open
+ */
 
 const DOWN = { state: 'down', lagMs: null, cpu: null }
 
@@ -44,7 +47,8 @@ export function createNodes () {
   /** @param {Node} node @param {number} asOf */
   function see (node, asOf) {
     const { address } = node
-    const one = known.get(address) ?? { node, seenMs: asOf, row: createRow(), isAway: false }
+    const one = known.get(address) ?? { node, seenMs: asOf, row: createRow(), isAway: false, roles: [] }
+    if (one.roles.at(-1)?.role !== node.role) one.roles.push({ role: node.role, sinceMs: asOf })
     known.set(address, Object.assign(one, { node, seenMs: asOf }))
   }
 
@@ -76,8 +80,8 @@ export function createNodes () {
       return all.filter(({ isAway }) => isAway).length
     },
 
-    /** @param {string} address */
-    roleOf: (address) => known.get(address)?.node.role ?? 'server',
+    /** The role at that time: a failover changes it. @param {string} address @param {number} atMs */
+    roleOf: (address, atMs) => known.get(address)?.roles.findLast(({ sinceMs }) => sinceMs <= atMs)?.role ?? 'server',
 
     clear () {
       known.clear()

@@ -40,13 +40,13 @@ function outagesOfOne (samples, address) {
 
 /**
  * @param {Outage[]} outages
- * @param {(address: string) => string} roleOf
+ * @param {(address: string, atMs: number) => string} roleOf at that time
  * @returns {string} one sentence for each of the last ones
  */
 export function outagesText (outages, roleOf) {
   const earlier = outages.length - NAMED
   const sentences = outages.slice(-NAMED).map(({ address, from, to }) => {
-    const name = `${roleOf(address)} ${address}`
+    const name = `${roleOf(address, from)} ${address}`
     return to === null
       ? `${name} has been unreachable since ${timeOfDay(from)}`
       : `${name} was unreachable from ${timeOfDay(from)} to ${timeOfDay(to)}`

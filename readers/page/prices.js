@@ -48,6 +48,7 @@ async function list () {
     else assets.set(asset, { asset, tier, price: null, updatedAt: 0, asOf: 0, status: '', sources: [], dueMs: 0, points: [] })
   }
   arrange()
+  if (all.length === 0) state('live', 'no assets')
   return LIST_EVERY_MS * Math.max(1, all.length / PAGE)
 }
 
@@ -69,7 +70,8 @@ function arrange () {
   put(at('range'), found.length === 0 ? '' : `${view.from + 1}–${view.from + shown.length} of ${number(found.length)}`)
   at('before').disabled = view.from === 0
   at('next').disabled = view.from + SHOWN >= found.length
-  at('none').hidden = found.length > 0
+  at('no-assets').hidden = all.length > 0
+  at('none').hidden = found.length > 0 || all.length === 0
   board.show(shown)
 }
 
@@ -84,7 +86,7 @@ async function prices () {
     if (!one) continue
     place(one, news.tier ?? one.tier)
     one.dueMs = nowMs + (news.price ? AGAIN_MS[one.tier] : NO_PRICE_AGAIN_MS) - EVERY_MS / 2
-    board.take(one, { price: null, sources: [], ...news })
+    board.take(one, { price: null, ...news, sources: news.failed?.sources ?? news.sources ?? [] })
   }
   state('live', 'live')
   facts()

@@ -56,7 +56,7 @@ async function opening ({ openAt }, { now, signal }) {
  * Waits until the person may claim.
  * @param {Sale} sale @param {string} path @param {string} userId @param {string} key @param {Around} around
  */
-async function ticketOf ({ id, mode, openAt }, path, userId, key, around) {
+async function ticketOf ({ id, mode }, path, userId, key, around) {
   if (mode === 'token') {
     const { token, expiresAt } = await send(`${path}/tokens`, { userId }, key, around)
     say('good', 'You have a token: a unit is held for you.')
@@ -65,7 +65,7 @@ async function ticketOf ({ id, mode, openAt }, path, userId, key, around) {
   }
   const { ticket, ...joined } = await send(`${path}/queue`, { userId }, key, around)
   if (ticket === undefined) throw new Error(`${userId} is in the queue already, and only that page has the ticket. Choose another name.`)
-  const place = await placeAfterWaiting(placesOf(id, userId, ticket, joined, around), openAt, around)
+  const place = await placeAfterWaiting(placesOf(id, userId, ticket, joined, around), around)
   if (place.status === 'admitted') {
     say('good', 'You are admitted: a unit is held for you.')
     await turn(place.until, around)
@@ -74,11 +74,11 @@ async function ticketOf ({ id, mode, openAt }, path, userId, key, around) {
 }
 
 /**
- * Says the position, and an estimate that counts down until the next position arrives. The queue moves once the sale is open.
- * @param {AsyncIterable<any>} places @param {number} openAt @param {Around} around
+ * Says the position, and an estimate that counts down until the next position arrives.
+ * @param {AsyncIterable<any>} places @param {Around} around
  * @returns {Promise<any>} the first place that is not `waiting`
  */
-async function placeAfterWaiting (places, openAt, { now }) {
+async function placeAfterWaiting (places, { now }) {
   /** @type {ReturnType<typeof setInterval> | undefined} */
   let counting
   let place
@@ -87,7 +87,7 @@ async function placeAfterWaiting (places, openAt, { now }) {
       clearInterval(counting)
       if (place.status !== 'waiting') break
       const { position, etaMs } = place
-      const expectedAt = Math.max(now(), openAt) + etaMs
+      const expectedAt = now() + etaMs
       const show = () =>
         say('', `You are number ${position} in the queue. Estimated time: ${timeText(Math.max(1, expectedAt - now()))}.`)
       show()

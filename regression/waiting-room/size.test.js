@@ -26,7 +26,7 @@ t.test(`${engineName(engine)}: ${PEOPLE} people in one queue`, async (t) => {
     const commands = all.map((args) => ({ rule: 'bounded', key: SALE, scope: '', requestId: String(requests++), args }))
     return (await admit(connection, key, terms, commands)).decisions
   }
-  const room = createWaitingRoom({ connectionOf: () => connection, keyOf: () => key, partitionOf: () => 0, log: silentLog })
+  const room = createWaitingRoom({ connectionOf: () => connection, keyOf: () => key, partitionOf: () => 0, now: Date.now, log: silentLog })
   t.teardown(() => room.close())
   const place = (/** @type {number} */ n) => room.positionOf(SALE, `u${n}`, `c${n}`)
 

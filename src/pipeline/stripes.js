@@ -47,6 +47,7 @@ export function createStripes ({ redisUrl, name, deadlineMs, keys, layout, late,
   /** @param {string} key @param {number} bucket */
   function createStripe (key, bucket) {
     const fence = createFence()
+    let isLost = false
     return createLink({ map, url: () => map.urlOf(key) }, {
       name: `${name}:items`,
       deadlineMs,
@@ -58,8 +59,13 @@ export function createStripes ({ redisUrl, name, deadlineMs, keys, layout, late,
         await clocks[bucket].sync(connection, { isAnother: true })
         started?.origin?.forget()
       },
-      onOpen: (connection) => started?.pipeline.attach(bucket, connection),
+      onOpen (connection) {
+        if (isLost) log.warn({ node: connection.address }, 'connected to the primary again')
+        isLost = false
+        started?.pipeline.attach(bucket, connection)
+      },
       onClosed (reason) {
+        isLost = true
         log.warn({ reason }, 'connection to the primary lost, reconnecting')
         lastReason = reason
         started?.pipeline.detach(bucket)

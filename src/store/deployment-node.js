@@ -32,6 +32,8 @@ export const FOREIGN = 'of another primary'
 export function createNode (role, url, { name, deadlineMs, log, map }) {
   /** @type {import('./connection.js').Refusal['again']} the request that the node refused last */
   let refusedRequest = null
+  /** whether the log says that the node is lost */
+  let isLost = false
   const host = () => new URL(link.url).host
   // before a cluster is found, each of the given addresses is tried
   const urlNow = () => map && !map.isCluster && role === 'primary' ? map.urlOf('') : url
@@ -46,13 +48,21 @@ export function createNode (role, url, { name, deadlineMs, log, map }) {
       if (role === 'primary' && itsRole !== 'primary') node.state = NOT_PRIMARY
       else if (node.state === NOT_PRIMARY) node.state = 'connecting'
     },
+    onOpen () {
+      // an address of the primary that leads to a replica is in the log, and what it leads to then
+      if (isLost && node.state !== NOT_PRIMARY) log.warn({ node: host(), nodeRole: role }, 'node is back')
+      isLost = false
+    },
     onClosed (reason) {
-      // that a primary was demoted is already in the log
-      if (node.state !== NOT_PRIMARY) log.warn({ node: host(), nodeRole: role, reason }, 'node lost')
+      if (node.state !== NOT_PRIMARY) {
+        log.warn({ node: host(), nodeRole: role, reason }, 'node lost')
+        isLost = true
+      }
       node.state = absence(node)
       node.lagMs = null
     },
     onError (error) {
+      isLost = true
       log.warn({ node: host(), nodeRole: role, code: error.code, reason: error.message }, 'node cannot be used, retrying')
     },
     onForbidden ({ error, connection, again }) {

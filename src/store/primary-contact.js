@@ -11,7 +11,7 @@ const MAX_SILENCE_S = 12
 
 /** @typedef {ReturnType<typeof createPrimaryContact>} PrimaryContact */
 
-/** @param {Pick<import('pino').Logger, 'warn' | 'info'>} log */
+/** @param {Pick<import('pino').Logger, 'warn'>} log */
 export function createPrimaryContact (log) {
   let ownMs = -Infinity
   /** when the rule above was last met; at the start it has not been broken yet */
@@ -52,7 +52,7 @@ export function createPrimaryContact (log) {
       const wasConfirmed = isConfirmed
       isConfirmed = performance.now() - confirmedMs <= CONFIRMED_FOR_MS
       if (wasConfirmed && !isConfirmed) log.warn('the primary cannot be confirmed: answers are as old as the last contact with it')
-      if (!wasConfirmed && isConfirmed) log.info('the primary is confirmed again')
+      if (!wasConfirmed && isConfirmed) log.warn('the primary is confirmed again')
     }
   }
 }

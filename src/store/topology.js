@@ -67,10 +67,10 @@ export function createTopology ({ primaryUrl, replicaUrls, name, deadlineMs, log
     contact.answered(askedMs)
     await primary.history.look(connection, primary.state)
     primary.state = 'up'
+    if (lookedMs !== null) log.warn({ node: connection.address }, 'the primary is found')
     lookedMs = null
     clock.add(askedMs, atMs, Number(offset))
-    if (replicaUrls !== null) return
-    follow(replicas, listing.urlsIn(reply, connection), nodeAt)
+    if (replicaUrls === null) follow(replicas, listing.urlsIn(reply, connection), nodeAt)
     isListed = true
   }
 

@@ -35,9 +35,10 @@ const NOWHERE = Object.freeze({ status: 'unknown', claim: null, position: 0, eta
 
 /**
  * @param {{ connectionOf: (partition: number, isPrimary: boolean) => import('../store/index.js').Connection,
- *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, log: import('pino').Logger }} parts
+ *   keyOf: (partition: number) => (part: string) => string, partitionOf: (key: string) => number, now: () => number,
+ *   log: import('pino').Logger }} parts `now`: ms since 1970, by the servers
  */
-export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
+export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, now, log }) {
   /** @type {Map<string, { watchers: Set<Watcher>, isDue: boolean, timer: NodeJS.Timeout }>} by key */
   const rooms = new Map()
 
@@ -46,9 +47,9 @@ export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
     const partition = partitionOf(key)
     const keys = [...['state', 'members', 'waiting', 'holds'].map((part) => `${part}:${key}`), 'generation'].map(keyOf(partition))
     const connection = connectionOf(partition, isPrimary)
-    const [stock, sold, status, slots, turnMs, ...positions] = await connection.runScript('read-places', keys, users)
+    const [stock, sold, status, slots, turnMs, openAt, ...positions] = await connection.runScript('read-places', keys, users)
     const [isSoldOut, isClosed] = [String(stock) === String(sold), String(status) === 'closed']
-    const room = { isSoldOut, isClosed, slots: Number(slots), turnMs: Number(turnMs) }
+    const room = { isSoldOut, isClosed, slots: Number(slots), turnMs: Number(turnMs), opensMs: Math.max(0, Number(openAt) - now()) }
     return positions.map((/** @type {Buffer} */ text) => positionIn(room, String(text)))
   }
 
@@ -142,8 +143,12 @@ export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, log }) {
   }
 }
 
-/** @param {{ isSoldOut: boolean, isClosed: boolean, slots: number, turnMs: number }} room @param {string} text @returns {QueuePosition} */
-function positionIn ({ isSoldOut, isClosed, slots, turnMs }, text) {
+/**
+ * @param {{ isSoldOut: boolean, isClosed: boolean, slots: number, turnMs: number, opensMs: number }} room `opensMs`: time until it opens;
+ *   the queue does not move before
+ * @param {string} text @returns {QueuePosition}
+ */
+function positionIn ({ isSoldOut, isClosed, slots, turnMs, opensMs }, text) {
   if (text === '') return NOWHERE
   const [claim, of, ahead, until] = text.split(' ')
   const status = STATUSES[of] ?? 'unknown'
@@ -151,7 +156,7 @@ function positionIn ({ isSoldOut, isClosed, slots, turnMs }, text) {
   if (status !== 'waiting') return { status, claim, position: 0, etaMs: 0, untilMs }
   if (isSoldOut || isClosed) return { status: isSoldOut ? 'sold_out' : 'expired', claim, position: 0, etaMs: 0, untilMs }
   const position = Number(ahead) + 1
-  return { status, claim, position, etaMs: Math.ceil(position / slots) * turnMs, untilMs }
+  return { status, claim, position, etaMs: opensMs + Math.ceil(position / slots) * turnMs, untilMs }
 }
 
 /** @param {Watcher} watcher @param {QueuePosition} [current] unknown at the moment without it */

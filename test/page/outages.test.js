@@ -32,3 +32,9 @@ t.test('the last outages are described', async (t) => {
   t.match(outagesText([outage(0, null)], () => 'primary'), /^Servers: primary a:1 has been unreachable since \d\d:\d\d:\d\d\.$/)
   t.match(outagesText([1, 2, 3, 4, 5].map((n) => outage(n, n + 1)), () => 'replica'), /^Servers: 2 earlier; (replica a:1 was unreachable from \S+ to \S+[;.] ?){3}$/)
 })
+
+t.test('a server is named by the role that it had when its outage began', async (t) => {
+  const roleOf = (/** @type {string} */ _address, /** @type {number} */ atMs) => atMs < 2000 ? 'primary' : 'replica'
+  t.match(outagesText([{ address: A, from: 1000, to: 3000 }, { address: A, from: 4000, to: null }], roleOf),
+    /^Servers: primary a:1 was unreachable from \S+ to \S+; replica a:1 has been unreachable since/)
+})

@@ -84,6 +84,14 @@ wholeTest('the page', needsBrowser, async (t) => {
     t.match((await row('hot-003')).toSpliced(2, 2), ['hot-003', '–', '–', 'hot', 'no quorum', ''])
     t.match((await row('hot-004'))[1], '0.012346')
     t.match(await page.locator('#rows polyline').first().getAttribute('points'), /\d/)
+    const dead = ['alpha', 'beta', 'gamma'].map((exchange) => ({ exchange, ok: false, reason: 'http_500' }))
+    Object.assign(state.prices, {
+      'hot-005': { status: 'degraded', failed: { sources: dead } },
+      'hot-006': { ...state.prices['hot-003'], status: 'expired', failed: { sources: dead } }
+    })
+    for (const asset of ['hot-005', 'hot-006']) {
+      await seen(async () => (await row(asset)).at(-1) === 'alpha http 500 beta http 500 gamma http 500')
+    }
     t.same([faults, origins], [[], [address]])
   })
 

@@ -38,7 +38,7 @@ const CALLS = {
     keys: ['state', 'members', 'waiting', 'holds', 'generation'],
     args: ['u', 'v'],
     prepare: ['HSET', 'members', 'wait u', '1 c', 'claim c', 'waiting 0 u 0'],
-    reply: [null, null, null, null, null, ...['c waiting - -', ''].map((word) => Buffer.from(word))]
+    reply: [null, null, null, null, null, null, ...['c waiting - -', ''].map((word) => Buffer.from(word))]
   },
   'replay-letter': { keys: ['dead', 'outbox', 'generation'], args: ['1-0'], prepare: ['XADD', 'dead', '1-0', 'fields', '["a","b"]'] },
   'turn-back': { keys: ['generation', 'tasks'], args: ['seat expire'], prepare: ['HSET', 'generation', 'now', Date.now() + 3_600_000] },

@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import t from 'tap'
 import { main as deadLetters } from '../../bin/dead-letters.js'
 import { main as feedCommand } from '../../bin/feed.js'
@@ -170,8 +171,11 @@ t.test('a primary that ends: a replica is used as soon as it is promoted, and th
   let flags = 'slave'
   // it names the primary before for as long as the test takes
   const sentinel = await pretendSentinel(t, () => ({ primary, replicas: [{ port: replica.port, flags }] }))
-  const feed = await openFeed('latest', { redisUrl: urlOf([sentinel]), log: silentLog })
-  const reader = await openReader({ redisUrl: urlOf([sentinel]), readFrom: 'primary', log: silentLog })
+  /** @type {any[]} */
+  const lines = []
+  const log = pino({ level: 'warn' }, { write: (line) => { lines.push(JSON.parse(line)) } })
+  const feed = await openFeed('latest', { redisUrl: urlOf([sentinel]), log })
+  const reader = await openReader({ redisUrl: urlOf([sentinel]), readFrom: 'primary', log })
   t.teardown(() => Promise.all([feed.close(), reader.close()]))
   await primary.kill()
   const sinceMs = performance.now()
@@ -188,6 +192,12 @@ t.test('a primary that ends: a replica is used as soon as it is promoted, and th
   await admin.send('REPLICAOF', 'NO', 'ONE')
   await feed.flush({ deadlineMs: 60_000 })
   t.match(await eventually(async () => await reader.feed('latest').get('a') ?? false), { id: 'a' })
+  // at the level of the loss, with the new address
+  const node = `127.0.0.1:${replica.port}`
+  const pairs = [['connection to the primary lost, reconnecting', 'connected to the primary again'], ['node lost', 'node is back']]
+  for (const [lost, back] of pairs) {
+    t.match(lines.filter(({ msg }) => [lost, back].includes(msg)), [{ level: 40, msg: lost }, { level: 40, msg: back, node }])
+  }
 })
 
 for (const engine of await tlsEngines()) {

@@ -23,6 +23,8 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
   const name = `freshet-gateway-${process.pid}`
   /** @type {import('../../src/store/index.js').Refusal['again']} sends the command that was refused last */
   let refusedCommand = null
+  /** whether the log says that a primary is unusable */
+  let isLost = false
   const primaries = createPrimaries(primaryUrl, {
     name: `${name}:control`,
     deadlineMs,
@@ -36,9 +38,18 @@ export function watchPrimary ({ primaryUrl, replicaUrls, readFrom, keyPrefix, de
       refusedCommand = again
       connection.close(error.message, { refused: true })
     },
-    onOpen: () => log.info('primary reachable'),
-    onClosed: (reason) => log.warn({ reason }, 'primary unreachable'),
-    onError: (error) => log.warn({ code: error.code, reason: error.message }, 'primary unusable, retrying')
+    onOpen (connection) {
+      log[isLost ? 'warn' : 'info']({ node: connection.address }, 'primary reachable')
+      if (!primaries.lost) isLost = false
+    },
+    onClosed (reason) {
+      isLost = true
+      log.warn({ reason }, 'primary unreachable')
+    },
+    onError (error) {
+      isLost = true
+      log.warn({ code: error.code, reason: error.message }, 'primary unusable, retrying')
+    }
   })
   // a demoted primary is left, as a silent one is
   const timer = setInterval(() => primaries.check().catch(() => {}), CHECK_MS).unref()

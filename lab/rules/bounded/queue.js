@@ -37,9 +37,9 @@ function admitOne (state, now, change, user, [place = '', claim = '']) {
   change.waiting.push([user, null])
 }
 
-/** @param {Fields} state @param {number} position from 1 */
-const placeOf = ({ slots, turnMs }, position) =>
-  ['position', String(position), 'etaMs', String(Math.ceil(position / Number(slots)) * Number(turnMs))]
+/** The queue does not move before the sale opens. @param {Fields} state @param {number} position from 1 @param {number} now */
+const placeOf = ({ slots, turnMs, openAt }, position, now) => ['position', String(position),
+  'etaMs', String(Math.max(0, Number(openAt) - now) + Math.ceil(position / Number(slots)) * Number(turnMs))]
 
 /** The time that an admitted person took. @param {Fields} state @param {number} now @param {string | null} until */
 export function noteTurn (state, now, until) {
@@ -56,7 +56,7 @@ export const QUEUE_OPS = {
     const [, known = ''] = parsed(read.member(`wait ${user}`))
     const [status] = parsed(read.member(`claim ${known}`))
     if (status === 'held') return { code: 'admitted', details: ['until', read.holdUntil(known) ?? ''] }
-    if (status === 'waiting') return { code: 'waiting', details: placeOf(state, read.position(user)) }
+    if (status === 'waiting') return { code: 'waiting', details: placeOf(state, read.position(user), now) }
     const isUsed = read.member(`claim ${claim}`) !== null
     if (isUsed || Number(read.member(`user ${user}`) ?? '0') >= Number(state.perUser)) {
       return { code: 'already_claimed', details: [...detailsOf(state), 'status', status ?? ''] }
@@ -73,7 +73,7 @@ export const QUEUE_OPS = {
     }
     change.members.push([`claim ${claim}`, `waiting 0 ${user} 0`])
     change.waiting.push([user, state.queued])
-    return { code: 'accepted', details: ['status', 'waiting', ...placeOf(state, ahead + 1)], change }
+    return { code: 'accepted', details: ['status', 'waiting', ...placeOf(state, ahead + 1, now)], change }
   },
 
   leave (state, [, user, claim], now, read) {

@@ -36,7 +36,7 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
   const engine = await openEngine({ redisUrl, keyPrefix, batches, hasCache, system: SYSTEM, rule: 'bounded', onEntry })
   const connection = await openConnection(redisUrl, { name: 'lab-places', deadlineMs: DEADLINE_MS })
   const key = admissionKey(keyPrefix, SYSTEM, 0)
-  const room = createWaitingRoom({ connectionOf: () => connection, keyOf: () => key, partitionOf: () => 0, log: silent })
+  const room = createWaitingRoom({ connectionOf: () => connection, keyOf: () => key, partitionOf: () => 0, now: Date.now, log: silent })
   const tokens = createTokens({ router: connection, key: key(`token-key-${algorithm}`), file: null, algorithm })
   const agreed = async () => ({ secret: SECRET })
   const stop = new AbortController()

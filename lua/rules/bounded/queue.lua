@@ -27,8 +27,10 @@ local function admit (state, now, read, change, leaving)
   end
 end
 
-local function placeOf (state, position)
-  return { position = text(position), etaMs = text(math.ceil(position / n(state.slots)) * n(state.turnMs)) }
+-- the queue does not move before the sale opens
+local function placeOf (state, position, now)
+  local opensMs = math.max(0, n(state.openAt) - now)
+  return { position = text(position), etaMs = text(opensMs + math.ceil(position / n(state.slots)) * n(state.turnMs)) }
 end
 
 local function noteTurn (state, now, untilMs)
@@ -44,7 +46,7 @@ function ops.join (state, args, now, read)
   local _, known = parse(read.member('wait ' .. user))
   local status = parse(read.member('claim ' .. (known or '')))
   if status == 'held' then return 'admitted', { ['until'] = read.holdUntil(known) } end
-  if status == 'waiting' then return 'waiting', placeOf(state, read.position(user)) end
+  if status == 'waiting' then return 'waiting', placeOf(state, read.position(user), now) end
   if read.member('claim ' .. claim) or n(read.member('user ' .. user) or '0') >= n(state.perUser) then
     return 'already_claimed', outcome(state, { status = status or '' })
   end
@@ -58,7 +60,7 @@ function ops.join (state, args, now, read)
   end
   change.members['claim ' .. claim] = 'waiting 0 ' .. user .. ' 0'
   change.waiting[user] = state.queued
-  local place = placeOf(state, ahead + 1)
+  local place = placeOf(state, ahead + 1, now)
   place.status = 'waiting'
   return 'accepted', place, change
 end

@@ -15,7 +15,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { FreshetError } from '../../errors.js'
-import { isUsable, missing, STATUSES } from './replies.js'
+import { failureOf, isUsable, missing, STATUSES } from './replies.js'
 
 const RULE = 'latest'
 const WANT_MS = 900
@@ -87,7 +87,9 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
      * @returns {Promise<(Found | { asset: string, status: string })[]>} in this order, each once
      */
     prices: (assets) => Promise.all([...new Set(assets)].map((asset) => price(asset).catch((error) => {
-      if (STATUSES[error.code] || error.retryable) return { asset, status: STATUSES[error.code] ?? 'unavailable' }
+      if (STATUSES[error.code] || error.retryable) {
+        return { asset, status: STATUSES[error.code] ?? 'unavailable', ...failureOf(view.peek(asset)?.fields) }
+      }
       throw error
     })))
   }

@@ -34,7 +34,9 @@ const PRICE = objectOf({
   seq: SEQ,
   sources: { type: 'array', items: SOURCE },
   failed: {
-    ...objectOf({ at: TIME, reason: { type: 'string' } }), description: 'of a degraded price: the last refresh', additionalProperties: true
+    ...objectOf({ at: TIME, reason: { type: 'string' } }),
+    description: 'of a degraded price, or, of several assets, of one without a price: the last refresh',
+    additionalProperties: true
   }
 })
 const POINT = objectOf({ at: TIME, price: DECIMAL, seq: SEQ, open: DECIMAL, high: DECIMAL, low: DECIMAL, close: DECIMAL })

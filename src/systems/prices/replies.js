@@ -33,6 +33,14 @@ const textOf = (asset, { price, ts, asOf = ts, tier, seq, sources, failures, fai
   `${failures === '0' ? '' : `,"failed":{"at":${failedAt},"reason":"${reason}","sources":${failedSources}}`}}`
 
 /**
+ * The last refresh of an asset without a price, if it failed: why, and what each source replied.
+ * @param {Fields | undefined} fields @returns {{ failed?: { at: number, reason: string, sources: object[] } }}
+ */
+export const failureOf = ({ failures = '0', failedAt = '', reason = '', failedSources = '' } = {}) => failures === '0'
+  ? {}
+  : { failed: { at: Number(failedAt), reason, sources: JSON.parse(failedSources || '[]') } }
+
+/**
  * Replies of one process; a body is encoded once for each version and status.
  * @param {{ isShared: () => boolean }} options whether caches between client and reader may store replies
  */

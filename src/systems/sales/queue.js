@@ -16,7 +16,7 @@ const MAX_ASK_S = 30
 
 const PLACE = {
   position: { ...COUNT, description: 'from 1' },
-  etaMs: { ...COUNT, description: 'estimated time to admission' },
+  etaMs: { ...COUNT, description: 'estimated time to admission, with the time until the sale opens' },
   until: { ...TIME, description: 'end of the admission' }
 }
 const JOINED = objectOf({

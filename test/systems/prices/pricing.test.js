@@ -149,6 +149,9 @@ t.test('prices', async (t) => {
     t.equal(json.status, 'fresh', 'its soft expiry is after two minutes')
     await eventually(async () => (await reader.get('/v1/sources')).json.items.every((/** @type {any} */ one) => one.lastError === 'old'))
     isProblem(t, await reader.price('expired'), 503, 'PRICE_NO_DATA')
+    const sources = EXCHANGES.map((exchange) => ({ exchange, ok: false, reason: 'old' }))
+    t.match((await reader.get('/v1/prices?assets=expired')).json.items,
+      [{ asset: 'expired', status: 'no_data', failed: { at: Number, reason: 'all_failed', sources } }], 'why there is no price')
     await exchanges.faults([...EXCHANGES], null)
     await eventually(async () => (await reader.price('expired')).status === 200)
   })

@@ -107,6 +107,18 @@ t.test('sales', async (t) => {
     t.not((await sale('queue', '?minSeq=8')).generation, generation, 'sold out is no longer true')
   })
 
+  await t.test('the estimate of the queue includes the time until the sale opens', async (t) => {
+    const holdMs = 60_000
+    const openAt = Date.now() + 600_000
+    const toGo = () => openAt - Date.now() + holdMs
+    await create('early', { stock: 2, mode: 'queue', admitConcurrency: 1, holdMs, openAt })
+    const beforeMs = toGo()
+    const { json: { ticket, etaMs } } = await join('early', 'ann', 'j-ann')
+    const { json: again } = await join('early', 'ann')
+    const { json: asked } = await reader.get('/v1/sales/early/queue/ann', { 'freshet-ticket': ticket })
+    for (const ms of [etaMs, again.etaMs, asked.etaMs]) t.ok(ms <= beforeMs && ms >= toGo(), `${ms} ms is the opening and one turn`)
+  })
+
   await t.test('a token is a hold; it works once', async (t) => {
     await create('tokens', { stock: 1, mode: 'token' })
     const { json } = await token('tokens', 'ann', 't1')
