@@ -11,7 +11,7 @@
  */
 import { FreshetError } from './errors.js'
 
-const VERSION = '1.35.0'
+const VERSION = '1.22.0'
 /** The consumer repeats a batch, so the client does not. */
 const LIMITS = Object.freeze({ retries: 0, connectTimeout: 2000, requestTimeout: 5000, timeout: 5000 })
 const AS_THE_BROKER_SAYS = -1

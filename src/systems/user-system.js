@@ -160,7 +160,8 @@ function commandRow ({ method, path, access, summary, body = {}, command, replie
       const reply = Object.hasOwn(replies, code) ? replies[code] : undefined
       if (reply === undefined) throw new FreshetError('RULE_FAILED', `the rule answered ${code}, which ${where}.replies does not have`)
       if (typeof reply === 'number') return { status: reply, body: { code, ...details, seq }, isReplay }
-      throw new FreshetError(reply, `${kindOf(reply)?.meaning}${Object.keys(details).length > 0 ? `: ${JSON.stringify(details)}` : ''}`)
+      const isBare = Object.keys(details).length === 0
+      throw new FreshetError(reply, `${kindOf(reply)?.meaning}${isBare ? '' : `: ${JSON.stringify(details)}`}`, isBare ? {} : { details })
     }
   }
 }

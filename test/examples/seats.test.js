@@ -101,7 +101,7 @@ t.test('the same over HTTP: gateway, reader and consumers with --systems, in one
   const again = await hold('B-7', 'ann', { 'idempotency-key': 'one' })
   t.match([again.status, again.json, again.headers.get('idempotent-replayed')], [201, first.json, 'true'])
   t.match(await hold('B-8', 'ann', { 'idempotency-key': 'one' }), { status: 422, json: { code: 'REQUEST_DIFFERS' } })
-  t.match(await hold('B-7', 'bob'), { status: 409, json: { code: 'SEAT_TAKEN', detail: /B-7/ } })
+  t.match(await hold('B-7', 'bob'), { status: 409, json: { code: 'SEAT_TAKEN', detail: /B-7/, details: { seat: 'B-7' } } })
   t.match(await hold('7-B', 'bob'), { status: 422, json: { code: 'FIELD_INVALID' } })
   t.match(await send('POST', 'opera2/sales', { seat: 'B-7', person: 'ann' }), { status: 201, json: { code: 'sold' } })
   t.match(await reader.get('/v1/halls/opera2?minSeq=3'), { status: 200, json: { taken: { 'B-7': 'sold' }, seq: 3 } })
