@@ -108,6 +108,19 @@ for await (const { event, items } of follow('http://h', 'positions', { encoding:
   // @ts-expect-error: text, or bytes of a value that is not text
   const text: string | undefined = items[0]?.value
 }
+interface Stop { stop: number }
+for await (const { event, items } of follow<Stop>('http://h', 'positions', { encoding: 'json', ids: ['a'] })) {
+  if (event === 'reset') continue
+  const item: LiveItem<'json', Stop> = items[0]
+  const stop: number | undefined = item.value?.stop
+  // @ts-expect-error: no stop has it
+  item.value?.nonsense
+}
+for await (const { items } of follow('http://h', 'positions', { encoding: 'json' })) { const any: { a: 1 } = items?.[0].value }
+// @ts-expect-error: bytes are not typed
+follow<Stop>('http://h', 'positions')
+// @ts-expect-error: text is not typed
+follow<Stop>('http://h', 'positions', { encoding: 'utf8' })
 const { code, status, retryable } = new FollowError('FEED_UNKNOWN', 'x', 404)
 // @ts-expect-error: no such encoding
 follow('http://h', 'positions', { encoding: 'hex' })
