@@ -50,7 +50,7 @@ function declarationOf (name) {
 function emitter () {
   const { options } = ts.convertCompilerOptionsFromJson(
     JSON.parse(ts.sys.readFile(join(ROOT, 'jsconfig.json')) ?? '').compilerOptions, ROOT)
-  const program = ts.createProgram(['index', 'client', 'systems/index'].map((name) => join(ROOT, `src/${name}.js`)),
+  const program = ts.createProgram(['index', 'client', 'systems/index', 'systems/prices/library'].map((name) => join(ROOT, `src/${name}.js`)),
     { ...options, composite: false, declaration: true, noCheck: true, rootDir: ROOT, outDir: join(ROOT, 'types') })
   return (name) => {
     let text = ''

@@ -6,7 +6,7 @@
  *        2 s ahead (`ahead`); `old` is less where the price would have expired by then
  *     2  a tick further than 5 % from the median is dropped (`outlier`). Two ticks are then dropped both, unless one is near the
  *        last price and that has not expired: it counts alone
- *     3  what is left must be a quorum, which is two
+ *     3  what is left must be a quorum, which is two; one, where there is only one source
  *     4  the price is the mean weighted by volume, or without any volume the median; a volume that is no number counts as none. Its time is
  *        the median of the times of its sources, of two the older
  *     5  a move of more than 20 % from the last price needs every source, and more of them than a quorum. Fewer make it a candidate,
@@ -49,9 +49,10 @@ export function aggregate (ticks, { nowMs, last, candidate, hardMs = MAX_AGE_MS 
   for (const { exchange } of quotes) if (!counted.some((one) => one.exchange === exchange)) dropped.set(exchange, 'outlier')
   const sources = ticks.map((tick) => sourceOf(tick, dropped.get(tick.exchange)))
 
+  const quorum = Math.min(QUORUM, ticks.length)
   if (quotes.length === 0) return { failure: 'all_failed', candidate: null, sources }
   const isChosen = quotes.length === 2 && counted.length === 1
-  if (quotes.length < QUORUM || (counted.length < QUORUM && !isChosen)) return { failure: 'no_quorum', candidate: null, sources }
+  if (quotes.length < quorum || (counted.length < quorum && !isChosen)) return { failure: 'no_quorum', candidate: null, sources }
   const price = priceOf(counted)
   // a pending candidate is compared with the price that it would replace, even after that price has expired
   const reference = last !== null && candidate !== null ? decimalOf(last.price) : before
