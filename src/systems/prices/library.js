@@ -36,8 +36,9 @@ const OPTIONS = Object.freeze(['redisUrl', 'keyPrefix', 'deadlineMs'])
 const MAX_ASSETS = 20_000
 /** A status changes with the time, without an event. */
 const TICK_MS = 250
-/** Between two looks at an asset that is not kept current at the moment, and after an error. */
-const AGAIN_MS = 1000
+/** Between two looks at an asset that is not kept current at the moment, as in reading.js. */
+const LOOK_EVERY_MS = 50
+const AFTER_ERROR_MS = 1000
 let opened = 0
 
 /**
@@ -184,7 +185,7 @@ async function * followAsset (asset, { connections, log, ended }) {
       const { fields } = await reading.current(asset)
       isWaiting = false
       const change = /** @type {PriceChange} */ (eventOf(asset, fields, Date.now()))
-      const text = JSON.stringify([change.price, change.updatedAt, change.status, change.tier])
+      const text = `${change.price} ${change.status}`
       if (ended.aborted) return
       if (text !== last) {
         last = text
@@ -198,13 +199,13 @@ async function * followAsset (asset, { connections, log, ended }) {
           leave()
           ended.removeEventListener('abort', done)
         }
-      }, view.peek(asset) ? TICK_MS : AGAIN_MS)
+      }, view.peek(asset) ? TICK_MS : LOOK_EVERY_MS)
     } catch (error) {
       if (ended.aborted) return
       if (!error.retryable) throw error
       if (!isWaiting) log.warn({ asset, code: error.code, reason: error.message }, 'a price cannot be read, retrying')
       isWaiting = true
-      await sleep(AGAIN_MS, undefined, { signal: ended }).catch(() => {})
+      await sleep(AFTER_ERROR_MS, undefined, { signal: ended }).catch(() => {})
     }
   }
 }

@@ -51,7 +51,10 @@ export async function loadSources (exchanges, taken) {
   return all
 }
 
-/** @param {Record<string, any>} loaded of CommonJS, names may be in `default` only @returns {[string, unknown][] | string} or what is wrong */
+/**
+ * @param {Record<string, any>} loaded of CommonJS, names may be in `default` only
+ * @returns {[string, any][] | string} a text says what is wrong
+ */
 function sourcesIn (loaded) {
   const { sources } = 'sources' in loaded ? loaded : loaded.default ?? {}
   if (sources === undefined) return 'exports no sources'

@@ -122,7 +122,10 @@ function requested (exchange, limit) {
   }
 }
 
-/** How a function of a user is called. @param {import('./own.js').OwnSource} source @param {Parameters<typeof createSource>[0]['log']} log */
+/**
+ * How a function of a user is called.
+ * @param {import('./own.js').OwnSource} source @param {Parameters<typeof createSource>[0]['log']} log
+ */
 function asked (source, log) {
   let loggedMs = -Infinity
   return {
