@@ -79,7 +79,7 @@ t.test('a module exports sources by name; all its faults are reported', async (t
     'array.js': 'export const sources = []',
     'broken.js': 'export const sources = {\n  mine: async () => nul l\n}',
     'wrong.js': 'export const sources = { alpha: () => {}, mine: 5, "M i": () => {} }',
-    'many.js': 'export const sources = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`s${i}`, () => null]))'
+    'many.js': 'export const sources = Object.fromEntries(Array.from({ length: 20 }, (_, i) => ["s" + i, () => null]))'
   })
   const at = (/** @type {string[]} */ ...names) => names.map((name) => `${folder}/${name}`)
   t.same((await loadSources(['local', ...at('mine.js', 'mine.cjs')], ['alpha'])).map(({ name }) => name), ['mine', 'other', 'common'])
@@ -101,7 +101,7 @@ t.test('a module exports sources by name; all its faults are reported', async (t
 
 t.test('the setting takes paths beside exchanges, or alone', async (t) => {
   const read = (/** @type {string[]} */ ...flags) => resolve(flags, {}, { command: 'consumers', layouts: [], acks: [] })
-  const names = (/** @type {string} */ exchanges) => exchangesOf(/** @type {any} */ (read('--exchanges', exchanges))).map(({ name }) => name)
+  const names = (/** @type {string} */ given) => exchangesOf(/** @type {any} */ (read('--exchanges', given))).map(({ name }) => name)
   t.same(names('local,./mine.js'), ['alpha', 'beta', 'gamma'])
   t.same(names('./mine.js, kraken'), ['kraken'])
   t.same(names('./mine.js'), [])
