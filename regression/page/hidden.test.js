@@ -29,14 +29,14 @@ t.test('a hidden page has no stream', needsBrowser, async (t) => {
   await send('PUT', '/v1/sales/shoes', { stock: 5, mode: 'direct' })
   const streams = async () => Number(/^freshet_streams (\d+)$/m.exec(await (await fetch(`${reader.url}/metrics`)).text())?.[1])
 
-  const pages = /** @type {[string, RegExp, () => Promise<unknown>, RegExp][]} */ ([
-    ['/example?feed=shown', /before/, () => put('while hidden'), /while hidden[\s\S]*before/],
-    ['/auctions#lamp', /10\.00/, () => send('POST', '/v1/auctions/lamp/bids', { userId: 'ann', amount: '12.50' }), /12\.50/],
-    ['/sales#shoes', /shoes, 5 units/i, () => send('POST', '/v1/sales/shoes/claims', { userId: 'ann' }), /ann/]
+  const pages = /** @type {[string, string, RegExp, () => Promise<unknown>, RegExp][]} */ ([
+    ['/example?feed=shown', '#items', /before/, () => put('while hidden'), /while hidden[\s\S]*before/],
+    ['/auctions#lamp', '#price', /10\.00/, () => send('POST', '/v1/auctions/lamp/bids', { userId: 'ann', amount: '12.50' }), /12\.50/],
+    ['/sales#shoes', '#available', /^5$/, () => send('POST', '/v1/sales/shoes/claims', { userId: 'ann' }), /^4$/]
   ])
-  for (const [path, before, change, after] of pages) {
+  for (const [path, where, before, change, after] of pages) {
     const { page, faults } = await openPage(t, browser, CALM)
-    const shows = (/** @type {RegExp} */ pattern) => seen(async () => pattern.test(await page.locator('main').innerText()))
+    const shows = (/** @type {RegExp} */ pattern) => seen(async () => pattern.test(await page.locator(where).innerText()))
     const turn = (/** @type {boolean} */ hidden) => page.evaluate((hidden) => {
       Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
       document.dispatchEvent(new Event('visibilitychange'))
