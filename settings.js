@@ -274,7 +274,8 @@ export const SETTINGS = Object.freeze([
       'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
   ]),
   ...group('Exchanges', ['consumers'], [
-    row('exchanges', 'Sources of prices; local = the three exchanges of npm start exchanges', { default: ['local'], check: exchangeList }),
+    row('exchanges', 'Sources of prices; local = the three exchanges of npm start exchanges; paths = modules with sources of your own',
+      { default: ['local'], check: exchangeList }),
     row('exchangeUrls', 'URLs of exchanges, where they are not the usual ones', { default: null, check: exchangeUrls })
   ]),
   ...group('Exchanges', ['exchanges'], [

@@ -16,23 +16,24 @@
 /** @typedef {'base64' | 'utf8' | 'json'} Encoding of values over the wire */
 
 /**
- * base64: bytes. utf8: text, or bytes if a value is not UTF-8. json: the parsed value, or bytes if a value is not JSON.
- * @template {Encoding} [E='base64']
- * @typedef {E extends 'json' ? any : E extends 'utf8' ? string | Uint8Array : Uint8Array} LiveValue
+ * base64: bytes. utf8: text, or bytes if a value is not UTF-8. json: the parsed value, whose type is not checked, or bytes if a value is
+ * not JSON.
+ * @template {Encoding} [E='base64'] @template [T=any]
+ * @typedef {E extends 'json' ? T : E extends 'utf8' ? string | Uint8Array : Uint8Array} LiveValue
  */
 
 /**
  * `ts`: event time, ms since 1970; for deletions only if the layout of the feed keeps it.
- * @template {Encoding} [E='base64']
- * @typedef {{ id: string, ts: number, value: LiveValue<E>, deleted?: undefined } |
+ * @template {Encoding} [E='base64'] @template [T=any]
+ * @typedef {{ id: string, ts: number, value: LiveValue<E, T>, deleted?: undefined } |
  *   { id: string, ts?: number, value?: undefined, deleted: true }} LiveItem
  */
 
 /**
  * `snapshot`: the newest items, oldest first; they replace all earlier ones. `items`: changes, oldest first. `reset`: changes
  * may have been missed; a snapshot follows. `position`: for `from`, to resume after this event; null: a snapshot is needed.
- * @template {Encoding} [E='base64']
- * @typedef {{ event: 'snapshot' | 'items', items: LiveItem<E>[], reason?: undefined, position: string | null } |
+ * @template {Encoding} [E='base64'] @template [T=any]
+ * @typedef {{ event: 'snapshot' | 'items', items: LiveItem<E, T>[], reason?: undefined, position: string | null } |
  *   { event: 'reset', items?: undefined, reason: string, position: null }} LiveEvent
  */
 
@@ -64,6 +65,8 @@ const WAKE_EVENTS = ['visibilitychange', 'pageshow', 'online']
 const MAX_EVENT_CHARS = 32 * 1024 * 1024
 const MAX_REFUSAL_CHARS = 64 * 1024
 const OK = 200
+const PROBLEM_TYPE = /^application\/problem\+json\s*(;|$)/i
+const HTTP_ERROR = 'HTTP_ERROR'
 /** 4xx that are retried, and 5xx that is not */
 const RETRYABLE = [408, 425, 429]
 const NOT_IMPLEMENTED = 501
@@ -94,8 +97,8 @@ const OPTIONS = {
 
 /**
  * A reader refused to stream. `code` is that of its problem, such as FEED_UNKNOWN, UNAUTHORIZED or OVERLOADED; or HTTP_ERROR if the
- * response was no problem of a reader, or NOT_EVENTS; or ARGUMENT_INVALID. `retryable`: the client reconnects, and `onRetry` gets
- * the error.
+ * response was no problem of a reader, as of a proxy that has lost its reader; or NOT_EVENTS; or ARGUMENT_INVALID. `retryable`: the
+ * client reconnects, and `onRetry` gets the error.
  */
 export class FollowError extends Error {
   /**
@@ -108,21 +111,25 @@ export class FollowError extends Error {
     this.name = 'FollowError'
     this.code = code
     this.status = status
-    this.retryable = status >= 500 ? status !== NOT_IMPLEMENTED : RETRYABLE.includes(status)
+    this.retryable = code === HTTP_ERROR || (status >= 500 ? status !== NOT_IMPLEMENTED : RETRYABLE.includes(status))
     this.retryAfterMs = retryAfterMs
   }
 }
 
 /**
- * @template {Encoding} [E='base64']
- * @param {string | URL | readonly (string | URL)[]} readers addresses, such as http://127.0.0.1:8080; the others are for failover
- * @param {string} feed
- * @param {FollowOptions<E>} [options]
- * @returns {AsyncGenerator<LiveEvent<E>, void, void>} ends when `signal` is aborted or the loop is left; reconnects for ever after
- *   errors that may pass, and throws a FollowError for others
+ * @typedef {string | URL | readonly (string | URL)[]} Readers addresses, such as http://127.0.0.1:8080; the others are for failover
+ */
+
+/**
+ * Ends when `signal` is aborted or the loop is left; reconnects for ever after errors that may pass, and throws a FollowError for others.
+ * @type {{
+ *   <T = any>(readers: Readers, feed: string, options: FollowOptions<'json'> & { encoding: 'json' }):
+ *     AsyncGenerator<LiveEvent<'json', T>, void, void>,
+ *   <E extends Encoding = 'base64'>(readers: Readers, feed: string, options?: FollowOptions<E>): AsyncGenerator<LiveEvent<E>, void, void>
+ * }}
  * @throws {FollowError} ARGUMENT_INVALID, at once, with all faults; in the loop the codes of FollowError
  */
-export function follow (readers, feed, options = {}) {
+export const follow = (/** @type {any} */ readers, /** @type {any} */ feed, /** @type {any} */ options = {}) => {
   const over = new AbortController()
   const events = run(checked(readers, feed, options), over)
   const leave = events.return.bind(events)
@@ -381,13 +388,15 @@ async function refusalOf (url, { status, headers }, read) {
   const after = headers.get('retry-after') ?? ''
   const afterMs = /^\d+$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now()
   const retryAfterMs = Math.min(MAX_RETRY_AFTER_MS, Math.max(0, afterMs || 0))
-  try {
-    const { code, detail } = JSON.parse(text)
-    if (typeof code === 'string') return new FollowError(code, `${url}: ${code}: ${detail}`, status, retryAfterMs)
-  } catch {
-    // a response of a proxy
+  if (PROBLEM_TYPE.test(headers.get('content-type') ?? '')) {
+    try {
+      const { code, detail } = JSON.parse(text)
+      if (typeof code === 'string') return new FollowError(code, `${url}: ${code}: ${detail}`, status, retryAfterMs)
+    } catch {
+      // it was cut off
+    }
   }
-  return new FollowError('HTTP_ERROR', `${url} responded with status ${status}: ${text.slice(0, 200).trim() || '(empty)'}`, status,
+  return new FollowError(HTTP_ERROR, `${url} responded with status ${status}: ${text.slice(0, 200).trim() || '(empty)'}`, status,
     retryAfterMs)
 }
 

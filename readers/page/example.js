@@ -1,5 +1,7 @@
-/** Follows a feed: the newest items in a table. */
+/** Follows a feed while the page is visible: the newest items in a table. */
 import { follow } from '/client.js'
+import { pause } from './pause.js'
+import { whileShown } from './shown.js'
 
 const SHOWN = 20
 const RETRY_MS = 3000
@@ -11,6 +13,8 @@ const at = (id) => document.getElementById(id)
 const items = new Map()
 let windowMs = 0
 let aheadMs = 0
+/** of the last event, to resume after it @type {string | null} */
+let position = null
 
 /** @param {import('../../src/client.js').LiveItem<'utf8'>[]} changed */
 function take (changed) {
@@ -49,28 +53,33 @@ async function learn () {
   windowMs = (await response.json()).windowMs
 }
 
-/** @returns {Promise<never>} */
-async function run () {
+/** @param {AbortSignal} signal */
+async function run (signal) {
   const options = Object.freeze({
-    limit: SHOWN, maxRate: 2, encoding: /** @type {const} */ ('utf8'), onRetry: () => showState('gone', 'connection lost, reconnecting')
+    limit: SHOWN,
+    maxRate: 2,
+    encoding: /** @type {const} */ ('utf8'),
+    signal,
+    onRetry: () => showState('gone', 'connection lost, reconnecting')
   })
-  for (;;) {
+  while (!signal.aborted) {
     try {
-      for await (const { event, items: changed, reason } of follow(location.origin, feed, options)) {
+      for await (const { event, items: changed, reason, position: last } of follow(location.origin, feed, { ...options, from: position })) {
         if (event === 'snapshot') {
           items.clear()
           await learn()
         }
         showState('live', event === 'reset' ? `restarted: ${reason}` : 'connected')
         if (changed) take(changed)
+        position = last
       }
     } catch (error) {
       showState('gone', `refused, retrying in 3 s: ${error.message}`)
     }
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    await pause(RETRY_MS, signal)
   }
 }
 
 at('feed').textContent = feed
-run()
+whileShown(run).restart()
 setInterval(show, 1000)

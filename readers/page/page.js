@@ -9,6 +9,7 @@ import { createList } from './list.js'
 import { watchNewest } from './newest.js'
 import { createOverview } from './overview.js'
 import { createSearch } from './search.js'
+import { whileShown } from './shown.js'
 import { counted, number, period, timeOfDay } from './text.js'
 import { hideToken, onToken } from './token.js'
 
@@ -20,7 +21,6 @@ const READY_EVERY_MS = 1000
 let feed = null
 /** @type {string[]} */
 let feeds = []
-let over = new AbortController()
 let asOf = 0
 /** all feeds are shown; a feed that appears later is not opened */
 let isOverview = false
@@ -102,16 +102,12 @@ function showWay (way, why) {
 }
 
 /** Starts or resumes the chosen feed. */
-function start () {
-  over.abort()
-  over = new AbortController()
-  if (document.hidden) return
+const { restart: start, stop } = whileShown((signal) => {
   hideToken()
-  const { signal } = over
   watchFeeds(signal)
   if (feed === null) watchReadiness(signal)
   else watchFeed(feed, signal)
-}
+})
 
 /** @param {string} name @param {AbortSignal} signal */
 function watchFeed (name, signal) {
@@ -223,10 +219,9 @@ async function watchReadiness (signal) {
 
 const id = searchParams.get('id')
 at('feed').addEventListener('change', () => choose(at('feed').value))
-document.addEventListener('visibilitychange', start)
 onToken({
   onLocked () {
-    over.abort()
+    stop()
     showState('wait', 'token required')
   },
   onEntered: start

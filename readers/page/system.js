@@ -1,5 +1,6 @@
 /** What the pages of systems share: their state, requests to reader and gateway, streams, and faults that can be switched. */
 import { at, make, put } from './elements.js'
+import { whileShown } from './shown.js'
 
 const TRIES = 5
 /** items of a page of a list */
@@ -80,39 +81,33 @@ export async function send (path, body, key, { signal, headers = {} } = {}) {
 }
 
 /**
- * Server-sent events of one thing at a time; `follow` another one ends those before.
+ * Server-sent events of one thing at a time, while the page is visible; `follow` another one ends those before. A stream begins with all
+ * that the page shows, so one that is opened again misses nothing.
  * @param {(id: string) => string} pathOf @param {Record<string, (data: any, id: string) => void>} handlers by event
  * @param {() => string} away what the state says while there is no connection
  */
 export function createFollower (pathOf, handlers, away) {
-  /** @type {EventSource | null} */
-  let events = null
-
-  /** @param {string} id */
-  function open (id) {
-    const source = events = new EventSource(pathOf(id))
+  let current = ''
+  const { restart } = whileShown((signal) => {
+    const id = current
+    const source = new EventSource(pathOf(id))
+    signal.addEventListener('abort', () => source.close())
     for (const [name, take] of Object.entries(handlers)) source.addEventListener(name, ({ data }) => take(JSON.parse(data), id))
     source.onopen = () => state('live', 'live')
     source.onerror = () => {
       state('away', away())
       // browsers do not reconnect after an error status
-      if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (events === source) open(id) }, REOPEN_MS)
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (!signal.aborted) restart() }, REOPEN_MS)
     }
-  }
+  })
 
-  let current = ''
   return {
     /** @param {string} id @returns {boolean} whether it is another one than before */
     follow (id) {
       if (id === current) return false
-      events?.close()
       current = id
-      open(id)
+      restart()
       return true
-    },
-    close () {
-      events?.close()
-      current = ''
     }
   }
 }

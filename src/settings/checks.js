@@ -14,6 +14,12 @@ import { dirname } from 'node:path'
 /** As `toLocaleString('en')`, whose first call takes 0.1 s, at the start of each process. @param {number} n an integer */
 export const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ',')
 
+/** What has a slash, or ends so, is a path from the working folder, of a module of a user. */
+const PATH = /\/|\.js$/
+
+/** @param {string} name @returns {boolean} whether it is the path of a module */
+export const isModule = (name) => PATH.test(name)
+
 /** @type {(low: number, high: number) => Check} */
 export const integer = (low, high) => ({
   expects: `an integer from ${grouped(low)} to ${grouped(high)}`,

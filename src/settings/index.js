@@ -10,10 +10,10 @@ export {
   brokerList, databaseUrl, dynamodbEndpoint, httpUrl, keysSource, nodeUrls, originList, proxyList, serverUrl, serverUrls
 } from './addresses.js'
 export {
-  FIELD, grouped, integer, listWhere, matching, number, oneOf, oneOfKnown, oneWhere, orReplicas, present, readableFile, trueOrFalse,
-  writableFile, writerFlags
+  FIELD, grouped, integer, isModule, listWhere, matching, number, oneOf, oneOfKnown, oneWhere, orReplicas, present, readableFile,
+  trueOrFalse, writableFile, writerFlags
 } from './checks.js'
 export { envOf, flagOf, givenBy, readRows, withoutSecrets } from './rows.js'
 export { didYouMean, unknownName } from './unknown.js'
-export { exchangeList, exchangeUrls, tierList } from './of-prices.js'
+export { exchangeList, exchangeUrls, LOCAL_EXCHANGES, tierList } from './of-prices.js'
 export * as table from './resolve.js'

@@ -4,7 +4,7 @@
  * @typedef {import('./checks.js').Check} Check
  */
 import { httpUrl } from './addresses.js'
-import { wrong } from './checks.js'
+import { isModule, wrong } from './checks.js'
 
 const TIERS = Object.freeze(['hot', 'medium', 'cold'])
 /** @type {Check} refresh interval, soft and hard expiry of hot, medium and cold, in this order */
@@ -25,14 +25,16 @@ export const tierList = {
 export const LOCAL_EXCHANGES = Object.freeze(['alpha', 'beta', 'gamma'])
 const REAL_EXCHANGES = Object.freeze(['coinbase', 'kraken', 'bitstamp'])
 
-/** @type {Check} a price needs two sources that agree */
+/** @type {Check} a price needs two exchanges that agree; sources of a user may also stand alone */
 export const exchangeList = {
-  expects: `local, or two or more of ${REAL_EXCHANGES.join(', ')}, separated by commas`,
+  expects: `local, or two or more of ${REAL_EXCHANGES.join(', ')}, and paths of modules with sources of your own, separated by commas`,
   read (text) {
     const given = text.split(',').map((one) => one.trim())
-    if (text === 'local') return given
-    if (!given.every((one) => REAL_EXCHANGES.includes(one))) throw new RangeError()
-    if (given.length < 2 || new Set(given).size < given.length) throw wrong('which names fewer than two, or one twice')
+    const named = given.filter((one) => !isModule(one))
+    const isLocal = named.length === 1 && named[0] === 'local'
+    if (!isLocal && !named.every((one) => REAL_EXCHANGES.includes(one))) throw new RangeError()
+    const isFew = named.length === given.length && !isLocal && given.length < 2
+    if (isFew || new Set(given).size < given.length) throw wrong('which names fewer than two, or one twice')
     return given
   }
 }

@@ -114,7 +114,7 @@ function feedFaults (given) {
 
 /** @param {Given} given */
 function exchangeFaults ({ values: { exchanges, exchangeUrls }, origins }) {
-  const names = exchanges?.[0] === 'local' ? LOCAL_EXCHANGES : exchanges
+  const names = (exchanges ?? []).flatMap((/** @type {string} */ name) => name === 'local' ? LOCAL_EXCHANGES : [name])
   const others = (exchangeUrls ?? []).filter((/** @type {string} */ pair) => !names.includes(pair.split('=')[0]))
   return others.map((/** @type {string} */ pair) =>
     `exchangeUrls: ${pair} (${origins.exchangeUrls}); expected only exchanges in use: ${names.join(', ')}`)

@@ -11,9 +11,9 @@ const MAX_ID_CHARS = 256
 /** @param {string} message */
 export const invalid = (message) => new FreshetError('ARGUMENT_INVALID', message)
 
-/** @param {unknown} key */
-export function expectKey (key) {
-  if (typeof key !== 'string' || !KEY.test(key)) throw invalid(`key ${shown(key)}; expected 1-64 of A-Z a-z 0-9 _ . : -`)
+/** @param {unknown} key @param {string} [what] it is */
+export function expectKey (key, what = 'key') {
+  if (typeof key !== 'string' || !KEY.test(key)) throw invalid(`${what} ${shown(key)}; expected 1-64 of A-Z a-z 0-9 _ . : -`)
 }
 
 /** @param {unknown} given */

@@ -1,10 +1,9 @@
 /** The systems of this package, and modules of users. A process loads those that it serves. */
-import { execFile } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { promisify } from 'node:util'
-import { asError, SettingsInvalid } from '../errors.js'
+import { SettingsInvalid } from '../errors.js'
+import { isModule } from '../settings/index.js'
+import { importModule } from './user-module.js'
 
 /** @import { System } from './definition.js' */
 /** @import { System as UserSystem } from './face.js' */
@@ -22,12 +21,6 @@ export const SYSTEM_NAMES = Object.freeze(Object.keys(SYSTEMS))
 
 /** The word for all of ours. */
 export const ALL_SYSTEMS = 'all'
-/** What has it, or ends so, is a path from the working folder, of a module of a user. */
-const PATH = /\/|\.js$/
-const PLACE_WITHIN_MS = 5000
-
-/** @param {string} name @returns {boolean} whether it is the path of a module */
-export const isModule = (name) => PATH.test(name)
 
 /** @param {string} name @returns {boolean} whether it can be a system */
 export const isSystem = (name) => name === ALL_SYSTEMS || Object.hasOwn(SYSTEMS, name) || isModule(name)
@@ -41,8 +34,8 @@ export const isSystem = (name) => name === ALL_SYSTEMS || Object.hasOwn(SYSTEMS,
 export async function loadSystems (names, ours = SYSTEMS) {
   const wanted = [...new Set((names ?? [ALL_SYSTEMS]).flatMap((name) => name === ALL_SYSTEMS ? Object.keys(ours) : [name]))]
   // codes of their errors are defined first
-  await Promise.all(wanted.flatMap((name) => PATH.test(name) ? [] : [ours[name]()]))
-  const systems = await Promise.all(wanted.map((name) => PATH.test(name) ? loadModule(name) : loadOurs(ours[name])))
+  await Promise.all(wanted.flatMap((name) => isModule(name) ? [] : [ours[name]()]))
+  const systems = await Promise.all(wanted.map((name) => isModule(name) ? loadModule(name) : loadOurs(ours[name])))
   const faults = [...takenNames(systems, wanted), ...takenRoutes(systems)]
   if (faults.length > 0) throw new SettingsInvalid(faults)
   return systems
@@ -59,11 +52,9 @@ async function loadOurs (load) {
 
 /** @param {string} path @returns {Promise<System>} @throws {SettingsInvalid} */
 async function loadModule (path) {
-  const url = String(pathToFileURL(statSync(path, { throwIfNoEntry: false })?.isDirectory() ? join(path, 'index.js') : path))
-  const loaded = await import(url).catch(async (thrown) => {
-    const reason = `${await whereOf(thrown, url)}${asError(thrown).message}`
-    throw new SettingsInvalid([`systems: ${path} cannot be loaded (${reason}); expected a module whose default ` +
-      'export is a system'])
+  const file = statSync(path, { throwIfNoEntry: false })?.isDirectory() ? join(path, 'index.js') : path
+  const loaded = await importModule(file).catch(({ message }) => {
+    throw new SettingsInvalid([`systems: ${path} cannot be loaded (${message}); expected a module whose default export is a system`])
   })
   if (loaded.default === undefined) throw new SettingsInvalid([`systems: ${path} has no default export; expected a system`])
   return systemOf(loaded.default).catch((error) => {
@@ -71,21 +62,9 @@ async function loadModule (path) {
   })
 }
 
-/**
- * Node.js names the place of a syntax error only where it ends a process.
- * @param {any} error @param {string} url of the module that was imported @returns {Promise<string>} file and line, or nothing
- */
-async function whereOf (error, url) {
-  if (!(error instanceof SyntaxError)) return ''
-  const words = ['--input-type=module', '--eval', `import ${JSON.stringify(url)}`]
-  const { stderr } = await promisify(execFile)(process.execPath, words, { timeout: PLACE_WITHIN_MS }).catch((failure) => failure)
-  const [, file, line] = /^(file:\S+):(\d+)\n/.exec(stderr ?? '') ?? []
-  return file === undefined ? '' : `${fileURLToPath(file)}, line ${line}: `
-}
-
 /** @param {System[]} systems @param {string[]} wanted how each was asked for @returns {string[]} faults */
 const takenNames = (systems, wanted) => systems.flatMap(({ name }, i) => {
-  const isTaken = (PATH.test(wanted[i]) && Object.hasOwn(SYSTEMS, name)) || systems.findIndex((one) => one.name === name) < i
+  const isTaken = (isModule(wanted[i]) && Object.hasOwn(SYSTEMS, name)) || systems.findIndex((one) => one.name === name) < i
   return isTaken ? [`systems: the name ${name} of ${wanted[i]} is taken; choose another one`] : []
 })
 

@@ -5,10 +5,8 @@
  *     get, follow ◀─ state, events       consume ◀─ outbox       tasks ─▶ submit
  *
  * @import { Command } from '../admission/index.js'
- * @import { AdmissionMetrics } from '../metrics/index.js'
  * @import { OpenAdmission } from './admission.js'
  * @import { Definition } from './checked-definition.js'
- * @import { ConsumerMetrics } from './consuming.js'
  * @import { Decision, OpenedSystem, SystemAccount } from './face.js'
  */
 import { randomUUID } from 'node:crypto'
@@ -20,25 +18,12 @@ import { closeInTime, GRACE_MS } from './closing.js'
 import { commandOf, expectKey } from './command-arguments.js'
 import { createConsumers } from './consuming.js'
 import { createFollowing } from './follow.js'
+import { UNCOUNTED } from './uncounted.js'
 
 /** @type {Record<string, 'full' | 'late'>} */
 const UNSENT = { ADMISSION_FULL: 'full', ADMISSION_LATE: 'late', ADMISSION_BACKLOG: 'full' }
 const NOT_COUNTED = ['ARGUMENT_INVALID', 'PIPELINE_CLOSED', 'REQUEST_DIFFERS', 'RULE_DIFFERS']
 let opened = 0
-
-/** @type {Readonly<AdmissionMetrics & ConsumerMetrics>} */
-const UNCOUNTED = Object.freeze({
-  sent () {},
-  waited () {},
-  dropped () {},
-  answered () {},
-  asked () {},
-  ruleFailed () {},
-  clockBack () {},
-  finished () {},
-  failed () {},
-  deadLettered () {}
-})
 
 /**
  * Counts commands and what became of them.

@@ -26,14 +26,15 @@ const ROWS = Object.freeze([
 export const KNOWN = Object.freeze({ command: 'library', layouts: [], acks: [] })
 const LEVELS = ['info', 'warn', 'error']
 
+const NAMES = Object.freeze(ROWS.map(({ name }) => name))
+
 /**
- * @param {any} given @param {{ durability?: string }} system
+ * @param {any} given @param {{ durability?: string }} system @param {readonly string[]} [names] of the options that may be given
  * @returns {any} with defaults
  * @throws {SettingsInvalid} with all faults
  */
-export function checkedOptions (given, { durability = 'memory' }) {
+export function checkedOptions (given, { durability = 'memory' }, names = NAMES) {
   const { log, ...rest } = typeof given === 'object' && given !== null ? given : {}
-  const names = ROWS.map(({ name }) => name)
   const faults = Object.keys(rest).filter((name) => !names.includes(name))
     .map((name) => unknownName(name, names, `the options are ${names.join(' ')} log`))
   const { values } = readRows([...ROWS], KNOWN, faults,

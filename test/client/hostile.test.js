@@ -91,23 +91,39 @@ t.test('a response that is no event stream is refused, with its content type', {
       { code: 'NOT_EVENTS', status: 200, message: /text\/html instead of events; is it the address of a reader\?/ }],
     [answer(200, { 'content-type': 'text/event-streams' }), { code: 'NOT_EVENTS' }],
     [answer(200, {}), { code: 'NOT_EVENTS', message: /no content type/ }],
-    [answer(204, {}), { code: 'HTTP_ERROR', status: 204, message: /status 204: \(empty\)/ }],
-    [answer(404, { 'content-type': 'text/plain' }, 'no such page'),
-      { code: 'HTTP_ERROR', status: 404, message: /status 404: no such page/ }],
-    [answer(403, { 'content-type': 'application/json' }, '{"message":"not you"}'), { code: 'HTTP_ERROR', status: 403, message: /not you/ }],
     [refusing(404, 'FEED_UNKNOWN'), { code: 'FEED_UNKNOWN', status: 404, retryable: false, message: /FEED_UNKNOWN: so it is/ }],
     [refusing(501, 'VIEW_NEEDED'), { code: 'VIEW_NEEDED', status: 501, retryable: false }],
-    [refusing(400, 'POSITION_INVALID'), { code: 'POSITION_INVALID', status: 400 }],
-    [(/** @type {import('node:http').ServerResponse} */ response) => {
-      const more = setInterval(() => response.write('x'.repeat(64 * 1024)), 1)
-      response.writeHead(400).once('close', () => clearInterval(more))
-    }, { code: 'HTTP_ERROR', status: 400 }]
+    [refusing(400, 'POSITION_INVALID'), { code: 'POSITION_INVALID', status: 400 }]
   ]
   for (const [respond, error] of cases) {
     const { url, requests } = await startScript(t, respond)
     await t.rejects(startFollowing(t, url, 'latest').following, { name: 'FollowError', ...error })
     t.equal(requests.length, 1)
   }
+})
+
+t.test('a refusal that is no problem of a reader, as of a proxy that has lost it, does not end the loop', { buffered: true }, async (t) => {
+  const answer = (/** @type {number} */ status, /** @type {Record<string, string>} */ headers, body = '') =>
+    (/** @type {import('node:http').ServerResponse} */ response) => response.writeHead(status, headers).end(body)
+  /** @type {[respond: any, error: object][]} */
+  const cases = [
+    [answer(404, { 'content-type': 'text/plain' }, 'no such page'), { status: 404, message: /status 404: no such page/ }],
+    [answer(403, { 'content-type': 'application/json' }, '{"message":"not you"}'), { status: 403, message: /not you/ }],
+    [answer(404, { 'content-type': 'application/json' }, '{"code":"FEED_UNKNOWN"}'), { status: 404 }],
+    [answer(404, { 'content-type': 'application/problem+json; charset=utf-8' }, '{"code":"FEED_UNK'), { status: 404 }],
+    [answer(501, {}), { status: 501 }],
+    [answer(204, {}), { status: 204, message: /status 204: \(empty\)/ }],
+    [(/** @type {import('node:http').ServerResponse} */ response) => {
+      const more = setInterval(() => response.write('x'.repeat(64 * 1024)), 1)
+      response.writeHead(400).once('close', () => clearInterval(more))
+    }, { status: 400 }]
+  ]
+  await Promise.all(cases.map(async ([respond, error]) => {
+    const { url } = await startScript(t, respond, streaming(SNAPSHOT))
+    const { events, retries } = startFollowing(t, url, 'latest')
+    await eventually(() => events.length === 1)
+    t.match(retries.map((one) => one.error), [{ name: 'FollowError', code: 'HTTP_ERROR', retryable: true, ...error }])
+  }))
 })
 
 t.test('transient errors are retried: not before Retry-After, at another reader if there is one', { buffered: true }, async (t) => {

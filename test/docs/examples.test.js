@@ -1,4 +1,4 @@
-/** The examples of README, docs/writing.md, docs/library.md and docs/own-systems.md print what they show. */
+/** The examples of README, docs/writing.md, docs/library.md, docs/prices.md and docs/own-systems.md print what they show. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,8 +7,9 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
-import { connectFor, startServer } from '../servers.js'
-import { startGateway, startReader } from '../services.js'
+import { connectFor, eventually, startServer } from '../servers.js'
+import { startConsumers, startGateway, startReader } from '../services.js'
+import { openPrices } from 'freshet-feed/prices'
 import { exampleOf, patternOf, readPage, ROOT } from './examples.js'
 import { scoped, scopedEngines } from '../scope.js'
 
@@ -74,4 +75,21 @@ t.test('programs with the library, in JavaScript and in TypeScript', async (t) =
     await writeFile(join(folder, 'program.mjs'), program)
     t.same(await run(process.execPath, ['program.mjs'], { cwd: folder }), { stdout: printed, stderr: '' }, `${page}: ${name}`)
   }
+})
+
+t.test('a source of a user, and its prices in a program', async (t) => {
+  const [source, , code, printed] = await exampleOf('docs/prices.md', 'mine')
+  const program = code
+    .replace('\'freshet-feed/prices\'', `'${pathToFileURL(join(ROOT, 'src/systems/prices/library.js'))}'`)
+    .replace('redis://127.0.0.1:6379', primary.url)
+  const folder = t.testdir({ 'mine.js': source, 'program.mjs': program })
+  const [gateway] = await Promise.all([
+    startGateway(t, { redisUrl: primary.url }),
+    startConsumers(t, { redisUrl: primary.url, flags: ['--systems', 'prices', '--exchanges', join(folder, 'mine.js')] })
+  ])
+  t.match(await gateway.send('PUT', '/v1/assets/btc-usd'), { status: 201 })
+  const prices = openPrices({ redisUrl: primary.url, deadlineMs: 10_000 })
+  t.teardown(prices.close)
+  await eventually(() => prices.get('btc-usd').catch(({ code }) => { throw new Error(code) }))
+  t.same(await run(process.execPath, ['program.mjs'], { cwd: folder }), { stdout: printed, stderr: '' })
 })

@@ -56,7 +56,9 @@ const SYSTEM = `
   await seats.submit({ rule: 'seat', key: 'a', args: [] })
   await new Promise((resolve) => { seats.consume('receipts', resolve) })
   await seats.close()`
-const PROGRAMS = { 'src/index.js': importing('src/index.js'), 'a system that is used': SYSTEM }
+const PROGRAMS = {
+  'src/index.js': importing('src/index.js'), prices: importing('src/systems/prices/library.js'), 'a system that is used': SYSTEM
+}
 
 for (const [name, program] of Object.entries(PROGRAMS)) {
   t.test(`${name} loads ioredis and its dependencies, no other package`, async (t) => {

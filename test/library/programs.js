@@ -108,6 +108,19 @@ for await (const { event, items } of follow('http://h', 'positions', { encoding:
   // @ts-expect-error: text, or bytes of a value that is not text
   const text: string | undefined = items[0]?.value
 }
+interface Stop { stop: number }
+for await (const { event, items } of follow<Stop>('http://h', 'positions', { encoding: 'json', ids: ['a'] })) {
+  if (event === 'reset') continue
+  const item: LiveItem<'json', Stop> = items[0]
+  const stop: number | undefined = item.value?.stop
+  // @ts-expect-error: no stop has it
+  item.value?.nonsense
+}
+for await (const { items } of follow('http://h', 'positions', { encoding: 'json' })) { const any: { a: 1 } = items?.[0].value }
+// @ts-expect-error: bytes are not typed
+follow<Stop>('http://h', 'positions')
+// @ts-expect-error: text is not typed
+follow<Stop>('http://h', 'positions', { encoding: 'utf8' })
 const { code, status, retryable } = new FollowError('FEED_UNKNOWN', 'x', 404)
 // @ts-expect-error: no such encoding
 follow('http://h', 'positions', { encoding: 'hex' })
@@ -181,8 +194,33 @@ seats.admission
 export { holder, accepted, seq, version, isReplay, name, ready, checked, error, wrong }
 `
 
+const PRICES = `
+import {
+  openPrices, FreshetError, SettingsInvalid, type Price, type PriceChange, type Prices, type PricesOptions
+} from 'freshet-feed/prices'
+const options: PricesOptions = { redisUrl: 'redis://h', keyPrefix: 'a:', deadlineMs: 100 }
+const prices: Prices = openPrices(options)
+const found: Price = await prices.get('btc-usd')
+const price: string = found.price
+const reason: string | undefined = found.failed?.reason
+for await (const change of prices.follow('btc-usd', { signal: AbortSignal.timeout(1) })) {
+  const one: PriceChange = change
+  // @ts-expect-error: it may have no price
+  one.price.trim()
+}
+const fresh: boolean = found.status === 'fresh'
+await prices.close()
+// @ts-expect-error: no such option
+openPrices({ redisUrl: 'redis://h', partitions: 4 })
+export { price, reason, fresh, FreshetError, SettingsInvalid }
+`
+
 /** By file; those of the library need types of Node, those of the client need none. */
 export const LIBRARY_PROGRAMS = {
-  'program.mts': LIBRARY, 'program-json.mts': JSON_VALUES, 'program-commonjs.cts': COMMON_JS, 'program-systems.mts': SYSTEMS
+  'program.mts': LIBRARY,
+  'program-json.mts': JSON_VALUES,
+  'program-commonjs.cts': COMMON_JS,
+  'program-systems.mts': SYSTEMS,
+  'program-prices.mts': PRICES
 }
 export const CLIENT_PROGRAMS = { 'program-following.mts': FOLLOWING }

@@ -50,7 +50,8 @@ function declarationOf (name) {
 function emitter () {
   const { options } = ts.convertCompilerOptionsFromJson(
     JSON.parse(ts.sys.readFile(join(ROOT, 'jsconfig.json')) ?? '').compilerOptions, ROOT)
-  const program = ts.createProgram(['index', 'client', 'systems/index'].map((name) => join(ROOT, `src/${name}.js`)),
+  const entries = ['index', 'client', 'systems/index', 'systems/prices/library']
+  const program = ts.createProgram(entries.map((name) => join(ROOT, `src/${name}.js`)),
     { ...options, composite: false, declaration: true, noCheck: true, rootDir: ROOT, outDir: join(ROOT, 'types') })
   return (name) => {
     let text = ''
@@ -124,7 +125,7 @@ t.test('the types that are published are those that the entries need, and have n
     needed.add(name)
     for (const [, to] of declarationOf(name).matchAll(/(?:from |import\()["'](\.[^"']+)\.js["']/g)) visit(join(dirname(name), `${to}.d.ts`))
   }
-  for (const { types } of [description.exports['.'], description.exports['./client'], description.exports['./systems']]) visit(join(types))
+  for (const { types } of ['.', './client', './prices', './systems'].map((entry) => description.exports[entry])) visit(join(types))
   t.same([...needed].sort(), published.toSorted())
   for (const name of published) {
     if (name.endsWith('/errors.d.ts')) continue

@@ -6,7 +6,7 @@
  *        2 s ahead (`ahead`); `old` is less where the price would have expired by then
  *     2  a tick further than 5 % from the median is dropped (`outlier`). Two ticks are then dropped both, unless one is near the
  *        last price and that has not expired: it counts alone
- *     3  what is left must be a quorum, which is two
+ *     3  what is left must be a quorum, which is two; one, where there is only one source (of a user)
  *     4  the price is the mean weighted by volume, or without any volume the median; a volume that is no number counts as none. Its time is
  *        the median of the times of its sources, of two the older
  *     5  a move of more than 20 % from the last price needs every source, and more of them than a quorum. Fewer make it a candidate,
@@ -27,7 +27,7 @@ import { compare, compareDistance, decimalOf, meanOf, middleOf, textOf } from '.
 const MAX_AGE_MS = 60_000
 const MAX_AHEAD_MS = 2_000
 const CONFIRMED_AFTER_MS = 60_000
-const QUORUM = 2
+export const QUORUM = 2
 /** Shares in percent. */
 const OUTLIER = Object.freeze({ digits: 5n, exponent: 0 })
 const MOVE = Object.freeze({ digits: 20n, exponent: 0 })
@@ -35,11 +35,12 @@ const NONE = Object.freeze({ digits: 0n, exponent: 0 })
 
 /**
  * @param {readonly Tick[]} ticks one of each source
- * @param {{ nowMs: number, last: { price: string, hard: number } | null, candidate: Candidate | null, hardMs?: number }} options `last`:
+ * @param {{ nowMs: number, last: { price: string, hard: number } | null, candidate: Candidate | null, hardMs?: number,
+ *   quorum?: number }} options `last`:
  *   the price before, and when it expires; `candidate`: of the refresh before; `hardMs`: age at which the price expires
  * @returns {Aggregate}
  */
-export function aggregate (ticks, { nowMs, last, candidate, hardMs = MAX_AGE_MS }) {
+export function aggregate (ticks, { nowMs, last, candidate, hardMs = MAX_AGE_MS, quorum = QUORUM }) {
   const before = last !== null && nowMs < last.hard ? decimalOf(last.price) : null
   /** @type {Map<string, string>} why a source does not count */
   const dropped = new Map()
@@ -51,7 +52,7 @@ export function aggregate (ticks, { nowMs, last, candidate, hardMs = MAX_AGE_MS 
 
   if (quotes.length === 0) return { failure: 'all_failed', candidate: null, sources }
   const isChosen = quotes.length === 2 && counted.length === 1
-  if (quotes.length < QUORUM || (counted.length < QUORUM && !isChosen)) return { failure: 'no_quorum', candidate: null, sources }
+  if (quotes.length < quorum || (counted.length < quorum && !isChosen)) return { failure: 'no_quorum', candidate: null, sources }
   const price = priceOf(counted)
   // a pending candidate is compared with the price that it would replace, even after that price has expired
   const reference = last !== null && candidate !== null ? decimalOf(last.price) : before

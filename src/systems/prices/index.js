@@ -18,6 +18,7 @@ import { createPriceQueries } from './queries.js'
 import { QUERIES, STREAM } from './query-table.js'
 import { createRefresher } from './refresh.js'
 import { createEncoder } from './replies.js'
+import { loadSources } from './sources/own.js'
 import { createSources, mergeFigures } from './sources/sources.js'
 import { openPriceStore } from './store/index.js'
 
@@ -91,6 +92,8 @@ export default {
   },
 
   async consumers ({ admission, connectionOf, metrics, settings, log, signal, fail }) {
+    const exchanges = exchangesOf(settings)
+    const own = await loadSources(settings.exchanges, exchanges.map(({ name }) => name))
     const store = await openPriceStore(settings, {
       report: (line) => log.info(line), signal, onFailure: fail, metrics: metrics.store
     })
@@ -98,7 +101,7 @@ export default {
       if (error.code === 'DYNAMODB_TABLE_UNUSABLE') throw error
       log.error({ code: error.code, reason: error.message }, 'history waits for its store')
     })
-    const sources = createSources({ exchanges: exchangesOf(settings) })
+    const sources = createSources({ exchanges: [...exchanges, ...own], log })
     const refresh = createRefresher({ sources, admission, connectionOf, onRefresh: metrics.refreshed })
     metrics.follow(sources.figures)
     return {
@@ -120,4 +123,4 @@ export { aggregate } from './aggregate.js'
 export { syntheticTick } from './exchanges/synthetic.js'
 export { STATUSES } from './replies.js'
 export { thresholdOf } from './sources/sources.js'
-export { createDemand, createEncoder, createPriceQueries, createPrices, createSources, exchangesOf, timesOf }
+export { createDemand, createEncoder, createPriceQueries, createPrices, createSources, exchangesOf, loadSources, timesOf }

@@ -9,7 +9,7 @@
  */
 import { compare, compareDistance, decimalOf } from './decimals.js'
 import { createHub, HEARTBEAT_MS } from '../hub.js'
-import { isUsable, missing, statusOf, STATUSES } from './replies.js'
+import { eventOf } from './replies.js'
 
 /**
  * @param {{ reading: import('../reading.js').Reading, view: import('../../admission/index.js').KeyView, now: () => number,
@@ -20,13 +20,9 @@ export function createPriceLive ({ reading, now, ...parts }) {
     ...parts,
     async read (/** @type {string} */ asset) {
       const current = await reading.current(asset)
-      const { price, ts, asOf = ts, tier, seq } = current.fields
-      const isPrice = isUsable(current.fields, now())
-      const status = isPrice ? statusOf(current.fields, now()) : STATUSES[missing(current.fields).code]
-      const [updatedAt, asOfMs] = ts === '0' ? [null, null] : [Number(ts), Number(asOf)]
-      const event = { asset, price: isPrice ? price : null, updatedAt, asOf: asOfMs, tier, status, seq: Number(seq) }
-      const bytes = Buffer.from(`event: price\ndata: ${JSON.stringify(event)}\nid: ${current.generation}:${seq}\n\n`)
-      return { current, price: decimalOf(price), status, bytes }
+      const event = eventOf(asset, current.fields, now())
+      const bytes = Buffer.from(`event: price\ndata: ${JSON.stringify(event)}\nid: ${current.generation}:${event.seq}\n\n`)
+      return { current, price: decimalOf(current.fields.price), status: event.status, bytes }
     },
     sendTo ({ price, status, bytes }, stream, /** @type {Viewer} */ viewer, send) {
       const isBeat = performance.now() - stream.sentMs > HEARTBEAT_MS

@@ -5,7 +5,7 @@
  * An older owner that goes on is harmless: its refresh began earlier, so the rule refuses it.
  */
 import { fieldsOf } from '../../admission/index.js'
-import { aggregate } from './aggregate.js'
+import { aggregate, QUORUM } from './aggregate.js'
 import { TIERS } from './names.js'
 
 const RULE = 'latest'
@@ -35,7 +35,8 @@ export function createRefresher ({ sources, admission: { submit, partitionOf, ke
       nowMs: Math.floor(startedMs + performance.now() - since),
       last: price ? { price, hard: Number(hard) } : null,
       candidate: candidate?.startsWith('{') ? JSON.parse(candidate) : null,
-      hardMs: hardMsOf(tier, tiers)
+      hardMs: hardMsOf(tier, tiers),
+      quorum: Math.min(QUORUM, ticks.length)
     })
     for (const { exchange, reason } of found.sources) if (reason === 'old') sources.noteOld(exchange)
     const sourcesText = JSON.stringify(found.sources)

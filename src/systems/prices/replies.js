@@ -26,6 +26,18 @@ export function statusOf ({ failures, soft }, nowMs) {
   return nowMs < Number(soft) ? 'fresh' : 'stale'
 }
 
+/**
+ * An asset as followers get it. Without a price that may be served it is null, and the status says why.
+ * @param {string} asset @param {Fields} fields @param {number} nowMs
+ */
+export function eventOf (asset, fields, nowMs) {
+  const { price, ts, asOf = ts, tier, seq } = fields
+  const isPrice = isUsable(fields, nowMs)
+  const status = isPrice ? statusOf(fields, nowMs) : STATUSES[missing(fields).code]
+  const [updatedAt, asOfMs] = ts === '0' ? [null, null] : [Number(ts), Number(asOf)]
+  return { asset, price: isPrice ? price : null, updatedAt, asOf: asOfMs, tier, status, seq: Number(seq) }
+}
+
 /** @param {string} asset @param {Fields} fields @param {string} status @returns {string} JSON */
 const textOf = (asset, { price, ts, asOf = ts, tier, seq, sources, failures, failedAt, reason, failedSources }, status) =>
   `{"asset":${JSON.stringify(asset)},"price":"${price}","updatedAt":${ts},"asOf":${asOf},"tier":"${tier}","status":"${status}",` +

@@ -7,6 +7,7 @@
  *   Date of the reply, ms since 1970, or NaN
  * @typedef {{ name: string, base: string, adapter: Adapter }} Exchange
  */
+import { isModule, LOCAL_EXCHANGES } from '../../../settings/index.js'
 import { kraken } from './kraken.js'
 
 /** The exchanges of `npm start exchanges` (bin/exchanges/server.js). @type {Adapter} */
@@ -50,16 +51,15 @@ const KNOWN = Object.freeze({
   bitstamp: { base: 'https://www.bitstamp.net', adapter: bitstamp }
 })
 
-const LOCAL = Object.freeze(['alpha', 'beta', 'gamma'])
-
 /**
- * @param {{ exchanges: readonly string[], exchangeUrls: readonly string[] | null }} settings `exchanges`: names, or only `local`;
- *   `exchangeUrls`: name=URL, where it is not the usual one
+ * @param {{ exchanges: readonly string[], exchangeUrls: readonly string[] | null }} settings `exchanges`: names or `local`, and
+ *   paths of modules, which are others' (sources/own.js); `exchangeUrls`: name=URL, where it is not the usual one
  * @returns {Exchange[]}
  */
 export function exchangesOf ({ exchanges, exchangeUrls }) {
   const own = new Map((exchangeUrls ?? []).map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]))
-  return (exchanges[0] === 'local' ? LOCAL : exchanges).map((name) => {
+  const names = exchanges.filter((name) => !isModule(name)).flatMap((name) => name === 'local' ? LOCAL_EXCHANGES : [name])
+  return names.map((name) => {
     const { base, adapter } = KNOWN[name]
     return { name, base: (own.get(name) ?? base).replace(/\/+$/, ''), adapter }
   })

@@ -13,7 +13,7 @@ import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 
 const MAX_BYTES = 64 * 1024
-const MAX_NUMBER_CHARS = 64
+export const MAX_NUMBER_CHARS = 64
 /** Some exchanges refuse requests without a User-Agent. */
 const HEADERS = Object.freeze({ accept: 'application/json', 'user-agent': 'freshet' })
 const MAX_PAUSE_MS = 3_600_000

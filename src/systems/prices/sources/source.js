@@ -1,5 +1,5 @@
 /**
- * One source: the calls of an exchange, in turn, behind a circuit breaker.
+ * One source: the calls of an exchange, or of a function of a user, in turn, behind a circuit breaker.
  *
  * A call waits until fewer than `limit` are in flight, and is refused as soon as the breaker is open. Its deadline starts when it starts.
  *
@@ -15,19 +15,22 @@ import { Agent as HttpsAgent } from 'node:https'
 import { createBreaker } from '../../breaker.js'
 import { localUrl } from '../../process-figures.js'
 import { callExchange } from './call.js'
+import { callOwn } from './own.js'
 
 const MAX_WAITING = 10_000
+const LOG_EVERY_MS = 10_000
 /** Weight of the newest latency in the moving average. */
 const NEWEST = 0.2
 
 /** @typedef {ReturnType<typeof createSource>} Source */
 
 /**
- * @param {{ exchange: import('../exchanges/exchanges.js').Exchange, limit: number, callMs: number, resetMs?: number }} options
+ * @param {{ exchange: import('../exchanges/exchanges.js').Exchange | import('./own.js').OwnSource, limit: number, callMs: number,
+ *   resetMs?: number, log?: { warn: (facts: object, message: string) => void } }} options `log`: of what a function of a user throws
  */
-export function createSource ({ exchange, limit, callMs, resetMs }) {
+export function createSource ({ exchange, limit, callMs, resetMs, log }) {
   const breaker = createBreaker({ limit, resetMs })
-  const agent = new (exchange.base.startsWith('https:') ? HttpsAgent : HttpAgent)({ keepAlive: true, maxFreeSockets: limit })
+  const { ask, url, close } = 'ask' in exchange ? asked(exchange, log) : requested(exchange, limit)
   const closing = new AbortController()
   // one of each call in flight
   setMaxListeners(limit, closing.signal)
@@ -61,7 +64,7 @@ export function createSource ({ exchange, limit, callMs, resetMs }) {
     const startedMs = performance.now()
     inFlight++
     figures.calls++
-    const { tick, pauseMs } = await callExchange(exchange, asset, { agent, callMs, signal: closing.signal })
+    const { tick, pauseMs } = await ask(asset, { callMs, signal: closing.signal })
     inFlight--
     const tookMs = performance.now() - startedMs
     if (tick.ok) figures.latencyMs = figures.latencyMs === null ? tookMs : figures.latencyMs + NEWEST * (tookMs - figures.latencyMs)
@@ -97,14 +100,46 @@ export function createSource ({ exchange, limit, callMs, resetMs }) {
       breaker: breaker.state(),
       ...figures,
       latencyMs: figures.latencyMs === null ? null : Math.round(figures.latencyMs * 10) / 10,
-      url: localUrl(exchange.base) ?? undefined
+      url
     }),
 
     close () {
       closing.abort()
       serve()
-      agent.destroy()
+      close()
     }
+  }
+}
+
+/** How an exchange is called. @param {import('../exchanges/exchanges.js').Exchange} exchange @param {number} limit */
+function requested (exchange, limit) {
+  const agent = new (exchange.base.startsWith('https:') ? HttpsAgent : HttpAgent)({ keepAlive: true, maxFreeSockets: limit })
+  return {
+    /** @param {string} asset @param {{ callMs: number, signal: AbortSignal }} how */
+    ask: (asset, how) => callExchange(exchange, asset, { agent, ...how }),
+    url: localUrl(exchange.base) ?? undefined,
+    close: () => agent.destroy()
+  }
+}
+
+/**
+ * How a function of a user is called.
+ * @param {import('./own.js').OwnSource} source @param {Parameters<typeof createSource>[0]['log']} log
+ */
+function asked (source, log) {
+  let loggedMs = -Infinity
+  return {
+    /** @param {string} asset @param {{ callMs: number, signal: AbortSignal }} how */
+    ask: (asset, how) => callOwn(source, asset, {
+      ...how,
+      onThrown ({ message }) {
+        if (performance.now() - loggedMs < LOG_EVERY_MS) return
+        loggedMs = performance.now()
+        log?.warn({ source: source.name, asset, reason: message }, 'a source of prices threw an error')
+      }
+    }),
+    url: undefined,
+    close () {}
   }
 }
 

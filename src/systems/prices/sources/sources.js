@@ -22,12 +22,13 @@ const limitOf = (sources) => Math.floor(MAX_CALLS / sources)
 export const thresholdOf = (sources) => Math.max(limitOf(sources), MIN_FAILURES)
 
 /**
- * @param {{ exchanges: import('../exchanges/exchanges.js').Exchange[], callMs?: number, resetMs?: number }} options `callMs`: deadline of
- *   a call, from its start; `resetMs`: how long a breaker stays open
+ * @param {{ exchanges: (import('../exchanges/exchanges.js').Exchange | import('./own.js').OwnSource)[], callMs?: number,
+ *   resetMs?: number, log?: import('pino').Logger }} options `callMs`: deadline of a call, from its start; `resetMs`: how long a breaker
+ *   stays open
  */
-export function createSources ({ exchanges, callMs = CALL_MS, resetMs }) {
+export function createSources ({ exchanges, callMs = CALL_MS, resetMs, log }) {
   const limit = limitOf(exchanges.length)
-  const sources = exchanges.map((exchange) => createSource({ exchange, limit, callMs, resetMs }))
+  const sources = exchanges.map((exchange) => createSource({ exchange, limit, callMs, resetMs, log }))
   return {
     /** Never rejects. @param {string} asset an id of prices @returns {Promise<Tick[]>} one of each source, in their order */
     ticks: (asset) => Promise.all(sources.map(({ tick }) => tick(asset))),
