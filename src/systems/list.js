@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { asError, SettingsInvalid } from '../errors.js'
+import { ALL_SYSTEMS, isModule } from './names.js'
+
+export { isModule, SYSTEM_NAMES } from './names.js'
 
 /** @import { System } from './definition.js' */
 /** @import { System as UserSystem } from './face.js' */
@@ -18,19 +21,7 @@ export const SYSTEMS = Object.freeze({
   sales: () => import('./sales/index.js')
 })
 
-export const SYSTEM_NAMES = Object.freeze(Object.keys(SYSTEMS))
-
-/** The word for all of ours. */
-export const ALL_SYSTEMS = 'all'
-/** What has it, or ends so, is a path from the working folder, of a module of a user. */
-const PATH = /\/|\.js$/
 const PLACE_WITHIN_MS = 5000
-
-/** @param {string} name @returns {boolean} whether it is the path of a module */
-export const isModule = (name) => PATH.test(name)
-
-/** @param {string} name @returns {boolean} whether it can be a system */
-export const isSystem = (name) => name === ALL_SYSTEMS || Object.hasOwn(SYSTEMS, name) || isModule(name)
 
 /**
  * @param {readonly string[] | null} [names] of ours, `all` of them, and paths; without them, all of ours
@@ -41,8 +32,8 @@ export const isSystem = (name) => name === ALL_SYSTEMS || Object.hasOwn(SYSTEMS,
 export async function loadSystems (names, ours = SYSTEMS) {
   const wanted = [...new Set((names ?? [ALL_SYSTEMS]).flatMap((name) => name === ALL_SYSTEMS ? Object.keys(ours) : [name]))]
   // codes of their errors are defined first
-  await Promise.all(wanted.flatMap((name) => PATH.test(name) ? [] : [ours[name]()]))
-  const systems = await Promise.all(wanted.map((name) => PATH.test(name) ? loadModule(name) : loadOurs(ours[name])))
+  await Promise.all(wanted.flatMap((name) => isModule(name) ? [] : [ours[name]()]))
+  const systems = await Promise.all(wanted.map((name) => isModule(name) ? loadModule(name) : loadOurs(ours[name])))
   const faults = [...takenNames(systems, wanted), ...takenRoutes(systems)]
   if (faults.length > 0) throw new SettingsInvalid(faults)
   return systems
@@ -85,7 +76,7 @@ async function whereOf (error, url) {
 
 /** @param {System[]} systems @param {string[]} wanted how each was asked for @returns {string[]} faults */
 const takenNames = (systems, wanted) => systems.flatMap(({ name }, i) => {
-  const isTaken = (PATH.test(wanted[i]) && Object.hasOwn(SYSTEMS, name)) || systems.findIndex((one) => one.name === name) < i
+  const isTaken = (isModule(wanted[i]) && Object.hasOwn(SYSTEMS, name)) || systems.findIndex((one) => one.name === name) < i
   return isTaken ? [`systems: the name ${name} of ${wanted[i]} is taken; choose another one`] : []
 })
 
