@@ -72,7 +72,7 @@ for (const [name, program] of Object.entries(PROGRAMS)) {
 t.test('what a bundler reaches from the library is in the modules: no systems, no migrations, no files beside them', async (t) => {
   const sources = new Map((await sourceFiles()).map((source) => [source.file, source]))
   for (const [entry, ofSystems] of /** @type {const} */ ([['src/index.js', ['names']], ['src/systems/index.js', null]])) {
-    const reached = new Set([entry])
+    const reached = new Set(/** @type {string[]} */ ([entry]))
     for (const file of reached) {
       const source = sources.get(file)
       if (source) importsOf(source).filter((to) => sources.has(to)).forEach((to) => reached.add(to))
