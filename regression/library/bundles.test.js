@@ -1,6 +1,6 @@
 /**
  * The package in bundlers, and in Jest: a program is built as docs/library.md shows, in a project that has ioredis and no optional peer, and
- * runs on a server, away from the package. The tools are fetched into a folder of their own. esbuild runs in CI; Next.js, Bun and Jest at
+ * runs on a server away from it. The tools are fetched into a folder of their own. esbuild runs in CI; Next.js, Bun and Jest at
  * night.
  */
 import { execFile, spawn } from 'node:child_process'
@@ -166,7 +166,8 @@ nightTest('next build takes a route with openFeed and a client component with fo
   const next = join(folder, 'node_modules/.bin/next')
   await run(next, ['build'], { cwd: folder, env })
   const port = await freePort()
-  const child = spawn(next, ['start', '--port', String(port)], { cwd: folder, env: { ...env, REDIS_URL: url }, stdio: 'ignore', detached: true })
+  const child = spawn(next, ['start', '--port', String(port)],
+    { cwd: folder, env: { ...env, REDIS_URL: url }, stdio: 'ignore', detached: true })
   t.teardown(() => process.kill(-Number(child.pid), 'SIGKILL'))
   const get = (/** @type {string} */ path) => fetch(`http://127.0.0.1:${port}${path}`)
   await eventually(() => get('/').then(({ ok }) => ok, () => false))

@@ -1,5 +1,5 @@
 /**
- * Lua scripts. Those of lua/ come from a module that is written from that folder, because a program that is bundled has no folder beside it.
+ * Lua scripts. Those of lua/ come from a module that is written from that folder, because a bundle has no folder beside it.
  * A script names its parts in a header (KEYS, ARGV, RETURNS, COST, MODE), which a test compares with the body. A line
  * `-- @include NAME` is replaced by lua/includes/NAME.lua, and `rules/NAME` by the chunk of that rule, which may include parts of its own.
  */
