@@ -1,7 +1,6 @@
 /**
- * The package in bundlers, and in Jest: a program is built as docs/library.md shows, in a project that has ioredis and no optional peer, and
- * runs on a server away from it. The tools are fetched into a folder of their own. esbuild runs in CI; Next.js, Bun and Jest at
- * night.
+ * The package in bundlers, and in Jest: a program is built as docs/library.md shows, in a project that has ioredis and no optional peer,
+ * and runs on a server away from it. The tools are fetched into a folder of their own. esbuild runs in CI; Next.js, Bun and Jest at night.
  */
 import { execFile, spawn } from 'node:child_process'
 import { copyFile, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises'
