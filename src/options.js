@@ -1,12 +1,13 @@
 /**
- * Options of openFeed and openReader: rows of settings.js that name `library`, and objects and functions of the caller. Like a
- * process file, this file reads settings; no other file of src does. A test compares the types with the rows.
+ * Options of openFeed and openReader: rows of the settings that name `library`, and objects and functions of the caller. No other file of
+ * src reads settings. A test compares the types with the rows.
  */
-import { resolveOptions } from '../settings.js'
 import { shown } from './arguments.js'
+import { createClock } from './clock.js'
 import { layoutNames } from './layouts/index.js'
 import { ackNames } from './pipeline/index.js'
-import { createClock } from './runtime/index.js'
+import { table } from './settings/index.js'
+import { SETTINGS } from './settings-table.js'
 
 /** @typedef {'ids' | 'values' | 'stream' | 'segments'} Layout how a feed is stored */
 
@@ -96,7 +97,7 @@ export function checkedOptions (options, opener) {
   const own = Object.fromEntries(Object.entries(options).filter(([name, given]) => isOwn(name) && isGiven(given)))
   const settings = Object.fromEntries(Object.entries(options).filter(([name]) => !isOwn(name)))
   const faults = Object.entries(own).flatMap(([name, given]) => faultOf(name, given) ?? [])
-  const resolved = resolveOptions(settings, { layouts: layoutNames(), acks: ackNames() }, opener, faults)
+  const resolved = table.resolveOptions(SETTINGS, settings, { layouts: layoutNames(), acks: ackNames() }, opener, faults)
   return {
     name: `freshet-${process.pid}-${++opened}`,
     clock: createClock(),

@@ -7,11 +7,12 @@
  * - Of a writer that dies, items offered and not acknowledged count as failed.
  */
 import { runCrew } from '../src/runtime/index.js'
-import { addAccounts, emptyTally, refusedOf } from '../src/pipeline/index.js'
+import { addAccounts, refusedOf } from '../src/pipeline/index.js'
+import { emptyTally } from '../src/summary/index.js'
 
 const WORKER = new URL('./worker.js', import.meta.url)
 
-/** @typedef {import('../src/pipeline/index.js').Tally} Tally */
+/** @typedef {import('../src/summary/index.js').Tally} Tally */
 
 /**
  * @param {{ settings: any, redisUrl: string, log: import('pino').Logger, signal: AbortSignal,

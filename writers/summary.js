@@ -1,10 +1,11 @@
 /**
  * The JSON summary of a writer, and its exit status.
  */
-import { addAccounts, decidedOf, perItem, refusedOf, summaryLine } from '../src/pipeline/index.js'
+import { addAccounts, decidedOf, refusedOf } from '../src/pipeline/index.js'
+import { perItem, summaryLine } from '../src/summary/index.js'
 
 /** @typedef {import('../src/store/index.js').NodeFigures} NodeFigures */
-/** @typedef {import('../src/pipeline/index.js').Tally} Tally */
+/** @typedef {import('../src/summary/index.js').Tally} Tally */
 /**
  * @typedef {{ keptMs?: number | null, windowMs?: number }} Reach `keptMs`: how far back the feed reaches, if max-items ends before the
  *   window; both are missing of a writer that did not open the feed

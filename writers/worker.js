@@ -1,7 +1,7 @@
 /** One of several writers (crew.js): a process file that receives its settings from its parent. */
 import { optionsOf } from '../settings.js'
 import { aborted, createLog, listenForStop, tellParent } from '../src/runtime/index.js'
-import { emptyTally } from '../src/pipeline/index.js'
+import { emptyTally } from '../src/summary/index.js'
 import { writeFeed } from './write-feed.js'
 
 const PROGRESS_MS = 1000

@@ -1,15 +1,16 @@
 /**
  * One writer in this process: opens the feed, runs the source, flushes, and returns the account of all items.
  */
-import { aborted, createClock } from '../src/runtime/index.js'
+import { createClock } from '../src/clock.js'
+import { aborted } from '../src/runtime/index.js'
 import { openFeed } from '../src/index.js'
 import { insideOfFeed } from '../src/inside.js'
-import { createMeasurement } from '../src/pipeline/index.js'
+import { createMeasurement } from '../src/summary/index.js'
 import { SERVERS_FAILED } from '../src/embedded/index.js'
 import { createRecordSource, endingOf } from './records.js'
 import { runSynthetic } from './synthetic.js'
 
-/** @typedef {import('../src/pipeline/index.js').Tally} Tally */
+/** @typedef {import('../src/summary/index.js').Tally} Tally */
 
 const OF_NEW_FEED = ['layout', 'partitions', 'late', 'windowMs', 'maxItems']
 

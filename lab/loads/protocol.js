@@ -10,7 +10,8 @@
  * With several writers, each is a process of its own (crew.js).
  */
 import { listenForStop, tellParent } from '../../src/runtime/index.js'
-import { decidedOf, summaryLine } from '../../src/pipeline/index.js'
+import { decidedOf } from '../../src/pipeline/index.js'
+import { summaryLine } from '../../src/summary/index.js'
 import { runLoadCrew } from './crew.js'
 import { loadOf } from './index.js'
 import { serveOrder } from './order.js'

@@ -17,11 +17,12 @@
  * @property {AbortSignal} signal
  * @property {(nowMs: number) => void} look to be called before sending what is due by then
  *
- * @typedef {import('../../src/pipeline/index.js').Tally & { engine: string }} LoadTally
+ * @typedef {import('../../src/summary/index.js').Tally & { engine: string }} LoadTally
  */
-import { createClock } from '../../src/runtime/index.js'
+import { createClock } from '../../src/clock.js'
 import { FreshetError } from '../errors.js'
-import { createMeasurement, expectPrimary } from '../../src/pipeline/index.js'
+import { expectPrimary } from '../../src/pipeline/index.js'
+import { createMeasurement } from '../../src/summary/index.js'
 import { openConnection } from '../../src/store/index.js'
 import { LOST_AFTER_MS } from './drive.js'
 

@@ -1,8 +1,12 @@
 /** The scripts of the lab, also loadable as functions. They are not in lua/, because the product does not use them. */
+import { readFileSync, readdirSync } from 'node:fs'
 import { readScript } from '../../src/store/index.js'
 import { FreshetError } from '../errors.js'
 
-export const LAB_SCRIPTS = new URL('./lua/', import.meta.url)
+const FOLDER = new URL('./lua/', import.meta.url)
+/** by name @type {Readonly<Record<string, string>>} */
+export const LAB_SCRIPTS = Object.freeze(Object.fromEntries(readdirSync(FOLDER)
+  .map((file) => [file.replace(/\.lua$/, ''), readFileSync(new URL(file, FOLDER), 'utf8')])))
 
 /** @typedef {import('../../src/store/index.js').Connection} Connection */
 

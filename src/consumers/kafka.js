@@ -75,7 +75,8 @@ async function load () {
   try {
     return await import('@platformatic/kafka')
   } catch (error) {
-    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+    // of import, or of require in a bundle
+    if (!['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(error.code)) throw error
     throw new FreshetError('KAFKA_MISSING', `--kafka-brokers needs the Kafka client: npm install @platformatic/kafka@${VERSION}`)
   }
 }

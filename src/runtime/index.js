@@ -1,7 +1,6 @@
 /**
  * What other folders use of src/runtime.
  */
-export { createClock } from './clock.js'
 export { runCrew } from './crew.js'
 export { aborted, lastFromParent, listenForStop, tellParent } from './lifecycle.js'
 export { createLog } from './logging.js'

@@ -3,7 +3,7 @@
  *
  * @typedef {import('./checks.js').Check} Check
  * @typedef {import('./checks.js').Known} Known
- * @typedef {import('./flags.js').Lost} Lost
+ * @typedef {import('./command-line/flags.js').Lost} Lost
  * @typedef {import('./rows.js').Row} Row
  */
 export {

@@ -1,71 +1,13 @@
 /**
- * What is done with a table of settings: resolving flags, variables and defaults, options of the library, settings of files; help.
- * settings.js has the table, and binds these functions to it.
+ * What is done with the table of settings: options of the library, settings of files. Command lines: command-line/.
  *
  * @typedef {import('./checks.js').Known} Known
  * @typedef {import('./rows.js').Row} Row
  */
 import { SettingsInvalid } from '../errors.js'
-import { keptByNpm, readFlags, unexpectedWords, unknownFlags } from './flags.js'
-import { helpOf } from './help.js'
-import { envOf, flagOf, givenBy, readRows } from './rows.js'
+import { flagOf, givenBy, readRows, rowsOf } from './rows.js'
 import { checkTogether } from './rules.js'
 import { unknownName } from './unknown.js'
-
-/** @param {readonly Row[]} table @param {string} command @returns {Row[]} the rows a command uses */
-const rowsOf = (table, command) => table.filter((row) => row.uses.includes(command))
-
-/**
- * @param {readonly Row[]} table
- * @param {readonly string[]} often names of rows that are explained also where a command has many
- * @param {Known} known
- * @param {string} usage first lines of the help
- * @param {string[]} argv --help, or --help all
- * @returns {Promise<string>} what --help prints
- */
-export const help = async (table, often, known, usage, argv) =>
-  helpOf(rowsOf(table, known.command), known, usage, { often: argv[argv.indexOf('--help') + 1] === 'all' ? null : often })
-
-/**
- * The settings of a command, from its flags, the environment and the defaults.
- * @param {readonly Row[]} table
- * @param {string[]} argv arguments after the command
- * @param {Record<string, string | undefined>} env
- * @param {Known & { positionals?: number }} known `positionals`: maximum number of words that are no flags (0)
- * @returns {Readonly<Record<string, any> & { origins: Record<string, string>, positionals: string[] }>}
- * @throws {SettingsInvalid} with all faults
- */
-export function resolve (table, argv, env, known) {
-  const rows = rowsOf(table, known.command)
-  /** @type {string[]} */
-  const faults = []
-  const { flags, words: positionals } = readFlags(rows, argv)
-  const { values, origins } = readRows(rows, known, faults, (row) => {
-    const flag = flagOf(row.name)
-    const variable = envOf(row)
-    if (flag in flags) return [`--${flag}`, flags[flag]]
-    return variable && env[variable] ? [variable, env[variable]] : null
-  })
-  faults.push(...unknownVariables(table, env), ...unknownFlags(flags, rows, known),
-    ...unexpectedWords(positionals.slice(known.positionals ?? 0)))
-  const lost = keptByNpm(rows, env)
-  for (const [flag] of lost) faults.push(`--${flag} did not arrive: npm took it as an option of its own`)
-  faults.push(...checkTogether({ values, origins, known, words: positionals }))
-  if (values.replicaUrl && origins.redisUrl === 'default') {
-    faults.push(`replicaUrl: (${origins.replicaUrl}); expected only with --redis-url, the primary of these replicas: ` +
-      'without it embedded servers are used, which have their own')
-  }
-  if (faults.length) throw new SettingsInvalid(faults, lost.length ? { lost: { flags: lost, words: positionals, known } } : undefined)
-  return Object.freeze({ ...values, origins: Object.freeze(origins), positionals })
-}
-
-/** @param {readonly Row[]} table @param {Record<string, string | undefined>} env @returns {string[]} faults */
-function unknownVariables (table, env) {
-  const variables = table.flatMap((row) => envOf(row) ?? [])
-  return Object.keys(env)
-    .filter((name) => name.startsWith('FRESHET_') && !name.startsWith('FRESHET_TEST_') && !variables.includes(name))
-    .map((name) => unknownName(name, variables, 'docs/settings.md lists the variables', ' (environment)'))
-}
 
 /**
  * @param {readonly Row[]} table @param {'openFeed' | 'openReader'} [opener]
@@ -145,29 +87,6 @@ export function settledSettings (table, settings, rest) {
   const names = rowsOf(table, 'writer')
     .map((row) => OF_LOADS.includes(row.group) && row.name !== 'sortedSetContainsActualValue' ? row.name : '')
   return Object.fromEntries(names.flatMap((name) => values[name] === null || values[name] === undefined ? [] : [[name, values[name]]]))
-}
-
-/**
- * Settings of a writer as flags in one text.
- * @param {readonly Row[]} table
- * @param {string} text such as --layout ids --batch-ms 10
- * @param {Omit<Known, 'command'>} rest
- * @param {string} origin where the text came from
- * @returns {Record<string, any>} by name, those that are given
- * @throws {SettingsInvalid} with all faults
- */
-export function settingsOfFlags (table, text, rest, origin) {
-  const [known, rows] = [{ ...rest, command: 'writer' }, rowsOf(table, 'writer')]
-  const { flags, words } = readFlags(rows, text.split(/\s+/).filter(Boolean))
-  const faults = [...unknownFlags(flags, rows, known), ...unexpectedWords(words)]
-  const { values, origins } = readRows(rows, known, faults, ({ name }) => {
-    const flag = flagOf(name)
-    return flag in flags ? [`--${flag}`, flags[flag]] : null
-  })
-  const given = Object.fromEntries(Object.entries(values).filter(([name]) => origins[name] !== 'default'))
-  faults.push(...checkTogether({ values, origins, known }))
-  if (faults.length) throw new SettingsInvalid(faults.map((fault) => `${origin}: ${fault}`))
-  return given
 }
 
 /**

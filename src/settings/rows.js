@@ -16,6 +16,9 @@ export const flagOf = (name) => name.replace(/[A-Z]/g, (letter) => '-' + letter.
 /** @param {Row} row @returns {string | null} its environment variable */
 export const envOf = ({ env, name }) => env === undefined ? 'FRESHET_' + flagOf(name).replaceAll('-', '_').toUpperCase() : env
 
+/** @param {readonly Row[]} table @param {string} command @returns {Row[]} the rows a command uses */
+export const rowsOf = (table, command) => table.filter((row) => row.uses.includes(command))
+
 /** @param {Row} row @param {string} command */
 export const defaultOf = (row, command) => row.defaults && Object.hasOwn(row.defaults, command) ? row.defaults[command] : row.default
 

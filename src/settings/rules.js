@@ -6,8 +6,8 @@
  */
 import { withIam } from './addresses.js'
 import { LOCAL_EXCHANGES } from './of-prices.js'
-import { unexpectedWords } from './flags.js'
 import { flagOf } from './rows.js'
+import { unexpectedWords } from './unknown.js'
 
 const EMBEDDED_TABLE = 'freshet-prices'
 const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '::1']

@@ -50,3 +50,6 @@ function editsBetween (a, b) {
   }
   return edits[a.length][b.length]
 }
+
+/** @param {string[]} words */
+export const unexpectedWords = (words) => words.map((word) => `unexpected argument "${word}"; a value follows its flag`)

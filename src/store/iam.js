@@ -84,7 +84,8 @@ async function loadSdk () {
   try {
     return await import('@aws-sdk/client-elasticache')
   } catch (error) {
-    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+    // of import, or of require in a bundle
+    if (!['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(error.code)) throw error
     throw new FreshetError('SERVER_REFUSED', `IAM needs the AWS SDK: npm install ${SDK}`)
   }
 }

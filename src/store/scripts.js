@@ -1,13 +1,11 @@
 /**
- * Lua scripts, read from disk once. A script names its parts in a header (KEYS, ARGV, RETURNS, COST, MODE), which a test
- * compares with the body. A line `-- @include NAME` is replaced by lua/includes/NAME.lua, and `rules/NAME` by the chunk of that rule, which
- * may include parts of its own.
+ * Lua scripts. Those of lua/ come from a module that is written from that folder, because a bundle has no folder beside it.
+ * A script names its parts in a header (KEYS, ARGV, RETURNS, COST, MODE), which a test compares with the body. A line
+ * `-- @include NAME` is replaced by lua/includes/NAME.lua, and `rules/NAME` by the chunk of that rule, which may include parts of its own.
  */
 import { createHash } from 'node:crypto'
-import { readFileSync, readdirSync } from 'node:fs'
+import { LUA } from './lua.js'
 
-/** Scripts of Freshet itself. */
-const FOLDER = new URL('../../lua/', import.meta.url)
 const INCLUDE = /^-- @include ([a-z/-]+)$/gm
 /** Folders whose files are parts of scripts. */
 const PARTS = /^(includes|rules)\//
@@ -28,35 +26,36 @@ export const chunkOf = (text) => `${CHUNK_HEAD}${text}\nend`
  *   call?: string }} Script `call`: the function of a library that runs it; the body is then that of the library
  */
 
-/** @type {Map<string, Script>} by file */
+/** @type {Map<string, Script>} of ours, by name */
 const cache = new Map()
 
-/**
- * @param {URL} [folder] with a slash at its end
- * @returns {string[]} names of all scripts in it and below; included parts are not scripts
- */
-export const scriptNames = (folder = FOLDER) => readdirSync(folder, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.lua') && !PARTS.test(file)).map((file) => file.slice(0, -'.lua'.length)).sort()
+/** @param {Readonly<Record<string, string>>} [texts] @returns {string[]} names of all scripts; included parts are not scripts */
+export const scriptNames = (texts = LUA) => Object.keys(texts).filter((name) => !PARTS.test(name)).sort()
 
 /**
- * @param {string} name of a file in the folder, without its ending, such as `trim-ids`
- * @param {URL} [folder] with a slash at its end
+ * @param {string} name of a file in lua/, without its ending, such as `trim-ids`
+ * @param {Readonly<Record<string, string>>} [texts] other scripts, by name
  * @returns {Script} `body` with its includes
- * @throws {Error} no such file, or a header without MODE: a mistake in this program
+ * @throws {Error} no such script, or a header without MODE: a mistake in this program
  */
-export function readScript (name, folder = FOLDER) {
-  const file = new URL(`${name}.lua`, folder)
-  const known = cache.get(file.href)
+export function readScript (name, texts = LUA) {
+  const known = texts === LUA && cache.get(name)
   if (known) return known
-  const script = scriptOf(name, withIncludes(readFileSync(file, 'utf8')), file.pathname)
-  cache.set(file.href, script)
+  const script = scriptOf(name, withIncludes(textOf(name, texts)))
+  if (texts === LUA) cache.set(name, script)
   return script
 }
 
-/** @param {string} name @param {string} body @param {string} origin for messages @returns {Script} */
-function scriptOf (name, body, origin) {
+/** @param {string} name @param {Readonly<Record<string, string>>} [texts] @returns {string} */
+function textOf (name, texts = LUA) {
+  if (!Object.hasOwn(texts, name)) throw new Error(`there is no script ${name}; \`npm run lua\` writes those of lua/ into src/store/lua.js`)
+  return texts[name]
+}
+
+/** @param {string} name @param {string} body @returns {Script} */
+function scriptOf (name, body) {
   const headers = Object.fromEntries([...body.matchAll(/^-- ([A-Z]+) +(.*)$/gm)].map(([, part, text]) => [part, text]))
-  if (headers.MODE !== 'read' && headers.MODE !== 'writes') throw new Error(`${origin}: header MODE must be read or writes`)
+  if (headers.MODE !== 'read' && headers.MODE !== 'writes') throw new Error(`${name}.lua: header MODE must be read or writes`)
   return { name, body, sha: createHash('sha1').update(body).digest('hex'), mode: headers.MODE, headers }
 }
 
@@ -64,7 +63,7 @@ function scriptOf (name, body, origin) {
  * A script with a part of it replaced.
  * @param {string} name @param {string} part that it has @param {string} other in its place @returns {Script}
  */
-export const scriptWith = (name, part, other) => scriptOf(name, readScript(name).body.replace(part, () => other), name)
+export const scriptWith = (name, part, other) => scriptOf(name, readScript(name).body.replace(part, () => other))
 
 /**
  * Scripts as functions of one library of the server. A busy server names the function that it runs (FUNCTION STATS), and no script.
@@ -83,7 +82,7 @@ export function libraryOf ({ owner, head, scripts }) {
 
 /** @param {string} text @returns {string} */
 const withIncludes = (text) => text.replace(INCLUDE, (_, part) => {
-  const body = withIncludes(readFileSync(new URL(`${PARTS.test(part) ? part : `includes/${part}`}.lua`, FOLDER), 'utf8').trimEnd())
+  const body = withIncludes(textOf(PARTS.test(part) ? part : `includes/${part}`).trimEnd())
   const [, rule] = RULE.exec(part) ?? []
   return rule ? `rules.${rule} = ${chunkOf(body)}\nversions.${rule} = '${versionOf(body)}'` : body
 })

@@ -15,7 +15,7 @@
 import { SettingsInvalid } from '../errors.js'
 import { checkRule as check } from './check-rule.js'
 import { checkedDefinition } from './checked-definition.js'
-import { SYSTEM_NAMES } from './list.js'
+import { SYSTEM_NAMES } from './names.js'
 import { open } from './opened.js'
 import { checkedOptions } from './options.js'
 

@@ -3,7 +3,10 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { SettingsInvalid } from '../errors.js'
 import { isModule } from '../settings/index.js'
+import { ALL_SYSTEMS } from './names.js'
 import { importModule } from './user-module.js'
+
+export { SYSTEM_NAMES } from './names.js'
 
 /** @import { System } from './definition.js' */
 /** @import { System as UserSystem } from './face.js' */
@@ -16,14 +19,6 @@ export const SYSTEMS = Object.freeze({
   prices: () => import('./prices/index.js'),
   sales: () => import('./sales/index.js')
 })
-
-export const SYSTEM_NAMES = Object.freeze(Object.keys(SYSTEMS))
-
-/** The word for all of ours. */
-export const ALL_SYSTEMS = 'all'
-
-/** @param {string} name @returns {boolean} whether it can be a system */
-export const isSystem = (name) => name === ALL_SYSTEMS || Object.hasOwn(SYSTEMS, name) || isModule(name)
 
 /**
  * @param {readonly string[] | null} [names] of ours, `all` of them, and paths; without them, all of ours

@@ -1,4 +1,5 @@
 /** Rules of users get bounded functions, which return the same as those of Lua. */
+import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { ownChunkOf, patternsIn } from '../../src/admission/rule-text.js'
@@ -7,7 +8,7 @@ import { holds } from '../properties.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, startServer } from '../servers.js'
 
-const COMPARE = readScript('compare', new URL('./guards/', import.meta.url))
+const COMPARE = readScript('compare', { compare: await readFile(new URL('./guards/compare.lua', import.meta.url), 'utf8') })
 const CALLS = 50
 
 const words = (/** @type {string[]} */ pieces, /** @type {number} */ maxLength) =>

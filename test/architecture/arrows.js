@@ -13,6 +13,7 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/schedule': ['src/admission', 'src/store'],
   'src/waiting-room': ['src/store'],
   'src/pipeline': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
+  'src/summary': ['src/pipeline'],
   'src/requests': [],
   'src/view': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
   'src/metrics': ['src/errors.js', 'src/runtime', 'src/store', 'src/pipeline'],
@@ -24,7 +25,7 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
     'src/store', 'src/embedded', 'src/metrics', 'src/http', 'src/replies', 'src/push'
   ],
   'src/figures': ['src/errors.js', 'src/runtime', 'src/item', 'src/feeds', 'src/store'],
-  src: ['lua', 'settings.js'],
+  src: [],
   bin: ['settings.js', 'src', 'lab', 'writers', 'readers'],
   writers: ['settings.js', 'src'],
   readers: ['settings.js', 'src'],
@@ -32,5 +33,5 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   charts: [],
   experiments: [],
   infra: [],
-  'settings.js': ['src/errors.js', 'src/settings', 'src/systems']
+  'settings.js': ['src/errors.js', 'src/settings', 'src/settings-table.js']
 })

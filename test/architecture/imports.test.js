@@ -2,7 +2,7 @@
 import t from 'tap'
 import { basename, dirname, join, normalize } from 'node:path'
 import { ARROWS } from './arrows.js'
-import { SYSTEM_NAMES } from '../../src/systems/list.js'
+import { SYSTEM_NAMES, SYSTEMS } from '../../src/systems/list.js'
 import { folders, importsOf, sourceFiles, withoutComments } from './source.js'
 
 const isOurs = (/** @type {string} */ name) =>
@@ -40,7 +40,7 @@ t.test('every folder of src has its arrows', async (t) => {
 t.test('folders of src are entered by their index', async (t) => {
   const place = (/** @type {string} */ file) => /^src\/[^/]+(?=\/)/.exec(file)?.[0]
   // src/systems/index.js is that of users
-  const isFace = (/** @type {string} */ file) => file.endsWith('/index.js') || /^src\/systems\/(list|inside)\.js$/.test(file)
+  const isFace = (/** @type {string} */ file) => file.endsWith('/index.js') || /^src\/systems\/(list|names|inside)\.js$/.test(file)
   const wrong = [...edges, ...typeEdges].filter(({ from, to }) => place(to) !== undefined && place(from) !== place(to) && !isFace(to))
   t.same(wrong, [])
 })
@@ -53,14 +53,20 @@ t.test('a system imports no other system, and only the list knows them all', asy
 })
 
 t.test('no process and no part of the engine knows a system by its name', async (t) => {
-  const isGeneric = (/** @type {string} */ file) => /^(src|readers|writers)\//.test(file) && !/^(src\/systems|readers\/page)\//.test(file)
+  const isGeneric = (/** @type {string} */ file) => /^(src|readers|writers)\//.test(file) &&
+    !/^(src\/systems\/|src\/settings-table\.js|readers\/page\/)/.test(file)
   const named = new RegExp(`(['"\`])(${SYSTEM_NAMES.join('|')})\\1|systems/(${SYSTEM_NAMES.join('|')})/`)
   t.same(sources.filter(({ file, text }) => isGeneric(file) && named.test(withoutComments(text))).map(({ file }) => file), [])
 })
 
-t.test('settings.js is imported by process files, and by the options of the library', async (t) => {
+t.test('settings.js is imported by process files, and its table also by the options of the library', async (t) => {
   const isProcessFile = (/** @type {string} */ file) => ['bin', 'writers', 'readers'].includes(dirname(file))
-  t.same(edges.filter(({ from, to }) => to === 'settings.js' && from !== 'src/options.js' && !isProcessFile(from)), [])
+  t.same(edges.filter(({ from, to }) => to === 'settings.js' && !isProcessFile(from)), [])
+  t.same(edges.filter(({ to }) => to === 'src/settings-table.js').map(({ from }) => from), ['settings.js', 'src/options.js'])
+})
+
+t.test('the names of the systems are those of the list', async (t) => {
+  t.same(Object.keys(SYSTEMS), SYSTEM_NAMES)
 })
 
 t.test('the client of each kind of server is imported in one folder', async (t) => {

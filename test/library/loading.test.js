@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { ROOT } from '../architecture/source.js'
+import { importsOf, ROOT, sourceFiles, withoutComments } from '../architecture/source.js'
 import { sharedDeployment } from '../shared.js'
 
 const run = promisify(execFile)
@@ -70,6 +70,24 @@ for (const [name, program] of Object.entries(PROGRAMS)) {
     t.same(packages.filter((name) => !allowed.includes(name)), [])
   })
 }
+
+t.test('what a bundler reaches from the library is in the modules: no systems, no migrations, no files beside them', async (t) => {
+  const sources = new Map((await sourceFiles()).map((source) => [source.file, source]))
+  for (const [entry, ofSystems] of /** @type {const} */ ([['src/index.js', ['names']], ['src/systems/index.js', null]])) {
+    const reached = new Set(/** @type {string[]} */ ([entry]))
+    for (const file of reached) {
+      const source = sources.get(file)
+      if (source) importsOf(source).filter((to) => sources.has(to)).forEach((to) => reached.add(to))
+    }
+    const files = [...reached]
+    t.ok(files.length > 50, `${files.length} files`)
+    const systems = files.filter((file) => ofSystems ? file.startsWith('src/systems/') : /^src\/systems\/.+\//.test(file))
+    t.same(systems, ofSystems?.map((name) => `src/systems/${name}.js`) ?? [], entry)
+    t.same(files.filter((file) => /^(settings\.js$|src\/(sql|embedded|http|runtime)\/)/.test(file)), [], entry)
+    // CommonJS has no import.meta, and the file that it names is not where a bundle is
+    t.same(files.filter((file) => /import\.meta|createRequire/.test(withoutComments(sources.get(file)?.text ?? ''))), [], entry)
+  }
+})
 
 t.test('the client loads nothing', async (t) => {
   t.same(await loadedBy(importing('src/client.js')), { packages: [], files: 1 })

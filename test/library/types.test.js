@@ -105,9 +105,12 @@ for (const resolution of /** @type {const} */ (['nodenext', 'bundler'])) {
 t.test('exports name declarations first, and files that are published', async (t) => {
   const { exports, files } = description
   for (const [path, target] of Object.entries(exports).filter(([, one]) => typeof one === 'object')) {
-    t.same(Object.keys(target), ['types', 'default'], path)
+    // the first that applies is taken: what loads ES modules with require must not come to the file for what does not
+    t.same(Object.keys(target), ['types', 'module-sync', 'module', 'require', 'default'], path)
     t.ok(files.includes(target.types.slice(2)), target.types)
     t.ok(files.some((/** @type {string} */ name) => target.default.startsWith(`./${name}/`)), target.default)
+    const { default: module } = target
+    t.match(target, { 'module-sync': module, module, require: module.replace(/\.js$/, '.cjs') })
   }
 })
 

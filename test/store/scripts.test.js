@@ -69,14 +69,14 @@ const declaredIn = (header) => ({
 /** @param {string} code @returns {string[]} */
 const commandsIn = (code) => [...new Set([...code.matchAll(/redis\.p?call\(\s*'([A-Z]+)'/g)].map(([, command]) => command))]
 
-const folders = [{ path: 'lua', folder: undefined }, { path: 'lab/loads/lua', folder: LAB_SCRIPTS }]
-const scripts = folders.flatMap(({ path, folder }) =>
-  scriptNames(folder).map((name) => ({ file: `${path}/${name}.lua`, folder, script: readScript(name, folder) })))
+const folders = [{ path: 'lua', texts: undefined }, { path: 'lab/loads/lua', texts: LAB_SCRIPTS }]
+const scripts = folders.flatMap(({ path, texts }) =>
+  scriptNames(texts).map((name) => ({ file: `${path}/${name}.lua`, texts, script: readScript(name, texts) })))
 
 const deployments = await Promise.all((await scopedEngines()).map(async (engine) =>
   ({ engine, ...await startDeployment(t, { engine, replicas: 1 }) })))
 
-for (const { file, folder, script: { name, body, sha, headers, mode } } of scripts) {
+for (const { file, texts, script: { name, body, sha, headers, mode } } of scripts) {
   const lines = codeOf(body)
   const code = lines.join('\n')
 
@@ -134,7 +134,7 @@ for (const { file, folder, script: { name, body, sha, headers, mode } } of scrip
       await connection.send('WAIT', 1, 20_000)
       const onReplica = await connectFor(t, replica.url)
       const { keys, args, reply } = CALLS[name]
-      if (folder !== undefined) {
+      if (texts !== undefined) {
         await onReplica.send('SCRIPT', 'LOAD', body)
         return await t.rejects(onReplica.send('EVALSHA', sha, keys.length, ...keys, ...args), /READONLY/)
       }
@@ -155,5 +155,5 @@ t.test('an include is not a script, and is part of the body', async (t) => {
 })
 
 t.test('a script that does not exist is an error', async (t) => {
-  t.throws(() => readScript('no-such-script'), { code: 'ENOENT' })
+  t.throws(() => readScript('no-such-script'), { message: /^there is no script no-such-script; `npm run lua` / })
 })

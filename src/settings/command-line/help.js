@@ -2,10 +2,10 @@
  * The text of --help: a line for each flag, in the groups of the table. Ranges and formats of values are in docs/settings.md and
  * in the messages about wrong values.
  *
- * @typedef {import('./checks.js').Known} Known
- * @typedef {import('./rows.js').Row} Row
+ * @typedef {import('../checks.js').Known} Known
+ * @typedef {import('../rows.js').Row} Row
  */
-import { defaultOf, envOf, flagOf } from './rows.js'
+import { defaultOf, envOf, flagOf } from '../rows.js'
 
 /** longer lines are hard to read */
 const MAX_COLUMNS = 100

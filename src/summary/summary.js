@@ -2,25 +2,21 @@
  * The result of one writing process (a tally), which its parent adds up, and the summary line of a run. Writers and loads of
  * the lab print the same line.
  *
- * @typedef {import('./account.js').Account} Account
+ * @typedef {import('../pipeline/index.js').Account} Account
  * @typedef {{ account: Account, since: Account, seconds: number, cpuMicros: number, loopUse: number, behind: string,
  *   flush: string }} Tally
  *   `account`: of the whole run; `since`: a copy from when measuring began, where all other figures start; `cpuMicros`: of the
  *   process; `loopUse`: busy share of its event loop, 0 to 1; `behind`, `flush`: encoded histograms of tenths of a millisecond
  * @typedef {{ p50: number, p95: number, p99: number, max: number }} Percentiles ms
  */
-import { createRequire } from 'node:module'
-import { accountSince, addAccounts, decidedOf, newAccount, refusedOf } from './account.js'
+import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64 } from 'hdr-histogram-js'
+import { accountSince, addAccounts, decidedOf, newAccount, refusedOf } from '../pipeline/index.js'
 
 const TENTHS = 10
 const DAY_IN_TENTHS = 24 * 3600 * 1000 * TENTHS
 
-const require = createRequire(import.meta.url)
-/** Loaded with the first histogram, because users of the library have none. @returns {typeof import('hdr-histogram-js')} */
-const loadHistograms = () => require('hdr-histogram-js')
-
-const newHistogram = () => loadHistograms()
-  .build({ lowestDiscernibleValue: 1, highestTrackableValue: DAY_IN_TENTHS, numberOfSignificantValueDigits: 3 })
+const newHistogram = () =>
+  build({ lowestDiscernibleValue: 1, highestTrackableValue: DAY_IN_TENTHS, numberOfSignificantValueDigits: 3 })
 
 /** A histogram of durations up to a day, 3 significant digits. */
 export function createTimes () {
@@ -28,7 +24,7 @@ export function createTimes () {
   return {
     /** @param {number} ms */
     record: (ms) => histogram.recordValue(Math.min(DAY_IN_TENTHS, Math.round(ms * TENTHS))),
-    encode: () => loadHistograms().encodeIntoCompressedBase64(histogram)
+    encode: () => encodeIntoCompressedBase64(histogram)
   }
 }
 
@@ -58,7 +54,7 @@ function addTallies (tallies) {
 /** @param {string[]} encoded histograms @returns {Percentiles} of all together; 0 without records */
 function percentilesOf (encoded) {
   const all = newHistogram()
-  for (const one of encoded) all.add(loadHistograms().decodeFromCompressedBase64(one))
+  for (const one of encoded) all.add(decodeFromCompressedBase64(one))
   const ms = (/** @type {number} */ tenths) => Math.round(tenths) / TENTHS
   const percentile = (/** @type {number} */ percent) => ms(all.getValueAtPercentile(percent))
   return { p50: percentile(50), p95: percentile(95), p99: percentile(99), max: ms(all.totalCount ? all.maxValue : 0) }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createClock } from '../../src/runtime/clock.js'
+import { createClock } from '../src/clock.js'
 
 t.test('the clock is monotonic, and is set again after a jump', async (t) => {
   let wallMs = 1_000_000

@@ -2,10 +2,10 @@
  * Measures a run from the end of its warm-up: then counters, delays, processor time and event loop use start at zero. A run
  * that ends within its warm-up measured nothing and reports failed items only.
  */
-import { addAccounts, newAccount } from './account.js'
+import { addAccounts, newAccount } from '../pipeline/index.js'
 import { createTimes, emptyTally } from './summary.js'
 
-/** @typedef {import('./account.js').Account} Account */
+/** @typedef {import('../pipeline/index.js').Account} Account */
 
 /** For one process. */
 export function createMeasurement () {

@@ -1,16 +1,12 @@
 /**
  * The command line: flags, read by yargs.
  *
- * @typedef {import('./checks.js').Known} Known
- * @typedef {import('./rows.js').Row} Row
+ * @typedef {import('../checks.js').Known} Known
+ * @typedef {import('../rows.js').Row} Row
  */
-import { createRequire } from 'node:module'
-import { flagOf } from './rows.js'
-import { unknownName } from './unknown.js'
-
-const require = createRequire(import.meta.url)
-/** Loaded with the first command line, because users of the library do not need it. @returns {typeof import('yargs').default} */
-const loadYargs = () => require('yargs')
+import yargs from 'yargs'
+import { flagOf } from '../rows.js'
+import { unknownName } from '../unknown.js'
 
 /**
  * Flags that npm consumed: `npm start writer --rate 50000` arrives as `writer 50000` with npm_config_rate=true.
@@ -30,7 +26,7 @@ const AS_WRITTEN = {
 /** @param {Row[]} rows @param {string[]} argv */
 function parser (rows, argv) {
   const options = Object.fromEntries(rows.map(({ name, check }) => [flagOf(name), { type: check.flagOnly ? 'boolean' : 'string' }]))
-  return loadYargs()(joined(rows, argv)).help(false).version(false).exitProcess(false).fail(false)
+  return yargs(joined(rows, argv)).help(false).version(false).exitProcess(false).fail(false)
     .parserConfiguration(AS_WRITTEN)
     .options(/** @type {any} */ (options))
 }
@@ -65,6 +61,3 @@ export function unknownFlags (flags, rows, { command }) {
   return Object.keys(flags).map((flag) => `--${flag}`).filter((flag) => !known.includes(flag))
     .map((flag) => unknownName(flag, known, `${command} --help lists the flags`))
 }
-
-/** @param {string[]} words */
-export const unexpectedWords = (words) => words.map((word) => `unexpected argument "${word}"; a value follows its flag`)
