@@ -25,16 +25,22 @@ import { openCountedServers } from './servers.js'
 
 /** A server under valgrind is about so many times slower. */
 const SLOWER = 60
+const { setTimeout, setInterval } = globalThis
 const now = performance.now.bind(performance)
 
 /**
- * What measures replies by the monotonic clock, such as the choice of a form (ids-append.js), must find a server as near as it is without
- * valgrind.
+ * Makes this process as slow as its server. A reply then takes as long as it does without valgrind, which the choice of a form depends on
+ * (ids-append.js), deadlines hold, and what is done once a second is done as often per item as in a fast feed.
  * @returns {() => void} ends it
  */
-function slowClock () {
+function slowTime () {
   performance.now = () => now() / SLOWER
-  return () => { performance.now = now }
+  const slow = (/** @type {any} */ timer) => (/** @type {any} */ work, ms = 0, /** @type {any[]} */ ...args) => timer(work, ms * SLOWER, ...args)
+  Object.assign(globalThis, { setTimeout: slow(setTimeout), setInterval: slow(setInterval) })
+  return () => {
+    performance.now = now
+    Object.assign(globalThis, { setTimeout, setInterval })
+  }
 }
 
 /**
@@ -44,7 +50,7 @@ function slowClock () {
  * @throws {import('../errors.js').FreshetError} COUNT_FAILED, LAB_REPLICAS_BEHIND, SERVER_LOST, and errors of the load
  */
 export async function count (load, options, { idlePerSecond = 0 } = {}) {
-  const restore = slowClock()
+  const restore = slowTime()
   try {
     const [small, large] = await Promise.all([load.small, load.large].map((batches) => countSize(load, options, batches)))
     const units = (load.large - load.small) * load.batchUnits

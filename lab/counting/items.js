@@ -3,6 +3,7 @@
  */
 import { FreshetError } from '../errors.js'
 import { openFeed } from '../../src/index.js'
+import { decidedOf } from '../../src/pipeline/index.js'
 import { openConnection } from '../../src/store/index.js'
 import { LOADS } from '../loads/index.js'
 import { FEED_OPTIONS } from '../loads/library.js'
@@ -46,8 +47,9 @@ export const openItems = (settings) => async ({ primaryUrl, replicaUrls }) => {
         for (let i = 0; i < all.batchItems; i++) feed.append(source.next(clock.now()))
         await feed.flush({ deadlineMs: DEADLINE_MS })
       }
-      const { items, offered } = feed.account
-      if (items < offered) throw new FreshetError('COUNT_FAILED', `${offered - items} of ${offered} items were not stored`)
+      const { account, account: { offered } } = feed
+      const decided = decidedOf(account)
+      if (decided < offered) throw new FreshetError('COUNT_FAILED', `${offered - decided} of ${offered} items were not stored`)
     },
     close: () => feed.close({ drainMs: DEADLINE_MS })
   }
