@@ -16,7 +16,7 @@
  * @property {(servers: { primaryUrl: string, replicaUrls: string[] }) => Promise<Counted>} open
  *
  * @typedef {{ role: 'primary' | 'replica', instructions: number, commands: number, bytesIn: number, bytesOut: number,
- *   calls: Record<string, number> }} PerUnit of a node
+ *   replicatedBytes: number, calls: Record<string, number> }} PerUnit of a node
  * @typedef {{ nodes: PerUnit[], units: number, batches: number }} Count
  */
 import { performance } from 'node:perf_hooks'
@@ -97,6 +97,7 @@ function perUnit (before, after, { units, idle }) {
     commands: (after.commands - before.commands) / units,
     bytesIn: (after.netInputBytes - before.netInputBytes) / units,
     bytesOut: (after.netOutputBytes - before.netOutputBytes) / units,
+    replicatedBytes: (after.offset - before.offset) / units,
     calls: Object.fromEntries(calls.filter(([, perUnit]) => perUnit !== 0))
   }
 }

@@ -54,7 +54,7 @@ async function asOwn (name) {
   const text = await readFile(new URL(`../../lua/rules/${name}.lua`, import.meta.url), 'utf8')
   const own = text.replace('{ seq = state.seq, type', '{ type').replace("{ seq = '0', type", '{ type')
     .replace('made.seq, made.type, made.status, made.reason = state.seq, type, state.status, state.reason',
-      'made.type, made.status, made.reason = type, state.status, state.reason')
+      'made.type, made.status, made.reason = type, state.status, state.reason').replace('read.turnBack(state, durations)', '')
   return { [name]: { text: own, version: 1 } }
 }
 

@@ -18,10 +18,10 @@ const WAIT_MS = 120_000
 const LAST_SLOT = 16_383
 
 /**
- * @typedef {{ program: string, engine: string, form: 'primary' | 'pair' | 'cluster', folder: string }} Options `engine` such as
+ * @typedef {{ program: string, engine: string, form: 'primary' | 'fed' | 'pair' | 'cluster', folder: string }} Options `engine` such as
  *   `valkey 9.1.2`; `cluster`: one primary that has all slots; `folder`: parent of the temporary folder
  * @typedef {Awaited<ReturnType<typeof openCountedServers>>} CountedServers
- * @typedef {{ role: 'primary' | 'replica', instructions: number, commands: number, netInputBytes: number, netOutputBytes: number,
+ * @typedef {{ role: 'primary' | 'replica', instructions: number, commands: number, offset: number, netInputBytes: number, netOutputBytes: number,
  *   calls: Record<string, number> }} NodeCount since the node began
  */
 
@@ -41,7 +41,7 @@ export async function openCountedServers ({ program, engine, form, folder }) {
   /** @param {string[]} args @param {ReturnType<typeof spawnServer>} [primary] */
   async function start (args, primary) {
     const port = await freePort()
-    const node = spawnServer({ program: wrapped, folder: own, replicaOf: primary, args, port })
+    const node = spawnServer({ program: primary && form === 'fed' ? program : wrapped, folder: own, replicaOf: primary, args, port })
     nodes.push(node)
     guard.watch(nodes.map(({ pid }) => pid))
     await untilLogged(node, primary ? /Finished with success/ : /Ready to accept connections/)
@@ -51,12 +51,19 @@ export async function openCountedServers ({ program, engine, form, folder }) {
   const wrapped = await wrapProgram({ program, engine, folder: own })
   try {
     const primary = await start(form === 'cluster' ? ['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())] : [])
-    if (form === 'pair') await start([], primary)
-    for (const { url } of nodes) {
+    if (form === 'fed' || form === 'pair') {
+      const replica = await start([], primary)
+      // until the primary knows that its child has ended, it puts off the growth of its tables
+      await untilLogged(primary, /Background RDB transfer terminated/)
+      // what it replicates from now on, it keeps for a replica that comes back
+      if (form === 'fed') await replica.kill()
+    }
+    const counted = form === 'fed' ? [primary] : nodes
+    for (const { url } of counted) {
       await queryNode(url, (node) => node.send('DEBUG', 'SET-ACTIVE-EXPIRE', '0'), { deadlineMs: WAIT_MS })
     }
     if (form === 'cluster') await queryNode(primary.url, takeAllSlots, { deadlineMs: WAIT_MS })
-    const urls = nodes.map(({ url }) => url)
+    const urls = counted.map(({ url }) => url)
     return {
       primaryUrl: urls[0],
       replicaUrls: urls.slice(1),
@@ -67,13 +74,14 @@ export async function openCountedServers ({ program, engine, form, folder }) {
         const figures = await takeFigures(urls, { deadlineMs: WAIT_MS })
         // the primary first: a replica that loses it only tries again a second later
         const counts = []
-        for (const [i, node] of nodes.entries()) {
+        for (const [i, node] of counted.entries()) {
           await shutDown(node)
-          const { netInputBytes, netOutputBytes, commands, calls } = figures[i]
+          const { netInputBytes, netOutputBytes, commands, calls, offset } = figures[i]
           counts.push({
             role: i === 0 ? /** @type {const} */ ('primary') : /** @type {const} */ ('replica'),
             instructions: await instructionsOf(own, node.pid),
             commands,
+            offset,
             netInputBytes,
             netOutputBytes,
             calls: Object.fromEntries(Object.entries(calls ?? {}).map(([name, { calls }]) => [name, calls]))
