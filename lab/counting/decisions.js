@@ -13,6 +13,7 @@ const REQUEST_MS = 600_000
 const CLOSES_AFTER_MS = 3_600_000
 const SYSTEM = 'counted'
 const PREFIX = 'lab:'
+const TIERS = '60000 90000 120000 60000 90000 120000 60000 90000 120000'
 
 /** @typedef {import('./count.js').Load} Load */
 /** @typedef {import('../../src/admission/index.js').OwnRule} OwnRule */
@@ -49,6 +50,27 @@ function steps (size) {
   }
 }
 
+/** Prices of KEYS assets in turn. @param {number} size @returns {Omit<Work, 'own'>} */
+function prices (size) {
+  const beganMs = Date.now() - CLOSES_AFTER_MS
+  let n = 0
+  function one () {
+    const startedMs = String(beganMs + Math.floor(n / KEYS))
+    return { key: keyOf(n++), args: ['price', startedMs, '101.25', '["a","b","c"]', startedMs] }
+  }
+  return {
+    rule: 'latest',
+    prepared: Array.from({ length: KEYS }, (_, i) => ({ key: keyOf(i), args: ['set', 'hot', '1', TIERS, String(i)] })),
+    next: () => Array.from({ length: size }, one)
+  }
+}
+
+/** New customers. @param {number} size @returns {Omit<Work, 'own'>} */
+function creations (size) {
+  let n = 1_000_000
+  return { rule: 'once', prepared: [], next: () => Array.from({ length: size }, () => ({ key: `c${n++}`, args: ['create', '{"name":"ann"}'] })) }
+}
+
 /** A rule of ours as a user writes it: the engine numbers its events. @param {string} name @returns {Promise<Record<string, OwnRule>>} */
 async function asOwn (name) {
   const text = await readFile(new URL(`../../lua/rules/${name}.lua`, import.meta.url), 'utf8')
@@ -63,6 +85,8 @@ const WORK = Object.freeze({
   max: async (size) => onKeys('max', size),
   bounded: async (size) => onKeys('bounded', size),
   step: async (size) => steps(size),
+  latest: async (size) => prices(size),
+  once: async (size) => creations(size),
   hall: async (size) => ({ ...onKeys('hall', size), own: { hall: { text: await readFile(HALL, 'utf8'), version: 1 } } }),
   'max of a user': async (size) => ({ ...onKeys('max', size), own: await asOwn('max') }),
   'step of a user': async (size) => ({ ...steps(size), own: await asOwn('step') })
