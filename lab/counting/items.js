@@ -29,11 +29,12 @@ function createSteadyClock () {
 
 /**
  * The library as a load.
- * @param {Record<string, any>} settings of a writer
+ * @param {Record<string, any>} settings of a writer; `flushItems`: a batch of each of its partitions, by default batchItems
  * @returns {Load['open']}
  */
 export const openItems = (settings) => async ({ primaryUrl, replicaUrls }) => {
   const all = { ...settingsOf(LOADS.library, settings), ...settings }
+  const { flushItems = all.batchItems } = settings
   const clock = createSteadyClock()
   const given = Object.fromEntries(FEED_OPTIONS.filter((name) => settings[name] !== undefined).map((name) => [name, settings[name]]))
   const feed = await openFeed(FEED, {
@@ -50,7 +51,7 @@ export const openItems = (settings) => async ({ primaryUrl, replicaUrls }) => {
     async run (batches) {
       for (let batch = 0; batch < batches; batch++) {
         clock.tick()
-        for (let i = 0; i < all.batchItems; i++) feed.append(source.next(clock.now()))
+        for (let i = 0; i < flushItems; i++) feed.append(source.next(clock.now()))
         await feed.flush({ deadlineMs: DEADLINE_MS })
       }
       const { account, account: { offered } } = feed
