@@ -1,6 +1,6 @@
 /**
- * `npm run experiment -- ... --count`: counts the arms of plans. Of an experiment it is compared with the windows of its newest result; ad hoc
- * with those of the run before it.
+ * `npm run experiment -- ... --count`: counts the arms of plans. Counts of an experiment stand beside the windows of its newest result; ad
+ * hoc, beside those of the run before.
  */
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
@@ -26,8 +26,8 @@ export async function expectCountable ({ settings, env }) {
 
 /**
  * @param {import('./run.js').Parts} parts @param {Plan} plan @param {string | null} folder of the experiment; null = ad hoc
- * @param {{ arms: string[], others: string[], result: string | null, report: (line: string) => void }} of `result`: a file with windows; null
- *   = the newest of the experiment
+ * @param {{ arms: string[], others: string[], result: string | null, report: (line: string) => void }} of `result`: a file with windows;
+ *   null = the newest of the experiment
  * @returns {Promise<number>} exit status: 1 when a count is INVALID
  */
 export async function countOne ({ settings, env, signal }, plan, folder, { arms, others, result: given, report }) {

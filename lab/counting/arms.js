@@ -1,6 +1,6 @@
 /**
- * An arm of a plan as a counted load. It sends batches, calls or pages as large as those of the window, one at a time; the times of items and
- * their order are fixed.
+ * An arm of a plan as a counted load. It sends batches, calls or pages as large as those of the window, one at a time; the times of items
+ * and their order are fixed.
  *
  * @typedef {import('./count.js').Load} Load
  * @typedef {{ itemsPerBatch: number, callsPerUnit: Record<string, number>, commandsPerUnit: number }} Window what the arm did in its window
@@ -54,8 +54,10 @@ export function windowOf (samples, unit) {
   const names = [...new Set(those.flatMap(({ nodes }) => Object.keys(nodes[0].calls)))]
   const calls = (/** @type {import('../run/sample.js').Sample} */ sample) => CALLS.reduce((sum, name) => sum + callsOn(sample, name), 0)
   return {
-    // every accepted command of a call is stored by a SET
-    itemsPerBatch: middle((sample) => unit === 'decision' ? Math.max(sample.items, callsOn(sample, 'set')) / calls(sample) : sample.items / sample.batches),
+    itemsPerBatch: middle((sample) => unit === 'decision'
+      // every accepted command of a call is stored by a SET
+      ? Math.max(sample.items, callsOn(sample, 'set')) / calls(sample)
+      : sample.items / sample.batches),
     commandsPerUnit: middle(({ items, nodes }) => nodes[0].commands / items),
     callsPerUnit: Object.fromEntries(names.map((name) => [name, middle((sample) => callsOn(sample, name) / sample.items)]))
   }
@@ -81,7 +83,7 @@ export function countedArm (plan, cell, settings, window) {
   if (load === 'gateway') throw cannot('requests of the gateway become batches by time')
   const isLibrary = load === 'writer' || load === 'library'
   if (!isLibrary && !Object.hasOwn(LOADS, load)) throw cannot(`there is no load ${load}`)
-  const { ids, partitions = 1, batchItems = 1000 } = { ...settings, ...loadNamed(load).always }
+  const { ids, partitions = 1, batchItems = 1000 } = /** @type {Record<string, any>} */ ({ ...settings, ...loadNamed(load).always })
   const ofBatch = Math.max(1, Math.round(window?.itemsPerBatch ?? batchItems))
   const batchUnits = ofBatch * (isLibrary ? partitions : 1)
   const small = ids > MOST_IDS ? SMALL : Math.ceil(1.05 * ids / batchUnits) + LEAST
@@ -108,21 +110,33 @@ function decisionArm ({ technique, driver = 'direct' }, window) {
   return {
     unit: 'decision',
     node: 'primary',
-    load: { form: 'pair', batchUnits: size, small: LEAST, large: LEAST + Math.max(LEAST, Math.round(DECISIONS / size)), open: openDecisions(rule, size) }
+    load: {
+      form: 'pair',
+      batchUnits: size,
+      small: LEAST,
+      large: LEAST + Math.max(LEAST, Math.round(DECISIONS / size)),
+      open: openDecisions(rule, size)
+    }
   }
 }
 
 /** @param {import('../serving/plan.js').Serving} serving @param {Record<string, any>} settings @returns {CountedArm} */
 function readingArm ({ by, asks, path, settings: ofReader }, { layout, ids, valueBytes }) {
   const isAsked = by === 'ask' || (by === 'reader' && ofReader.views === 'none')
-  if (!isAsked || asks !== 'pages' || ofReader.readFrom === 'primary') throw cannot('its replies come from memory, or are not pages from a replica')
+  if (!isAsked || asks !== 'pages' || ofReader.readFrom === 'primary') {
+    throw cannot('its replies come from memory, or are not pages from a replica')
+  }
   const limit = limitIn(path) ?? 100
   const stored = Math.min(Number(ids), 10_000)
   return {
     unit: 'reply',
     node: 'replica',
     load: {
-      form: 'pair', batchUnits: 1, small: LEAST, large: LEAST + Math.ceil(PAGES / Math.max(1, limit / 100)), open: openPages({ layout, ids: stored, valueBytes, limit })
+      form: 'pair',
+      batchUnits: 1,
+      small: LEAST,
+      large: LEAST + Math.ceil(PAGES / Math.max(1, limit / 100)),
+      open: openPages({ layout, ids: stored, valueBytes, limit })
     }
   }
 }

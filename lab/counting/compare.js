@@ -5,9 +5,10 @@
  *
  * @typedef {import('./count.js').PerUnit} PerUnit
  * @typedef {import('./arms.js').Window} Window
- * @typedef {{ level: string, arm: string, aaOf?: string, unit: string, batchUnits: number, units: number, nodes: PerUnit[], window: Window | null,
- *   ratio: { ratio: number, low: number, high: number } | null, invalid: string[], error: { code: string, message: string } | null }} CountedCell
- *   `ratio` of the windows' CPU time a unit, of the primary, to the baseline; `error`: an outcome of the arm, without figures
+ * @typedef {{ level: string, arm: string, aaOf?: string, unit: string, batchUnits: number, units: number, nodes: PerUnit[],
+ *   window: Window | null, ratio: { ratio: number, low: number, high: number } | null, invalid: string[],
+ *   error: { code: string, message: string } | null }} CountedCell `ratio` of the windows' CPU time a unit, of the primary, to the
+ *   baseline; `error`: an outcome of the arm, without figures
  */
 
 /** of a count and its window, in items a batch and in the share of each command that items are sent with */
@@ -30,18 +31,20 @@ export function differencesOf ({ node, unit, itemsPerBatch }, window) {
   const inWindow = batchesOf(perBatch, window)
   const forms = FORMS.flatMap((name) => {
     const [is, was] = [perBatch[name], (window.callsPerUnit[name] ?? 0) * inWindow]
-    return Math.abs(is - was) <= LIMIT * Math.max(1, is, was) ? [] : [`${name} ${number(is)} times a batch, ${number(was)} in the window`]
+    const isSame = Math.abs(is - was) <= LIMIT * Math.max(1, is, was)
+    return isSame ? [] : [`${name} ${number(is)} times a batch, ${number(was)} in the window`]
   })
   return [...size, ...forms]
 }
 
 /**
- * Units of a batch in the window by the server's own counters, which begin and end a little apart from those of the load: from the command that
- * a batch sends once.
+ * Units of a batch in the window by the server's own counters, which begin and end a little apart from those of the load: from the command
+ * that a batch sends once.
  * @param {Record<string, number>} perBatch @param {Window} window
  */
 function batchesOf (perBatch, { callsPerUnit, itemsPerBatch }) {
-  const [name] = FORMS.filter((one) => callsPerUnit[one] > 0 && perBatch[one] > 0).sort((a, b) => Math.abs(perBatch[a] - 1) - Math.abs(perBatch[b] - 1))
+  const [name] = FORMS.filter((one) => callsPerUnit[one] > 0 && perBatch[one] > 0)
+    .sort((a, b) => Math.abs(perBatch[a] - 1) - Math.abs(perBatch[b] - 1))
   return name === undefined ? itemsPerBatch : perBatch[name] / callsPerUnit[name]
 }
 
@@ -68,8 +71,9 @@ export function contradictions (cells, baseline) {
     const against = cells.find(({ level, arm }) => level === cell.level && arm === baseline)
     const bytes = [cell, against].map((one) => (one?.nodes[0].bytesIn ?? 0) + (one?.nodes[0].replicatedBytes ?? 0))
     const isMore = ratio > counted
-    return [`${cell.arm} at ${cell.level}: ${counted.toFixed(2)} x by count, ${ratio.toFixed(2)} x [${low.toFixed(2)}-${high.toFixed(2)}] of CPU ` +
-      `time in the window. The window has ${isMore ? 'more' : 'less'} of what a count does not see: the kernel's part of ` +
-      `${Math.round(bytes[0])} bytes a unit received and replicated (baseline: ${Math.round(bytes[1])}), cache misses, and upkeep by the second`]
+    const ofWindow = `${ratio.toFixed(2)} x [${low.toFixed(2)}-${high.toFixed(2)}] of CPU time in the window`
+    return [`${cell.arm} at ${cell.level}: ${counted.toFixed(2)} x by count, ${ofWindow}. ` +
+      `The window has ${isMore ? 'more' : 'less'} of what a count does not see: the kernel's part of ${Math.round(bytes[0])} bytes a ` +
+      `unit received and replicated (baseline: ${Math.round(bytes[1])}), cache misses, and upkeep by the second`]
   })
 }

@@ -25,6 +25,7 @@ import { openCountedServers } from './servers.js'
 
 /** A server under valgrind is about so many times slower. */
 const SLOWER = 60
+const IDLE_SECONDS = 5
 const { setTimeout, setInterval } = globalThis
 const now = performance.now.bind(performance)
 
@@ -35,7 +36,8 @@ const now = performance.now.bind(performance)
  */
 function slowTime () {
   performance.now = () => now() / SLOWER
-  const slow = (/** @type {any} */ timer) => (/** @type {any} */ work, ms = 0, /** @type {any[]} */ ...args) => timer(work, ms * SLOWER, ...args)
+  const slow = (/** @type {any} */ timer) => (/** @type {any} */ work, ms = 0, /** @type {any[]} */ ...args) =>
+    timer(work, ms * SLOWER, ...args)
   Object.assign(globalThis, { setTimeout: slow(setTimeout), setInterval: slow(setInterval) })
   return () => {
     performance.now = now
@@ -102,9 +104,16 @@ function perUnit (before, after, { units, idle }) {
   }
 }
 
-/** Instructions of an idle second, with the connections of a load. @param {Load} load @param {Omit<ServerOptions, 'form'>} options */
+/**
+ * Instructions of an idle second of the primary, with the connections of a load.
+ * @param {Load} load @param {Omit<ServerOptions, 'form'>} options @returns {Promise<number>}
+ */
 export async function countIdle (load, options) {
-  const seconds = 6
-  const [still, idle] = await Promise.all([0, seconds].map((for_) => countSize(load, options, load.small, for_)))
-  return (idle.nodes[0].instructions - still.nodes[0].instructions) / (idle.seconds - still.seconds)
+  const restore = slowTime()
+  try {
+    const [still, idle] = await Promise.all([0, IDLE_SECONDS].map((seconds) => countSize(load, options, load.small, seconds)))
+    return Math.max(0, (idle.nodes[0].instructions - still.nodes[0].instructions) / (idle.seconds - still.seconds))
+  } finally {
+    restore()
+  }
 }

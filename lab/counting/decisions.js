@@ -18,7 +18,7 @@ const TIERS = '60000 90000 120000 60000 90000 120000 60000 90000 120000'
 /** @typedef {import('./count.js').Load} Load */
 /** @typedef {import('../../src/admission/index.js').OwnRule} OwnRule */
 /** @typedef {{ key: string, args: string[] }} Asked */
-/** @typedef {{ rule: string, own?: Record<string, OwnRule>, prepared: Asked[], next: () => Asked[] }} Work `prepared` once, one by one; `next` call */
+/** @typedef {{ rule: string, own?: Record<string, OwnRule>, prepared: Asked[], next: () => Asked[] }} Work `prepared`: once, one by one */
 
 /**
  * Commands on KEYS keys in turn.
@@ -68,7 +68,8 @@ function prices (size) {
 /** New customers. @param {number} size @returns {Omit<Work, 'own'>} */
 function creations (size) {
   let n = 1_000_000
-  return { rule: 'once', prepared: [], next: () => Array.from({ length: size }, () => ({ key: `c${n++}`, args: ['create', '{"name":"ann"}'] })) }
+  const one = () => ({ key: `c${n++}`, args: ['create', '{"name":"ann"}'] })
+  return { rule: 'once', prepared: [], next: () => Array.from({ length: size }, one) }
 }
 
 /** A rule of ours as a user writes it: the engine numbers its events. @param {string} name @returns {Promise<Record<string, OwnRule>>} */
@@ -113,7 +114,8 @@ export const openDecisions = (name, size) => async ({ primaryUrl }) => {
     const { replies } = await admit(connection, key, terms, commands)
     for (const [i, reply] of replies.map(String).entries()) {
       const isAccepted = own ? reply.startsWith('accepted\n') : /^(created|accepted)$/.test(decisionOf(reply).code)
-      if (!isAccepted) throw new FreshetError('COUNT_FAILED', `the command ${asked[i].args.join(' ')} was not accepted: ${reply.replaceAll('\n', ' ')}`)
+      if (isAccepted) continue
+      throw new FreshetError('COUNT_FAILED', `the command ${asked[i].args.join(' ')} was not accepted: ${reply.replaceAll('\n', ' ')}`)
     }
   }
 

@@ -62,7 +62,10 @@ export const openItems = (settings) => async ({ primaryUrl, replicaUrls }) => {
   }
 }
 
-/** The anchor of a table: nothing of ours, a SET PX of 136 bytes for each item. @param {{ ids: number, batchItems: number }} of @returns {Load['open']} */
+/**
+ * The anchor of a table: nothing of ours, a SET PX of 136 bytes for each item.
+ * @param {Record<string, any>} settings @returns {Load['open']}
+ */
 export const openAnchor = ({ ids, batchItems }) => async ({ primaryUrl }) => {
   const connection = await openConnection(primaryUrl, { name: 'freshet-count', deadlineMs: DEADLINE_MS })
   const source = createSource({ ids, valueBytes: VALUE_BYTES, valueChange: 'always', writers: 1 }, 0)

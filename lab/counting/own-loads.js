@@ -10,7 +10,8 @@ const PREFIX = 'lab:'
  * @returns {import('./count.js').Load['open']}
  */
 export const openOwnLoad = (name, settings) => async ({ primaryUrl, replicaUrls }) => {
-  const all = { ...settingsOf(LOADS[name], { ...settings, keyPrefix: PREFIX, feed: FEED, rate: 0, batchesInFlight: 1 }), batchItems: settings.batchItems }
+  const given = { ...settings, keyPrefix: PREFIX, feed: FEED, rate: 0, batchesInFlight: 1 }
+  const all = { ...settingsOf(LOADS[name], given), batchItems: settings.batchItems }
   let nowMs = Date.now()
   const opened = await LOADS[name].open({
     settings: all, redisUrl: primaryUrl, replicaUrls, index: 0, clock: () => nowMs++, onBehind () {}, onFlush () {}

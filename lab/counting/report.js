@@ -7,19 +7,19 @@ import { contradictions, ratioOf } from './compare.js'
 /**
  * @typedef {import('./compare.js').CountedCell} CountedCell
  * @typedef {{ format: number, experiment: string, commit: string | null, dirty: boolean | null, source: string, node: string,
- *   startedAt: string, finishedAt: string | null, window: string | null, baseline: string, keys: Record<string, import('./valgrind.js').Key>,
- *   cells: CountedCell[] }} Counts the file of a count; `window`: the result that it is compared with; `keys` by engine
+ *   startedAt: string, finishedAt: string | null, window: string | null, baseline: string,
+ *   keys: Record<string, import('./valgrind.js').Key>, cells: CountedCell[] }} Counts the file of a count; `window`: the result that it is
+ *   compared with; `keys` by engine
  */
 
 export const SEEN = Object.freeze([
-  'A count is of instructions of the server program, user code only: how much more work, to a few tenths of a percent, on a busy machine too.',
-  'It does not see the kernel (sockets, the writes of replication), cache misses, waits and locks, or the client. A window does.',
-  'Counted is one connection with one batch after the other; items arrive in the order of their times, nothing is trimmed, and what is done ' +
-    'once a second is left out.',
+  'Instructions are those of the server program, without the kernel: how much more work, to about one percent, on a busy machine too.',
+  'A count does not see the kernel (sockets, the writes of replication), cache misses, waits, or the client. A window does.',
+  'Counted is one connection with one batch after the other. Nothing is trimmed, and what is done once a second is left out.',
   'INVALID: items a batch, or the share of a form of writing, differ by more than 2 % from those of the window.'
 ])
-const HEADS = ['level', 'arm', 'node', 'instructions', 'x baseline', 'commands', 'bytes in', 'bytes out', 'of', 'a batch', 'window: x CPU', 'a batch',
-  'commands']
+const HEADS = ['level', 'arm', 'node', 'instructions', 'x baseline', 'commands', 'bytes in', 'bytes out', 'of', 'a batch', 'window: x CPU',
+  'a batch', 'commands']
 
 /** @param {Counts} counts @returns {string[][]} */
 function rowsOf ({ cells, baseline }) {
@@ -29,7 +29,11 @@ function rowsOf ({ cells, baseline }) {
       const { window } = cell
       const isFirst = i === 0
       return [
-        cell.level, cell.arm, node.role, cell.invalid.length > 0 ? 'INVALID' : figure(node.instructions), ratio(ratioOf(cells, cell, baseline, i)),
+        cell.level,
+        cell.arm,
+        node.role,
+        cell.invalid.length > 0 ? 'INVALID' : figure(node.instructions),
+        ratio(ratioOf(cells, cell, baseline, i)),
         figure(node.commands), figure(node.bytesIn), figure(node.bytesOut), cell.unit, String(cell.batchUnits),
         isFirst && cell.ratio ? `${ratio(cell.ratio.ratio)} [${ratio(cell.ratio.low)}-${ratio(cell.ratio.high)}]` : '',
         isFirst && window ? figure(window.itemsPerBatch) : '', isFirst && window ? figure(window.commandsPerUnit) : ''
@@ -39,12 +43,15 @@ function rowsOf ({ cells, baseline }) {
 }
 
 /** @param {Counts} counts */
-const invalidOf = ({ cells }) => cells.filter(({ invalid }) => invalid.length > 0).map(({ arm, level, invalid }) => `INVALID: ${arm} at ${level}: ${invalid.join('; ')}`)
+const invalidOf = ({ cells }) => cells.filter(({ invalid }) => invalid.length > 0)
+  .map(({ arm, level, invalid }) => `INVALID: ${arm} at ${level}: ${invalid.join('; ')}`)
 
 /** @param {Counts} counts */
 const conditionsOf = ({ keys, startedAt, commit, window }) => [
-  ...Object.entries(keys).map(([engine, { arch, libc, binary, valgrind }]) => `${engine} (${binary}), ${arch}, ${libc}, valgrind ${valgrind}`),
-  `${startedAt}, commit ${commit?.slice(0, 8) ?? 'unknown'}; ${window ? `beside the windows of ${window}` : 'there is no window to compare with'}`
+  ...Object.entries(keys).map(([engine, { arch, libc, binary, valgrind }]) =>
+    `${engine} (${binary}), ${arch}, ${libc}, valgrind ${valgrind}`),
+  `${startedAt}, commit ${commit?.slice(0, 8) ?? 'unknown'}; ` +
+    `${window ? `beside the windows of ${window}` : 'there is no window to compare with'}`
 ]
 
 /** @param {Counts} counts @returns {string} */

@@ -14,17 +14,18 @@ import { sourceDigest } from '../run/source.js'
 import { engineName } from '../servers/engines.js'
 import { countedArm, unitAt, windowOf } from './arms.js'
 import { differencesOf } from './compare.js'
-import { count } from './count.js'
+import { count, countIdle } from './count.js'
 import { keyOf } from './valgrind.js'
 
 const FORMAT = 1
 /** The outcome of an arm; the others go on. */
-const OUTCOMES = ['COUNT_FAILED', 'LAB_REPLICAS_BEHIND', 'SERVER_LOST', 'SERVER_REFUSED', 'SERVER_UNREACHABLE', 'LOAD_FAILED', 'ENGINE_MISSING',
-  'DEADLINE_PASSED']
+const OUTCOMES = ['COUNT_FAILED', 'LAB_REPLICAS_BEHIND', 'SERVER_LOST', 'SERVER_REFUSED', 'SERVER_UNREACHABLE', 'LOAD_FAILED',
+  'ENGINE_MISSING', 'DEADLINE_PASSED']
 
 /**
- * @param {{ plan: import('../plan/index.js').Plan, arms: string[], result: import('../analysis/index.js').Result | null, resultFile: string | null,
- *   root: string, folder: string, engineOf: (wanted: string | null) => Promise<import('../servers/engines.js').Engine>,
+ * @param {{ plan: import('../plan/index.js').Plan, arms: string[], result: import('../analysis/index.js').Result | null,
+ *   resultFile: string | null, root: string, folder: string,
+ *   engineOf: (wanted: string | null) => Promise<import('../servers/engines.js').Engine>,
  *   report: (line: string) => void, signal: AbortSignal }} run `arms`: only these and the baseline, none = all; `result` with the windows
  * @returns {Promise<Counts>}
  */
@@ -33,6 +34,8 @@ export async function countPlan ({ plan, arms, result, resultFile, root, folder,
   const groups = result ? groupsOf(result) : []
   /** @type {Counts['keys']} */
   const keys = {}
+  /** by engine @type {Record<string, number>} */
+  const idle = {}
   /** @type {CountedCell[]} */
   const cells = []
 
@@ -42,7 +45,8 @@ export async function countPlan ({ plan, arms, result, resultFile, root, folder,
     const samples = (/** @type {string} */ of) => groups.find((group) => group.level === level && group.arm === of)?.valid ?? []
     const unit = unitAt(plan, cell)
     const window = windowOf(samples(cell.arm), unit)
-    const cpuOf = (/** @type {string} */ of) => samples(of).map(({ nodes }) => nodes[0]?.cpuMicrosPerItem ?? null).filter((value) => value !== null)
+    const cpuOf = (/** @type {string} */ of) =>
+      samples(of).map(({ nodes }) => nodes[0]?.cpuMicrosPerItem ?? null).filter((value) => value !== null)
     const { ratio, low, high } = ratioOfMedians(cpuOf(cell.arm), cpuOf(plan.baseline))
     const base = {
       level,
@@ -59,16 +63,20 @@ export async function countPlan ({ plan, arms, result, resultFile, root, folder,
       const { load, node } = countedArm(plan, cell, settings, window)
       const { program, ...found } = await engineOf(engine)
       keys[engineName(found)] ??= await keyOf(program)
-      const { nodes, units, batches } = await count(load, { program, engine: engineName(found), folder })
+      const place = { program, engine: engineName(found), folder }
+      idle[place.engine] ??= await countIdle(load, place)
+      const { nodes, units, batches } = await count(load, place, { idlePerSecond: idle[place.engine] })
       const counted = /** @type {import('./count.js').PerUnit} */ (nodes.find(({ role }) => role === node))
-      const invalid = differencesOf({ node: counted, unit, itemsPerBatch: windowBatch(load.batchUnits, settings.partitions ?? 1, unit) }, window)
+      const itemsPerBatch = unit === 'item' ? load.batchUnits / (settings.partitions ?? 1) : load.batchUnits
+      const invalid = differencesOf({ node: counted, unit, itemsPerBatch }, window)
       cells.push({ ...base, batchUnits: units / batches, units, nodes: unit === 'reply' ? [counted] : nodes, invalid, error: null })
     } catch (error) {
       if (!OUTCOMES.includes(error.code)) throw error
       cells.push({ ...base, batchUnits: 0, units: 0, nodes: [], invalid: [], error: { code: error.code, message: error.message } })
     }
     const last = /** @type {CountedCell} */ (cells.at(-1))
-    report(`${level}, ${arm}: ${last.error ? last.error.message : `${Math.round(last.nodes[0].instructions).toLocaleString('en')} instructions`}`)
+    const outcome = last.error?.message ?? `${Math.round(last.nodes[0].instructions).toLocaleString('en')} instructions a unit`
+    report(`${level}, ${arm}: ${outcome}`)
   }
 
   for (const level of Object.keys(plan.levels)) {
@@ -91,6 +99,3 @@ export async function countPlan ({ plan, arms, result, resultFile, root, folder,
     cells
   }
 }
-
-/** Items of a batch of one partition. @param {number} units of a flush @param {number} partitions @param {string} unit */
-const windowBatch = (units, partitions, unit) => unit === 'item' ? units / partitions : units

@@ -19,10 +19,11 @@ const LAST_SLOT = 16_383
 
 /**
  * @typedef {{ program: string, engine: string, form: 'primary' | 'fed' | 'pair' | 'cluster', folder: string }} Options `engine` such as
- *   `valkey 9.1.2`; `cluster`: one primary that has all slots; `folder`: parent of the temporary folder
+ *   `valkey 9.1.2`; `fed`: a primary that keeps what it would replicate; `pair`: with a replica, which is counted, too; `cluster`: one
+ *   primary that has all slots; `folder`: parent of the temporary folder
  * @typedef {Awaited<ReturnType<typeof openCountedServers>>} CountedServers
- * @typedef {{ role: 'primary' | 'replica', instructions: number, commands: number, offset: number, netInputBytes: number, netOutputBytes: number,
- *   calls: Record<string, number> }} NodeCount since the node began
+ * @typedef {{ role: 'primary' | 'replica', instructions: number, commands: number, offset: number, netInputBytes: number,
+ *   netOutputBytes: number, calls: Record<string, number> }} NodeCount since the node began
  */
 
 /** @param {Options} options @throws {FreshetError} COUNT_FAILED: the engine does not run under valgrind; SERVERS_FAILED */
@@ -103,8 +104,8 @@ async function untilLogged (node, line) {
     const log = await node.log()
     if (line.test(log)) return
     if (node.hasExited() || Date.now() > until) {
-      throw new FreshetError('COUNT_FAILED', `the server did not start under valgrind${node.hasExited() ? `: it ended ${await node.exited}` : ''}. ` +
-        `Its last lines:\n${log}`)
+      const how = node.hasExited() ? `: it ended ${await node.exited}` : ''
+      throw new FreshetError('COUNT_FAILED', `the server did not start under valgrind${how}. Its last lines:\n${log}`)
     }
   }
 }

@@ -5,7 +5,8 @@
  *     another one                                              instructions as a ratio to the anchor, to 4 %; commands and bytes to 2 %
  *
  * @typedef {import('./valgrind.js').Key} Key
- * @typedef {{ unit: string, instructions: number, commands: number, bytesIn: number, bytesOut: number, replicatedBytes: number }} Cost of a unit
+ * @typedef {{ unit: string, instructions: number, commands: number, bytesIn: number, bytesOut: number, replicatedBytes: number }} Cost
+ *   of one unit; `replicatedBytes` 0 = not looked at
  * @typedef {{ key: Key, engine: string, rows: Record<string, Cost> }} Table
  * @typedef {{ name: string, unit: string, cost: Cost, ratio: number, faults: string[] }} Compared `ratio` to the anchor
  */
@@ -30,7 +31,9 @@ export function compareCosts (table, key, counted, anchor) {
     if (!stored) return { name, unit: cost.unit, cost, ratio, faults: ['is not in the table'] }
     const before = stored.instructions / table.rows[anchor].instructions
     const faults = [
-      ...(isSame ? moved('instructions', stored.instructions, cost.instructions, LIMIT) : moved('ratio to the anchor', before, ratio, LIMIT_ELSEWHERE)),
+      ...(isSame
+        ? moved('instructions', stored.instructions, cost.instructions, LIMIT)
+        : moved('ratio to the anchor', before, ratio, LIMIT_ELSEWHERE)),
       ...Object.entries(NAMES).flatMap(([of, text]) => {
         const [was, is] = [stored, cost].map((one) => one[/** @type {keyof typeof NAMES} */ (of)])
         return Math.abs(is - was) <= LEAST[/** @type {keyof typeof NAMES} */ (of)] ? [] : moved(text, was, is, LIMIT)

@@ -7,7 +7,7 @@
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmod, readFile, readdir, writeFile } from 'node:fs/promises'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { FreshetError } from '../errors.js'
@@ -19,7 +19,9 @@ const INSTALL = 'sudo apt-get install valgrind'
 const PROBE_DEADLINE_MS = 60_000
 /** of libc and libm, whose choice depends on the processor */
 const TUNABLES = 'glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX2,-AVX2_Usable,-ERMS,-FSRM,-FMA,-FMA4'
-const CACHEGRIND = ['--tool=cachegrind', '--cache-sim=no', '--branch-sim=no', '--cachegrind-out-file=/dev/null', '--child-silent-after-fork=yes']
+const CACHEGRIND = [
+  '--tool=cachegrind', '--cache-sim=no', '--branch-sim=no', '--cachegrind-out-file=/dev/null', '--child-silent-after-fork=yes'
+]
 const STEADY = [
   '--hz 1', '--dynamic-hz no', '--activerehashing no', '--io-threads 1', '--enable-debug-command local',
   "--client-output-buffer-limit 'replica 0 0 0'", '--repl-timeout 600', '--repl-ping-replica-period 600', '--latency-monitor-threshold 0',
@@ -47,7 +49,7 @@ export async function expectValgrind (env) {
 
 /**
  * A script that runs a server under cachegrind, to be used like the server program itself.
- * @param {{ program: string, engine: string, folder: string }} options `engine` such as `valkey 9.1.2`; `folder` for the script and its output
+ * @param {{ program: string, engine: string, folder: string }} options `engine` such as `valkey 9.1.2`; `folder` for script and output
  * @returns {Promise<string>} path of the script
  */
 export async function wrapProgram ({ program, engine, folder }) {
@@ -88,6 +90,3 @@ async function libcOf () {
   const { stdout } = await run('ldd', ['--version'], { timeout: PROBE_DEADLINE_MS })
   return `glibc ${/\(.*?([\d.]+[-\w.+]*)\)/.exec(stdout.split('\n')[0])?.[1] ?? stdout.split('\n')[0]}`
 }
-
-/** Files of counts that a killed run left. @param {string} folder */
-export const leftIn = async (folder) => (await readdir(folder).catch(() => [])).filter((name) => name.startsWith('refs.'))

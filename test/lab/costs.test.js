@@ -7,7 +7,8 @@ import { expectValgrind } from '../../lab/counting/valgrind.js'
 const KEY = { arch: 'x64', libc: 'glibc 2.36', binary: 'abc', valgrind: '3.19.0' }
 const cost = (/** @type {number} */ instructions, more = {}) =>
   ({ unit: 'item', instructions, commands: 1, bytesIn: 200, bytesOut: 5, replicatedBytes: 1000, ...more })
-const TABLE = { key: KEY, engine: 'valkey 9.1.2', rows: { anchor: cost(10_000), ids: cost(8_000), segments: cost(100, { commands: 0.008 }) } }
+const ROWS_THERE = { anchor: cost(10_000), ids: cost(8_000), segments: cost(100, { commands: 0.008 }) }
+const TABLE = { key: KEY, engine: 'valkey 9.1.2', rows: ROWS_THERE }
 const faultsOf = (/** @type {any} */ counted, key = KEY) =>
   Object.fromEntries(compareCosts(TABLE, key, { anchor: cost(10_000), ...counted }, 'anchor').map(({ name, faults }) => [name, faults]))
 

@@ -37,7 +37,10 @@ async function ours (target, rule, { create, command }) {
   }
 }
 
-/** What is created, and what command n is, all of them accepted. @typedef {{ create: (closeAt: string) => string[], command: (n: number) => string[] }} Commands */
+/**
+ * What is created, and what command n is, all of them accepted.
+ * @typedef {{ create: (closeAt: string) => string[], command: (n: number) => string[] }} Commands
+ */
 
 /** @satisfies {Readonly<Record<string, Commands>>} */
 export const COMMANDS = Object.freeze({
