@@ -175,7 +175,8 @@ export const QUESTIONS = Object.freeze({
 
 /**
  * Counts the answers and prints them as tables. Engines that are not here are left out, and named.
- * @param {{ env: Record<string, string | undefined>, names: string[], stdout: { write: (text: string) => unknown } }} from `names`: none = all
+ * @param {{ env: Record<string, string | undefined>, names: string[],
+ *   stdout: { write: (text: string) => unknown } }} from `names`: none = all
  * @returns {Promise<void>}
  */
 export async function answerQuestions ({ env, names, stdout }) {
