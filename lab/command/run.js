@@ -157,8 +157,8 @@ async function runOne (parts, written, folder, skipDone) {
     seconds >= written.seconds
   if (isFull && result.dirty) report('the code has uncommitted changes, so the result does not go to experiments/')
   const file = await keep({ unfinished, result, folder, isWhole: isFull && !result.dirty, quick: settings.quick })
-  if (settings.count) return countOne(parts, plan, folder, { ...counting, result: file })
-  return analysis.invalid.length + analysis.ended.length > 0 ? 1 : 0
+  const status = analysis.invalid.length + analysis.ended.length > 0 ? 1 : 0
+  return settings.count ? Math.max(status, await countOne(parts, plan, folder, { ...counting, result: file })) : status
 }
 
 /**
