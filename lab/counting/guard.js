@@ -60,11 +60,15 @@ export async function runCosts ({ argv, env, stdout }) {
   const place = { ...found, idlePerSecond: await countIdle(ROWS[ANCHOR].load, found) }
   const key = await keyOf(engine.program)
   const isUpdate = argv.includes('--update')
-  const stored = await readTable()
+  let table = await readTable()
+  if (isUpdate) expectUpdatable(table, key, argv)
   /** @type {Record<string, Cost>} */
   const counted = {}
-  for (const name of wantedOf(argv)) counted[name] = isUpdate ? await middleCost(name, place) : await costOf(name, place)
-  const table = isUpdate ? await storeTable(stored, { key, engine: place.engine, counted }) : stored
+  for (const name of wantedOf(argv)) {
+    counted[name] = isUpdate ? await middleCost(name, place) : await costOf(name, place)
+    // an interrupted update keeps what it has
+    if (isUpdate) table = await storeTable(table, { key, engine: place.engine, counted })
+  }
   for (const { name, faults } of compareCosts(table, key, counted, ANCHOR)) {
     if (faults.length > 0 && table.rows[name]) counted[name] = await middleCost(name, place, [counted[name]])
   }
@@ -93,15 +97,18 @@ function wantedOf (argv) {
 /** @returns {Promise<Table>} */
 const readTable = async () => JSON.parse(await readFile(FILE, 'utf8'))
 
+/** @param {Table} table @param {Table['key']} key @param {string[]} argv @throws {FreshetError} COUNT_FAILED */
+function expectUpdatable (table, key, argv) {
+  if (isSameKey(table.key, key) || argv.includes('--all')) return
+  throw new FreshetError('COUNT_FAILED', 'the table is of another machine or server program; use --all --update')
+}
+
 /**
  * @param {Table} before @param {Pick<Table, 'key' | 'engine'> & { counted: Table['rows'] }} now
  * @returns {Promise<Table>} as it is stored now
  */
 async function storeTable (before, { key, engine, counted }) {
   const names = Object.keys(ROWS)
-  if (!isSameKey(before.key, key) && !names.every((name) => counted[name])) {
-    throw new FreshetError('COUNT_FAILED', 'the table is of another machine or server program; use --all --update')
-  }
   const rows = Object.fromEntries(names.flatMap((name) => {
     const cost = counted[name] ?? before.rows[name]
     return cost ? [[name, rounded(cost)]] : []
