@@ -22,6 +22,8 @@ import { expectValgrind } from './valgrind.js'
 const DEADLINE_MS = 60_000
 const IDS = 2_000
 const TTL_MS = 180_000
+/** of a log of arrivals, where small batches would take long to write more */
+const FEW_IDS = 500
 /** entries of the log of arrivals that are kept, about */
 const KEPT = 60
 const EPOCH_MS = 1_764_000_000_000
@@ -46,10 +48,10 @@ function entryOf (items) {
 /**
  * Batches of a layout as its writer encodes them, in one form, and with a log of arrivals or without.
  * @param {'ids' | 'values'} layout @param {'script' | 'watched' | 'plain'} form
- * @param {{ batchItems: number, hasLog: boolean, late?: 'overwrite' }} how
+ * @param {{ batchItems: number, hasLog: boolean, late?: 'overwrite', ids?: number }} how
  * @returns {Load['open']}
  */
-const openBatches = (layout, form, { batchItems, hasLog, late }) => async ({ primaryUrl }) => {
+const openBatches = (layout, form, { batchItems, hasLog, late, ids: distinct = IDS }) => async ({ primaryUrl }) => {
   const connection = await openConnection(primaryUrl, { name: 'freshet-count', deadlineMs: DEADLINE_MS })
   const key = onlyKey('lab:', 'lab')
   const { msetex } = await capabilities(connection)
@@ -60,7 +62,7 @@ const openBatches = (layout, form, { batchItems, hasLog, late }) => async ({ pri
   const batch = layoutOf(layout).createBatch({
     key, ttlMs: TTL_MS, late: late ?? 'newest', dialect: { msetex: hasMsetex, mayWatch: form === 'watched', sha }, clock: () => nowMs
   })
-  const source = createSource(FIXED, 0)
+  const source = createSource({ ...FIXED, ids: distinct }, 0)
   const [xadd, field] = [command(7, 'XADD', key('arrivals'), 'MAXLEN', '~', KEPT, '*'), bulk(Buffer.from('s'))]
 
   /**
@@ -97,9 +99,9 @@ const openBatches = (layout, form, { batchItems, hasLog, late }) => async ({ pri
   }
 }
 
-/** @param {Load['open']} open @param {{ batchItems?: number, items?: number }} [of] @returns {Load} */
-function ofItems (open, { batchItems = 250, items = 40_000 } = {}) {
-  const small = Math.max(12, Math.ceil(1.5 * IDS / batchItems))
+/** @param {Load['open']} open @param {{ batchItems?: number, items?: number, ids?: number }} [of] @returns {Load} */
+function ofItems (open, { batchItems = 250, items = 40_000, ids = IDS } = {}) {
+  const small = Math.max(12, Math.ceil(1.5 * ids / batchItems))
   return { form: 'fed', batchUnits: batchItems, small, large: small + Math.ceil(items / batchItems), open }
 }
 
@@ -129,7 +131,7 @@ const ofScript = (body) => ({
 })
 
 const LUA = "local t = {} for i = 1, 2000 do t[i % 50] = string.format('%d', i) .. string.sub(t[(i + 1) % 50] or '', 1, 40) end"
-const LOGGED = [[1, 2_000], [10, 10_000], [50, 20_000], [250, 40_000]]
+const LOGGED = [[1, 600], [10, 4_000], [50, 10_000], [250, 20_000]]
 const FORMS = /** @type {const} */ ([['ids', 'watched'], ['ids', 'script'], ['values', 'plain']])
 
 /** @type {Readonly<Record<string, Question>>} */
@@ -147,7 +149,7 @@ export const QUESTIONS = Object.freeze({
     unit: 'item',
     loads: Object.fromEntries(FORMS.flatMap(([layout, form]) => LOGGED.flatMap(([batchItems, items]) => [false, true].map((hasLog) =>
       [`${layout}, ${form}, batches of ${batchItems}${hasLog ? ', with an entry' : ''}`,
-        ofItems(openBatches(layout, form, { batchItems, hasLog }), { batchItems, items })]))))
+        ofItems(openBatches(layout, form, { batchItems, hasLog, ids: FEW_IDS }), { batchItems, items, ids: FEW_IDS })]))))
   },
   'forms of ids': {
     engines: [VALKEY, 'valkey 9.0', 'redis 7.0'],
