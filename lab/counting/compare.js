@@ -43,8 +43,9 @@ export function differencesOf ({ node, unit, itemsPerBatch }, window) {
  * @param {Record<string, number>} perBatch @param {Window} window
  */
 function batchesOf (perBatch, { callsPerUnit, itemsPerBatch }) {
-  const [name] = FORMS.filter((one) => callsPerUnit[one] > 0 && perBatch[one] > 0)
-    .sort((a, b) => Math.abs(perBatch[a] - 1) - Math.abs(perBatch[b] - 1))
+  // every batch sends it, whatever its form: of several, the one that the window has most of
+  const [name] = FORMS.filter((one) => callsPerUnit[one] > 0 && Math.abs(perBatch[one] - 1) <= LIMIT)
+    .sort((a, b) => callsPerUnit[b] - callsPerUnit[a])
   return name === undefined ? itemsPerBatch : perBatch[name] / callsPerUnit[name]
 }
 

@@ -47,6 +47,12 @@ t.test('another size of batches or another share of a form makes a count INVALID
     [/^exec 0 times a batch, 1 in the window/, /^evalsha 1 times a batch, 0/])
 })
 
+t.test('what every batch sends says how many there were', async (t) => {
+  const counted = { node: node(1, { zadd: 0.01, exec: 0.01, watch: 0.01 }), unit: 'item', itemsPerBatch: 100 }
+  const window = { itemsPerBatch: 100, commandsPerUnit: 0.05, callsPerUnit: { zadd: 0.0098, exec: 0.0049, watch: 0.0049, evalsha: 0.0049 } }
+  t.match(differencesOf(counted, window), [/^exec 1 times a batch, 0\.5 in/, /^evalsha 0 times a batch, 0\.5 in/, /^watch 1 times a batch, 0\.5 in/])
+})
+
 t.test('a ratio outside of the interval of the window is explained', async (t) => {
   t.equal(ratioOf(CELLS, CELLS[1], 'a', 0), 0.5)
   t.equal(ratioOf(CELLS, CELLS[3], 'a', 0), null)
