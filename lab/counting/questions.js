@@ -63,7 +63,7 @@ const openBatches = (layout, form, { batchItems, hasLog, late, ids: distinct = I
     key, ttlMs: TTL_MS, late: late ?? 'newest', dialect: { msetex: hasMsetex, mayWatch: form === 'watched', sha }, clock: () => nowMs
   })
   const source = createSource({ ...FIXED, ids: distinct }, 0)
-  const [xadd, field] = [command(7, 'XADD', key('arrivals'), 'MAXLEN', '~', KEPT, '*'), bulk(Buffer.from('s'))]
+  const [xadd, field] = [command(8, 'XADD', key('arrivals'), 'MAXLEN', '~', KEPT, '*'), bulk(Buffer.from('s'))]
 
   /**
    * In one transaction.
