@@ -11,6 +11,7 @@ import { ackNames } from '../src/pipeline/index.js'
 const USAGE = `Usage: npm run experiment -- list
        npm run experiment -- 007 [008 ...]           by number or name; all = every experiment
        npm run experiment -- ad-hoc --a "--layout ids" --b "--layout values" --rate 50000
+       npm run experiment -- 024 --count             instructions of the servers, exact on a busy machine (needs valgrind)
        npm run experiment -- check RESULT ...        verify result files
        npm run experiment -- compare RESULT RESULT   compare the second with the first
        npm run experiment -- draw [007 ...]          redraw charts from stored results (npm run charts)

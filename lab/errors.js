@@ -17,6 +17,8 @@ define('lab', {
   LAB_NOT_EMPTY: { meaning: 'the servers hold keys of a measurement before it starts, or after its cleanup' },
   LAB_SERVERS_CHANGED: { retryable: true, meaning: 'a node restarted, changed its role or lost its counters during the measurement' },
   LAB_REPLICAS_BEHIND: { retryable: true, meaning: 'replicas did not reach the offset of their primary within the deadline' },
+  VALGRIND_MISSING: { exitStatus: 2, meaning: 'instructions cannot be counted, because valgrind is not installed' },
+  COUNT_FAILED: { meaning: 'a server under valgrind did not start, or left no count' },
   LOAD_FAILED: { retryable: true, meaning: 'the load process ended without a summary' },
   BROKER_FAILED: { meaning: 'the Kafka broker of the lab could not be fetched or started' },
   PEER_MISSING: { meaning: 'the libraries that the lab compares with cannot be installed' },

@@ -299,6 +299,8 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('Experiment', ['experiment'], [
     row('quick', 'Run one short round as a check; its figures are not a result', { default: false, check: present }),
+    row('count', 'Count instructions of the servers, under valgrind, beside the windows of the newest result, or of the ad-hoc run',
+      { default: false, check: present }),
     row('rounds', 'Number of rounds; without it, as in the plan', { default: null, check: integer(1, 100) }),
     row('arms', 'Arms to measure; without it, all', { default: null, check: matching('names of arms, separated by commas', /\S/) }),
     row('seconds', 'Duration of one measurement after its warm-up; without it, as in the plan',

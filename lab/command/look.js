@@ -2,7 +2,7 @@
  * Actions on plans and results that measure nothing: list, check, compare, draw.
  */
 import { readFile } from 'node:fs/promises'
-import { basename, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { draw as drawSvg } from '../../charts/draw.js'
 import { FreshetError } from '../errors.js'
 import { analyse } from '../analysis/index.js'
@@ -19,6 +19,7 @@ import { markdownOf } from '../report/markdown.js'
 import { overTimeOf } from '../report/over-time.js'
 import { presented } from '../report/presented.js'
 import { newestResult, readResult, writeWhole } from '../run/result.js'
+import { countedSection } from './count.js'
 import { CHARTS, EXPERIMENTS } from './places.js'
 
 /** @typedef {import('./run.js').Parts} Parts */
@@ -129,7 +130,8 @@ export async function drawResult (file, folder, name, current) {
   const { plan } = result
   const [svg, markdown] = [join(folder, `${name}.svg`), join(folder, `${name}.md`)]
   await writeWhole(svg, await drawSvg(drawingOf(analysis, result, plan)))
-  await writeWhole(markdown, markdownOf(analysis, result, plan, relative(folder, file), `${name}.svg`))
+  await writeWhole(markdown, markdownOf(analysis, result, plan, relative(folder, file), `${name}.svg`,
+    await countedSection(dirname(dirname(file)))))
   const overTime = overTimeOf(result, plan)
   if (overTime === null) return [svg, markdown]
   const second = join(folder, `${name}-over-time.svg`)

@@ -20,6 +20,7 @@ import { scheduleOf } from '../plan/schedule.js'
 import { conditionsOf, putAway } from '../run/unfinished.js'
 import { defaultCacheDir, ROOT } from '../../src/embedded/index.js'
 import { openGroup } from './aws.js'
+import { countOne, expectCountable } from './count.js'
 import { drawResult } from './look.js'
 import { enginesHere, opener, withEngines } from './servers.js'
 import { CHARTS, EXPERIMENTS, FRESHET, LAB } from './places.js'
@@ -76,6 +77,7 @@ export function runAdHoc (parts, _rest) {
  */
 async function runThese (parts, experiments, { skipDone = false } = {}) {
   // report invalid options before the first one runs
+  if (parts.settings.count) await expectCountable(parts)
   for (const { plan } of experiments) scheduleFor(parts, plan)
   const release = await claimLab(LAB)
   /** @type {import('./aws.js').OpenGroup | null} */
@@ -107,6 +109,9 @@ async function runThese (parts, experiments, { skipDone = false } = {}) {
 async function runOne (parts, written, folder, skipDone) {
   const { settings, env, signal, table, group } = parts
   const others = namesIn(settings.engine)
+  const counting = { arms: namesIn(settings.arms), others, report }
+  // an experiment has its windows already
+  if (settings.count && folder !== null) return countOne(parts, written, folder, { ...counting, result: null })
   const place = { env, cacheDir: settings.cacheDir ?? defaultCacheDir(ROOT), report, signal, others }
   const { plan, cells, seconds, warmUpSeconds, dropped } = scheduleFor(parts, await withEngines(written, place))
   for (const line of dropped) report(line)
@@ -151,8 +156,9 @@ async function runOne (parts, written, folder, skipDone) {
   const isFull = folder !== null && isAsPlanned && !settings.quick && settings.arms === null && options.rounds >= written.rounds &&
     seconds >= written.seconds
   if (isFull && result.dirty) report('the code has uncommitted changes, so the result does not go to experiments/')
-  await keep({ unfinished, result, folder, isWhole: isFull && !result.dirty, quick: settings.quick })
-  return analysis.invalid.length + analysis.ended.length > 0 ? 1 : 0
+  const file = await keep({ unfinished, result, folder, isWhole: isFull && !result.dirty, quick: settings.quick })
+  const status = analysis.invalid.length + analysis.ended.length > 0 ? 1 : 0
+  return settings.count ? Math.max(status, await countOne(parts, plan, folder, { ...counting, result: file })) : status
 }
 
 /**
@@ -190,8 +196,9 @@ async function keep ({ unfinished, result, folder, isWhole, quick }) {
   const to = isWhole && folder ? join(folder, 'results') : join(LAB, 'results', result.experiment)
   const file = await putAway(unfinished, to, resultName(result.startedAt))
   process.stdout.write(`\nraw samples  ${shown(file)}\n`)
-  if (quick) return
+  if (quick) return file
   const drawn = await drawResult(file, isWhole ? CHARTS : to,
     isWhole ? result.experiment : resultName(result.startedAt).replace(/\.json$/, ''), result.plan)
   process.stdout.write(`chart        ${shown(drawn[0])}\nreport       ${shown(drawn[1])}\n`)
+  return file
 }

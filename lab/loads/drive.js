@@ -4,7 +4,7 @@
  *     due     open-loop, by src/pipeline/pace.js; with rate 0 always
  *     batch   batchItems, as soon as the last of them is due; if a tenth of a second brings fewer, those, unless wholeBatches is
  *             set; the rest of a burst, and of the run
- *     sent    while fewer than 4 batches are in flight; due items wait, and only their number is kept
+ *     sent    while fewer than 4 batches are in flight, or one if the load is counted; due items wait, and only their number is kept
  *     behind  from when the last item of a batch was due until its sending begins
  *
  * At the end a load has `drainMs` to send what was due; the rest counts as dropped. Nothing is sent twice: a server error ends
@@ -39,7 +39,8 @@ export function driveBatches ({ settings, index, clock, onBehind, onFlush },
   const { rate, batchItems, pace, periodMs, chunks, catchUp, wholeBatches } = settings
   const account = newAccount()
   const wholeBatch = rate === 0 || wholeBatches ? batchItems : Math.min(batchItems, Math.max(1, Math.ceil(rate * BATCH_SECONDS)))
-  const inFlight = createInFlight({ account, valueBytes: settings.valueBytes, onFlush })
+  const { valueBytes, batchesInFlight: most = BATCHES_IN_FLIGHT } = settings
+  const inFlight = createInFlight({ most, account, valueBytes, onFlush })
 
   /** @param {number} count intended items that are not sent */
   function drop (count) {
@@ -104,9 +105,10 @@ export function driveBatches ({ settings, index, clock, onBehind, onFlush },
 
 /**
  * Batches without a reply.
- * @param {{ account: import('../../src/pipeline/index.js').Account, valueBytes: number, onFlush: (seconds: number) => void }} parts
+ * @param {{ most: number, account: import('../../src/pipeline/index.js').Account, valueBytes: number,
+ *   onFlush: (seconds: number) => void }} parts
  */
-function createInFlight ({ account, valueBytes, onFlush }) {
+function createInFlight ({ most, account, valueBytes, onFlush }) {
   let count = 0
   let repliedMs = 0
   /** @type {Error | null} */
@@ -148,7 +150,7 @@ function createInFlight ({ account, valueBytes, onFlush }) {
   }
 
   return {
-    isFull: () => count >= BATCHES_IN_FLIGHT,
+    isFull: () => count >= most,
     pause,
 
     /** @param {number} items @param {() => Promise<number>} send */

@@ -32,9 +32,10 @@ const MANY = 12
  * @param {Plan} plan
  * @param {string} [raw] path of the raw result, from the folder of the page
  * @param {string} [chart] path of the chart, from there
+ * @param {string} [counted] section of counts (counting/report.js)
  * @returns {string} Markdown
  */
-export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.name}.svg`) {
+export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.name}.svg`, counted = '') {
   const headline = headlineOf(analysis, plan)
   return [
     `# ${headline}\n\n`,
@@ -46,6 +47,7 @@ export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.na
     section('Compared with published figures', publishedSection(analysis, plan)),
     section('What CloudWatch says', cloudwatchSection(result, plan)),
     section('Figures', figures(analysis, plan)),
+    section('Counted', counted),
     ...partsSections(result, plan).map(({ title, body }) => section(title, body)),
     section('What a reader costs', consumersSection(analysis)),
     section('Fixed and marginal cost', costs(analysis, plan)),

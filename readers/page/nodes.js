@@ -80,8 +80,14 @@ export function createNodes () {
       return all.filter(({ isAway }) => isAway).length
     },
 
-    /** The role at that time: a failover changes it. @param {string} address @param {number} atMs */
-    roleOf: (address, atMs) => known.get(address)?.roles.findLast(({ sinceMs }) => sinceMs <= atMs)?.role ?? 'server',
+    /**
+     * The role at that time: a failover changes it. Of a time before the page was open, the first that it saw.
+     * @param {string} address @param {number} atMs
+     */
+    roleOf (address, atMs) {
+      const roles = known.get(address)?.roles ?? []
+      return (roles.findLast(({ sinceMs }) => sinceMs <= atMs) ?? roles[0])?.role ?? 'server'
+    },
 
     clear () {
       known.clear()

@@ -1,0 +1,142 @@
+/**
+ * An arm of a plan as a counted load. It sends batches, calls or pages as large as those of the window, one at a time; the times of items
+ * and their order are fixed.
+ *
+ * @typedef {import('./count.js').Load} Load
+ * @typedef {{ itemsPerBatch: number, callsPerUnit: Record<string, number>, commandsPerUnit: number }} Window what the arm did in its window
+ * @typedef {{ unit: 'item' | 'decision' | 'reply', node: 'primary' | 'replica', load: Load }} CountedArm
+ */
+import { median } from 'simple-statistics'
+import { FreshetError } from '../errors.js'
+import { loadNamed, partsAt } from '../plan/cells.js'
+import { LOADS } from '../loads/index.js'
+import { limitIn } from '../serving/responses.js'
+import { openDecisions } from './decisions.js'
+import { openItems } from './items.js'
+import { openOwnLoad } from './own-loads.js'
+import { openPages } from './pages.js'
+
+/** Counted beyond the small size. */
+const [ITEMS, DECISIONS, PAGES] = [20_000, 1_280, 200]
+/** More ids are not all written before counting begins: their load is one of new ids. */
+const MOST_IDS = 100_000
+const SMALL = 20
+const LEAST = 5
+/** Rules of systems, by technique of a plan, that decide in calls. */
+const RULES = Object.freeze(/** @type {Record<string, string>} */ ({
+  max: 'max', bounded: 'bounded', seat: 'hall', lua: 'max', function: 'max', batched: 'max'
+}))
+const CALLS = ['evalsha', 'fcall']
+
+/** @param {string} why */
+const cannot = (why) => new FreshetError('COUNT_FAILED', `is not counted: ${why}`)
+
+/** What was called on a node, of a sample. @param {import('../run/sample.js').Sample} sample @param {string} name */
+const callsOn = (sample, name) => sample.nodes[0]?.calls?.[name] ?? 0
+
+/**
+ * What an arm did in the windows of a result, as medians.
+ * @param {import('../run/sample.js').Sample[]} samples valid ones of the arm @param {CountedArm['unit']} unit
+ * @returns {Window | null} null = there is none, or one without calls
+ */
+export function windowOf (samples, unit) {
+  const those = samples.filter(({ items, nodes }) => items > 0 && nodes[0]?.calls)
+  if (those.length === 0) return null
+  const middle = (/** @type {(sample: import('../run/sample.js').Sample) => number} */ of) => median(those.map(of))
+  if (unit === 'reply') {
+    const replies = (/** @type {import('../run/sample.js').Sample} */ sample) => sample.serving?.requests?.answered ?? 0
+    const reads = ['zrevrangebyscore', 'zrangebyscore', 'zrevrange', 'xrevrange', 'xrange', 'mget']
+    const onReplicas = (/** @type {import('../run/sample.js').Sample} */ sample, /** @type {string} */ name) =>
+      sample.nodes.slice(1).reduce((sum, node) => sum + (node.calls?.[name] ?? 0), 0)
+    const callsPerUnit = Object.fromEntries(reads.map((name) => [name, middle((sample) => onReplicas(sample, name) / replies(sample))]))
+    return { itemsPerBatch: 1, commandsPerUnit: Object.values(callsPerUnit).reduce((sum, n) => sum + n, 0), callsPerUnit }
+  }
+  const names = [...new Set(those.flatMap(({ nodes }) => Object.keys(nodes[0].calls)))]
+  const calls = (/** @type {import('../run/sample.js').Sample} */ sample) => CALLS.reduce((sum, name) => sum + callsOn(sample, name), 0)
+  return {
+    itemsPerBatch: middle((sample) => unit === 'decision'
+      // every accepted command of a call is stored by a SET
+      ? Math.max(sample.items, callsOn(sample, 'set')) / calls(sample)
+      : sample.items / sample.batches),
+    commandsPerUnit: middle(({ items, nodes }) => nodes[0].commands / items),
+    callsPerUnit: Object.fromEntries(names.map((name) => [name, middle((sample) => callsOn(sample, name) / sample.items)]))
+  }
+}
+
+/** @param {import('../plan/index.js').Plan} plan @param {{ level: string, arm: string }} cell @returns {CountedArm['unit']} */
+export function unitAt (plan, cell) {
+  const { serving, contention } = partsAt(plan, cell)
+  return contention ? 'decision' : serving ? 'reply' : 'item'
+}
+
+/**
+ * @param {import('../plan/index.js').Plan} plan @param {{ level: string, arm: string }} cell
+ * @param {Record<string, any>} settings of the writer, with defaults @param {Window | null} window
+ * @returns {CountedArm}
+ * @throws {FreshetError} COUNT_FAILED: there is no counted load for it
+ */
+export function countedArm (plan, cell, settings, window) {
+  const { load, serving, contention, servers } = partsAt(plan, cell)
+  if (servers && servers !== 'pair') throw cannot(`it needs servers of the form ${servers}; a count has a primary and a replica`)
+  if (contention) return decisionArm(contention, window)
+  if (serving) return readingArm(serving, settings)
+  if (load === 'gateway') throw cannot('requests of the gateway become batches by time')
+  const isLibrary = load === 'writer' || load === 'library'
+  if (!isLibrary && !Object.hasOwn(LOADS, load)) throw cannot(`there is no load ${load}`)
+  const { ids, partitions = 1, batchItems = 1000 } = /** @type {Record<string, any>} */ ({ ...settings, ...loadNamed(load).always })
+  const ofBatch = Math.max(1, Math.round(window?.itemsPerBatch ?? batchItems))
+  const batchUnits = ofBatch * (isLibrary ? partitions : 1)
+  const small = ids > MOST_IDS ? SMALL : Math.ceil(1.05 * ids / batchUnits) + LEAST
+  // one writer has the ids of all
+  const given = { ...settings, writers: 1, batchItems: ofBatch, wholeBatches: true }
+  return {
+    unit: 'item',
+    node: 'primary',
+    load: {
+      form: 'pair',
+      batchUnits,
+      small,
+      large: small + Math.max(LEAST, Math.ceil(ITEMS / batchUnits)),
+      open: isLibrary ? openItems({ ...given, flushItems: batchUnits }) : openOwnLoad(load, given)
+    }
+  }
+}
+
+/** @param {import('../systems/plan.js').Contention} contention @param {Window | null} window @returns {CountedArm} */
+function decisionArm ({ technique, driver = 'direct' }, window) {
+  const rule = ['own', 'direct'].includes(driver) ? RULES[technique] : undefined
+  if (!rule) throw cannot(`what ${technique} sends depends on who is faster, or it does more than decide`)
+  const size = Math.min(256, Math.max(1, Math.round(window?.itemsPerBatch ?? 1)))
+  return {
+    unit: 'decision',
+    node: 'primary',
+    load: {
+      form: 'pair',
+      batchUnits: size,
+      small: LEAST,
+      large: LEAST + Math.max(LEAST, Math.round(DECISIONS / size)),
+      open: openDecisions(rule, size)
+    }
+  }
+}
+
+/** @param {import('../serving/plan.js').Serving} serving @param {Record<string, any>} settings @returns {CountedArm} */
+function readingArm ({ by, asks, path, settings: ofReader }, { layout, ids, valueBytes }) {
+  const isAsked = by === 'ask' || (by === 'reader' && ofReader.views === 'none')
+  if (!isAsked || asks !== 'pages' || ofReader.readFrom === 'primary') {
+    throw cannot('its replies come from memory, or are not pages from a replica')
+  }
+  const limit = limitIn(path) ?? 100
+  const stored = Math.min(Number(ids), 10_000)
+  return {
+    unit: 'reply',
+    node: 'replica',
+    load: {
+      form: 'pair',
+      batchUnits: 1,
+      small: LEAST,
+      large: LEAST + Math.ceil(PAGES / Math.max(1, limit / 100)),
+      open: openPages({ layout, ids: stored, valueBytes, limit })
+    }
+  }
+}

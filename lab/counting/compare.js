@@ -1,0 +1,80 @@
+/**
+ * A count beside the windows of the same arm. Pure.
+ *
+ * A count says something about a window only if both did the same: batches of as many items, in the same forms.
+ *
+ * @typedef {import('./count.js').PerUnit} PerUnit
+ * @typedef {import('./arms.js').Window} Window
+ * @typedef {{ level: string, arm: string, aaOf?: string, unit: string, batchUnits: number, units: number, nodes: PerUnit[],
+ *   window: Window | null, ratio: { ratio: number, low: number, high: number } | null, invalid: string[],
+ *   error: { code: string, message: string } | null }} CountedCell `ratio` of the windows' CPU time a unit, of the primary, to the
+ *   baseline; `error`: an outcome of the arm, without figures
+ */
+
+/** of a count and its window, in items a batch and in the share of each command that items are sent with */
+const LIMIT = 0.02
+/** What makes a form: other commands are about times, leases and figures. */
+const FORMS = ['exec', 'evalsha', 'evalsha_ro', 'eval', 'fcall', 'msetex', 'mset', 'set', 'setex', 'zadd', 'xadd', 'lpush', 'sadd', 'hset',
+  'zrevrangebyscore', 'zrevrange', 'xrevrange', 'mget', 'watch']
+
+/**
+ * @param {{ node: PerUnit, unit: string, itemsPerBatch: number }} counted @param {Window | null} window
+ * @returns {string[]} why the count is INVALID
+ */
+export function differencesOf ({ node, unit, itemsPerBatch }, window) {
+  if (window === null) return []
+  const isOff = (/** @type {number} */ a, /** @type {number} */ b) => Math.abs(a - b) > LIMIT * Math.max(a, b)
+  const size = unit === 'reply' || !isOff(itemsPerBatch, window.itemsPerBatch)
+    ? []
+    : [`${number(itemsPerBatch)} ${unit}s a batch, ${number(window.itemsPerBatch)} in the window`]
+  const perBatch = Object.fromEntries(FORMS.map((name) => [name, (node.calls[name] ?? 0) * itemsPerBatch]))
+  const inWindow = batchesOf(perBatch, window)
+  const forms = FORMS.flatMap((name) => {
+    const [is, was] = [perBatch[name], (window.callsPerUnit[name] ?? 0) * inWindow]
+    const isSame = Math.abs(is - was) <= LIMIT * Math.max(1, is, was)
+    return isSame ? [] : [`${name} ${number(is)} times a batch, ${number(was)} in the window`]
+  })
+  return [...size, ...forms]
+}
+
+/**
+ * Units of a batch in the window by the server's own counters, which begin and end a little apart from those of the load: from the command
+ * that a batch sends once.
+ * @param {Record<string, number>} perBatch @param {Window} window
+ */
+function batchesOf (perBatch, { callsPerUnit, itemsPerBatch }) {
+  // every batch sends it, whatever its form: of several, the one that the window has most of
+  const [name] = FORMS.filter((one) => callsPerUnit[one] > 0 && Math.abs(perBatch[one] - 1) <= LIMIT)
+    .sort((a, b) => callsPerUnit[b] - callsPerUnit[a])
+  return name === undefined ? itemsPerBatch : perBatch[name] / callsPerUnit[name]
+}
+
+/** @param {number} n */
+const number = (n) => n >= 100 ? String(Math.round(n)) : String(Number(n.toPrecision(3)))
+
+/** @param {CountedCell[]} cells @param {CountedCell} cell @param {string} baseline @param {number} node index @returns {number | null} */
+export function ratioOf (cells, cell, baseline, node) {
+  const against = cells.find(({ level, arm }) => level === cell.level && arm === baseline)
+  const [is, was] = [cell, against].map((one) => one && one.invalid.length === 0 ? one.nodes[node]?.instructions : undefined)
+  return is === undefined || was === undefined || against?.unit !== cell.unit ? null : is / was
+}
+
+/**
+ * Where the count lies outside of the window's interval, and what may be the cause.
+ * @param {CountedCell[]} cells @param {string} baseline @returns {string[]}
+ */
+export function contradictions (cells, baseline) {
+  return cells.flatMap((cell) => {
+    const counted = ratioOf(cells, cell, baseline, 0)
+    if (counted === null || cell.ratio === null || cell.arm === baseline || cell.aaOf) return []
+    const { ratio, low, high } = cell.ratio
+    if (low <= counted && counted <= high) return []
+    const against = cells.find(({ level, arm }) => level === cell.level && arm === baseline)
+    const bytes = [cell, against].map((one) => (one?.nodes[0].bytesIn ?? 0) + (one?.nodes[0].replicatedBytes ?? 0))
+    const isMore = ratio > counted
+    const ofWindow = `${ratio.toFixed(2)} x [${low.toFixed(2)}-${high.toFixed(2)}] of CPU time in the window`
+    return [`${cell.arm} at ${cell.level}: ${counted.toFixed(2)} x by count, ${ofWindow}. ` +
+      `The window has ${isMore ? 'more' : 'less'} of what a count does not see: the kernel's part of ${Math.round(bytes[0])} bytes a ` +
+      `unit received and replicated (baseline: ${Math.round(bytes[1])}), cache misses, and upkeep by the second`]
+  })
+}

@@ -1,0 +1,119 @@
+/**
+ * Counts one load: its servers run it in two sizes, and the difference is what the units between them cost. Start, connections and first
+ * writes are in both.
+ *
+ *     small   start, first pass over all ids, n batches                  A instructions
+ *     large   start, first pass over all ids, n + m batches              B          (B - A - idle seconds) / (m batches of units)
+ *
+ * @typedef {import('./servers.js').NodeCount} NodeCount
+ * @typedef {import('./servers.js').Options} ServerOptions
+ * @typedef {{ run: (batches: number) => Promise<void>, close: () => Promise<void> }} Counted `run` sends as many batches, one at a time
+ * @typedef {object} Load
+ * @property {ServerOptions['form']} form
+ * @property {number} batchUnits units of a batch
+ * @property {number} small batches
+ * @property {number} large batches
+ * @property {(servers: { primaryUrl: string, replicaUrls: string[] }) => Promise<Counted>} open
+ *
+ * @typedef {{ role: 'primary' | 'replica', instructions: number, commands: number, bytesIn: number, bytesOut: number,
+ *   replicatedBytes: number, calls: Record<string, number> }} PerUnit of a node
+ * @typedef {{ nodes: PerUnit[], units: number, batches: number }} Count
+ */
+import { performance } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
+import { openCountedServers } from './servers.js'
+
+/** A server under valgrind is about so many times slower. */
+const SLOWER = 60
+const IDLE_SECONDS = 5
+const { setTimeout, setInterval } = globalThis
+const now = performance.now.bind(performance)
+
+/**
+ * Makes this process as slow as its server. A reply then takes as long as it does without valgrind, which the choice of a form depends on
+ * (ids-append.js), deadlines hold, and what is done once a second is done as often per item as in a fast feed.
+ * @returns {() => void} ends it
+ */
+function slowTime () {
+  performance.now = () => now() / SLOWER
+  const slow = (/** @type {any} */ timer) => (/** @type {any} */ work, ms = 0, /** @type {any[]} */ ...args) =>
+    timer(work, ms * SLOWER, ...args)
+  Object.assign(globalThis, { setTimeout: slow(setTimeout), setInterval: slow(setInterval) })
+  return () => {
+    performance.now = now
+    Object.assign(globalThis, { setTimeout, setInterval })
+  }
+}
+
+/**
+ * @param {Load} load @param {Omit<ServerOptions, 'form'>} options
+ * @param {{ idlePerSecond?: number }} [known] instructions of a primary that is only connected to
+ * @returns {Promise<Count>}
+ * @throws {import('../errors.js').FreshetError} COUNT_FAILED, LAB_REPLICAS_BEHIND, SERVER_LOST, and errors of the load
+ */
+export async function count (load, options, { idlePerSecond = 0 } = {}) {
+  const restore = slowTime()
+  try {
+    const [small, large] = await Promise.all([load.small, load.large].map((batches) => countSize(load, options, batches)))
+    const units = (load.large - load.small) * load.batchUnits
+    const idle = idlePerSecond * (large.seconds - small.seconds)
+    return {
+      units,
+      batches: load.large - load.small,
+      nodes: large.nodes.map((after, i) => perUnit(small.nodes[i], after, { units, idle: i === 0 ? idle : 0 }))
+    }
+  } finally {
+    restore()
+  }
+}
+
+/** @param {Load} load @param {Omit<ServerOptions, 'form'>} options @param {number} batches @param {number} [idleSeconds] */
+async function countSize ({ form, open }, options, batches, idleSeconds = 0) {
+  const servers = await openCountedServers({ ...options, form })
+  try {
+    const beganMs = now()
+    const load = await open(servers)
+    try {
+      await load.run(batches)
+      if (idleSeconds > 0) await pause(idleSeconds * 1000)
+    } finally {
+      await load.close()
+    }
+    const seconds = (now() - beganMs) / 1000
+    return { seconds, nodes: await servers.end() }
+  } finally {
+    await servers.close()
+  }
+}
+
+/**
+ * @param {NodeCount} before @param {NodeCount} after @param {{ units: number, idle: number }} of
+ * @returns {PerUnit}
+ */
+function perUnit (before, after, { units, idle }) {
+  const names = [...new Set([...Object.keys(before.calls), ...Object.keys(after.calls)])]
+  const calls = names.map((name) => /** @type {const} */ ([name, ((after.calls[name] ?? 0) - (before.calls[name] ?? 0)) / units]))
+  return {
+    role: after.role,
+    instructions: (after.instructions - before.instructions - idle) / units,
+    commands: (after.commands - before.commands) / units,
+    bytesIn: (after.netInputBytes - before.netInputBytes) / units,
+    bytesOut: (after.netOutputBytes - before.netOutputBytes) / units,
+    replicatedBytes: (after.offset - before.offset) / units,
+    calls: Object.fromEntries(calls.filter(([, perUnit]) => perUnit !== 0))
+  }
+}
+
+/**
+ * Instructions of an idle second of the primary, with the connections of a load.
+ * @param {Load} load @param {Omit<ServerOptions, 'form'>} options @returns {Promise<number>}
+ */
+export async function countIdle (load, options) {
+  const restore = slowTime()
+  try {
+    const [still, idle] = await Promise.all([0, IDLE_SECONDS].map((seconds) => countSize(load, options, load.small, seconds)))
+    return Math.max(0, (idle.nodes[0].instructions - still.nodes[0].instructions) / (idle.seconds - still.seconds))
+  } finally {
+    restore()
+  }
+}

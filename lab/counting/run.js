@@ -1,0 +1,101 @@
+/**
+ * Counts the arms of a plan, level by level, the baseline twice.
+ *
+ * @typedef {import('./report.js').Counts} Counts
+ * @typedef {import('./compare.js').CountedCell} CountedCell
+ */
+import { basename } from 'node:path'
+import { groupsOf } from '../analysis/groups.js'
+import { ratioOfMedians } from '../analysis/statistics.js'
+import { AA_SUFFIX } from '../plan/index.js'
+import { partsAt, settled } from '../plan/cells.js'
+import { commitOf } from '../run/machine.js'
+import { sourceDigest } from '../run/source.js'
+import { engineName } from '../servers/engines.js'
+import { countedArm, unitAt, windowOf } from './arms.js'
+import { differencesOf } from './compare.js'
+import { count, countIdle } from './count.js'
+import { keyOf } from './valgrind.js'
+
+const FORMAT = 1
+/** The outcome of an arm; the others go on. */
+const OUTCOMES = ['COUNT_FAILED', 'LAB_REPLICAS_BEHIND', 'SERVER_LOST', 'SERVER_REFUSED', 'SERVER_UNREACHABLE', 'LOAD_FAILED',
+  'ENGINE_MISSING', 'DEADLINE_PASSED']
+
+/**
+ * @param {{ plan: import('../plan/index.js').Plan, arms: string[], result: import('../analysis/index.js').Result | null,
+ *   resultFile: string | null, root: string, folder: string,
+ *   engineOf: (wanted: string | null) => Promise<import('../servers/engines.js').Engine>,
+ *   report: (line: string) => void, signal: AbortSignal }} run `arms`: only these and the baseline, none = all; `result` with the windows
+ * @returns {Promise<Counts>}
+ */
+export async function countPlan ({ plan, arms, result, resultFile, root, folder, engineOf, report, signal }) {
+  const startedAt = new Date().toISOString()
+  const groups = result ? groupsOf(result) : []
+  /** @type {Counts['keys']} */
+  const keys = {}
+  /** by engine @type {Record<string, number>} */
+  const idle = {}
+  /** @type {CountedCell[]} */
+  const cells = []
+
+  /** @param {string} level @param {string} arm @param {string} [aaOf] */
+  async function countCell (level, arm, aaOf) {
+    const cell = { level, arm: aaOf ?? arm }
+    const samples = (/** @type {string} */ of) => groups.find((group) => group.level === level && group.arm === of)?.valid ?? []
+    const unit = unitAt(plan, cell)
+    const window = windowOf(samples(cell.arm), unit)
+    const cpuOf = (/** @type {string} */ of) =>
+      samples(of).map(({ nodes }) => nodes[0]?.cpuMicrosPerItem ?? null).filter((value) => value !== null)
+    const { ratio, low, high } = ratioOfMedians(cpuOf(cell.arm), cpuOf(plan.baseline))
+    const base = {
+      level,
+      arm,
+      ...(aaOf && { aaOf }),
+      unit,
+      window,
+      ratio: ratio === null || low === null || high === null || unit === 'reply' ? null : { ratio, low, high }
+    }
+    try {
+      const { load: name, engine } = partsAt(plan, cell)
+      const settings = result?.effective?.[level]?.[cell.arm] ??
+        settled(name, { ...plan.fixed, ...plan.levels[level].settings, ...plan.arms[cell.arm].settings })
+      const { load, node } = countedArm(plan, cell, settings, window)
+      const { program, ...found } = await engineOf(engine)
+      keys[engineName(found)] ??= await keyOf(program)
+      const place = { program, engine: engineName(found), folder }
+      idle[place.engine] ??= await countIdle(load, place)
+      const { nodes, units, batches } = await count(load, place, { idlePerSecond: idle[place.engine] })
+      const counted = /** @type {import('./count.js').PerUnit} */ (nodes.find(({ role }) => role === node))
+      const itemsPerBatch = unit === 'item' ? load.batchUnits / (settings.partitions ?? 1) : load.batchUnits
+      const invalid = differencesOf({ node: counted, unit, itemsPerBatch }, window)
+      cells.push({ ...base, batchUnits: units / batches, units, nodes: unit === 'reply' ? [counted] : nodes, invalid, error: null })
+    } catch (error) {
+      if (!OUTCOMES.includes(error.code)) throw error
+      cells.push({ ...base, batchUnits: 0, units: 0, nodes: [], invalid: [], error: { code: error.code, message: error.message } })
+    }
+    const last = /** @type {CountedCell} */ (cells.at(-1))
+    const outcome = last.error?.message ?? `${Math.round(last.nodes[0].instructions).toLocaleString('en')} instructions a unit`
+    report(`${level}, ${arm}: ${outcome}`)
+  }
+
+  for (const level of Object.keys(plan.levels)) {
+    const those = Object.keys(plan.arms).filter((arm) => !plan.levels[level].without.includes(arm) &&
+      (arms.length === 0 || arms.includes(arm) || arm === plan.baseline))
+    for (const arm of those) if (!signal.aborted) await countCell(level, arm)
+    if (!signal.aborted) await countCell(level, plan.baseline + AA_SUFFIX, plan.baseline)
+  }
+  return {
+    format: FORMAT,
+    experiment: plan.name,
+    ...await commitOf(root),
+    source: await sourceDigest(root),
+    node: process.version,
+    startedAt,
+    finishedAt: signal.aborted ? null : new Date().toISOString(),
+    window: resultFile && basename(resultFile),
+    baseline: plan.baseline,
+    keys,
+    cells
+  }
+}

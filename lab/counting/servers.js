@@ -1,0 +1,134 @@
+/**
+ * The servers of one count: a primary under cachegrind, and one replica if it is counted, too. They are started without polling them,
+ * because each look at a server costs it instructions: a log line says when one is ready.
+ */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { FreshetError } from '../errors.js'
+import { createGuard, freePort, spawnServer } from '../../src/embedded/index.js'
+import { queryNode } from '../servers/query.js'
+import { takeFigures } from '../servers/figures.js'
+import { instructionsOf, wrapProgram } from './valgrind.js'
+
+const POLL_MS = 20
+/** under valgrind, on a machine that is busy with other things */
+const START_DEADLINE_MS = 600_000
+const WAIT_MS = 600_000
+const LAST_SLOT = 16_383
+
+/**
+ * @typedef {{ program: string, engine: string, form: 'primary' | 'fed' | 'pair' | 'cluster', folder: string }} Options `engine` such as
+ *   `valkey 9.1.2`; `fed`: a primary that keeps what it would replicate; `pair`: with a replica, which is counted, too; `cluster`: one
+ *   primary that has all slots; `folder`: parent of the temporary folder
+ * @typedef {Awaited<ReturnType<typeof openCountedServers>>} CountedServers
+ * @typedef {{ role: 'primary' | 'replica', instructions: number, commands: number, offset: number, netInputBytes: number,
+ *   netOutputBytes: number, calls: Record<string, number> }} NodeCount since the node began
+ */
+
+/** @param {Options} options @throws {FreshetError} COUNT_FAILED: the engine does not run under valgrind; SERVERS_FAILED */
+export async function openCountedServers ({ program, engine, form, folder }) {
+  await mkdir(folder, { recursive: true })
+  const own = await mkdtemp(join(folder, 'count-'))
+  const guard = createGuard()
+  const nodes = /** @type {ReturnType<typeof spawnServer>[]} */ ([])
+
+  async function close () {
+    await Promise.all(nodes.map((node) => node.kill()))
+    guard.release()
+    await rm(own, { recursive: true, force: true, maxRetries: 5 })
+  }
+
+  /** @param {string[]} args @param {ReturnType<typeof spawnServer>} [primary] */
+  async function start (args, primary) {
+    const port = await freePort()
+    const node = spawnServer({ program: primary && form === 'fed' ? program : wrapped, folder: own, replicaOf: primary, args, port })
+    nodes.push(node)
+    guard.watch(nodes.map(({ pid }) => pid))
+    await untilLogged(node, primary ? /Finished with success/ : /Ready to accept connections/)
+    return node
+  }
+
+  const wrapped = await wrapProgram({ program, engine, folder: own })
+  try {
+    const primary = await start(form === 'cluster' ? ['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())] : [])
+    if (form === 'fed' || form === 'pair') {
+      const replica = await start([], primary)
+      // until the primary knows that its child has ended, it puts off the growth of its tables
+      await untilLogged(primary, /Background RDB transfer terminated/)
+      // what it replicates from now on, it keeps for a replica that comes back
+      if (form === 'fed') await replica.kill()
+    }
+    const counted = form === 'fed' ? [primary] : nodes
+    for (const { url } of counted) {
+      await queryNode(url, (node) => node.send('DEBUG', 'SET-ACTIVE-EXPIRE', '0'), { deadlineMs: WAIT_MS })
+    }
+    if (form === 'cluster') await queryNode(primary.url, takeAllSlots, { deadlineMs: WAIT_MS })
+    const urls = counted.map(({ url }) => url)
+    return {
+      primaryUrl: urls[0],
+      replicaUrls: urls.slice(1),
+
+      /** Ends the servers. @returns {Promise<NodeCount[]>} the primary first @throws {FreshetError} COUNT_FAILED, SERVER_LOST */
+      async end () {
+        if (urls.length > 1) await untilEqual(urls[0])
+        const figures = await takeFigures(urls, { deadlineMs: WAIT_MS })
+        // the primary first: a replica that loses it only tries again a second later
+        const counts = []
+        for (const [i, node] of counted.entries()) {
+          await shutDown(node)
+          const { netInputBytes, netOutputBytes, commands, calls, offset } = figures[i]
+          counts.push({
+            role: i === 0 ? /** @type {const} */ ('primary') : /** @type {const} */ ('replica'),
+            instructions: await instructionsOf(own, node.pid),
+            commands,
+            offset,
+            netInputBytes,
+            netOutputBytes,
+            calls: Object.fromEntries(Object.entries(calls ?? {}).map(([name, { calls }]) => [name, calls]))
+          })
+        }
+        return counts
+      },
+      close
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** @param {ReturnType<typeof spawnServer>} node @param {RegExp} line */
+async function untilLogged (node, line) {
+  for (const until = Date.now() + START_DEADLINE_MS; ; await pause(POLL_MS)) {
+    const log = await node.log()
+    if (line.test(log)) return
+    if (node.hasExited() || Date.now() > until) {
+      const how = node.hasExited() ? `: it ended ${await node.exited}` : ''
+      throw new FreshetError('COUNT_FAILED', `the server did not start under valgrind${how}. Its last lines:\n${log}`)
+    }
+  }
+}
+
+/** @param {import('../servers/query.js').Connection} node */
+async function takeAllSlots (node) {
+  await node.send('CLUSTER', 'ADDSLOTSRANGE', 0, LAST_SLOT)
+  for (const until = Date.now() + WAIT_MS; !String(await node.send('CLUSTER', 'INFO')).includes('cluster_state:ok'); await pause(1000)) {
+    if (Date.now() > until) throw new FreshetError('COUNT_FAILED', `the cluster of ${node.address} did not get ready`)
+  }
+}
+
+/** Until the replica has all: it confirms what was written last. @param {string} primaryUrl */
+const untilEqual = (primaryUrl) => queryNode(primaryUrl, async (primary) => {
+  const [, replicas] = await primary.sendAll([['SET', 'lab-mark', '1'], ['WAIT', 1, WAIT_MS / 2]])
+  if (Number(replicas) < 1) throw new FreshetError('LAB_REPLICAS_BEHIND', `the replica of ${primary.address} fell behind under valgrind`)
+}, { deadlineMs: WAIT_MS })
+
+/** @param {ReturnType<typeof spawnServer>} node */
+async function shutDown (node) {
+  // it answers by closing the connection
+  await queryNode(node.url, (connection) => connection.send('SHUTDOWN', 'NOSAVE'), { deadlineMs: WAIT_MS }).catch((error) => {
+    if (error.code !== 'SERVER_LOST') throw error
+  })
+  await Promise.race([node.exited, pause(WAIT_MS, undefined, { ref: false })])
+}

@@ -1,0 +1,90 @@
+/** Counts beside the windows of a result: what makes one INVALID, ratios, and arms that have no counted load. Nothing is counted here. */
+import t from 'tap'
+import { countedArm, windowOf } from '../../lab/counting/arms.js'
+import { contradictions, differencesOf, ratioOf } from '../../lab/counting/compare.js'
+import { sectionOfCounts, textOfCounts } from '../../lab/counting/report.js'
+
+const node = (/** @type {number} */ instructions, /** @type {Record<string, number>} */ calls = { zadd: 0.004 }) => /** @type {any} */ ({
+  role: 'primary', instructions, commands: 0.05, bytesIn: 200, bytesOut: 5, replicatedBytes: 210, calls
+})
+const sample = (/** @type {Record<string, number>} */ calls, more = {}) =>
+  /** @type {any} */ ({ items: 10_000, batches: 40, nodes: [{ commands: 500, calls }], ...more })
+const cell = (/** @type {string} */ arm, /** @type {number} */ instructions, more = {}) => /** @type {any} */ ({
+  level: 'l',
+  arm,
+  unit: 'item',
+  batchUnits: 250,
+  units: 1000,
+  nodes: [node(instructions)],
+  window: null,
+  ratio: null,
+  invalid: [],
+  error: null,
+  ...more
+})
+const CELLS = [
+  cell('a', 10_000), cell('b', 5_000, { ratio: { ratio: 0.56, low: 0.42, high: 0.71 } }),
+  cell('c', 20_000, { ratio: { ratio: 1.2, low: 1.1, high: 1.4 } }),
+  cell('d', 0, { nodes: [], error: { code: 'COUNT_FAILED', message: 'is not counted: so' } })
+]
+
+t.test('a window says how large batches were, and what each item was sent with', async (t) => {
+  t.match(windowOf([sample({ zadd: 40, set: 10_000 })], 'item'),
+    { itemsPerBatch: 250, commandsPerUnit: 0.05, callsPerUnit: { zadd: 0.004, set: 1 } })
+  t.match(windowOf([sample({ evalsha: 625, set: 10_000 })], 'decision'), { itemsPerBatch: 16 }, 'of decisions a batch is a call')
+  t.equal(windowOf([], 'item'), null)
+  t.equal(windowOf([sample({}, { nodes: [{ commands: 1 }] })], 'item'), null, 'results before calls were kept')
+})
+
+t.test('another size of batches or another share of a form makes a count INVALID', async (t) => {
+  const counted = (/** @type {Record<string, number>} */ calls, itemsPerBatch = 250) =>
+    ({ node: node(1, calls), unit: 'item', itemsPerBatch })
+  const window = { itemsPerBatch: 251, commandsPerUnit: 0.05, callsPerUnit: { zadd: 0.0039, exec: 0.0039, set: 0.00005 } }
+  t.same(differencesOf(counted({ zadd: 0.004, exec: 0.004 }), null), [])
+  t.same(differencesOf(counted({ zadd: 0.004, exec: 0.004 }), window), [], 'counters that begin a little later than those of the load')
+  t.match(differencesOf(counted({ zadd: 0.01, exec: 0.01 }, 100), window), [/^100 items a batch, 251 in the window/])
+  t.match(differencesOf(counted({ zadd: 0.004, evalsha: 0.004 }), window),
+    [/^exec 0 times a batch, 1 in the window/, /^evalsha 1 times a batch, 0/])
+})
+
+t.test('what every batch sends says how many there were', async (t) => {
+  const counted = { node: node(1, { zadd: 0.01, exec: 0.01, watch: 0.01 }), unit: 'item', itemsPerBatch: 100 }
+  const window = { itemsPerBatch: 100, commandsPerUnit: 0.05, callsPerUnit: { zadd: 0.0098, exec: 0.0049, watch: 0.0049, evalsha: 0.0049 } }
+  t.match(differencesOf(counted, window), [/^exec 1 times a batch, 0\.5 in/, /^evalsha 0 times a batch, 0\.5 in/, /^watch 1 times a batch, 0\.5 in/])
+})
+
+t.test('a ratio outside of the interval of the window is explained', async (t) => {
+  t.equal(ratioOf(CELLS, CELLS[1], 'a', 0), 0.5)
+  t.equal(ratioOf(CELLS, CELLS[3], 'a', 0), null)
+  t.equal(ratioOf([CELLS[0], cell('b', 5_000, { invalid: ['so'] })], cell('b', 5_000, { invalid: ['so'] }), 'a', 0), null)
+  t.match(contradictions(CELLS, 'a'), [/^c at l: 2\.00 x by count, 1\.20 x \[1\.10-1\.40\] of CPU time .* less of what a count does not see/])
+})
+
+t.test('text and page have a line for each node, and outcomes instead of figures', async (t) => {
+  const key = { arch: 'x64', libc: 'glibc 2.36', binary: 'abc', valgrind: '3.19.0' }
+  const counts = /** @type {any} */ ({
+    experiment: 'e', commit: '12345678', startedAt: 'then', window: 'r.json', baseline: 'a', keys: { 'valkey 9.1.2': key }, cells: CELLS
+  })
+  for (const text of [textOfCounts(counts), sectionOfCounts(counts)]) {
+    t.match(text, /b[ |]+primary[ |]+5,000[ |]+0\.50/)
+    t.match(text, 'is not counted: so')
+    t.match(text, 'does not see the kernel')
+    t.match(text, 'valkey 9.1.2 (abc), x64, glibc 2.36, valgrind 3.19.0')
+  }
+})
+
+t.test('what depends on who is faster is not counted', async (t) => {
+  const levels = { l: { settings: {}, without: [] } }
+  const plan = (/** @type {any} */ arm) => /** @type {any} */ ({ fixed: {}, arms: { a: { settings: {}, ...arm } }, levels })
+  const settings = { ids: 1000, layout: 'ids', valueBytes: 128 }
+  const of = (/** @type {any} */ arm) => countedArm(plan(arm), { level: 'l', arm: 'a' }, settings, null)
+  t.match(of({ load: 'writer' }), { unit: 'item', node: 'primary', load: { form: 'pair', batchUnits: 1000 } })
+  t.match(of({ contention: { technique: 'max', driver: 'own' } }), { unit: 'decision', load: { batchUnits: 1 } })
+  const pages = { by: 'reader', asks: 'pages', path: '/v1/feeds/lab/items?limit=100', settings: { views: 'none' } }
+  t.match(of({ serving: pages }), { unit: 'reply', node: 'replica' })
+  const push = { serving: { ...pages, asks: 'push' } }
+  const others = [{ contention: { technique: 'watch' } }, { load: 'gateway' }, { servers: 'cluster' }, push]
+  for (const arm of others) {
+    t.throws(() => of(arm), { code: 'COUNT_FAILED', message: /^is not counted: / })
+  }
+})
