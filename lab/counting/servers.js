@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
-import { createGuard, freePort, spawnServer } from '../../src/embedded/index.js'
+import { createGuard, freePort, startServer } from '../../src/embedded/index.js'
 import { queryNode } from '../servers/query.js'
 import { takeFigures } from '../servers/figures.js'
 import { instructionsOf, wrapProgram } from './valgrind.js'
@@ -22,6 +22,7 @@ const LAST_SLOT = 16_383
  *   `valkey 9.1.2`; `fed`: a primary that keeps what it would replicate; `pair`: with a replica, which is counted, too; `cluster`: one
  *   primary that has all slots; `folder`: parent of the temporary folder
  * @typedef {Awaited<ReturnType<typeof openCountedServers>>} CountedServers
+ * @typedef {Awaited<ReturnType<typeof startServer>>} Server
  * @typedef {{ role: 'primary' | 'replica', instructions: number, commands: number, offset: number, netInputBytes: number,
  *   netOutputBytes: number, calls: Record<string, number> }} NodeCount since the node began
  */
@@ -31,21 +32,31 @@ export async function openCountedServers ({ program, engine, form, folder }) {
   await mkdir(folder, { recursive: true })
   const own = await mkdtemp(join(folder, 'count-'))
   const guard = createGuard()
-  const nodes = /** @type {ReturnType<typeof spawnServer>[]} */ ([])
+  /** those that run, and those whose port was taken @type {Server[]} */
+  const spawned = []
+  /** @type {Server[]} */
+  const nodes = []
 
   async function close () {
-    await Promise.all(nodes.map((node) => node.kill()))
+    await Promise.all(spawned.map((node) => node.kill()))
     guard.release()
     await rm(own, { recursive: true, force: true, maxRetries: 5 })
   }
 
-  /** @param {string[]} args @param {ReturnType<typeof spawnServer>} [primary] */
+  /** @param {string[]} args @param {Server} [primary] */
   async function start (args, primary) {
-    const port = await freePort()
-    const node = spawnServer({ program: primary && form === 'fed' ? program : wrapped, folder: own, replicaOf: primary, args, port })
+    const node = await startServer({
+      program: primary && form === 'fed' ? program : wrapped,
+      folder: own,
+      replicaOf: primary,
+      args,
+      onSpawn (server) {
+        spawned.push(server)
+        guard.watch(spawned.map(({ pid }) => pid))
+      },
+      untilReady: (server) => untilLogged(server, primary ? /Finished with success/ : /Ready to accept connections/)
+    })
     nodes.push(node)
-    guard.watch(nodes.map(({ pid }) => pid))
-    await untilLogged(node, primary ? /Finished with success/ : /Ready to accept connections/)
     return node
   }
 
@@ -98,7 +109,7 @@ export async function openCountedServers ({ program, engine, form, folder }) {
   }
 }
 
-/** @param {ReturnType<typeof spawnServer>} node @param {RegExp} line */
+/** @param {Server} node @param {RegExp} line */
 async function untilLogged (node, line) {
   for (const until = Date.now() + START_DEADLINE_MS; ; await pause(POLL_MS)) {
     const log = await node.log()
@@ -124,7 +135,7 @@ const untilEqual = (primaryUrl) => queryNode(primaryUrl, async (primary) => {
   if (Number(replicas) < 1) throw new FreshetError('LAB_REPLICAS_BEHIND', `the replica of ${primary.address} fell behind under valgrind`)
 }, { deadlineMs: WAIT_MS })
 
-/** @param {ReturnType<typeof spawnServer>} node */
+/** @param {Server} node */
 async function shutDown (node) {
   // it answers by closing the connection
   await queryNode(node.url, (connection) => connection.send('SHUTDOWN', 'NOSAVE'), { deadlineMs: WAIT_MS }).catch((error) => {

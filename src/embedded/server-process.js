@@ -37,16 +37,17 @@ const CONFIG = [
 
 /**
  * Starts a server on a free port and waits until it answers.
- * @param {Plan & { onSpawn?: (server: Server) => void }} plan `onSpawn` is called in the same tick as each attempt
+ * @param {Plan & { onSpawn?: (server: Server) => void, untilReady?: (server: Server) => Promise<void> }} plan `onSpawn` is called in the
+ *   same tick as each attempt; `untilReady`: until something else than the first answer
  * @returns {Promise<Server>}
  * @throws {FreshetError} SERVERS_FAILED
  */
-export async function startServer ({ onSpawn = () => {}, ...plan }) {
+export async function startServer ({ onSpawn = () => {}, untilReady = untilAnswering, ...plan }) {
   for (let attempt = 1; ; attempt++) {
     const server = spawnServer({ ...plan, port: await freePort() })
     onSpawn(server)
     try {
-      await untilAnswering(server)
+      await untilReady(server)
       return server
     } catch (error) {
       const isTaken = isPortTaken(await server.log())
