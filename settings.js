@@ -28,7 +28,8 @@ export const flagsOf = table.flagsOf.bind(null, SETTINGS)
 /**
  * The settings of a command.
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
- * @param {{ command: string, layouts?: string[], acks?: string[], positionals?: number }} known
+ * @param {{ command: string, layouts?: string[], acks?: string[], positionals?: number,
+ *   faultsOf?: (given: import('./src/settings/index.js').Given) => string[] }} known
  * @param {string | (() => Promise<string>)} usage first lines of its help
  * @returns {Promise<any>} null: its help was asked for, and printed @throws {SettingsInvalid}
  */

@@ -39,23 +39,38 @@ Examples:
  * @returns {Promise<number>} exit status
  */
 export async function main (from) {
-  const given = await settingsOf(from, { command: 'demo', positionals: 1 }, async () => usageOf(await loadSystems()))
+  const ours = await loadSystems()
+  const faultsOf = (/** @type {import('../src/settings/index.js').Given} */ given) => faultsOfDemo(ours, given)
+  const given = await settingsOf(from, { command: 'demo', positionals: 1, faultsOf }, usageOf(ours))
   if (given === null) return 0
   const [system] = given.positionals
-  if (!SYSTEMS.includes(system) && !isModule(system ?? '')) {
-    throw new SettingsInvalid([system === undefined
-      ? `no system given; expected one of ${SYSTEMS.join(', ')}, as in npm start demo -- ${SYSTEMS[0]}`
-      : unknownName(system, SYSTEMS, existsSync(system) ? `its path is ./${system}` : `the demos are ${SYSTEMS.join(', ')}`)])
-  }
   const [{ name, demo, page }] = await loadSystems([system])
-  const faults = OWN_SETTINGS.filter((name) => !demo.settings?.includes(name) && given.origins[name] !== 'default')
-  if (faults.length > 0) {
-    throw new SettingsInvalid(faults.map((name) => `${name}: ${given[name]}; expected none, since the demo ${system} does not use it`))
-  }
+  const unused = isModule(system) ? unusedBy(system, demo, { values: given, origins: given.origins }) : []
+  if (unused.length > 0) throw new SettingsInvalid(unused)
   const [port, gatewayPort] = await freePorts([given.port, given.gatewayPort])
   const settings = { ...given, system, name, demo, page, port, gatewayPort }
   return runChildren(settings, from.env, (children, signal) => startAll(settings, children, signal))
 }
+
+/**
+ * @param {import('../src/systems/inside.js').System[]} ours @param {import('../src/settings/index.js').Given} given
+ * @returns {string[]} what is wrong with the name of the demo, or with settings that it does not use
+ */
+function faultsOfDemo (ours, { words: [system], ...given }) {
+  if (system === undefined) return [`no system given; expected one of ${SYSTEMS.join(', ')}, as in npm start demo -- ${SYSTEMS[0]}`]
+  if (isModule(system)) return []
+  const known = ours.find(({ name }) => name === system)
+  if (known) return unusedBy(system, known.demo, given)
+  return [unknownName(system, SYSTEMS, existsSync(system) ? `its path is ./${system}` : `the demos are ${SYSTEMS.join(', ')}`)]
+}
+
+/**
+ * @param {string} system @param {{ settings?: readonly string[] }} demo
+ * @param {Pick<import('../src/settings/index.js').Given, 'values' | 'origins'>} given @returns {string[]} faults
+ */
+const unusedBy = (system, demo, { values, origins }) => OWN_SETTINGS
+  .filter((name) => !demo.settings?.includes(name) && origins[name] !== 'default')
+  .map((name) => `${name}: ${values[name]}; expected none, since the demo ${system} does not use it`)
 
 /** @param {any} settings @param {import('./children.js').Children} children @param {AbortSignal} signal */
 async function startAll (settings, { start, print }, signal) {

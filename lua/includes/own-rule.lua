@@ -129,6 +129,15 @@ local function changeOf (keeps, given)
   return made
 end
 
+-- as JSON; numbers stay numbers
+local function detailsOf (given)
+  local shown = {}
+  for name, text in pairs(texts('the details', given, true)) do
+    shown[#shown + 1] = cjson.encode(name) .. ':' .. (type(rawget(given, name)) == 'number' and text or cjson.encode(text))
+  end
+  return '{' .. table.concat(shown, ',') .. '}'
+end
+
 local function checked (keeps, state, code, details, change)
   if type(code) ~= 'string' or #code > 64 or not string.match(code, '^[^%c]+$') then
     fail('the code', code, '1-64 characters without control characters')
@@ -137,5 +146,5 @@ local function checked (keeps, state, code, details, change)
   for name in pairs(fields or {}) do
     if string.sub(name, 1, 1) == '@' then fail('a field of the state', name, 'a name that does not begin with @') end
   end
-  return code, fields, cjson.encode(texts('the details', details or {}, true)), made
+  return code, fields, detailsOf(details or {}), made
 end

@@ -41,6 +41,7 @@ const KILLED = /Script killed by user/
 const HINTS = /** @type {[RegExp, string][]} */ ([
   [/modify a readonly table|create global variable/, 'declare variables of a rule with local'],
   [/compare (string with number|number with string)/, 'values of the state and arguments are texts: compare tonumber(...)'],
+  [/'read' \(a nil value\)|index field '(members|holds|waiting)' \(a nil value\)/, 'a rule reads what it keeps: name the part in keeps'],
   [new RegExp(`'(${HIDDEN.join('|')})' \\(a nil value\\)`), 'a rule cannot use it']
 ])
 

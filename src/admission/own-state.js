@@ -65,7 +65,7 @@ const certainWith = (certain) => (/** @type {Fields} */ fields, /** @type {strin
     const found = certain(stateOf(fields).state, args)
     if (!found) return null
     const { code, details = {} } = typeof found === 'string' ? { code: found } : found
-    return { code, details: Object.entries(details).flatMap(([name, value]) => [name, String(value)]) }
+    return { code, details: Object.entries(details).flat() }
   } catch {
     return null
   }

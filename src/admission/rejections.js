@@ -9,7 +9,6 @@ import { createAccepted } from './accepted.js'
 import { OURS } from './rules/index.js'
 import { createKeyView } from './key-view.js'
 import { prepare } from './commands.js'
-import { fieldsOf } from './outbox.js'
 
 const MAX_AGE_MS = 250
 
@@ -68,7 +67,9 @@ export function createRejections ({ requestMs, metrics, onEntry = () => {}, rule
       }
       metrics.answered()
       const [seq, version] = [Number(one.fields[names.seq]), Number(one.fields[names.version])]
-      return { code: outcome.code, details: fieldsOf(outcome.details), seq, version, isReplay: false, generation, now: Date.now() }
+      const details = /** @type {Record<string, any>} */ (
+        Object.fromEntries(outcome.details.flatMap((name, i, all) => i % 2 === 0 ? [[name, all[i + 1]]] : [])))
+      return { code: outcome.code, details, seq, version, isReplay: false, generation, now: Date.now() }
     },
 
     /** What the server named. @param {number} partition @param {string} generation */

@@ -5,6 +5,7 @@
  * @typedef {import('./checks.js').Known} Known
  * @typedef {import('./command-line/flags.js').Lost} Lost
  * @typedef {import('./rows.js').Row} Row
+ * @typedef {{ values: Record<string, any>, origins: Record<string, string>, words: string[] }} Given
  */
 export {
   brokerList, databaseUrl, dynamodbEndpoint, httpUrl, keysSource, nodeUrls, originList, proxyList, serverUrl, serverUrls

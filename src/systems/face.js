@@ -41,12 +41,22 @@
  */
 
 /**
+ * What a rule keeps of a key besides its state, as queries read it: from a replica, which may be behind the state. null: it is not there.
+ * @typedef {object} Kept
+ * @property {(name: string) => Promise<string | null>} member
+ * @property {(name: string) => Promise<number | null>} holdUntil ms since 1970
+ * @property {(name: string) => Promise<number | null>} position from 1
+ * @property {(most: number) => Promise<string[]>} waiting the names with the lowest places
+ * @property {() => Promise<number>} waitingCount
+ */
+
+/**
  * A route of the reader: a key.
  * @typedef {object} QueryRoute
  * @property {string} path its `:id` is the key
  * @property {string} summary
  * @property {object} [reply] JSON Schema
- * @property {(stored: Stored) => unknown} shown what the reply has
+ * @property {(stored: Stored, read: Kept) => unknown} shown what the reply has, or a promise of it
  */
 
 /**
@@ -106,7 +116,7 @@
  * @property {boolean} accepted
  * @property {number} seq of the last event of the key @property {number} version of its state
  * @property {boolean} isReplay whether the request was accepted before
- * @property {Record<string, string>} details
+ * @property {Record<string, string | number>} details
  */
 
 /** @typedef {{ key: string, state: State, seq: number, version: number, generation: string }} Stored */

@@ -23,6 +23,9 @@ const LOOK_EVERY_MS = 50
 /** Longest wait for minSeq without waitMs. */
 const WAIT_MS = 500
 
+/** @param {unknown} reply @returns {string | null} */
+const textOf = (reply) => reply === null ? null : String(reply)
+
 /**
  * @param {Target & { view: KeyView, unknown: string }} parts `unknown`: code of the error
  *   for a key that is not there
@@ -67,6 +70,30 @@ export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf
     byRequest (rule, key, scope, requestId) {
       const partition = partitionOf(key)
       return decisionOfRequest(connectionOf(partition, true), keyOf(partition), { rule, key, scope, requestId })
+    },
+
+    /**
+     * What the rule of a key keeps besides its state. A replica may be behind the state.
+     * @param {string} key @returns {import('./face.js').Kept}
+     */
+    kept (key) {
+      const partition = partitionOf(key)
+      const [node, part] = [connectionOf(partition, false), keyOf(partition)]
+      const [members, holds, waiting] = ['members', 'holds', 'waiting'].map((name) => part(`${name}:${key}`))
+      return {
+        member: async (name) => textOf(await node.send('HGET', members, name)),
+        async holdUntil (name) {
+          const [until, back] = await node.sendAll([['ZSCORE', holds, name], ['HGET', part('generation'), 'back']])
+          // holds are on the steady clock of the partition
+          return until === null ? null : Number(until) - Number(back ?? 0)
+        },
+        async position (name) {
+          const place = textOf(await node.send('ZSCORE', waiting, name))
+          return place === null ? null : await node.send('ZCOUNT', waiting, '-inf', `(${place}`) + 1
+        },
+        waiting: async (most) => (await node.send('ZRANGE', waiting, 0, most - 1)).map(String),
+        waitingCount: () => node.send('ZCARD', waiting)
+      }
     },
 
     /**

@@ -81,14 +81,14 @@ export const byRequestRow = ({ path, codes, fields = USER_FIELDS, replyTo }) => 
 
 /**
  * The query of a key, perhaps after a wait.
- * @param {Pick<QueryRow, 'path' | 'summary' | 'reply'> & { codes: string[], shown?: (current: KeyState) => unknown }} row `shown`: without
- *   it, that of its system
+ * @param {Pick<QueryRow, 'path' | 'summary' | 'reply'> & { codes: string[], shown?: (current: KeyState, own: any) => unknown }} row
+ *   `shown`: without it, that of its system
  * @returns {QueryRow}
  */
 export const keyRow = ({ shown, ...row }) => ({
   ...row,
   fields: sinceFields(),
-  run: async ({ params, query }, own) => (shown ?? own.shown)(await own.reading.since(Object.values(params)[0], query))
+  run: async ({ params, query }, own) => (shown ?? own.shown)(await own.reading.since(Object.values(params)[0], query), own)
 })
 
 /**

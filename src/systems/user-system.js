@@ -170,8 +170,13 @@ function commandRow ({ method, path, access, summary, body = {}, command, replie
 const storedOf = ({ key, fields: { seq: _, ...fields }, generation }) => ({ key, ...stateOf(fields), generation })
 
 /** @param {QueryRoute} row @param {string} unknown @returns {System['queries'][string]} */
-const queryRow = ({ path, summary, reply = ANY, shown }, unknown) =>
-  keyRow({ path, summary, reply, codes: [unknown], shown: (current) => guarded(shown)(storedOf(current)) })
+const queryRow = ({ path, summary, reply = ANY, shown }, unknown) => keyRow({
+  path,
+  summary,
+  reply,
+  codes: [unknown],
+  shown: (current, { reading }) => guarded(shown)(storedOf(current), reading.kept(current.key))
+})
 
 /** @param {StreamRoute} row @param {string} unknown @returns {System['streams'][number]} */
 const streamRow = ({ path, summary, snapshot, event }, unknown) => ({

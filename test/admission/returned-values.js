@@ -108,6 +108,9 @@ function textOf (given) {
   return String(number + 0)
 }
 
+/** @param {string} given @returns {string | number} as it is shown */
+const detailOf = (given) => kindOf(given) === 'number' ? Number(textOf(given)) : textOf(given)
+
 /** @param {string} given @returns {string | false} */
 function numberOf (given) {
   if (given === 'boolean:false') return false
@@ -164,7 +167,7 @@ function returned (args, before) {
 function changeOf (args, before) {
   const { tables, events, code, isRejected } = returned(args, before)
   if (kindOf(code) !== 'text' || !/^[^\p{Cc}]{1,64}$/u.test(restOf(code))) throw new Failed(code)
-  const details = Object.fromEntries(checked(tables.details, textOf))
+  const details = Object.fromEntries(checked(tables.details, detailOf))
   const said = { code: restOf(code), details }
   if (isRejected) return { ...said, accepted: false }
   const flags = Object.fromEntries(checked(tables.change, (value) => value))

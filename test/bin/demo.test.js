@@ -12,6 +12,10 @@ t.test('a demo that does not exist', async (t) => {
     t.match(await endOfMain(['demo', ...words]), { code: 2, stderr: /auctions|more/ })
   }
   t.match(await endOfMain(['demo', 'examples']), { code: 2, stderr: /examples is unknown; its path is \.\/examples/ })
+  t.match(await endOfMain(['demo', 'aucton', '--port', 'abc', '--bar', '1']),
+    { code: 2, stderr: /port: abc .*\n--bar is unknown.*\naucton is unknown; did you mean auctions\?/ }, 'all faults at once')
+  t.match(await endOfMain(['demo', 'auctions', '--mode', 'token', '--port', '99999']),
+    { code: 2, stderr: /port: 99999 .*\nmode: token; expected none, since the demo auctions does not use it/ })
   t.match(await endOfMain(['demo', 'sales', '--workers', '2']), { code: 2, stderr: /workers: 2; expected none, since the demo sales does not use it/ })
   t.match((await endOfMain(['demo', '--help'])).stdout, /--crowd[^]*--gateway-port/)
 })

@@ -75,7 +75,7 @@ for (const engine of await scopedEngines()) {
         third: ['return "x", {}, 7', /the third value is 7/],
         unknown: ['return "x", {}, { event = {} }', /a name in the third value is 'event'; expected events, tasks, ends or reopens/],
         undeclared: ['return "x", {}, { members = { a = "b" } }', /'members'; expected .* or what keeps of the rule declares/],
-        reader: ['return read.member("a")', /attempt to index local 'read' \(a nil value\)/],
+        reader: ['return read.member("a")', /attempt to index local 'read' \(a nil value\); a rule reads what it keeps: name the part in keeps/],
         typeless: ['return "x", {}, { events = { {} } }', /events\[1\] is a table; expected a table with a field 'type'/],
         single: ['return "x", {}, { events = { type = "x" } }', /events is a table; expected a list of tables/],
         reserved: ['return "x", {}, { events = { { type = "x", seq = 7 } } }', /a field of events\[1\] is 'seq'; expected another name/],
@@ -126,7 +126,7 @@ for (const engine of await scopedEngines()) {
         table.sort(names)
         return 'cleared', { names = table.concat(names, ' ') }, {}`)
       })
-      t.same((await submit('a', 'set')).details, { big: '9007199254740992', text: 'a\nb' })
+      t.strictSame((await submit('a', 'set')).details, { big: 2 ** 53, text: 'a\nb' })
       t.same((await system.get('a'))?.state, { big: '9007199254740992', negative: '-12', zero: '0', text: 'a\nb' })
       const { value: event } = await system.follow('a').next()
       t.match(event, { seq: 1, type: 'set', z: '1', a: 'x\0y', m: '9007199254740992' })

@@ -3,7 +3,7 @@
  * can be kept up to date by its events, or if rejections are certain.
  *
  * @typedef {Record<string, string>} Fields of a state or an event; numbers are texts of whole numbers
- * @typedef {{ code: string, details: string[] }} Rejection `details`: names and values in turn
+ * @typedef {{ code: string, details: readonly (string | number)[] }} Rejection `details`: names and values in turn
  * @typedef {{ folds: Readonly<Record<string, (state: Fields, event: Fields) => boolean>>,
  *   certain: Readonly<Record<string, (state: Fields, args: string[]) => Rejection | null>>,
  *   claimants?: Readonly<Record<string, (args: string[]) => string>>,

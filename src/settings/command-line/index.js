@@ -28,7 +28,8 @@ export const help = async (table, often, known, usage, argv) =>
  * @param {readonly Row[]} table
  * @param {string[]} argv arguments after the command
  * @param {Record<string, string | undefined>} env
- * @param {Known & { positionals?: number }} known `positionals`: maximum number of words that are no flags (0)
+ * @param {Known & { positionals?: number, faultsOf?: (given: import('../index.js').Given) => string[] }} known `positionals`: maximum
+ *   number of words that are no flags (0); `faultsOf`: of the command itself
  * @returns {Readonly<Record<string, any> & { origins: Record<string, string>, positionals: string[] }>}
  * @throws {SettingsInvalid} with all faults
  */
@@ -44,7 +45,7 @@ export function resolve (table, argv, env, known) {
     return variable && env[variable] ? [variable, env[variable]] : null
   })
   faults.push(...unknownVariables(table, env), ...unknownFlags(flags, rows, known),
-    ...unexpectedWords(positionals.slice(known.positionals ?? 0)))
+    ...unexpectedWords(positionals.slice(known.positionals ?? 0)), ...known.faultsOf?.({ values, origins, words: positionals }) ?? [])
   const lost = keptByNpm(rows, env)
   for (const [flag] of lost) faults.push(`--${flag} did not arrive: npm took it as an option of its own`)
   faults.push(...checkTogether({ values, origins, known, words: positionals }))
