@@ -129,13 +129,18 @@ local function changeOf (keeps, given)
   return made
 end
 
--- as JSON; numbers stay numbers
+-- as JSON; numbers stay numbers, with all their digits
 local function detailsOf (given)
-  local shown = {}
-  for name, text in pairs(texts('the details', given, true)) do
-    shown[#shown + 1] = cjson.encode(name) .. ':' .. (type(rawget(given, name)) == 'number' and text or cjson.encode(text))
+  local made, numbers = texts('the details', given, true), {}
+  for name, text in pairs(made) do
+    if type(rawget(given, name)) == 'number' then
+      numbers[#numbers + 1] = (string.find(name, '^[%w_]+$') and '"' .. name .. '"' or cjson.encode(name)) .. ':' .. text
+      made[name] = nil
+    end
   end
-  return '{' .. table.concat(shown, ',') .. '}'
+  if not numbers[1] then return cjson.encode(made) end
+  if next(made) then numbers[#numbers + 1] = string.sub(cjson.encode(made), 2, -2) end
+  return '{' .. table.concat(numbers, ',') .. '}'
 end
 
 local function checked (keeps, state, code, details, change)
