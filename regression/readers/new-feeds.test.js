@@ -40,7 +40,7 @@ const statusesOf = (reader, feed) => Promise.all([
 /** @param {any} reader @param {string[]} paths @returns {Promise<number[]>} the different ones */
 async function statusesAt (reader, paths) {
   const replies = await Promise.all(paths.map((path) => reader.get(path)))
-  return [...new Set(replies.map(({ status }) => status))]
+  return [...new Set(replies.map(({ status, json }) => status === 503 ? json.detail : status))]
 }
 
 /** Round trips to the primary so far. @param {any} reader */
