@@ -989,7 +989,7 @@ local function detailsOf (given)
     end
   end
   if not numbers[1] then return cjson.encode(made) end
-  if next(made) then numbers[#numbers + 1] = string.sub(cjson.encode(made), 2, -2) end
+  if next(made) then table.insert(numbers, 1, string.sub(cjson.encode(made), 2, -2)) end
   return '{' .. table.concat(numbers, ',') .. '}'
 end
 
