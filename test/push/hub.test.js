@@ -169,7 +169,7 @@ t.test('a stream that falls too far behind is reset', async (t) => {
     await sleep(30)
   }
   slow.drain()
-  await sleep(60)
+  await eventually(() => slow.sent.join('').includes('event: reset'))
   await hub.close()
   t.match(slow.sent.join(''), /event: reset\ndata: {"reason":"slow"}\nid:\n\nevent: snapshot\n/)
   t.equal(counts.resets, 1)
