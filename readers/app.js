@@ -27,7 +27,7 @@ const MAX_REQUESTS = 10_000
  *   maxStaleMs: number, security?: import('../src/http/index.js').Security | null, clock?: () => number, elapsed?: () => number,
  *   loopUse?: (nowMs: number) => number, maxRequests?: number, maxReplyBytes?: number, maxUnconfirmedMs?: number | null,
  *   caps?: import('../src/push/index.js').Caps,
- *   deployment?: import('../src/store/index.js').Deployment, systems?: import('./systems.js').Systems,
+ *   deployment?: import('../src/store/index.js').Servers, systems?: import('./systems.js').Systems,
  *   database?: import('./database.js').ReaderDatabase,
  *   gatewayUrl?: string | null, keyPrefix?: string, restarts?: () => object[] | null,
  *   pages?: ReturnType<typeof pagesOf> }} options `clock`: ms since 1970; `elapsed`:

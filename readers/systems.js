@@ -8,7 +8,7 @@ import { createKeyView, createStopper, ownerOf, partitionKeys, readSystem, syste
 import { FreshetError } from '../src/errors.js'
 import { partitionOf } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
-import { createRoutes, shardOf, slotMapOf } from '../src/store/index.js'
+import { createPrimaries, slotMapOf } from '../src/store/index.js'
 import { createReading, openAdmission, readFigures } from '../src/systems/inside.js'
 
 /**
@@ -19,7 +19,7 @@ import { createReading, openAdmission, readFigures } from '../src/systems/inside
 
 /**
  * @param {readonly System[]} definitions
- * @param {{ deployment: import('../src/store/index.js').Deployment, primaryUrl: string, registry: import('prom-client').Registry,
+ * @param {{ deployment: import('../src/store/index.js').Servers, primaryUrl: string, registry: import('prom-client').Registry,
  *   signal: AbortSignal, log: import('pino').Logger, settings: any } &
  *   Pick<import('../src/systems/inside.js').ReaderParts, 'database' | 'isShared'>} parts
  */
@@ -28,7 +28,7 @@ export function openSystems (definitions, { deployment, primaryUrl, registry, si
   const { deadlineMs } = deployment
   const lookUp = (/** @type {any[]} */ ...words) => deployment.lookUp(/** @type {any} */ (words))
   const name = `freshet-reader-${process.pid}:primary`
-  /** @type {import('../src/store/index.js').Routes | null} */
+  /** @type {import('../src/store/index.js').Primaries | null} */
   let routes = null
   const admissionMetrics = createAdmissionMetrics(registry)
   /** their waits end with the process @type {Set<() => void>} */
@@ -37,10 +37,10 @@ export function openSystems (definitions, { deployment, primaryUrl, registry, si
   /** @param {System} definition @param {any} metrics @param {import('../src/push/index.js').Push} push @returns {Promise<Opened>} */
   async function open (definition, metrics, push) {
     const { name: system, unknown, memory, reader } = definition
-    const opened = routes ??= createRoutes({ primaryUrl, name, deadlineMs })
+    const opened = routes ??= createPrimaries(primaryUrl, { name, deadlineMs })
     await opened.opened.catch(() => {})
     /** @param {string} key @param {boolean} isPrimary */
-    const nodeOf = (key, isPrimary) => isPrimary ? opened.route(key).connection : shardOf(deployment, key).pick().connection
+    const nodeOf = (key, isPrimary) => isPrimary ? opened.route(key).connection : deployment.shard(key).pick().connection
     const [options, whole] = [{ keyPrefix, system }, systemKey(keyPrefix, system)]
     const stored = await readSystem(nodeOf(whole, false), options) ?? await readSystem({ send: lookUp }, options)
     if (stored === null) throw new FreshetError(unknown)
@@ -63,7 +63,7 @@ export function openSystems (definitions, { deployment, primaryUrl, registry, si
     const view = createKeyView({
       ...target,
       ...memory,
-      open: (signal, key) => shardOf(deployment, key).openOwn('outbox', { isForLog: false, signal }),
+      open: (signal, key) => deployment.shard(key).openOwn('outbox', { isForLog: false, signal }),
       isSpread: () => slotMapOf(primaryUrl).isCluster,
       // what it is handed to is made from what is made here
       onEntry: (entry) => own.onEntry?.(entry),

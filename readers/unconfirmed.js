@@ -4,7 +4,7 @@ import { FreshetError } from './errors.js'
 /**
  * Replies are marked as stale, and refused once `maxUnconfirmedMs` is over. Figures are about servers, and are always answered.
  * @param {import('fastify').FastifyInstance} app
- * @param {{ deployment: Pick<import('../src/store/index.js').Deployment, 'unconfirmedMs'>, maxUnconfirmedMs: number | null }} options
+ * @param {{ deployment: Pick<import('../src/store/index.js').Servers, 'unconfirmedMs'>, maxUnconfirmedMs: number | null }} options
  *   null = never refused
  * @returns {() => boolean} whether they are refused now
  */

@@ -13,7 +13,7 @@ import { publicReason } from '../src/errors.js'
 import { createAdmissionMetrics, createConsumerMetrics } from '../src/metrics/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { migrate } from '../src/sql/index.js'
-import { createRoutes } from '../src/store/index.js'
+import { createPrimaries } from '../src/store/index.js'
 import { loadSystems } from '../src/systems/list.js'
 import { openSystem } from './consumers/system.js'
 import { untilUp } from './consumers/until-up.js'
@@ -120,7 +120,7 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
  * @throws {import('../src/errors.js').FreshetError} SYSTEM_DIFFERS, and why the primary cannot be used
  */
 async function expectStored ({ keyPrefix, deadlineMs, systemPartitions: partitions }, definitions, { primaryUrl, name }) {
-  const routes = createRoutes({ primaryUrl, name, deadlineMs })
+  const routes = createPrimaries(primaryUrl, { name, deadlineMs })
   try {
     await routes.opened.catch(() => {})
     for (const { name: system } of definitions) {

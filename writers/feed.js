@@ -6,9 +6,9 @@ import { optionsOf, printable, settingsOf } from '../settings.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { runProcess, tellParent, visibleJson } from '../src/runtime/index.js'
 import { ackNames, decidedOf } from '../src/pipeline/index.js'
-import { watchNodes } from '../src/store/index.js'
 import { runWriters } from './crew.js'
 import { createProgress } from './progress.js'
+import { openServers } from './servers.js'
 import { exitStatusOf, summaryOf } from './summary.js'
 import { summaryText } from './summary-text.js'
 import { writeFeed } from './write-feed.js'
@@ -43,13 +43,7 @@ export const main = (from) => runProcess(from, {
  * @returns {Promise<number>} exit status
  */
 export async function write (settings, { primaryUrl, replicaUrls }, log, signal, streams = process) {
-  const nodes = await watchNodes({
-    primaryUrl,
-    replicaUrls,
-    withReplicas: settings.readFrom !== 'primary',
-    name: `freshet-writer-${process.pid}:figures`,
-    deadlineMs: settings.deadlineMs
-  })
+  const servers = await openServers(settings, { redisUrl: primaryUrl, replicaUrls, name: `freshet-writer-${process.pid}:figures`, log })
   const progress = createProgress({ log, quiet: settings.logLevel === 'silent' })
   /** @type {import('./metrics-server.js').MetricsServer | null} */
   let metrics = null
@@ -59,7 +53,7 @@ export async function write (settings, { primaryUrl, replicaUrls }, log, signal,
       const { serveMetrics } = await import('./metrics-server.js')
       metrics = await serveMetrics({ settings, index: 0, redisUrl: primaryUrl, replicaUrls, log })
     }
-    let before = await nodes.figures()
+    let before = await servers.figures()
     let afterWarmUp = Promise.resolve()
     let layout = /** @type {string | null} */ (null)
     const onOpened = (/** @type {string} */ stored) => {
@@ -70,7 +64,7 @@ export async function write (settings, { primaryUrl, replicaUrls }, log, signal,
     }
     const onMeasuring = () => {
       tellParent({ event: 'measuring' })
-      if (settings.warmUp > 0) afterWarmUp = nodes.figures().then((figures) => { before = figures })
+      if (settings.warmUp > 0) afterWarmUp = servers.figures().then((figures) => { before = figures })
     }
     const common = { settings, redisUrl: primaryUrl, log, signal, onOpened, onMeasuring }
     const { tallies, error } = settings.writers === 1
@@ -81,14 +75,14 @@ export async function write (settings, { primaryUrl, replicaUrls }, log, signal,
     if (error && settings.writers === 1) log.error({ code: /** @type {any} */ (error).code }, error.message)
     await afterWarmUp
     const stored = { ...settings, layout: layout ?? settings.layout }
-    const summary = summaryOf({ settings: stored, tallies, before, after: await nodes.figures() })
+    const summary = summaryOf({ settings: stored, tallies, before, after: await servers.figures() })
     await tellParent({ event: 'ended', acknowledged: tallies.map(({ account }) => decidedOf(account)) })
     const isText = streams.stdout.isTTY && !settings.json
     streams.stdout.write(isText ? summaryText(summary, { color: !process.env.NO_COLOR }) : visibleJson(summary) + '\n')
     return exitStatusOf(settings, tallies, error)
   } finally {
     progress.close()
-    await nodes.close()
+    await servers.close()
     await metrics?.close()
   }
 }

@@ -10,12 +10,13 @@ import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { createWriterMetrics, startEmbedded } from '../src/metrics/index.js'
 import { ackNames } from '../src/pipeline/index.js'
 import { SERVERS_FAILED } from '../src/embedded/index.js'
+import { createServers, expectReplicas } from '../src/store/index.js'
 import { loadSystems } from '../src/systems/list.js'
 import { createGatewayApp } from './gateway/app.js'
+import { createDefinitions } from './gateway/definitions.js'
 import { createFeedLimit } from './gateway/feed-limit.js'
 import { createFeeds } from './gateway/feeds.js'
 import { openingOptions } from './gateway/opening.js'
-import { watchPrimary } from './gateway/primary.js'
 import { stopGateway } from './gateway/stop.js'
 import { openSystems } from './gateway/systems.js'
 
@@ -50,8 +51,13 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
   // before anything is open: a module that cannot be loaded ends the process
   const found = await loadSystems(settings.systems)
   const security = await openSecurity(settings, { log })
-  const primary = watchPrimary({ ...settings, primaryUrl, replicaUrls, log })
-  const metrics = createWriterMetrics({ figures: primary.figures })
+  const { readFrom, keyPrefix, deadlineMs, ack } = settings
+  const name = `freshet-gateway-${process.pid}`
+  const servers = createServers({
+    redisUrl: primaryUrl, replicaUrls, readFrom, isReading: false, name, primaryName: 'control', deadlineMs, log
+  })
+  const definitions = createDefinitions({ servers, primaryUrl, keyPrefix, name, deadlineMs })
+  const metrics = createWriterMetrics({ figures: servers.figures })
   const feeds = createFeeds({
     // ingest.js applies whenFull to whole requests, before they are appended
     open: async (name, stored) => insideOfFeed(await openFeed(name, {
@@ -62,25 +68,26 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
       onFlush: (seconds) => metrics.flush(name, seconds),
       onBehind: (behindMs) => metrics.behind(name, behindMs)
     })),
-    definition: primary.definition,
-    admit: createFeedLimit({ maxFeeds: settings.maxFeeds, count: primary.feedCount }).admit,
+    definition: definitions.definition,
+    admit: createFeedLimit({ maxFeeds: settings.maxFeeds, count: definitions.count }).admit,
     onOpen: ({ name, writer }) => metrics.follow(name, writer),
     onClose: ({ name }) => metrics.unfollow(name),
     log
   })
   const embedded = startEmbedded(metrics.registry, settings.cloudwatchService)
-  const systems = openSystems(settings, found, { primaryUrl, registry: metrics.registry, log, signal })
+  const systems = openSystems(settings, found, { servers, primaryUrl, registry: metrics.registry, log, signal })
   try {
-    await primary.opened()
+    await servers.ready.catch((error) => { if (!error.retryable) throw error })
+    await expectReplicas(servers.primaryConnections(), ack, 'ack')
     await systems.check()
     const app = createGatewayApp({
       status () {
-        const reasons = [...primary.reasons(), ...feeds.reasons(), ...systems.reasons()]
+        const reasons = [...servers.problems(), ...feeds.reasons(), ...systems.reasons()]
         return { ready: reasons.length === 0, reasons, notes: systems.notes(), nodes: [] }
       },
       feeds,
       systems: systems.all,
-      putFeed: (feed, asked) => primary.putFeed({ feed, asked, defaults: settings }),
+      putFeed: (feed, asked) => definitions.putFeed({ feed, asked, defaults: settings }),
       settings,
       security,
       stopping: signal,
@@ -96,7 +103,7 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
     await feeds.close({ drainMs: 0 })
     await embedded.close()
     await systems.close()
-    await primary.close()
+    await servers.close()
     security.close()
   }
 }

@@ -1,7 +1,7 @@
 /** /metrics, /livez and /readyz of writers and consumers, on `host` and `metricsPort`. */
 import { createServer, healthRoutes, listen, openSecurity } from '../src/http/index.js'
 import { createWriterMetrics, startEmbedded } from '../src/metrics/index.js'
-import { watchNodes } from '../src/store/index.js'
+import { openServers } from './servers.js'
 
 /** @typedef {Awaited<ReturnType<typeof serveMetrics>>} MetricsServer */
 
@@ -37,28 +37,22 @@ export async function serveRegistry (settings, { registry, status, log }) {
  * @throws {import('../src/errors.js').FreshetError} as serveRegistry
  */
 export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, log }) {
-  const nodes = await watchNodes({
-    primaryUrl: redisUrl,
-    replicaUrls,
-    withReplicas: settings.readFrom !== 'primary',
-    name: `freshet-metrics-${process.pid}`,
-    deadlineMs: settings.deadlineMs
-  })
-  const metrics = createWriterMetrics({ figures: nodes.figures })
+  const servers = await openServers(settings, { redisUrl, replicaUrls, name: `freshet-metrics-${process.pid}`, log })
+  const metrics = createWriterMetrics({ figures: servers.figures })
   const status = () => {
     const now = metrics.status()
     return now.feeds > 0 ? now : { ...now, ready: false, reasons: ['SERVER_LOST: the feed is not open'] }
   }
   const own = { ...settings, metricsPort: settings.metricsPort && settings.metricsPort + index }
   const server = await serveRegistry(own, { registry: metrics.registry, status, log }).catch(async (error) => {
-    await nodes.close()
+    await servers.close()
     throw error
   })
   return {
     metrics,
     async close () {
       await server.close()
-      await nodes.close()
+      await servers.close()
     }
   }
 }

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { admissionKey, admit, createAgreement, createOwnRules, decisionOf, prepare } from '../../src/admission/index.js'
-import { createRoutes } from '../../src/store/index.js'
+import { createPrimaries } from '../../src/store/index.js'
 import { FreshetError } from '../errors.js'
 import { COMMANDS, HALL, KEYS, keyOf } from '../systems/own/subjects.js'
 
@@ -97,7 +97,7 @@ const WORK = Object.freeze({
 export const openDecisions = (name, size) => async ({ primaryUrl }) => {
   const { rule, own: rules, prepared, next } = await WORK[name](size)
   const own = rules && createOwnRules({ keyPrefix: PREFIX, system: SYSTEM, rules })
-  const routes = createRoutes({ primaryUrl, name: 'freshet-count', deadlineMs: DEADLINE_MS })
+  const routes = createPrimaries(primaryUrl, { name: 'freshet-count', deadlineMs: DEADLINE_MS })
   await routes.opened
   const agreement = createAgreement({
     router: routes.router, keyPrefix: PREFIX, system: SYSTEM, partitions: 1, ...(own ? { own } : { rules: [rule] })

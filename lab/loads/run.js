@@ -21,9 +21,8 @@
  */
 import { createClock } from '../../src/clock.js'
 import { FreshetError } from '../errors.js'
-import { expectPrimary } from '../../src/pipeline/index.js'
 import { createMeasurement } from '../../src/summary/index.js'
-import { openConnection } from '../../src/store/index.js'
+import { expectPrimary, openConnection } from '../../src/store/index.js'
 import { LOST_AFTER_MS } from './drive.js'
 
 /** Bursts are sent at multiples of the period. */

@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client'
 import { admissionKey, createAdmission, createAgreement } from '../../src/admission/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
-import { createRoutes } from '../../src/store/index.js'
+import { createPrimaries } from '../../src/store/index.js'
 import { runConsumers } from '../../test/commands.js'
 import { startMigratedDatabase } from '../../test/database.js'
 import { nightTest, scopedEngines } from '../../test/scope.js'
@@ -21,7 +21,7 @@ const untilSo = (check) => eventually(check, { deadlineMs: DEADLINE_MS })
 
 /** Sells units while no consumer runs. @param {import('tap').Test} t @param {string} redisUrl */
 async function sell (t, redisUrl) {
-  const routes = createRoutes({ primaryUrl: redisUrl, name: 'rates', deadlineMs: DEADLINE_MS })
+  const routes = createPrimaries(redisUrl, { name: 'rates', deadlineMs: DEADLINE_MS })
   t.teardown(() => routes.close())
   await routes.opened
   const metrics = createAdmissionMetrics(new Registry())('sales')

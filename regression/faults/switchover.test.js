@@ -3,13 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { setRetention } from '../../src/feeds/definitions.js'
 import { ackOf } from '../../src/pipeline/acks.js'
-import { watchNodes } from '../../src/store/node-watch.js'
 import { startProxy } from '../../test/proxy.js'
 import { engineName, eventually, openWriterFor, startDeployment } from '../../test/servers.js'
 import { startGateway } from '../../test/services.js'
 import { openViews } from '../../test/view/viewing.js'
 import { startSwitchable } from '../../test/faults/switching.js'
 import { scopedEngines } from '../../test/scope.js'
+import { nodesFor } from '../../test/store/deployments.js'
 
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 
@@ -124,7 +124,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
 
   await t.test('figures of nodes are those of the new primary and its replicas', async (t) => {
     const servers = await startSwitchable(t, { engine, nodes: 3 })
-    const nodes = await watchNodes({ primaryUrl: servers.url, replicaUrls: null, withReplicas: true, name: 'test', deadlineMs: 5000 })
+    const nodes = await nodesFor(t, servers)
     t.teardown(() => nodes.close())
     const roles = async () => (await nodes.figures()).map(({ role }) => role)
     t.same(await roles(), ['primary', 'replica', 'replica'])

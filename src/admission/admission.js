@@ -3,7 +3,7 @@
  *
  *     submit(command) -> batcher of its partition -> certainly rejected? -> admit -> confirmed? -> decision
  */
-import { createRouter, insist } from '../store/index.js'
+import { createRouter, retryWhileMoved } from '../store/index.js'
 import { admit } from './admit.js'
 import { createBatcher } from './batcher.js'
 import { prepare } from './commands.js'
@@ -17,7 +17,7 @@ const UNSEEN = Object.freeze({ see () {}, turnBack: async () => {} })
 
 /**
  * @param {object} options
- * @param {import('../store/index.js').Routes['route']} options.route
+ * @param {import('../store/index.js').Primaries['route']} options.route
  * @param {import('./system.js').Agreement} options.agreement of the system
  * @param {number} options.requestMs how long the decision of an accepted request is kept
  * @param {number} options.keepMs how long an ended key is kept
@@ -64,7 +64,7 @@ export function createAdmission ({
     const batcher = createBatcher({
       async send (commands) {
         await agreed()
-        const admitted = await insist(() => call(partition, commands), deadlineMs)
+        const admitted = await retryWhileMoved(() => call(partition, commands), deadlineMs)
         rejections.note(partition, admitted.generation)
         return admitted
       },

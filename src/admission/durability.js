@@ -13,7 +13,7 @@
  * confirms only decisions of the lineage that this primary began (admit.lua).
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { createRoutes, expectReplicas, replicasOf } from '../store/index.js'
+import { createPrimaries, expectReplicas, replicasOf } from '../store/index.js'
 import { FreshetError } from './errors.js'
 
 /** The marker expires after this time. */
@@ -96,10 +96,10 @@ const notConfirmed = (/** @type {string} */ how) =>
  *   durability: string, deadlineMs: number, waitMs: number }} options `name`: of the connections
  */
 export function openConfirms ({ primaryUrl, name, keyOf, partitions, durability, deadlineMs, waitMs }) {
-  const routes = waitOf(durability, waitMs) ? createRoutes({ primaryUrl, name, deadlineMs: deadlineMs + waitMs }) : null
+  const routes = waitOf(durability, waitMs) ? createPrimaries(primaryUrl, { name, deadlineMs: deadlineMs + waitMs }) : null
   let isClosed = false
   const all = Array.from({ length: partitions }, (_, partition) => createConfirm({
-    route: () => /** @type {import('../store/index.js').Routes} */ (routes).route(keyOf(partition)('')),
+    route: () => /** @type {import('../store/index.js').Primaries} */ (routes).route(keyOf(partition)('')),
     key: keyOf(partition),
     marker: `marker:${process.pid}`,
     durability,

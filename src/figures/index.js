@@ -6,7 +6,7 @@
  *     each second    names of feeds, heartbeats of their writers (rates.js)    from one node, in one pipeline
  *                    processor time of each node (processors.js)
  *     on demand      definition, count, newest, reach (contents.js)            at most once a second
- *     always known   state and lag of nodes                                    store/deployment.js
+ *     always known   state and lag of nodes                                    store/servers.js
  *
  * @typedef {{ role: string, address: string, engine: string | null, state: string, lagMs: number | null, cpu: number | null }} NodeNow
  *   `cpu`: share of one core over the last second
@@ -33,7 +33,7 @@ const USABLE_MS = 3000
 
 /**
  * @param {{ queries: import('./contents.js').Queries & Pick<import('../view/index.js').Views, 'status'>,
- *   deployment: Pick<import('../store/index.js').Readable, 'pick' | 'nodes' | 'figures'>, keyPrefix: string,
+ *   deployment: Pick<import('../store/index.js').Servers, 'shard' | 'nodes' | 'figures'>, keyPrefix: string,
  *   now: () => number, elapsed?: () => number, log: { warn: (facts: object, message: string) => void } }} parts `now`: ms since
  *   1970; `elapsed`: monotonic ms
  */

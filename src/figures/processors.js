@@ -7,7 +7,7 @@ const DEFAULT_PORT = '6379'
 /** Node addresses may lack the port; addresses of figures have it. @param {string} address */
 const withPort = (address) => /:\d+$/.test(address) ? address : `${address}:${DEFAULT_PORT}`
 
-/** @param {Pick<import('../store/index.js').Deployment, 'figures'>} deployment */
+/** @param {Pick<import('../store/index.js').Servers, 'figures'>} deployment */
 export function createProcessors ({ figures }) {
   /** @type {Map<string, import('../store/index.js').NodeFigures>} */
   let before = new Map()

@@ -14,7 +14,7 @@ import { createRate } from './rate.js'
 const RETRY_MS = 60_000
 
 /**
- * @param {{ deployment: Pick<import('../store/index.js').Readable, 'pick'>, keyPrefix: string, elapsed: () => number,
+ * @param {{ deployment: Pick<import('../store/index.js').Servers, 'shard'>, keyPrefix: string, elapsed: () => number,
  *   log: { warn: (facts: object, message: string) => void } }} parts `elapsed`: monotonic ms
  */
 export function createRates ({ deployment, keyPrefix, elapsed, log }) {

@@ -40,7 +40,7 @@ export function createWriterMetrics ({ figures }) {
 
 /**
  * Metrics of a reader process.
- * @param {import('../store/index.js').Deployment} deployment
+ * @param {import('../store/index.js').Servers} deployment
  * @param {import('../view/index.js').Views['figures']} [views] default: none
  * @returns {Registry}
  */

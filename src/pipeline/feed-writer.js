@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto'
 import { definitionOf, expiryMs, findDefinition, partitionKey } from '../feeds/index.js'
 import { ERRORS, publicReason } from '../errors.js'
 import { layoutOf } from '../layouts/index.js'
-import { createPrimaries, expectReplicas, readScript } from '../store/index.js'
+import { createPrimaries, expectPrimary, expectReplicas, readScript } from '../store/index.js'
 import { ackOf, stripesOf } from './acks.js'
 import { createAgreement } from './agreement.js'
 import { createConfirmation, unconfirmedBy } from './confirmation.js'
@@ -17,7 +17,7 @@ import { guardedHooks } from './hooks.js'
 import { startMaintenance } from './maintenance.js'
 import { openDefinition, settledBy } from './opening.js'
 import { createPipeline } from './pipeline.js'
-import { createStripes, expectPrimary } from './stripes.js'
+import { createStripes } from './stripes.js'
 
 /** of the deadline: WAIT must return before the connection counts as silent */
 const WAIT_SHARE = 0.5

@@ -3,7 +3,7 @@
  * again when a session ends, and elsewhere when the partition has moved.
  */
 import { FreshetError } from '../errors.js'
-import { capabilities, createLink, nodeFigures, readScript, slotMapOf } from '../store/index.js'
+import { capabilities, createLink, expectPrimary, readScript, slotMapOf } from '../store/index.js'
 import { createFence } from './fence.js'
 import { createServerClock } from './server-clock.js'
 
@@ -111,14 +111,3 @@ export function createStripes ({ redisUrl, name, deadlineMs, keys, layout, late,
 const withoutMsetex = (address, { msetex }) => new FreshetError('SERVER_REFUSED', msetex === null
   ? `this user may not use MSETEX at ${address} any more; allow it again (+msetex), or restart the writer, which then does without it`
   : `the server at ${address} has no MSETEX, but the previous one had it; restart the writer`)
-
-/** @param {Connection} connection */
-export async function expectPrimary (connection) {
-  const figures = await nodeFigures(connection)
-  if (figures.loading) throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is loading its data`)
-  if (figures.role === 'primary') return figures
-  // a failover is under way
-  if (connection.isOfCluster) throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is a replica now`)
-  throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} is a replica; give the address of its primary`,
-    { publicWhy: 'the address leads to a replica, not to a primary' })
-}

@@ -4,7 +4,6 @@
  * @typedef {import('./commands.js').CommandRow} CommandRow
  * @typedef {import('./connection.js').Connection} Connection
  * @typedef {import('./connection.js').Refusal} Refusal
- * @typedef {import('./deployment.js').Deployment} Deployment
  * @typedef {import('./link.js').Link} Link
  * @typedef {import('./lookups.js').LookUp} LookUp
  * @typedef {import('./nodes.js').NodeFigures} NodeFigures
@@ -15,28 +14,25 @@
  * @typedef {import('./published-client.js').PublishedClient} PublishedClient
  * @typedef {import('./primaries.js').Primaries} Primaries
  * @typedef {import('./replies.js').Outcome} Outcome
- * @typedef {import('./router.js').Router} Router
- * @typedef {import('./routes.js').Opener} Opener
- * @typedef {import('./routes.js').Routes} Routes
+ * @typedef {import('./primaries.js').Router} Router
+ * @typedef {import('./primaries.js').Opener} Opener
  * @typedef {import('./scripts.js').Script} Script
- * @typedef {import('./servers.js').Readable} Readable
+ * @typedef {import('./servers.js').Servers} Servers
+ * @typedef {import('./shard.js').Shard} Shard
  * @typedef {import('./back-off.js').SessionOutcome} SessionOutcome
  */
 export { attachedReplicas, expectReplicas, replicasOf } from './attached.js'
 export { runSessions } from './back-off.js'
 export { commandName, rowsOf } from './commands.js'
 export { openConnection } from './connection.js'
-export { createPrimaries, openPrimaries } from './primaries.js'
-export { createReads, createServers, shardOf } from './servers.js'
+export { createPrimaries, createRouter, openerOf, openPrimaries, retryWhileMoved } from './primaries.js'
+export { createReads, createServers } from './servers.js'
 export { hostsOf, slotMapOf } from './slot-map.js'
 export { SLOTS, slotOf, spreadTag } from './slots.js'
 export { createLink } from './link.js'
-export { watchNodes } from './node-watch.js'
-export { capabilities, figuresIn, nodeFigures, readInfo, replicaUrls } from './nodes.js'
+export { capabilities, expectPrimary, figuresIn, nodeFigures, readInfo, replicaUrls } from './nodes.js'
 export { refusedAnswers } from './refused-answers.js'
 export { probeServers, refusedRows } from './probe.js'
 export { openPublishedClient } from './published-client.js'
 export { CHUNK_HEAD, chunkOf, HIDDEN, libraryOf, readScript, scriptWith, versionsOfRules } from './scripts.js'
 export { bareHost } from './tls.js'
-export { createRouter, insist } from './router.js'
-export { createRoutes, openerOf } from './routes.js'

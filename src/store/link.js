@@ -2,21 +2,23 @@
  * Keeps a connection to a server open: when one ends, the link opens the next (back-off.js), until closed. A session is of use
  * when it answered a request after it was prepared, or stayed open for a second.
  *
- * The place of a link may move: the primary of a slot, in a cluster. Then its session ends, and the next one opens at once.
+ * The place of a link is one address, or the primary of a key, which moves in a cluster. When it moves, the attempt, session or wait ends,
+ * and the next session opens at once.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { LONGEST_WAIT_MS, runSessions } from './back-off.js'
 import { openConnection } from './connection.js'
-import { createMoves } from './place.js'
 
 const FIRST_WAIT_MS = 50
 
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {import('./connection.js').Refusal} Refusal */
 /** @typedef {ReturnType<typeof createLink>} Link */
+/** @typedef {{ map: import('./slot-map.js').SlotMap, url: () => string }} Place `url` may throw, when nothing is there now */
 
 /**
- * @param {string | import('./place.js').Place} place
+ * @param {string | Place} place
  * @param {{ name: string, deadlineMs: number, prepare?: (connection: Connection) => Promise<unknown>,
  *   onOpen?: (connection: Connection) => void, onClosed?: (reason: string) => void,
  *   onError?: (error: Error & { code?: string }) => void, onForbidden?: (refusal: Refusal) => void }} options
@@ -120,6 +122,51 @@ export function createLink (place, {
       current?.close()
       await kept
       first.reject(new FreshetError('SERVER_LOST', `the link to ${new URL(moves.url).host} was closed before it opened`))
+    }
+  }
+}
+
+
+/** @param {string | Place} place @param {() => void} onMoved */
+function createMoves (place, onMoved) {
+  const { map, url: urlOf } = typeof place === 'string' ? { map: undefined, url: () => place } : place
+  let url = typeof place === 'string' ? place : place.map.seeds[0]
+  /** of the attempt or session, or of the wait for the next one */
+  let moving = new AbortController()
+  let isWaiting = false
+  let isOver = false
+
+  const unwatch = map?.watch(() => {
+    let next = url
+    // no primary has the slot now: the last one may get it back
+    try { next = urlOf() } catch {}
+    if (next !== url || isWaiting) moving.abort()
+    if (next !== url) onMoved()
+  })
+
+  return {
+    map,
+    /** Of the last attempt. */
+    get url () { return url },
+    /** Aborted when the place moves, or after `end`. @returns {AbortSignal} */
+    get signal () { return moving.signal },
+    /** Looks where the place is now. @returns {string} */
+    look () {
+      url = urlOf()
+      return url
+    },
+    /** A new attempt begins. */
+    begin () { if (!isOver) moving = new AbortController() },
+    /** @param {number} ms at most */
+    async wait (ms) {
+      isWaiting = true
+      await sleep(ms, undefined, { signal: moving.signal }).catch(() => {})
+      isWaiting = false
+    },
+    end () {
+      isOver = true
+      unwatch?.()
+      moving.abort()
     }
   }
 }

@@ -51,6 +51,18 @@ export async function nodeInfo (connection) {
  */
 export const nodeFigures = async (connection) => figuresIn(await nodeInfo(connection), connection.address)
 
+/**
+ * Figures of nodes that answer, primaries first.
+ * @param {import('./connection.js').Connection[]} connections @returns {Promise<NodeFigures[]>}
+ */
+export async function figuresOf (connections) {
+  const answers = await Promise.allSettled(connections.map(nodeFigures))
+  const figures = answers.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])
+  // a replica that became a primary answers at both addresses
+  return figures.filter(({ runId }, i) => !runId || figures.findIndex((one) => one.runId === runId) === i)
+    .sort((a, b) => Number(b.role === 'primary') - Number(a.role === 'primary'))
+}
+
 /** @param {Record<string, string>} info @param {string} address @returns {NodeFigures} */
 export function figuresIn (info, address) {
   const primary = info.role === 'master'
@@ -160,6 +172,20 @@ export async function expectStillPrimary (connection) {
   if (!Array.isArray(reply)) throw unlike(connection.address, 'ROLE')
   if (String(reply[0]) === 'master') return
   throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is a replica now`, { outcome: 'over' })
+}
+
+/**
+ * @param {import('./connection.js').Connection} connection @returns {Promise<NodeFigures>}
+ * @throws {FreshetError} SERVER_LOST while it loads, and in a cluster; SERVER_REFUSED, that it is a replica; as nodeInfo
+ */
+export async function expectPrimary (connection) {
+  const figures = await nodeFigures(connection)
+  if (figures.loading) throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is loading its data`)
+  if (figures.role === 'primary') return figures
+  // a failover is under way
+  if (connection.isOfCluster) throw new FreshetError('SERVER_LOST', `the server at ${connection.address} is a replica now`)
+  throw new FreshetError('SERVER_REFUSED', `the server at ${connection.address} is a replica; give the address of its primary`,
+    { publicWhy: 'the address leads to a replica, not to a primary' })
 }
 
 /** @param {string} address */

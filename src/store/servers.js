@@ -1,40 +1,52 @@
 /**
- * All servers as a reader sees them: one deployment (deployment.js) for each primary, and which of them has a key. After a failover or
- * when a slot has moved, the deployment before answers until the next one has looked at its nodes.
+ * The servers of a URL: its primaries, their replicas and their state, one shard (shard.js) for each primary, and which of them has a key.
+ * Without a cluster there is one. It follows failovers, slots and promotions. After one, the shard before answers until the next one has
+ * looked at its nodes.
+ *
+ *     commands     router, primary(key)               to the primary of a key, on the connection that its state is asked on
+ *                  primaries({ name })                the same, on connections of their own: beside others, or while WAIT blocks
+ *     reads        createReads(servers), pick()       by replicas that are near their primary, or as `readFrom` says
+ *                  openOwn(purpose)                   on a connection of the caller's own, for reads that block
+ *     their state  nodes(), figures(), problems(), confirmedAt()
  */
-import { createDeployment } from './deployment.js'
 import { createLookupCounts } from './lookups.js'
-import { createRouter, insist } from './router.js'
+import { figuresOf } from './nodes.js'
+import { createPace } from './pace.js'
+import { createPrimaries, createRouter, retryWhileMoved } from './primaries.js'
+import { createShard } from './shard.js'
 import { slotMapOf } from './slot-map.js'
 import { slotOf } from './slots.js'
 
-/** @typedef {import('./deployment.js').Deployment} Deployment */
+/** @typedef {import('./shard.js').Shard} Shard */
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {ReturnType<typeof createServers>} Servers */
-/** @typedef {Deployment & { shard?: Servers['shard'] }} Readable one deployment, or those of all primaries */
 
 /**
- * @param {{ redisUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary' | null, name: string, deadlineMs: number,
- *   log: import('pino').Logger }} options `replicaUrls`: as those of createDeployment; those of a cluster are found
+ * @param {{ redisUrl: string, replicaUrls?: string[] | null, readFrom?: 'replica' | 'primary' | null, isReading?: boolean,
+ *   isAsked?: boolean, name: string, primaryName?: string, deadlineMs: number, log: import('pino').Logger }} options as createShard; those
+ *   of a cluster are found; `isAsked`: false = nodes are asked for their state when it is wanted only
  */
-export function createServers ({ redisUrl, replicaUrls, ...given }) {
+export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, ...given }) {
   const lookups = createLookupCounts()
-  const options = { ...given, lookups }
+  const pace = isAsked ? createPace() : null
+  const options = { readFrom: null, isReading: true, primaryName: 'primary', ...given, lookups, pace }
   const map = slotMapOf(redisUrl, options.log)
-  const first = createDeployment({ ...options, map, primaryUrl: map.seeds[0], replicaUrls })
-  /** by URL of the primary @type {Map<string, { deployment: Deployment, isReady: boolean }>} */
+  const first = createShard({ ...options, map, primaryUrl: map.seeds[0], replicaUrls })
+  /** by URL of the primary @type {Map<string, { shard: Shard, isReady: boolean }>} */
   const shards = new Map()
-  /** that answered last, by slot @type {Map<number, Deployment>} */
+  /** that answered last, by slot @type {Map<number, Shard>} */
   const lastOf = new Map()
+  let isWithReplicas = options.isReading
   let isClosed = false
 
   /** @param {string} url */
   function open (url) {
-    const deployment = createDeployment({ ...options, map, primaryUrl: url, replicaUrls: null })
-    const shard = { deployment, isReady: false }
-    shards.set(url, shard)
-    deployment.ready.then(() => {
-      shard.isReady = true
+    const shard = createShard({ ...options, map, primaryUrl: url, replicaUrls: null })
+    if (isWithReplicas) shard.addReplicas()
+    const opened = { shard, isReady: false }
+    shards.set(url, opened)
+    shard.ready.then(() => {
+      opened.isReady = true
       drop()
     }, () => {})
   }
@@ -50,11 +62,11 @@ export function createServers ({ redisUrl, replicaUrls, ...given }) {
     const urls = map.primaries
     if (!urls.every((url) => shards.get(url)?.isReady)) return
     first.close()
-    for (const [url, { deployment }] of shards) {
+    for (const [url, { shard }] of shards) {
       if (urls.includes(url)) continue
       shards.delete(url)
-      for (const [slot, last] of lastOf) if (last === deployment) lastOf.delete(slot)
-      deployment.close()
+      for (const [slot, last] of lastOf) if (last === shard) lastOf.delete(slot)
+      shard.close()
     }
   }
   const unwatch = map.watch(follow)
@@ -62,75 +74,107 @@ export function createServers ({ redisUrl, replicaUrls, ...given }) {
 
   async function start () {
     await first.ready.catch((error) => { if (!map.isCluster) throw error })
-    if (map.isCluster) await Promise.all([...shards.values()].map(({ deployment }) => deployment.ready))
+    if (map.isCluster) await Promise.all([...shards.values()].map(({ shard }) => shard.ready))
   }
   const ready = start()
   ready.catch(() => {})
 
-  const all = () => map.isCluster ? [...shards.values()].map(({ deployment }) => deployment) : [first]
+  const all = () => map.isCluster ? [...shards.values()].map(({ shard }) => shard) : [first]
 
-  /** The deployment that has a key now. @param {string | Buffer} key or hash tag in braces @returns {Deployment} */
-  function shard (key) {
+  /** The shard that has a key now. @param {string | Buffer} key or hash tag in braces @returns {Shard} */
+  function shardOf (key) {
     if (!map.isCluster) return first
     const slot = slotOf(key)
     const last = lastOf.get(slot)
     // while no primary has the slot, replicas of the last one may answer
     const next = last && !map.has(slot) ? undefined : shards.get(map.urlOf(key))
-    if (next?.isReady) lastOf.set(slot, next.deployment)
-    return lastOf.get(slot) ?? next?.deployment ?? first
+    if (next?.isReady) lastOf.set(slot, next.shard)
+    return lastOf.get(slot) ?? next?.shard ?? first
+  }
+
+  /** @param {string | Buffer} key @returns {Connection} to its primary @throws {import('../errors.js').FreshetError} as Shard.primary */
+  function primary (key) {
+    pace?.use()
+    return (map.isCluster ? shards.get(map.urlOf(key))?.shard ?? first : first).primary()
   }
 
   return {
+    /** Resolves when every node was asked once. Rejects with what the first connection to the primary met. */
     ready,
+    /** Reply timeout; the connection is then closed. */
     deadlineMs: options.deadlineMs,
-    shard,
+    shard: shardOf,
+    primary,
+    /** Sends commands to the primaries of their keys. */
+    router: createRouter(primary),
 
     /**
-     * As Deployment.pick, of each deployment: the first answer, or why one of them cannot answer.
-     * @type {Deployment['pick']}
+     * Connections to all primaries for one purpose.
+     * @param {Omit<Parameters<typeof createPrimaries>[1], 'log' | 'onUsed'>} of
      */
-    pick: (among) => all().map((deployment) => deployment.pick(among))[0],
-    /** As Deployment.openOwn, of the first. @type {Deployment['openOwn']} */
+    primaries: (of) => createPrimaries(redisUrl, { ...of, log: options.log, onUsed: pace?.use }),
+
+    /**
+     * As Shard.pick, of each shard: the first answer, or why one of them cannot answer.
+     * @type {Shard['pick']}
+     */
+    pick: (among) => all().map((shard) => shard.pick(among))[0],
+    /** Whether each shard has a node that may answer. @throws {import('../errors.js').FreshetError} as Shard.pick */
+    expectNodes () { for (const shard of all()) shard.expectNode() },
+    /** As Shard.openOwn, of the first. @type {Shard['openOwn']} */
     openOwn: (purpose, of) => all()[0].openOwn(purpose, of),
-    /** As Deployment.lookUp, of the primary that has the key. @type {Deployment['lookUp']} */
-    lookUp: (words) => insist(() => shard(words[1]).lookUp(words)),
+    /** As Shard.lookUp, of the primary that has the key. @type {Shard['lookUp']} */
+    lookUp: (words) => retryWhileMoved(() => shardOf(words[1]).lookUp(words)),
     lookups,
-    nodes: () => all().flatMap((deployment) => deployment.nodes()),
-    unused: () => all().flatMap((deployment) => deployment.unused()),
+    /** Nodes are asked more often until the returned function is called: a stream is open. @returns {() => void} */
+    hold: () => pace?.hold() ?? (() => {}),
+    nodes: () => all().flatMap((shard) => shard.nodes()),
+    unused: () => all().flatMap((shard) => shard.unused()),
+    /** Connections to primaries that are open. */
+    primaryConnections: () => all().flatMap((shard) => shard.primaryConnection() ?? []),
+    /** Why primaries cannot be used, without messages of the server, which may name users and files. @returns {string[]} */
+    problems: () => all().flatMap((shard) => shard.primaryProblem() ?? []),
     /** The longest of all primaries. */
-    get unconfirmedMs () { return Math.max(...all().map((deployment) => deployment.unconfirmedMs)) },
+    get unconfirmedMs () { return Math.max(...all().map((shard) => shard.unconfirmedMs)) },
     /** @param {number} nowMs */
-    confirmedAt: (nowMs) => Math.min(...all().map((deployment) => deployment.confirmedAt(nowMs))),
-    figures: async () => (await Promise.all(all().map((deployment) => deployment.figures()))).flat(),
+    confirmedAt: (nowMs) => Math.min(...all().map((shard) => shard.confirmedAt(nowMs))),
+
+    /**
+     * Figures of all nodes that answer, primaries first. From the first call on, replicas are connected to, unless the primary is read.
+     * @returns {Promise<import('./nodes.js').NodeFigures[]>}
+     */
+    async figures () {
+      if (!isWithReplicas && options.readFrom !== 'primary') {
+        isWithReplicas = true
+        await Promise.all(all().map((shard) => shard.addReplicas()))
+      }
+      if (!isAsked) await Promise.all(all().map((shard) => shard.look()))
+      return figuresOf(all().flatMap((shard) => shard.connections()))
+    },
+
     async close () {
       isClosed = true
       unwatch()
-      await Promise.all([first, ...all()].map((deployment) => deployment.close()))
+      await Promise.all([first, ...all()].map((shard) => shard.close()))
     }
   }
 }
 
 /**
- * The deployment that has a key, of servers or of one.
- * @param {Pick<Deployment, 'pick'> & { shard?: Servers['shard'] }} servers @param {string | Buffer} key
- */
-export const shardOf = (servers, key) => /** @type {Deployment} */ (servers.shard?.(key) ?? servers)
-
-/**
- * Reads by one node of each deployment, for a query or the pages of a listing.
- * @param {Pick<Deployment, 'pick'> & { shard?: Servers['shard'] }} servers
+ * Reads by one node of each shard, for a query or the pages of a listing.
+ * @param {Pick<Servers, 'shard'>} servers
  * @param {{ prefer?: Reads, but?: Reads }} [before] `prefer`: of the previous page; `but`: that lost a node
  * @typedef {ReturnType<typeof createReads>} Reads
  */
 export function createReads (servers, { prefer, but } = {}) {
-  /** @type {Map<unknown, { connection: Connection, lagMs: number | null }>} by deployment */
+  /** @type {Map<unknown, { connection: Connection, lagMs: number | null }>} by shard */
   const picked = new Map()
   /** @type {Connection | undefined} */
   let lost
 
   /** @param {string | Buffer} key */
   function connectionOf (key) {
-    const shard = shardOf(servers, key)
+    const shard = servers.shard(key)
     const known = picked.get(shard)
     if (known) return known.connection
     const one = shard.pick({ prefer: prefer?.of(shard), but: but?.lost })
@@ -140,7 +184,7 @@ export function createReads (servers, { prefer, but } = {}) {
 
   return {
     router: createRouter(connectionOf, (connection) => { lost = connection }),
-    /** The connection that a deployment was read by. @param {unknown} shard */
+    /** The connection that a shard was read by. @param {unknown} shard */
     of: (shard) => picked.get(shard)?.connection,
     get lost () { return lost },
     /** The greatest of the nodes; null = one is not known. */

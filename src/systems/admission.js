@@ -3,12 +3,12 @@
  * processes agree, its admission, the rejection cache, and what confirms decisions. The last two have connections of their own.
  *
  * @import { Entry, KeepSecret } from '../admission/index.js'
- * @import { Connection, Routes } from '../store/index.js'
+ * @import { Connection, Primaries } from '../store/index.js'
  * @import { System } from './definition.js'
  * @import { Logger } from 'pino'
  */
 import { createAdmission, createAgreement, createPartitionClock, createRejections, openConfirms } from '../admission/index.js'
-import { attachedReplicas, createRoutes, openerOf } from '../store/index.js'
+import { attachedReplicas, createPrimaries, openerOf } from '../store/index.js'
 import { connect } from './connected.js'
 
 /** @typedef {ReturnType<typeof openAdmission>} OpenAdmission */
@@ -17,7 +17,7 @@ import { connect } from './connected.js'
  * @param {Pick<System, 'name' | 'own' | 'keepsUnread'> & { rules?: readonly string[] }} definition
  * @param {any} settings of a process
  * @param {object} parts
- * @param {Routes} [parts.routes] to the primaries, which several systems share; those with rules of a user have their own
+ * @param {Primaries} [parts.routes] to the primaries, which several systems share; those with rules of a user have their own
  * @param {string} parts.primaryUrl @param {string} parts.name of connections
  * @param {string} [parts.durability] without it, what the primary has decided is confirmed
  * @param {KeepSecret} [parts.keepSecret] as createAgreement
@@ -33,7 +33,7 @@ export function openAdmission ({ name: system, rules, own: rulesOfUser, keepsUnr
   const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, ackWithinMs: waitMs } = settings
   const connected = rulesOfUser && connect(rulesOfUser, { system, keyPrefix, primaryUrl, name, deadlineMs, durability, log })
   const { own, prepare } = connected ?? {}
-  const routes = connected?.routes ?? shared ?? createRoutes({ primaryUrl, name, deadlineMs, log })
+  const routes = connected?.routes ?? shared ?? createPrimaries(primaryUrl, { name, deadlineMs, log })
   const reads = connected?.reads ?? routes
   const agreement = createAgreement({ router: routes.router, keyPrefix, system, partitions, rules, own, prepare, keepSecret })
   const { agreed, keyOf, partitionOf } = agreement

@@ -6,14 +6,14 @@
  *
  * It also names the patterns of the rule that are refused on long texts.
  *
- * @import { Routes } from '../store/index.js'
+ * @import { Primaries } from '../store/index.js'
  * @import { CheckOptions, Checked, OpenedSystem, Rule, Stored } from './face.js'
  */
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { admissionKey, deleteLibraries, KEPT_PARTS, memoryOf, OWN_NAMES, ownerOf, patternsIn, systemKey } from '../admission/index.js'
 import { FreshetError, SettingsInvalid } from '../errors.js'
-import { createRoutes } from '../store/index.js'
+import { createPrimaries } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
 import { open } from './opened.js'
 import { checkedOptions } from './options.js'
@@ -144,9 +144,9 @@ const inconsistent = (message) => new FreshetError('RULE_INCONSISTENT', message)
 
 /** @typedef {{ redisUrl: string, keyPrefix: string, deadlineMs: number }} Place */
 
-/** @template T @param {Place} place @param {string} system @param {(routes: Routes) => Promise<T>} run @returns {Promise<T>} */
+/** @template T @param {Place} place @param {string} system @param {(routes: Primaries) => Promise<T>} run @returns {Promise<T>} */
 async function withRoutes ({ redisUrl, deadlineMs }, system, run) {
-  const routes = createRoutes({ primaryUrl: redisUrl, name: `freshet-${process.pid}-${system}`, deadlineMs })
+  const routes = createPrimaries(redisUrl, { name: `freshet-${process.pid}-${system}`, deadlineMs })
   try {
     await routes.opened
     return await run(routes)

@@ -3,7 +3,7 @@
  * calls may take longer, and reads and leases have a connection of their own.
  */
 import { createOwnRules, createStopper, expectDurability, REPLY_MS, systemKey } from '../admission/index.js'
-import { createRoutes } from '../store/index.js'
+import { createPrimaries } from '../store/index.js'
 
 /** @import { OwnRule } from '../admission/index.js' */
 
@@ -13,8 +13,8 @@ import { createRoutes } from '../store/index.js'
  *   log: import('pino').Logger }} parts `name` of connections
  */
 export function connect (rules, { system, keyPrefix, primaryUrl, name, deadlineMs, durability, log }) {
-  const routes = createRoutes({ primaryUrl, name, deadlineMs: Math.max(deadlineMs, REPLY_MS), log })
-  const reads = createRoutes({ primaryUrl, name: `${name}:reads`, deadlineMs })
+  const routes = createPrimaries(primaryUrl, { name, deadlineMs: Math.max(deadlineMs, REPLY_MS), log })
+  const reads = createPrimaries(primaryUrl, { name: `${name}:reads`, deadlineMs })
   const own = createOwnRules({ keyPrefix, system, rules })
   const stopper = createStopper({ name: `${name}:stop`, owner: own.owner, primaries: () => routes.urls, log })
   /** A text that was refused once stays refused, and one that never ends keeps the server busy each time. @type {Error | null} */

@@ -2,7 +2,7 @@
  * Follows a feed over a connection of its own, because following blocks on the server. When the connection ends, or the
  * deployment leaves its node while another may answer, the next session resumes where this one was.
  */
-import { runSessions, shardOf } from '../store/index.js'
+import { runSessions } from '../store/index.js'
 
 const FIRST_WAIT_MS = 20
 const LOOK_MS = 50
@@ -15,7 +15,7 @@ const BLOCK_SHARE = 0.25
 /** @typedef {ReturnType<typeof createFollower>} Following */
 
 /**
- * @param {{ deployment: import('../store/index.js').Readable, key: string, name: string, isForLog: boolean, log: import('pino').Logger,
+ * @param {{ deployment: import('../store/index.js').Servers, key: string, name: string, isForLog: boolean, log: import('pino').Logger,
  *   follow: (connection: Connection, options: Options) => Promise<void> }} parts `key`: has the hash tag of what is followed;
  *   `follow` runs until the connection ends, and rejects with the reason
  * @typedef {{ blockMs: number, answered: () => void, hasReached: (atMs: number) => boolean }} Options `answered`: to be called when the
@@ -25,14 +25,14 @@ export function createFollower ({ deployment, key, name, isForLog, log, follow }
   const stop = new AbortController()
   const { signal } = stop
   const blockMs = Math.max(1, Math.min(BLOCK_MS, Math.floor(deployment.deadlineMs * BLOCK_SHARE)))
-  /** @type {Awaited<ReturnType<import('../store/index.js').Deployment['openOwn']>> | null} */
+  /** @type {Awaited<ReturnType<import('../store/index.js').Servers['openOwn']>> | null} */
   let node = null
   /** @type {Error & { code?: string } | null} */
   let lastError = null
 
   /** @returns {Promise<'used' | 'unused' | 'refused'>} whether the feed could be read, or the server refused it */
   async function session () {
-    const shard = shardOf(deployment, key)
+    const shard = deployment.shard(key)
     const opened = await shard.openOwn(name, { isForLog, signal })
     const { connection } = opened
     let isOfUse = false
@@ -40,7 +40,7 @@ export function createFollower ({ deployment, key, name, isForLog, log, follow }
     let refusal = null
     node = opened
     const look = setInterval(() => {
-      if (opened.isLeft() || shardOf(deployment, key) !== shard) connection.close('the node is left')
+      if (opened.isLeft() || deployment.shard(key) !== shard) connection.close('the node is left')
     }, LOOK_MS).unref()
     const abort = () => connection.close()
     const answered = () => {

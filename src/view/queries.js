@@ -22,7 +22,7 @@ export const MAX_BYTES = 16 * 1024 * 1024
 /** @typedef {ReturnType<typeof createQueries>} Queries */
 
 /**
- * @param {{ deployment: import('../store/index.js').Readable, keyPrefix: string, now: () => number,
+ * @param {{ deployment: import('../store/index.js').Servers, keyPrefix: string, now: () => number,
  *   definitionOf?: (feed: string) => Definition | null }} parts `now`: the reader's clock, ms; `definitionOf`: the definition of a
  *   feed that the caller opened, which a replica may not have yet
  */
@@ -98,7 +98,7 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
     status () {
       const nodes = deployment.nodes()
       try {
-        deployment.pick()
+        deployment.expectNodes()
         return { ready: true, reasons: [...unconfirmed(deployment.unconfirmedMs), ...deployment.unused().map(reasonOf)], nodes }
       } catch (error) {
         return { ready: false, reasons: [reasonOf(error)], nodes }
@@ -113,7 +113,7 @@ const reasonOf = ({ code, message }) => `${code}: ${message}`
 /** It is named, but answers go on. @param {number} ms @returns {string[]} */
 const unconfirmed = (ms) => ms > 0 ? [`PRIMARY_UNCONFIRMED: no contact with the primary for ${(ms / 1000).toFixed(1)} s`] : []
 
-/** @param {import('../store/index.js').Readable} deployment @param {() => number} now */
+/** @param {import('../store/index.js').Servers} deployment @param {() => number} now */
 function createOnNode (deployment, now) {
   /**
    * @template T

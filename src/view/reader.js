@@ -19,7 +19,7 @@ import { createViews } from './views.js'
 
 /**
  * @param {QueryOptions} options @param {Serving} [serving]
- * @returns {Promise<{ queries: import('./views.js').Views, deployment: import('../store/index.js').Deployment,
+ * @returns {Promise<{ queries: import('./views.js').Views, deployment: import('../store/index.js').Servers,
  *   close: () => Promise<void> }>}
  * @throws {import('../errors.js').FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
  */

@@ -15,7 +15,7 @@ import { subscribeToSet } from './subscribe-set.js'
 
 const POLL_MS = 100
 const OVERLAP_MS = 2000
-/** a deployment finds replicas within this time after its primary (store/topology.js) */
+/** a deployment finds replicas within this time after its primary (store/shard.js) */
 const REPLICAS_WITHIN_MS = 500
 
 /**

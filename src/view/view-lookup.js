@@ -20,7 +20,7 @@ const OPEN_LOOK_MS = 5
 /** and for a view to take in what was written */
 const CATCH_UP_WITHIN_MS = 1000
 
-/** @typedef {Pick<import('../store/index.js').Deployment, 'pick' | 'confirmedAt'>} Deployment */
+/** @typedef {Pick<import('../store/index.js').Servers, 'pick' | 'shard' | 'confirmedAt'>} Deployment */
 
 /** @param {{ deployment: Deployment, now: () => number, maxStaleMs: number }} parts */
 export function createUsability ({ deployment, now, maxStaleMs }) {

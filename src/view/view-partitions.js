@@ -14,7 +14,7 @@ import { createSetFeed } from './set-feed.js'
 /**
  * @param {Omit<Parameters<typeof createLogFeed>[0], 'log' | 'key' | 'store' | 'partitions' | 'retention'> & {
  *   layout: import('../layouts/index.js').Layout, definition: Definition, stores: import('./partitioned-store.js').Store[],
- *   deployment: import('../store/index.js').Readable, keyPrefix: string, log: import('pino').Logger }} parts
+ *   deployment: import('../store/index.js').Servers, keyPrefix: string, log: import('pino').Logger }} parts
  */
 export function createViewPartitions ({ layout, definition, stores, deployment, keyPrefix, log, ...parts }) {
   const { feed: name, partitions } = definition

@@ -46,7 +46,7 @@ function noteComplete (one, log) {
 }
 
 /**
- * @param {{ queries: import('./queries.js').Queries, deployment: import('../store/index.js').Readable,
+ * @param {{ queries: import('./queries.js').Queries, deployment: import('../store/index.js').Servers,
  *   keyPrefix: string, now: () => number,
  *   log: import('pino').Logger, mode: 'auto' | 'all' | 'none', boundItems: number, boundBytes: number, discover: boolean,
  *   written: () => number, idleMs?: number }} options as of createViews (views.js)

@@ -33,7 +33,7 @@ const REPORT_EVERY_MS = 10_000
 let views = 0
 
 /**
- * @param {{ definition: Definition, deployment: import('../store/index.js').Readable, keyPrefix: string, now: () => number,
+ * @param {{ definition: Definition, deployment: import('../store/index.js').Servers, keyPrefix: string, now: () => number,
  *   log: import('pino').Logger, boundItems: number, boundBytes: number, onSkipped: (reason: string) => void,
  *   onRebuilt: () => void }} options
  * @throws {import('../errors.js').FreshetError} FEED_LAYOUT_UNKNOWN

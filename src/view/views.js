@@ -28,7 +28,7 @@ import { createViewRegistry, isExactPerRequest } from './view-registry.js'
 import { createViewStatus } from './view-status.js'
 
 /**
- * @param {{ queries: Queries, deployment: import('../store/index.js').Deployment, keyPrefix: string, now: () => number,
+ * @param {{ queries: Queries, deployment: import('../store/index.js').Servers, keyPrefix: string, now: () => number,
  *   log: import('pino').Logger, mode: 'auto' | 'all' | 'none', boundItems: number, boundBytes: number, discover?: boolean,
  *   maxStaleMs?: number, written?: () => number, idleMs?: number }} options `boundItems`, `boundBytes`: of each view;
  *   `maxStaleMs` 0 = a view that is behind never answers; `written`: how much the caller wrote so far, and expects to find;

@@ -1,7 +1,7 @@
 /** Commands that start work are refused while older work of their partition waits too long; nothing else is. */
 import t from 'tap'
 import { admissionKey, createAdmission, createAgreement, createOwnRules } from '../../src/admission/index.js'
-import { createRoutes } from '../../src/store/index.js'
+import { createPrimaries } from '../../src/store/index.js'
 import { askLease } from '../consumers/lease.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, startServer } from '../servers.js'
@@ -26,7 +26,7 @@ for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const { url } = await startServer(t, { engine })
     const connection = await connectFor(t, url)
-    const routes = createRoutes({ primaryUrl: url, name: 'test', deadlineMs: 20_000 })
+    const routes = createPrimaries(url, { name: 'test', deadlineMs: 20_000 })
     t.teardown(routes.close)
     await routes.opened
     const dropped = /** @type {string[]} */ ([])

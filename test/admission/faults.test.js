@@ -1,7 +1,7 @@
 /** Calls in which something fails: one command, the script cache, memory, the role of the server, its history. */
 import t from 'tap'
 import { admissionKey, createAdmission, createAgreement, prepare } from '../../src/admission/index.js'
-import { createRoutes } from '../../src/store/index.js'
+import { createPrimaries } from '../../src/store/index.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, startDeployment, startServer } from '../servers.js'
 import { admit } from './admit.js'
@@ -170,7 +170,7 @@ t.test('a process submits commands to the partitions of their keys; a system has
   const { url } = await startServer(t, { engine })
   const connection = await connectFor(t, url)
   const open = async (/** @type {number} */ partitions, system = 'auctions') => {
-    const routes = createRoutes({ primaryUrl: url, name: 'test', deadlineMs: 5000 })
+    const routes = createPrimaries(url, { name: 'test', deadlineMs: 5000 })
     t.teardown(routes.close)
     await routes.opened
     return createAdmission({

@@ -4,7 +4,7 @@ import t from 'tap'
 import { createAdmission, createAgreement, createKeyView, createRejections, admissionKey } from '../../src/admission/index.js'
 import { createAccepted } from '../../src/admission/accepted.js'
 import { FreshetError } from '../../src/errors.js'
-import { createRoutes, openConnection } from '../../src/store/index.js'
+import { createPrimaries, openConnection } from '../../src/store/index.js'
 import { startProxy } from '../proxy.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
@@ -25,7 +25,7 @@ const bid = (/** @type {string} */ key, /** @type {string} */ user, /** @type {n
 /** An admission with a cache, whose outbox comes through a proxy. @param {import('tap').Test} t @param {string} url @param {number} port */
 async function openCached (t, url, port) {
   const proxy = await startProxy(t, port)
-  const routes = createRoutes({ primaryUrl: url, name: 'test', deadlineMs: 5000 })
+  const routes = createPrimaries(url, { name: 'test', deadlineMs: 5000 })
   await routes.opened
   const seen = { answered: 0, asked: /** @type {Record<string, number>} */ ({}) }
   const metrics = {

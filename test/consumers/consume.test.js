@@ -3,7 +3,7 @@ import t from 'tap'
 import { admissionKey } from '../../src/admission/index.js'
 import { consume, createDeadLetters, createOutboxReader, createOwnership } from '../../src/consumers/index.js'
 import { migrate, openDatabase } from '../../src/sql/index.js'
-import { createRoutes, openerOf } from '../../src/store/index.js'
+import { createPrimaries, openerOf } from '../../src/store/index.js'
 import { sharedDatabase } from '../database.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
@@ -52,7 +52,7 @@ for (const engine of await scopedEngines()) {
 
     /** A process of consumers. @param {string} id */
     async function join (id) {
-      const routes = createRoutes({ primaryUrl: url, name: id, deadlineMs: DEADLINE_MS })
+      const routes = createPrimaries(url, { name: id, deadlineMs: DEADLINE_MS })
       const outbox = openerOf(url, { name: `${id}:outbox`, deadlineMs: DEADLINE_MS })
       await routes.opened
       const reader = createOutboxReader({ ...outbox, keyOf, log: silentLog })

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { admissionKey } from '../../src/admission/index.js'
 import { createOwnership } from '../../src/consumers/index.js'
 import { ownerOf } from '../../src/consumers/assignment.js'
-import { createRoutes } from '../../src/store/index.js'
+import { createPrimaries } from '../../src/store/index.js'
 import { startProxy } from '../proxy.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, silentLog, startServer } from '../servers.js'
@@ -41,8 +41,8 @@ for (const engine of engines) {
 
     /** @param {string} id @param {string} [firstUrl] of the primary of partition 0, if it is another one */
     async function join (id, firstUrl) {
-      const routes = createRoutes({ primaryUrl: server.url, name: id, deadlineMs: 1000 })
-      const first = createRoutes({ primaryUrl: firstUrl ?? server.url, name: id, deadlineMs: 60_000 })
+      const routes = createPrimaries(server.url, { name: id, deadlineMs: 1000 })
+      const first = createPrimaries(firstUrl ?? server.url, { name: id, deadlineMs: 60_000 })
       await Promise.all([routes.opened, first.opened])
       const ownership = createOwnership({
         id,

@@ -7,7 +7,7 @@ import { agree } from '../../src/feeds/definitions.js'
 import { partitionKey } from '../../src/feeds/keys.js'
 import { partitionOf } from '../../src/item/partition.js'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
-import { createDeployment } from '../../src/store/deployment.js'
+import { createServers } from '../../src/store/servers.js'
 import { capabilities } from '../../src/store/nodes.js'
 import { readScript } from '../../src/store/scripts.js'
 import { createQueries } from '../../src/view/queries.js'
@@ -41,8 +41,8 @@ for (const engine of await scopedEngines()) {
     const { primary, replicas } = await startDeployment(t, { engine })
     const connection = await connectFor(t, primary.url)
     const { msetex } = await capabilities(connection)
-    const deployment = createDeployment({
-      primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test', deadlineMs: 10_000, log: silentLog
+    const deployment = createServers({
+      redisUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test', deadlineMs: 10_000, log: silentLog
     })
     t.teardown(() => deployment.close())
     await deployment.ready

@@ -58,7 +58,7 @@ t.test('what was sampled before a process stood still is not shown for ever', as
     queries: /** @type {any} */ ({
       definition: gone, count: gone, latest: gone, status: () => ({ ready: false, reasons: ['SERVER_UNREACHABLE'], nodes: [] })
     }),
-    deployment: { pick () { throw new Error('no servers') }, nodes: () => [], figures: async () => [] },
+    deployment: { shard () { throw new Error('no servers') }, nodes: () => [], figures: async () => [] },
     keyPrefix: 'fr:',
     now: () => nowMs,
     elapsed: () => elapsedMs,

@@ -5,13 +5,13 @@ import { openFeed } from '../../src/index.js'
 import { insideOfFeed } from '../../src/inside.js'
 import { createServer, healthRoutes } from '../../src/http/index.js'
 import { createAdmissionMetrics, createConsumerMetrics, createReaderRegistry, createWriterMetrics } from '../../src/metrics/index.js'
-import { createDeployment } from '../../src/store/deployment.js'
+import { createServers } from '../../src/store/servers.js'
 import { loadSystems } from '../../src/systems/list.js'
 import { createQueries } from '../../src/view/queries.js'
 import { createViews } from '../../src/view/views.js'
 import { createGatewayApp } from '../../writers/gateway/app.js'
 import { createFeeds } from '../../writers/gateway/feeds.js'
-import { watchPrimary } from '../../writers/gateway/primary.js'
+import { createDefinitions } from '../../writers/gateway/definitions.js'
 import { openSystems } from '../../writers/gateway/systems.js'
 import { serveMetrics } from '../../writers/metrics-server.js'
 import { silentLog } from '../servers.js'
@@ -34,7 +34,7 @@ export async function serveWriterMetrics (t, { redisUrl, feed = 'latest', deadli
 /** @param {import('tap').Test} t @param {{ redisUrl: string, deadlineMs?: number }} options */
 export async function createReaderMetrics (t, { redisUrl, deadlineMs = 2000 }) {
   const deployment =
-    createDeployment({ primaryUrl: redisUrl, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs, log: silentLog })
+    createServers({ redisUrl, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs, log: silentLog })
   t.teardown(() => deployment.close())
   await deployment.ready
   const queries = createQueries({ deployment, keyPrefix: 'fr:', now: Date.now })
@@ -64,8 +64,9 @@ export async function createGatewayMetrics (t, { redisUrl, deadlineMs = 2000 }) 
     assets: null,
     tiers: 'hot=5/10/60,medium=30/60/300,cold=300/600/1800'
   })
-  const primary = watchPrimary({ ...settings, primaryUrl: redisUrl, replicaUrls: null, log: silentLog })
-  const metrics = createWriterMetrics({ figures: primary.figures })
+  const servers = createServers({ ...settings, redisUrl, isReading: false, name: 'test-gateway', log: silentLog })
+  const { definition } = createDefinitions({ ...settings, servers, primaryUrl: redisUrl, name: 'test-gateway' })
+  const metrics = createWriterMetrics({ figures: servers.figures })
   const feeds = createFeeds({
     open: async (name, stored) => insideOfFeed(await openFeed(name, {
       ...(/** @type {{}} */ (stored)),
@@ -74,13 +75,15 @@ export async function createGatewayMetrics (t, { redisUrl, deadlineMs = 2000 }) 
       onFlush: (seconds) => metrics.flush(name, seconds),
       onBehind: (ms) => metrics.behind(name, ms)
     })),
-    definition: primary.definition,
+    definition,
     onOpen: ({ name, writer }) => metrics.follow(name, writer),
     onClose: ({ name }) => metrics.unfollow(name),
     log: silentLog
   })
   const { signal } = new AbortController()
-  const systems = openSystems(settings, await loadSystems(), { primaryUrl: redisUrl, registry: metrics.registry, log: silentLog, signal })
+  const systems = openSystems(settings, await loadSystems(), {
+    servers, primaryUrl: redisUrl, registry: metrics.registry, log: silentLog, signal
+  })
   const app = createGatewayApp({
     feeds, status: metrics.status, settings, stopping: new AbortController().signal, registry: metrics.registry
   })
@@ -88,9 +91,9 @@ export async function createGatewayMetrics (t, { redisUrl, deadlineMs = 2000 }) 
     await app.close()
     await feeds.close({ drainMs: 0 })
     await systems.close()
-    await primary.close()
+    await servers.close()
   })
-  await primary.opened()
+  await servers.ready
   await app.ready()
   return { registry: metrics.registry, app }
 }

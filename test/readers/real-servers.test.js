@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
 import { createReaderApp } from '../../readers/app.js'
-import { createDeployment } from '../../src/store/deployment.js'
+import { createServers } from '../../src/store/servers.js'
 import { spreadTag } from '../../src/store/slots.js'
 import { createQueries } from '../../src/view/queries.js'
 import { connectFor, eventually, inSync, openWriterFor, silentLog, startDeployment, startServer } from '../servers.js'
@@ -24,8 +24,8 @@ async function openReader (t, { primary, replicas, keyPrefix = 'fr:' }, deadline
   const firstTs = Date.now() - ITEMS
   for (let n = 0; n < ITEMS; n++) writer.pipeline.append(Buffer.from(`item/${n}`), firstTs + n, Buffer.from(`{"n":${n}}`))
   await writer.pipeline.flush()
-  const deployment = createDeployment({
-    primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs, log: silentLog
+  const deployment = createServers({
+    redisUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs, log: silentLog
   })
   t.teardown(() => deployment.close())
   await deployment.ready

@@ -5,7 +5,7 @@
 import t from 'tap'
 import { openFeed } from '../../src/index.js'
 import { probeServers } from '../../src/store/probe.js'
-import { watchNodes } from '../../src/store/node-watch.js'
+import { nodesFor } from './deployments.js'
 import { startCluster, startNode } from '../cluster.js'
 import { nightEngines, scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, inSync, silentLog, startServer } from '../servers.js'
@@ -44,7 +44,7 @@ for (const engine of await scopedEngines()) {
       t.match(await reader.replicas(), [{ address: `${host}:${port}`, connected: true, state: 'connected' }])
       t.equal((await reader.ask('/readyz')).status, 200)
 
-      const watch = await watchNodes({ primaryUrl: cluster.url, replicaUrls: null, withReplicas: true, name: 'test', deadlineMs: 30_000 })
+      const watch = await nodesFor(t, cluster, 30_000)
       t.teardown(() => watch.close())
       await eventually(async () => (await watch.figures()).some(({ role, address }) => role === 'replica' && address === `${host}:${port}`))
       const [{ replicas }] = await probeServers(cluster.url, { replicas: null, keyPrefix: 'fr:', deadlineMs: 30_000 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createDeployment } from '../../src/store/deployment.js'
+import { createServers } from '../../src/store/servers.js'
 import { connectFor, engineName, eventually, freePort, silentLog, startDeployment, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 import { answeredBy, answering, deploymentFor, nodeOf } from './deployments.js'
@@ -165,7 +165,7 @@ for (const engine of await scopedEngines()) {
       await answeredBy(deployment, ...replicas)
       t.equal(deployment.pick().lagMs, null)
       const unnamed =
-        createDeployment({ primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test', deadlineMs: 800, log: silentLog })
+        createServers({ redisUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test', deadlineMs: 800, log: silentLog })
       t.teardown(() => unnamed.close())
       await t.rejects(unnamed.ready, { code: 'SERVER_UNREACHABLE' })
     })
@@ -224,8 +224,8 @@ for (const engine of await scopedEngines()) {
       const deployment = await deploymentFor(t, primary)
       await answeredBy(deployment, replica)
       await deployment.close()
-      const early = createDeployment({
-        primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog
+      const early = createServers({
+        redisUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog
       })
       await early.close()
       await eventually(() => early.ready.then(() => true, () => true))

@@ -1,17 +1,25 @@
 /** Deployments for tests: which of their nodes answer, and what is known of one. */
-import { createDeployment } from '../../src/store/deployment.js'
+import { createServers } from '../../src/store/servers.js'
 import { eventually, silentLog } from '../servers.js'
 
-/** @typedef {ReturnType<typeof createDeployment>} Deployment */
+/** @typedef {ReturnType<typeof createServers>} Deployment */
 
-/** @param {import('tap').Test} t @param {{ url: string }} primary @param {Partial<Parameters<typeof createDeployment>[0]>} [more] */
+/** @param {import('tap').Test} t @param {{ url: string }} primary @param {Partial<Parameters<typeof createServers>[0]>} [more] */
 export async function deploymentFor (t, primary, more) {
-  const deployment = createDeployment({
-    primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog, ...more
+  const deployment = createServers({
+    redisUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 800, log: silentLog, ...more
   })
   t.teardown(() => deployment.close())
   await deployment.ready
   return deployment
+}
+
+/** Figures of nodes, as writers have them. @param {import('tap').Test} t @param {{ url: string }} primary @param {number} [deadlineMs] */
+export async function nodesFor (t, { url: redisUrl }, deadlineMs = 5000) {
+  const servers = createServers({ redisUrl, isReading: false, isAsked: false, name: 'test', deadlineMs, log: silentLog })
+  t.teardown(() => servers.close())
+  await servers.ready
+  return servers
 }
 
 /** @param {Deployment} deployment @returns {string[]} addresses that answer, in turns */

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { watchNodes } from '../../src/store/node-watch.js'
 import { capabilities, nodeFigures, replicaUrls } from '../../src/store/nodes.js'
 import { connectFor, engineName, eventually, startDeployment, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
+import { nodesFor } from './deployments.js'
 
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
@@ -46,9 +46,7 @@ for (const engine of await scopedEngines()) {
     })
 
     await t.test('figures come from the nodes that answer', async (t) => {
-      const nodes =
-        await watchNodes({ primaryUrl: withPassword(primary), replicaUrls: null, withReplicas: true, name: 'test', deadlineMs: 5000 })
-      t.teardown(() => nodes.close())
+      const nodes = await nodesFor(t, { url: withPassword(primary) })
       t.same((await nodes.figures()).map(({ role }) => role), ['primary', 'replica', 'replica'])
       await replicas[1].kill()
       await eventually(async () => (await nodes.figures()).length === 2)
@@ -56,8 +54,7 @@ for (const engine of await scopedEngines()) {
 
     await t.test('replicas that come and go are followed', async (t) => {
       const { primary, replicas: [first] } = await startDeployment(t, { engine, replicas: 1 })
-      const nodes = await watchNodes({ primaryUrl: primary.url, replicaUrls: null, withReplicas: true, name: 'test', deadlineMs: 5000 })
-      t.teardown(() => nodes.close())
+      const nodes = await nodesFor(t, primary)
       const addresses = async () => (await nodes.figures()).map(({ address }) => address)
       t.same(await addresses(), [primary, first].map(({ port }) => `127.0.0.1:${port}`))
       const second = await startServer(t, { engine, replicaOf: primary })

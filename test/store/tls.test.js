@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openFeed } from '../../src/index.js'
 import { openConnection } from '../../src/store/connection.js'
-import { createDeployment } from '../../src/store/deployment.js'
+import { createServers } from '../../src/store/servers.js'
 import { createLink } from '../../src/store/link.js'
 import { replicaUrls } from '../../src/store/nodes.js'
 import { urlAt } from '../../src/store/tls.js'
@@ -44,7 +44,7 @@ for (const engine of await tlsEngines()) {
 
       t.same((await replicaUrls(await connectFor(t, redisUrl))).sort(),
         replicas.map(({ url }) => url.replace('//', '//:canary-4711@')).sort(), 'with scheme, password and files of the primary')
-      const deployment = createDeployment({ primaryUrl: redisUrl, replicaUrls: null, readFrom: 'replica', ...options, log: silentLog })
+      const deployment = createServers({ redisUrl, replicaUrls: null, readFrom: 'replica', ...options, log: silentLog })
       t.teardown(() => deployment.close())
       await deployment.ready
       const { connection } = await eventually(() => deployment.pick())
@@ -168,7 +168,7 @@ for (const engine of await tlsEngines()) {
       const { primary } = await startDeployment(t, { engine, replicas: 0, tls: files })
       const wrong = await authority.issue('wrong', { names: 'DNS:elsewhere.example' })
       await startServer(t, { engine, replicaOf: primary, tls: wrong })
-      const deployment = createDeployment({ primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', ...options, log: silentLog })
+      const deployment = createServers({ redisUrl: primary.url, replicaUrls: null, readFrom: 'replica', ...options, log: silentLog })
       t.teardown(() => deployment.close())
       await deployment.ready
       await eventually(() => deployment.nodes()[1]?.state === 'untrusted')
@@ -181,7 +181,7 @@ for (const engine of await tlsEngines()) {
       const { primary } = await startDeployment(t, { engine, replicas: 0, tls: files })
       const canary = `rediss://canary-user:canary-word@127.0.0.1:${primary.port}?ca=${join(authority.folder, 'canary-file.pem')}`
       const deployment =
-        createDeployment({ primaryUrl: primary.url, replicaUrls: [canary], readFrom: 'replica', ...options, log: silentLog })
+        createServers({ redisUrl: primary.url, replicaUrls: [canary], readFrom: 'replica', ...options, log: silentLog })
       t.teardown(() => deployment.close())
       await deployment.ready
       const { ready, reasons, nodes } = createQueries({ deployment, keyPrefix: 'fr:', now: Date.now }).status()

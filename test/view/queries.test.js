@@ -2,17 +2,17 @@ import t from 'tap'
 import { FreshetError } from '../../src/errors.js'
 import { agree, setRetention } from '../../src/feeds/definitions.js'
 import { layoutNames } from '../../src/layouts/index.js'
-import { createDeployment } from '../../src/store/deployment.js'
+import { createServers } from '../../src/store/servers.js'
 import { createQueries } from '../../src/view/queries.js'
 import { connectFor, engineName, eventually, openWriterFor, silentLog, startDeployment } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 
-/** @param {import('tap').Test} t @param {{ url: string }} primary @param {Partial<Parameters<typeof createDeployment>[0]>} [more] */
+/** @param {import('tap').Test} t @param {{ url: string }} primary @param {Partial<Parameters<typeof createServers>[0]>} [more] */
 async function askFor (t, primary, more) {
-  const deployment = createDeployment({
-    primaryUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 1500, log: silentLog, ...more
+  const deployment = createServers({
+    redisUrl: primary.url, replicaUrls: null, readFrom: 'replica', name: 'test-reader', deadlineMs: 1500, log: silentLog, ...more
   })
   t.teardown(() => deployment.close())
   await deployment.ready
@@ -30,6 +30,7 @@ function counting (connection) {
     seen,
     deployment: /** @type {any} */ ({
       confirmedAt: Number,
+      shard () { return this },
       pick: () => ({
         lagMs: null,
         connection: {
@@ -168,7 +169,9 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
       runScript: (/** @type {Parameters<typeof connection.runScript>} */ ...run) => limited(connection.runScript(...run), 3)
     }
     const queries = createQueries({
-      deployment: /** @type {any} */ ({ confirmedAt: Number, pick: () => ({ lagMs: null, connection: narrow }) }),
+      deployment: /** @type {any} */ ({
+        confirmedAt: Number, shard: () => ({ pick: () => ({ lagMs: null, connection: narrow }) })
+      }),
       keyPrefix: 'fr:',
       now: Date.now
     })

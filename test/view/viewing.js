@@ -1,5 +1,4 @@
 /** Views over real servers, for tests: a deployment, queries to its nodes, and the same queries answered from views. */
-import { createDeployment } from '../../src/store/deployment.js'
 import { createServers } from '../../src/store/servers.js'
 import { createQueries } from '../../src/view/queries.js'
 import { createViews } from '../../src/view/views.js'
@@ -14,9 +13,7 @@ export async function openViews (t, {
   primary, isCluster = false, keyPrefix = 'fr:', readFrom = 'primary', replicaUrls = null, deadlineMs = 2000, ...options
 }) {
   const common = { replicaUrls, readFrom, name: 'test-reader', deadlineMs, log: silentLog }
-  const deployment = isCluster
-    ? createServers({ redisUrl: primary.url, ...common })
-    : createDeployment({ primaryUrl: primary.url, ...common })
+  const deployment = createServers({ redisUrl: primary.url, ...common })
   t.teardown(() => deployment.close())
   await deployment.ready.catch(() => {})
   const queries = createQueries({ deployment, keyPrefix, now: options.now ?? Date.now })

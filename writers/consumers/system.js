@@ -138,7 +138,7 @@ function driverOf ({ driver }, { run }, effects) {
 /**
  * What is done for a partition while this process owns it.
  * @param {import('../../src/systems/inside.js').Handlers} handlers
- * @param {{ target: Target, routes: import('../../src/store/index.js').Routes, leaseMs: number,
+ * @param {{ target: Target, routes: import('../../src/store/index.js').Primaries, leaseMs: number,
  *   effects: { name: string, run: import('../../src/consumers/index.js').Work }[], driver: string | null }} parts `driver` of the system
  */
 function createWork ({ triggers, run, onPrimary }, { target, target: { keyOf, deadlineMs, log }, routes, effects, driver, leaseMs }) {

@@ -15,7 +15,7 @@ const reasonOf = (error) => /^(RULE|SYSTEM)_/.test(error.code) ? `${error.code}:
 
 /**
  * @param {any} settings @param {import('../../src/systems/inside.js').System} definition
- * @param {Omit<Parts, 'durability' | 'onEntry'> & { routes: import('../../src/store/index.js').Routes, durability: () => string,
+ * @param {Omit<Parts, 'durability' | 'onEntry'> & { routes: import('../../src/store/index.js').Primaries, durability: () => string,
  *   onEntry: () => Parts['onEntry'] }} parts as openAdmission
  */
 export function openSystem (settings, definition, { routes, durability, onEntry, ...parts }) {

@@ -6,19 +6,18 @@
 import { createDeadLetters } from '../../src/consumers/index.js'
 import { expectDurability, systemKey } from '../../src/admission/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
-import { createRoutes } from '../../src/store/index.js'
 import { durabilityOf, hasReplicas } from '../../src/systems/inside.js'
 import { createSecrets, watchDatabase } from './database.js'
 import { openSystem } from './system.js'
 
 /**
  * @param {any} settings @param {readonly import('../../src/systems/inside.js').System[]} definitions
- * @param {{ primaryUrl: string, registry: import('prom-client').Registry, log: import('pino').Logger, signal: AbortSignal }} parts
+ * @param {{ servers: import('../../src/store/index.js').Servers, primaryUrl: string, registry: import('prom-client').Registry, log: import('pino').Logger, signal: AbortSignal }} parts
  */
-export function openSystems (settings, definitions, { primaryUrl, registry, log, signal }) {
+export function openSystems (settings, definitions, { servers, primaryUrl, registry, log, signal }) {
   const { keyPrefix, deadlineMs, durability } = settings
   const name = `freshet-gateway-${process.pid}`
-  const routes = createRoutes({ primaryUrl, name: `${name}:commands`, deadlineMs })
+  const routes = servers.primaries({ name: `${name}:commands`, deadlineMs })
   const metricsOf = createAdmissionMetrics(registry)
   const secrets = settings.databaseUrl === null ? null : createSecrets(settings, { name, log })
   /** @type {(() => Promise<unknown>)[]} */

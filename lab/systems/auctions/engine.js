@@ -1,6 +1,6 @@
 /** Techniques on the admission engine (src/admission): a call of a script or function for each bid, batches, and both with the cache. */
 import { admissionKey, createAdmission, createAgreement, createConfirm, createRejections, fieldsOf } from '../../../src/admission/index.js'
-import { createRoutes, openConnection, readScript } from '../../../src/store/index.js'
+import { createPrimaries, openConnection, readScript } from '../../../src/store/index.js'
 import { METRICS, silent } from './silent.js'
 
 const PAGE = 10_000
@@ -17,7 +17,7 @@ const REQUEST_MS = 600_000
 export async function openEngine ({
   redisUrl, keyPrefix, batches, hasCache, isFunction = false, durability = 'memory', system = 'auctions', rule = 'max', onEntry
 }) {
-  const openRoutes = (/** @type {string} */ name) => createRoutes({ primaryUrl: redisUrl, name, deadlineMs: DEADLINE_MS })
+  const openRoutes = (/** @type {string} */ name) => createPrimaries(redisUrl, { name, deadlineMs: DEADLINE_MS })
   const [routes, confirms] = [openRoutes('lab-bids'), openRoutes('lab-confirms')]
   await Promise.all([routes.opened, confirms.opened])
   const counts = { calls: 0, attempts: 0 }
@@ -87,7 +87,7 @@ const counted = (connection, counts) => ({
 
 /**
  * Routes whose connections call a function instead of the script `admit`.
- * @param {ReturnType<typeof createRoutes>['route']} route
+ * @param {ReturnType<typeof createPrimaries>['route']} route
  */
 async function functionRoute (route) {
   const { body } = readScript('admit')

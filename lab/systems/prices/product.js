@@ -5,7 +5,7 @@
  *     scheduled+push   the state is in memory, kept current by the outbox
  */
 import { createAdmission, createAgreement, createKeyView, fieldsOf } from '../../../src/admission/index.js'
-import { createRoutes, openConnection } from '../../../src/store/index.js'
+import { createPrimaries, openConnection } from '../../../src/store/index.js'
 import {
   createDemand, createEncoder, createPriceQueries, createPrices, createReading, STATUSES
 } from '../../../src/systems/prices/index.js'
@@ -22,7 +22,7 @@ const LOOK_EVERY_MS = 50
 
 /** @param {string} technique @param {import('./techniques.js').Place} place @returns {Promise<import('./techniques.js').Technique>} */
 export async function openProductArm (technique, { redisUrl, keyPrefix, tiers, isFirst }) {
-  const routes = createRoutes({ primaryUrl: redisUrl, name: 'lab-prices', deadlineMs: DEADLINE_MS })
+  const routes = createPrimaries(redisUrl, { name: 'lab-prices', deadlineMs: DEADLINE_MS })
   await routes.opened
   const admission = createAdmission({
     route: routes.route,

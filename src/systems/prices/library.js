@@ -16,7 +16,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createKeyView, readSystem } from '../../admission/index.js'
 import { FreshetError } from '../../errors.js'
-import { createRoutes, openerOf } from '../../store/index.js'
+import { createPrimaries, openerOf } from '../../store/index.js'
 import { openAdmission } from '../admission.js'
 import { expectKey, invalid } from '../command-arguments.js'
 import { checkedOptions } from '../options.js'
@@ -123,14 +123,14 @@ function endOf (options, closing) {
 function createConnections (settings) {
   const { keyPrefix, redisUrl: primaryUrl, deadlineMs, log } = settings
   const name = `freshet-${process.pid}-${SYSTEM}-${++opened}`
-  /** @type {import('../../store/index.js').Routes | null} */
+  /** @type {import('../../store/index.js').Primaries | null} */
   let routes = null
   /** @type {ReturnType<typeof open> | null} */
   let opening = null
   let isClosed = false
 
   async function open () {
-    const own = routes ??= createRoutes({ primaryUrl, name, deadlineMs, log })
+    const own = routes ??= createPrimaries(primaryUrl, { name, deadlineMs, log })
     await own.opened.catch(() => {})
     const stored = await readSystem(own.router, { keyPrefix, system: SYSTEM })
     if (stored === null) throw new FreshetError(UNKNOWN, 'no asset was ever created on this server; PUT /v1/assets/:asset creates one')

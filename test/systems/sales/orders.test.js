@@ -5,7 +5,7 @@ import { admissionKey, createAdmission, createAgreement, fieldsOf } from '../../
 import { createAdmissionMetrics } from '../../../src/metrics/index.js'
 import { openDatabase } from '../../../src/sql/index.js'
 import { newest } from '../../../src/embedded/engine.js'
-import { createRoutes } from '../../../src/store/index.js'
+import { createPrimaries } from '../../../src/store/index.js'
 import { createOrderWriter } from '../../../src/systems/sales/index.js'
 import { endOfMain } from '../../bin/in-process.js'
 import { sharedDatabase } from '../../database.js'
@@ -173,7 +173,7 @@ t.test('sales with a database', async (t) => {
  * @param {import('tap').Test} t @param {{ redisUrl: string, keyPrefix: string, id: string }} options
  */
 async function openWriter (t, { redisUrl, keyPrefix, id }) {
-  const routes = createRoutes({ primaryUrl: redisUrl, name: 'late', deadlineMs: 5000 })
+  const routes = createPrimaries(redisUrl, { name: 'late', deadlineMs: 5000 })
   const own = openDatabase({ url: database.url, name: 'late', max: 1, deadlineMs: 5000, log: silentLog })
   t.teardown(() => Promise.all([routes.close(), own.close()]))
   await routes.opened

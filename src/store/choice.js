@@ -1,5 +1,5 @@
 /**
- * Which node answers. A replica is left while it is down, syncing, of another primary, or too far behind (topology.js). When the
+ * Which node answers. A replica is left while it is down, syncing, of another primary, or too far behind (shard.js). When the
  * primary is gone, replicas answer with the data they have: those that still hear from it, if there are any.
  *
  * Without a choice of the user (readFrom null), replicas answer, or the primary while it has not had one since this process started:
@@ -7,18 +7,18 @@
  * load.
  */
 import { FreshetError } from '../errors.js'
-import { FOREIGN, NOT_PRIMARY, NOT_REPLICA, refusalOf, shownState } from './deployment-node.js'
+import { FOREIGN, NOT_PRIMARY, NOT_REPLICA, refusalOf, shownState } from './node.js'
 
 /** replicas that are hardly further behind than the nearest take turns */
 const NEAR_MS = 100
 /** a node that refused a connection for a view is avoided for so long */
 const AVOID_MS = 10_000
 
-/** @typedef {import('./deployment-node.js').Node} Node */
+/** @typedef {import('./node.js').Node} Node */
 /** @typedef {import('./connection.js').Connection} Connection */
 
 /**
- * @param {{ topology: import('./topology.js').Topology, readFrom: 'replica' | 'primary' | null, log: import('pino').Logger }} parts
+ * @param {{ topology: import('./shard.js').Topology, readFrom: 'replica' | 'primary' | null, log: import('pino').Logger }} parts
  */
 export function createChoice ({ topology, readFrom, log }) {
   const { primary } = topology

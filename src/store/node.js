@@ -1,5 +1,5 @@
 /**
- * One node of a deployment: the link to it, what it refused, and whether it has the history of the primary. topology.js keeps
+ * One node of a deployment: the link to it, what it refused, and whether it has the history of the primary. shard.js keeps
  * its state up to date.
  *
  * When a node refuses a request because of a missing permission, its session ends, and the next one opens only if the node
@@ -10,12 +10,12 @@
  *   isForeign: boolean, isConfirmed: boolean, refusal: Error | null, refusedMs: number }} Node
  *   `runId`: of the server that the address led to last; `reachedMs`: it has all that the primary had then; `left`: it is too far
  *   behind; `isForeign`: a replica of another primary; `isConfirmed`: it hears from its primary, as far as is known
- *   (primary-contact.js); `refusal`: of a connection for a view (deployment.js), at `refusedMs`
+ *   (primary-contact.js); `refusal`: of a connection for a view (shard.js), at `refusedMs`
  */
 import { ERRORS, FreshetError } from '../errors.js'
 import { createHistory } from './history.js'
 import { createLink } from './link.js'
-import { nodeFigures } from './nodes.js'
+import { expectPrimary, nodeFigures } from './nodes.js'
 
 /** State of a demoted primary. */
 export const NOT_PRIMARY = 'not a primary'
@@ -26,22 +26,23 @@ export const FOREIGN = 'of another primary'
 
 /**
  * @param {Node['role']} role @param {string} url
- * @param {{ name: string, deadlineMs: number, log: import('pino').Logger, map?: import('./slot-map.js').SlotMap }} options
+ * @param {{ name: string, deadlineMs: number, log: import('pino').Logger, map: import('./slot-map.js').SlotMap,
+ *   mustBePrimary?: boolean }} options `name` of its connections; without `mustBePrimary` a demoted primary is connected to
  * @returns {Node}
  */
-export function createNode (role, url, { name, deadlineMs, log, map }) {
+export function createNode (role, url, { name, deadlineMs, log, map, mustBePrimary = false }) {
   /** @type {import('./connection.js').Refusal['again']} the request that the node refused last */
   let refusedRequest = null
   /** whether the log says that the node is lost */
   let isLost = false
   const host = () => new URL(link.url).host
   // before a cluster is found, each of the given addresses is tried
-  const urlNow = () => map && !map.isCluster && role === 'primary' ? map.urlOf('') : url
-  const link = createLink(map ? { map, url: urlNow } : url, {
-    name: `${name}:${role}`,
+  const urlNow = () => !map.isCluster && role === 'primary' ? map.urlOf('') : url
+  const link = createLink({ map, url: urlNow }, {
+    name,
     deadlineMs,
     async prepare (connection) {
-      const { engine, runId, role: itsRole } = await nodeFigures(connection)
+      const { engine, runId, role: itsRole } = await (mustBePrimary ? expectPrimary(connection) : nodeFigures(connection))
       Object.assign(node, { engine, runId })
       await refusedRequest?.(connection).catch((error) => { if (error.outcome === 'forbidden') throw error })
       refusedRequest = null

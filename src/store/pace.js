@@ -1,0 +1,44 @@
+/**
+ * How often nodes are asked for their state: every 100 ms while the servers are used, so that lag and loss are known by then, else twice a
+ * second. Requests, batches and open streams are use.
+ */
+
+const BUSY_MS = 100
+const IDLE_MS = 500
+const USED_FOR_MS = 10_000
+
+/** @typedef {ReturnType<typeof createPace>} Pace */
+
+export function createPace () {
+  let usedMs = performance.now()
+  let holds = 0
+  /** @type {Set<() => void>} */
+  const wakers = new Set()
+  const isBusy = () => holds > 0 || performance.now() - usedMs < USED_FOR_MS
+
+  function use () {
+    const wasBusy = isBusy()
+    usedMs = performance.now()
+    if (!wasBusy) for (const wake of wakers) wake()
+  }
+
+  return {
+    use,
+    /** As use, until the returned function is called. @returns {() => void} */
+    hold () {
+      use()
+      holds++
+      let isHeld = true
+      return () => {
+        if (isHeld) holds--
+        isHeld = false
+      }
+    },
+    get ms () { return isBusy() ? BUSY_MS : IDLE_MS },
+    /** @param {() => void} wake is called when use begins again @returns {() => void} ends that */
+    onBusy (wake) {
+      wakers.add(wake)
+      return () => { wakers.delete(wake) }
+    }
+  }
+}
