@@ -50,7 +50,9 @@ export function createReaderApp ({
   app.register(healthRoutes, { status: () => isRefusing() ? { ...queries.status(), ready: false } : queries.status(), registry })
   app.register(pageRoutes, { gatewayUrl, restarts, pages })
   if (caps && queries.watch) {
-    const push = createPush({ queries: /** @type {any} */ (queries), now: clock, registry, caps, log: /** @type {any} */ (app.log) })
+    const push = createPush({
+      queries: /** @type {any} */ (queries), now: clock, registry, caps, log: /** @type {any} */ (app.log), hold: deployment?.hold
+    })
     access?.listen(push.revoke)
     // streams end before the server waits for its connections
     app.addHook('preClose', () => push.close())

@@ -30,14 +30,14 @@ const LINGER_MS = 10_000
 
 /**
  * @param {{ queries: PushQueries, now: () => number, registry: import('prom-client').Registry, caps: Caps,
- *   log: import('pino').Logger, lingerMs?: number }} parts
+ *   log: import('pino').Logger, lingerMs?: number, hold?: () => () => void }} parts `hold`: as createStreams
  */
-export function createPush ({ queries, now, registry, caps: limits, log, lingerMs = LINGER_MS }) {
+export function createPush ({ queries, now, registry, caps: limits, log, lingerMs = LINGER_MS, hold = () => () => {} }) {
   const counts = createCounts()
   const budget = createBudget()
   const caps = createCaps({ caps: limits, budget, counts })
   const hubs = createHubs({ queries, now, budget, counts, log, lingerMs })
-  const streams = createStreams({ budget, caps, counts })
+  const streams = createStreams({ budget, caps, counts, hold })
   exposeCounts(registry, counts, budget)
 
   /** @param {Client} client @param {ReadonlySet<string> | null} ids */

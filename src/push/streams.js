@@ -10,9 +10,10 @@ const RECONNECT_WITHIN_MS = 3000
 
 /**
  * @param {{ budget: import('./budget.js').Budget, caps: ReturnType<typeof import('./caps.js').createCaps>,
- *   counts: import('./metrics.js').Counts }} parts
+ *   counts: import('./metrics.js').Counts, hold: () => () => void }} parts `hold` is called when a stream opens, and what it
+ *   returns when the stream ends
  */
-export function createStreams ({ budget, caps, counts }) {
+export function createStreams ({ budget, caps, counts, hold }) {
   /** @type {Set<Stream>} */
   const streams = new Set()
   return {
@@ -22,6 +23,7 @@ export function createStreams ({ budget, caps, counts }) {
      */
     add (response, { token, isPermitted }, source, { ids = null, limit = 0, encoding = '', periodMs = 0 } = {}) {
       caps.enter(token, ids)
+      const release = hold()
       const stream = createStream({
         response,
         budget,
@@ -33,6 +35,7 @@ export function createStreams ({ budget, caps, counts }) {
         onEnd (reason) {
           counts.ended[reason]++
           caps.leave(token, ids)
+          release()
           streams.delete(stream)
           source.remove(stream)
         }

@@ -9,16 +9,17 @@ const USED_FOR_MS = 10_000
 
 /** @typedef {ReturnType<typeof createPace>} Pace */
 
-export function createPace () {
-  let usedMs = performance.now()
+/** @param {() => number} [now] performance.now() */
+export function createPace (now = () => performance.now()) {
+  let usedMs = now()
   let holds = 0
   /** @type {Set<() => void>} */
   const wakers = new Set()
-  const isBusy = () => holds > 0 || performance.now() - usedMs < USED_FOR_MS
+  const isBusy = () => holds > 0 || now() - usedMs < USED_FOR_MS
 
   function use () {
     const wasBusy = isBusy()
-    usedMs = performance.now()
+    usedMs = now()
     if (!wasBusy) for (const wake of wakers) wake()
   }
 

@@ -126,6 +126,8 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
     /** As Shard.lookUp, of the primary that has the key. @type {Shard['lookUp']} */
     lookUp: (words) => retryWhileMoved(() => shardOf(words[1]).lookUp(words)),
     lookups,
+    /** A request that needs no node is use of the servers, too (pace.js). */
+    use: () => pace?.use(),
     /** Nodes are asked more often until the returned function is called: a stream is open. @returns {() => void} */
     hold: () => pace?.hold() ?? (() => {}),
     nodes: () => all().flatMap((shard) => shard.nodes()),

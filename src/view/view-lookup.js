@@ -20,7 +20,7 @@ const OPEN_LOOK_MS = 5
 /** and for a view to take in what was written */
 const CATCH_UP_WITHIN_MS = 1000
 
-/** @typedef {Pick<import('../store/index.js').Servers, 'pick' | 'shard' | 'confirmedAt'>} Deployment */
+/** @typedef {Pick<import('../store/index.js').Servers, 'pick' | 'shard' | 'use' | 'confirmedAt'>} Deployment */
 
 /** @param {{ deployment: Deployment, now: () => number, maxStaleMs: number }} parts */
 export function createUsability ({ deployment, now, maxStaleMs }) {
@@ -65,6 +65,7 @@ export function createViewLookup ({ registry: { held, follow, note, signal }, qu
    * @returns {Promise<View | null>} null: a node must be asked
    */
   async function viewOf (feed, { isAwaited }) {
+    deployment.use()
     const known = held.get(feed)
     if (isNone || (discover && !known)) return null
     const one = known ?? follow(await queries.definition(feed))
@@ -100,6 +101,7 @@ export function createViewLookup ({ registry: { held, follow, note, signal }, qu
 
     /** The view of a feed that answers queries and is already open. @param {string} feed @returns {View | null} */
     openViewOf (feed) {
+      deployment.use()
       const one = held.get(feed)
       return one?.answers ? one.view : null
     }
