@@ -126,7 +126,6 @@ export function createLink (place, {
   }
 }
 
-
 /** @param {string | Place} place @param {() => void} onMoved */
 function createMoves (place, onMoved) {
   const { map, url: urlOf } = typeof place === 'string' ? { map: undefined, url: () => place } : place

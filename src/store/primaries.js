@@ -18,8 +18,7 @@ const LONGEST_WAIT_MS = 500
 /**
  * @typedef {ReturnType<typeof createPrimaries>} Primaries
  * @typedef {import('./connection.js').Connection} Connection
- * @typedef {Pick<Connection, 'send' | 'sendDispensable' | 'sendAll' | 'runScript'>} Router the interface of a connection, for commands whose
- *   keys have one slot
+ * @typedef {Pick<Connection, 'send' | 'sendDispensable' | 'sendAll' | 'runScript'>} Router for commands whose keys have one slot
  */
 
 /**

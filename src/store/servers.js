@@ -31,79 +31,26 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
   const pace = isAsked ? createPace() : null
   const options = { readFrom: null, isReading: true, primaryName: 'primary', ...given, lookups, pace }
   const map = slotMapOf(redisUrl, options.log)
-  const first = createShard({ ...options, map, primaryUrl: map.seeds[0], replicaUrls })
-  /** by URL of the primary @type {Map<string, { shard: Shard, isReady: boolean }>} */
-  const shards = new Map()
-  /** that answered last, by slot @type {Map<number, Shard>} */
-  const lastOf = new Map()
   let isWithReplicas = options.isReading
-  let isClosed = false
-
-  /** @param {string} url */
-  function open (url) {
-    const shard = createShard({ ...options, map, primaryUrl: url, replicaUrls: null })
+  const shards = createShards(map, (primaryUrl, isFirst) => {
+    const shard = createShard({ ...options, map, primaryUrl, replicaUrls: isFirst ? replicaUrls : null })
     if (isWithReplicas) shard.addReplicas()
-    const opened = { shard, isReady: false }
-    shards.set(url, opened)
-    shard.ready.then(() => {
-      opened.isReady = true
-      drop()
-    }, () => {})
-  }
-
-  function follow () {
-    if (!map.isCluster || isClosed) return
-    for (const url of map.primaries) if (!shards.has(url)) open(url)
-    drop()
-  }
-
-  /** Closes what is no primary any more, when all that took over are ready. */
-  function drop () {
-    const urls = map.primaries
-    if (!urls.every((url) => shards.get(url)?.isReady)) return
-    first.close()
-    for (const [url, { shard }] of shards) {
-      if (urls.includes(url)) continue
-      shards.delete(url)
-      for (const [slot, last] of lastOf) if (last === shard) lastOf.delete(slot)
-      shard.close()
-    }
-  }
-  const unwatch = map.watch(follow)
-  follow()
-
-  async function start () {
-    await first.ready.catch((error) => { if (!map.isCluster) throw error })
-    if (map.isCluster) await Promise.all([...shards.values()].map(({ shard }) => shard.ready))
-  }
-  const ready = start()
-  ready.catch(() => {})
-
-  const all = () => map.isCluster ? [...shards.values()].map(({ shard }) => shard) : [first]
-
-  /** The shard that has a key now. @param {string | Buffer} key or hash tag in braces @returns {Shard} */
-  function shardOf (key) {
-    if (!map.isCluster) return first
-    const slot = slotOf(key)
-    const last = lastOf.get(slot)
-    // while no primary has the slot, replicas of the last one may answer
-    const next = last && !map.has(slot) ? undefined : shards.get(map.urlOf(key))
-    if (next?.isReady) lastOf.set(slot, next.shard)
-    return lastOf.get(slot) ?? next?.shard ?? first
-  }
+    return shard
+  })
+  const { all } = shards
 
   /** @param {string | Buffer} key @returns {Connection} to its primary @throws {import('../errors.js').FreshetError} as Shard.primary */
   function primary (key) {
     pace?.use()
-    return (map.isCluster ? shards.get(map.urlOf(key))?.shard ?? first : first).primary()
+    return shards.now(key).primary()
   }
 
   return {
     /** Resolves when every node was asked once. Rejects with what the first connection to the primary met. */
-    ready,
+    ready: shards.ready,
     /** Reply timeout; the connection is then closed. */
     deadlineMs: options.deadlineMs,
-    shard: shardOf,
+    shard: shards.of,
     primary,
     /** Sends commands to the primaries of their keys. */
     router: createRouter(primary),
@@ -124,7 +71,7 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
     /** As Shard.openOwn, of the first. @type {Shard['openOwn']} */
     openOwn: (purpose, of) => all()[0].openOwn(purpose, of),
     /** As Shard.lookUp, of the primary that has the key. @type {Shard['lookUp']} */
-    lookUp: (words) => retryWhileMoved(() => shardOf(words[1]).lookUp(words)),
+    lookUp: (words) => retryWhileMoved(() => shards.of(words[1]).lookUp(words)),
     lookups,
     /** A request that needs no node is use of the servers, too (pace.js). */
     use: () => pace?.use(),
@@ -152,6 +99,82 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
       }
       if (!isAsked) await Promise.all(all().map((shard) => shard.look()))
       return figuresOf(all().flatMap((shard) => shard.connections()))
+    },
+
+    close: shards.close
+  }
+}
+
+/**
+ * The shards of the primaries that have slots now. Without a cluster there is one.
+ * @param {import('./slot-map.js').SlotMap} map
+ * @param {(url: string, isFirst: boolean) => Shard} open `isFirst`: the given address, before the primaries are known
+ */
+function createShards (map, open) {
+  const first = open(map.seeds[0], true)
+  /** by URL of the primary @type {Map<string, { shard: Shard, isReady: boolean }>} */
+  const shards = new Map()
+  /** that answered last, by slot @type {Map<number, Shard>} */
+  const lastOf = new Map()
+  let isClosed = false
+
+  /** @param {string} url */
+  function add (url) {
+    const shard = open(url, false)
+    const added = { shard, isReady: false }
+    shards.set(url, added)
+    shard.ready.then(() => {
+      added.isReady = true
+      drop()
+    }, () => {})
+  }
+
+  function follow () {
+    if (!map.isCluster || isClosed) return
+    for (const url of map.primaries) if (!shards.has(url)) add(url)
+    drop()
+  }
+
+  /** Closes what is no primary any more, when all that took over are ready. */
+  function drop () {
+    const urls = map.primaries
+    if (!urls.every((url) => shards.get(url)?.isReady)) return
+    first.close()
+    for (const [url, { shard }] of shards) {
+      if (urls.includes(url)) continue
+      shards.delete(url)
+      for (const [slot, last] of lastOf) if (last === shard) lastOf.delete(slot)
+      shard.close()
+    }
+  }
+  const unwatch = map.watch(follow)
+  follow()
+
+  async function start () {
+    await first.ready.catch((error) => { if (!map.isCluster) throw error })
+    if (map.isCluster) await Promise.all([...shards.values()].map(({ shard }) => shard.ready))
+  }
+  const ready = start()
+  ready.catch(() => {})
+
+  const all = () => map.isCluster ? [...shards.values()].map(({ shard }) => shard) : [first]
+
+  return {
+    ready,
+    all,
+
+    /** That of the primary of a key. @param {string | Buffer} key @returns {Shard} @throws {import('../errors.js').FreshetError} */
+    now: (key) => map.isCluster ? shards.get(map.urlOf(key))?.shard ?? first : first,
+
+    /** The shard that answers for a key. @param {string | Buffer} key or hash tag in braces @returns {Shard} */
+    of (key) {
+      if (!map.isCluster) return first
+      const slot = slotOf(key)
+      const last = lastOf.get(slot)
+      // while no primary has the slot, replicas of the last one may answer
+      const next = last && !map.has(slot) ? undefined : shards.get(map.urlOf(key))
+      if (next?.isReady) lastOf.set(slot, next.shard)
+      return lastOf.get(slot) ?? next?.shard ?? first
     },
 
     async close () {

@@ -40,16 +40,18 @@ const REFUSED_MS = 1000
 /** @typedef {import('./node.js').Node} Node */
 
 /**
- * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary' | null, isReading: boolean, name: string, primaryName: string,
- *   deadlineMs: number, log: import('pino').Logger, map: import('./slot-map.js').SlotMap, pace: import('./pace.js').Pace | null,
- *   lookups: import('./lookups.js').LookupCounts }} options `replicaUrls` null = those that the primary names; `readFrom` null = see
- *   choice.js; `isReading`: false = no reads, and replicas are connected to after
- *   `addReplicas` only; `primaryName`: of the connection to the
- *   primary, behind `name`; `pace` null = nodes are asked by `look` only
+ * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary' | null, isReading: boolean, name: string,
+ *   primaryName: string, deadlineMs: number, log: import('pino').Logger, map: import('./slot-map.js').SlotMap,
+ *   pace: import('./pace.js').Pace | null, lookups: import('./lookups.js').LookupCounts }} options `replicaUrls` null = those that the
+ *   primary names; `readFrom` null = see choice.js; `isReading`: false = no reads, and replicas are connected to after `addReplicas` only;
+ *   `primaryName`: of the connection to the primary, behind `name`; `pace` null = nodes are asked by `look` only
  */
 export function createShard ({ readFrom, lookups, isReading, ...options }) {
-  const { name, deadlineMs, log, map, pace } = options
-  const topology = createTopology({ ...options, isReading, onPolled: () => { if (isReading) settle() } })
+  const { name, primaryName, deadlineMs, log, map, pace } = options
+  const nodeAt = (/** @type {Node['role']} */ role, /** @type {string} */ url) => createNode(role, url, {
+    name: `${name}:${role === 'primary' ? primaryName : role}`, deadlineMs, log, map, mustBePrimary: !isReading && role === 'primary'
+  })
+  const topology = createTopology({ ...options, nodeAt, onPolled: () => { if (isReading) settle() } })
   const { choose, expectPrimary, mayAnswer, settle, unusedReplicas } = createChoice({ topology, readFrom, log })
   const { lookUp } = createLookups(() => /** @type {Connection} */ (expectPrimary().link.connection), lookups)
   if (isReading) topology.addReplicas()
@@ -159,13 +161,10 @@ export function createShard ({ readFrom, lookups, isReading, ...options }) {
 
 /**
  * The nodes, and questions for their state.
- * @param {Omit<Parameters<typeof createShard>[0], 'readFrom' | 'lookups'> & { onPolled: () => void }} options as createShard; in a cluster
- *   the replicas are always those that it names
+ * @param {Pick<Parameters<typeof createShard>[0], 'primaryUrl' | 'replicaUrls' | 'log' | 'map' | 'pace'> & { onPolled: () => void,
+ *   nodeAt: (role: Node['role'], url: string) => Node }} options as createShard; in a cluster the replicas are always those that it names
  */
-function createTopology ({ primaryUrl, replicaUrls, isReading, name, primaryName, deadlineMs, log, map, pace, onPolled }) {
-  const nodeAt = (/** @type {Node['role']} */ role, /** @type {string} */ url) => createNode(role, url, {
-    name: `${name}:${role === 'primary' ? primaryName : role}`, deadlineMs, log, map, mustBePrimary: !isReading && role === 'primary'
-  })
+function createTopology ({ primaryUrl, replicaUrls, nodeAt, log, map, pace, onPolled }) {
   const primary = nodeAt('primary', primaryUrl)
   /** @type {Map<string, Node>} */
   const replicas = new Map()
@@ -177,9 +176,6 @@ function createTopology ({ primaryUrl, replicaUrls, isReading, name, primaryName
   let lookedMs = /** @type {number | null} */ (null)
   let isListed = replicaUrls !== null
   const listing = createListing()
-  let closed = false
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer
 
   async function pollPrimary () {
     const { connection } = primary.link
@@ -217,20 +213,10 @@ function createTopology ({ primaryUrl, replicaUrls, isReading, name, primaryName
     await Promise.all([...replicas.values()].map((node) => ask(node, () => pollReplica(node, { primary, clock, contact, log }))))
   }
 
-  async function poll () {
-    timer = undefined
-    await Promise.race([round(), sleep(ROUND_MS, undefined, { ref: false })])
-    if (closed) return
+  const rounds = createRounds(round, pace, () => {
     contact.judge()
     onPolled()
-    if (pace) timer = setTimeout(poll, pace.ms)
-  }
-  const unwatch = pace?.onBusy(() => {
-    if (timer === undefined) return
-    clearTimeout(timer)
-    timer = setTimeout(poll, 0)
   })
-
   const nodes = () => [primary, ...replicas.values()]
 
   /** Resolves when they have connected or failed. */
@@ -247,7 +233,7 @@ function createTopology ({ primaryUrl, replicaUrls, isReading, name, primaryName
     nodes,
     addReplicas,
     /** Asks all nodes. */
-    look: poll,
+    look: rounds.next,
     replicas: () => [...replicas.values()],
     /** How long ago the last contact with the primary was (primary-contact.js), ms; 0 = it is confirmed. */
     get unconfirmedMs () { return contact.unconfirmedMs },
@@ -262,26 +248,53 @@ function createTopology ({ primaryUrl, replicaUrls, isReading, name, primaryName
      * @throws {import('../errors.js').FreshetError} what the first connection to the primary met; polling goes on
      */
     async start ({ awaitsReplicas }) {
-      try {
-        await primary.link.opened
-      } catch (error) {
-        // with given replicas, the primary may be down
-        if (!replicaUrls?.length || error.code !== 'SERVER_UNREACHABLE') {
-          poll()
-          throw error
-        }
+      const failure = await primary.link.opened.then(() => null, (error) => error)
+      // with given replicas, the primary may be down
+      if (failure && !(replicaUrls?.length && failure.code === 'SERVER_UNREACHABLE')) {
+        rounds.next()
+        throw failure
       }
       await pollPrimary().catch(() => {})
       if (awaitsReplicas) await Promise.allSettled([...replicas.values()].map((node) => node.link.opened))
       await round()
-      await poll()
+      await rounds.next()
     },
 
     async close () {
-      closed = true
+      rounds.end()
+      await Promise.all(nodes().map((node) => node.link.close()))
+    }
+  }
+}
+
+/**
+ * Rounds of questions, one after the other.
+ * @param {() => Promise<void>} round @param {import('./pace.js').Pace | null} pace @param {() => void} onAsked
+ */
+function createRounds (round, pace, onAsked) {
+  let isOver = false
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+
+  async function next () {
+    timer = undefined
+    await Promise.race([round(), sleep(ROUND_MS, undefined, { ref: false })])
+    if (isOver) return
+    onAsked()
+    if (pace) timer = setTimeout(next, pace.ms)
+  }
+  const unwatch = pace?.onBusy(() => {
+    if (timer === undefined) return
+    clearTimeout(timer)
+    timer = setTimeout(next, 0)
+  })
+
+  return {
+    next,
+    end () {
+      isOver = true
       unwatch?.()
       clearTimeout(timer)
-      await Promise.all(nodes().map((node) => node.link.close()))
     }
   }
 }

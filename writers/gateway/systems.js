@@ -12,7 +12,8 @@ import { openSystem } from './system.js'
 
 /**
  * @param {any} settings @param {readonly import('../../src/systems/inside.js').System[]} definitions
- * @param {{ servers: import('../../src/store/index.js').Servers, primaryUrl: string, registry: import('prom-client').Registry, log: import('pino').Logger, signal: AbortSignal }} parts
+ * @param {{ servers: import('../../src/store/index.js').Servers, primaryUrl: string, registry: import('prom-client').Registry,
+ *   log: import('pino').Logger, signal: AbortSignal }} parts
  */
 export function openSystems (settings, definitions, { servers, primaryUrl, registry, log, signal }) {
   const { keyPrefix, deadlineMs, durability } = settings
