@@ -2,7 +2,7 @@
 import t from 'tap'
 import { personName } from '../../readers/page/person-names.js'
 import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
-import { seen } from '../../test/page/watching.js'
+import { CALM, seen } from '../../test/page/watching.js'
 import { sharedDeployment } from '../../test/shared.js'
 import { startGateway, startReader } from '../../test/services.js'
 
@@ -19,41 +19,39 @@ t.test('pages of systems say what they show, and give people names', needsBrowse
     t.match(String(status), /^20[01]$/, `${path}: ${text}`)
     return JSON.parse(text)
   }
-  const open = async (/** @type {string} */ path, hasStream = true) => {
-    const { page } = await openPage(t, browser, { viewport: { width: 390, height: 844 } })
-    if (!hasStream) await page.route('**/live', () => {})
-    await page.goto(reader.url + path)
-    return {
-      shows: (/** @type {string} */ where, /** @type {RegExp} */ pattern) => seen(async () => pattern.test(await page.locator(where).innerText())),
-      title: (/** @type {string} */ where) => page.locator(where).getAttribute('title'),
-      width: () => page.evaluate(() => document.documentElement.scrollWidth)
-    }
-  }
+  const { page, faults } = await openPage(t, browser, { ...CALM, viewport: { width: 390, height: 844 } })
+  const shows = (/** @type {string} */ where, /** @type {RegExp} */ pattern) =>
+    seen(async () => pattern.test(await page.locator(where).innerText()))
+  const title = (/** @type {string} */ where) => page.locator(where).getAttribute('title')
 
-  const none = await open('/sales')
-  await none.shows('#none', /npm start demo -- sales/)
+  await page.goto(`${reader.url}/sales`)
+  await shows('#none', /npm start demo -- sales/)
 
-  await send('PUT', '/v1/sales/first', { stock: 100, mode: 'queue', openAt: Date.now() + 3_600_000, holdMs: 5000, admitConcurrency: 20 })
   // a reader that is so busy that the stream does not begin
-  const before = await open('/sales', false)
-  await before.shows('#title', /^First, 100 units by queue at .*: not open yet$/)
-  await before.shows('#how', /^It opens in .*\. People join a queue, also before the sale opens\. 20 at a time .* 5 s to claim a unit/)
-  await before.shows('#part', /enter a name/)
-  await before.shows('#press', /^Join the queue$/)
-  t.equal(await before.width(), 390)
+  await page.route('**/live', () => {})
+  await send('PUT', '/v1/sales/first', { stock: 100, mode: 'queue', openAt: Date.now() + 3_600_000, holdMs: 5000, admitConcurrency: 20 })
+  await shows('#title', /^First, 100 units by queue at .*: not open yet$/)
+  await shows('#how', /^It opens in .*\. People join a queue, also before the sale opens\. 20 at a time .* 5 s to claim a unit/)
+  await shows('#part', /enter a name/)
+  await shows('#press', /^Join the queue$/)
+  t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, 'nothing is cut off')
 
   await send('PUT', '/v1/sales/shoes', { stock: 5, mode: 'direct' })
   await send('POST', '/v1/sales/shoes/claims', { userId: 'ann' })
-  const during = await open('/sales#shoes')
-  await during.shows('#how', /^Claims are decided in the order of arrival/)
+  await page.unrouteAll()
+  // not only another hash of the page that is open
+  await page.goto(`${reader.url}/auctions`)
+  await page.goto(`${reader.url}/sales#shoes`)
+  await shows('#how', /^Claims are decided in the order of arrival/)
   const [{ userId }] = (await (await fetch(`${reader.url}/v1/sales/shoes/claims`)).json()).items
-  await during.shows('#claims', new RegExp(`${personName(userId)}\\s+got one`))
-  t.equal(await during.title('#claims td:nth-child(2)'), userId)
+  await shows('#claims', new RegExp(`${personName(userId)}\\s+got one`))
+  t.equal(await title('#claims td:nth-child(2)'), userId)
 
   await send('PUT', '/v1/auctions/lamp', { startPrice: '10.00', minIncrement: '1.00', closeAt: Date.now() + 3_600_000, currency: 'EUR' })
   const { bidder } = await send('POST', '/v1/auctions/lamp/bids', { userId: 'ann', amount: '12.50' })
-  const auction = await open('/auctions#lamp')
-  await auction.shows('#standing', new RegExp(`^${personName(bidder)} leads$`))
-  await auction.shows('#latest', new RegExp(personName(bidder)))
-  t.equal(await auction.title('#standing'), bidder)
+  await page.goto(`${reader.url}/auctions#lamp`)
+  await shows('#standing', new RegExp(`^${personName(bidder)} leads$`))
+  await shows('#latest', new RegExp(personName(bidder)))
+  t.equal(await title('#standing'), bidder)
+  t.same(faults, [])
 })
