@@ -23,7 +23,7 @@ const POLL_MS = 10_000
 const TRIES = 5
 const RETRY_MS = 1000
 
-/** @typedef {'got' | 'soldOut' | 'gaveUp' | 'failed'} Outcome */
+/** @typedef {'got' | 'soldOut' | 'gaveUp' | 'late' | 'failed'} Outcome `late`: the admission or token ended before the claim */
 /** @typedef {(method: string, path: string, options?: import('../crowd-client.js').Options) =>
  *   Promise<import('../crowd-client.js').Reply>} Send
  * @typedef {(ms: number) => Promise<void>} Wait rejects when the sale or the demo ends */
