@@ -20,6 +20,8 @@ const GOT = ['sold', 'pending']
 
 /** the sale that is shown, the one that opens next, and the one before @type {any} */
 let [sale, next, previous] = [null, null, null]
+/** whether the stream of the sale has begun; until then it is shown as lists have it */
+let isStreamed = false
 /** server time minus that of the visitor */
 let aheadMs = 0
 /** by sale: the time to sell out, if this page saw it @type {Map<string, number>} */
@@ -36,8 +38,14 @@ const mayPress = () => mine === null || (mine.over.signal.aborted && (mine.claim
 /** the sale that the form is for */
 const target = () => sale && OVER.includes(sale.status) && next && !wanted() ? next : sale
 
-const { follow: followEvents } = createFollower((id) => `/v1/sales/${encodeURIComponent(id)}/live`, { sale: take },
+const { follow: followEvents } = createFollower((id) => `/v1/sales/${encodeURIComponent(id)}/live`, { sale: takeEvent },
   () => sale === null ? 'sale not available' : 'connecting again')
+
+/** @param {any} newest */
+function takeEvent (newest) {
+  isStreamed = true
+  take(newest)
+}
 
 /** @param {any} newest */
 function take (newest) {
@@ -117,10 +125,10 @@ async function list () {
   if (id === undefined) state('live', 'no sale')
   else if (followEvents(id)) {
     sale = null
-    const listed = items.find((/** @type {any} */ one) => one.id === id)
-    // shown until the stream has begun
-    if (listed) take(listed)
+    isStreamed = false
   }
+  const listed = isStreamed ? undefined : items.find((/** @type {any} */ one) => one.id === id)
+  if (listed) take(listed)
   return LIST_EVERY_MS
 }
 
