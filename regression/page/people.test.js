@@ -43,7 +43,7 @@ t.test('pages of systems say what they show, and give people names', needsBrowse
   await page.goto(`${reader.url}/auctions`)
   await page.goto(`${reader.url}/sales#shoes`)
   await shows('#how', /^Claims are decided in the order of arrival/)
-  const [{ userId }] = (await (await fetch(`${reader.url}/v1/sales/shoes/claims`)).json()).items
+  const { items: [{ userId }] } = /** @type {any} */ (await (await fetch(`${reader.url}/v1/sales/shoes/claims`)).json())
   await shows('#claims', new RegExp(`${personName(userId)}\\s+got one`))
   t.equal(await title('#claims td:nth-child(2)'), userId)
 
