@@ -15,11 +15,12 @@ export const STATUS_WORDS = Object.freeze({ scheduled: 'not open yet', sold_out:
 
 /** @type {Readonly<Record<string, (sale: Sale) => string>>} */
 const HOW = Object.freeze({
-  direct: () => 'Claims are decided in the order of arrival: each gets a unit while there are any, then everyone learns at once that none is left.',
+  direct: () => 'Claims are decided in the order of arrival: each gets a unit while there are any, then everyone learns at once ' +
+    'that none is left.',
   queue: ({ admitConcurrency, holdMs }) => `People join a queue, also before the sale opens. ${admitConcurrency} at a time are admitted, ` +
     `in the order of joining, and have ${seconds(holdMs)} to claim a unit; if they do not, it goes to the next person.`,
-  token: ({ holdMs }) =>
-    `People get a token, which holds a unit for ${seconds(holdMs)}. Those who claim in that time get the unit; otherwise it is available again.`
+  token: ({ holdMs }) => `People get a token, which holds a unit for ${seconds(holdMs)}. Those who claim in that time get the unit; ` +
+    'otherwise it is available again.'
 })
 /** @type {Readonly<Record<string, string>>} */
 export const TAKE_PART = Object.freeze({

@@ -70,7 +70,8 @@ export async function runCrowd ({ mode, isActive, print, ...target }) {
     if (!signal.aborted) {
       const seconds = (soldMs / 1000).toFixed(1)
       print(`${id}: ${got} of ${UNITS} sold to the crowd in ${seconds} s, ${count(soldOut)} informed that it was sold out, ` +
-        `${gaveUp} gave up${late > 0 ? `, ${late} came too late to claim` : ''}${failed > 0 ? `, ${count(failed)} could not find out whether they got one` : ''}`)
+        `${gaveUp} gave up${late > 0 ? `, ${late} came too late to claim` : ''}` +
+        `${failed > 0 ? `, ${count(failed)} could not find out whether they got one` : ''}`)
     }
   }
 
