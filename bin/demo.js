@@ -97,6 +97,7 @@ async function startAll (settings, { start, print }, signal) {
   await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])
   if (signal.aborted || !loadCrowd) return
   const { runCrowd } = await loadCrowd()
+  if (signal.aborted) return
   runCrowd({ gatewayUrl, readerUrl, mode, isActive: crowd === 'yes', signal, print: (/** @type {string} */ line) => print('crowd', line) })
 }
 

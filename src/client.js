@@ -48,7 +48,7 @@
  * @property {string} [authToken]
  * @property {AbortSignal} [signal] ends the loop, without an error
  * @property {(error: Error, waitMs: number) => void} [onRetry] called with the reason why a connection ended, and the
- *   delay before the next one
+ *   delay before the next one; default: the first reason is a warning of the process, unless events have come
  * @property {number} [silentMs] a connection without data for this long is closed; default: 30,000; readers send heartbeats every 10 s
  */
 
@@ -159,7 +159,7 @@ function checked (given, feed, options) {
   }
   if (faults.length > 0) throw invalid(faults.join('\n'))
   const {
-    ids = [], limit, maxRate, encoding = 'base64', from = null, onRetry = () => {}, silentMs = SILENT_MS, authToken, signal
+    ids = [], limit, maxRate, encoding = 'base64', from = null, onRetry, silentMs = SILENT_MS, authToken, signal
   } = options
   const query = new URLSearchParams(ids.map((/** @type {string} */ id) => ['id', id]))
   for (const [name, value] of Object.entries({ limit, maxRate, encoding })) if (value !== undefined) query.set(name, String(value))
@@ -170,7 +170,7 @@ function checked (given, feed, options) {
     from: /** @type {string | null} */ (from),
     authToken: /** @type {string | undefined} */ (authToken),
     signal: /** @type {AbortSignal | undefined} */ (signal),
-    onRetry,
+    onRetry: /** @type {FollowOptions['onRetry']} */ (onRetry),
     silentMs
   }
 }
@@ -201,6 +201,8 @@ async function * run ({ urls, from, signal, onRetry, ...how }, over) {
   let position = from
   let retryMs = 0
   let failures = 0
+  // a wrong address must not look like a feed without changes
+  let isQuiet = false
   try {
     while (!ended.aborted) {
       let lost
@@ -210,7 +212,10 @@ async function * run ({ urls, from, signal, onRetry, ...how }, over) {
         retryMs = received.retry ?? retryMs
         if (received.event?.event === 'reset') position = null
         else if (typeof received.id === 'string') position = received.id || null
-        if (received.event || received.id) failures = 0
+        if (received.event || received.id) {
+          failures = 0
+          isQuiet = true
+        }
         if (received.event) yield { ...received.event, position }
       }
       if (ended.aborted) return
@@ -225,13 +230,18 @@ async function * run ({ urls, from, signal, onRetry, ...how }, over) {
       reader.notBeforeMs = nowMs + (lost.retryAfterMs ?? 0) * (1 + Math.random() / 4)
       reader = nextOf(readers, reader, nowMs + waitMs)
       const untilMs = Math.max(nowMs + waitMs, reader.notBeforeMs)
-      onRetry(lost, Math.round(untilMs - nowMs))
+      if (onRetry) onRetry(lost, Math.round(untilMs - nowMs))
+      else if (!isQuiet) warn(`follow: ${lost.message}; trying again until it answers (onRetry gets each failure)`)
+      isQuiet = true
       await pause(untilMs - nowMs, reader.notBeforeMs - nowMs, ended)
     }
   } finally {
     over.abort()
   }
 }
+
+/** Browsers print failed requests themselves. @param {string} text */
+const warn = (text) => /** @type {any} */ (globalThis).process?.emitWarning?.(text)
 
 /**
  * The next reader in turn that may be tried by then, or the one that may be tried soonest.

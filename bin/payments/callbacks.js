@@ -10,6 +10,7 @@ const TIMEOUT_MS = 2000
 export function createCallbacks ({ url, secret, log }) {
   /** @type {Set<NodeJS.Timeout>} */
   const timers = new Set()
+  let isClosed = false
   const isSecure = url?.startsWith('https:') ?? false
   const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true })
   const request = isSecure ? requestHttps : requestHttp
@@ -36,13 +37,17 @@ export function createCallbacks ({ url, secret, log }) {
       for (let i = 0; i < callbacks; i++) {
         const timer = setTimeout(() => {
           timers.delete(timer)
-          send(body).catch((error) => log.warn({ key, reason: error.message }, 'a callback failed'))
+          send(body).catch((error) => {
+            if (!isClosed) log.warn({ key, reason: error.message }, 'a callback failed')
+          })
         }, callbackAfterMs)
         timers.add(timer)
       }
     },
 
+    /** Ends those on their way, too. */
     close () {
+      isClosed = true
       for (const timer of timers) clearTimeout(timer)
       agent.destroy()
     }

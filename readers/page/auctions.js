@@ -4,6 +4,7 @@
  */
 import { at, make, put } from './elements.js'
 import { showCards, timeText, titleOf } from './auctions-list.js'
+import { personName } from './person-names.js'
 import { createFollower, gateway, get, newKey, repeat, say, send as sendCommand, state } from './system.js'
 
 const LIST_EVERY_MS = 1000
@@ -32,7 +33,7 @@ let ledAt = null
 let showing
 
 const isMine = (/** @type {string | null} */ masked) => masked !== null && masked === me.masked
-const nameOf = (/** @type {string | null} */ masked) => isMine(masked) ? 'you' : masked ?? '–'
+const nameOf = (/** @type {string | null} */ masked) => isMine(masked) ? 'you' : masked === null ? '–' : personName(masked)
 
 /** @param {string} id */
 function follow (id) {
@@ -107,6 +108,7 @@ function show () {
   put(at('price'), currentBid ?? startPrice)
   put(at('currency'), currency)
   put(at('standing'), standing(leader, isClosed, reserveMet))
+  at('standing').title = leader ?? ''
   put(at('bids'), String(count))
   put(at('next'), isClosed ? '–' : minNext)
   at('bid').hidden = gateway() === '' || isClosed
@@ -145,7 +147,7 @@ function notice (leader, isClosed, reserveMet) {
 function rowOf ({ amount, userId, ts, by }) {
   const time = new Date(ts).toLocaleTimeString('en', { hourCycle: 'h23' })
   return make('tr', { className: isMine(userId) ? 'mine' : '' },
-    make('td', {}, amount), make('td', {}, nameOf(userId) + (by === 'proxy' ? ' (automatic)' : '')), make('td', {}, time))
+    make('td', {}, amount), make('td', { title: userId }, nameOf(userId) + (by === 'proxy' ? ' (automatic)' : '')), make('td', {}, time))
 }
 
 /** Steps of the price; the newest bid is on the right. */

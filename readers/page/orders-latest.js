@@ -1,5 +1,6 @@
 /** The latest orders: what each is about and how it goes on, the timeline of the one that is chosen, and a form for one more. */
 import { at, make, put } from './elements.js'
+import { personName } from './person-names.js'
 import { gateway, get, newKey, say, send } from './system.js'
 import { duration } from './text.js'
 
@@ -60,7 +61,8 @@ function rowOf ({ id, customer, status, step, total, reason, lines }) {
   open.title = `Timeline of the order ${id}`
   const about = lines.map(({ sku, quantity }) => `${quantity} × ${sku.replaceAll('-', ' ')}`).join(', ')
   const how = status === 'cancelled' && reason ? `cancelled: ${reason.replaceAll('_', ' ')}` : step
-  const row = make('tr', {}, ...[open, customer, about, total, how].map((cell) => make('td', {}, cell)))
+  const row = make('tr', {}, ...[open, personName(customer), about, total, how].map((cell) => make('td', {}, cell)))
+  row.cells[1].title = customer
   row.dataset.status = status
   return row
 }

@@ -4,7 +4,9 @@
  */
 import { timeText, titleOf } from './auctions-list.js'
 import { at, make, put } from './elements.js'
+import { personName } from './person-names.js'
 import { takePart } from './sales-person.js'
+import { CLAIM_WORDS, howOf, MODES, PRESS, STATUS_WORDS, TAKE_PART } from './sales-words.js'
 import { createFollower, gateway, get, getAll, newKey, repeat, say, state } from './system.js'
 import { duration, number, timeOfDay } from './text.js'
 
@@ -15,19 +17,11 @@ const SHOWN_CLAIMS = 14
 const OVER = ['sold_out', 'closed']
 const LOST = ['expired', 'released', 'revoked']
 const GOT = ['sold', 'pending']
-/** @type {Readonly<Record<string, string>>} */
-const MODES = Object.freeze({ direct: 'first come, first served', queue: 'by queue', token: 'by token' })
-/** @type {Readonly<Record<string, string>>} */
-const PRESS = Object.freeze({ direct: 'Buy one', queue: 'Join the queue', token: 'Get a token' })
-/** @type {Readonly<Record<string, string>>} */
-const CLAIM_WORDS = Object.freeze({
-  sold: 'got one', pending: 'being recorded'
-})
-/** @type {Readonly<Record<string, string>>} */
-const STATUS_WORDS = Object.freeze({ scheduled: 'not open yet', sold_out: 'sold out' })
 
 /** the sale that is shown, the one that opens next, and the one before @type {any} */
 let [sale, next, previous] = [null, null, null]
+/** whether the stream of the sale has begun; until then it is shown as lists have it */
+let isStreamed = false
 /** server time minus that of the visitor */
 let aheadMs = 0
 /** by sale: the time to sell out, if this page saw it @type {Map<string, number>} */
@@ -44,8 +38,14 @@ const mayPress = () => mine === null || (mine.over.signal.aborted && (mine.claim
 /** the sale that the form is for */
 const target = () => sale && OVER.includes(sale.status) && next && !wanted() ? next : sale
 
-const { follow: followEvents } = createFollower((id) => `/v1/sales/${encodeURIComponent(id)}/live`, { sale: take },
+const { follow: followEvents } = createFollower((id) => `/v1/sales/${encodeURIComponent(id)}/live`, { sale: takeEvent },
   () => sale === null ? 'sale not available' : 'connecting again')
+
+/** @param {any} newest */
+function takeEvent (newest) {
+  isStreamed = true
+  take(newest)
+}
 
 /** @param {any} newest */
 function take (newest) {
@@ -58,8 +58,10 @@ function take (newest) {
 
 function show () {
   at('sale').hidden = false
-  const { id: saleId, stock, available, held, sold, mode, status, openAt, queued, waiting = 0 } = sale
+  const { id: saleId, stock, available, held, sold, mode, status, openAt, waiting = null } = sale
   const isQueue = mode === 'queue'
+  // lists do not have the size of the queue
+  const queued = waiting === null ? null : sale.queued
   put(at('title'), `${titleOf(saleId)}, ${number(stock)} units ${MODES[mode]}${openAt ? ` at ${timeOfDay(openAt)}` : ''}: ` +
     (STATUS_WORDS[status] ?? status) + timeOf(saleId))
   for (const [id, n] of Object.entries({ left: available, stock, sold, held, available, queued, waiting })) put(at(id), number(n))
@@ -92,18 +94,22 @@ async function claims () {
 function rowOf ({ claimId, userId, seq, status }) {
   const isMine = claimId === mine?.claim
   const className = isMine ? 'mine' : ''
-  const cells = [String(seq), isMine ? 'you' : userId, CLAIM_WORDS[status]]
-  return make('tr', { className }, ...cells.map((text) => make('td', {}, text)))
+  return make('tr', { className },
+    make('td', {}, String(seq)), make('td', { title: userId }, isMine ? 'you' : personName(userId)), make('td', {}, CLAIM_WORDS[status]))
 }
 
 function tick () {
   if (next?.openAt <= now()) next = null
   put(at('next'), next && !wanted() ? `Next sale in ${timeText(next.openAt - now())}` : '')
   put(at('previous'), previous && !wanted() ? `Previous sale: ${previous.sold} of ${previous.stock} sold${timeOf(previous.id)}` : '')
+  if (sale) put(at('how'), howOf(sale, now()))
   const chosen = target()
   at('take').hidden = gateway() === '' || !chosen || (OVER.includes(chosen.status) && mine === null)
   at('press').disabled = !mayPress()
-  if (chosen) put(at('press'), PRESS[chosen.mode] + (chosen.id === next?.id ? ' of the next sale' : ''))
+  if (chosen) {
+    put(at('press'), PRESS[chosen.mode] + (chosen === sale ? '' : ' of the next sale'))
+    put(at('part'), TAKE_PART[chosen.mode])
+  }
   at('by-itself').hidden = chosen?.mode === 'direct'
 }
 
@@ -117,7 +123,12 @@ async function list () {
   const id = wanted() || (open.at(-1) ?? next)?.id
   at('none').hidden = id !== undefined
   if (id === undefined) state('live', 'no sale')
-  else if (followEvents(id)) sale = null
+  else if (followEvents(id)) {
+    sale = null
+    isStreamed = false
+  }
+  const listed = isStreamed ? undefined : items.find((/** @type {any} */ one) => one.id === id)
+  if (listed) take(listed)
   return LIST_EVERY_MS
 }
 

@@ -18,7 +18,7 @@ const env = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(FRESHET_|npm_|NODE_OPTIONS$)/i.test(name))),
   NEXT_TELEMETRY_DISABLED: '1'
 }
-const TOOLS = ['esbuild@0.28.2', ...isNight ? ['bun@1.4.5', 'jest@30.5.2', 'next@16.4.6', 'react@19', 'react-dom@19'] : []]
+const TOOLS = ['esbuild@0.28.2', ...isNight ? ['ioredis@6.0.0', 'bun@1.4.5', 'jest@30.5.2', 'next@16.4.6', 'react@19', 'react-dom@19'] : []]
 
 const USE = `
   const feed = await openFeed('buses', { redisUrl, readFrom: 'primary', encoding: 'json', deadlineMs: 10_000 })
@@ -113,9 +113,8 @@ async function unpack () {
   const own = join(folder, 'node_modules/freshet-feed')
   await mkdir(own, { recursive: true })
   await run('tar', ['-xzf', join(folder, filename), '-C', own, '--strip-components', '1'])
-  await (isNight
-    ? run('npm', ['install', '--no-audit', '--no-fund', '--no-save', '--prefer-offline', 'ioredis@6.0.0'], { cwd: own, env })
-    : symlink(join(ROOT, 'node_modules/ioredis'), join(folder, 'node_modules/ioredis')))
+  // Next.js takes no package from outside its project
+  if (!isNight) await symlink(join(ROOT, 'node_modules/ioredis'), join(folder, 'node_modules/ioredis'))
 }
 
 /** Runs a bundle where there is no package. @param {string} bundle @param {string} [program] @returns {Promise<string>} */

@@ -31,7 +31,8 @@ export function createLagClock () {
       if (!(offset >= 0)) return null
       if (!last || askedMs - last.atMs > MAX_AGE_MS) return null
       const reached = samples.findLast((sample) => sample.offset <= offset) ?? samples[0]
-      return Math.round(askedMs - reached.atMs)
+      // the primary's reply may have come after the replica was asked
+      return Math.max(0, Math.round(askedMs - reached.atMs))
     }
   }
 }

@@ -217,3 +217,17 @@ t.test('while the caller handles an event, only sockets buffer data', { buffered
   await events.return()
   await eventually(() => Number.isNaN(sent))
 })
+
+t.test('without onRetry the first failure is a warning, so that a wrong address does not look like a feed without changes', async (t) => {
+  const noReader = (/** @type {import('node:http').ServerResponse} */ response) => response.writeHead(404).end('no such page')
+  const { url, requests } = await startScript(t, noReader, noReader, streaming(eventText('snapshot', { a: '1' }, 'p1')))
+  /** @type {string[]} */
+  const warnings = []
+  const note = (/** @type {Error} */ { message }) => { if (message.startsWith('follow:')) warnings.push(message) }
+  process.on('warning', note)
+  t.teardown(() => process.off('warning', note))
+  const { events } = startFollowing(t, url, 'latest', { onRetry: undefined })
+  await eventually(() => events.length === 1)
+  t.same([requests.length, warnings],
+    [3, [`follow: ${url} responded with status 404: no such page; trying again until it answers (onRetry gets each failure)`]])
+})

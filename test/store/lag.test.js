@@ -5,8 +5,16 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { pino } from 'pino'
 import t from 'tap'
 import { connectFor, engineName, eventually, freePort, inSync, startDeployment, startServer } from '../servers.js'
+import { createLagClock } from '../../src/store/lag.js'
 import { scopedEngines } from '../scope.js'
 import { answeredBy, deploymentFor, nodeOf } from './deployments.js'
+
+t.test('a replica that was asked before the primary had replied is not behind by less than nothing', async (t) => {
+  const clock = createLagClock()
+  clock.add(0, 500, 10)
+  t.equal(clock.lagMs(10, 100), 0)
+  t.equal(clock.lagMs(10, 700), 200)
+})
 
 for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {

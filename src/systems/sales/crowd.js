@@ -23,7 +23,7 @@ const POLL_MS = 10_000
 const TRIES = 5
 const RETRY_MS = 1000
 
-/** @typedef {'got' | 'soldOut' | 'gaveUp' | 'failed'} Outcome */
+/** @typedef {'got' | 'soldOut' | 'gaveUp' | 'late' | 'failed'} Outcome `late`: the admission or token ended before the claim */
 /** @typedef {(method: string, path: string, options?: import('../crowd-client.js').Options) =>
  *   Promise<import('../crowd-client.js').Reply>} Send
  * @typedef {(ms: number) => Promise<void>} Wait rejects when the sale or the demo ends */
@@ -59,18 +59,19 @@ export async function runCrowd ({ mode, isActive, print, ...target }) {
     setMaxListeners(0, until)
     const come = comeTo(id, sendUntil(until), (ms) => sleep(ms, undefined, { signal: until }))
     /** @type {Record<Outcome, number>} */
-    const outcomes = { got: 0, soldOut: 0, gaveUp: 0, failed: 0 }
+    const outcomes = { got: 0, soldOut: 0, gaveUp: 0, late: 0, failed: 0 }
     let soldMs = 0
     await Promise.all(Array.from({ length: PEOPLE }, async (_, i) => {
       const outcome = await come[mode](userOf(i)).catch(() => /** @type {Outcome} */ ('failed'))
       outcomes[outcome]++
       if (outcome === 'got') soldMs = Date.now() - openAt
     }))
-    const { got, soldOut, gaveUp, failed } = outcomes
+    const { got, soldOut, gaveUp, late, failed } = outcomes
     if (!signal.aborted) {
       const seconds = (soldMs / 1000).toFixed(1)
       print(`${id}: ${got} of ${UNITS} sold to the crowd in ${seconds} s, ${count(soldOut)} informed that it was sold out, ` +
-        `${gaveUp} gave up${failed > 0 ? `, ${count(failed)} could not find out whether they got one` : ''}`)
+        `${gaveUp} gave up${late > 0 ? `, ${late} came too late to claim` : ''}` +
+        `${failed > 0 ? `, ${count(failed)} could not find out whether they got one` : ''}`)
     }
   }
 
@@ -109,7 +110,7 @@ function comeTo (id, send, wait) {
         status = reply.status
         if (status === 'waiting') await wait(retryMs)
       }
-      if (status !== 'admitted') return status === 'sold_out' ? 'soldOut' : 'failed'
+      if (status !== 'admitted') return OUTCOMES[status] ?? 'failed'
       if (givesUp()) {
         if (Math.random() < 0.5) await send('DELETE', path, { ticket })
         return 'gaveUp'
@@ -134,8 +135,11 @@ function comeTo (id, send, wait) {
   }
 }
 
+/** By the status of a place in the queue, and by the code of a refusal. @type {Readonly<Record<string, Outcome>>} */
+const OUTCOMES = Object.freeze({ sold_out: 'soldOut', SALE_SOLD_OUT: 'soldOut', expired: 'late', CLAIM_EXPIRED: 'late' })
+
 /** @param {{ status: number, reply: any }} reply @returns {Outcome} */
 function outcomeOf ({ status, reply: { code } }) {
   if (status === 201) return 'got'
-  return code === 'SALE_SOLD_OUT' ? 'soldOut' : 'failed'
+  return OUTCOMES[code] ?? 'failed'
 }
