@@ -384,7 +384,11 @@ function leaveOrReturn (node, log) {
 }
 
 /** @param {Node} primary */
-function problemOf ({ link, state }) {
-  if (link.connection !== null) return state === NOT_PRIMARY ? 'SERVER_REFUSED: the address leads to a replica, not to a primary' : null
-  return link.lastError ? publicReason(link.lastError) : 'SERVER_LOST: the connection is being opened again'
+function problemOf ({ link, state, url }) {
+  const isReplica = link.connection !== null && state === NOT_PRIMARY
+  if (link.connection !== null && !isReplica) return null
+  const reason = isReplica
+    ? 'SERVER_REFUSED: the address leads to a replica, not to a primary'
+    : link.lastError ? publicReason(link.lastError) : 'SERVER_LOST: the connection is being opened again'
+  return `${reason} (the primary, ${new URL(url).host})`
 }
