@@ -20,6 +20,8 @@
  * @typedef {import('./routes.js').Routes} Routes
  * @typedef {import('./scripts.js').Script} Script
  * @typedef {import('./servers.js').Readable} Readable
+ * @typedef {import('./follow-stream.js').OpenStream} OpenStream
+ * @typedef {import('./stream-line.js').StreamConnection} StreamConnection
  * @typedef {import('./back-off.js').SessionOutcome} SessionOutcome
  */
 export { attachedReplicas, expectReplicas, replicasOf } from './attached.js'
@@ -40,3 +42,5 @@ export { CHUNK_HEAD, chunkOf, HIDDEN, libraryOf, readScript, scriptWith, version
 export { bareHost } from './tls.js'
 export { createRouter, insist } from './router.js'
 export { createRoutes, openerOf } from './routes.js'
+export { createStreamFollower, streamsAt, streamsOf } from './stream-follower.js'
+export { followStream } from './follow-stream.js'

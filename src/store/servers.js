@@ -11,7 +11,7 @@ import { slotOf } from './slots.js'
 /** @typedef {import('./deployment.js').Deployment} Deployment */
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {ReturnType<typeof createServers>} Servers */
-/** @typedef {Deployment & { shard?: Servers['shard'] }} Readable one deployment, or those of all primaries */
+/** @typedef {Deployment & { shard?: Servers['shard'], isSpread?: Servers['isSpread'] }} Readable one deployment, or those of all primaries */
 
 /**
  * @param {{ redisUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary' | null, name: string, deadlineMs: number,
@@ -92,6 +92,10 @@ export function createServers ({ redisUrl, replicaUrls, ...given }) {
     pick: (among) => all().map((deployment) => deployment.pick(among))[0],
     /** As Deployment.openOwn, of the first. @type {Deployment['openOwn']} */
     openOwn: (purpose, of) => all()[0].openOwn(purpose, of),
+    /** As Deployment.chooseOwn, of the first. @type {Deployment['chooseOwn']} */
+    chooseOwn: () => all()[0].chooseOwn(),
+    /** Whether a blocking read can have the keys of one slot only. */
+    isSpread: () => map.isCluster,
     /** As Deployment.lookUp, of the primary that has the key. @type {Deployment['lookUp']} */
     lookUp: (words) => insist(() => shard(words[1]).lookUp(words)),
     lookups,
