@@ -6,8 +6,8 @@
  *     subscriber ── other commands ────────┴──▶ the same connection, or a second one while the first is blocked
  *
  * A subscriber asks for the next entries when it has taken the last ones, so a slow one delays no other, and no entry waits in memory. After
- * a reply with entries the line pauses, so that one read collects what all keys got. A subscriber with more behind its position than one
- * read returns reads by itself, without blocking, until a reply is not full.
+ * a reply the line pauses, so that one read collects what all keys got. A subscriber with more behind its position than one
+ * read returns reads by itself, without blocking, until a reply is not full. After each reply, subscribers have time to ask other things.
  *
  * A read that begins while the others are blocked ends their block (CLIENT UNBLOCK). The second connection is opened on demand.
  *
@@ -32,7 +32,7 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 
-/** Between a reply with entries and the next read, and before a block is ended. */
+/** Between a reply and the next read, and before a block is ended. */
 const PAUSE_MS = 10
 const LOOK_MS = 50
 /** A second connection that is not used is closed after this time. */
@@ -188,7 +188,7 @@ export function createLine ({ node, key, purpose, longestMs, onOver }) {
   /** @param {Set<Want>} asked @param {[unknown, [Buffer, Buffer[]][]][] | null} reply @param {number} count */
   function share (asked, reply, count) {
     const nowMs = performance.now()
-    if (reply !== null) pausedUntilMs = nowMs + PAUSE_MS
+    pausedUntilMs = nowMs + PAUSE_MS
     const found = new Map(reply?.map(([name, entries]) => [String(name), entries]))
     for (const want of asked) {
       if (!wants.has(want)) continue
