@@ -8,7 +8,7 @@ import { createKeyView, createStopper, ownerOf, partitionKeys, readSystem, syste
 import { FreshetError } from '../src/errors.js'
 import { partitionOf } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
-import { createPrimaries, slotMapOf } from '../src/store/index.js'
+import { createPrimaries } from '../src/store/index.js'
 import { createReading, openAdmission, readFigures } from '../src/systems/inside.js'
 
 /**
@@ -63,8 +63,7 @@ export function openSystems (definitions, { deployment, primaryUrl, registry, si
     const view = createKeyView({
       ...target,
       ...memory,
-      open: (signal, key) => deployment.shard(key).openOwn('outbox', { isForLog: false, signal }),
-      isSpread: () => slotMapOf(primaryUrl).isCluster,
+      ...deployment.streams,
       // what it is handed to is made from what is made here
       onEntry: (entry) => own.onEntry?.(entry),
       log

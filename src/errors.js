@@ -72,6 +72,7 @@ export const ERRORS = define('core', {
     retryable: true, meaning: 'neither this reader nor a replica hears from the primary, so answers may be old'
   },
   LOOKUPS_FULL: { retryable: true, meaning: 'too many names that no replica has wait for an answer of the primary' },
+  FOLLOWED_FULL: { retryable: true, meaning: 'this process follows as many slots of the cluster as it may' },
   REPLICAS_GONE: { retryable: true, meaning: 'no replica is available' },
   REPLICAS_TOO_FEW: { retryable: true, exitStatus: 2, meaning: 'a primary has fewer replicas than ack or durability asks for' },
   VIEW_NEEDED: { status: 501, meaning: 'the layout cannot answer this query without reading too many entries' },

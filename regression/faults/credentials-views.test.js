@@ -11,6 +11,8 @@ import { startReader } from '../../test/services.js'
 
 const FEEDS = 12
 const WATCHED_MS = 4000
+/** Every fourth feed has a connection of its own; the logs of the others share one. */
+const CONNECTIONS = Math.ceil((FEEDS + 2) / 4) + 1
 /** to one node: less than one a view, because a refusal counts for all views for a second */
 const ATTEMPTS_PER_SECOND = 3
 /** a view that is refused waits for 1.25 s at most */
@@ -93,7 +95,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
 
   await t.test('a right that only one node gives: all views follow that node', async (t) => {
     await setUser([onOne], '-xread', '-zrangebyscore', '-zrevrangebyscore')
-    await eventually(async () => await viewsOf(onOther) === FEEDS + 2, { deadlineMs: BACK_MS })
+    await eventually(async () => await viewsOf(onOther) >= CONNECTIONS, { deadlineMs: BACK_MS })
     await comesBack('one', FEEDS + 2)
     t.ok(await viewsOf(onOne) <= 1)
     await setUser([onOne], '+xread', '+zrangebyscore', '+zrevrangebyscore')

@@ -5,7 +5,7 @@
  * @typedef {import('./partition.js').Target} Target
  * @typedef {Parameters<import('./dead-letters.js').DeadLetters['deadLetter']>[1] & { correlationId?: string }} NewLetter
  */
-import { openerOf } from '../store/index.js'
+import { streamsAt } from '../store/index.js'
 import { createDeadLetters } from './dead-letters.js'
 import { createOutboxReader } from './outbox-reader.js'
 
@@ -41,8 +41,7 @@ export function createEffects ({ metrics, logged = () => ({}), log, ...parts }) 
      * @param {{ pauseMs?: number, keysOf?: typeof keyOf }} [options] `pauseMs` as createOutboxReader; `keysOf` a partition, for this effect
      */
     open (effect, run, { pauseMs, keysOf = keyOf } = {}) {
-      const opener = openerOf(primaryUrl, { name: `${name}:outbox:${effect}`, deadlineMs })
-      const reader = createOutboxReader({ ...opener, keyOf, pauseMs, log })
+      const reader = createOutboxReader({ ...streamsAt(primaryUrl, { name: `${name}:streams`, deadlineMs }), keyOf, pauseMs, log })
       return {
         name: effect,
 

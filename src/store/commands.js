@@ -174,7 +174,17 @@ const ROWS = [
     why: 'stopping a rule that never ends (systems of users)',
     without: 'the process cannot stop a rule that never ends'
   },
-  { roles: WRITER, words: () => ['CLIENT', 'ID'], why: 'the id of a connection, so that the next one can close it' },
+  {
+    roles: [...WRITER, ...READER],
+    words: () => ['CLIENT', 'ID'],
+    why: 'the id of a connection, so that the next one can close it, and another one can end its blocking read'
+  },
+  {
+    roles: [...WRITER, ...READER],
+    words: () => ['CLIENT', 'UNBLOCK', '0'],
+    why: 'ending a blocking read, so that it includes what is followed from now on',
+    without: 'entries that come while a log or outbox begins to be followed arrive up to 250 ms later'
+  },
   {
     roles: WRITER,
     words: () => ['CLIENT', 'KILL', 'ID', '0'],

@@ -52,15 +52,15 @@ const LENT = 'XREAD'
 
 /**
  * @param {string} url redis://, or rediss:// with ?ca=FILE&cert=FILE&key=FILE (tls.js)
- * @param {{ name: string, deadlineMs: number, isForLog?: boolean, onForbidden?: (refusal: Refusal) => void,
+ * @param {{ name: string, deadlineMs: number, isForLog?: boolean, isHeld?: () => boolean, onForbidden?: (refusal: Refusal) => void,
  *   map?: import('./slot-map.js').SlotMap, signal?: AbortSignal, renewMs?: number }} options
  *   `name` for CLIENT LIST; `map`: learns where slots have moved; `isForLog`: a reply of XREAD is valid until XREAD has been sent twice
- *   more; `signal` cancels the opening; `renewMs`: between two tokens of IAM
+ *   more, or longer if `isHeld` is true then; `signal` cancels the opening; `renewMs`: between two tokens of IAM
  * @returns {Promise<Connection>}
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
  */
 export async function openConnection (url, options) {
-  const { name, deadlineMs, isForLog = false, onForbidden = () => {}, map, signal } = options
+  const { name, deadlineMs, isForLog = false, isHeld, onForbidden = () => {}, map, signal } = options
   const isOfCluster = map?.isCluster === true
   const target = new URL(url)
   const where = { host: bareHost(target), port: Number(target.port || DEFAULT_PORT), tls: await tlsOptions(target) }
@@ -76,6 +76,7 @@ export async function openConnection (url, options) {
   const read = isForLog ? readForLog : readWithClient
   const wire = read({
     ...where,
+    isHeld,
     onBytes: (...arrived) => session.heard(...arrived),
     onFault: (error) => session.end(error),
     onUnusable: () => session.endSoon()

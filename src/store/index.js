@@ -19,6 +19,8 @@
  * @typedef {import('./scripts.js').Script} Script
  * @typedef {import('./servers.js').Servers} Servers
  * @typedef {import('./shard.js').Shard} Shard
+ * @typedef {import('./follow-stream.js').OpenStream} OpenStream
+ * @typedef {import('./stream-line.js').StreamConnection} StreamConnection
  * @typedef {import('./back-off.js').SessionOutcome} SessionOutcome
  */
 export { attachedReplicas, expectReplicas, replicasOf } from './attached.js'
@@ -36,3 +38,5 @@ export { probeServers, refusedRows } from './probe.js'
 export { openPublishedClient } from './published-client.js'
 export { CHUNK_HEAD, chunkOf, HIDDEN, libraryOf, readScript, scriptWith, versionsOfRules } from './scripts.js'
 export { bareHost } from './tls.js'
+export { createStreamFollower, streamsAt } from './stream-follower.js'
+export { followStream } from './follow-stream.js'

@@ -1,6 +1,6 @@
 /**
  * Reads replies for following a log. The reply of XREAD lies in memory that is used again (reply-memory.js): it is valid
- * until XREAD has been sent twice more. Other replies are copies.
+ * until XREAD has been sent twice more, or longer if it is held then. Other replies are copies.
  */
 import { ReplyError, ReplyMemory } from './reply-memory.js'
 import { openSocket, PROTOCOL_ERROR, unasked } from './socket.js'
@@ -13,7 +13,7 @@ const MANY = 100
 /** @typedef {{ taker: import('./replies.js').Taker, isLent: boolean }} Expected */
 
 /** @param {import('./socket.js').Where & import('./socket.js').Listeners} options @returns {import('./socket.js').Wire} */
-export function readForLog ({ onBytes, onFault, ...where }) {
+export function readForLog ({ onBytes, onFault, isHeld = () => false, ...where }) {
   const memory = new ReplyMemory()
   /** @type {Expected[]} in the order of the replies; those before `done` have theirs */
   let expected = []
@@ -58,7 +58,7 @@ export function readForLog ({ onBytes, onFault, ...where }) {
     opened: new Promise((resolve) => socket.once(where.tls ? 'secureConnect' : 'connect', resolve)),
     get protocolError () { return protocolError },
     send (bytes, taker, { isLent = false } = {}) {
-      if (isLent) memory.turn()
+      if (isLent) memory.turn(isHeld())
       for (let i = 0; i < taker.count; i++) expected.push({ taker, isLent })
       socket.write(bytes)
     }

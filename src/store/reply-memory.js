@@ -53,10 +53,10 @@ export class ReplyMemory {
     return replies
   }
 
-  /** Later bytes go into the other half. */
-  turn () {
+  /** Later bytes go into the other half. @param {boolean} [isHeld] what was lent there is still in use, so it is left alone */
+  turn (isHeld = false) {
     const [memory, arrived] = [this.#memory, this.#end - this.#from]
-    const isFit = this.#other.length <= LARGE_BYTES && this.#other.length >= arrived
+    const isFit = !isHeld && this.#other.length <= LARGE_BYTES && this.#other.length >= arrived
     this.#memory = isFit ? this.#other : Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, 2 * arrived))
     this.#other = memory
     this.#move(memory, 0)

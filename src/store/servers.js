@@ -16,6 +16,7 @@ import { createPrimaries, createRouter, retryWhileMoved } from './primaries.js'
 import { createShard } from './shard.js'
 import { slotMapOf } from './slot-map.js'
 import { slotOf } from './slots.js'
+import { createStreamFollower } from './stream-follower.js'
 
 /** @typedef {import('./shard.js').Shard} Shard */
 /** @typedef {import('./connection.js').Connection} Connection */
@@ -70,6 +71,23 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
     expectNodes () { for (const shard of all()) shard.expectNode() },
     /** As Shard.openOwn, of the first. @type {Shard['openOwn']} */
     openOwn: (purpose, of) => all()[0].openOwn(purpose, of),
+    /** Follows streams on nodes that may answer. */
+    streams: createStreamFollower({
+      isSpread: () => map.isCluster,
+      deadlineMs: options.deadlineMs,
+      nodeOf (key) {
+        const shard = shards.of(key)
+        const { id, open, refuse } = shard.chooseOwn()
+        return {
+          id,
+          refuse,
+          async open ({ purpose, isHeld, isSecond, signal }) {
+            const opened = await open(purpose, { isForLog: !isSecond, isHeld, signal })
+            return { ...opened, isLeft: () => opened.isLeft() || shards.of(key) !== shard }
+          }
+        }
+      }
+    }),
     /** As Shard.lookUp, of the primary that has the key. @type {Shard['lookUp']} */
     lookUp: (words) => retryWhileMoved(() => shards.of(words[1]).lookUp(words)),
     lookups,

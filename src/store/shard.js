@@ -64,6 +64,41 @@ export function createShard ({ readFrom, lookups, isReading, ...options }) {
     return node.link.connection !== null && node.state !== NOT_PRIMARY ? 0 : null
   }
 
+  function chooseOwn () {
+    const node = choose({ isOwn: true })
+    if (node.refusal && performance.now() - node.refusedMs < REFUSED_MS) throw node.refusal
+    const { runId } = node
+    const refuse = (/** @type {Error} */ refusal) => { Object.assign(node, { refusal, refusedMs: performance.now() }) }
+    return {
+      /** of the server that the node leads to */
+      id: `${node.url} ${runId}`,
+      /** The user may not do there what a connection is for. */
+      refuse,
+      /** @param {string} purpose @param {{ isForLog: boolean, isHeld?: () => boolean, signal: AbortSignal }} options */
+      async open (purpose, options) {
+        const own = { name: `${name}:${purpose}`, deadlineMs, map, ...options }
+        const connection = await openConnection(node.link.url, own).catch((error) => {
+          if (!error.retryable) refuse(error)
+          throw error
+        })
+        return {
+          connection,
+          /** Whether another node should be used: this one may not answer, or its address leads to another server. */
+          isLeft: () => !(mayAnswer(node) && node.runId === runId) && topology.nodes().some(mayAnswer),
+          /** of the node, null = not known */
+          lagMs: () => lagNow(node),
+          /** Whether it has everything that the primary had at a time. @param {number} atMs performance.now() */
+          hasReached: (/** @type {number} */ atMs) => node.role === 'primary' || node.reachedMs >= atMs,
+          /** Closes the connection. @param {Error | null} refusal if the user may not do what the connection is for */
+          end (/** @type {Error | null} */ refusal) {
+            if (refusal) refuse(refusal)
+            connection.close()
+          }
+        }
+      }
+    }
+  }
+
   return {
     /** Resolves when every node was polled once. Rejects with what the first connection to the primary met. */
     ready,
@@ -100,34 +135,13 @@ export function createShard ({ readFrom, lookups, isReading, ...options }) {
      * Opens a connection of the caller's own to a node that may answer now, for reads that block. A node that refused such a
      * connection is avoided while there is another one, and asked at most once a second. The caller ends it.
      * @param {string} purpose shown by CLIENT LIST behind the name
-     * @param {{ isForLog: boolean, signal: AbortSignal }} options as openConnection
+     * @param {{ isForLog: boolean, isHeld?: () => boolean, signal: AbortSignal }} options as openConnection
+     * @returns {ReturnType<ReturnType<typeof chooseOwn>['open']>}
      * @throws {import('../errors.js').FreshetError} as `pick`; SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
      */
-    async openOwn (purpose, { isForLog, signal }) {
-      const node = choose({ isOwn: true })
-      if (node.refusal && performance.now() - node.refusedMs < REFUSED_MS) throw node.refusal
-      const { runId } = node
-      const refused = (/** @type {Error} */ refusal) => Object.assign(node, { refusal, refusedMs: performance.now() })
-      const own = { name: `${name}:${purpose}`, deadlineMs, isForLog, map, signal }
-      const connection = await openConnection(node.link.url, own).catch((error) => {
-        if (!error.retryable) refused(error)
-        throw error
-      })
-      return {
-        connection,
-        /** Whether another node should be used: this one may not answer, or its address leads to another server. */
-        isLeft: () => !(mayAnswer(node) && node.runId === runId) && topology.nodes().some(mayAnswer),
-        /** of the node, null = not known */
-        lagMs: () => lagNow(node),
-        /** Whether it has everything that the primary had at a time. @param {number} atMs performance.now() */
-        hasReached: (atMs) => node.role === 'primary' || node.reachedMs >= atMs,
-        /** Closes the connection. @param {Error | null} refusal if the user may not do what the connection is for */
-        end (refusal) {
-          if (refusal) refused(refusal)
-          connection.close()
-        }
-      }
-    },
+    openOwn: async (purpose, options) => chooseOwn().open(purpose, options),
+    /** As openOwn, in two steps, so that several can share a connection to the node. */
+    chooseOwn,
 
     /** @returns {{ role: string, address: string, connected: boolean, engine: string | null, state: string, lagMs: number | null }[]} */
     nodes: () => topology.nodes().map((node) => ({

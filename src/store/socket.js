@@ -14,9 +14,11 @@ export const PROTOCOL_ERROR = 'ERR Protocol error'
  *   `taker` gets their replies; `isLent`: the strings of the reply may be overwritten later
  *
  * @typedef {{ host: string, port: number, tls: import('node:tls').ConnectionOptions | null }} Where
- * @typedef {{ onBytes: (replies: number, partBytes: number) => void, onFault: (error: Error) => void, onUnusable: () => void }} Listeners
+ * @typedef {{ onBytes: (replies: number, partBytes: number) => void, onFault: (error: Error) => void, onUnusable: () => void,
+ *   isHeld?: () => boolean }} Listeners
  *   `onBytes`: bytes arrived, with so many whole replies; the next one has `partBytes` so far; `onFault`: what arrived is not a reply
- *   to a command; `onUnusable`: a command could not be written
+ *   to a command; `onUnusable`: a command could not be written;
+ *   `isHeld`: as openConnection
  */
 
 /**

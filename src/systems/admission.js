@@ -8,7 +8,7 @@
  * @import { Logger } from 'pino'
  */
 import { createAdmission, createAgreement, createPartitionClock, createRejections, openConfirms } from '../admission/index.js'
-import { attachedReplicas, createPrimaries, openerOf } from '../store/index.js'
+import { attachedReplicas, createPrimaries, streamsAt } from '../store/index.js'
 import { connect } from './connected.js'
 
 /** @typedef {ReturnType<typeof openAdmission>} OpenAdmission */
@@ -43,7 +43,7 @@ export function openAdmission ({ name: system, rules, own: rulesOfUser, keepsUnr
   const confirms = openConfirms({ ...target, name: `${name}:confirm`, durability, waitMs })
   const rejections = isCached || onEntry
     ? createRejections({
-      ...openerOf(primaryUrl, { name: `${name}:outbox`, deadlineMs }), ...target, agreed, requestMs, rules: own?.memory, onEntry, metrics
+      ...streamsAt(primaryUrl, { name: `${name}:streams`, deadlineMs }), ...target, agreed, requestMs, rules: own?.memory, onEntry, metrics
     })
     : undefined
   const admission = createAdmission({

@@ -10,7 +10,7 @@
  */
 import { eventOf, eventsOf, followOutboxes, generationOf, readState } from '../admission/index.js'
 import { FreshetError } from '../errors.js'
-import { openerOf } from '../store/index.js'
+import { streamsAt } from '../store/index.js'
 import { invalid } from './command-arguments.js'
 
 const COUNT = 500
@@ -21,9 +21,9 @@ export function createFollowing (target, closing) {
   const { primaryUrl, name, deadlineMs, partitions, partitionOf, keyOf, connectionOf } = target
   /** Followers by key. @type {Map<string, Set<Follower>>} */
   const followers = new Map()
-  /** Number of followers by partition. */
-  const counts = Array.from({ length: partitions }, () => 0)
-  /** @type {{ close: () => Promise<unknown> } | null} */
+  /** Followers by partition, and what ends the following of its outbox. */
+  const followed = Array.from({ length: partitions }, () => ({ count: 0, leave () {} }))
+  /** @type {ReturnType<typeof followOutboxes> | null} */
   let outbox = null
 
   /** @param {string} key */
@@ -31,9 +31,9 @@ export function createFollowing (target, closing) {
 
   function open () {
     return followOutboxes({
-      ...openerOf(primaryUrl, { name: `${name}:follow`, deadlineMs }),
+      ...streamsAt(primaryUrl, { name: `${name}:streams`, deadlineMs }),
       ...target,
-      isFollowed: (partition) => counts[partition] > 0,
+      isOnDemand: true,
       onEntry: (_, { key }) => wake(key),
       onReset: (partition) => { for (const set of followers.values()) for (const one of set) if (one.partition === partition) one.wake() }
     })
@@ -54,9 +54,10 @@ export function createFollowing (target, closing) {
       let notify = () => {}
       const me = { partition: partitionOf(key), wake () { isWoken = true; notify() } }
       followers.set(key, (followers.get(key) ?? new Set()).add(me))
-      counts[me.partition]++
       ended.addEventListener('abort', me.wake)
       outbox ??= open()
+      const own = followed[me.partition]
+      if (own.count++ === 0) own.leave = outbox.follow(me.partition)
       let position = after
       /** @type {string | null} */
       let generation = null
@@ -81,7 +82,7 @@ export function createFollowing (target, closing) {
         }
       } finally {
         ended.removeEventListener('abort', me.wake)
-        counts[me.partition]--
+        if (--own.count === 0) own.leave()
         const set = followers.get(key)
         set?.delete(me)
         if (set?.size === 0) followers.delete(key)

@@ -4,8 +4,8 @@
  *     trimmed | not read yet  <- history, newest first |  read  | -> newer entries, as they come
  *             |               oldest                newest      |
  *
- * Newer entries are read with a blocking XREAD (log-newer.js); the next one is sent before its reply's entries go into the
- * store. At the same time history is read backwards (log-history.js) until nothing older can be live. Then the view is
+ * Newer entries are read with a blocking XREAD (log-newer.js), without blocking while some may be missing; the next one is sent before its
+ * reply's entries go into the store. At the same time history is read backwards (log-history.js) until nothing older can be live. Then the view is
  * complete.
  *
  * A reply is as of the time its command was sent, if it had all there was. One that reached its size limit may not have, so a
@@ -131,9 +131,9 @@ export function createLogFeed ({ log, key, partitions, store, retention: given, 
  *   roundEnded: (askedMs: number, isAll: boolean) => void }} feed
  * @returns {Promise<never>}
  */
-async function followLog (connection, { blockMs, answered }, { log, part, newer, older, size, now, recover, roundEnded }) {
+async function followLog (connection, { blockMs, answered, taken = () => {} }, { log, part, newer, older, size, now, recover, roundEnded }) {
   const readNewer = (/** @type {boolean} */ isChecked) =>
-    handledLater(newer.read(connection, { blockMs: older.isWanted ? undefined : blockMs, isChecked }))
+    handledLater(newer.read(connection, { blockMs: older.isWanted || isChecked ? undefined : blockMs, isChecked }))
   const readOlder = () => handledLater(older.read(connection))
   older.rewind()
   let newerReply = readNewer(true)
@@ -141,6 +141,7 @@ async function followLog (connection, { blockMs, answered }, { log, part, newer,
   for (;;) {
     const { found, askedMs, isFull, isGap } = await newerReply
     if (isGap) {
+      taken()
       await olderReply
       await recover(connection)
       // the history that was read is not stored
@@ -155,6 +156,7 @@ async function followLog (connection, { blockMs, answered }, { log, part, newer,
     size.adjust(isFull)
     newerReply = readNewer(isFull || now() - askedMs > BEHIND_MS)
     await newer.take(found)
+    taken()
     if (older.isWanted) {
       const piece = await olderReply
       olderReply = readOlder()

@@ -25,7 +25,7 @@ export const createLogNewer = ({ log, part, size, intake, now }) => ({
       // sent behind it on the same connection, so executed after it
       isChecked ? hasNewestRead(connection, log, part) : true
     ])
-    return { found, askedMs, isFull: found.length === count, isGap: !isIntact }
+    return { found, askedMs, isFull: found.length >= count, isGap: !isIntact }
   },
 
   /** @param {LogEntry[]} found */

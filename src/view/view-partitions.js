@@ -1,6 +1,6 @@
 /**
- * The partitions of a view, as one: each follows its own primary's nodes over a connection of its own, so that a partition that moves, or
- * whose servers are away, delays no other.
+ * The partitions of a view, as one: each follows its own primary's nodes in sessions of its own, so that a partition that moves, or whose
+ * servers are away, delays no other.
  */
 import { partitionKey } from '../feeds/index.js'
 import { publicReason } from '../errors.js'
@@ -38,11 +38,10 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
       const known = lags.filter((lagMs) => lagMs !== null)
       return known.length < lags.length ? null : Math.max(...known)
     },
-    /** Why a partition is not followed, in public words. @returns {string | null} */
-    get failure () {
-      const error = followers.map(({ lastError }) => lastError).find((one) => one !== null)
-      return error ? publicReason(error) : null
-    },
+    /** Why a partition is not followed. @returns {Error & { code?: string } | null} */
+    get lastError () { return followers.map(({ lastError }) => lastError).find((one) => one !== null) ?? null },
+    /** The same, in public words. @returns {string | null} */
+    get failure () { return this.lastError ? publicReason(this.lastError) : null },
 
     /** @param {number} nowMs */
     settle (nowMs) { for (const feed of feeds) feed.settle(nowMs) },

@@ -2,7 +2,7 @@
  * The live items of one feed in memory, updated by following the feed on a node. Answers are immediate, exact, and as of the
  * last time the view had everything that its node had.
  *
- *     for each partition: node -> follower (own connection) -> log feed | set feed -> store -> answers
+ *     for each partition: node -> follower -> log feed | set feed -> store -> answers
  *
  * Items and bytes are bounded. Beyond the bound the oldest items are evicted; answers above the `floor` stay exact.
  */
@@ -84,7 +84,9 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
     /** of the node that is furthest behind; null = one is unknown */
     get lagMs () { return followed.lagMs },
     get floor () { return store.stats().floor },
-    /** Why the feed is not followed, in public words. @returns {string | null} */
+    /** Why the feed is not followed. */
+    get lastError () { return followed.lastError },
+    /** The same, in public words. @returns {string | null} */
     get failure () { return followed.failure },
     stats: () => store.stats(),
 

@@ -13,7 +13,7 @@ import {
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
-import { openerOf } from '../../src/store/index.js'
+import { streamsAt } from '../../src/store/index.js'
 import { closeInTime, durabilityOf, hasReplicas, openAdmission, publishFigures } from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
 import { untilUp } from './until-up.js'
@@ -145,9 +145,9 @@ function createWork ({ triggers, run, onPrimary }, { target, target: { keyOf, de
   /** of owned partitions: their tasks are looked at again at once @type {Map<number, () => void>} */
   const wakers = new Map()
   const waking = triggers && followOutboxes({
-    ...openerOf(target.primaryUrl, { name: `${target.name}:triggers`, deadlineMs }),
+    ...streamsAt(target.primaryUrl, { name: `${target.name}:streams`, deadlineMs }),
     ...target,
-    isFollowed: (partition) => wakers.has(partition),
+    isOnDemand: true,
     onEntry: (partition, entry) => { if (triggers(entry)) wakers.get(partition)?.() },
     onReset: (partition) => wakers.get(partition)?.()
   })
@@ -161,7 +161,15 @@ function createWork ({ triggers, run, onPrimary }, { target, target: { keyOf, de
       const of = (/** @type {string} */ part) => part === driver ? owned : { ...owned, drives: undefined }
       const running = [aborted(owned.signal), ...effects.map((effect) => effect.run(of(effect.name)))]
       if (run) {
-        running.push(runTasks(target, of(TASKS), run, (wake) => wakers.set(partition, wake)).finally(() => wakers.delete(partition)))
+        let leave = () => {}
+        const begin = (/** @type {() => void} */ wake) => {
+          wakers.set(partition, wake)
+          leave = waking?.follow(partition) ?? leave
+        }
+        running.push(runTasks(target, of(TASKS), run, begin).finally(() => {
+          wakers.delete(partition)
+          leave()
+        }))
       }
       if (onPrimary) {
         const idOf = () => routes.route(keyOf(partition)('')).replicationId

@@ -16,7 +16,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createKeyView, readSystem } from '../../admission/index.js'
 import { FreshetError } from '../../errors.js'
-import { createPrimaries, openerOf } from '../../store/index.js'
+import { createPrimaries, streamsAt } from '../../store/index.js'
 import { openAdmission } from '../admission.js'
 import { expectKey, invalid } from '../command-arguments.js'
 import { checkedOptions } from '../options.js'
@@ -138,7 +138,7 @@ function createConnections (settings) {
       { routes: own, primaryUrl, name, metrics: UNCOUNTED, log })
     await agreed()
     const view = createKeyView({
-      ...target, ...openerOf(primaryUrl, { name: `${name}:outbox`, deadlineMs }), maxKeys: MAX_ASSETS, tail: 1
+      ...target, ...streamsAt(primaryUrl, { name: `${name}:streams`, deadlineMs }), maxKeys: MAX_ASSETS, tail: 1
     })
     const reading = createReading({ ...target, view, unknown: UNKNOWN })
     const demand = createDemand({ submit })
