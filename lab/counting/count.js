@@ -7,7 +7,8 @@
  *
  * @typedef {import('./servers.js').NodeCount} NodeCount
  * @typedef {import('./servers.js').Options} ServerOptions
- * @typedef {{ run: (batches: number) => Promise<void>, close: () => Promise<void> }} Counted `run` sends as many batches, one at a time
+ * @typedef {{ run: (batches: number) => Promise<void>, close: (drainMs?: number) => Promise<void> }} Counted `run` sends as many
+ *   batches, one at a time; `drainMs` for what is not written yet
  * @typedef {object} Load
  * @property {ServerOptions['form']} form
  * @property {number} batchUnits units of a batch
@@ -21,6 +22,7 @@
  */
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
+import { FreshetError } from '../errors.js'
 import { openCountedServers } from './servers.js'
 
 /** A server under valgrind is about so many times slower. */
@@ -72,13 +74,15 @@ async function countSize ({ form, open }, options, batches, idleSeconds = 0) {
   const servers = await openCountedServers({ ...options, form })
   try {
     const beganMs = now()
-    const load = await open(servers)
+    const load = await Promise.race([servers.lost, open(servers)])
     try {
-      await load.run(batches)
+      await Promise.race([servers.lost, load.run(batches)])
       if (idleSeconds > 0) await pause(idleSeconds * 1000)
-    } finally {
-      await load.close()
+    } catch (error) {
+      await load.close(0).catch(() => {})
+      throw error
     }
+    await load.close()
     const seconds = (now() - beganMs) / 1000
     return { seconds, nodes: await servers.end() }
   } finally {
@@ -89,8 +93,14 @@ async function countSize ({ form, open }, options, batches, idleSeconds = 0) {
 /**
  * @param {NodeCount} before @param {NodeCount} after @param {{ units: number, idle: number }} of
  * @returns {PerUnit}
+ * @throws {FreshetError} SERVER_LOST: a connection was lost in one of the sizes
  */
 function perUnit (before, after, { units, idle }) {
+  const more = after.connections - before.connections
+  if (more !== 0) {
+    throw new FreshetError('SERVER_LOST', `the sizes of the load made ${before.connections} and ${after.connections} connections to the ` +
+      `${after.role}: one was lost, and what was done for a new one would be counted`)
+  }
   const names = [...new Set([...Object.keys(before.calls), ...Object.keys(after.calls)])]
   const calls = names.map((name) => /** @type {const} */ ([name, ((after.calls[name] ?? 0) - (before.calls[name] ?? 0)) / units]))
   return {

@@ -58,7 +58,7 @@ export const openItems = (settings) => async ({ primaryUrl, replicaUrls }) => {
       const decided = decidedOf(account)
       if (decided < offered) throw new FreshetError('COUNT_FAILED', `${offered - decided} of ${offered} items were not stored`)
     },
-    close: () => feed.close({ drainMs: DEADLINE_MS })
+    close: (drainMs = DEADLINE_MS) => feed.close({ drainMs })
   }
 }
 
