@@ -20,8 +20,9 @@
  *   replicatedBytes: number, calls: Record<string, number> }} PerUnit of a node
  * @typedef {{ nodes: PerUnit[], units: number, batches: number }} Count
  */
+import { syncBuiltinESMExports } from 'node:module'
 import { performance } from 'node:perf_hooks'
-import { setTimeout as pause } from 'node:timers/promises'
+import timers from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { openCountedServers } from './servers.js'
 
@@ -29,6 +30,7 @@ import { openCountedServers } from './servers.js'
 const SLOWER = 60
 const IDLE_SECONDS = 5
 const { setTimeout, setInterval } = globalThis
+const { setTimeout: pause } = timers
 const now = performance.now.bind(performance)
 
 /**
@@ -41,9 +43,13 @@ function slowTime () {
   const slow = (/** @type {any} */ timer) => (/** @type {any} */ work, ms = 0, /** @type {any[]} */ ...args) =>
     timer(work, ms * SLOWER, ...args)
   Object.assign(globalThis, { setTimeout: slow(setTimeout), setInterval: slow(setInterval) })
+  timers.setTimeout = (ms = 0, value, options) => pause(ms * SLOWER, value, options)
+  syncBuiltinESMExports()
   return () => {
     performance.now = now
     Object.assign(globalThis, { setTimeout, setInterval })
+    timers.setTimeout = pause
+    syncBuiltinESMExports()
   }
 }
 

@@ -1,9 +1,9 @@
 /**
  * The random numbers of a server.
  *
- * Valkey 9.1 draws the level of each node of a skip list from a Mersenne Twister (64 bits) that it seeds once, from time and process id. A
- * node keeps its level when its score changes, so the draws of the first pass over all ids decide how long every later search is: two counts
- * of one load differed by up to 1.4 %. No option and no command sets that seed. The state of the generator is therefore written into the
+ * Valkey 9.1 draws the level of each node of a skip list from a Mersenne Twister (64 bits) that it seeds once, by time and process id. A
+ * node keeps its level when its score changes, so the draws of the first pass over all ids decide how long every later search is: counts of
+ * one load differed by up to 1.4 %. No option and no command sets that seed. The state of the generator is therefore written into the
  * memory of the started server, as the generator itself would have made it of a fixed seed. The program is not changed.
  *
  *     mt[0] = seed, mt[i] = F * (mt[i - 1] ^ mt[i - 1] >> 62) + i     until the first number is drawn, by which it is found

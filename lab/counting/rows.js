@@ -16,7 +16,7 @@ const IDS = 2_000
 /** Most items of a batch of `ids` where the newest wins. */
 const MOST = 996
 const BATCH = 250
-/** Counted. Items of segments cost so little that more of them are: what is done by the second is then as small a part as elsewhere. */
+/** Counted; more of segments, which cost so little that what a server does by the second would be a part of it. */
 const ITEMS = 40_000
 const DECISIONS = 1_600
 const FIXED = Object.freeze({ ids: IDS, valueBytes: 128, valueChange: 'always', windowMs: 60_000, maxItems: 0, writers: 1 })
@@ -59,7 +59,13 @@ const page = (layout, isDaily = false) => ({
   unit: 'page',
   node: 'replica',
   isDaily,
-  load: { form: 'pair', batchUnits: 1, small: 20, large: 320, open: openPages({ layout, ids: 1_000, valueBytes: 128, limit: 100 }) }
+  load: {
+    form: 'pair',
+    batchUnits: 1,
+    small: 20,
+    large: 320,
+    open: openPages({ layout, ids: 1_000, valueBytes: 128, batchItems: 1_000, limit: 100 })
+  }
 })
 
 const daily = { isDaily: true }
@@ -75,7 +81,7 @@ export const ROWS = Object.freeze({
   'ids, in order': layout('ids', daily),
   'ids, a tenth late': layout('ids', { ...daily, settings: { lateEvery: 10 }, items: 20_000 }),
   values: layout('values', daily),
-  segments: layout('segments', { ...daily, items: 10 * ITEMS }),
+  segments: layout('segments', { ...daily, items: 20 * ITEMS }),
   'published way': items((settings) => openOwnLoad('reference', settings), daily),
   'max, calls of 16': decisions('max', 16, true),
   'bounded, calls of 16': decisions('bounded', 16, true),

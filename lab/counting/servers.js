@@ -4,7 +4,7 @@
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
+import timers from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { createGuard, freePort, startServer } from '../../src/embedded/index.js'
 import { queryNode } from '../servers/query.js'
@@ -12,6 +12,8 @@ import { takeFigures } from '../servers/figures.js'
 import { fixGenerator } from './generator.js'
 import { hasSeed, instructionsOf, wrapProgram } from './valgrind.js'
 
+/** as it is before a count slows time down */
+const { setTimeout: pause } = timers
 const POLL_MS = 20
 /** under valgrind, on a machine that is busy with other things */
 const START_DEADLINE_MS = 600_000

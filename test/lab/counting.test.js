@@ -82,7 +82,7 @@ for (const engine of await nightEngines()) {
       const { nodes: [decided] } = await count(load(openDecisions('max', 16), { form: 'fed', batchUnits: 16 }), at)
       t.match(decided, { calls: { evalsha: 1 / 16, set: 1 } })
       t.ok(decided.replicatedBytes > 500, 'what is replicated is known, too')
-      const pages = openPages({ layout: 'ids', ids: 50, valueBytes: 128, limit: 10 })
+      const pages = openPages({ layout: 'ids', ids: 50, valueBytes: 128, batchItems: 50, limit: 10 })
       const { nodes } = await count(load(pages, { form: 'pair', batchUnits: 1 }), at)
       t.same(nodes.map(({ role }) => role), ['primary', 'replica'])
       t.match(nodes[1].calls, { mget: 1 })
