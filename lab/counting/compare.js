@@ -99,7 +99,7 @@ export function contradictions (cells, baseline) {
     const against = cells.find(({ level, arm }) => level === cell.level && arm === baseline)
     const bytes = [cell, against].map((one) => (one?.nodes[0].bytesIn ?? 0) + (one?.nodes[0].replicatedBytes ?? 0))
     const isMore = ratio > counted
-    const [byCount, ...inWindow] = [counted, ratio, low, high].map(number)
+    const [byCount, ...inWindow] = [counted, ratio, low, high].map((one) => one < 0.1 ? one.toPrecision(2) : one.toFixed(2))
     const ofWindow = `${inWindow[0]} x [${inWindow[1]}-${inWindow[2]}] of CPU time in the window`
     return [`${cell.arm} at ${cell.level}: ${byCount} x by count, ${ofWindow}. ` +
       `The window has ${isMore ? 'more' : 'less'} of what a count does not see: the kernel's part of ${Math.round(bytes[0])} bytes a ` +

@@ -105,7 +105,8 @@ async function storeTable (before, { key, engine, counted }) {
 }
 
 /** @param {Cost} cost @returns {Cost} */
-const rounded = ({ unit, ...figures }) => /** @type {any} */ ({
+const rounded = ({ unit, instructions, ...figures }) => /** @type {any} */ ({
   unit,
-  ...Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Number(value.toFixed(name === 'instructions' ? 0 : 4))]))
+  instructions: Number(instructions.toFixed(instructions < 1000 ? 2 : 0)),
+  ...Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Number(value.toFixed(4))]))
 })
