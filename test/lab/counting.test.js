@@ -9,12 +9,15 @@ import { openDecisions } from '../../lab/counting/decisions.js'
 import { openItems } from '../../lab/counting/items.js'
 import { openOwnLoad } from '../../lab/counting/own-loads.js'
 import { openPages } from '../../lab/counting/pages.js'
+import { countPlan } from '../../lab/counting/run.js'
 import { hasSeed } from '../../lab/counting/valgrind.js'
 import { queryNode } from '../../lab/servers/query.js'
-import { nightEngines } from '../scope.js'
+import { ROOT } from '../../src/embedded/index.js'
+import { isWhole, nightEngines } from '../scope.js'
 import { engineName } from '../servers.js'
 
 const RUNS = `#!/bin/sh
+if [ "$1" = --version ]; then echo valgrind-0; exit; fi
 while :; do case $1 in --log-file=*) file=\${1#--log-file=}; shift;; --*) shift;; *) break;; esac; done
 echo "==$$== I   refs:      1,234,567" > "\${file%\\%p}$$"
 exec "$@"
@@ -105,6 +108,40 @@ for (const engine of await nightEngines()) {
         batches > 6 && queryNode(primaryUrl, (node) => node.send('PING')))
       await t.rejects(count(load(reconnects), at), { code: 'SERVER_LOST', message: /to the primary: one was lost/ })
     })
+
+    if (isWhole) {
+      await t.test('an engine that does not run is the outcome of its arms; the others are counted', async (t) => {
+        const { folder } = await place(t, RUNS)
+        const broken = join(folder, 'broken-server')
+        await writeFile(broken, FAILS)
+        await chmod(broken, 0o755)
+        const settings = { ...ITEMS, layout: 'values' }
+        const plan = /** @type {any} */ ({
+          name: 'plan',
+          baseline: 'a',
+          arms: { a: { settings }, b: { settings, engine: 'broken' } },
+          levels: { l: { settings: {}, without: [] } },
+          fixed: {}
+        })
+        const { cells, finishedAt } = await countPlan({
+          plan,
+          arms: [],
+          result: null,
+          resultFile: null,
+          root: ROOT,
+          folder,
+          engineOf: async (wanted) => wanted === null ? engine : { name: 'valkey', version: '0.0.1', program: broken },
+          report () {},
+          signal: AbortSignal.timeout(300_000)
+        })
+        t.ok(finishedAt)
+        t.match(cells, [
+          { arm: 'a', error: null, nodes: [{ role: 'primary' }, { role: 'replica' }], invalid: { length: 0 } },
+          { arm: 'b', error: { code: 'COUNT_FAILED', message: /did not start under valgrind: it ended with status 1/ }, nodes: { length: 0 } },
+          { arm: 'a (A/A)', error: null }
+        ])
+      })
+    }
 
     await t.test('a replica that falls behind is an outcome', async (t) => {
       const leaves = openWith(openItems({ ...ITEMS, layout: 'values' }), ({ replicaUrls: [url] }) =>
