@@ -32,6 +32,7 @@ const IDLE_SECONDS = 5
 const { setTimeout, setInterval } = globalThis
 const { setTimeout: pause } = timers
 const now = performance.now.bind(performance)
+const { now: dateNow } = Date
 
 /**
  * Makes this process as slow as its server. A reply then takes as long as it does without valgrind, which the choice of a form depends on
@@ -39,7 +40,9 @@ const now = performance.now.bind(performance)
  * @returns {() => void} ends it
  */
 function slowTime () {
+  const beganMs = Date.now()
   performance.now = () => now() / SLOWER
+  Date.now = () => Math.floor(beganMs + (dateNow() - beganMs) / SLOWER)
   const slow = (/** @type {any} */ timer) => (/** @type {any} */ work, ms = 0, /** @type {any[]} */ ...args) =>
     timer(work, ms * SLOWER, ...args)
   Object.assign(globalThis, { setTimeout: slow(setTimeout), setInterval: slow(setInterval) })
@@ -47,6 +50,7 @@ function slowTime () {
   syncBuiltinESMExports()
   return () => {
     performance.now = now
+    Date.now = dateNow
     Object.assign(globalThis, { setTimeout, setInterval })
     timers.setTimeout = pause
     syncBuiltinESMExports()

@@ -6,7 +6,8 @@ import { createSource } from '../loads/source.js'
 import { createHandler } from '../serving/handler.js'
 
 const FEED = 'lab'
-const PREFIX = 'lab:'
+/** the default of readers */
+const PREFIX = 'fr:'
 const DEADLINE_MS = 60_000
 
 /**
@@ -18,7 +19,7 @@ const DEADLINE_MS = 60_000
 /** As a reader without a view does. @param {Pages} of @returns {import('./count.js').Load['open']} */
 export const openPages = (of) => openReading(of, async ({ primaryUrl, replicaUrls }) => {
   const reader = await openReader({
-    redisUrl: primaryUrl, replicaUrl: replicaUrls, keyPrefix: PREFIX, deadlineMs: DEADLINE_MS, views: 'none', readFrom: 'replica'
+    redisUrl: primaryUrl, replicaUrl: replicaUrls, deadlineMs: DEADLINE_MS, views: 'none', readFrom: 'replica'
   })
   const feed = reader.feed(FEED)
   return { read: async () => (await feed.latest(of.limit)).items.length, close: () => reader.close() }
@@ -39,7 +40,6 @@ const openReading = ({ layout, ids, valueBytes, batchItems, limit }, open) => as
   const feed = await openFeed(FEED, {
     redisUrl: servers.primaryUrl,
     replicaUrl: servers.replicaUrls,
-    keyPrefix: PREFIX,
     deadlineMs: DEADLINE_MS,
     layout: /** @type {any} */ (layout),
     maxItems: 0,

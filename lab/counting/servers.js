@@ -12,8 +12,9 @@ import { takeFigures } from '../servers/figures.js'
 import { fixGenerator } from './generator.js'
 import { hasSeed, instructionsOf, wrapProgram } from './valgrind.js'
 
-/** as it is before a count slows time down */
+/** as they are before a count slows time down */
 const { setTimeout: pause } = timers
+const { now } = Date
 const POLL_MS = 20
 /** under valgrind, on a machine that is busy with other things */
 const START_DEADLINE_MS = 600_000
@@ -123,10 +124,10 @@ export async function openCountedServers ({ program, engine, form, folder, waitM
 
 /** @param {Server} node @param {RegExp} line */
 async function untilLogged (node, line) {
-  for (const until = Date.now() + START_DEADLINE_MS; ; await pause(POLL_MS)) {
+  for (const until = now() + START_DEADLINE_MS; ; await pause(POLL_MS)) {
     const log = await node.log()
     if (line.test(log)) return
-    if (node.hasExited() || Date.now() > until) {
+    if (node.hasExited() || now() > until) {
       const how = node.hasExited() ? `: it ended ${await node.exited}` : ''
       throw new FreshetError('COUNT_FAILED', `the server did not start under valgrind${how}. Its last lines:\n${log}`)
     }
@@ -136,8 +137,8 @@ async function untilLogged (node, line) {
 /** @param {import('../servers/query.js').Connection} node */
 async function takeAllSlots (node) {
   await node.send('CLUSTER', 'ADDSLOTSRANGE', 0, LAST_SLOT)
-  for (const until = Date.now() + WAIT_MS; !String(await node.send('CLUSTER', 'INFO')).includes('cluster_state:ok'); await pause(1000)) {
-    if (Date.now() > until) throw new FreshetError('COUNT_FAILED', `the cluster of ${node.address} did not get ready`)
+  for (const until = now() + WAIT_MS; !String(await node.send('CLUSTER', 'INFO')).includes('cluster_state:ok'); await pause(1000)) {
+    if (now() > until) throw new FreshetError('COUNT_FAILED', `the cluster of ${node.address} did not get ready`)
   }
 }
 
