@@ -93,6 +93,8 @@ export function countedArm (plan, cell, settings, window) {
   const ofBatch = Math.max(1, Math.round(window?.itemsPerBatch ?? batchItems))
   const batchUnits = ofBatch * (isLibrary ? partitions : 1)
   const small = ids > MOST_IDS ? SMALL : Math.ceil(1.05 * ids / batchUnits) + LEAST
+  // of what costs so little, what a server does by the second would be a part
+  const isCheap = load === 'blob' || (isLibrary && settings.layout === 'segments')
   // one writer has the ids of all
   const given = { ...settings, writers: 1, batchItems: ofBatch, wholeBatches: true }
   return {
@@ -102,7 +104,7 @@ export function countedArm (plan, cell, settings, window) {
       form: 'pair',
       batchUnits,
       small,
-      large: small + Math.max(LEAST, Math.ceil(ITEMS / batchUnits)),
+      large: small + Math.max(LEAST, Math.ceil((isCheap ? 10 : 1) * ITEMS / batchUnits)),
       open: isLibrary
         ? openItems({ ...given, flushItems: batchUnits, mayWatch: !isScripted(window) })
         : openOwnLoad(load, given)

@@ -16,8 +16,8 @@
 const LIMIT = 0.01
 const LIMIT_OF_OTHERS = 0.02
 const LIMIT_ELSEWHERE = 0.04
-/** below, a share of a byte or a command moves by chance, such as by the length of a port */
-const LEAST = { commands: 0.001, bytesIn: 1, bytesOut: 1, replicatedBytes: 1 }
+/** below, a figure moves by chance: instructions of segments, of which an item has few; bytes by the length of a port */
+const LEAST = { instructions: 2, commands: 0.001, bytesIn: 1, bytesOut: 1, replicatedBytes: 1 }
 const NAMES = Object.freeze({ commands: 'commands', bytesIn: 'bytes in', bytesOut: 'bytes out', replicatedBytes: 'replicated bytes' })
 
 /** @param {Key} a @param {Key} b */
@@ -36,7 +36,9 @@ export function compareCosts (table, key, counted, anchor) {
     const before = stored.instructions / table.rows[anchor].instructions
     const faults = [
       ...(isSame
-        ? moved('instructions', stored.instructions, cost.instructions, LIMIT)
+        ? Math.abs(cost.instructions - stored.instructions) <= LEAST.instructions
+          ? []
+          : moved('instructions', stored.instructions, cost.instructions, LIMIT)
         : moved('ratio to the anchor', before, ratio, LIMIT_ELSEWHERE)),
       ...Object.entries(NAMES).flatMap(([of, text]) => {
         const [was, is] = [stored, cost].map((one) => one[/** @type {keyof typeof NAMES} */ (of)])

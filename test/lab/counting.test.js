@@ -130,7 +130,7 @@ for (const engine of await nightEngines()) {
           resultFile: null,
           root: ROOT,
           folder,
-          engineOf: async (wanted) => wanted === null ? engine : { name: 'valkey', version: '0.0.1', program: broken },
+          engineOf: async (wanted) => wanted === null ? engine : { ...engine, version: '0.0.1', program: broken },
           report () {},
           signal: AbortSignal.timeout(300_000)
         })
