@@ -81,7 +81,7 @@ export const ROWS = Object.freeze({
   'ids, in order': layout('ids', daily),
   'ids, a tenth late': layout('ids', { ...daily, settings: { lateEvery: 10 }, items: 20_000 }),
   values: layout('values', daily),
-  segments: layout('segments', { ...daily, items: 20 * ITEMS }),
+  segments: layout('segments', { ...daily, items: 10 * ITEMS }),
   'published way': items((settings) => openOwnLoad('reference', settings), daily),
   'max, calls of 16': decisions('max', 16, true),
   'bounded, calls of 16': decisions('bounded', 16, true),
