@@ -11,13 +11,16 @@ import { FreshetError } from '../errors.js'
 import { loadNamed, partsAt } from '../plan/cells.js'
 import { LOADS } from '../loads/index.js'
 import { limitIn } from '../serving/responses.js'
+import { isScripted, READS } from './compare.js'
 import { openDecisions } from './decisions.js'
 import { openItems } from './items.js'
 import { openOwnLoad } from './own-loads.js'
-import { openPages } from './pages.js'
+import { openAsked, openPages } from './pages.js'
 
 /** Counted beyond the small size. */
-const [ITEMS, DECISIONS, PAGES] = [20_000, 1_280, 200]
+const [ITEMS, DECISIONS, PAGES] = [40_000, 1_280, 200]
+/** of the items that pages are read from */
+const MOST_STORED = 10_000
 /** More ids are not all written before counting begins: their load is one of new ids. */
 const MOST_IDS = 100_000
 const SMALL = 20
@@ -45,11 +48,14 @@ export function windowOf (samples, unit) {
   const middle = (/** @type {(sample: import('../run/sample.js').Sample) => number} */ of) => median(those.map(of))
   if (unit === 'reply') {
     const replies = (/** @type {import('../run/sample.js').Sample} */ sample) => sample.serving?.requests?.answered ?? 0
-    const reads = ['zrevrangebyscore', 'zrangebyscore', 'zrevrange', 'xrevrange', 'xrange', 'mget']
     const onReplicas = (/** @type {import('../run/sample.js').Sample} */ sample, /** @type {string} */ name) =>
       sample.nodes.slice(1).reduce((sum, node) => sum + (node.calls?.[name] ?? 0), 0)
-    const callsPerUnit = Object.fromEntries(reads.map((name) => [name, middle((sample) => onReplicas(sample, name) / replies(sample))]))
-    return { itemsPerBatch: 1, commandsPerUnit: Object.values(callsPerUnit).reduce((sum, n) => sum + n, 0), callsPerUnit }
+    const callsPerUnit = Object.fromEntries(READS.map((name) => [name, middle((sample) => onReplicas(sample, name) / replies(sample))]))
+    return {
+      itemsPerBatch: middle((sample) => sample.items / sample.batches),
+      commandsPerUnit: Object.values(callsPerUnit).reduce((sum, n) => sum + n, 0),
+      callsPerUnit
+    }
   }
   const names = [...new Set(those.flatMap(({ nodes }) => Object.keys(nodes[0].calls)))]
   const calls = (/** @type {import('../run/sample.js').Sample} */ sample) => CALLS.reduce((sum, name) => sum + callsOn(sample, name), 0)
@@ -79,7 +85,7 @@ export function countedArm (plan, cell, settings, window) {
   const { load, serving, contention, servers } = partsAt(plan, cell)
   if (servers && servers !== 'pair') throw cannot(`it needs servers of the form ${servers}; a count has a primary and a replica`)
   if (contention) return decisionArm(contention, window)
-  if (serving) return readingArm(serving, settings)
+  if (serving) return readingArm(serving, settings, window)
   if (load === 'gateway') throw cannot('requests of the gateway become batches by time')
   const isLibrary = load === 'writer' || load === 'library'
   if (!isLibrary && !Object.hasOwn(LOADS, load)) throw cannot(`there is no load ${load}`)
@@ -87,6 +93,8 @@ export function countedArm (plan, cell, settings, window) {
   const ofBatch = Math.max(1, Math.round(window?.itemsPerBatch ?? batchItems))
   const batchUnits = ofBatch * (isLibrary ? partitions : 1)
   const small = ids > MOST_IDS ? SMALL : Math.ceil(1.05 * ids / batchUnits) + LEAST
+  // of what costs so little, what a server does by the second would be a part
+  const isCheap = load === 'blob' || (isLibrary && settings.layout === 'segments')
   // one writer has the ids of all
   const given = { ...settings, writers: 1, batchItems: ofBatch, wholeBatches: true }
   return {
@@ -96,8 +104,10 @@ export function countedArm (plan, cell, settings, window) {
       form: 'pair',
       batchUnits,
       small,
-      large: small + Math.max(LEAST, Math.ceil(ITEMS / batchUnits)),
-      open: isLibrary ? openItems({ ...given, flushItems: batchUnits }) : openOwnLoad(load, given)
+      large: small + Math.max(LEAST, Math.ceil((isCheap ? 10 : 1) * ITEMS / batchUnits)),
+      open: isLibrary
+        ? openItems({ ...given, flushItems: batchUnits, mayWatch: !isScripted(window) })
+        : openOwnLoad(load, given)
     }
   }
 }
@@ -120,14 +130,18 @@ function decisionArm ({ technique, driver = 'direct' }, window) {
   }
 }
 
-/** @param {import('../serving/plan.js').Serving} serving @param {Record<string, any>} settings @returns {CountedArm} */
-function readingArm ({ by, asks, path, settings: ofReader }, { layout, ids, valueBytes }) {
+/**
+ * @param {import('../serving/plan.js').Serving} serving @param {Record<string, any>} settings @param {Window | null} window
+ * @returns {CountedArm}
+ */
+function readingArm ({ by, asks, path, settings: ofReader }, { layout, ids, valueBytes, batchItems = 1000 }, window) {
   const isAsked = by === 'ask' || (by === 'reader' && ofReader.views === 'none')
   if (!isAsked || asks !== 'pages' || ofReader.readFrom === 'primary') {
     throw cannot('its replies come from memory, or are not pages from a replica')
   }
   const limit = limitIn(path) ?? 100
-  const stored = Math.min(Number(ids), 10_000)
+  const ofBatch = Math.max(1, Math.round(window?.itemsPerBatch ?? batchItems))
+  const pages = { layout, ids: Math.min(Number(ids), MOST_STORED), valueBytes, batchItems: ofBatch, limit }
   return {
     unit: 'reply',
     node: 'replica',
@@ -136,7 +150,7 @@ function readingArm ({ by, asks, path, settings: ofReader }, { layout, ids, valu
       batchUnits: 1,
       small: LEAST,
       large: LEAST + Math.ceil(PAGES / Math.max(1, limit / 100)),
-      open: openPages({ layout, ids: stored, valueBytes, limit })
+      open: by === 'ask' ? openAsked(pages) : openPages(pages)
     }
   }
 }

@@ -13,23 +13,41 @@
 
 /** of a count and its window, in items a batch and in the share of each command that items are sent with */
 const LIMIT = 0.02
-/** What makes a form: other commands are about times, leases and figures. */
-const FORMS = ['exec', 'evalsha', 'evalsha_ro', 'eval', 'fcall', 'msetex', 'mset', 'set', 'setex', 'zadd', 'xadd', 'lpush', 'sadd', 'hset',
-  'zrevrangebyscore', 'zrevrange', 'xrevrange', 'mget', 'watch']
+/** What replies are read with. */
+export const READS = Object.freeze(['zrevrangebyscore', 'zrangebyscore', 'zrevrange', 'xrevrange', 'xrange', 'mget'])
+/** What makes a form of writing: other commands are about times, leases and figures. */
+const WRITES = Object.freeze(['exec', 'evalsha', 'evalsha_ro', 'eval', 'fcall', 'msetex', 'mset', 'set', 'setex', 'zadd', 'xadd', 'lpush',
+  'sadd', 'hset', 'watch'])
 
 /**
- * @param {{ node: PerUnit, unit: string, itemsPerBatch: number }} counted @param {Window | null} window
+ * Whether the batches of a window went through the script alone, which is then the form of the count, too.
+ * @param {Window | null} window
+ */
+export const isScripted = (window) => window !== null && window.callsPerUnit.evalsha > 0 &&
+  (window.callsPerUnit.watch ?? 0) * window.itemsPerBatch <= LIMIT
+
+/** @param {string} unit @param {Record<string, number>} calls of the count */
+function formsOf (unit, calls) {
+  if (unit === 'reply') return READS
+  // beside ZADD an entry of a stream marks items for views that a busy writer sent late (layouts/late-marks.js)
+  return calls.zadd > 0 ? WRITES.filter((name) => name !== 'xadd') : WRITES
+}
+
+/**
+ * @param {{ node: PerUnit, unit: string, itemsPerBatch: number, isShared?: boolean }} counted `isShared`: concurrent requests share a read
+ * @param {Window | null} window
  * @returns {string[]} why the count is INVALID
  */
-export function differencesOf ({ node, unit, itemsPerBatch }, window) {
+export function differencesOf ({ node, unit, itemsPerBatch, isShared = false }, window) {
   if (window === null) return []
   const isOff = (/** @type {number} */ a, /** @type {number} */ b) => Math.abs(a - b) > LIMIT * Math.max(a, b)
   const size = unit === 'reply' || !isOff(itemsPerBatch, window.itemsPerBatch)
     ? []
     : [`${number(itemsPerBatch)} ${unit}s a batch, ${number(window.itemsPerBatch)} in the window`]
-  const perBatch = Object.fromEntries(FORMS.map((name) => [name, (node.calls[name] ?? 0) * itemsPerBatch]))
-  const inWindow = batchesOf(perBatch, window)
-  const forms = FORMS.flatMap((name) => {
+  const names = formsOf(unit, node.calls)
+  const perBatch = Object.fromEntries(names.map((name) => [name, (node.calls[name] ?? 0) * itemsPerBatch]))
+  const inWindow = isShared ? repliesOf(perBatch, window) : unit === 'reply' ? 1 : batchesOf(perBatch, window)
+  const forms = names.flatMap((name) => {
     const [is, was] = [perBatch[name], (window.callsPerUnit[name] ?? 0) * inWindow]
     const isSame = Math.abs(is - was) <= LIMIT * Math.max(1, is, was)
     return isSame ? [] : [`${name} ${number(is)} times a batch, ${number(was)} in the window`]
@@ -44,9 +62,18 @@ export function differencesOf ({ node, unit, itemsPerBatch }, window) {
  */
 function batchesOf (perBatch, { callsPerUnit, itemsPerBatch }) {
   // every batch sends it, whatever its form: of several, the one that the window has most of
-  const [name] = FORMS.filter((one) => callsPerUnit[one] > 0 && Math.abs(perBatch[one] - 1) <= LIMIT)
+  const [name] = Object.keys(perBatch).filter((one) => callsPerUnit[one] > 0 && Math.abs(perBatch[one] - 1) <= LIMIT)
     .sort((a, b) => callsPerUnit[b] - callsPerUnit[a])
   return name === undefined ? itemsPerBatch : perBatch[name] / callsPerUnit[name]
+}
+
+/**
+ * Replies of a read in the window.
+ * @param {Record<string, number>} perRead @param {Window} window
+ */
+function repliesOf (perRead, { callsPerUnit }) {
+  const [is, was] = [perRead, callsPerUnit].map((calls) => READS.reduce((sum, name) => sum + (calls[name] ?? 0), 0))
+  return was > 0 ? is / was : 1
 }
 
 /** @param {number} n */
@@ -72,8 +99,9 @@ export function contradictions (cells, baseline) {
     const against = cells.find(({ level, arm }) => level === cell.level && arm === baseline)
     const bytes = [cell, against].map((one) => (one?.nodes[0].bytesIn ?? 0) + (one?.nodes[0].replicatedBytes ?? 0))
     const isMore = ratio > counted
-    const ofWindow = `${ratio.toFixed(2)} x [${low.toFixed(2)}-${high.toFixed(2)}] of CPU time in the window`
-    return [`${cell.arm} at ${cell.level}: ${counted.toFixed(2)} x by count, ${ofWindow}. ` +
+    const [byCount, ...inWindow] = [counted, ratio, low, high].map((one) => one < 0.1 ? one.toPrecision(2) : one.toFixed(2))
+    const ofWindow = `${inWindow[0]} x [${inWindow[1]}-${inWindow[2]}] of CPU time in the window`
+    return [`${cell.arm} at ${cell.level}: ${byCount} x by count, ${ofWindow}. ` +
       `The window has ${isMore ? 'more' : 'less'} of what a count does not see: the kernel's part of ${Math.round(bytes[0])} bytes a ` +
       `unit received and replicated (baseline: ${Math.round(bytes[1])}), cache misses, and upkeep by the second`]
   })

@@ -7,7 +7,8 @@
  *
  * @typedef {import('./servers.js').NodeCount} NodeCount
  * @typedef {import('./servers.js').Options} ServerOptions
- * @typedef {{ run: (batches: number) => Promise<void>, close: () => Promise<void> }} Counted `run` sends as many batches, one at a time
+ * @typedef {{ run: (batches: number) => Promise<void>, close: (drainMs?: number) => Promise<void> }} Counted `run` sends as many
+ *   batches, one at a time; `drainMs` for what is not written yet
  * @typedef {object} Load
  * @property {ServerOptions['form']} form
  * @property {number} batchUnits units of a batch
@@ -19,15 +20,19 @@
  *   replicatedBytes: number, calls: Record<string, number> }} PerUnit of a node
  * @typedef {{ nodes: PerUnit[], units: number, batches: number }} Count
  */
+import { syncBuiltinESMExports } from 'node:module'
 import { performance } from 'node:perf_hooks'
-import { setTimeout as pause } from 'node:timers/promises'
+import timers from 'node:timers/promises'
+import { FreshetError } from '../errors.js'
 import { openCountedServers } from './servers.js'
 
 /** A server under valgrind is about so many times slower. */
 const SLOWER = 60
 const IDLE_SECONDS = 5
 const { setTimeout, setInterval } = globalThis
+const { setTimeout: pause } = timers
 const now = performance.now.bind(performance)
+const { now: dateNow } = Date
 
 /**
  * Makes this process as slow as its server. A reply then takes as long as it does without valgrind, which the choice of a form depends on
@@ -35,13 +40,20 @@ const now = performance.now.bind(performance)
  * @returns {() => void} ends it
  */
 function slowTime () {
+  const beganMs = Date.now()
   performance.now = () => now() / SLOWER
+  Date.now = () => Math.floor(beganMs + (dateNow() - beganMs) / SLOWER)
   const slow = (/** @type {any} */ timer) => (/** @type {any} */ work, ms = 0, /** @type {any[]} */ ...args) =>
     timer(work, ms * SLOWER, ...args)
   Object.assign(globalThis, { setTimeout: slow(setTimeout), setInterval: slow(setInterval) })
+  timers.setTimeout = (ms = 0, value, options) => pause(ms * SLOWER, value, options)
+  syncBuiltinESMExports()
   return () => {
     performance.now = now
+    Date.now = dateNow
     Object.assign(globalThis, { setTimeout, setInterval })
+    timers.setTimeout = pause
+    syncBuiltinESMExports()
   }
 }
 
@@ -72,13 +84,15 @@ async function countSize ({ form, open }, options, batches, idleSeconds = 0) {
   const servers = await openCountedServers({ ...options, form })
   try {
     const beganMs = now()
-    const load = await open(servers)
+    const load = await Promise.race([servers.lost, open(servers)])
     try {
-      await load.run(batches)
+      await Promise.race([servers.lost, load.run(batches)])
       if (idleSeconds > 0) await pause(idleSeconds * 1000)
-    } finally {
-      await load.close()
+    } catch (error) {
+      await load.close(0).catch(() => {})
+      throw error
     }
+    await load.close()
     const seconds = (now() - beganMs) / 1000
     return { seconds, nodes: await servers.end() }
   } finally {
@@ -89,8 +103,14 @@ async function countSize ({ form, open }, options, batches, idleSeconds = 0) {
 /**
  * @param {NodeCount} before @param {NodeCount} after @param {{ units: number, idle: number }} of
  * @returns {PerUnit}
+ * @throws {FreshetError} SERVER_LOST: a connection was lost in one of the sizes
  */
 function perUnit (before, after, { units, idle }) {
+  const more = after.connections - before.connections
+  if (more !== 0) {
+    throw new FreshetError('SERVER_LOST', `the sizes of the load made ${before.connections} and ${after.connections} connections to the ` +
+      `${after.role}: one was lost, and what was done for a new one would be counted`)
+  }
   const names = [...new Set([...Object.keys(before.calls), ...Object.keys(after.calls)])]
   const calls = names.map((name) => /** @type {const} */ ([name, ((after.calls[name] ?? 0) - (before.calls[name] ?? 0)) / units]))
   return {

@@ -1,6 +1,6 @@
 /**
  * `npm run costs`: counts the rows of the table, prints them, and fails when one has moved. Instructions do not depend on how busy the
- * machine is. A row that moved is counted twice more, and the median counts: the levels of nodes of a skip list are drawn at random.
+ * machine is, so each row is counted once.
  */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,6 @@ import { expectValgrind, keyOf } from './valgrind.js'
 
 const FILE = fileURLToPath(new URL('costs.json', import.meta.url))
 const ENGINE = 'valkey 9.1'
-const TIMES = 3
 const FLAGS = ['--all', '--update']
 const ADVICE = 'If that is wanted, store it with npm run costs -- --update NAME ..., and name in the commit the row, the old and the ' +
   'new figure, and what users get for it.'
@@ -34,15 +33,9 @@ async function costOf (name, { idlePerSecond, ...place }) {
   return { unit, instructions, commands, bytesIn, bytesOut, replicatedBytes: load.form === 'fed' ? replicatedBytes : 0 }
 }
 
-/** @param {string} name @param {Place} place @param {Cost[]} costs so far @returns {Promise<Cost>} of three counts that in the middle */
-async function middleCost (name, place, costs = []) {
-  while (costs.length < TIMES) costs.push(await costOf(name, place))
-  return costs.toSorted((a, b) => a.instructions - b.instructions)[Math.floor(costs.length / 2)]
-}
-
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined>, stdout: { write: (text: string) => unknown } }} from `--all`: the rows
- *   of the night, too; `--update`: stores what was counted; names of rows: only these
+ *   of the night, too; `--update`: stores what was counted, and says what it was before; names of rows: only these
  * @returns {Promise<number>} exit status: 1 when a row has moved
  * @throws {FreshetError} VALGRIND_MISSING, COUNT_FAILED, ENGINE_MISSING
  */
@@ -60,17 +53,14 @@ export async function runCosts ({ argv, env, stdout }) {
   const place = { ...found, idlePerSecond: await countIdle(ROWS[ANCHOR].load, found) }
   const key = await keyOf(engine.program)
   const isUpdate = argv.includes('--update')
-  let table = await readTable()
+  const table = await readTable()
   if (isUpdate) expectUpdatable(table, key, argv)
   /** @type {Record<string, Cost>} */
   const counted = {}
   for (const name of wantedOf(argv)) {
-    counted[name] = isUpdate ? await middleCost(name, place) : await costOf(name, place)
+    counted[name] = await costOf(name, place)
     // an interrupted update keeps what it has
-    if (isUpdate) table = await storeTable(table, { key, engine: place.engine, counted })
-  }
-  for (const { name, faults } of compareCosts(table, key, counted, ANCHOR)) {
-    if (faults.length > 0 && table.rows[name]) counted[name] = await middleCost(name, place, [counted[name]])
+    if (isUpdate) await storeTable(table, { key, engine: place.engine, counted })
   }
   const compared = compareCosts(table, key, counted, ANCHOR)
   const moved = compared.filter(({ faults }) => faults.length > 0)
@@ -81,10 +71,11 @@ export async function runCosts ({ argv, env, stdout }) {
       `${Math.round((Date.now() - beganMs) / 1000)} s`,
     ...(isSameKey(table.key, key) ? [] : ['not the machine or program of the table: ratios to the anchor are compared, to 4 %']),
     ...moved.map(({ name, faults }) => `moved: ${name}: ${faults.join('; ')}`),
-    ...(moved.length > 0 ? [ADVICE] : []),
+    ...(moved.length > 0 && !isUpdate ? [ADVICE] : []),
+    ...(isUpdate ? ['stored'] : []),
     ''
   ].join('\n'))
-  return moved.length > 0 ? 1 : 0
+  return moved.length > 0 && !isUpdate ? 1 : 0
 }
 
 /** @param {string[]} argv @returns {string[]} names of rows, the anchor first */
@@ -103,23 +94,19 @@ function expectUpdatable (table, key, argv) {
   throw new FreshetError('COUNT_FAILED', 'the table is of another machine or server program; use --all --update')
 }
 
-/**
- * @param {Table} before @param {Pick<Table, 'key' | 'engine'> & { counted: Table['rows'] }} now
- * @returns {Promise<Table>} as it is stored now
- */
+/** @param {Table} before @param {Pick<Table, 'key' | 'engine'> & { counted: Table['rows'] }} now */
 async function storeTable (before, { key, engine, counted }) {
   const names = Object.keys(ROWS)
   const rows = Object.fromEntries(names.flatMap((name) => {
     const cost = counted[name] ?? before.rows[name]
     return cost ? [[name, rounded(cost)]] : []
   }))
-  const table = { key, engine, rows }
-  await writeWhole(FILE, JSON.stringify(table, null, 2) + '\n')
-  return table
+  await writeWhole(FILE, JSON.stringify({ key, engine, rows }, null, 2) + '\n')
 }
 
 /** @param {Cost} cost @returns {Cost} */
-const rounded = ({ unit, ...figures }) => /** @type {any} */ ({
+const rounded = ({ unit, instructions, ...figures }) => /** @type {any} */ ({
   unit,
-  ...Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Number(value.toFixed(name === 'instructions' ? 0 : 4))]))
+  instructions: Number(instructions.toFixed(instructions < 1000 ? 2 : 0)),
+  ...Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Number(value.toFixed(4))]))
 })

@@ -9,6 +9,7 @@ import { LOADS } from '../loads/index.js'
 import { FEED_OPTIONS } from '../loads/library.js'
 import { settingsOf } from '../loads/run.js'
 import { createSource } from '../loads/source.js'
+import { queryNode } from '../servers/query.js'
 
 const FEED = 'lab'
 const DEADLINE_MS = 60_000
@@ -29,12 +30,14 @@ function createSteadyClock () {
 
 /**
  * The library as a load.
- * @param {Record<string, any>} settings of a writer; `flushItems`: a batch of each of its partitions, by default batchItems
+ * @param {Record<string, any>} settings of a writer; `flushItems`: a batch of each of its partitions, by default batchItems; `mayWatch`
+ *   false: batches of `ids` go through the script, as without the permission for WATCH
  * @returns {Load['open']}
  */
 export const openItems = (settings) => async ({ primaryUrl, replicaUrls }) => {
   const all = { ...settingsOf(LOADS.library, settings), ...settings }
-  const { flushItems = all.batchItems } = settings
+  const { flushItems = all.batchItems, mayWatch = true } = settings
+  if (!mayWatch) await queryNode(primaryUrl, (node) => node.send('ACL', 'SETUSER', 'default', '-watch'), { deadlineMs: DEADLINE_MS })
   const clock = createSteadyClock()
   const given = Object.fromEntries(FEED_OPTIONS.filter((name) => settings[name] !== undefined).map((name) => [name, settings[name]]))
   const feed = await openFeed(FEED, {
@@ -58,7 +61,7 @@ export const openItems = (settings) => async ({ primaryUrl, replicaUrls }) => {
       const decided = decidedOf(account)
       if (decided < offered) throw new FreshetError('COUNT_FAILED', `${offered - decided} of ${offered} items were not stored`)
     },
-    close: () => feed.close({ drainMs: DEADLINE_MS })
+    close: (drainMs = DEADLINE_MS) => feed.close({ drainMs })
   }
 }
 

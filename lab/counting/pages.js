@@ -1,34 +1,67 @@
-/** A counted load of replies: pages of the newest items, read from a node one by one, as a reader without a view does. */
+/** Counted loads of replies: pages of the newest items, read from a replica one by one. */
 import { openFeed, openReader } from '../../src/index.js'
+import { openConnection } from '../../src/store/index.js'
 import { FreshetError } from '../errors.js'
 import { createSource } from '../loads/source.js'
+import { createHandler } from '../serving/handler.js'
 
 const FEED = 'lab'
+/** the default of readers */
+const PREFIX = 'fr:'
 const DEADLINE_MS = 60_000
 
 /**
- * @param {{ layout: string, ids: number, valueBytes: number, limit: number }} of
- * @returns {import('./count.js').Load['open']}
+ * @typedef {{ layout: string, ids: number, valueBytes: number, batchItems: number, limit: number }} Pages `batchItems` as written
+ * @typedef {{ primaryUrl: string, replicaUrls: string[] }} Servers
+ * @typedef {{ read: () => Promise<number>, close: () => unknown }} Reading `read`: a page, the number of its items
  */
-export const openPages = ({ layout, ids, valueBytes, limit }) => async ({ primaryUrl, replicaUrls }) => {
-  const common = { redisUrl: primaryUrl, replicaUrl: replicaUrls, deadlineMs: DEADLINE_MS }
-  const feed = await openFeed(FEED, { ...common, layout: /** @type {any} */ (layout), maxItems: 0, windowMs: 600_000 })
+
+/** As a reader without a view does. @param {Pages} of @returns {import('./count.js').Load['open']} */
+export const openPages = (of) => openReading(of, async ({ primaryUrl, replicaUrls }) => {
+  const reader = await openReader({
+    redisUrl: primaryUrl, replicaUrl: replicaUrls, deadlineMs: DEADLINE_MS, views: 'none', readFrom: 'replica'
+  })
+  const feed = reader.feed(FEED)
+  return { read: async () => (await feed.latest(of.limit)).items.length, close: () => reader.close() }
+})
+
+/** As the lab's own handler does, which serves `ask`. @param {Pages} of @returns {import('./count.js').Load['open']} */
+export const openAsked = (of) => openReading(of, async ({ replicaUrls }) => {
+  const connections = await Promise.all(replicaUrls.map((url) => openConnection(url, { name: 'freshet-count', deadlineMs: DEADLINE_MS })))
+  const handler = createHandler({ connections, keyPrefix: PREFIX, feed: FEED, layout: of.layout })
+  return {
+    read: async () => JSON.parse(await handler.newest(of.limit)).items.length,
+    close () { for (const connection of connections) connection.close() }
+  }
+})
+
+/** @param {Pages} of @param {(servers: Servers) => Promise<Reading>} open @returns {import('./count.js').Load['open']} */
+const openReading = ({ layout, ids, valueBytes, batchItems, limit }, open) => async (servers) => {
+  const feed = await openFeed(FEED, {
+    redisUrl: servers.primaryUrl,
+    replicaUrl: servers.replicaUrls,
+    deadlineMs: DEADLINE_MS,
+    layout: /** @type {any} */ (layout),
+    maxItems: 0,
+    windowMs: 600_000
+  })
   const source = createSource({ ids, valueBytes, valueChange: 'always', writers: 1 }, 0)
   const nowMs = Date.now()
-  for (let i = 0; i < ids; i++) feed.append(source.next(nowMs + i / 100))
-  await feed.flush({ deadlineMs: DEADLINE_MS })
+  for (let i = 0; i < ids;) {
+    for (const end = Math.min(ids, i + batchItems); i < end; i++) feed.append(source.next(nowMs + i / 100))
+    await feed.flush({ deadlineMs: DEADLINE_MS })
+  }
   await feed.close()
-  const reader = await openReader({ ...common, views: 'none', readFrom: 'replica' })
-  const reading = reader.feed(FEED)
+  const reading = await open(servers)
   // a replica gets the stream only a while after it has synchronised
-  while ((await reading.latest(limit)).items.length < limit) await new Promise((resolve) => { setImmediate(resolve) })
+  while (await reading.read() < limit) await new Promise((resolve) => { setImmediate(resolve) })
   return {
     async run (batches) {
       for (let batch = 0; batch < batches; batch++) {
-        const { items } = await reading.latest(limit)
-        if (items.length !== limit) throw new FreshetError('COUNT_FAILED', `a page of ${limit} had ${items.length} items`)
+        const items = await reading.read()
+        if (items !== limit) throw new FreshetError('COUNT_FAILED', `a page of ${limit} had ${items} items`)
       }
     },
-    close: () => reader.close()
+    close: async () => { await reading.close() }
   }
 }

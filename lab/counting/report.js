@@ -15,7 +15,8 @@ import { contradictions, ratioOf } from './compare.js'
 export const SEEN = Object.freeze([
   'Instructions are those of the server program, without the kernel: how much more work, to about one percent, on a busy machine too.',
   'A count does not see the kernel (sockets, the writes of replication), cache misses, waits, or the client. A window does.',
-  'Counted is one connection with one batch after the other. Nothing is trimmed, and what is done once a second is left out.',
+  'Counted is one connection with one batch after the other. Nothing is trimmed; what is done once a second, and marks of items that a ' +
+    'busy writer sent late, are left out.',
   'INVALID: items a batch, or the share of a form of writing, differ by more than 2 % from those of the window.'
 ])
 const HEADS = ['level', 'arm', 'node', 'instructions', 'x baseline', 'commands', 'bytes in', 'bytes out', 'of', 'a batch', 'window: x CPU',
@@ -36,7 +37,8 @@ function rowsOf ({ cells, baseline }) {
         ratio(ratioOf(cells, cell, baseline, i)),
         figure(node.commands), figure(node.bytesIn), figure(node.bytesOut), cell.unit, String(cell.batchUnits),
         isFirst && cell.ratio ? `${ratio(cell.ratio.ratio)} [${ratio(cell.ratio.low)}-${ratio(cell.ratio.high)}]` : '',
-        isFirst && window ? figure(window.itemsPerBatch) : '', isFirst && window ? figure(window.commandsPerUnit) : ''
+        isFirst && window && cell.unit !== 'reply' ? figure(window.itemsPerBatch) : '',
+        isFirst && window ? figure(window.commandsPerUnit) : ''
       ]
     })
   })

@@ -16,7 +16,7 @@ const IDS = 2_000
 /** Most items of a batch of `ids` where the newest wins. */
 const MOST = 996
 const BATCH = 250
-/** counted */
+/** Counted; more of segments, which cost so little that what a server does by the second would be a part of it. */
 const ITEMS = 40_000
 const DECISIONS = 1_600
 const FIXED = Object.freeze({ ids: IDS, valueBytes: 128, valueChange: 'always', windowMs: 60_000, maxItems: 0, writers: 1 })
@@ -59,7 +59,13 @@ const page = (layout, isDaily = false) => ({
   unit: 'page',
   node: 'replica',
   isDaily,
-  load: { form: 'pair', batchUnits: 1, small: 20, large: 320, open: openPages({ layout, ids: 1_000, valueBytes: 128, limit: 100 }) }
+  load: {
+    form: 'pair',
+    batchUnits: 1,
+    small: 20,
+    large: 320,
+    open: openPages({ layout, ids: 1_000, valueBytes: 128, batchItems: 1_000, limit: 100 })
+  }
 })
 
 const daily = { isDaily: true }
@@ -75,7 +81,7 @@ export const ROWS = Object.freeze({
   'ids, in order': layout('ids', daily),
   'ids, a tenth late': layout('ids', { ...daily, settings: { lateEvery: 10 }, items: 20_000 }),
   values: layout('values', daily),
-  segments: layout('segments', daily),
+  segments: layout('segments', { ...daily, items: 10 * ITEMS }),
   'published way': items((settings) => openOwnLoad('reference', settings), daily),
   'max, calls of 16': decisions('max', 16, true),
   'bounded, calls of 16': decisions('bounded', 16, true),
@@ -84,7 +90,9 @@ export const ROWS = Object.freeze({
   'page of 100, ids, from a replica': page('ids', true),
 
   ...Object.fromEntries([[1, 4_000], [10, 20_000], [50, ITEMS], [MOST, ITEMS]].flatMap(([batchItems, items]) =>
-    ['ids', 'values', 'segments'].map((name) => [`${name}, batches of ${batchItems}`, layout(name, { batchItems, items })]))),
+    ['ids', 'values', 'segments'].map((name) => [`${name}, batches of ${batchItems}`, layout(name, {
+      batchItems, items: name === 'segments' ? items * Math.ceil(batchItems / 40) : items
+    })]))),
   'ids, new ids': layout('ids', { settings: { ids: 1_000_000 } }),
   'ids, overwriting': layout('ids', { settings: { late: 'overwrite' } }),
   'ids, on a primary of a cluster': layout('ids', { form: 'cluster', items: 20_000 }),

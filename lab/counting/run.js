@@ -57,7 +57,7 @@ export async function countPlan ({ plan, arms, result, resultFile, root, folder,
       ratio: ratio === null || low === null || high === null || unit === 'reply' ? null : { ratio, low, high }
     }
     try {
-      const { load: name, engine } = partsAt(plan, cell)
+      const { load: name, engine, serving } = partsAt(plan, cell)
       const settings = result?.effective?.[level]?.[cell.arm] ??
         settled(name, { ...plan.fixed, ...plan.levels[level].settings, ...plan.arms[cell.arm].settings })
       const { load, node } = countedArm(plan, cell, settings, window)
@@ -68,7 +68,7 @@ export async function countPlan ({ plan, arms, result, resultFile, root, folder,
       const { nodes, units, batches } = await count(load, place, { idlePerSecond: idle[place.engine] })
       const counted = /** @type {import('./count.js').PerUnit} */ (nodes.find(({ role }) => role === node))
       const itemsPerBatch = unit === 'item' ? load.batchUnits / (settings.partitions ?? 1) : load.batchUnits
-      const invalid = differencesOf({ node: counted, unit, itemsPerBatch }, window)
+      const invalid = differencesOf({ node: counted, unit, itemsPerBatch, isShared: serving?.by === 'reader' }, window)
       cells.push({ ...base, batchUnits: units / batches, units, nodes: unit === 'reply' ? [counted] : nodes, invalid, error: null })
     } catch (error) {
       if (!OUTCOMES.includes(error.code)) throw error

@@ -4,13 +4,17 @@
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
+import timers from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { createGuard, freePort, startServer } from '../../src/embedded/index.js'
 import { queryNode } from '../servers/query.js'
 import { takeFigures } from '../servers/figures.js'
-import { instructionsOf, wrapProgram } from './valgrind.js'
+import { fixGenerator } from './generator.js'
+import { hasSeed, instructionsOf, wrapProgram } from './valgrind.js'
 
+/** as they are before a count slows time down */
+const { setTimeout: pause } = timers
+const { now } = Date
 const POLL_MS = 20
 /** under valgrind, on a machine that is busy with other things */
 const START_DEADLINE_MS = 600_000
@@ -18,17 +22,18 @@ const WAIT_MS = 600_000
 const LAST_SLOT = 16_383
 
 /**
- * @typedef {{ program: string, engine: string, form: 'primary' | 'fed' | 'pair' | 'cluster', folder: string }} Options `engine` such as
- *   `valkey 9.1.2`; `fed`: a primary that keeps what it would replicate; `pair`: with a replica, which is counted, too; `cluster`: one
- *   primary that has all slots; `folder`: parent of the temporary folder
+ * @typedef {{ program: string, engine: string, form: 'primary' | 'fed' | 'pair' | 'cluster', folder: string,
+ *   waitMs?: number }} Options `engine` such as `valkey 9.1.2`; `fed`: a primary that keeps what it would replicate; `pair`: with a
+ *   replica, which is counted, too; `cluster`: one primary that has all slots; `folder`: parent of the temporary folder; `waitMs` for a
+ *   reply, and for a replica
  * @typedef {Awaited<ReturnType<typeof openCountedServers>>} CountedServers
  * @typedef {Awaited<ReturnType<typeof startServer>>} Server
  * @typedef {{ role: 'primary' | 'replica', instructions: number, commands: number, offset: number, netInputBytes: number,
- *   netOutputBytes: number, calls: Record<string, number> }} NodeCount since the node began
+ *   netOutputBytes: number, connections: number, calls: Record<string, number> }} NodeCount since the node began; `connections` accepted
  */
 
 /** @param {Options} options @throws {FreshetError} COUNT_FAILED: the engine does not run under valgrind; SERVERS_FAILED */
-export async function openCountedServers ({ program, engine, form, folder }) {
+export async function openCountedServers ({ program, engine, form, folder, waitMs = WAIT_MS }) {
   await mkdir(folder, { recursive: true })
   const own = await mkdtemp(join(folder, 'count-'))
   const guard = createGuard()
@@ -71,24 +76,31 @@ export async function openCountedServers ({ program, engine, form, folder }) {
       if (form === 'fed') await replica.kill()
     }
     const counted = form === 'fed' ? [primary] : nodes
-    for (const { url } of counted) {
-      await queryNode(url, (node) => node.send('DEBUG', 'SET-ACTIVE-EXPIRE', '0'), { deadlineMs: WAIT_MS })
+    for (const { url, pid } of counted) {
+      if (hasSeed(engine)) await fixGenerator({ pid, program })
+      await queryNode(url, (node) => node.send('DEBUG', 'SET-ACTIVE-EXPIRE', '0'), { deadlineMs: waitMs })
     }
-    if (form === 'cluster') await queryNode(primary.url, takeAllSlots, { deadlineMs: WAIT_MS })
+    if (form === 'cluster') await queryNode(primary.url, takeAllSlots, { deadlineMs: waitMs })
     const urls = counted.map(({ url }) => url)
+    /** Fails when a server ends, as it also does at the end: clients would try for an hour to reach it again. @type {Promise<never>} */
+    const lost = Promise.race(counted.map(async ({ url, exited }) => {
+      throw new FreshetError('SERVER_LOST', `the server at ${new URL(url).host} ended ${await exited} while it was counted`)
+    }))
+    lost.catch(() => {})
     return {
       primaryUrl: urls[0],
       replicaUrls: urls.slice(1),
+      lost,
 
       /** Ends the servers. @returns {Promise<NodeCount[]>} the primary first @throws {FreshetError} COUNT_FAILED, SERVER_LOST */
       async end () {
-        if (urls.length > 1) await untilEqual(urls[0])
-        const figures = await takeFigures(urls, { deadlineMs: WAIT_MS })
+        if (urls.length > 1) await untilEqual(urls[0], waitMs)
+        const figures = await takeFigures(urls, { deadlineMs: waitMs })
         // the primary first: a replica that loses it only tries again a second later
         const counts = []
         for (const [i, node] of counted.entries()) {
           await shutDown(node)
-          const { netInputBytes, netOutputBytes, commands, calls, offset } = figures[i]
+          const { netInputBytes, netOutputBytes, connections, commands, calls, offset } = figures[i]
           counts.push({
             role: i === 0 ? /** @type {const} */ ('primary') : /** @type {const} */ ('replica'),
             instructions: await instructionsOf(own, node.pid),
@@ -96,6 +108,7 @@ export async function openCountedServers ({ program, engine, form, folder }) {
             offset,
             netInputBytes,
             netOutputBytes,
+            connections,
             calls: Object.fromEntries(Object.entries(calls ?? {}).map(([name, { calls }]) => [name, calls]))
           })
         }
@@ -111,10 +124,10 @@ export async function openCountedServers ({ program, engine, form, folder }) {
 
 /** @param {Server} node @param {RegExp} line */
 async function untilLogged (node, line) {
-  for (const until = Date.now() + START_DEADLINE_MS; ; await pause(POLL_MS)) {
+  for (const until = now() + START_DEADLINE_MS; ; await pause(POLL_MS)) {
     const log = await node.log()
     if (line.test(log)) return
-    if (node.hasExited() || Date.now() > until) {
+    if (node.hasExited() || now() > until) {
       const how = node.hasExited() ? `: it ended ${await node.exited}` : ''
       throw new FreshetError('COUNT_FAILED', `the server did not start under valgrind${how}. Its last lines:\n${log}`)
     }
@@ -124,16 +137,16 @@ async function untilLogged (node, line) {
 /** @param {import('../servers/query.js').Connection} node */
 async function takeAllSlots (node) {
   await node.send('CLUSTER', 'ADDSLOTSRANGE', 0, LAST_SLOT)
-  for (const until = Date.now() + WAIT_MS; !String(await node.send('CLUSTER', 'INFO')).includes('cluster_state:ok'); await pause(1000)) {
-    if (Date.now() > until) throw new FreshetError('COUNT_FAILED', `the cluster of ${node.address} did not get ready`)
+  for (const until = now() + WAIT_MS; !String(await node.send('CLUSTER', 'INFO')).includes('cluster_state:ok'); await pause(1000)) {
+    if (now() > until) throw new FreshetError('COUNT_FAILED', `the cluster of ${node.address} did not get ready`)
   }
 }
 
-/** Until the replica has all: it confirms what was written last. @param {string} primaryUrl */
-const untilEqual = (primaryUrl) => queryNode(primaryUrl, async (primary) => {
-  const [, replicas] = await primary.sendAll([['SET', 'lab-mark', '1'], ['WAIT', 1, WAIT_MS / 2]])
+/** Until the replica has all: it confirms what was written last. @param {string} primaryUrl @param {number} waitMs */
+const untilEqual = (primaryUrl, waitMs) => queryNode(primaryUrl, async (primary) => {
+  const [, replicas] = await primary.sendAll([['SET', 'lab-mark', '1'], ['WAIT', 1, waitMs / 2]])
   if (Number(replicas) < 1) throw new FreshetError('LAB_REPLICAS_BEHIND', `the replica of ${primary.address} fell behind under valgrind`)
-}, { deadlineMs: WAIT_MS })
+}, { deadlineMs: waitMs })
 
 /** @param {Server} node */
 async function shutDown (node) {

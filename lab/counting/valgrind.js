@@ -27,9 +27,7 @@ const STEADY = [
   "--client-output-buffer-limit 'replica 0 0 0'", '--repl-timeout 600', '--repl-ping-replica-period 600', '--latency-monitor-threshold 0',
   '--slowlog-log-slower-than -1'
 ]
-/** of the engines that have it; others draw a seed at random */
 const SEED = '--hash-seed 0123456789abcdef'
-const HAS_SEED = /^valkey (9\.[1-9]|[1-9]\d)/
 const REFS = /I\s+refs:\s+([\d,]+)/
 
 /**
@@ -48,13 +46,19 @@ export async function expectValgrind (env) {
 }
 
 /**
+ * Whether random choices can be fixed: the seed of hashes by an option, that of levels in memory (generator.js).
+ * @param {string} engine such as `valkey 9.1.2`
+ */
+export const hasSeed = (engine) => /^valkey (9\.[1-9]|[1-9]\d)/.test(engine)
+
+/**
  * A script that runs a server under cachegrind, to be used like the server program itself.
  * @param {{ program: string, engine: string, folder: string }} options `engine` such as `valkey 9.1.2`; `folder` for script and output
  * @returns {Promise<string>} path of the script
  */
 export async function wrapProgram ({ program, engine, folder }) {
   const file = join(folder, 'counted-server')
-  const args = [...STEADY, ...(HAS_SEED.test(engine) ? [SEED] : [])].join(' ')
+  const args = [...STEADY, ...(hasSeed(engine) ? [SEED] : [])].join(' ')
   await writeFile(file, `#!/bin/sh\nexport GLIBC_TUNABLES=${TUNABLES}\n` +
     `exec setarch -R valgrind ${CACHEGRIND.join(' ')} --log-file='${folder}/refs.%p' '${program}' "$@" ${args}\n`)
   await chmod(file, 0o755)

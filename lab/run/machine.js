@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 const STAT = '/proc/stat'
 const GIT_DEADLINE_MS = 20_000
 /** Written by runs; not part of the measured code. */
-const RESULTS = [':(exclude,glob)experiments/*/results/**', ':(exclude)charts']
+const RESULTS = [':(exclude,glob)experiments/*/results/**', ':(exclude,glob)experiments/*/counts/**', ':(exclude)charts']
 
 /**
  * @typedef {{ cpu: string, cores: number, memoryBytes: number, platform: string }} Machine

@@ -6,7 +6,7 @@
  *
  * @typedef {{ calls: number, usec: number }} CommandFigures
  * @typedef {import('../../src/store/index.js').NodeFigures & { mainThreadCpuSeconds: number | null, netInputBytes: number,
- *   netOutputBytes: number, replicas: number, evictedKeys: number, commands: number,
+ *   netOutputBytes: number, connections: number, replicas: number, evictedKeys: number, commands: number,
  *   calls: Record<string, CommandFigures> | null }} LabNodeFigures `calls` by command, as the server names it; null = not
  *   reported
  * @typedef {object} SampleNode
@@ -62,6 +62,7 @@ function labFiguresIn (info, stats, address) {
     mainThreadCpuSeconds: Number.isNaN(mainThread) ? null : mainThread,
     netInputBytes: Number(info.total_net_input_bytes),
     netOutputBytes: Number(info.total_net_output_bytes),
+    connections: Number(info.total_connections_received),
     replicas: Number(info.connected_slaves ?? 0),
     evictedKeys: Number(info.evicted_keys ?? 0),
     commands: Number(info.total_commands_processed),

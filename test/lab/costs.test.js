@@ -12,12 +12,15 @@ const TABLE = { key: KEY, engine: 'valkey 9.1.2', rows: ROWS_THERE }
 const faultsOf = (/** @type {any} */ counted, key = KEY) =>
   Object.fromEntries(compareCosts(TABLE, key, { anchor: cost(10_000), ...counted }, 'anchor').map(({ name, faults }) => [name, faults]))
 
-t.test('a figure may move by 2 %, up and down', async (t) => {
-  t.same(faultsOf({ ids: cost(8_150) }), { anchor: [], ids: [] })
+t.test('instructions may move by 1 %, up and down, commands and bytes by 2 %', async (t) => {
+  t.same(faultsOf({ ids: cost(8_075) }), { anchor: [], ids: [] })
+  t.same(faultsOf({ ids: cost(8_090) }).ids, ['instructions 8,000 -> 8,090 (+1.1 %)'])
   t.same(faultsOf({ ids: cost(8_170) }).ids, ['instructions 8,000 -> 8,170 (+2.1 %)'])
   t.same(faultsOf({ ids: cost(7_830) }).ids, ['instructions 8,000 -> 7,830 (-2.1 %)'])
+  t.same(faultsOf({ ids: cost(8_000, { commands: 1.015 }) }).ids, [])
   t.same(faultsOf({ ids: cost(8_000, { commands: 1.03 }) }).ids, ['commands 1 -> 1.03 (+3.0 %)'])
   t.same(faultsOf({ ids: cost(8_000, { replicatedBytes: 1039 }) }).ids, ['replicated bytes 1,000 -> 1,039 (+3.9 %)'])
+  t.same(faultsOf({ segments: cost(101.9, { commands: 0.008 }) }).segments, [], 'two instructions an item are chance')
   t.same(faultsOf({ segments: cost(100, { commands: 0.0082 }) }).segments, [], 'a thousandth of a command an item is chance')
   t.same(faultsOf({ other: cost(1) }).other, ['is not in the table'])
 })

@@ -1,7 +1,7 @@
 /** Counts beside the windows of a result: what makes one INVALID, ratios, and arms that have no counted load. Nothing is counted here. */
 import t from 'tap'
 import { countedArm, windowOf } from '../../lab/counting/arms.js'
-import { contradictions, differencesOf, ratioOf } from '../../lab/counting/compare.js'
+import { contradictions, differencesOf, isScripted, ratioOf } from '../../lab/counting/compare.js'
 import { sectionOfCounts, textOfCounts } from '../../lab/counting/report.js'
 
 const node = (/** @type {number} */ instructions, /** @type {Record<string, number>} */ calls = { zadd: 0.004 }) => /** @type {any} */ ({
@@ -45,6 +45,30 @@ t.test('another size of batches or another share of a form makes a count INVALID
   t.match(differencesOf(counted({ zadd: 0.01, exec: 0.01 }, 100), window), [/^100 items a batch, 251 in the window/])
   t.match(differencesOf(counted({ zadd: 0.004, evalsha: 0.004 }), window),
     [/^exec 0 times a batch, 1 in the window/, /^evalsha 1 times a batch, 0/])
+})
+
+t.test('marks of late items are no form of ids, but entries are one of segments', async (t) => {
+  const window = { itemsPerBatch: 250, commandsPerUnit: 0.05, callsPerUnit: { zadd: 0.004, exec: 0.004, xadd: 0.002 } }
+  t.same(differencesOf({ node: node(1, { zadd: 0.004, exec: 0.004 }), unit: 'item', itemsPerBatch: 250 }, window), [])
+  const log = { itemsPerBatch: 250, commandsPerUnit: 0.05, callsPerUnit: { evalsha: 0.004, xadd: 0.002 } }
+  t.match(differencesOf({ node: node(1, { evalsha: 0.004, xadd: 0.004 }), unit: 'item', itemsPerBatch: 250 }, log), [/^xadd 1 times a batch, 0\.5/])
+})
+
+t.test('batches that all went through the script do so in the count', async (t) => {
+  const window = (/** @type {number} */ watch) => ({ itemsPerBatch: 250, commandsPerUnit: 0.05, callsPerUnit: { evalsha: 0.004, watch } })
+  t.ok(isScripted(window(0.00002)), 'one attempt in 200 batches')
+  t.notOk(isScripted(window(0.004)))
+  t.notOk(isScripted({ ...window(0), callsPerUnit: { zadd: 0.004 } }))
+  t.notOk(isScripted(null))
+})
+
+t.test('replies of a reader share reads, those of the handler do not', async (t) => {
+  const window = { itemsPerBatch: 1000, commandsPerUnit: 0.14, callsPerUnit: { zrevrange: 0.07, xrevrange: 0.07, mget: 0 } }
+  const of = (/** @type {Record<string, number>} */ calls, isShared = true) =>
+    differencesOf({ node: node(1, calls), unit: 'reply', itemsPerBatch: 1, isShared }, window)
+  t.same(of({ zrevrange: 3, xrevrange: 3, get: 0.2 }), [])
+  t.match(of({ zrevrange: 2, xrevrange: 3 }), [/^zrevrange 2 times a batch, 2\.5 in/, /^xrevrange 3 /])
+  t.match(of({ zrevrange: 1, xrevrange: 1 }, false), [/^zrevrange 1 times a batch, 0\.07 in/, /^xrevrange 1 /])
 })
 
 t.test('what every batch sends says how many there were', async (t) => {
