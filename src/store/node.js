@@ -26,11 +26,11 @@ export const FOREIGN = 'of another primary'
 
 /**
  * @param {Node['role']} role @param {string} url
- * @param {{ name: string, deadlineMs: number, log: import('pino').Logger, map: import('./slot-map.js').SlotMap,
- *   mustBePrimary?: boolean }} options `name` of its connections; without `mustBePrimary` a demoted primary is connected to
+ * @param {{ name: string, deadlineMs: number, log: import('pino').Logger, map: import('./slot-map.js').SlotMap, onChange: () => void,
+ *   mustBePrimary?: boolean }} options `name` of its connections; `onChange` is called when it is lost and back; without `mustBePrimary` a demoted primary is connected to
  * @returns {Node}
  */
-export function createNode (role, url, { name, deadlineMs, log, map, mustBePrimary = false }) {
+export function createNode (role, url, { name, deadlineMs, log, map, onChange, mustBePrimary = false }) {
   /** @type {import('./connection.js').Refusal['again']} the request that the node refused last */
   let refusedRequest = null
   /** whether the log says that the node is lost */
@@ -53,6 +53,7 @@ export function createNode (role, url, { name, deadlineMs, log, map, mustBePrima
       // an address of the primary that leads to a replica is in the log, and what it leads to then
       if (isLost && node.state !== NOT_PRIMARY) log.warn({ node: host(), nodeRole: role }, 'node is back')
       isLost = false
+      onChange()
     },
     onClosed (reason) {
       if (node.state !== NOT_PRIMARY) {
@@ -61,6 +62,7 @@ export function createNode (role, url, { name, deadlineMs, log, map, mustBePrima
       }
       node.state = absence(node)
       node.lagMs = null
+      onChange()
     },
     onError (error) {
       isLost = true

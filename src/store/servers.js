@@ -33,8 +33,11 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
   const options = { readFrom: null, isReading: true, primaryName: 'primary', ...given, lookups, pace }
   const map = slotMapOf(redisUrl, options.log)
   let isWithReplicas = options.isReading
-  const shards = createShards(map, (primaryUrl, isFirst) => {
-    const shard = createShard({ ...options, map, primaryUrl, replicaUrls: isFirst ? replicaUrls : null })
+  /** @type {Set<() => void>} */
+  const watchers = new Set()
+  const onChange = () => { for (const watcher of [...watchers]) watcher() }
+  const shards = createShards(map, onChange, (primaryUrl, isFirst) => {
+    const shard = createShard({ ...options, map, onChange, primaryUrl, replicaUrls: isFirst ? replicaUrls : null })
     if (isWithReplicas) shard.addReplicas()
     return shard
   })
@@ -95,6 +98,11 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
     use: () => pace?.use(),
     /** Nodes are asked more often until the returned function is called: a stream is open. @returns {() => void} */
     hold: () => pace?.hold() ?? (() => {}),
+    /** @param {() => void} watcher is called when other nodes may answer than before @returns {() => void} ends that */
+    watch (watcher) {
+      watchers.add(watcher)
+      return () => { watchers.delete(watcher) }
+    },
     nodes: () => all().flatMap((shard) => shard.nodes()),
     unused: () => all().flatMap((shard) => shard.unused()),
     /** Connections to primaries that are open. */
@@ -125,10 +133,10 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
 
 /**
  * The shards of the primaries that have slots now. Without a cluster there is one.
- * @param {import('./slot-map.js').SlotMap} map
+ * @param {import('./slot-map.js').SlotMap} map @param {() => void} onChange is called after a change of the map
  * @param {(url: string, isFirst: boolean) => Shard} open `isFirst`: the given address, before the primaries are known
  */
-function createShards (map, open) {
+function createShards (map, onChange, open) {
   const first = open(map.seeds[0], true)
   /** by URL of the primary @type {Map<string, { shard: Shard, isReady: boolean }>} */
   const shards = new Map()
@@ -165,7 +173,10 @@ function createShards (map, open) {
       shard.close()
     }
   }
-  const unwatch = map.watch(follow)
+  const unwatch = map.watch(() => {
+    follow()
+    onChange()
+  })
   follow()
 
   async function start () {

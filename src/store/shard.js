@@ -42,16 +42,20 @@ const REFUSED_MS = 1000
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary' | null, isReading: boolean, name: string,
  *   primaryName: string, deadlineMs: number, log: import('pino').Logger, map: import('./slot-map.js').SlotMap,
- *   pace: import('./pace.js').Pace | null, lookups: import('./lookups.js').LookupCounts }} options `replicaUrls` null = those that the
+ *   pace: import('./pace.js').Pace | null, lookups: import('./lookups.js').LookupCounts, onChange: () => void }} options `replicaUrls` null = those that the
  *   primary names; `readFrom` null = see choice.js; `isReading`: false = no reads, and replicas are connected to after `addReplicas` only;
- *   `primaryName`: of the connection to the primary, behind `name`; `pace` null = nodes are asked by `look` only
+ *   `primaryName`: of the connection to the primary, behind `name`; `pace` null = nodes are asked by `look` only; `onChange` is
+ *   called when other nodes may answer than before
  */
 export function createShard ({ readFrom, lookups, isReading, ...options }) {
-  const { name, primaryName, deadlineMs, log, map, pace } = options
+  const { name, primaryName, deadlineMs, log, map, pace, onChange } = options
   const nodeAt = (/** @type {Node['role']} */ role, /** @type {string} */ url) => createNode(role, url, {
-    name: `${name}:${role === 'primary' ? primaryName : role}`, deadlineMs, log, map, mustBePrimary: !isReading && role === 'primary'
+    name: `${name}:${role === 'primary' ? primaryName : role}`, deadlineMs, log, map, onChange, mustBePrimary: !isReading && role === 'primary'
   })
-  const topology = createTopology({ ...options, nodeAt, onPolled: () => { if (isReading) settle() } })
+  const topology = createTopology({ ...options, nodeAt, onPolled () {
+    if (isReading) settle()
+    onChange()
+  } })
   const { choose, expectPrimary, mayAnswer, settle, unusedReplicas } = createChoice({ topology, readFrom, log })
   const { lookUp } = createLookups(() => /** @type {Connection} */ (expectPrimary().link.connection), lookups)
   if (isReading) topology.addReplicas()
