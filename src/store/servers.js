@@ -11,7 +11,7 @@ import { slotOf } from './slots.js'
 /** @typedef {import('./deployment.js').Deployment} Deployment */
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {ReturnType<typeof createServers>} Servers */
-/** @typedef {Deployment & { shard?: Servers['shard'], isSpread?: Servers['isSpread'] }} Readable one deployment, or those of all primaries */
+/** @typedef {Deployment & Partial<Pick<Servers, 'shard' | 'isSpread'>>} Readable one deployment, or those of all primaries */
 
 /**
  * @param {{ redisUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary' | null, name: string, deadlineMs: number,

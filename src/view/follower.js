@@ -1,7 +1,7 @@
 /**
- * Follows a partition of a feed. Logs share connections, because reading them blocks (src/store/stream-follower.js); other layouts are polled
- * over a connection of their own. When the connection ends, or the deployment leaves its node while another may answer, the next session
- * resumes where this one was.
+ * Follows a partition of a feed. Logs share connections, because reading them blocks (src/store/stream-follower.js); other layouts are
+ * polled over a connection of their own. When the connection ends, or the deployment leaves its node while another may answer, the next
+ * session resumes where this one was.
  */
 import { runSessions, shardOf, streamsOf } from '../store/index.js'
 
@@ -20,8 +20,8 @@ const BLOCK_SHARE = 0.25
  *   follow: (connection: Connection, options: Options) => Promise<void> }} parts `key`: has the hash tag of what is followed;
  *   `follow` runs until the connection ends, and rejects with the reason
  * @typedef {{ blockMs: number, answered: () => void, taken?: () => void, hasReached: (atMs: number) => boolean }} Options `answered`: to be
- *   called when the feed could be read; `taken`: when a reply of XREAD is of no more use; `hasReached`: whether the node has everything that
- *   its primary had at a time, performance.now()
+ *   called when the feed could be read; `taken`: when a reply of XREAD is of no more use; `hasReached`: whether the node has everything
+ *   that its primary had at a time, performance.now()
  */
 export function createFollower ({ deployment, key, name, isForLog, log, follow }) {
   const stop = new AbortController()
