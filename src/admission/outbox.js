@@ -23,8 +23,8 @@ const FIRST_WAIT_MS = 50
  * @param {{ open: import('../store/index.js').OpenStream, agreed?: () => Promise<unknown>,
  *   keyOf: (partition: number) => (part: string) => string, partitions: number,
  *   sinceMs?: number, onEntry: (partition: number, entry: Entry) => void, onReset: (partition: number) => void,
- *   isOnDemand?: boolean, log: import('pino').Logger }} options `open`: a session at a node that has the key; `agreed`: when `keyOf` knows the
- *   keys; `sinceMs`: how far back a session begins; without it, at the end; `isOnDemand`: partitions are followed from `follow` on
+ *   isOnDemand?: boolean, log: import('pino').Logger }} options `open`: a session at a node that has the key; `agreed`: when `keyOf` knows
+ *   the keys; `sinceMs`: how far back a session begins; without it, at the end; `isOnDemand`: partitions are followed from `follow` on
  */
 export function followOutboxes ({ partitions, isOnDemand = false, ...options }) {
   const { open, agreed = async () => {}, keyOf, sinceMs, onEntry, onReset, log } = options

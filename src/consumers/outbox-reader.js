@@ -19,8 +19,8 @@ const FIRST_WAIT_MS = 50
 
 /**
  * @param {Partial<Pick<import('../store/index.js').Opener, 'isSpread'>> & { open: import('../store/index.js').OpenStream,
- *   keyOf: (partition: number) => (part: string) => string, pauseMs?: number, log: import('pino').Logger }} parts `open`: a session at the primary of a key; `pauseMs`: after a batch that was not
- *   full, so that more entries are taken together
+ *   keyOf: (partition: number) => (part: string) => string, pauseMs?: number, log: import('pino').Logger }} parts `open`: a session at the
+ *   primary of a key; `pauseMs`: after a batch that was not full, so that more entries are taken together
  */
 export function createOutboxReader ({ open, keyOf, pauseMs = 0, log }) {
   /** What ends the following, by partition. @type {Map<number, AbortController>} */

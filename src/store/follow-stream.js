@@ -20,8 +20,8 @@ const MAX_PAUSE_MS = 10_000
  *   begin: (connection: StreamConnection) => Promise<string> | string,
  *   take: (entries: RawEntries, read: { sentMs: number, isWhole: boolean }) => Promise<unknown> | void,
  *   check?: (connection: StreamConnection) => Promise<boolean>, ended?: () => void,
- *   failed: (error: Error & { code?: string }) => void }} parts `begin`: the position of a session; `take`: also without entries, `isWhole`:
- *   there were no more when it was sent, performance.now(); `check`: false ends the session; `ended`: after each session
+ *   failed: (error: Error & { code?: string }) => void }} parts `begin`: the position of a session; `take`: also without entries,
+ *   `isWhole`: there were no more when it was sent, performance.now(); `check`: false ends the session; `ended`: after each session
  * @returns {Promise<void>} once `signal` is aborted
  */
 export function followStream (open, parts) {

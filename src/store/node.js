@@ -27,7 +27,8 @@ export const FOREIGN = 'of another primary'
 /**
  * @param {Node['role']} role @param {string} url
  * @param {{ name: string, deadlineMs: number, log: import('pino').Logger, map: import('./slot-map.js').SlotMap, onChange: () => void,
- *   mustBePrimary?: boolean }} options `name` of its connections; `onChange` is called when it is lost and back; without `mustBePrimary` a demoted primary is connected to
+ *   mustBePrimary?: boolean }} options `name` of its connections; `onChange` is called when it is lost and back; without `mustBePrimary` a
+ *   demoted primary is connected to
  * @returns {Node}
  */
 export function createNode (role, url, { name, deadlineMs, log, map, onChange, mustBePrimary = false }) {

@@ -7,7 +7,8 @@
  *                  primaries({ name })                the same, on connections of their own: beside others, or while WAIT blocks
  *     reads        createReads(servers), pick()       by replicas that are near their primary, or as `readFrom` says
  *                  openOwn(purpose)                   on a connection of the caller's own, for reads that block
- *     their state  nodes(), figures(), problems(), confirmedAt()
+ *     streams      streams.open(key)                  many keys of a node on one connection (stream-follower.js)
+ *     their state  nodes(), figures(), problems(), confirmedAt(), watch()
  */
 import { createLookupCounts } from './lookups.js'
 import { figuresOf } from './nodes.js'
@@ -42,6 +43,12 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
     return shard
   })
   const { all } = shards
+
+  /** @param {() => void} watcher is called when other nodes may answer than before @returns {() => void} ends that */
+  function watch (watcher) {
+    watchers.add(watcher)
+    return () => { watchers.delete(watcher) }
+  }
 
   /** @param {string | Buffer} key @returns {Connection} to its primary @throws {import('../errors.js').FreshetError} as Shard.primary */
   function primary (key) {
@@ -86,7 +93,7 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
           refuse,
           async open ({ purpose, isHeld, isSecond, signal }) {
             const opened = await open(purpose, { isForLog: !isSecond, isHeld, signal })
-            return { ...opened, isLeft: () => opened.isLeft() || shards.of(key) !== shard }
+            return { ...opened, watch, isLeft: () => opened.isLeft() || shards.of(key) !== shard }
           }
         }
       }
@@ -98,11 +105,7 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
     use: () => pace?.use(),
     /** Nodes are asked more often until the returned function is called: a stream is open. @returns {() => void} */
     hold: () => pace?.hold() ?? (() => {}),
-    /** @param {() => void} watcher is called when other nodes may answer than before @returns {() => void} ends that */
-    watch (watcher) {
-      watchers.add(watcher)
-      return () => { watchers.delete(watcher) }
-    },
+    watch,
     nodes: () => all().flatMap((shard) => shard.nodes()),
     unused: () => all().flatMap((shard) => shard.unused()),
     /** Connections to primaries that are open. */

@@ -15,11 +15,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { publicReason } from '../errors.js'
 import { createChoice } from './choice.js'
-import { openConnection } from './connection.js'
 import { createLagClock } from './lag.js'
 import { createLookups } from './lookups.js'
 import { FOREIGN, NOT_PRIMARY, NOT_REPLICA, absence, compareHistory, createNode, shownState } from './node.js'
 import { replicaUrlsIn } from './nodes.js'
+import { createOwnChoice } from './own-choice.js'
 import { createPrimaryContact } from './primary-contact.js'
 
 /** of a round, for slow nodes */
@@ -31,8 +31,6 @@ const LEAVE_AT_MS = 1000
 const RETURN_AT_MS = 200
 /** after a change of replicas, all nodes of a cluster know of it within this */
 const SPREAD_MS = 30_000
-/** a node that refused a connection for a view is not asked again for so long */
-const REFUSED_MS = 1000
 
 /** @typedef {ReturnType<typeof createShard>} Shard */
 /** @typedef {ReturnType<typeof createTopology>} Topology */
@@ -42,20 +40,29 @@ const REFUSED_MS = 1000
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary' | null, isReading: boolean, name: string,
  *   primaryName: string, deadlineMs: number, log: import('pino').Logger, map: import('./slot-map.js').SlotMap,
- *   pace: import('./pace.js').Pace | null, lookups: import('./lookups.js').LookupCounts, onChange: () => void }} options `replicaUrls` null = those that the
- *   primary names; `readFrom` null = see choice.js; `isReading`: false = no reads, and replicas are connected to after `addReplicas` only;
- *   `primaryName`: of the connection to the primary, behind `name`; `pace` null = nodes are asked by `look` only; `onChange` is
- *   called when other nodes may answer than before
+ *   pace: import('./pace.js').Pace | null, lookups: import('./lookups.js').LookupCounts, onChange: () => void }} options
+ *   `replicaUrls` null = those that the primary names; `readFrom` null = see choice.js; `isReading`: false = no reads, and replicas are
+ *   connected to after `addReplicas` only; `primaryName`: of the connection to the primary, behind `name`; `pace` null = nodes are asked by
+ *   `look` only; `onChange` is called when other nodes may answer than before
  */
 export function createShard ({ readFrom, lookups, isReading, ...options }) {
   const { name, primaryName, deadlineMs, log, map, pace, onChange } = options
   const nodeAt = (/** @type {Node['role']} */ role, /** @type {string} */ url) => createNode(role, url, {
-    name: `${name}:${role === 'primary' ? primaryName : role}`, deadlineMs, log, map, onChange, mustBePrimary: !isReading && role === 'primary'
+    name: `${name}:${role === 'primary' ? primaryName : role}`,
+    deadlineMs,
+    log,
+    map,
+    onChange,
+    mustBePrimary: !isReading && role === 'primary'
   })
-  const topology = createTopology({ ...options, nodeAt, onPolled () {
-    if (isReading) settle()
-    onChange()
-  } })
+  const topology = createTopology({
+    ...options,
+    nodeAt,
+    onPolled () {
+      if (isReading) settle()
+      onChange()
+    }
+  })
   const { choose, expectPrimary, mayAnswer, settle, unusedReplicas } = createChoice({ topology, readFrom, log })
   const { lookUp } = createLookups(() => /** @type {Connection} */ (expectPrimary().link.connection), lookups)
   if (isReading) topology.addReplicas()
@@ -68,40 +75,7 @@ export function createShard ({ readFrom, lookups, isReading, ...options }) {
     return node.link.connection !== null && node.state !== NOT_PRIMARY ? 0 : null
   }
 
-  function chooseOwn () {
-    const node = choose({ isOwn: true })
-    if (node.refusal && performance.now() - node.refusedMs < REFUSED_MS) throw node.refusal
-    const { runId } = node
-    const refuse = (/** @type {Error} */ refusal) => { Object.assign(node, { refusal, refusedMs: performance.now() }) }
-    return {
-      /** of the server that the node leads to */
-      id: `${node.url} ${runId}`,
-      /** The user may not do there what a connection is for. */
-      refuse,
-      /** @param {string} purpose @param {{ isForLog: boolean, isHeld?: () => boolean, signal: AbortSignal }} options */
-      async open (purpose, options) {
-        const own = { name: `${name}:${purpose}`, deadlineMs, map, ...options }
-        const connection = await openConnection(node.link.url, own).catch((error) => {
-          if (!error.retryable) refuse(error)
-          throw error
-        })
-        return {
-          connection,
-          /** Whether another node should be used: this one may not answer, or its address leads to another server. */
-          isLeft: () => !(mayAnswer(node) && node.runId === runId) && topology.nodes().some(mayAnswer),
-          /** of the node, null = not known */
-          lagMs: () => lagNow(node),
-          /** Whether it has everything that the primary had at a time. @param {number} atMs performance.now() */
-          hasReached: (/** @type {number} */ atMs) => node.role === 'primary' || node.reachedMs >= atMs,
-          /** Closes the connection. @param {Error | null} refusal if the user may not do what the connection is for */
-          end (/** @type {Error | null} */ refusal) {
-            if (refusal) refuse(refusal)
-            connection.close()
-          }
-        }
-      }
-    }
-  }
+  const chooseOwn = createOwnChoice({ ...options, topology, choose, mayAnswer, lagNow })
 
   return {
     /** Resolves when every node was polled once. Rejects with what the first connection to the primary met. */
@@ -140,7 +114,7 @@ export function createShard ({ readFrom, lookups, isReading, ...options }) {
      * connection is avoided while there is another one, and asked at most once a second. The caller ends it.
      * @param {string} purpose shown by CLIENT LIST behind the name
      * @param {{ isForLog: boolean, isHeld?: () => boolean, signal: AbortSignal }} options as openConnection
-     * @returns {ReturnType<ReturnType<typeof chooseOwn>['open']>}
+     * @returns {ReturnType<ReturnType<ReturnType<typeof createOwnChoice>>['open']>}
      * @throws {import('../errors.js').FreshetError} as `pick`; SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
      */
     openOwn: async (purpose, options) => chooseOwn().open(purpose, options),

@@ -1,11 +1,11 @@
 /**
- * The follower of streams of a process: outboxes of systems, and logs of feeds. All that is followed on a node shares one connection and one
- * blocking read (stream-line.js); in a cluster, what is in the same slot, because a read has the keys of one slot.
+ * The follower of streams of a process: outboxes of systems, and logs of feeds. All that is followed on a node shares one connection and
+ * one blocking read (stream-line.js); in a cluster, what is in the same slot, because a read has the keys of one slot.
  *
  *     open(key) ──▶ node that has the key ──▶ its line ──▶ session: reads, other commands, its end
  *
- * A session ends when its line does: the connection was lost, the node was demoted or left, or the slot has moved. What it means that entries
- * were missed, or that another primary answers, is decided by the users of sessions, who open the next one (follow-stream.js).
+ * A session ends when its line does: the connection was lost, the node was demoted or left, or the slot has moved. What it means that
+ * entries were missed, or that another primary answers, is decided by the users of sessions, who open the next one (follow-stream.js).
  *
  * @typedef {import('./stream-line.js').FollowedNode} FollowedNode
  * @typedef {ReturnType<typeof createStreamFollower>} StreamFollower
@@ -24,8 +24,9 @@ const BLOCK_SHARE = 0.25
 const NO_SLOT = -1
 
 /**
- * @param {{ nodeOf: (key: string) => FollowedNode, isSpread: () => boolean, deadlineMs: number, budget?: { lines: number, max: number } }} parts
- *   `nodeOf`: may throw when no node has the key now; `isSpread`: whether a read can have the keys of one slot only
+ * @param {{ nodeOf: (key: string) => FollowedNode, isSpread: () => boolean, deadlineMs: number,
+ *   budget?: { lines: number, max: number } }} parts `nodeOf`: may throw when no node has the key now;
+ *   `isSpread`: whether a read can have the keys of one slot only
  */
 export function createStreamFollower ({ nodeOf, isSpread, deadlineMs, budget = BUDGET }) {
   /** @type {Set<{ slot: number, line: import('./stream-line.js').Line }>} */

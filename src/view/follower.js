@@ -1,12 +1,11 @@
 /**
- * Follows a partition of a feed. Logs share connections, because reading them blocks (src/store/stream-follower.js); other layouts are polled
- * over a connection of their own. When the connection ends, or the deployment leaves its node while another may answer, the next session
- * resumes where this one was.
+ * Follows a partition of a feed. Logs share connections, because reading them blocks (src/store/stream-follower.js); other layouts are
+ * polled over a connection of their own. When the connection ends, or the deployment leaves its node while another may answer, the next
+ * session resumes where this one was.
  */
 import { runSessions } from '../store/index.js'
 
 const FIRST_WAIT_MS = 20
-const LOOK_MS = 50
 /** a read blocks for at most so long, so an idle feed is confirmed this often */
 const BLOCK_MS = 100
 /** share of the deadline: the reply must arrive before the server counts as silent */
@@ -20,8 +19,8 @@ const BLOCK_SHARE = 0.25
  *   follow: (connection: Connection, options: Options) => Promise<void> }} parts `key`: has the hash tag of what is followed;
  *   `follow` runs until the connection ends, and rejects with the reason
  * @typedef {{ blockMs: number, answered: () => void, taken?: () => void, hasReached: (atMs: number) => boolean }} Options `answered`: to be
- *   called when the feed could be read; `taken`: when a reply of XREAD is of no more use; `hasReached`: whether the node has everything that
- *   its primary had at a time, performance.now()
+ *   called when the feed could be read; `taken`: when a reply of XREAD is of no more use; `hasReached`: whether the node has everything
+ *   that its primary had at a time, performance.now()
  */
 export function createFollower ({ deployment, key, name, isForLog, log, follow }) {
   const stop = new AbortController()
@@ -44,9 +43,9 @@ export function createFollower ({ deployment, key, name, isForLog, log, follow }
     /** @type {any} */
     let refusal = null
     node = opened
-    const look = setInterval(() => {
+    const unwatch = deployment.watch(() => {
       if (opened.isLeft() || deployment.shard(key) !== shard) connection.close('the node is left')
-    }, LOOK_MS).unref()
+    })
     const abort = () => connection.close()
     const answered = () => {
       lastError = null
@@ -59,7 +58,7 @@ export function createFollower ({ deployment, key, name, isForLog, log, follow }
       failed(error)
       if (error.outcome === 'forbidden') refusal = error
     } finally {
-      clearInterval(look)
+      unwatch()
       signal.removeEventListener('abort', abort)
       node = null
       opened.end(refusal)

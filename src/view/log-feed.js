@@ -5,8 +5,8 @@
  *             |               oldest                newest      |
  *
  * Newer entries are read with a blocking XREAD (log-newer.js), without blocking while some may be missing; the next one is sent before its
- * reply's entries go into the store. At the same time history is read backwards (log-history.js) until nothing older can be live. Then the view is
- * complete.
+ * reply's entries go into the store. At the same time history is read backwards (log-history.js) until nothing older can be live. Then the
+ * view is complete.
  *
  * A reply is as of the time its command was sent, if it had all there was. One that reached its size limit may not have, so a
  * view that cannot keep up shows as behind.
@@ -131,7 +131,8 @@ export function createLogFeed ({ log, key, partitions, store, retention: given, 
  *   roundEnded: (askedMs: number, isAll: boolean) => void }} feed
  * @returns {Promise<never>}
  */
-async function followLog (connection, { blockMs, answered, taken = () => {} }, { log, part, newer, older, size, now, recover, roundEnded }) {
+async function followLog (connection, options, { log, part, newer, older, size, now, recover, roundEnded }) {
+  const { blockMs, answered, taken = () => {} } = options
   const readNewer = (/** @type {boolean} */ isChecked) =>
     handledLater(newer.read(connection, { blockMs: older.isWanted || isChecked ? undefined : blockMs, isChecked }))
   const readOlder = () => handledLater(older.read(connection))

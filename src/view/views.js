@@ -41,9 +41,12 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
   const { viewOf, openViewOf } = createViewLookup({ registry, queries, deployment, isNone: mode === 'none', discover, written })
 
   /** @param {string} feed @param {View | null} view */
-  const behind = (feed, view) => view?.lastError?.code === 'FOLLOWED_FULL' ? view.lastError : new FreshetError('VIEW_BEHIND', view?.isComplete
-    ? `the view of feed ${feed} is ${Math.round(behindOf(view))} ms behind; retry, or request the newest items`
-    : `the view of feed ${feed} is being built; retry`)
+  function behind (feed, view) {
+    if (view?.lastError?.code === 'FOLLOWED_FULL') return view.lastError
+    return new FreshetError('VIEW_BEHIND', view?.isComplete
+      ? `the view of feed ${feed} is ${Math.round(behindOf(view))} ms behind; retry, or request the newest items`
+      : `the view of feed ${feed} is being built; retry`)
+  }
 
   /**
    * What a node would have to read too deep for, a view that is not open yet, or is being built, will answer soon.

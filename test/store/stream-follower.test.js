@@ -118,7 +118,7 @@ for (const engine of await scopedEngines()) {
       await eventually(async () => (await figures(admin)).connections === 0)
     })
 
-    await t.test('idle: one read is blocked for long; a key that is added is read at once, and nothing goes on after the last', async (t) => {
+    await t.test('idle: a read blocks for long; a key that is added is read at once, and nothing goes on after all left', async (t) => {
       const follower = followerOf(server.url)
       const [a, b] = [newKey(), newKey()]
       const one = follow(t, follower, a)
