@@ -158,8 +158,8 @@ const ROWS = [
     why: 'acknowledgement by a replica (ack: replica)',
     without: '--ack replica does not work'
   },
-  { roles: WRITER, words: (key) => ['FCALL', 'none', '1', key], why: 'rules of users' },
-  { roles: WRITER, words: () => ['FUNCTION', 'LOAD', 'none'], why: 'rules of users, which a server does not have yet' },
+  { roles: WRITER, words: (key) => ['FCALL', 'none', '1', key], why: 'decisions of systems' },
+  { roles: WRITER, words: () => ['FUNCTION', 'LOAD', 'none'], why: 'rules that a server does not have yet' },
   { roles: WRITER, words: () => ['FUNCTION', 'LIST'], why: 'functions of earlier versions of rules' },
   { roles: WRITER, words: () => ['FUNCTION', 'DELETE', 'none'], why: 'removing functions of earlier versions of rules' },
   {
