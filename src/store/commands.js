@@ -128,7 +128,7 @@ const ROWS = [
   { roles: WRITER, words: () => ['EVALSHA', SHA, '0'], why: 'trimming; comparing versions' },
   { roles: WRITER, words: () => ['EVAL', 'return 1', '0'], why: 'the same, after the server lost its scripts' },
   { roles: WRITER, words: () => ['SCRIPT', 'LOAD', 'return 1'], why: 'comparing versions (layout ids)' },
-  { roles: WRITER, words: (key) => ['HINCRBY', key, 'f', '1'], why: 'units that a user has claimed' },
+  { roles: WRITER, words: (key) => ['HINCRBY', key, 'f', '1'], why: 'a final rejection no longer is one' },
   { roles: WRITER, words: (key) => ['HVALS', key], why: 'cursors of consumers, the lowest of which bounds trimming' },
   { roles: WRITER, words: (key) => ['XDEL', key, '1-0'], why: 'a dead letter that was replayed or discarded' },
   {
