@@ -72,13 +72,10 @@ function creations (size) {
   return { rule: 'once', prepared: [], next: () => Array.from({ length: size }, one) }
 }
 
-/** A rule of ours as a user writes it: the engine numbers its events. @param {string} name @returns {Promise<Record<string, OwnRule>>} */
+/** A rule of ours as one of a user, which reads nothing else. @param {string} name @returns {Promise<Record<string, OwnRule>>} */
 async function asOwn (name) {
   const text = await readFile(new URL(`../../lua/rules/${name}.lua`, import.meta.url), 'utf8')
-  const own = text.replace('{ seq = state.seq, type', '{ type').replace("{ seq = '0', type", '{ type')
-    .replace('made.seq, made.type, made.status, made.reason = state.seq, type, state.status, state.reason',
-      'made.type, made.status, made.reason = type, state.status, state.reason').replace('read.turnBack(state, durations)', '')
-  return { [name]: { text: own, version: 1 } }
+  return { [name]: { text: text.replace('read.turnBack(state, durations)', ''), version: 1 } }
 }
 
 /** @type {Readonly<Record<string, (size: number) => Promise<Work>>>} */

@@ -140,8 +140,8 @@ export const QUESTIONS = Object.freeze({
     engines: [VALKEY],
     unit: 'decision',
     loads: Object.fromEntries([1, 16, 256].flatMap((size) => ['max', 'step'].flatMap((rule) => [
-      [`${rule}, admit.lua, calls of ${size}`, ofDecisions(rule, size)],
-      [`${rule}, decide.lua, calls of ${size}`, ofDecisions(`${rule} of a user`, size)]
+      [`${rule}, ours, calls of ${size}`, ofDecisions(rule, size)],
+      [`${rule} of a user, calls of ${size}`, ofDecisions(`${rule} of a user`, size)]
     ])))
   },
   'a log of arrivals': {

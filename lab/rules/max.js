@@ -32,7 +32,7 @@ function eventOf (state, type, user, amount) {
 function close (state, type, user, amount) {
   const events = [eventOf(state, type, user, amount)]
   state.status = 'closed'
-  return { details: detailsOf(state), change: { events, tasks: [['due', null]] } }
+  return { details: detailsOf(state), change: { events, tasks: [['due', null]], ends: true } }
 }
 
 /** @type {Record<string, Rule>} */

@@ -6,7 +6,7 @@
  * @typedef {import('../../src/admission/index.js').Decision} Decision
  * @typedef {{ key: string, ts: number, fields: string[] }} Event
  */
-import { decisionOf, prepare } from '../../src/admission/index.js'
+import { decisionOf, fieldsOf, prepare } from '../../src/admission/index.js'
 import { RULES } from './index.js'
 
 export function createOracle () {
@@ -34,23 +34,24 @@ export function createOracle () {
     const { rule, key, args } = command
     const { request, encoded } = prepare(command)
     const stored = request && requests.get(request)
-    if (stored) return stored.body === encoded ? ['1', ...stored.decision] : ['0', 'other_body', '0', '0']
+    if (stored) return stored.body === encoded ? ['replay', ...stored.decision] : ['other_body', '', '0', '0', '{}']
     const fields = { ...states.get(key) }
     const own = { members: at(members, key), holds: at(holds, key), waiting: at(waiting, key), lineage }
     const { code, details, change } = RULES[rule](fields, args, now, readerOf(own))
     if (change) fields.version = String(Number(fields.version ?? 0) + 1)
-    const decision = [code, fields.seq ?? '0', fields.version ?? '0', ...details]
-    if (!change) return ['0', ...decision]
+    const decision = [code, fields.seq ?? '0', fields.version ?? '0', JSON.stringify(fieldsOf(details))]
+    if (!change) return ['rejected', ...decision]
+    if (change.ends && fields['@done'] === undefined) fields['@done'] = ' ended'
     states.set(key, fields)
     if (request) requests.set(request, { body: encoded, decision })
-    for (const event of change.events) {
-      const entry = ['ts', String(now), 'request', request, ...event]
+    // those for followers only come last
+    for (const event of change.events.toSorted(([, a], [, b]) => Number(a === '0') - Number(b === '0'))) {
       if (event[1] !== '0' && change.keeps !== 0) {
         const known = events.get(key) ?? []
-        known.push(entry)
+        known.push(['ts', String(now), ...event])
         events.set(key, known)
       }
-      outbox.push({ rule, key, fields: entry })
+      outbox.push({ rule, key, fields: ['ts', String(now), 'request', request, 'version', fields.version, ...event] })
     }
     for (const [name, dueMs] of change.tasks ?? []) put(tasks, `${rule} ${key} ${name}`, dueMs === null ? null : Number(dueMs))
     for (const [field, value] of change.members ?? []) put(own.members, field, value)
@@ -62,7 +63,7 @@ export function createOracle () {
     for (const [claim, untilMs] of change.holds ?? []) put(own.holds, claim, untilMs === null ? null : Number(untilMs))
     if (change.holds) put(tasks, `${rule} ${key} expire`, ordered(own.holds)[0]?.[1] ?? null)
     if (change.reopens) reopened++
-    return ['0', ...decision]
+    return ['accepted', ...decision]
   }
 
   return {

@@ -1,5 +1,5 @@
 -- Rule bounded: units of a stock. A claim is accepted while units are available and its user is below the limit; first a hold, then sold.
--- VERSION 3
+-- VERSION 4
 -- STATE stock, available, held, sold, perUser, openAt, closeAt, holdMs, mode, slots, queued, turnMs, lineage, rememberMs, about, status (open, paused, closed), seq, version; members: `user <user>` units of the user, `claim <claim>` status quantity user and the number of its first event, `wait <user>` place claim
 -- ARGS create stock perUser openAt closeAt holdMs mode slots recorded [rememberMs about]; claim user quantity claim final mode [holdMs]; confirm user claim final; settle user claim; release user claim [status]; join user claim; leave user claim; expire; open; due; restock quantity; pause; resume; close; remove; restore (claim user quantity status)...; adopt
 -- CODES created, unchanged, exists, has_claims, has_holds, unknown, restoring, other_mode, not_open, closed, paused, accepted, sold_out, all_held, insufficient, over_limit, already_claimed, released, unknown_claim, not_admitted, admitted, waiting, already_sold, hold_expired, not_due
@@ -17,7 +17,7 @@
 -- available + held + sold = stock, always; pending claims are held. A claim that was released or has expired keeps its member, so that it is not made twice. Admission from the waiting room is part of the command that frees a slot, so no slot waits for a timer.
 -- A stock with rememberMs, such as a product, can be created again after `remove` or `close`; its event numbers continue. It forgets a claim that long after it was sold or released; until then the claim cannot be made again. `about` is a text that comes back in its state.
 -- A recorded sale belongs to a lineage. In another one its state may be an older copy, so it sells again only after `restore` and `adopt`.
-local ops = {}
+local ops, kinds = {}, { 'members', 'holds', 'waiting' }
 -- @include rules/bounded/units
 -- @include rules/bounded/queue
 -- @include rules/bounded/claims
@@ -27,5 +27,12 @@ local ops = {}
 return function (state, args, now, read)
   if args[1] ~= 'create' and not state.status then return 'unknown', {} end
   if isRestoring(state, read) and not restoring[args[1]] then return 'restoring', outcome(state) end
-  return ops[args[1]](state, args, now, read)
+  local code, details, change = ops[args[1]](state, args, now, read)
+  -- what does not change need not be looked at
+  if change and change.quiet then
+    for _, part in ipairs(kinds) do
+      if change[part] and not next(change[part]) then change[part] = nil end
+    end
+  end
+  return code, details, change
 end

@@ -1,5 +1,5 @@
 -- Rule latest: the newest price of an asset. A price is accepted when its refresh began after that of the stored one; refreshes are tasks.
--- VERSION 2
+-- VERSION 3
 -- STATE status (open), base (tier as set), tier, pinned (0, 1), tiers (refresh, soft and hard ms of hot, medium, cold), phase, price, ts, asOf, sources, soft, hard, due, failedAt, retryAt, failures, reason, candidate, failedSources, heat, heatAt, wantedUntil, back, seq, version
 -- ARGS set base pinned tiers phase; tier base pinned; price startedAt price sources asOf; fail startedAt reason candidate sources; want; force; asked requests
 -- CODES created, unchanged, unknown, accepted, stale, known, failing, in_progress, too_soon
@@ -46,7 +46,6 @@ end
 
 local function numbered (state, event)
   state.seq = text(n(state.seq) + 1)
-  event.seq = state.seq
   return event
 end
 
@@ -73,7 +72,7 @@ end
 -- after a change of tier: an earlier refresh, if the tier is a higher one
 local function moved (state, now)
   local event = numbered(state, { type = 'tier', tier = state.tier, pinned = state.pinned })
-  return { events = { event }, tasks = plan(state, math.min(n(state.due), now + interval(state))), keeps = 1000 }
+  return { events = { event }, tasks = plan(state, math.min(n(state.due), now + interval(state))), keepEvents = 1000 }
 end
 
 -- times on the server's clock; those of sources stay
@@ -97,7 +96,7 @@ function ops.set (state, args, now)
   state.price, state.ts, state.asOf, state.sources, state.soft, state.hard = '', '0', '0', '[]', '0', '0'
   state.failedAt, state.retryAt, state.failures, state.reason, state.candidate = '0', '0', '0', '', ''
   state.heat, state.heatAt, state.wantedUntil, state.seq = '0', text(now), '0', '0'
-  return 'created', { tier = base, pinned = state.pinned }, { events = { { seq = '0', type = 'wanted' } }, tasks = plan(state, now) }
+  return 'created', { tier = base, pinned = state.pinned }, { signals = { { type = 'wanted' } }, tasks = plan(state, now) }
 end
 
 function ops.tier (state, args, now)
@@ -115,7 +114,7 @@ function ops.price (state, args, now)
   local event = numbered(state, {
     type = 'price', price = price, at = startedAt, asOf = asOf, sources = sources, soft = state.soft, hard = state.hard, tier = state.tier
   })
-  return 'accepted', {}, { events = { event }, tasks = plan(state, now + interval(state)), keeps = 1000 }
+  return 'accepted', {}, { events = { event }, tasks = plan(state, now + interval(state)), keepEvents = 1000 }
 end
 
 function ops.fail (state, args, now)
@@ -132,12 +131,12 @@ function ops.fail (state, args, now)
   local event = numbered(state, {
     type = 'failed', at = startedAt, reason = reason, candidate = candidate, sources = sources, retryAt = state.retryAt, tier = state.tier
   })
-  return 'accepted', {}, { events = { event }, tasks = tasks, keeps = 1000 }
+  return 'accepted', {}, { events = { event }, tasks = tasks, keepEvents = 1000 }
 end
 
 local function wanted (state, now)
   state.wantedUntil = text(now + wantMs)
-  return 'accepted', { seq = state.seq }, { events = { { seq = '0', type = 'wanted' } }, tasks = plan(state, now) }
+  return 'accepted', { seq = state.seq }, { signals = { { type = 'wanted' } }, tasks = plan(state, now) }
 end
 
 function ops.want (state, args, now)
@@ -157,7 +156,7 @@ function ops.asked (state, args, now)
   cool(state, now)
   state.heat = text(n(state.heat) + n(args[2]) * 1000)
   if place(state) then return 'accepted', {}, moved(state, now) end
-  return 'accepted', {}, { events = {} }
+  return 'accepted', {}, { quiet = true }
 end
 
 return function (state, args, now, read)

@@ -1,5 +1,5 @@
 -- Rule max: an auction. A bid is accepted when it is at least the price and the increment, between opening and closing.
--- VERSION 2
+-- VERSION 3
 -- STATE start, increment, openAt, closeAt, lastCloseAt, softCloseMs, reserve, buyNow, currency, status (open, closed), price, leader, max, bids, seq, version
 -- ARGS create start increment openAt closeAt softCloseMs softCloseMaxMs reserve buyNow currency; bid user amount max (empty = none); buy user; close; due
 -- CODES created, unchanged, has_bids, invalid_times, unknown, not_open, closed, ended, accepted, too_low, self_outbid, max_raised, no_buy_now, bought, not_due
@@ -18,7 +18,7 @@ end
 local function event (state, type, user, amount)
   local before = state.price
   state.seq, state.price = text(n(state.seq) + 1), amount
-  return { seq = state.seq, type = type, user = user, amount = amount, previous = before }
+  return { type = type, user = user, amount = amount, previous = before }
 end
 local function outcome (state)
   return { currentBid = state.price, minNext = text(nextOf(state)), seq = state.seq, closeAt = state.closeAt }
@@ -36,7 +36,7 @@ function ops.create (state, args, now)
   for i, field in ipairs(fields) do state[field] = given[i] end
   state.status, state.price, state.leader, state.max, state.bids = 'open', '0', '', '0', '0'
   state.seq = state.seq or '0'
-  return 'created', outcome(state), { events = { { seq = '0', type = 'open' } }, tasks = { due = state.closeAt } }
+  return 'created', outcome(state), { signals = { { type = 'open' } }, tasks = { due = state.closeAt } }
 end
 
 function ops.bid (state, args, now)
@@ -46,7 +46,7 @@ function ops.bid (state, args, now)
   if user == state.leader then
     if max == '' or n(max) <= n(state.max) then return 'self_outbid', outcome(state) end
     state.max = max
-    return 'max_raised', outcome(state), { events = {}, tasks = {} }
+    return 'max_raised', outcome(state), { quiet = true }
   end
   if n(amount) < nextOf(state) then return 'too_low', outcome(state) end
   local leads = state.leader == '' or n(amount) > n(state.max)

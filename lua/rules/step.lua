@@ -1,5 +1,5 @@
 -- Rule step: an order, driven by the owner of its partition. A step is accepted from certain statuses only.
--- VERSION 2
+-- VERSION 3
 -- STATE status (placed, held, capturing, captured, confirmed, cancelling, cancelled), customer, total, lines, address, deadline, correlation, placedAt, reason, parked, wasHeld, authorization, back, seq, version
 -- ARGS place customer total lines address deadlineMs correlation; held; capture_requested authorization; captured; confirmed; declined reason; cancel_requested; deadline; cancelled; check; checked; park reason; resume
 -- CODES created, exists, other_body, unknown, accepted, illegal, late, not_due
@@ -35,7 +35,7 @@ local function outcome (state) return { status = state.status, reason = state.re
 local function event (state, type, more)
   state.seq = text(n(state.seq) + 1)
   local made = more or {}
-  made.seq, made.type, made.status, made.reason = state.seq, type, state.status, state.reason
+  made.type, made.status, made.reason = type, state.status, state.reason
   return made
 end
 local function accepted (state, change) return 'accepted', outcome(state), change end
@@ -57,12 +57,12 @@ end
 -- the owner looks at once; a confirmed order has its payment, and one that is being driven is looked at anyway
 function ops.check (state, args, now)
   if state.parked == '' and state.status ~= 'cancelled' then return 'illegal', outcome(state) end
-  return accepted(state, { events = { { seq = '0', type = 'wanted' } }, tasks = { run = text(now) } })
+  return accepted(state, { signals = { { type = 'wanted' } }, tasks = { run = text(now) } })
 end
 
 function ops.checked (state)
   if not final[state.status] then return 'illegal', outcome(state) end
-  return accepted(state, { events = {}, tasks = { run = false } })
+  return accepted(state, { quiet = true, tasks = { run = false } })
 end
 
 function ops.park (state, args)

@@ -113,7 +113,10 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     let elapsedMs = 0
     const own = await connectFor(t, oldUrl)
     const rates = createRates({
-      deployment: /** @type {any} */ ({ shard: () => ({ pick: () => ({ connection: own, lagMs: 0 }) }) }), keyPrefix: 'fr:', elapsed: () => elapsedMs, log: silentLog
+      deployment: /** @type {any} */ ({ shard: () => ({ pick: () => ({ connection: own, lagMs: 0 }) }) }),
+      keyPrefix: 'fr:',
+      elapsed: () => elapsedMs,
+      log: silentLog
     })
     const read = async () => (await rates.read((feeds) => feeds)).get('latest')
     t.equal(await read(), null)

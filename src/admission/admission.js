@@ -7,6 +7,7 @@ import { createRouter, retryWhileMoved } from '../store/index.js'
 import { admit } from './admit.js'
 import { createBatcher } from './batcher.js'
 import { prepare } from './commands.js'
+import { OUR_RULES } from './our-rules.js'
 import { fieldsOf } from './outbox.js'
 
 /** @typedef {ReturnType<typeof createAdmission>} Admission */
@@ -29,7 +30,7 @@ const UNSEEN = Object.freeze({ see () {}, turnBack: async () => {} })
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
  * @param {(partition: number) => ReturnType<typeof import('./durability.js').createConfirm>} [options.confirmOf] what confirms the
  *   decisions of a partition
- * @param {import('./own-rules.js').OwnRules} [options.own] rules of a user
+ * @param {import('./our-rules.js').Rules} [options.own] rules of a user; without them, ours
  * @param {Pick<import('./partition-clock.js').PartitionClock, 'see' | 'turnBack'>} [options.clock]
  * @param {number} [options.maxWaiting] commands of a partition
  * @param {import('pino').Logger} [options.log]
@@ -37,7 +38,7 @@ const UNSEEN = Object.freeze({ see () {}, turnBack: async () => {} })
  */
 export function createAdmission ({
   route, agreement, requestMs, keepMs, maxOutbox, maxWaitMs, isRead, deadlineMs, batches = true, rejections = NEVER,
-  confirmOf = () => async () => {}, own, clock = UNSEEN, maxWaiting, metrics, log
+  confirmOf = () => async () => {}, own = OUR_RULES, clock = UNSEEN, maxWaiting, metrics, log
 }) {
   const router = createRouter((key) => route(String(key)).connection, (connection) => connection.close('it cannot answer'))
   const { agreed, agreeIn, restore, refresh, keyOf, partitionOf, partitions } = agreement
@@ -54,7 +55,7 @@ export function createAdmission ({
     }).catch((error) => {
       // it is no longer the primary, or is unusable
       if (error.outcome === 'over') connection.close(error.message)
-      throw own ? own.meaningOf(error) : error
+      throw own.meaningOf(error)
     })
   }
 
@@ -69,7 +70,7 @@ export function createAdmission ({
         return admitted
       },
       answer: (command) => rejections.answer(command, partition),
-      decode: own?.decisionOf,
+      decode: own.decisionOf,
       deadlineMs,
       maxWaiting,
       metrics,
@@ -114,8 +115,7 @@ export function createAdmission ({
      */
     async submit (command) {
       const { batcher, confirm } = all[partitionOf(command.key)]
-      const deciding = batcher.submit(prepare(command))
-      const answer = await (own ? deciding.catch(countFailure) : deciding)
+      const answer = await batcher.submit(prepare(command)).catch(countFailure)
       // a rejection too: the state that it rests on must last as long
       await confirm(answer.generation)
       return answer

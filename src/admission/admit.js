@@ -1,24 +1,23 @@
 /**
- * One call of lua/admit.lua, or of lua/decide.lua with rules of a user: up to 256 commands of a partition, one reply each, which decisionOf
- * reads.
+ * One call of lua/admit.lua: up to 256 commands of a partition, one reply each, which decisionOf of the rules reads.
  *
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('./commands.js').Prepared} Prepared
  * @typedef {{ replicationId: string, requestMs: number, keepMs: number, maxOutbox?: number, maxWaitMs?: number, isRead?: boolean,
- *   own?: import('./own-rules.js').OwnRules, log?: Pick<import('pino').Logger, 'warn'>, restore?: () => Promise<unknown>,
+ *   own?: import('./our-rules.js').Rules, log?: Pick<import('pino').Logger, 'warn'>, restore?: () => Promise<unknown>,
  *   turnBack?: () => Promise<void>,
  *   agreeIn: (key: (part: string) => string, rules: string[]) => Promise<void> }} Terms
  *   `replicationId` of the primary; `requestMs`: how long a request is kept; `keepMs`: how long an ended key is kept; `maxOutbox`: entries
  *   that may wait for consumers; `maxWaitMs`: wait of the oldest work above which commands that start some are refused, 0 = no bound;
- *   `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a user; `restore` stores the
- *   system again if a new primary does not have it; `turnBack` when its clock went back; `agreeIn` on versions of rules
+ *   `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a user, else ours; `restore`
+ *   stores the system again if a new primary does not have it; `turnBack` when its clock went back; `agreeIn` on versions of rules
  * @typedef {{ generation: string, now: number, replies: Buffer[], waitMs: number | null }} Admitted `generation`: `<lineage>.<n>`; `now`:
  *   ms since 1970; `waitMs`: how long the oldest work of the partition has waited for the process that drives it, null = none does
  */
 import { randomBytes } from 'node:crypto'
 import { FreshetError } from './errors.js'
 import { MAX_COMMANDS } from './commands.js'
-import { KEPT } from './rules/index.js'
+import { OUR_RULES } from './our-rules.js'
 
 const LINEAGE_BYTES = 6
 /** The same commands are sent so often at most: a lineage begins, the clock went back, rules are stored, the outbox is trimmed. */
@@ -38,7 +37,7 @@ export async function admit (connection, key, options, commands) {
   if (commands.length > MAX_COMMANDS) throw new RangeError(`${commands.length} commands; expected at most ${MAX_COMMANDS}`)
   const { keys, args } = encodeCall(key, options, commands)
   for (let i = 0; i < MAX_CALLS; i++) {
-    const [generation, now, ...lines] = await connection.runScript(options.own?.script ?? 'admit', keys, args)
+    const [generation, now, ...lines] = await connection.runScript((options.own ?? OUR_RULES).script, keys, args)
     const first = String(lines[0])
     // the first call on this primary
     if (now === undefined) {
@@ -74,12 +73,11 @@ function logMended (log, line) {
  * Commands of the same key share a target, so its keys are sent once.
  * @param {(part: string) => string} key @param {Terms} options @param {Prepared[]} commands
  */
-function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, maxWaitMs = 0, own }, commands) {
+function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, maxWaitMs = 0, own = OUR_RULES }, commands) {
   /** @type {Map<string, number>} numbers, from 1, by rule and key */
   const numbers = new Map()
-  /** @type {[rule: string, key: string, parts: number][]} */
-  const targets = []
-  const partsOf = own?.partsOf ?? ((/** @type {string} */ rule) => KEPT[rule] ?? [])
+  const targets = /** @type {[rule: string, key: string][]} */ ([])
+  const numbered = /** @type {number[]} */ ([])
   const requests = key('request:')
   const keys = [key('outbox'), key('tasks'), key('generation')]
   const args = [replicationId, String(requestMs), String(keepMs), String(maxOutbox), '']
@@ -87,16 +85,17 @@ function encodeCall (key, { replicationId, requestMs, keepMs, maxOutbox = 0, max
     const target = `${rule} ${name}`
     let number = numbers.get(target)
     if (number === undefined) {
-      number = targets.push([rule, name, partsOf(rule).length])
+      number = targets.push([rule, name])
       numbers.set(target, number)
     }
     keys.push(requests + request)
-    args.push(`${encoded}${isTask && own ? -number : number}]`)
+    numbered.push(isTask && own.isDueOnly ? -number : number)
+    args.push(encoded)
   }
-  args[4] = JSON.stringify(targets)
+  args[4] = JSON.stringify([targets, numbered])
   const starting = maxWaitMs === 0 ? [] : commands.flatMap(({ startsWork }, i) => startsWork ? [i + 1] : [])
   args.push(starting.length === 0 ? '' : JSON.stringify([maxWaitMs, ...starting]))
-  for (const [rule, name] of targets) for (const part of [...PARTS, ...partsOf(rule)]) keys.push(key(`${part}:${name}`))
+  for (const [rule, name] of targets) for (const part of [...PARTS, ...own.partsOf(rule)]) keys.push(key(`${part}:${name}`))
   return { keys, args }
 }
 

@@ -12,7 +12,7 @@
  *
  * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string, isTask?: boolean,
  *   startsWork?: boolean }} Prepared `request`: digest
- *   of what makes a request the same, or empty; `encoded`: its arguments, as a JSON array that lacks its last element
+ *   of what makes a request the same, or empty; `encoded`: its arguments, as a JSON array
  *
  * @typedef {object} Decision
  * @property {string} code of the rule; `other_body`: the request id was accepted with other arguments; `failed`: the script could not
@@ -37,15 +37,15 @@ export const prepare = ({ rule, key, scope, requestId, args, isTask, startsWork 
   isTask,
   startsWork,
   request: requestId && hash('sha256', rule + SEPARATOR + key + SEPARATOR + scope + SEPARATOR + requestId, 'base64url'),
-  encoded: args.length === 0 ? '[' : `${JSON.stringify(args).slice(0, -1)},`
+  encoded: JSON.stringify(args)
 })
 
 /** @param {string} reply lines @returns {Decision} */
 export function decisionOf (reply) {
-  const [replay, code, seq, version, ...flat] = reply.split(LINE)
-  const details = /** @type {Record<string, string>} */ ({})
-  for (let i = 0; i < flat.length; i += 2) details[flat[i]] = flat[i + 1]
-  return { code, seq: Number(seq), version: Number(version), isReplay: replay === '1', details }
+  const [status, code, seq, version, details] = reply.split(LINE)
+  if (status === 'failed') return { code: 'failed', seq: 0, version: 0, isReplay: false, details: { reason: code } }
+  if (status === 'other_body') return { code: 'other_body', seq: 0, version: 0, isReplay: false, details: {} }
+  return { code, seq: Number(seq), version: Number(version), isReplay: status === 'replay', details: details ? JSON.parse(details) : {} }
 }
 
 /**

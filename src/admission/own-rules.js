@@ -1,7 +1,7 @@
 /**
- * Rules of users: their text becomes a part of lua/decide.lua, in which each is a chunk of its own.
+ * Rules of users: their text becomes a part of lua/admit.lua, in which each is a chunk of its own.
  *
- *     text ──▶ compiled alone ──▶ chunk without redis, KEYS, ... ──▶ its version and digest are stored ──▶ lua/decide.lua
+ *     text ──▶ compiled alone ──▶ chunk without redis, KEYS, ... ──▶ its version and digest are stored ──▶ lua/admit.lua
  *
  * The script is a function of a library of the server, whose name says of which system it is (stop-script.js).
  *
@@ -25,14 +25,27 @@
  * @typedef {ReturnType<typeof createOwnRules>} OwnRules
  */
 import { hash } from 'node:crypto'
-import { HIDDEN, libraryOf, scriptWith } from '../store/index.js'
+import { HIDDEN, libraryOf, partOf, scriptWith } from '../store/index.js'
 import { FreshetError } from './errors.js'
 import { rulesKey } from './keys.js'
-import { memoryOf } from './own-state.js'
+import { memoryOf, OWN_NAMES } from './own-state.js'
 import { OWN_CHUNK_HEAD, ownChunkOf, reservedIn } from './rule-text.js'
 
-/** What is known about rules replaces these lines of the scripts; the chunks come before them, for both. */
-const TABLES = 'local rules, versions, keptEvents, parts = {}, {}, {}, {}'
+/** The fields of a state that the engine writes: number of the last event, and version. Rules do not see them. */
+const SHOWN = `local shown = { '${OWN_NAMES.seq}', '${OWN_NAMES.version}' }`
+/** What the chunk of a rule gets, made once; again at times, because it remembers patterns. */
+const GUARDS = `local argumentsOf, calls = {}, 0
+local function guardsOf ()
+${partOf('guards')}
+return { guards() }
+end
+local function guards (rule)
+  calls = calls + 1
+  if calls % 1000 == 0 then argumentsOf = {} end
+  argumentsOf[rule] = argumentsOf[rule] or guardsOf()
+  return unpack(argumentsOf[rule], 1, 7)
+end`
+/** The chunks come before the scripts, instead of this line of compile-rule. */
 const CHUNKS = 'local rules = {}'
 /** Servers name the text of a script so in errors. */
 const LINE = /@?user_(?:script|function):(\d+)/g
@@ -65,19 +78,19 @@ export function createOwnRules ({ keyPrefix, system, rules }) {
   const stored = names.map((name) => /** @type {const} */ ([name, String(rules[name].version), digestOf(rules[name])]))
   const table = (/** @type {string[]} */ rows) => `{\n${rows.join(',\n')}\n}`
   const owner = ownerOf(keyPrefix, system)
-  const { decide, compile } = libraryOf({
+  const { admit, compile } = libraryOf({
     owner,
     head: `local rules = ${table(names.map((name) => `['${name}'] = ${ownChunkOf(rules[name].text)}`))}`,
     scripts: {
-      decide: scriptWith('decide', TABLES, 'local versions, keptEvents, parts = ' + [
+      admit: scriptWith('admit', partOf('rules'), 'local versions, keptEvents, parts = ' + [
         table(stored.map(([name, version, digest]) => `['${name}'] = '${version} ${digest}'`)),
         table(names.flatMap((name) => rules[name].keepEvents === undefined ? [] : `['${name}'] = ${rules[name].keepEvents}`)),
         table(names.flatMap((name) => rules[name].keeps?.length ? [`['${name}'] = { '${rules[name].keeps.join("', '")}' }`] : []))
-      ].join(', ')),
+      ].join(', ') + `\n${SHOWN}\n${GUARDS}`),
       compile: scriptWith('compile-rule', CHUNKS, '')
     }
   })
-  const explain = explainer(decide.body, names.map((name) => [name, rules[name].text]))
+  const explain = explainer(admit.body, names.map((name) => [name, rules[name].text]))
 
   /** @param {string} message @param {Record<string, unknown>} [facts] */
   function failed (message, facts) {
@@ -96,11 +109,15 @@ export function createOwnRules ({ keyPrefix, system, rules }) {
   }
 
   return {
-    script: decide,
+    script: admit,
     owner,
     versions: stored,
+    versionsOf: () => stored,
+    isAgreedEverywhere: true,
     /** Its tasks that are durations (partition-clock.js). */
     durations: names.filter((name) => rules[name].keeps?.includes('holds')).map((name) => `${name} expire`),
+    /** A scheduled task is decided only while it is due, and removed then. */
+    isDueOnly: true,
     /** What it has of a key besides state and events. @param {string} rule */
     partsOf: (rule) => rules[rule].keeps ?? [],
     /** Folds and certain rejections, for a memory of keys such as the rejection cache. */
@@ -119,7 +136,7 @@ export function createOwnRules ({ keyPrefix, system, rules }) {
     },
 
     /** Deletes libraries of other versions of the rules; processes that still use one load it again. @param {Connection} connection */
-    tidy: (connection) => deleteLibraries(connection, owner, decide.library),
+    tidy: (connection) => deleteLibraries(connection, owner, admit.library),
 
     /**
      * Versions as they are stored, without storing any.

@@ -13,8 +13,9 @@
 import { randomBytes } from 'node:crypto'
 import { partitionOf } from '../item/index.js'
 import { FreshetError } from './errors.js'
+import { OUR_RULES } from './our-rules.js'
 import { partitionKeys, rulesKey, SPREAD_FORMAT, systemKey } from './keys.js'
-import { agreeOnRules, ourVersions } from './rule-versions.js'
+import { agreeOnRules } from './rule-versions.js'
 
 const SECRET_BYTES = 16
 
@@ -23,11 +24,11 @@ const newSecret = () => randomBytes(SECRET_BYTES).toString('hex')
 /**
  * Agrees with other processes on what is stored, and gives the keys of the partitions, which follow from it.
  * @param {{ router: Router, keyPrefix: string, system: string, partitions: number, rules?: readonly string[],
- *   own?: import('./own-rules.js').OwnRules, prepare?: () => Promise<void>, keepSecret?: KeepSecret }} options `rules` of ours, or `own`
- *   ones of a user, whose versions it stores; `prepare`: before anything is stored; `keepSecret`: outside of the servers
+ *   own?: import('./our-rules.js').Rules, prepare?: () => Promise<void>, keepSecret?: KeepSecret }} options `rules` of ours, or all of
+ *   `own`, those of a user, whose versions it stores; `prepare`: before anything is stored; `keepSecret`: outside of the servers
  */
 export function createAgreement ({
-  router, keyPrefix, system, partitions, rules = [], own, prepare = async () => {}, keepSecret = async (secret) => secret
+  router, keyPrefix, system, partitions, rules = [], own = OUR_RULES, prepare = async () => {}, keepSecret = async (secret) => secret
 }) {
   const wanted = { keyPrefix, system, partitions }
   /** @type {Promise<System> | null} */
@@ -36,15 +37,14 @@ export function createAgreement ({
   let keys = []
   /** The secret that `refresh` found last. */
   let kept = ''
-  const versionsOf = (/** @type {readonly string[]} */ names) => own ? own.versions : ourVersions(names)
 
   /**
    * On the versions of rules: with the system, then in a partition.
    * @param {(part: string) => string} key @param {readonly string[]} names of rules of ours @throws {FreshetError} RULE_DIFFERS
    */
   async function agreeIn (key, names) {
-    await agreeOnRules(router, rulesKey(keyPrefix, system), versionsOf(names), system)
-    await agreeOnRules(router, key('generation'), versionsOf(names), system)
+    await agreeOnRules(router, rulesKey(keyPrefix, system), own.versionsOf(names), system)
+    await agreeOnRules(router, key('generation'), own.versionsOf(names), system)
   }
 
   async function agree () {
@@ -55,10 +55,10 @@ export function createAgreement ({
       secret: await keepSecret(newSecret())
     }))
     keys = Array.from({ length: partitions }, (_, partition) => partitionKeys(keyPrefix, system, stored)(partition))
-    const versions = versionsOf(rules)
+    const versions = own.versionsOf(rules)
     if (versions.length > 0) await agreeOnRules(router, rulesKey(keyPrefix, system), versions, system)
     // from here on an older process decides nothing, in any partition
-    if (own) await Promise.all(keys.map((key) => agreeOnRules(router, key('generation'), versions, system)))
+    if (own.isAgreedEverywhere) await Promise.all(keys.map((key) => agreeOnRules(router, key('generation'), versions, system)))
     return stored
   }
 

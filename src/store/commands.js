@@ -128,7 +128,7 @@ const ROWS = [
   { roles: WRITER, words: () => ['EVALSHA', SHA, '0'], why: 'trimming; comparing versions' },
   { roles: WRITER, words: () => ['EVAL', 'return 1', '0'], why: 'the same, after the server lost its scripts' },
   { roles: WRITER, words: () => ['SCRIPT', 'LOAD', 'return 1'], why: 'comparing versions (layout ids)' },
-  { roles: WRITER, words: (key) => ['HINCRBY', key, 'f', '1'], why: 'units that a user has claimed' },
+  { roles: WRITER, words: (key) => ['HINCRBY', key, 'f', '1'], why: 'a final rejection no longer is one' },
   { roles: WRITER, words: (key) => ['HVALS', key], why: 'cursors of consumers, the lowest of which bounds trimming' },
   { roles: WRITER, words: (key) => ['XDEL', key, '1-0'], why: 'a dead letter that was replayed or discarded' },
   {
@@ -158,8 +158,8 @@ const ROWS = [
     why: 'acknowledgement by a replica (ack: replica)',
     without: '--ack replica does not work'
   },
-  { roles: WRITER, words: (key) => ['FCALL', 'none', '1', key], why: 'rules of users' },
-  { roles: WRITER, words: () => ['FUNCTION', 'LOAD', 'none'], why: 'rules of users, which a server does not have yet' },
+  { roles: WRITER, words: (key) => ['FCALL', 'none', '1', key], why: 'decisions of systems' },
+  { roles: WRITER, words: () => ['FUNCTION', 'LOAD', 'none'], why: 'rules that a server does not have yet' },
   { roles: WRITER, words: () => ['FUNCTION', 'LIST'], why: 'functions of earlier versions of rules' },
   { roles: WRITER, words: () => ['FUNCTION', 'DELETE', 'none'], why: 'removing functions of earlier versions of rules' },
   {

@@ -3,116 +3,147 @@
  * @type {Readonly<Record<string, string>>}
  */
 export const LUA = Object.freeze({
-  'admit': `-- Decides up to 256 commands of one partition, in order, and stores what the accepted ones do.
--- Atomic, because the decision, the new state, the events and the outbox must not come apart, nor another command come in between.
--- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..] of each target: state: hash, events: stream, and if its rule keeps them, members: hash, holds: sorted set, waiting: sorted set
--- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule, key and number of keys that only its rule has, [6..n+5] of each command: JSON array of arguments of the rule and the number of its target, [n+6] of the commands that start work: JSON array of the ms that the oldest work of the partition may have waited and their numbers, empty = none
--- RETURNS generation, now in ms, then of each command a text, its lines: replay (1 or 0), code, sequence, version, detail and its value ...; \`refused\` in place of the lines of one that starts work while that has waited longer; then that wait in ms, empty while no process drives the partition; a generation alone when it belongs to another replication id; \`backlog\` in place of the commands when the outbox is full, \`rules\` when a rule is stored in another version, \`back\` when the clock went back; then of each key that was mended, lines: rule, key, the sequence of its state, that of its stream
+  'admit': `-- Decides up to 256 commands of one partition, in order: first all of them, then it stores what the accepted ones do.
+-- Atomic, because a decision, its state, events and outbox must not come apart, nor another command come in between. Nothing is written while a rule runs, so that FUNCTION KILL stops one that never ends.
+-- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..] of each target: state: hash, events: stream, and what its rule keeps: members: hash, holds: sorted set, waiting: sorted set
+-- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] JSON array of the targets, each an array of rule and key, and of the number of the target of each command, below 0 for a scheduled task that is decided only while it is due, [6..n+5] of each command: JSON array of arguments, [n+6] of the commands that start work: JSON array of the ms that the oldest work of the partition may have waited and their numbers, empty = none
+-- RETURNS generation, now in ms, then of each command a text, its lines: accepted, rejected, replay, other_body or failed; code, or why it failed; sequence; version; details as JSON; \`refused\` in place of the lines of one that starts work while that has waited longer; then that wait in ms, empty while no process drives the partition; a generation alone when it belongs to another replication id, or to call again; \`backlog\` in place of the commands when the outbox is full, \`rules\` when a rule is stored in another version, \`back\` when the clock went back; then of each key that was mended, lines: rule, key, the sequence of its state, that of its stream
 -- COST O(n log N)
 -- MODE writes
-local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts, starts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[#ARGV]
--- Each makes a rule, when a command needs it. A rule is as those of users (docs/own-systems.md): a function of state, args, now in ms and read, which returns a code, details and, if it accepts, a change. Its values are texts. What differs:
---   events   the rule numbers them (state.seq); an event with the number 0 goes to the outbox only
---   units    units of a user: user to how many more; \`user <user>\` in members
---   ends     the key expires
---   keeps    events of the key, about; without it, all; 0: its events are in the outbox only
---   reopens  a rejection that was final no longer is: the generation grows
-local rules, versions = {}, {}
--- @include rules/max
--- @include rules/bounded
--- @include rules/latest
--- @include rules/once
--- @include rules/step
-
--- @include partition
-if isBehind and isFull() then return { current, nowText, 'backlog' } end
-
-local n = #ARGV - 6
-local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
-local named, targets, made, firstKeys = cjson.decode(targetTexts), {}, {}, { n + 4 }
-for i, one in ipairs(named) do
-  local rule = one[1]
-  firstKeys[i + 1] = firstKeys[i] + 2 + one[3]
-  if rules[rule] and not made[rule] then
-    if redis.call('HGET', generation, 'rule:' .. rule) ~= versions[rule] then return { current, nowText, 'rules' } end
-    made[rule] = rules[rule]()
-  end
-end
--- a server that accepts no writes refuses the whole call here
-redis.call('HSET', generation, 'now', nowText, 'back', backText)
-
+-- What is of one call. All else up to @call is made once where this is a function of a library.
+local outbox, tasks, generation, replicationId, expiry, keep, most, n
+local named, numbers, requests, accepted, firstOfId, targets, areRead, isAhead
+local current, lineage, now, nowText, back, backText, steadyText, since, waitText, starting
+-- commands that are decided, what their rule reads with and returned, and what is written when all are
+local find, sub, format
+local ofKey, returned, entries, requested, changed, dues, reopened, outboxMs, isAllowed, mayHoldTasks, outboxFault
+-- @include rules
+local made, isOurs = {}, shown[1] == 'seq'
 -- @include kept
--- @include writing
--- @include our-writes
-function read.lineage () return lineage end
--- Times of a state that are durations since they were given: a rule moves them when the clock went back since then.
-function read.turnBack (state, names)
-  local went = back - (state.back or 0)
-  if went == 0 then return end
-  for _, name in ipairs(names) do
-    if state[name] then state[name] = string.format('%.0f', math.max(0, state[name] - went)) end
-  end
-  state.back = backText
+-- @include returned
+-- @include targets
+-- @include changes
+-- @include allowed
+-- @include writes
+
+-- \`text\`: as it is stored, and returned, behind its status
+local function decided (status, code, target, details, request, body)
+  return {
+    status = status, text = '\\n' .. code .. '\\n' .. target.seqText .. '\\n' .. target.versionText .. '\\n' .. details, target = target, request = request,
+    body = body
+  }
 end
 
--- its state is read once a call; a rule changes a table in front of it, which is dropped unless the command is accepted
-local function targetOf (number)
-  if targets[number] then return targets[number] end
-  local first, last, fields = firstKeys[number], firstKeys[number + 1] - 1, {}
-  local state, events, members, holds, waiting = unpack(KEYS, first, last)
-  local flat = redis.call('HGETALL', state)
-  for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
-  local rule, key, kept = named[number][1], named[number][2], members and { members = { key = members }, holds = { key = holds }, waiting = { key = waiting } }
-  targets[number] = { rule = rule, key = key, first = first, last = last, state = state, events = events, members = members, holds = holds, waiting = waiting,
-    kept = kept, fields = fields, front = { __index = fields } }
-  -- a part that is written after the end needs an expiry, too
-  if members and fields.status == 'closed' then targets[number].ends = redis.call('PTTL', state) > 0 end
-  return targets[number]
+-- the decision of a request that was accepted before, in this call or an earlier one
+local function replayOf (target, here, stored, body)
+  if (here and here.body or sub(stored, 1, 40)) ~= body then return decided('other_body', '', target, '{}') end
+  return here and setmetatable({ status = 'replay' }, { __index = here }) or 'replay' .. sub(stored, 41)
+end
+
+-- the state as the rule gets it
+local function stateFor (target, list)
+  local fields = {}
+  for j = 1, #list, 2 do
+    local value = list[j + 1]
+    if value then fields[list[j]] = value end
+  end
+  if target.version > 0 then fields['@seq'], fields['@version'], fields['@done'] = nil, nil, nil end
+  return fields
+end
+
+-- what a rule of ours changed: it is in front of the state
+local function changesInFront (front)
+  local sets, at = { shown[1], false, shown[2], false, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }, 4
+  for name, value in pairs(front) do
+    if name ~= 'seq' then sets[at + 1], sets[at + 2], at = name, value, at + 2 end
+  end
+  return sets
 end
 
 local function decide (i)
-  local args, request = cjson.decode(ARGV[i + 5]), KEYS[i + 3]
-  local target = targetOf(table.remove(args))
-  local id = string.match(request, '[^:]*$')
-  local known = accepted[request] or requests[i]
-  if known then
-    local body, decision = string.match(known, '^(%x+)\\n(.*)$')
-    return body == redis.sha1hex(table.concat(args, '\\n')) and '1\\n' .. decision or '0\\nother_body\\n0\\n0'
+  local text, request, number = ARGV[i + 5], KEYS[i + 3], numbers[i]
+  local target, id = targets[number < 0 and -number or number], sub(request, firstOfId)
+  if not target.isRead then expectRead(target) end
+  local args, here, stored = cjson.decode(text), accepted[request], requests[i]
+  if here or stored then return replayOf(target, here, stored, redis.sha1hex(text)) end
+  if target.done ~= '' and id ~= '' and find(target.done, id, 1, true) then
+    error('an earlier call failed after it had stored events of this request, so it is not decided again; read the key', 0)
   end
-  local seen = target.fields['@done']
-  if seen and id ~= '' and string.find(seen, id, 1, true) then
-    error('an earlier call failed after it had stored events of this request, so it is not decided again', 0)
-  end
-  local fields = setmetatable({}, target.front)
+  local task = number < 0 and target.rule .. ' ' .. target.key .. ' ' .. args[1]
+  if task and (dueOf(task) or now + 1) > now then return decided('rejected', 'not_due', target, '{}') end
+  local list, rule = target.pending and fieldsOf(target) or target.fields, target.rule
+  local fields = isOurs and (target.version > 0 and setmetatable({}, { __index = list }) or {}) or stateFor(target, list)
+  if not made[rule] then made[rule] = rules[rule](guards(rule)) end
   ofKey = target.kept
-  local code, details, change = made[target.rule](fields, args, now, read)
-  if not change then return '0\\n' .. table.concat(flat({ code, fields.seq or '0', fields.version or '0' }, details), '\\n') end
-  if starting[i] then return 'refused' end
-  fields.version = string.format('%.0f', (fields.version or 0) + 1)
-  local decision = table.concat(flat({ code, fields.seq or '0', fields.version }, details), '\\n')
-  local stored = id ~= '' and redis.sha1hex(table.concat(args, '\\n')) .. '\\n' .. decision
-  expectWritable(target, change, request)
-  done.events, done.entries, done.units, done.hasState = 0, 0, nil, false
-  local ok, why = pcall(store, target, fields, change, id, request, stored)
-  if not ok and isBehindOutbox() then ok, why = pcall(store, target, fields, change, id, request, stored) end
-  if not ok then
-    local isUndone, isAgain = pcall(undo, target, fields, change, stored, request)
-    if isUndone and isAgain then return decide(i) end
-    error(why, 0)
+  local code, details, given = made[rule](fields, args, now, (isOurs or parts[rule]) and read)
+  local shownDetails, sets
+  if isOurs then
+    shownDetails = cjson.encode(details)
+  else
+    returned = { details, given, fields }
+    if not codes[code] then expectCode(code) end
+    shownDetails = details and detailsOf(details) or '{}'
   end
-  for field, value in pairs(fields) do target.fields[field] = value end
-  if stored then accepted[request] = stored end
-  return '0\\n' .. decision
+  if given then
+    sets = isOurs and changesInFront(fields) or changesOf(target, list, fields)
+    checkChange(ofKey, given)
+    if starting[i] then return 'refused' end
+    expectWritable(target, request)
+  end
+  if task then
+    expectTasks()
+    dues[task] = false
+  end
+  if not given then return decided('rejected', code, target, shownDetails) end
+  keepChange(target, sets, id)
+  target.pending = isOurs and fields or sets
+  if isOurs then fields.seq, fields.version = target.seqText, target.versionText end
+  local decision = decided('accepted', code, target, shownDetails, request, id ~= '' and redis.sha1hex(text))
+  if id ~= '' then
+    accepted[request] = decision
+    requested[#requested + 1] = decision
+  end
+  return decision
 end
 
-local replies = { current, nowText }
+-- @call
+local targetTexts, starts
+outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts, starts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[#ARGV]
+-- @include partition
+n, accepted, firstOfId = #ARGV - 6, {}, #outbox + 3
+requests = redis.call('MGET', unpack(KEYS, 4, n + 3))
+entries, requested, changed, dues, reopened, outboxMs, isAllowed, mayHoldTasks, outboxFault = {}, {}, {}, {}, 0, steadyText, false, false, nil
+types, codes, find, sub, format = {}, {}, string.find, string.sub, string.format
+-- a rule of a user is made for each call, so that it cannot keep anything
+if not isOurs then made = {} end
+readTargets()
+
+local decisions, replies, isDecided = {}, { current, nowText }, false
 for i = 1, n do
+  returned = nil
   local ok, decision = pcall(decide, i)
-  replies[i + 2] = ok and decision or '0\\nfailed\\n0\\n0\\nreason\\n' .. string.gsub(tostring(decision), '\\n', ' ')
+  if not ok and returned then
+    local isSame, why = pcall(blame, ofKey, unpack(returned, 1, 3))
+    if not isSame then decision = why end
+  end
+  decisions[i], isDecided = ok and decision or 'failed\\n' .. whyOf(decision), isDecided or ok
+end
+-- an outbox of another type fails the call, if it has failed all of its commands; a server that accepts no writes refuses the whole call here
+if not isDecided and outboxFault then error(outboxFault, 0) end
+redis.call('HSET', generation, 'now', nowText, 'back', backText)
+writeAll()
+if reopened > 0 then replies[1] = lineage .. '.' .. redis.call('HINCRBY', generation, 'n', reopened) end
+for i = 1, n do
+  local decision = decisions[i]
+  replies[i + 2] = type(decision) == 'table' and replyOf(decision) or decision
 end
 replies[n + 3] = waitText
-for _, line in ipairs(mended) do replies[#replies + 1] = line end
-replies[1] = (generationNow())
+for _, target in ipairs(changed) do
+  if target.behind and not target.failure then
+    replies[#replies + 1] = target.rule .. '\\n' .. target.key .. '\\n' .. numberText(target.behind) .. '\\n' .. numberText(isOurs and target.reached or target.seq + target.shift)
+  end
+end
+targets, entries, requested, changed, accepted, requests, returned, ofKey, dues = nil, nil, nil, nil, nil, nil, nil, nil, nil
 return replies
 `,
   'advance': `-- Stores how far a consumer has got in an outbox, if the process that says so still owns the partition.
@@ -285,116 +316,6 @@ local ok, rule = pcall(rules[name], guards())
 if not ok then return string.sub(tostring(rule), 1, 4096) end
 return type(rule) == 'function' and '' or 'it returns a ' .. type(rule) .. '; expected a function (state, args, now)'
 `,
-  'decide': `-- Decides up to 256 commands of one partition by rules of users: first all of them, then it stores what the accepted ones do.
--- Atomic, because a decision, its state, events and outbox must not come apart. Nothing is written while a rule runs, so that FUNCTION KILL stops one that never ends.
--- KEYS [1] outbox: stream, [2] tasks: sorted set, [3] generation: hash, [4..n+3] request of each command: string, without an id it is not stored, [n+4..] of each target: state: hash, events: stream, and what its rule keeps: members: hash, holds: sorted set, waiting: sorted set
--- ARGV [1] replication id of the primary that the caller sees, [2] expiry of requests, and of the outbox: ms, [3] expiry of ended keys: ms, [4] entries of the outbox above which nothing is decided if consumers need older ones than that, 0 = no bound, [5] targets: JSON array of rule and key, [6..n+5] of each command: JSON array of arguments and the number of its target, below 0 for a scheduled task, [n+6] of the commands that start work: JSON array of the ms that the oldest work of the partition may have waited and their numbers, empty = none
--- RETURNS generation, now in ms, then of each command a text, its lines: accepted, rejected, replay, other_body or failed; code, or why it failed; sequence; version; details as JSON; \`refused\` in place of the lines of one that starts work while that has waited longer; then that wait in ms, empty while no process drives the partition; a generation alone when it belongs to another replication id, or to call again; \`backlog\` in place of the commands when the outbox is full, \`rules\` when a rule is stored in another version, \`back\` when the clock went back; then of each key that was mended, lines: rule, key, the sequence of its state, that of its stream
--- COST O(n log N)
--- MODE writes
--- text of the rules, and what is stored about them, are put here when a system is opened
-local rules, versions, keptEvents, parts = {}, {}, {}, {}
-local outbox, tasks, generation, replicationId, expiry, keep, most, targetTexts, starts = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[#ARGV]
--- @include partition
-if isBehind then return isFull() and { current, nowText, 'backlog' } or { current } end
--- @include kept
--- @include guards
--- @include own-rule
--- @include writing
-
-local n = #ARGV - 6
-local requests, accepted = redis.call('MGET', unpack(KEYS, 4, n + 3)), {}
-local named, targets, made, firstKeys = cjson.decode(targetTexts), {}, {}, { n + 4 }
-for i, target in ipairs(named) do
-  local rule = target[1]
-  firstKeys[i + 1] = firstKeys[i] + 2 + #(parts[rule] or {})
-  if not made[rule] and redis.call('HGET', generation, 'rule:' .. rule) ~= versions[rule] then return { current, nowText, 'rules' } end
-  made[rule] = true
-end
-
--- what is written once all commands are decided; commands that the user may run
-local entries, requested, reopened, allowed = {}, {}, 0, {}
--- @include own-target
--- @include before-writes
-
--- its commands that follow see it
-local function keepChange (target, fields, change, request)
-  for field, value in pairs(fields) do
-    if target.fields[field] ~= value then target.changed[field] = value end
-  end
-  for field in pairs(target.fields) do
-    if fields[field] == nil then target.changed[field] = false end
-  end
-  target.fields, target.version, target.isKept = fields, target.version + 1, true
-  for _, event in ipairs(change.events) do
-    target.seq = target.seq + 1
-    entries[#entries + 1] = { target = target, request = request, seq = target.seq, version = target.version, event = event }
-  end
-  -- readers read the state again
-  if #change.events == 0 then
-    entries[#entries + 1] = { target = target, request = request, seq = 0, version = target.version, event = { 'type', '@changed' } }
-  end
-  local task = target.rule .. ' ' .. target.key .. ' '
-  for name, due in pairs(change.tasks) do target.dues[task .. name] = due end
-  for name, part in pairs(target.kept) do
-    for one, value in pairs(change[name] or none) do setIn(part, one, name == 'holds' and steadyOf(value) or value) end
-  end
-  if change.holds then target.dues[task .. 'expire'] = firstHold(target.kept) or false end
-  target.ends = target.ends or change.ends
-  if change.reopens then reopened = reopened + 1 end
-end
-
-local function decided (status, code, target, details)
-  return { status = status, code = code, target = target, seq = target.seq, version = target.version, details = details }
-end
-
-local function decide (i)
-  local text, request = ARGV[i + 5], KEYS[i + 3]
-  local args, id = cjson.decode(text), string.match(request, '[^:]*$')
-  local number = table.remove(args)
-  local target, body = targetOf(math.abs(number)), id ~= '' and redis.sha1hex(string.match(text, '^.*[,%[]'))
-  local here, stored = accepted[request], requests[i] and { string.match(requests[i], '^(%x+)\\n(.*)$') }
-  if here or stored then
-    if (here and here.body or stored[1]) ~= body then return decided('other_body', '', target, '{}') end
-    return here and setmetatable({ status = 'replay' }, { __index = here }) or 'replay\\n' .. stored[2]
-  end
-  if id ~= '' and string.find(target.done, id, 1, true) then
-    error('an earlier call failed after it had stored events of this request, so it is not decided again; read the key', 0)
-  end
-  local task = number < 0 and target.rule .. ' ' .. target.key .. ' ' .. args[1]
-  if task and (dueOf(target, task) or now + 1) > now then return decided('rejected', 'not_due', target, '{}') end
-  local fields = {}
-  for field, value in pairs(target.fields) do fields[field] = value end
-  ofKey = target.kept
-  local code, written, details, change = checked(ofKey, fields, made[target.rule](fields, args, now, parts[target.rule] and read))
-  if change and starting[i] then return 'refused' end
-  if change then expectWritable(target, written, change, request) end
-  if task then
-    expectTasks()
-    target.dues[task] = false
-  end
-  if not change then return decided('rejected', code, target, details) end
-  keepChange(target, written, change, id)
-  local decision = decided('accepted', code, target, details)
-  if id ~= '' then
-    decision.body, accepted[request] = body, decision
-    requested[#requested + 1] = request
-  end
-  return decision
-end
-
-local decisions, replies = {}, { current, nowText }
-for i = 1, n do
-  local ok, decision = pcall(decide, i)
-  decisions[i] = ok and decision or 'failed\\n' .. whyOf(decision)
-end
-redis.call('XLEN', outbox)
--- a server that accepts no writes refuses the whole call here
-redis.call('HSET', generation, 'now', nowText, 'back', backText)
--- @include own-writes
-replies[1] = (generationNow())
-return replies
-`,
   'heartbeat': `-- Says that a process of consumers lives, and which others do.
 -- Atomic, because all of them must reckon with one clock.
 -- KEYS [1] consumers: sorted set by time of the last heartbeat
@@ -411,18 +332,41 @@ redis.call('ZREMRANGEBYSCORE', consumers, '-inf', string.format('%.0f', now - go
 for _, ahead in ipairs(redis.call('ZRANGEBYSCORE', consumers, string.format('(%.0f', now), '+inf')) do redis.call('ZADD', consumers, now, ahead) end
 return redis.call('ZRANGE', consumers, 0, -1)
 `,
-  'includes/before-writes': `-- What can be known of the writes of a command before the first one: types of keys, and permissions. Its decision fails here, with nothing stored.
--- The server has checked all keys of the call.
-local function expectAllowed (command, key, ...)
-  if allowed[command] then return end
-  if mayRun and not mayRun(command, key, ...) then error('NOPERM the user may not run ' .. command, 0) end
-  allowed[command] = true
+  'includes/allowed': `-- What can be known of the writes of a command before the first one: types of keys, and permissions. Its decision fails here, with nothing stored.
+-- The server has checked all keys of the call. Before Redis 7.0 servers cannot say what the user may run. Lua does not roll back, so this is asked before the first write.
+
+local function expectAllowed (target, command, ...)
+  if redis.acl_check_cmd(command, ...) then return end
+  error('NOPERM the user may not run all commands of ' .. target.rule .. ' (NOPERM the user may not run ' .. command .. '); see docs/acl', 0)
+end
+
+local function expectOutbox () redis.call('XLEN', outbox) end
+
+-- Asked once a call, of all commands that may be needed.
+local function expectCommands (target, request)
+  local state, events = target.state, target.events
+  local ok, why = pcall(expectOutbox)
+  if not ok then
+    outboxFault = whyOf(why)
+    error(why, 0)
+  end
+  if redis.acl_check_cmd then
+    expectAllowed(target, 'HSET', state, 'a', 'b')
+    expectAllowed(target, 'HDEL', state, 'a')
+    expectAllowed(target, 'XADD', events, '*', 'a', 'b')
+    expectAllowed(target, 'XTRIM', events, 'MAXLEN', '1')
+    expectAllowed(target, 'SET', request, 'a', 'PX', '1')
+    expectAllowed(target, 'PEXPIRE', state, '1')
+    expectAllowed(target, 'ZADD', tasks, '1', 'a')
+    expectAllowed(target, 'ZREM', tasks, 'a')
+    expectAllowed(target, 'HINCRBY', generation, 'n', '1')
+  end
+  isAllowed = true
 end
 
 local function expectTasks ()
-  if not allowed.ZREM then redis.call('ZCARD', tasks) end
-  expectAllowed('ZADD', tasks, '1', 'a')
-  expectAllowed('ZREM', tasks, 'a')
+  if not mayHoldTasks then redis.call('ZCARD', tasks) end
+  mayHoldTasks = true
 end
 
 -- its reads have found the types of the others
@@ -430,44 +374,123 @@ local function expectType (name, key)
   if name == 'members' then redis.call('HGET', key, '') else redis.call('ZCARD', key) end
 end
 
-local function expectParts (target, change)
+local function expectParts (target)
+  local kept = target.kept
+  if change.holds and kept.holds.stored == none then storedIn(kept.holds, 1) end
+  if not (change.members and not kept.members.isTyped or change.waiting and not kept.waiting.isTyped) then return end
   for name, part in pairs(target.kept) do
     local key = part.key
-    if change[name] and not part.changed then
+    if change[name] and not part.isTyped then
       expectType(name, key)
-      if name == 'members' then
-        expectAllowed('HSET', key, 'a', 'b')
-        expectAllowed('HDEL', key, 'a')
-      else
-        expectAllowed('ZADD', key, '1', 'a')
-        expectAllowed('ZREM', key, 'a')
-      end
+      part.isTyped = true
     end
   end
-  if change.holds then firstHold(target.kept) end
 end
 
--- A key that has ended has an expiry; a part that is written later needs one, too.
-local function expectEnd (target, change)
+-- A key that has ended has an expiry, and this word in its state; a part that is written later needs one, too.
+local function expectEnd (target)
   local state = target.state
-  if target.version > 0 and target.ends == nil then target.ends = redis.call('PTTL', state) > 0 end
-  if target.ends or change.ends then expectAllowed('PEXPIRE', state, '1') end
+  if find(target.done, 'ended', 1, true) then target.ends = redis.call('PTTL', state) > 0 end
 end
 
-local function expectWritable (target, fields, change, request)
-  local state, events = target.state, target.events
-  expectAllowed('HSET', state, 'a', 'b')
-  for field in pairs(target.fields) do
-    if fields[field] == nil then expectAllowed('HDEL', state, 'a') end
+local function expectWritable (target, request)
+  if not isAllowed then expectCommands(target, request) end
+  if not mayHoldTasks and (change.holds or change.tasks and next(change.tasks)) then expectTasks() end
+  if target.kept ~= none then expectParts(target) end
+  if target.done ~= '' and target.ends == nil then expectEnd(target) end
+end
+`,
+  'includes/changes': `-- What the accepted commands of a call change, in memory: commands of the same key that follow see it, and it is written once all are decided.
+-- of the command that is decided, as it is stored
+local change
+
+local function checkChange (keeps, given)
+  if isOurs then
+    change = given
+    return
   end
-  if #change.events > 0 then expectAllowed('XADD', events, '*', 'a', 'b') end
-  if keptEvents[target.rule] then expectAllowed('XTRIM', events, 'MAXLEN', '1') end
-  expectAllowed('XADD', outbox, '*', 'a', 'b')
-  if string.sub(request, -1) ~= ':' then expectAllowed('SET', request, 'a', 'PX', '1') end
-  if change.reopens then expectAllowed('HINCRBY', generation, 'n', '1') end
-  if next(change.tasks) or change.holds then expectTasks() end
-  expectParts(target, change)
-  expectEnd(target, change)
+  change = {}
+  expectChange(keeps, given)
+  local tasks, members, holds, waiting = given.tasks, keeps.members and given.members, keeps.holds and given.holds, keeps.waiting and given.waiting
+  change.events, change.signals = given.events and eventsOf('events', given.events) or none, given.signals and eventsOf('signals', given.signals) or none
+  change.tasks, change.members = tasks and tasksOf(tasks), members and membersOf(members)
+  change.holds = holds and numbersOf('holds', 'hold', holds, 'ms since 1970')
+  change.waiting = waiting and numbersOf('waiting', 'place', waiting, 'a number')
+  change.ends, change.reopens, change.quiet, change.keepEvents = given.ends, given.reopens, given.quiet, given.keepEvents
+end
+
+local function flatOf (event)
+  local flat, at = { 'type', event.type, nil, nil, nil, nil, nil, nil, nil, nil }, 2
+  for name, value in pairs(event) do
+    if name ~= 'type' then flat[at + 1], flat[at + 2], at = name, value, at + 2 end
+  end
+  return flat
+end
+
+local function addEntry (target, request, event, seqText)
+  if isOurs then event = flatOf(event) end
+  entries[#entries + 1] = {
+    target = target, event = event, hasStream = seqText ~= '0' and change.keepEvents ~= 0, seqText = seqText, versionText = target.versionText,
+    request = request, isAdded = false, id = false
+  }
+end
+
+local function keepParts (target, task)
+  local kept, members, holds, waiting = target.kept, change.members, change.holds, change.waiting
+  if members then
+    for name, value in pairs(members) do setMember(kept.members, name, value) end
+  end
+  if holds then
+    for name, due in pairs(holds) do setScore(kept.holds, name, back == 0 and due or steadyOf(due)) end
+    dues[task .. 'expire'] = firstHold(kept) or false
+  end
+  if waiting then
+    for name, place in pairs(waiting) do setScore(kept.waiting, name, place) end
+  end
+end
+
+-- of the same field the last value counts
+local function mergeSets (sets, more)
+  local at = {}
+  for i = 5, #sets, 2 do at[sets[i]] = i + 1 end
+  for i = 5, #more, 2 do
+    local name = more[i]
+    if at[name] then
+      sets[at[name]] = more[i + 1]
+    else
+      sets[#sets + 1] = name
+      sets[#sets + 1] = more[i + 1]
+    end
+  end
+end
+
+local function keepChange (target, sets, request)
+  if target.sets then
+    mergeSets(target.sets, sets)
+  else
+    changed[#changed + 1], target.sets = target, sets
+  end
+  target.version = target.version + 1
+  target.versionText = format('%.0f', target.version)
+  if (change.keepEvents or 0) > 0 then target.keepEvents = change.keepEvents end
+  local events, signals = change.events or none, change.signals or none
+  for i = 1, #events do
+    target.seq = target.seq + 1
+    target.seqText = format('%.0f', target.seq)
+    addEntry(target, request, events[i], target.seqText)
+  end
+  for i = 1, #signals do addEntry(target, request, signals[i], '0') end
+  -- readers read the state again
+  if not events[1] and not signals[1] and not change.quiet then addEntry(target, request, isOurs and { type = '@changed' } or { 'type', '@changed' }, '0') end
+  local task = (change.tasks or change.holds) and target.rule .. ' ' .. target.key .. ' '
+  if task then
+    for name, due in pairs(change.tasks or none) do dues[task .. name] = due end
+  end
+  if target.kept ~= none then keepParts(target, task) end
+  if change.ends and not target.ends then
+    target.ends, target.done = true, target.done .. ' ended'
+  end
+  if change.reopens then reopened = reopened + 1 end
 end
 `,
   'includes/clock': `-- TIME, what it was when the partition last noted it, and by how much it went back in all
@@ -629,95 +652,191 @@ function guards ()
 end
 end
 `,
-  'includes/kept': `-- What a rule keeps of a key besides its state and events: parts { key, changed }. Changes are in memory until they are written, and reads see them.
+  'includes/kept': `-- What a rule keeps of a key besides its state and events: parts { key, changed }. Changes are in memory until all commands are decided, and reads see them.
+-- Nothing is written meanwhile, so what was read of the server stays true: members in \`read\`, the lowest names of a sorted set in \`stored\`.
 local none = {}
+-- @include less
 -- Holds are durations, so their scores are on the steady clock of the partition; rules give and get times on the server's.
-local function steadyOf (due) return due and string.format('%.0f', due + back) end
-local function timeOf (score) return score and string.format('%.0f', score - back) end
-
-local function changedOf (part) return part.changed or none end
+local function steadyOf (due) return due and (back == 0 and due or string.format('%.0f', due + back)) end
+local function timeOf (score) return score and (back == 0 and score or string.format('%.0f', score - back)) end
 
 local function expectText (name)
   if type(name) ~= 'string' then error('a name to read is a ' .. type(name) .. '; expected a text', 0) end
 end
 
-local function setIn (part, name, value)
-  part.changed = part.changed or {}
-  part.changed[name] = value or false
+local function isBefore (one, score, name) return one[2] < score or one[2] == score and less(one[1], name) end
+
+-- changed names with a score are in \`added\`, the lowest first; this is where one is, or would be
+local function placeIn (added, score, name)
+  local low, high = 1, #added + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if isBefore(added[middle], score, name) then low = middle + 1 else high = middle end
+  end
+  return low
 end
 
 local function scoreIn (part, name)
   expectText(name)
-  local key, score = part.key, changedOf(part)[name]
+  local key, score = part.key, part.changed[name]
   if score == nil then return redis.call('ZSCORE', key, name) end
   return score
 end
 
+local function setMember (part, name, value)
+  if part.changed == none then part.changed = {} end
+  part.changed[name] = value or false
+end
+
+local function setScore (part, name, value)
+  local before = part.changed[name]
+  if part.count then part.count = part.count + (value and 1 or 0) - ((before or before == nil and scoreIn(part, name)) and 1 or 0) end
+  if part.added == none then part.added = {} end
+  local added = part.added
+  if before then table.remove(added, placeIn(added, tonumber(before), name)) end
+  if value then
+    local score, last = tonumber(value), added[#added]
+    local entry = { name, score, value }
+    if not last or last[2] < score then added[#added + 1] = entry else table.insert(added, placeIn(added, score, name), entry) end
+  end
+  setMember(part, name, value)
+end
+
+-- the stored names from the lowest on; more of them are read when they are needed
+local function storedIn (part, i)
+  local key, stored = part.key, part.stored
+  if stored[i] or part.isWhole then return stored[i] end
+  local count = math.max(#stored, math.min(part.wanted, 16))
+  local flat = redis.call('ZRANGE', key, #stored, #stored + count - 1, 'WITHSCORES')
+  part.isWhole, part.isTyped = #flat < 2 * count, true
+  if stored == none then
+    stored = {}
+    part.stored = stored
+  end
+  for at = 1, #flat, 2 do stored[#stored + 1] = { flat[at], tonumber(flat[at + 1]), flat[at + 1] } end
+  return stored[i]
+end
+
 -- names and scores up to a bound, the lowest first
 local function lowestIn (part, most, bound)
-  local key, changed, count, found = part.key, changedOf(part), most, {}
-  for _ in pairs(changed) do count = count + 1 end
-  local flat = redis.call('ZRANGEBYSCORE', key, '-inf', bound, 'LIMIT', 0, count, 'WITHSCORES')
-  for i = 1, #flat, 2 do
-    if changed[flat[i]] == nil then found[#found + 1] = { flat[i], flat[i + 1] } end
+  local found, at, i, limit = {}, 1, part.first, bound == '+inf' and math.huge or tonumber(bound)
+  part.wanted = most
+  while #found < most do
+    local one, other = storedIn(part, i), part.added[at]
+    if one and part.changed[one[1]] ~= nil then
+      if i == part.first then part.first = i + 1 end
+      i = i + 1
+    else
+      local isStored = one and not (other and isBefore(other, one[2], one[1]))
+      local next = isStored and one or other
+      if not next or next[2] > limit then break end
+      found[#found + 1] = next
+      if isStored then i = i + 1 else at = at + 1 end
+    end
   end
-  if count == most then return found end
-  for name, score in pairs(changed) do
-    if score and (bound == '+inf' or tonumber(score) <= tonumber(bound)) then found[#found + 1] = { name, score } end
-  end
-  table.sort(found, function (a, b)
-    local one, other = tonumber(a[2]), tonumber(b[2])
-    return one < other or one == other and a[1] < b[1]
-  end)
-  for i = most + 1, #found do found[i] = nil end
   return found
 end
 
--- how many names have a score below a bound
-local function countIn (part, bound)
+local function countAll (part)
+  if part.count then return part.count end
   local key = part.key
-  local count = bound == '+inf' and redis.call('ZCARD', key) or redis.call('ZCOUNT', key, '-inf', '(' .. bound)
-  local function isBelow (score) return score and (bound == '+inf' or tonumber(score) < tonumber(bound)) and 1 or 0 end
-  for name, score in pairs(changedOf(part)) do count = count + isBelow(score) - isBelow(redis.call('ZSCORE', key, name)) end
+  local count = redis.call('ZCARD', key)
+  for name, score in pairs(part.changed) do count = count + (score and 1 or 0) - (redis.call('ZSCORE', key, name) and 1 or 0) end
+  part.count = count
   return count
 end
 
-local function writeKept (kept)
-  for name, part in pairs(kept) do
-    local key = part.key
-    for one, value in pairs(changedOf(part)) do
-      if name == 'members' and value then redis.call('HSET', key, one, value)
-      elseif name == 'members' then redis.call('HDEL', key, one)
-      elseif value then redis.call('ZADD', key, value, one)
-      else redis.call('ZREM', key, one) end
-    end
-    part.changed = nil
-  end
+-- how many names have a score below a bound
+local function countBelow (part, bound)
+  local key, most = part.key, tonumber(bound)
+  local count = redis.call('ZCOUNT', key, '-inf', '(' .. bound)
+  local function isBelow (score) return score and tonumber(score) < most and 1 or 0 end
+  for name, score in pairs(part.changed) do count = count + isBelow(score) - isBelow(redis.call('ZSCORE', key, name)) end
+  return count
 end
 
-local function firstHold (kept) return timeOf((lowestIn(kept.holds, 1, '+inf')[1] or none)[2]) end
+local function writeMembers (part)
+  local key, set, at, gone = part.key, {}, 0, none
+  for name, value in pairs(part.changed) do
+    if value then
+      set[at + 1], set[at + 2], at = name, value, at + 2
+    else
+      gone = gone == none and {} or gone
+      gone[#gone + 1] = name
+    end
+  end
+  for i = 1, at, 1000 do redis.call('HSET', key, unpack(set, i, i + 999 < at and i + 999 or at)) end
+  for i = 1, #gone, 1000 do redis.call('HDEL', key, unpack(gone, i, i + 999 < #gone and i + 999 or #gone)) end
+end
+
+local function writeScores (part)
+  local key, set, at, gone = part.key, {}, 0, none
+  for name, score in pairs(part.changed) do
+    if score then
+      set[at + 1], set[at + 2], at = score, name, at + 2
+    else
+      gone = gone == none and {} or gone
+      gone[#gone + 1] = name
+    end
+  end
+  for i = 1, at, 1000 do redis.call('ZADD', key, unpack(set, i, i + 999 < at and i + 999 or at)) end
+  for i = 1, #gone, 1000 do redis.call('ZREM', key, unpack(gone, i, i + 999 < #gone and i + 999 or #gone)) end
+end
+
+local function writeKept (kept)
+  local members, holds, waiting = kept.members, kept.holds, kept.waiting
+  if members and members.changed ~= none then writeMembers(members) end
+  if holds and holds.changed ~= none then writeScores(holds) end
+  if waiting and waiting.changed ~= none then writeScores(waiting) end
+end
+
+local function firstHold (kept)
+  local part = kept.holds
+  part.wanted = 1
+  local one, other = storedIn(part, part.first), part.added[1]
+  while one and part.changed[one[1]] ~= nil do
+    part.first = part.first + 1
+    one = storedIn(part, part.first)
+  end
+  if one and not (other and isBefore(other, one[2], one[1])) then return timeOf(one[3]) end
+  return timeOf(other and other[3])
+end
 
 -- what the rule of the command that is decided reads with; what is not there is false
-local ofKey
 local read = {}
 local function names (found)
   for i, one in ipairs(found) do found[i] = one[1] end
   return found
 end
 function read.member (name)
+  local part = ofKey.members
+  local key, value = part.key, part.changed[name]
+  if value == nil then value = part.read[name] end
+  if value ~= nil then return value end
   expectText(name)
-  local key, value = ofKey.members.key, changedOf(ofKey.members)[name]
-  if value == nil then return redis.call('HGET', key, name) end
+  if part.read == none then part.read = {} end
+  value = redis.call('HGET', key, name)
+  part.read[name], part.isTyped = value, true
   return value
 end
 function read.holdUntil (name) return timeOf(scoreIn(ofKey.holds, name)) end
 function read.firstHold () return firstHold(ofKey) end
 function read.holdsDue (before, most) return names(lowestIn(ofKey.holds, most, before == '+inf' and before or steadyOf(before))) end
 function read.waiting (most) return names(lowestIn(ofKey.waiting, most, '+inf')) end
-function read.waitingCount () return countIn(ofKey.waiting, '+inf') end
+function read.waitingCount () return countAll(ofKey.waiting) end
 function read.position (name)
   local place = scoreIn(ofKey.waiting, name)
-  return place and countIn(ofKey.waiting, place) + 1
+  return place and countBelow(ofKey.waiting, place) + 1
+end
+function read.lineage () return lineage end
+-- Times of a state that are durations since they were given: a rule moves them when the clock went back since then.
+function read.turnBack (state, names)
+  local went = back - (state.back or 0)
+  if went == 0 then return end
+  for _, name in ipairs(names) do
+    if state[name] then state[name] = string.format('%.0f', math.max(0, state[name] - went)) end
+  end
+  state.back = backText
 end
 `,
   'includes/less': `-- Compares two byte strings. The operator < would use the locale of the server.
@@ -735,450 +854,51 @@ end
   return ((((a * 256 + b) * 256 + c) * 256 + d) * 256 + e) * 256 + f + (g * 16 + math.floor(h / 16)) / 4096
 end
 `,
-  'includes/our-writes': `-- Writes a command of a rule of ours. What can be known is checked before the first write; if one fails all the same, the others are undone.
-local function flat (list, fields)
-  for name, value in pairs(fields) do
-    list[#list + 1] = name
-    list[#list + 1] = value
-  end
-  return list
-end
-
-local function schedule (task, due)
-  if due then redis.call('ZADD', tasks, due, task) else redis.call('ZREM', tasks, task) end
-end
-
--- What is known before the first write, asked once a call. The server has checked all keys of it; rules read members before they change them, so their type is known.
-local may = {}
-local function expectWritable (target, change, request)
-  local state, events, members, holds, waiting = target.state, target.events, target.members, target.holds, target.waiting
-  local isAllowed = true
-  if mayRun and not may[target.rule] then
-    redis.call('XLEN', outbox)
-    isAllowed = mayRun('XADD', change.keeps == 0 and outbox or events, '*', 'a', 'b') and mayRun('HSET', state, 'a', 'b') and mayRun('SET', request, 'a') and
-      not (members and not (mayRun('HDEL', members, 'a') and mayRun('HINCRBY', members, 'a', '1')))
-    may[target.rule] = isAllowed
-  end
-  if mayRun and not may.ZADD and (change.holds or change.tasks and next(change.tasks)) then
-    redis.call('ZCARD', tasks)
-    may.ZADD = mayRun('ZREM', tasks, 'a') and mayRun('ZADD', holds or tasks, '1', 'a')
-    isAllowed = isAllowed and may.ZADD
-  end
-  if mayRun and (change.ends and not mayRun('PEXPIRE', state, '1') or change.reopens and not mayRun('HINCRBY', generation, 'n', '1')) then isAllowed = false end
-  if not isAllowed then error('NOPERM the user may not run all commands of ' .. target.rule .. '; see docs/acl', 0) end
-  if change.holds and not target.hasHolds and next(change.holds) then target.hasHolds = redis.call('ZCARD', holds) end
-  if change.waiting and not target.hasWaiting and next(change.waiting) then target.hasWaiting = redis.call('ZCARD', waiting) end
-end
-
--- how far the writes of a command are: events in their stream and in the outbox, their ids there, units counted, state
-local done, mended = { ids = {} }, {}
-local function store (target, changed, change, id, request, stored)
-  local state, events, members, holds, waiting = target.state, target.events, target.members, target.holds, target.waiting
-  local task = target.rule .. ' ' .. target.key .. ' '
-  for i = done.entries + 1, #change.events do
-    local event = change.events[i]
-    local fields = flat({}, event)
-    -- an event without a sequence number is for the outbox only
-    if i > done.events and event.seq ~= '0' and change.keeps ~= 0 then redis.call('XADD', events, event.seq .. '-0', 'ts', nowText, 'request', id, unpack(fields)) end
-    done.events = i
-    if (change.keeps or 0) > 0 then redis.call('XTRIM', events, 'MAXLEN', '~', change.keeps) end
-    done.ids[i] = redis.call('XADD', outbox, 'MINID', '~', since, outboxMs .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText, 'request', id, unpack(fields))
-    done.entries = i
-  end
-  -- before the state, so that it is not decided twice
-  if stored then redis.call('SET', request, stored, 'PX', expiry) end
-  for user, more in pairs(change.units or none) do
-    if redis.call('HINCRBY', members, 'user ' .. user, more) == 0 then redis.call('HDEL', members, 'user ' .. user) end
-    done.units = done.units or {}
-    done.units[user] = more
-  end
-  done.hasState = true
-  redis.call('HSET', state, unpack(flat({}, changed)))
-  for name, due in pairs(change.tasks or none) do schedule(task .. name, due) end
-  for name, value in pairs(change.members or none) do
-    if value then redis.call('HSET', members, name, value) else redis.call('HDEL', members, name) end
-  end
-  for name, due in pairs(change.holds or none) do
-    if due then redis.call('ZADD', holds, steadyOf(due), name) else redis.call('ZREM', holds, name) end
-  end
-  for user, place in pairs(change.waiting or none) do
-    if place then redis.call('ZADD', waiting, place, user) else redis.call('ZREM', waiting, user) end
-  end
-  if change.holds then schedule(task .. 'expire', timeOf(redis.call('ZRANGE', holds, 0, 0, 'WITHSCORES')[2])) end
-  if change.ends or target.ends then
-    target.ends = true
-    for i = target.first, target.last do redis.call('PEXPIRE', KEYS[i], keep) end
-  end
-  if change.reopens then redis.call('HINCRBY', generation, 'n', 1) end
-end
-
--- The outbox is ahead if a clock was. Whether the writes can go on behind it.
-local function isBehindOutbox ()
-  if done.entries == done.events then return false end
-  local before = outboxMs
-  outboxMs = lastMsOf(outbox)
-  return outboxMs ~= before
-end
-
--- Undoes the writes of a command of which one failed. Whether it is decided again: the stream of its key is ahead of its state if a call ended between its writes, or another program wrote to it. The key goes on behind it, and requests that stored one of these events are not decided again.
-local function undo (target, changed, change, stored, request)
-  local state, events, members, isHere = target.state, target.events, target.members, change.keeps ~= 0
-  if stored then redis.call('PEXPIRE', request, 0) end
-  for field in pairs(done.hasState and changed or none) do
-    local value = target.fields[field]
-    if value then redis.call('HSET', state, field, value) else redis.call('HDEL', state, field) end
-  end
-  for user, more in pairs(done.units or none) do redis.call('HINCRBY', members, 'user ' .. user, -more) end
-  for i = 1, done.entries do redis.call('XDEL', outbox, done.ids[i]) end
-  for i = 1, done.events do
-    if isHere and change.events[i].seq ~= '0' then redis.call('XDEL', events, change.events[i].seq .. '-0') end
-  end
-  local seq = tonumber(target.fields.seq or '0')
-  local last = done.events < #change.events and isHere and tonumber(lastMsOf(events)) or 0
-  if last <= seq then return false end
-  local requests = { target.fields['@done'] }
-  for _, entry in ipairs(redis.call('XREVRANGE', events, '+', string.format('%.0f-0', seq + 1), 'COUNT', 10000)) do
-    for i = 1, #entry[2], 2 do
-      if entry[2][i] == 'request' then requests[#requests + 1] = entry[2][i + 1] end
-    end
-  end
-  target.fields.seq, target.fields['@done'] = string.format('%.0f', last), table.concat(requests, ' ')
-  if target.fields.version then redis.call('HSET', state, 'seq', target.fields.seq, '@done', target.fields['@done']) end
-  mended[#mended + 1] = table.concat({ target.rule, target.key, string.format('%.0f', seq), target.fields.seq }, '\\n')
-  return true
-end
-`,
-  'includes/own-rule': `-- What a rule returned and the state it left, checked and as texts. An error has no position of its own: it is about what was returned.
-local reserved = { id = true, key = true, request = true, rule = true, seq = true, ts = true, type = true, version = true }
-local kinds = { events = 'table', tasks = 'table', ends = 'boolean', reopens = 'boolean' }
--- bytes of a text, and of an event or the details in all; names in a part, and events
-local mostBytes, mostNames, mostShown = 2 ^ 20, 10000, 200
-local function fail (what, value, expected)
-  local shown = type(value) == 'number' and string.format('%.17g', value) or type(value) == 'string' and "'" .. string.sub(value, 1, mostShown) .. "'" or
-    'a ' .. type(value)
-  error(string.sub(what, 1, mostShown) .. ' is ' .. shown .. '; expected ' .. expected, 0)
-end
-
--- an error of any type, as a line; those of all commands of a call must fit into one reply
-local function whyOf (raised)
-  local isText = type(raised) == 'string' or type(raised) == 'number'
-  return isText and string.gsub(string.sub(raised, 1, 4096), '\\n', ' ') or 'it raised a ' .. type(raised) .. '; expected a text'
-end
-
-local function isWhole (value)
-  return type(value) == 'number' and value == math.floor(value) and math.abs(value) <= 2 ^ 53
-end
-
-local function textOf (what, value)
-  if type(value) == 'string' then
-    if #value > mostBytes then fail('the length of ' .. what, #value, 'at most 1 MiB') end
-    return value
-  end
-  if not isWhole(value) then fail(what, value, 'a text, or a whole number up to 2^53') end
-  return string.format('%.0f', value + 0)
-end
-
-local function expectName (what, name)
-  if type(name) ~= 'string' or name == '' then fail('a name in ' .. what, name, 'a text') end
-  if #name > mostBytes then fail('the length of a name in ' .. what, #name, 'at most 1 MiB') end
-end
-
-local function texts (what, given, isBounded)
-  if type(given) ~= 'table' then fail(what, given, 'a table of names and values') end
-  local made, bytes = {}, 0
-  for name, value in pairs(given) do
-    expectName(what, name)
-    made[name] = textOf(what .. '.' .. name, value)
-    bytes = bytes + #name + #made[name]
-  end
-  if isBounded and bytes > mostBytes then fail('the length of ' .. what, bytes, 'at most 1 MiB in all') end
-  return made
-end
-
-local function eventOf (what, given)
-  local kind = type(given) == 'table' and rawget(given, 'type')
-  if type(kind) ~= 'string' then fail(what, given, "a table with a field 'type'") end
-  if string.sub(kind, 1, 1) == '@' then fail(what .. '.type', kind, 'a text that does not begin with @') end
-  local fields, names, flat = texts(what, given, true), {}, { 'type', kind }
-  for name in pairs(fields) do
-    if name ~= 'type' then
-      if reserved[name] then fail('a field of ' .. what, name, 'another name, because the engine writes this one') end
-      names[#names + 1] = name
-    end
-  end
-  if #names > 1000 then fail('the number of fields of ' .. what, #names, 'at most 1000') end
-  table.sort(names)
-  for _, name in ipairs(names) do
-    flat[#flat + 1] = name
-    flat[#flat + 1] = fields[name]
-  end
-  return flat
-end
-
-local function expectCount (what, given)
-  local count = 0
-  for _ in pairs(given) do count = count + 1 end
-  if count > mostNames then fail('the number of ' .. what, count, 'at most ' .. mostNames) end
-  return count
-end
-
-local function eventsOf (given)
-  local events, count = {}, expectCount('events', given)
-  for i, event in ipairs(given) do events[i] = eventOf('events[' .. i .. ']', event) end
-  if count > #events then fail('events', given, 'a list of tables') end
-  return events
-end
-
-local function numbersOf (part, what, given, expected)
-  local made = {}
-  expectCount(part, given)
-  for name, value in pairs(given) do
-    expectName(part, name)
-    local number = value and tonumber(value)
-    if value and not (isWhole(number) and number >= 0) then fail(what .. ' ' .. name, value, expected .. ', or false to remove it') end
-    made[name] = number and string.format('%.0f', number + 0)
-  end
-  return made
-end
-
-local function tasksOf (given)
-  for name in pairs(given) do
-    if type(name) ~= 'string' or #name > 64 or not string.match(name, '^[^%c%s]+$') then
-      fail('the name of a task', name, '1-64 characters without control characters and blanks')
-    end
-  end
-  return numbersOf('tasks', 'task', given, 'ms since 1970')
-end
-
-local function membersOf (given)
-  local removed, kept = {}, {}
-  expectCount('members', given)
-  for name, value in pairs(given) do
-    expectName('members', name)
-    if value then kept[name] = value else removed[name] = false end
-  end
-  for name, value in pairs(texts('members', kept)) do removed[name] = value end
-  return removed
-end
-
-local function changeOf (keeps, given)
-  if not given then return nil end
-  if type(given) ~= 'table' then fail('the third value', given, 'a table, or nothing') end
-  -- as it is: a metatable of the rule adds nothing
-  local parts = {}
-  for name, value in pairs(given) do
-    local kind = keeps[name] and 'table' or kinds[name]
-    if not kind then fail('a name in the third value', name, 'events, tasks, ends or reopens, or what keeps of the rule declares') end
-    if type(value) ~= kind then fail(name, value, 'a ' .. kind) end
-    parts[name] = value
-  end
-  local made = { events = eventsOf(parts.events or {}), tasks = tasksOf(parts.tasks or {}), ends = parts.ends, reopens = parts.reopens }
-  if parts.members then made.members = membersOf(parts.members) end
-  if parts.holds then made.holds = numbersOf('holds', 'hold', parts.holds, 'ms since 1970') end
-  if parts.waiting then made.waiting = numbersOf('waiting', 'place', parts.waiting, 'a number') end
-  return made
-end
-
--- as JSON; numbers stay numbers, with all their digits
-local function detailsOf (given)
-  local made, numbers = texts('the details', given, true), {}
-  for name, text in pairs(made) do
-    if type(rawget(given, name)) == 'number' then
-      numbers[#numbers + 1] = (string.find(name, '^[%w_]+$') and '"' .. name .. '"' or cjson.encode(name)) .. ':' .. text
-      made[name] = nil
-    end
-  end
-  if not numbers[1] then return cjson.encode(made) end
-  if next(made) then table.insert(numbers, 1, string.sub(cjson.encode(made), 2, -2)) end
-  return '{' .. table.concat(numbers, ',') .. '}'
-end
-
-local function checked (keeps, state, code, details, change)
-  if type(code) ~= 'string' or #code > 64 or not string.match(code, '^[^%c]+$') then
-    fail('the code', code, '1-64 characters without control characters')
-  end
-  local made, fields = changeOf(keeps, change), change and texts('state', state)
-  for name in pairs(fields or {}) do
-    if string.sub(name, 1, 1) == '@' then fail('a field of the state', name, 'a name that does not begin with @') end
-  end
-  return code, fields, detailsOf(details or {}), made
-end
-`,
-  'includes/own-target': `-- A key with the commands of a call: its state as they change it, and what its rule keeps.
-
--- A call that ended between its writes, or another program, left events that the state does not have. The key goes on behind them, and a request that stored one of them is not decided again.
-local mostSeen = 10000
-local function goBehind (target)
-  local events = target.events
-  local last = redis.call('XREVRANGE', events, '+', string.format('%.0f-0', target.seq + 1), 'COUNT', 1)[1]
-  if not last then return end
-  for _, entry in ipairs(redis.call('XREVRANGE', outbox, '+', '-', 'COUNT', mostSeen)) do
-    local _, rule, _, key, _, _, _, request, _, seq = unpack(entry[2], 1, 10)
-    if rule == target.rule and key == target.key and (tonumber(seq) or 0) > target.seq then target.done = target.done .. ' ' .. request end
-  end
-  target.behind, target.seq = target.seq, tonumber(string.match(last[1], '^%d+'))
-end
-
-local function targetOf (number)
-  if targets[number] then return targets[number] end
-  local first, rule, key = firstKeys[number], named[number][1], named[number][2]
-  local state, kept = KEYS[first], {}
-  for i, part in ipairs(parts[rule] or {}) do kept[part] = { key = KEYS[first + 1 + i] } end
-  local target = { rule = rule, key = key, first = first, last = firstKeys[number + 1] - 1, state = state, events = KEYS[first + 1],
-    kept = kept, fields = {}, changed = {}, dues = {}, shift = 0 }
-  local flat = redis.call('HGETALL', state)
-  for i = 1, #flat, 2 do target.fields[flat[i]] = flat[i + 1] end
-  target.seq, target.version, target.done = tonumber(target.fields['@seq'] or '0'), tonumber(target.fields['@version'] or '0'), target.fields['@done'] or ''
-  target.fields['@seq'], target.fields['@version'], target.fields['@done'] = nil, nil, nil
-  target.flat = flat
-  goBehind(target)
-  if made[rule] == true then made[rule] = rules[rule](guards()) end
-  targets[number] = target
-  return target
-end
-
-local function dueOf (target, task)
-  local due = target.dues[task]
-  if due == nil then due = redis.call('ZSCORE', tasks, task) end
-  return tonumber(due)
-end
-`,
-  'includes/own-writes': `-- Writes what was decided: events first, which say whether the stream is ahead of the state, then requests, so that none is decided twice, the outbox, and the key itself. If a write of a key fails although it was checked, its others are undone, and all of its commands in this call fail.
-local function attempt (target, write, ...)
-  if target.failure then return end
-  local ok, why = pcall(write, target, ...)
-  if not ok then target.failure = whyOf(why) end
-end
-
-local function addEvent (target, entry)
-  local events, seq = target.events, string.format('%.0f', entry.seq + target.shift)
-  redis.call('XADD', events, seq .. '-0', 'seq', seq, 'ts', nowText, unpack(entry.event))
-  entry.isAdded = true
-end
-
-local function writeEvent (target, entry)
-  if entry.seq == 0 or pcall(addEvent, target, entry) then return end
-  local last = tonumber(lastMsOf(target.events))
-  if target.shift == 0 then target.behind, target.shift = target.behind or entry.seq - 1, math.max(last + 1 - entry.seq, 0) end
-  addEvent(target, entry)
-end
-
-local function textOfDecision (decision)
-  local target = decision.target
-  if target.failure then return 'failed\\n' .. target.failure end
-  local seq = string.format('%.0f', decision.seq + target.shift)
-  return table.concat({ decision.status, decision.code, seq, string.format('%.0f', decision.version), decision.details }, '\\n')
-end
-
-local function writeRequest (target, request, decision)
-  redis.call('SET', request, decision.body .. string.match(textOfDecision(decision), '\\n.*$'), 'PX', expiry)
-end
-
-local function addEntry (target, entry)
-  local seq = string.format('%.0f', entry.seq == 0 and 0 or entry.seq + target.shift)
-  entry.id = redis.call('XADD', outbox, 'MINID', '~', since, outboxMs .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText,
-    'request', entry.request, 'seq', seq, 'version', string.format('%.0f', entry.version), unpack(entry.event))
-end
-
-local function writeEntry (target, entry)
-  if pcall(addEntry, target, entry) then return end
-  outboxMs = lastMsOf(outbox)
-  addEntry(target, entry)
-end
-
-local function writeState (target)
-  local state, events = target.state, target.events
-  local flat, removed = { '@seq', string.format('%.0f', target.seq + target.shift), '@version', string.format('%.0f', target.version) }, {}
-  if target.done ~= '' then target.changed['@done'] = target.done end
-  for field, value in pairs(target.changed) do
-    if value then
-      flat[#flat + 1] = field
-      flat[#flat + 1] = value
-    else
-      removed[#removed + 1] = field
-    end
-  end
-  for i = 1, #flat, 1000 do redis.call('HSET', state, unpack(flat, i, math.min(#flat, i + 999))) end
-  for i = 1, #removed, 1000 do redis.call('HDEL', state, unpack(removed, i, math.min(#removed, i + 999))) end
-  if keptEvents[target.rule] then redis.call('XTRIM', events, 'MAXLEN', '~', keptEvents[target.rule]) end
-end
-
-local function writeTarget (target)
-  for task, due in pairs(target.dues) do
-    if due then redis.call('ZADD', tasks, due, task) else redis.call('ZREM', tasks, task) end
-  end
-  if not target.isKept then return end
-  writeKept(target.kept)
-  writeState(target)
-  if target.ends then
-    for i = target.first, target.last do redis.call('PEXPIRE', KEYS[i], keep) end
+  'includes/partition': `-- One command reads what is stored of the partition, and the versions of the rules of this call.
+named, numbers = unpack(cjson.decode(targetTexts))
+local asked, askedAt = { 'replid', 'lineage', 'n', 'now', 'finished', 'back', 'wait' }, {}
+for _, one in ipairs(named) do
+  local rule = one[1]
+  if rules[rule] and not askedAt[rule] then
+    asked[#asked + 1] = 'rule:' .. rule
+    askedAt[rule] = #asked
   end
 end
-
--- the last id of the stream stays, so the next call of the key goes on behind it
-local function undo (target)
-  local state, events, before = target.state, target.events, {}
-  for i = 1, #target.flat, 2 do before[target.flat[i]] = target.flat[i + 1] end
-  target.changed['@seq'], target.changed['@version'] = true, true
-  for field in pairs(target.changed) do
-    if before[field] then redis.call('HSET', state, field, before[field]) else redis.call('HDEL', state, field) end
-  end
-  for _, request in ipairs(requested) do
-    if accepted[request].target == target then redis.call('PEXPIRE', request, 0) end
-  end
-  for _, entry in ipairs(entries) do
-    if entry.target == target and entry.isAdded then redis.call('XDEL', events, string.format('%.0f-0', entry.seq + target.shift)) end
-    if entry.target == target and entry.id then redis.call('XDEL', outbox, entry.id) end
-  end
-end
-
-for _, entry in ipairs(entries) do attempt(entry.target, writeEvent, entry) end
-for _, request in ipairs(requested) do attempt(accepted[request].target, writeRequest, request, accepted[request]) end
-for _, entry in ipairs(entries) do attempt(entry.target, writeEntry, entry) end
-for _, target in pairs(targets) do
-  attempt(target, writeTarget)
-  if target.failure then pcall(undo, target) end
-end
-if reopened > 0 then redis.call('HINCRBY', generation, 'n', reopened) end
-for i, decision in ipairs(decisions) do replies[i + 2] = type(decision) == 'table' and textOfDecision(decision) or decision end
-replies[n + 3] = waitText
-for _, target in pairs(targets) do
-  if target.behind and target.isKept and not target.failure then
-    replies[#replies + 1] = table.concat({ target.rule, target.key, string.format('%.0f', target.behind),
-      string.format('%.0f', target.seq + target.shift) }, '\\n')
-  end
-end
-`,
-  'includes/partition': `local function generationNow ()
-  local known = redis.call('HMGET', generation, 'replid', 'lineage', 'n', 'now', 'finished', 'back', 'wait')
-  return known[2] and known[2] .. '.' .. known[3] or '', known[1], tonumber(known[4] or '0'), known[2], known[5], tonumber(known[6] or '0'), known[7] or ''
-end
-local current, owner, last, lineage, finished, back, wait = generationNow()
+local known = redis.call('HMGET', generation, unpack(asked))
+local owner, finished = known[1], known[5]
+lineage, back = known[2], tonumber(known[6] or '0')
+current = lineage and lineage .. '.' .. known[3] or ''
 if owner ~= replicationId then return { current } end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local nowText = string.format('%.0f', now)
+local last, time = tonumber(known[4] or '0'), redis.call('TIME')
+now = time[1] * 1000 + math.floor(time[2] / 1000)
+nowText = string.format('%.0f', now)
 -- before anything is decided, turn-back must move the tasks that are durations
 if last - now > 1000 then return { current, nowText, 'back' } end
 -- Holds and ids of the outbox follow a clock that neither goes back nor stands still: TIME, and by how much it went back since the first call.
 back = back + math.max(0, last - now)
-local steady, backText = now + back, string.format('%.0f', back)
-local steadyText = string.format('%.0f', steady)
+local steady = now + back
+backText = back == 0 and '0' or string.format('%.0f', back)
+steadyText = back == 0 and nowText or string.format('%.0f', steady)
 -- entries that a consumer still needs are kept
 local finishedMs = finished and tonumber((string.match(finished, '^%d+'))) or steady
-local since = string.format('%.0f', math.min(finishedMs, steady - expiry))
-local function isFull () return redis.call('XLEN', outbox) > tonumber(most) end
-local isBehind = finished and most ~= '0' and isFull() and finishedMs < steady - expiry
--- consumers may have finished what nothing was added after
-if isBehind then redis.call('XTRIM', outbox, 'MINID', since) end
+since = string.format('%.0f', math.min(finishedMs, steady - expiry))
+-- Consumers may have finished what nothing was added after. Then the caller calls again, because nothing is written before a rule runs.
+if finished and most ~= '0' and finishedMs < steady - expiry and redis.call('XLEN', outbox) > tonumber(most) then
+  redis.call('XTRIM', outbox, 'MINID', since)
+  return redis.call('XLEN', outbox) > tonumber(most) and { current, nowText, 'backlog' } or { current }
+end
+for rule, at in pairs(askedAt) do
+  if known[at] ~= versions[rule] then return { current, nowText, 'rules' } end
+end
 -- how long the oldest work of the partition has waited for the process that drives it; nothing while none does
-local waitUntil, waited = string.match(wait, '^(%d+) (%d+)$')
-local waitText = waitUntil and now < tonumber(waitUntil) and waited or ''
+local waitUntil, waited = string.match(known[7] or '', '^(%d+) (%d+)$')
+waitText = waitUntil and now < tonumber(waitUntil) and waited or ''
 -- numbers of the commands that start work, while it waits too long
-local starting = {}
+starting = none
 if starts ~= '' and waitText ~= '' then
-  local numbers = cjson.decode(starts)
-  for i = 2, tonumber(waitText) > numbers[1] and #numbers or 1 do starting[numbers[i]] = true end
+  local bound = cjson.decode(starts)
+  starting = {}
+  for i = 2, tonumber(waitText) > bound[1] and #bound or 1 do starting[bound[i]] = true end
 end
 `,
   'includes/pattern-limit': `-- The longest text on which a pattern is run. Lua tries each way to divide a text among the repeats of a pattern, in one call that nothing can
@@ -1269,16 +989,552 @@ local function patternLimit (p, hasNoAnchor)
   return mostOf(isScanned and repeats > 0 and repeats + 1 or repeats, cost * 2 ^ choices)
 end
 `,
-  'includes/writing': `-- Ids of entries are behind the last id of their stream, also where that is ahead of what is known here: after entries were removed, or a clock was corrected.
-local outboxMs = steadyText
+  'includes/returned': `-- What a rule returned and the state it left, checked once, and as texts. An error has no position of its own: it is about what was returned.
+-- A value joined with an empty text is the same text, and costs no call; a number becomes another one, and all other types fail there: \`blame\` then says what is wrong.
+local reserved = { id = true, key = true, request = true, rule = true, seq = true, ts = true, type = true, version = true }
+local kinds = { events = 'table', signals = 'table', tasks = 'table', ends = 'boolean', reopens = 'boolean', quiet = 'boolean', keepEvents = 'number' }
+-- bytes of a text, and of an event or the details in all; names in a part, and events
+local mostBytes, mostNames, mostShown = 2 ^ 20, 10000, 200
+local function fail (what, value, expected)
+  returned = nil
+  local shown = type(value) == 'number' and format('%.17g', value) or type(value) == 'string' and "'" .. sub(value, 1, mostShown) .. "'" or
+    'a ' .. type(value)
+  error(sub(what, 1, mostShown) .. ' is ' .. shown .. '; expected ' .. expected, 0)
+end
+
+-- an error of any type, as a line; those of all commands of a call must fit into one reply
+local function whyOf (raised)
+  local isText = type(raised) == 'string' or type(raised) == 'number'
+  return isText and string.gsub(sub(raised, 1, 4096), '\\n', ' ') or 'it raised a ' .. type(raised) .. '; expected a text'
+end
+
+local function isWhole (value)
+  return type(value) == 'number' and value == math.floor(value) and math.abs(value) <= 2 ^ 53
+end
+
+local function textOf (what, name, value)
+  if type(value) == 'string' then
+    if #value > mostBytes then fail('the length of ' .. what .. '.' .. name, #value, 'at most 1 MiB') end
+    return value
+  end
+  if not isWhole(value) then fail(what .. '.' .. name, value, 'a text, or a whole number up to 2^53') end
+  return format('%.0f', value + 0)
+end
+
+local function expectName (what, name)
+  if type(name) ~= 'string' or name == '' then fail('a name in ' .. what, name, 'a text') end
+  if #name > mostBytes then fail('the length of a name in ' .. what, #name, 'at most 1 MiB') end
+end
+
+local function expectBytes (what, bytes)
+  if bytes > mostBytes then fail('the length of ' .. what, bytes, 'at most 1 MiB in all') end
+end
+
+-- asked once a call of each
+local types, codes
+local function expectType (what, given, kind)
+  if type(kind) ~= 'string' then fail(what, given, "a table with a field 'type'") end
+  if sub(kind, 1, 1) == '@' then fail(what .. '.type', kind, 'a text that does not begin with @') end
+  types[kind] = true
+end
+
+local function expectCode (code)
+  if type(code) ~= 'string' or #code > 64 or not find(code, '^[^%c]+$') then
+    fail('the code', code, '1-64 characters without control characters')
+  end
+  codes[code] = true
+end
+
+-- names and values in turn, as XADD takes them
+local function eventOf (what, given)
+  local kind = given.type
+  if not types[kind] then expectType(what, given, kind) end
+  local flat, at, bytes = { 'type', kind, nil, nil, nil, nil, nil, nil }, 2, #kind
+  for name, value in pairs(given) do
+    if name ~= 'type' then
+      if reserved[name] or name == '' then
+        expectName(what, name)
+        fail('a field of ' .. what, name, 'another name, because the engine writes this one')
+      end
+      local ofName, text = name .. '', value .. ''
+      if ofName ~= name then expectName(what, name) end
+      if text ~= value then text = textOf(what, name, value) end
+      flat[at + 1], flat[at + 2], at, bytes = name, text, at + 2, bytes + #name + #text
+    end
+  end
+  expectBytes(what, bytes)
+  if at > 2002 then fail('the number of fields of ' .. what, at / 2 - 1, 'at most 1000') end
+  return flat
+end
+
+local function expectCount (what, given)
+  local count = 0
+  for _ in pairs(given) do count = count + 1 end
+  if count > mostNames then fail('the number of ' .. what, count, 'at most ' .. mostNames) end
+  return count
+end
+
+local function eventsOf (what, given)
+  local events, i, event = {}, 1, given[1]
+  -- most have one
+  if event == nil or next(given, 1) ~= nil then
+    local count = expectCount(what, given)
+    if count > #given then fail(what, given, 'a list of tables') end
+  end
+  while event ~= nil do
+    events[i], i = eventOf(what .. '[' .. i .. ']', event), i + 1
+    event = given[i]
+  end
+  return events
+end
+
+local function numbersOf (part, what, given, expected)
+  local made, count = {}, 0
+  for name, value in pairs(given) do
+    count = count + 1
+    if count > mostNames then expectCount(part, given) end
+    expectName(part, name)
+    if value and type(value) == 'string' and #value < 16 and find(value, '^[1-9]%d*$') then
+      made[name] = value
+    else
+      local number = value and tonumber(value)
+      if value and not (isWhole(number) and number >= 0) then fail(what .. ' ' .. name, value, expected .. ', or false to remove it') end
+      made[name] = number and format('%.0f', number + 0)
+    end
+  end
+  return made
+end
+
+local function tasksOf (given)
+  for name in pairs(given) do
+    if type(name) ~= 'string' or #name > 64 or not find(name, '^[^%c%s]+$') then
+      fail('the name of a task', name, '1-64 characters without control characters and blanks')
+    end
+  end
+  return numbersOf('tasks', 'task', given, 'ms since 1970')
+end
+
+local function membersOf (given)
+  local made = {}
+  expectCount('members', given)
+  for name, value in pairs(given) do
+    expectName('members', name)
+    made[name] = value and textOf('members', name, value)
+  end
+  return made
+end
+
+local function isFlag (value) return value == nil or value == true or value == false end
+
+-- names of what follows, and values that nothing else looks at
+local function expectChange (keeps, given)
+  for name in pairs(given) do
+    if not (kinds[name] or keeps[name]) then
+      fail('a name in the third value', name, 'events, tasks, ends or reopens, signals, quiet or keepEvents, or what keeps of the rule declares')
+    end
+  end
+  local ends, reopens, most = given.ends, given.reopens, given.keepEvents
+  if ends ~= nil or reopens ~= nil then
+    if not isFlag(ends) then fail('ends', ends, 'a boolean') end
+    if not isFlag(reopens) then fail('reopens', reopens, 'a boolean') end
+  end
+  if most and not (isWhole(most) and most >= 0) then fail('keepEvents', most, 'a whole number from 0 on') end
+end
+
+local function blameValues (what, given)
+  if type(given) ~= 'table' then fail(what, given, 'a table of names and values') end
+  for name, value in pairs(given) do
+    expectName(what, name)
+    textOf(what, name, value)
+  end
+end
+
+-- Why what was returned failed without a reason of its own: something in it has another type.
+local function blame (keeps, details, change, fields)
+  blameValues('the details', details)
+  if change and type(change) ~= 'table' then fail('the third value', change, 'a table, or nothing') end
+  for name, value in pairs(change or {}) do
+    local kind = keeps[name] and 'table' or kinds[name]
+    if type(value) ~= kind then fail(name, value, 'a ' .. kind) end
+    for i, event in ipairs((name == 'events' or name == 'signals') and value or {}) do blameValues(name .. '[' .. i .. ']', event) end
+  end
+  blameValues('state', fields)
+end
+
+-- as JSON; numbers stay numbers, with all their digits
+local function detailsOf (given)
+  local bytes, numbers, texts = 0, nil, nil
+  for name, value in pairs(given) do
+    local ofName, text = name .. '', value .. ''
+    if ofName ~= name or name == '' then expectName('the details', name) end
+    if text ~= value then
+      text, numbers = textOf('the details', name, value), numbers or {}
+      numbers[#numbers + 1] = (find(name, '^[%w_]+$') and '"' .. name .. '"' or cjson.encode(name)) .. ':' .. text
+    end
+    bytes = bytes + #name + #text
+  end
+  expectBytes('the details', bytes)
+  if bytes == 0 then return '{}' end
+  if not numbers then return cjson.encode(given) end
+  for name, value in pairs(given) do
+    if type(value) == 'string' then
+      texts = texts or {}
+      texts[name] = value
+    end
+  end
+  if texts then table.insert(numbers, 1, sub(cjson.encode(texts), 2, -2)) end
+  return '{' .. table.concat(numbers, ',') .. '}'
+end
+
+local engine = { [shown[1]] = true, [shown[2]] = true, ['@done'] = true }
+-- The fields that differ from those of \`list\`, names and values in turn, behind those of the engine; false for one that is gone. \`fields\` is emptied.
+local function changesOf (target, list, fields)
+  local sets, at = { shown[1], false, shown[2], false, nil, nil, nil, nil }, 4
+  for name in pairs(engine) do
+    if not isOurs and fields[name] ~= nil then fail('a field of the state', name, 'a name that does not begin with @') end
+  end
+  for j = 1, #list, 2 do
+    local name, before = list[j], list[j + 1]
+    local value = fields[name]
+    if value ~= before and not engine[name] then
+      if value == nil then
+        if before then sets[at + 1], sets[at + 2], at, target.hasGone = name, false, at + 2, true end
+      else
+        local text = value .. ''
+        if text ~= value or #text > mostBytes then text = textOf('state', name, value) end
+        if text ~= before then sets[at + 1], sets[at + 2], at = name, text, at + 2 end
+      end
+    end
+    fields[name] = nil
+  end
+  for name, value in next, fields do
+    if not engine[name] then
+      expectName('state', name)
+      if sub(name, 1, 1) == '@' then fail('a field of the state', name, 'a name that does not begin with @') end
+      sets[at + 1], sets[at + 2], at = name, textOf('state', name, value), at + 2
+    end
+  end
+  return sets
+end
+`,
+  'includes/rules': `-- Our rules, and what the script knows of them. For a system of a user the loader puts the rules of that user in place of this part.
+-- \`shown\`: names of the fields of a state that have the number of its last event and its version, which the rules see.
+local rules, versions, keptEvents, parts, shown = {}, {}, {}, { bounded = { 'members', 'holds', 'waiting' } }, { 'seq', 'version' }
+local function guards () end
+-- @include rules/max
+-- @include rules/bounded
+-- @include rules/latest
+-- @include rules/once
+-- @include rules/step
+`,
+  'includes/targets': `-- The keys of a call: the state of each as its commands change it, and what its rule keeps. All are read before anything is decided.
+
+-- With rules of ours \`fields\` is the state as it was read. With those of users it is a list of names and values, which costs no copy to compare.
+local function readState (target)
+  local state = target.state
+  local read, seq, version = redis.call('HGETALL', state), nil, nil
+  if isOurs then
+    read = read.map
+    seq, version, target.done = read.seq, read.version, read['@done'] or ''
+  else
+    for i = 1, #read, 2 do
+      local name = read[i]
+      if engine[name] then
+        if name == shown[1] then seq = read[i + 1] elseif name == shown[2] then version = read[i + 1] else target.done = read[i + 1] end
+      end
+    end
+  end
+  target.fields = read
+  if version then target.seq, target.version, target.seqText, target.versionText = tonumber(seq or '0'), tonumber(version), seq or '0', version end
+end
+
+local function keptOf (rule, firstKey)
+  local kept = {}
+  local names = parts[rule]
+  for at = 1, #names do
+    local part = names[at]
+    local key = KEYS[firstKey + 1 + at]
+    kept[part] = part == 'members' and { key = key, isTyped = false, changed = none, read = none } or
+      { key = key, isTyped = false, changed = none, added = none, stored = none, first = 1, wanted = 1, isWhole = false }
+  end
+  return kept
+end
+
+local function readTarget (rule, key, firstKey)
+  local target = {
+    rule = rule, key = key, first = firstKey, state = KEYS[firstKey], events = KEYS[firstKey + 1], kept = none, shift = 0, done = '', seq = 0, version = 0,
+    seqText = '0', versionText = '0', isRead = false, fields = false, sets = false, pending = false
+  }
+  if parts[rule] then target.kept = keptOf(rule, firstKey) end
+  return target
+end
+
+-- Also whether the stream of a key is ahead of its state: a call ended between its writes, or another program wrote to it.
+local function readAhead (reads) return redis.call('XREAD', unpack(reads)) end
+local function readTargets ()
+  local reads, firstKey, count = { 'COUNT', '1', 'STREAMS' }, n + 4, #named
+  targets = {}
+  for i = 1, count do
+    local target = readTarget(named[i][1], named[i][2], firstKey)
+    targets[i], firstKey, reads[i + 3] = target, firstKey + 2 + (parts[target.rule] and #parts[target.rule] or 0), target.events
+  end
+  -- hashes come as tables
+  if isOurs then redis.setresp(3) end
+  local at = 1
+  local function readStates ()
+    while at <= count do
+      readState(targets[at])
+      at = at + 1
+    end
+  end
+  while at <= count do
+    local ok, why = pcall(readStates)
+    if not ok then targets[at].why, at = why, at + 1 end
+  end
+  if isOurs then redis.setresp(2) end
+  for i = 1, count do reads[i + 3 + count] = targets[i].seqText end
+  local found
+  areRead, found = pcall(readAhead, reads)
+  isAhead = none
+  if areRead and found then
+    isAhead = {}
+    for _, one in ipairs(found) do isAhead[one[1]] = true end
+  end
+end
+
+-- The key goes on behind the events that its state does not have, and a request that stored one of them is not decided again.
+local mostSeen = 10000
+local function goBehind (target)
+  local events, after = target.events, string.format('%.0f-0', target.seq + 1)
+  local last = redis.call('XREVRANGE', events, '+', after, 'COUNT', 1)[1]
+  if not last then return end
+  for _, entry in ipairs(redis.call('XREVRANGE', outbox, '+', '-', 'COUNT', mostSeen)) do
+    local _, rule, _, key, _, _, _, request, _, seq = unpack(entry[2], 1, 10)
+    if rule == target.rule and key == target.key and (tonumber(seq) or 0) > target.seq then target.done = target.done .. ' ' .. request end
+  end
+  for _, entry in ipairs(redis.call('XREVRANGE', events, '+', after, 'COUNT', mostSeen)) do
+    for i = 1, #entry[2], 2 do
+      if entry[2][i] == 'request' then target.done = target.done .. ' ' .. entry[2][i + 1] end
+    end
+  end
+  target.behind, target.seqText = target.seq, string.match(last[1], '^%d+')
+  target.seq = tonumber(target.seqText)
+  target.reached = target.seq
+end
+
+local function expectRead (target)
+  if target.why then error(target.why, 0) end
+  if not areRead or isAhead[target.events] then
+    goBehind(target)
+  end
+  target.isRead = true
+end
+
+local function dueOf (task)
+  local due = dues[task]
+  if due == nil then due = redis.call('ZSCORE', tasks, task) end
+  return tonumber(due)
+end
+
+-- the state with what the commands of this call changed; what was read stays, to undo a write
+local function fieldsOf (target)
+  local fields, pending = target.fields, target.pending
+  if isOurs then
+    if not target.before then
+      target.before, fields = fields, {}
+      for name, value in pairs(target.before) do fields[name] = value end
+      target.fields = fields
+    end
+    for name, value in pairs(pending) do fields[name] = value end
+    target.pending = false
+    return fields
+  end
+  local at = target.at
+  if not at then
+    target.before, fields, at = fields, {}, {}
+    for i = 1, #target.before, 2 do fields[i], fields[i + 1], at[target.before[i]] = target.before[i], target.before[i + 1], i + 1 end
+    target.fields, target.at = fields, at
+  end
+  for i = 5, #pending, 2 do
+    local name = pending[i]
+    if not at[name] then
+      fields[#fields + 1] = name
+      at[name] = #fields + 1
+    end
+    fields[at[name]] = pending[i + 1]
+  end
+  target.pending = false
+  return fields
+end
+`,
+  'includes/writes': `-- Writes what was decided: events first, which say whether the stream is ahead of the state, then requests, so that none is decided twice, the outbox, and the key itself. If a write of a key fails although it was checked, its others are undone, and all of its commands in this call fail.
 local function lastMsOf (stream)
   local info = redis.call('XINFO', 'STREAM', stream)
   for i = 1, #info, 2 do
     if info[i] == 'last-generated-id' then return string.match(info[i + 1], '^%d+') end
   end
 end
--- Before Redis 7.0 servers cannot say what the user may run. Lua does not roll back, so this is asked before the first write.
-local mayRun = redis.acl_check_cmd
+
+local function numberText (number) return string.format('%.0f', number) end
+
+local function addEvent (target, entry)
+  local events, seq = target.events, entry.seqText
+  redis.call('XADD', events, seq .. '-0', 'seq', seq, 'ts', nowText, unpack(entry.event))
+  entry.isAdded = true
+end
+
+-- An id must be behind the last one of its stream, also where that is ahead of what is known here: after entries were removed, or a clock was corrected.
+local function writeEvent (target, entry)
+  if not entry.hasStream then return end
+  local seq = target.shift > 0 and tonumber(entry.seqText)
+  if seq then entry.seqText = numberText(seq + target.shift) end
+  if pcall(addEvent, target, entry) then return end
+  local last = tonumber(lastMsOf(target.events))
+  seq = seq or tonumber(entry.seqText)
+  if target.shift == 0 then target.behind, target.shift = target.behind or seq - 1, math.max(last + 1 - seq, 0) end
+  entry.seqText = numberText(seq + target.shift)
+  addEvent(target, entry)
+end
+
+local function textOfDecision (decision)
+  local target, text = decision.target, decision.text
+  if target.failure then return 'failed\\n' .. target.failure end
+  if target.shift == 0 then return text end
+  local code, seq, more = string.match(text, '^(\\n[^\\n]*\\n)(%d+)(.*)$')
+  return code .. numberText(seq + target.shift) .. more
+end
+
+local function replyOf (decision)
+  local text = textOfDecision(decision)
+  return decision.target.failure and text or decision.status .. text
+end
+
+local function writeRequest (_, decision)
+  local request = decision.request
+  redis.call('SET', request, decision.body .. textOfDecision(decision), 'PX', expiry)
+end
+
+local function writeEntry (target, entry)
+  entry.id = redis.call('XADD', outbox, 'MINID', '~', since, outboxMs .. '-*', 'rule', target.rule, 'key', target.key, 'ts', nowText,
+    'request', entry.request, 'seq', entry.seqText, 'version', entry.versionText, unpack(entry.event))
+end
+
+local function splitSets (sets, flat, removed)
+  for i = 1, #sets, 2 do
+    if sets[i + 1] then
+      flat[#flat + 1] = sets[i]
+      flat[#flat + 1] = sets[i + 1]
+    else
+      removed[#removed + 1] = sets[i]
+    end
+  end
+end
+
+local function writeState (target)
+  local state, events = target.state, target.events
+  local flat, removed = {}, {}
+  target.sets[2], target.sets[4] = target.shift == 0 and target.seqText or numberText(target.seq + target.shift), target.versionText
+  if target.done ~= '' then
+    target.sets[#target.sets + 1] = '@done'
+    target.sets[#target.sets + 1] = target.done
+  end
+  if target.hasGone then splitSets(target.sets, flat, removed) else flat = target.sets end
+  for i = 1, #flat, 1000 do redis.call('HSET', state, unpack(flat, i, i + 999 < #flat and i + 999 or #flat)) end
+  for i = 1, #removed, 1000 do redis.call('HDEL', state, unpack(removed, i, i + 999 < #removed and i + 999 or #removed)) end
+  local most = target.keepEvents or keptEvents[target.rule]
+  if most and most > 0 then redis.call('XTRIM', events, 'MAXLEN', '~', most) end
+end
+
+local function writeTarget (target)
+  if target.kept ~= none then writeKept(target.kept) end
+  writeState(target)
+  if target.ends then
+    target.last = target.first + 1 + (parts[target.rule] and #parts[target.rule] or 0)
+    for i = target.first, target.last do redis.call('PEXPIRE', KEYS[i], keep) end
+  end
+end
+
+-- the last id of the stream stays, so the next call of the key goes on behind it
+local function undo (target)
+  local state, events, before = target.state, target.events, {}
+  local read, sets = target.before or target.fields, target.sets
+  if isOurs then before = read end
+  for i = 1, isOurs and 0 or #read, 2 do before[read[i]] = read[i + 1] end
+  for i = 1, #sets, 2 do
+    local field = sets[i]
+    if before[field] then redis.call('HSET', state, field, before[field]) else redis.call('HDEL', state, field) end
+  end
+  for _, decision in ipairs(requested) do
+    local request = decision.request
+    if decision.target == target then redis.call('PEXPIRE', request, 0) end
+  end
+  for _, entry in ipairs(entries) do
+    if entry.target == target and entry.isAdded then redis.call('XDEL', events, entry.seqText .. '-0') end
+    if entry.target == target and entry.id then redis.call('XDEL', outbox, entry.id) end
+  end
+end
+
+-- Whether ids of entries can go on behind the last one of the outbox.
+local function isBehindOutbox ()
+  local before = outboxMs
+  outboxMs = lastMsOf(outbox)
+  return outboxMs ~= before
+end
+
+-- One pcall for all writes: after one that fails it goes on with the next.
+local function writeEach (list, write)
+  local at = 1
+  local function run ()
+    while at <= #list do
+      local one = list[at]
+      local target = one.target or one
+      if not target.failure then write(target, one) end
+      at = at + 1
+    end
+  end
+  while at <= #list do
+    local ok, why = pcall(run)
+    if not ok and (write ~= writeEntry or not isBehindOutbox()) then
+      local target = list[at].target or list[at]
+      target.failure, at = whyOf(why), at + 1
+    end
+  end
+end
+
+local function forgetTasks (target)
+  local first = target.rule .. ' ' .. target.key .. ' '
+  for task in pairs(dues) do
+    if sub(task, 1, #first) == first then dues[task] = nil end
+  end
+end
+
+local function writeTasks ()
+  local due, done = {}, {}
+  for task, at in pairs(dues) do
+    if at then
+      due[#due + 1] = at
+      due[#due + 1] = task
+    else
+      done[#done + 1] = task
+    end
+  end
+  for i = 1, #due, 1000 do redis.call('ZADD', tasks, unpack(due, i, i + 999 < #due and i + 999 or #due)) end
+  for i = 1, #done, 1000 do redis.call('ZREM', tasks, unpack(done, i, i + 999 < #done and i + 999 or #done)) end
+end
+
+local function writeAll ()
+  writeEach(entries, writeEvent)
+  writeEach(requested, writeRequest)
+  writeEach(entries, writeEntry)
+  writeEach(changed, writeTarget)
+  for _, target in ipairs(changed) do
+    if target.failure then
+      pcall(undo, target)
+      forgetTasks(target)
+    end
+  end
+  writeTasks()
+end
 `,
   'lease': `-- Takes the lease of a partition if it is free, or renews it, or gives it back, notes the clock, and how long its work waits.
 -- Atomic, because only one process may find it free. The token grows with each ownership, so that what an earlier owner sends late is refused.
@@ -1448,7 +1704,7 @@ redis.call('XDEL', dead, id)
 return 1
 `,
   'rules/bounded': `-- Rule bounded: units of a stock. A claim is accepted while units are available and its user is below the limit; first a hold, then sold.
--- VERSION 3
+-- VERSION 4
 -- STATE stock, available, held, sold, perUser, openAt, closeAt, holdMs, mode, slots, queued, turnMs, lineage, rememberMs, about, status (open, paused, closed), seq, version; members: \`user <user>\` units of the user, \`claim <claim>\` status quantity user and the number of its first event, \`wait <user>\` place claim
 -- ARGS create stock perUser openAt closeAt holdMs mode slots recorded [rememberMs about]; claim user quantity claim final mode [holdMs]; confirm user claim final; settle user claim; release user claim [status]; join user claim; leave user claim; expire; open; due; restock quantity; pause; resume; close; remove; restore (claim user quantity status)...; adopt
 -- CODES created, unchanged, exists, has_claims, has_holds, unknown, restoring, other_mode, not_open, closed, paused, accepted, sold_out, all_held, insufficient, over_limit, already_claimed, released, unknown_claim, not_admitted, admitted, waiting, already_sold, hold_expired, not_due
@@ -1466,7 +1722,7 @@ return 1
 -- available + held + sold = stock, always; pending claims are held. A claim that was released or has expired keeps its member, so that it is not made twice. Admission from the waiting room is part of the command that frees a slot, so no slot waits for a timer.
 -- A stock with rememberMs, such as a product, can be created again after \`remove\` or \`close\`; its event numbers continue. It forgets a claim that long after it was sold or released; until then the claim cannot be made again. \`about\` is a text that comes back in its state.
 -- A recorded sale belongs to a lineage. In another one its state may be an older copy, so it sells again only after \`restore\` and \`adopt\`.
-local ops = {}
+local ops, kinds = {}, { 'members', 'holds', 'waiting' }
 -- @include rules/bounded/units
 -- @include rules/bounded/queue
 -- @include rules/bounded/claims
@@ -1476,7 +1732,14 @@ local ops = {}
 return function (state, args, now, read)
   if args[1] ~= 'create' and not state.status then return 'unknown', {} end
   if isRestoring(state, read) and not restoring[args[1]] then return 'restoring', outcome(state) end
-  return ops[args[1]](state, args, now, read)
+  local code, details, change = ops[args[1]](state, args, now, read)
+  -- what does not change need not be looked at
+  if change and change.quiet then
+    for _, part in ipairs(kinds) do
+      if change[part] and not next(change[part]) then change[part] = nil end
+    end
+  end
+  return code, details, change
 end
 `,
   'rules/bounded/claims': `-- Claims: held, confirmed, settled by the database, released, expired.
@@ -1494,7 +1757,8 @@ function ops.claim (state, args, now, read)
   local why, details = blocked(state, now)
   if why then return why, details end
   local known, units = parse(read.member('claim ' .. claim))
-  local owned = n(read.member('user ' .. user) or '0')
+  local member = 'user ' .. user
+  local owned = unitsOf(member, read)
   if known and not hasUnits(known) then return 'released', outcome(state) end
   if quantity > n(state.perUser) then return 'over_limit', { perUser = state.perUser } end
   if known or owned + quantity > n(state.perUser) then return 'already_claimed', outcome(state, { status = known or '', quantity = units or '' }) end
@@ -1505,13 +1769,15 @@ function ops.claim (state, args, now, read)
   add(state, status == 'sold' and 'sold' or 'held', quantity)
   local one, ends = event(state, status, claim, user, args[3]), status == 'held' and untilMs or nil
   one['until'] = ends
-  local change = kept(state, {
+  local change = {
     events = { one },
-    members = { ['claim ' .. claim] = status .. ' ' .. args[3] .. ' ' .. user .. ' ' .. state.seq },
-    units = { [user] = quantity },
-    holds = ends and { [claim] = ends } or {}
-  })
-  return 'accepted', outcome(state, { claim = claim, status = status, ['until'] = ends }), change
+    members = { ['claim ' .. claim] = status .. ' ' .. args[3] .. ' ' .. user .. ' ' .. state.seq, [member] = text(owned + quantity) },
+    holds = ends and { [claim] = ends } or nil, keepEvents = state.rememberMs and 1000 or nil
+  }
+  local details = {
+    claim = claim, status = status, ['until'] = ends, available = state.available, held = state.held, sold = state.sold, seq = state.seq
+  }
+  return 'accepted', details, change
 end
 
 -- a hold becomes final, or a pending claim becomes sold
@@ -1552,14 +1818,14 @@ function ops.release (state, args, now, read)
   if not status and args[2] ~= '' and state.rememberMs then
     -- a later hold of it comes too late
     local members, holds = { ['claim ' .. args[3]] = 'released 0 ' .. args[2] .. ' 0' }, { [args[3]] = rememberedUntil(state, now) }
-    return 'accepted', outcome(state), { events = {}, members = members, holds = holds }
+    return 'accepted', outcome(state), { members = members, holds = holds, quiet = true }
   end
   if not status or status == 'waiting' or (args[2] ~= '' and owner ~= args[2]) then return 'unknown_claim', outcome(state) end
   if not hasUnits(status) then return 'released', outcome(state) end
   local change = kept(state, nothing())
   change.reopens = state.sold == state.stock
   noteTurn(state, now, read.holdUntil(args[3]))
-  free(state, change, now, args[3], status, quantity, owner, since, status == 'sold' and 'revoked' or 'released')
+  free(state, change, now, args[3], status, quantity, owner, since, status == 'sold' and 'revoked' or 'released', read)
   admit(state, now, read, change)
   return 'accepted', outcome(state), change
 end
@@ -1569,10 +1835,10 @@ local function expireAll (state, now, read, change, claims)
     local status, quantity, user, since = parse(read.member('claim ' .. claim))
     if status == 'held' then
       noteTurn(state, now, read.holdUntil(claim))
-      free(state, change, now, claim, status, quantity, user, since, 'expired')
+      free(state, change, now, claim, status, quantity, user, since, 'expired', read)
     else
       change.members['claim ' .. claim], change.holds[claim] = false, false
-      if status == 'sold' then count(change, user, -n(quantity)) end
+      if status == 'sold' then count(change, user, -n(quantity), read) end
     end
   end
 end
@@ -1589,7 +1855,7 @@ end
 -- of the mean time that an admitted person takes, the share of a new one is one in
 local turnWeight = 8
 
-local function admitOne (state, now, change, user, place, claim)
+local function admitOne (state, now, change, read, user, place, claim)
   local untilMs = text(now + n(state.holdMs))
   add(state, 'available', -1)
   add(state, 'held', 1)
@@ -1597,7 +1863,7 @@ local function admitOne (state, now, change, user, place, claim)
   held['until'], held.place = untilMs, place
   note(change, held)
   change.members['claim ' .. claim] = 'held 1 ' .. user .. ' ' .. state.seq
-  count(change, user, 1)
+  count(change, user, 1, read)
   change.holds[claim], change.waiting[user] = untilMs, false
 end
 
@@ -1609,7 +1875,7 @@ local function admit (state, now, read, change, leaving)
   for _, user in ipairs(read.waiting(free + 1)) do
     if user ~= leaving and free > 0 then
       free = free - 1
-      admitOne(state, now, change, user, parse(read.member('wait ' .. user)))
+      admitOne(state, now, change, read, user, parse(read.member('wait ' .. user)))
     end
   end
 end
@@ -1642,7 +1908,7 @@ function ops.join (state, args, now, read)
   add(state, 'queued', 1)
   change.members['wait ' .. user] = state.queued .. ' ' .. claim
   if ahead == 0 and slotsLeft(state) > 0 and not blocked(state, now) then
-    admitOne(state, now, change, user, state.queued, claim)
+    admitOne(state, now, change, read, user, state.queued, claim)
     return 'accepted', { status = 'admitted', ['until'] = text(now + n(state.holdMs)) }, change
   end
   change.members['claim ' .. claim] = 'waiting 0 ' .. user .. ' 0'
@@ -1665,7 +1931,7 @@ function ops.leave (state, args, now, read)
     change.waiting[user] = false
   else
     noteTurn(state, now, read.holdUntil(claim))
-    free(state, change, now, claim, status, quantity, user, since, 'released')
+    free(state, change, now, claim, status, quantity, user, since, 'released', read)
   end
   admit(state, now, read, change, user)
   return 'accepted', outcome(state), change
@@ -1687,7 +1953,7 @@ local function restoreOne (state, change, now, claim, user, quantity, status, re
   local known, ownQuantity, owner, since = parse(read.member('claim ' .. claim))
   local has = known and hasUnits(known)
   if status ~= 'sold' then
-    if has then free(state, change, now, claim, known, ownQuantity, owner, since, 'revoked') end
+    if has then free(state, change, now, claim, known, ownQuantity, owner, since, 'revoked', read) end
     return
   end
   if known == 'sold' then return end
@@ -1698,7 +1964,7 @@ local function restoreOne (state, change, now, claim, user, quantity, status, re
   local buyer = has and owner or user
   note(change, event(state, 'sold', claim, buyer, units))
   change.members['claim ' .. claim] = 'sold ' .. units .. ' ' .. buyer .. ' ' .. (has and since or state.seq)
-  if not has then count(change, user, n(quantity)) end
+  if not has then count(change, user, n(quantity), read) end
   change.holds[claim] = false
 end
 
@@ -1716,7 +1982,7 @@ function ops.adopt (state, args, now, read)
   expireAll(state, now, read, change, read.holdsDue('+inf', short))
   change.reopens = (state.lineage or '') ~= ''
   state.lineage = read.lineage()
-  note(change, { seq = '0', type = 'restored' })
+  change.signals = { { type = 'restored' } }
   admit(state, now, read, change)
   return 'accepted', outcome(state), change
 end
@@ -1741,9 +2007,9 @@ function ops.create (state, args, now)
   local opens = state.mode == 'queue' and now < n(state.openAt)
   local tasks = { open = opens and state.openAt, due = not args[10] and state.closeAt }
   if isAgain then add(state, 'seq', 1) end
-  local opened = { seq = isAgain and state.seq or '0', type = 'open' }
+  local opened = { type = 'open' }
   if args[10] then opened.stock, opened.about = state.stock, state.about end
-  return 'created', outcome(state), { events = { opened }, tasks = tasks }
+  return 'created', outcome(state), { events = isAgain and { opened } or nil, signals = not isAgain and { opened } or nil, tasks = tasks }
 end
 
 function ops.restock (state, args, now, read)
@@ -1797,13 +2063,24 @@ local function outcome (state, more)
   made.available, made.held, made.sold, made.seq = state.available, state.held, state.sold, state.seq
   return made
 end
-local function nothing () return { events = {}, members = {}, units = {}, holds = {}, waiting = {} } end
+local function nothing () return { events = {}, members = {}, holds = {}, waiting = {}, quiet = true } end
 local function event (state, type, claim, user, quantity)
   add(state, 'seq', 1)
-  return outcome(state, { type = type, claim = claim, user = user, quantity = quantity })
+  return { type = type, claim = claim, user = user, quantity = quantity, available = state.available, held = state.held, sold = state.sold }
 end
 local function note (change, event) change.events[#change.events + 1] = event end
-local function count (change, user, more) change.units[user] = (change.units[user] or 0) + more end
+-- the units of a user, of whom there is no member without any
+local function unitsOf (name, read, members)
+  local units = members and members[name]
+  if units == nil then units = read.member(name) end
+  if units and text(n(units) or 0 / 0) ~= units then error('the units of ' .. name .. ' are not an integer: ' .. units, 0) end
+  return n(units or '0')
+end
+local function count (change, user, more, read)
+  local name = 'user ' .. user
+  local units = unitsOf(name, read, change.members) + more
+  change.members[name] = units ~= 0 and text(units)
+end
 local function parse (member)
   if member then return string.match(member, '^(%S+) (%S+) ?(%S*) ?(%S*)$') end
 end
@@ -1821,21 +2098,21 @@ end
 local function rememberedUntil (state, now) return state.rememberMs and text(now + n(state.rememberMs)) or false end
 -- of a stock that forgets claims, only the newest events are kept
 local function kept (state, change)
-  change.keeps = state.rememberMs and 1000
+  change.keepEvents = state.rememberMs and 1000 or nil
   return change
 end
 
-local function free (state, change, now, claim, status, quantity, user, since, type)
+local function free (state, change, now, claim, status, quantity, user, since, type, read)
   add(state, status == 'sold' and 'sold' or 'held', -n(quantity))
   add(state, 'available', n(quantity))
   note(change, event(state, type, claim, user, quantity))
   change.members['claim ' .. claim] = type .. ' ' .. quantity .. ' ' .. user .. ' ' .. since
-  count(change, user, -n(quantity))
+  count(change, user, -n(quantity), read)
   change.holds[claim] = rememberedUntil(state, now)
 end
 `,
   'rules/latest': `-- Rule latest: the newest price of an asset. A price is accepted when its refresh began after that of the stored one; refreshes are tasks.
--- VERSION 2
+-- VERSION 3
 -- STATE status (open), base (tier as set), tier, pinned (0, 1), tiers (refresh, soft and hard ms of hot, medium, cold), phase, price, ts, asOf, sources, soft, hard, due, failedAt, retryAt, failures, reason, candidate, failedSources, heat, heatAt, wantedUntil, back, seq, version
 -- ARGS set base pinned tiers phase; tier base pinned; price startedAt price sources asOf; fail startedAt reason candidate sources; want; force; asked requests
 -- CODES created, unchanged, unknown, accepted, stale, known, failing, in_progress, too_soon
@@ -1882,7 +2159,6 @@ end
 
 local function numbered (state, event)
   state.seq = text(n(state.seq) + 1)
-  event.seq = state.seq
   return event
 end
 
@@ -1909,7 +2185,7 @@ end
 -- after a change of tier: an earlier refresh, if the tier is a higher one
 local function moved (state, now)
   local event = numbered(state, { type = 'tier', tier = state.tier, pinned = state.pinned })
-  return { events = { event }, tasks = plan(state, math.min(n(state.due), now + interval(state))), keeps = 1000 }
+  return { events = { event }, tasks = plan(state, math.min(n(state.due), now + interval(state))), keepEvents = 1000 }
 end
 
 -- times on the server's clock; those of sources stay
@@ -1933,7 +2209,7 @@ function ops.set (state, args, now)
   state.price, state.ts, state.asOf, state.sources, state.soft, state.hard = '', '0', '0', '[]', '0', '0'
   state.failedAt, state.retryAt, state.failures, state.reason, state.candidate = '0', '0', '0', '', ''
   state.heat, state.heatAt, state.wantedUntil, state.seq = '0', text(now), '0', '0'
-  return 'created', { tier = base, pinned = state.pinned }, { events = { { seq = '0', type = 'wanted' } }, tasks = plan(state, now) }
+  return 'created', { tier = base, pinned = state.pinned }, { signals = { { type = 'wanted' } }, tasks = plan(state, now) }
 end
 
 function ops.tier (state, args, now)
@@ -1951,7 +2227,7 @@ function ops.price (state, args, now)
   local event = numbered(state, {
     type = 'price', price = price, at = startedAt, asOf = asOf, sources = sources, soft = state.soft, hard = state.hard, tier = state.tier
   })
-  return 'accepted', {}, { events = { event }, tasks = plan(state, now + interval(state)), keeps = 1000 }
+  return 'accepted', {}, { events = { event }, tasks = plan(state, now + interval(state)), keepEvents = 1000 }
 end
 
 function ops.fail (state, args, now)
@@ -1968,12 +2244,12 @@ function ops.fail (state, args, now)
   local event = numbered(state, {
     type = 'failed', at = startedAt, reason = reason, candidate = candidate, sources = sources, retryAt = state.retryAt, tier = state.tier
   })
-  return 'accepted', {}, { events = { event }, tasks = tasks, keeps = 1000 }
+  return 'accepted', {}, { events = { event }, tasks = tasks, keepEvents = 1000 }
 end
 
 local function wanted (state, now)
   state.wantedUntil = text(now + wantMs)
-  return 'accepted', { seq = state.seq }, { events = { { seq = '0', type = 'wanted' } }, tasks = plan(state, now) }
+  return 'accepted', { seq = state.seq }, { signals = { { type = 'wanted' } }, tasks = plan(state, now) }
 end
 
 function ops.want (state, args, now)
@@ -1993,7 +2269,7 @@ function ops.asked (state, args, now)
   cool(state, now)
   state.heat = text(n(state.heat) + n(args[2]) * 1000)
   if place(state) then return 'accepted', {}, moved(state, now) end
-  return 'accepted', {}, { events = {} }
+  return 'accepted', {}, { quiet = true }
 end
 
 return function (state, args, now, read)
@@ -2003,7 +2279,7 @@ return function (state, args, now, read)
 end
 `,
   'rules/max': `-- Rule max: an auction. A bid is accepted when it is at least the price and the increment, between opening and closing.
--- VERSION 2
+-- VERSION 3
 -- STATE start, increment, openAt, closeAt, lastCloseAt, softCloseMs, reserve, buyNow, currency, status (open, closed), price, leader, max, bids, seq, version
 -- ARGS create start increment openAt closeAt softCloseMs softCloseMaxMs reserve buyNow currency; bid user amount max (empty = none); buy user; close; due
 -- CODES created, unchanged, has_bids, invalid_times, unknown, not_open, closed, ended, accepted, too_low, self_outbid, max_raised, no_buy_now, bought, not_due
@@ -2022,7 +2298,7 @@ end
 local function event (state, type, user, amount)
   local before = state.price
   state.seq, state.price = text(n(state.seq) + 1), amount
-  return { seq = state.seq, type = type, user = user, amount = amount, previous = before }
+  return { type = type, user = user, amount = amount, previous = before }
 end
 local function outcome (state)
   return { currentBid = state.price, minNext = text(nextOf(state)), seq = state.seq, closeAt = state.closeAt }
@@ -2040,7 +2316,7 @@ function ops.create (state, args, now)
   for i, field in ipairs(fields) do state[field] = given[i] end
   state.status, state.price, state.leader, state.max, state.bids = 'open', '0', '', '0', '0'
   state.seq = state.seq or '0'
-  return 'created', outcome(state), { events = { { seq = '0', type = 'open' } }, tasks = { due = state.closeAt } }
+  return 'created', outcome(state), { signals = { { type = 'open' } }, tasks = { due = state.closeAt } }
 end
 
 function ops.bid (state, args, now)
@@ -2050,7 +2326,7 @@ function ops.bid (state, args, now)
   if user == state.leader then
     if max == '' or n(max) <= n(state.max) then return 'self_outbid', outcome(state) end
     state.max = max
-    return 'max_raised', outcome(state), { events = {}, tasks = {} }
+    return 'max_raised', outcome(state), { quiet = true }
   end
   if n(amount) < nextOf(state) then return 'too_low', outcome(state) end
   local leads = state.leader == '' or n(amount) > n(state.max)
@@ -2104,7 +2380,7 @@ return function (state, args, now)
 end
 `,
   'rules/once': `-- Rule once: something that is created once, such as a customer.
--- VERSION 2
+-- VERSION 3
 -- STATE status (open), about, seq, version
 -- ARGS create about
 -- CODES created, exists
@@ -2114,13 +2390,13 @@ function ops.create (state, args)
   if state.status then return 'exists', {} end
   state.status, state.about, state.seq = 'open', args[2], '1'
   -- a stream of one event takes 4 KiB, and its state says as much
-  return 'created', {}, { events = { { seq = '1', type = 'created', about = args[2] } }, keeps = 0 }
+  return 'created', {}, { events = { { type = 'created', about = args[2] } }, keepEvents = 0 }
 end
 
 return function (state, args) return ops[args[1]](state, args) end
 `,
   'rules/step': `-- Rule step: an order, driven by the owner of its partition. A step is accepted from certain statuses only.
--- VERSION 2
+-- VERSION 3
 -- STATE status (placed, held, capturing, captured, confirmed, cancelling, cancelled), customer, total, lines, address, deadline, correlation, placedAt, reason, parked, wasHeld, authorization, back, seq, version
 -- ARGS place customer total lines address deadlineMs correlation; held; capture_requested authorization; captured; confirmed; declined reason; cancel_requested; deadline; cancelled; check; checked; park reason; resume
 -- CODES created, exists, other_body, unknown, accepted, illegal, late, not_due
@@ -2156,7 +2432,7 @@ local function outcome (state) return { status = state.status, reason = state.re
 local function event (state, type, more)
   state.seq = text(n(state.seq) + 1)
   local made = more or {}
-  made.seq, made.type, made.status, made.reason = state.seq, type, state.status, state.reason
+  made.type, made.status, made.reason = type, state.status, state.reason
   return made
 end
 local function accepted (state, change) return 'accepted', outcome(state), change end
@@ -2178,12 +2454,12 @@ end
 -- the owner looks at once; a confirmed order has its payment, and one that is being driven is looked at anyway
 function ops.check (state, args, now)
   if state.parked == '' and state.status ~= 'cancelled' then return 'illegal', outcome(state) end
-  return accepted(state, { events = { { seq = '0', type = 'wanted' } }, tasks = { run = text(now) } })
+  return accepted(state, { signals = { { type = 'wanted' } }, tasks = { run = text(now) } })
 end
 
 function ops.checked (state)
   if not final[state.status] then return 'illegal', outcome(state) end
-  return accepted(state, { events = {}, tasks = { run = false } })
+  return accepted(state, { quiet = true, tasks = { run = false } })
 end
 
 function ops.park (state, args)

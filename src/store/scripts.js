@@ -2,6 +2,7 @@
  * Lua scripts. Those of lua/ come from a module that is written from that folder, because a bundle has no folder beside it.
  * A script names its parts in a header (KEYS, ARGV, RETURNS, COST, MODE), which a test compares with the body. A line
  * `-- @include NAME` is replaced by lua/includes/NAME.lua, and `rules/NAME` by the chunk of that rule, which may include parts of its own.
+ * What comes before a line `-- @call` is made once where the script is a function of a library, and with each call otherwise.
  */
 import { createHash } from 'node:crypto'
 import { LUA } from './lua.js'
@@ -10,6 +11,7 @@ const INCLUDE = /^-- @include ([a-z/-]+)$/gm
 /** Folders whose files are parts of scripts. */
 const PARTS = /^(includes|rules)\//
 
+const CALL = '-- @call\n'
 const RULE = /^rules\/([a-z]+)$/
 /** What the chunk of a rule cannot use: the server, other keys, other code. */
 export const HIDDEN = Object.freeze(['redis', 'server', 'KEYS', 'ARGV', '_G', 'getfenv', 'setfenv', 'load', 'loadstring', 'loadfile',
@@ -59,23 +61,34 @@ function scriptOf (name, body) {
   return { name, body, sha: createHash('sha1').update(body).digest('hex'), mode: headers.MODE, headers }
 }
 
+/** What an include stands for. @param {string} name such as `guards` */
+export const partOf = (name) => withIncludes(`-- @include ${name}`)
+
 /**
  * A script with a part of it replaced.
  * @param {string} name @param {string} part that it has @param {string} other in its place @returns {Script}
  */
 export const scriptWith = (name, part, other) => scriptOf(name, readScript(name).body.replace(part, () => other))
 
+/** @param {Script} script @param {string} call its name in a library @returns {string} */
+function functionOf ({ body }, call) {
+  const at = body.indexOf(CALL)
+  if (at < 0) return `redis.register_function('${call}', function (KEYS, ARGV)\n${body}\nend)\n`
+  return `local KEYS, ARGV\n${body.slice(0, at)}redis.register_function('${call}', function (keys, argv)\nKEYS, ARGV = keys, argv\n` +
+    `${body.slice(at + CALL.length)}\nend)\n`
+}
+
 /**
  * Scripts as functions of one library of the server. A busy server names the function that it runs (FUNCTION STATS), and no script.
- * @param {{ owner: string, head: string, scripts: Record<string, Script> }} parts `owner`: the name of the library begins with it; `head`:
+ * @param {{ owner: string, head?: string, scripts: Record<string, Script> }} parts `owner`: the name of the library begins with it; `head`:
  *   what the functions share @returns {Record<string, Script>} by the same names
  */
-export function libraryOf ({ owner, head, scripts }) {
+export function libraryOf ({ owner, head = '', scripts }) {
   const text = [head, ...Object.values(scripts).map(({ body }) => body)].join('\n')
   const sha = createHash('sha1').update(text).digest('hex')
   const library = `${owner}_${sha.slice(0, 12)}`
-  const body = `#!lua name=${library}\n${head}\n` + Object.entries(scripts).map(([name, script]) =>
-    `redis.register_function('${library}_${name}', function (KEYS, ARGV)\n${script.body}\nend)\n`).join('')
+  const body = `#!lua name=${library}\n${head}\n` +
+    Object.entries(scripts).map(([name, script]) => functionOf(script, `${library}_${name}`)).join('')
   return Object.fromEntries(Object.entries(scripts).map(([name, script]) =>
     [name, { ...script, body, sha, library, call: `${library}_${name}` }]))
 }

@@ -1,7 +1,7 @@
 /**
  * A system of a user, opened: commands go to admission, and consumers, tasks and followers begin when they are asked for.
  *
- *     submit ─▶ src/admission ─▶ lua/decide.lua ─▶ state, events, outbox, tasks
+ *     submit ─▶ src/admission ─▶ lua/admit.lua ─▶ state, events, outbox, tasks
  *     get, follow ◀─ state, events       consume ◀─ outbox       tasks ─▶ submit
  *
  * @import { Command } from '../admission/index.js'

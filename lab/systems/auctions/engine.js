@@ -1,21 +1,20 @@
 /** Techniques on the admission engine (src/admission): a call of a script or function for each bid, batches, and both with the cache. */
 import { admissionKey, createAdmission, createAgreement, createConfirm, createRejections, fieldsOf } from '../../../src/admission/index.js'
-import { createPrimaries, openConnection, readScript } from '../../../src/store/index.js'
+import { createPrimaries, openConnection } from '../../../src/store/index.js'
 import { METRICS, silent } from './silent.js'
 
 const PAGE = 10_000
-const LIBRARY = 'freshet_lab_admit'
 const DEADLINE_MS = 20_000
 const REQUEST_MS = 600_000
 
 /**
  * @param {{ redisUrl: string, keyPrefix: string, batches: boolean, hasCache: boolean, isFunction?: boolean, durability?: string,
- *   system?: string, rule?: string, onEntry?: (entry: import('../../../src/admission/index.js').Entry) => void }} options `isFunction`: the
- *   script is stored on the server and called by FCALL; `onEntry`: of the outbox, with a cache
+ *   system?: string, rule?: string, onEntry?: (entry: import('../../../src/admission/index.js').Entry) => void }} options `isFunction`: it
+ *   decides by a function, as Freshet does, and otherwise by a script; `onEntry`: of the outbox, with a cache
  * @returns {Promise<import('./techniques.js').Technique>}
  */
 export async function openEngine ({
-  redisUrl, keyPrefix, batches, hasCache, isFunction = false, durability = 'memory', system = 'auctions', rule = 'max', onEntry
+  redisUrl, keyPrefix, batches, hasCache, isFunction = true, durability = 'memory', system = 'auctions', rule = 'max', onEntry
 }) {
   const openRoutes = (/** @type {string} */ name) => createPrimaries(redisUrl, { name, deadlineMs: DEADLINE_MS })
   const [routes, confirms] = [openRoutes('lab-bids'), openRoutes('lab-confirms')]
@@ -37,7 +36,7 @@ export async function openEngine ({
     })
     : undefined
   const admission = createAdmission({
-    route: isFunction ? await functionRoute(routes.route) : routes.route,
+    route: isFunction ? routes.route : scriptRoute(routes.route),
     agreement: createAgreement({ router: routes.router, keyPrefix, system, partitions: 1 }),
     requestMs: REQUEST_MS,
     keepMs: REQUEST_MS,
@@ -55,20 +54,30 @@ export async function openEngine ({
     read: async (key) => Number(await connectionOf().send('HGET', keyOf(0)(`state:${key}`), 'price')),
 
     async stored (key) {
-      const events = []
-      for (let from = '-'; ;) {
-        const entries = await connectionOf().send('XRANGE', keyOf(0)(`events:${key}`), from, '+', 'COUNT', PAGE)
-        events.push(...entries.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String))))
-        if (entries.length < PAGE) break
-        from = `(${entries.at(-1)[0]}`
+      // requests are in the outbox
+      const [events, entries] = await Promise.all([`events:${key}`, 'outbox'].map((part) => allOf(connectionOf(), keyOf(0)(part))))
+      const requests = new Map(entries.filter((entry) => entry.key === key).map(({ seq, request }) => [seq, request]))
+      return {
+        events: events.map((event) => ({ ...event, request: requests.get(event.seq) ?? '' })),
+        state: fieldsOf((await connectionOf().send('HGETALL', keyOf(0)(`state:${key}`))).map(String))
       }
-      return { events, state: fieldsOf((await connectionOf().send('HGETALL', keyOf(0)(`state:${key}`))).map(String)) }
     },
 
     async close () {
       await rejections?.close()
       await Promise.all([routes.close(), confirms.close()])
     }
+  }
+}
+
+/** All entries of a stream. @param {import('../../../src/store/index.js').Connection} connection @param {string} stream */
+async function allOf (connection, stream) {
+  const found = /** @type {import('../../../src/admission/index.js').Fields[]} */ ([])
+  for (let from = '-'; ;) {
+    const entries = await connection.send('XRANGE', stream, from, '+', 'COUNT', PAGE)
+    found.push(...entries.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String))))
+    if (entries.length < PAGE) return found
+    from = `(${entries.at(-1)[0]}`
   }
 }
 
@@ -86,19 +95,12 @@ const counted = (connection, counts) => ({
 })
 
 /**
- * Routes whose connections call a function instead of the script `admit`.
- * @param {ReturnType<typeof createPrimaries>['route']} route
+ * Routes whose connections run the script `admit` instead of its function.
+ * @param {ReturnType<typeof createPrimaries>['route']} route @returns {ReturnType<typeof createPrimaries>['route']}
  */
-async function functionRoute (route) {
-  const { body } = readScript('admit')
-  await route('').connection.send('FUNCTION', 'LOAD', 'REPLACE',
-    `#!lua name=${LIBRARY}\nredis.register_function('${LIBRARY}', function (KEYS, ARGV)\n${body}\nend)`)
-  return (/** @type {string} */ key) => {
-    const { connection, replicationId } = route(key)
-    /** @type {typeof connection.runScript} */
-    const runScript = (name, keys, args) => name === 'admit'
-      ? connection.send('FCALL', LIBRARY, keys.length, ...keys, ...args)
-      : connection.runScript(name, keys, args)
-    return { connection: { ...connection, runScript }, replicationId }
-  }
+const scriptRoute = (route) => (key) => {
+  const { connection, ...rest } = route(key)
+  /** @type {typeof connection.runScript} */
+  const runScript = (named, keys, args) => connection.runScript(typeof named === 'string' ? named : named.name, keys, args)
+  return { ...rest, connection: { ...connection, runScript } }
 }

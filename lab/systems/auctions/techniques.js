@@ -16,8 +16,8 @@ import { openEngine } from './engine.js'
 import { openOptimistic } from './optimistic.js'
 
 const ENGINE = Object.freeze(/** @type {Record<string, { batches: boolean, hasCache: boolean, isFunction?: boolean }>} */ ({
-  lua: { batches: false, hasCache: false },
-  function: { batches: false, hasCache: false, isFunction: true },
+  lua: { batches: false, hasCache: false, isFunction: false },
+  function: { batches: false, hasCache: false },
   'lua+cache': { batches: false, hasCache: true },
   batched: { batches: true, hasCache: false },
   'batched+cache': { batches: true, hasCache: true }

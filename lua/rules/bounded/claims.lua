@@ -13,7 +13,8 @@ function ops.claim (state, args, now, read)
   local why, details = blocked(state, now)
   if why then return why, details end
   local known, units = parse(read.member('claim ' .. claim))
-  local owned = n(read.member('user ' .. user) or '0')
+  local member = 'user ' .. user
+  local owned = unitsOf(member, read)
   if known and not hasUnits(known) then return 'released', outcome(state) end
   if quantity > n(state.perUser) then return 'over_limit', { perUser = state.perUser } end
   if known or owned + quantity > n(state.perUser) then return 'already_claimed', outcome(state, { status = known or '', quantity = units or '' }) end
@@ -24,13 +25,15 @@ function ops.claim (state, args, now, read)
   add(state, status == 'sold' and 'sold' or 'held', quantity)
   local one, ends = event(state, status, claim, user, args[3]), status == 'held' and untilMs or nil
   one['until'] = ends
-  local change = kept(state, {
+  local change = {
     events = { one },
-    members = { ['claim ' .. claim] = status .. ' ' .. args[3] .. ' ' .. user .. ' ' .. state.seq },
-    units = { [user] = quantity },
-    holds = ends and { [claim] = ends } or {}
-  })
-  return 'accepted', outcome(state, { claim = claim, status = status, ['until'] = ends }), change
+    members = { ['claim ' .. claim] = status .. ' ' .. args[3] .. ' ' .. user .. ' ' .. state.seq, [member] = text(owned + quantity) },
+    holds = ends and { [claim] = ends } or nil, keepEvents = state.rememberMs and 1000 or nil
+  }
+  local details = {
+    claim = claim, status = status, ['until'] = ends, available = state.available, held = state.held, sold = state.sold, seq = state.seq
+  }
+  return 'accepted', details, change
 end
 
 -- a hold becomes final, or a pending claim becomes sold
@@ -71,14 +74,14 @@ function ops.release (state, args, now, read)
   if not status and args[2] ~= '' and state.rememberMs then
     -- a later hold of it comes too late
     local members, holds = { ['claim ' .. args[3]] = 'released 0 ' .. args[2] .. ' 0' }, { [args[3]] = rememberedUntil(state, now) }
-    return 'accepted', outcome(state), { events = {}, members = members, holds = holds }
+    return 'accepted', outcome(state), { members = members, holds = holds, quiet = true }
   end
   if not status or status == 'waiting' or (args[2] ~= '' and owner ~= args[2]) then return 'unknown_claim', outcome(state) end
   if not hasUnits(status) then return 'released', outcome(state) end
   local change = kept(state, nothing())
   change.reopens = state.sold == state.stock
   noteTurn(state, now, read.holdUntil(args[3]))
-  free(state, change, now, args[3], status, quantity, owner, since, status == 'sold' and 'revoked' or 'released')
+  free(state, change, now, args[3], status, quantity, owner, since, status == 'sold' and 'revoked' or 'released', read)
   admit(state, now, read, change)
   return 'accepted', outcome(state), change
 end
@@ -88,10 +91,10 @@ local function expireAll (state, now, read, change, claims)
     local status, quantity, user, since = parse(read.member('claim ' .. claim))
     if status == 'held' then
       noteTurn(state, now, read.holdUntil(claim))
-      free(state, change, now, claim, status, quantity, user, since, 'expired')
+      free(state, change, now, claim, status, quantity, user, since, 'expired', read)
     else
       change.members['claim ' .. claim], change.holds[claim] = false, false
-      if status == 'sold' then count(change, user, -n(quantity)) end
+      if status == 'sold' then count(change, user, -n(quantity), read) end
     end
   end
 end

@@ -2,7 +2,7 @@
 -- of the mean time that an admitted person takes, the share of a new one is one in
 local turnWeight = 8
 
-local function admitOne (state, now, change, user, place, claim)
+local function admitOne (state, now, change, read, user, place, claim)
   local untilMs = text(now + n(state.holdMs))
   add(state, 'available', -1)
   add(state, 'held', 1)
@@ -10,7 +10,7 @@ local function admitOne (state, now, change, user, place, claim)
   held['until'], held.place = untilMs, place
   note(change, held)
   change.members['claim ' .. claim] = 'held 1 ' .. user .. ' ' .. state.seq
-  count(change, user, 1)
+  count(change, user, 1, read)
   change.holds[claim], change.waiting[user] = untilMs, false
 end
 
@@ -22,7 +22,7 @@ local function admit (state, now, read, change, leaving)
   for _, user in ipairs(read.waiting(free + 1)) do
     if user ~= leaving and free > 0 then
       free = free - 1
-      admitOne(state, now, change, user, parse(read.member('wait ' .. user)))
+      admitOne(state, now, change, read, user, parse(read.member('wait ' .. user)))
     end
   end
 end
@@ -55,7 +55,7 @@ function ops.join (state, args, now, read)
   add(state, 'queued', 1)
   change.members['wait ' .. user] = state.queued .. ' ' .. claim
   if ahead == 0 and slotsLeft(state) > 0 and not blocked(state, now) then
-    admitOne(state, now, change, user, state.queued, claim)
+    admitOne(state, now, change, read, user, state.queued, claim)
     return 'accepted', { status = 'admitted', ['until'] = text(now + n(state.holdMs)) }, change
   end
   change.members['claim ' .. claim] = 'waiting 0 ' .. user .. ' 0'
@@ -78,7 +78,7 @@ function ops.leave (state, args, now, read)
     change.waiting[user] = false
   else
     noteTurn(state, now, read.holdUntil(claim))
-    free(state, change, now, claim, status, quantity, user, since, 'released')
+    free(state, change, now, claim, status, quantity, user, since, 'released', read)
   end
   admit(state, now, read, change, user)
   return 'accepted', outcome(state), change

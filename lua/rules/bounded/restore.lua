@@ -6,7 +6,7 @@ local function restoreOne (state, change, now, claim, user, quantity, status, re
   local known, ownQuantity, owner, since = parse(read.member('claim ' .. claim))
   local has = known and hasUnits(known)
   if status ~= 'sold' then
-    if has then free(state, change, now, claim, known, ownQuantity, owner, since, 'revoked') end
+    if has then free(state, change, now, claim, known, ownQuantity, owner, since, 'revoked', read) end
     return
   end
   if known == 'sold' then return end
@@ -17,7 +17,7 @@ local function restoreOne (state, change, now, claim, user, quantity, status, re
   local buyer = has and owner or user
   note(change, event(state, 'sold', claim, buyer, units))
   change.members['claim ' .. claim] = 'sold ' .. units .. ' ' .. buyer .. ' ' .. (has and since or state.seq)
-  if not has then count(change, user, n(quantity)) end
+  if not has then count(change, user, n(quantity), read) end
   change.holds[claim] = false
 end
 
@@ -35,7 +35,7 @@ function ops.adopt (state, args, now, read)
   expireAll(state, now, read, change, read.holdsDue('+inf', short))
   change.reopens = (state.lineage or '') ~= ''
   state.lineage = read.lineage()
-  note(change, { seq = '0', type = 'restored' })
+  change.signals = { { type = 'restored' } }
   admit(state, now, read, change)
   return 'accepted', outcome(state), change
 end

@@ -18,9 +18,9 @@ function ops.create (state, args, now)
   local opens = state.mode == 'queue' and now < n(state.openAt)
   local tasks = { open = opens and state.openAt, due = not args[10] and state.closeAt }
   if isAgain then add(state, 'seq', 1) end
-  local opened = { seq = isAgain and state.seq or '0', type = 'open' }
+  local opened = { type = 'open' }
   if args[10] then opened.stock, opened.about = state.stock, state.about end
-  return 'created', outcome(state), { events = { opened }, tasks = tasks }
+  return 'created', outcome(state), { events = isAgain and { opened } or nil, signals = not isAgain and { opened } or nil, tasks = tasks }
 end
 
 function ops.restock (state, args, now, read)

@@ -7,13 +7,24 @@ local function outcome (state, more)
   made.available, made.held, made.sold, made.seq = state.available, state.held, state.sold, state.seq
   return made
 end
-local function nothing () return { events = {}, members = {}, units = {}, holds = {}, waiting = {} } end
+local function nothing () return { events = {}, members = {}, holds = {}, waiting = {}, quiet = true } end
 local function event (state, type, claim, user, quantity)
   add(state, 'seq', 1)
-  return outcome(state, { type = type, claim = claim, user = user, quantity = quantity })
+  return { type = type, claim = claim, user = user, quantity = quantity, available = state.available, held = state.held, sold = state.sold }
 end
 local function note (change, event) change.events[#change.events + 1] = event end
-local function count (change, user, more) change.units[user] = (change.units[user] or 0) + more end
+-- the units of a user, of whom there is no member without any
+local function unitsOf (name, read, members)
+  local units = members and members[name]
+  if units == nil then units = read.member(name) end
+  if units and text(n(units) or 0 / 0) ~= units then error('the units of ' .. name .. ' are not an integer: ' .. units, 0) end
+  return n(units or '0')
+end
+local function count (change, user, more, read)
+  local name = 'user ' .. user
+  local units = unitsOf(name, read, change.members) + more
+  change.members[name] = units ~= 0 and text(units)
+end
 local function parse (member)
   if member then return string.match(member, '^(%S+) (%S+) ?(%S*) ?(%S*)$') end
 end
@@ -31,15 +42,15 @@ end
 local function rememberedUntil (state, now) return state.rememberMs and text(now + n(state.rememberMs)) or false end
 -- of a stock that forgets claims, only the newest events are kept
 local function kept (state, change)
-  change.keeps = state.rememberMs and 1000
+  change.keepEvents = state.rememberMs and 1000 or nil
   return change
 end
 
-local function free (state, change, now, claim, status, quantity, user, since, type)
+local function free (state, change, now, claim, status, quantity, user, since, type, read)
   add(state, status == 'sold' and 'sold' or 'held', -n(quantity))
   add(state, 'available', n(quantity))
   note(change, event(state, type, claim, user, quantity))
   change.members['claim ' .. claim] = type .. ' ' .. quantity .. ' ' .. user .. ' ' .. since
-  count(change, user, -n(quantity))
+  count(change, user, -n(quantity), read)
   change.holds[claim] = rememberedUntil(state, now)
 end
