@@ -17,7 +17,7 @@ const LIMIT = 0.01
 const LIMIT_OF_OTHERS = 0.02
 const LIMIT_ELSEWHERE = 0.04
 /** below, a figure moves by chance: instructions of segments, of which an item has few; bytes by the length of a port */
-const LEAST = { instructions: 2, commands: 0.001, bytesIn: 1, bytesOut: 1, replicatedBytes: 1 }
+const LEAST = { instructions: 6, commands: 0.001, bytesIn: 1, bytesOut: 1, replicatedBytes: 1 }
 const NAMES = Object.freeze({ commands: 'commands', bytesIn: 'bytes in', bytesOut: 'bytes out', replicatedBytes: 'replicated bytes' })
 
 /** @param {Key} a @param {Key} b */
