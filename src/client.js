@@ -48,7 +48,8 @@
  * @property {string} [authToken]
  * @property {AbortSignal} [signal] ends the loop, without an error
  * @property {(error: Error, waitMs: number) => void} [onRetry] called with the reason why a connection ended, and the
- *   delay before the next one; default: the first reason is a warning of the process, unless events have come
+ *   delay before the next one; default: the first reason is printed by `console.warn`, unless events
+ *   have come
  * @property {number} [silentMs] a connection without data for this long is closed; default: 30,000; readers send heartbeats every 10 s
  */
 
@@ -231,7 +232,7 @@ async function * run ({ urls, from, signal, onRetry, ...how }, over) {
       reader = nextOf(readers, reader, nowMs + waitMs)
       const untilMs = Math.max(nowMs + waitMs, reader.notBeforeMs)
       if (onRetry) onRetry(lost, Math.round(untilMs - nowMs))
-      else if (!isQuiet) warn(`follow: ${lost.message}; trying again until it answers (onRetry gets each failure)`)
+      else if (!isQuiet) console.warn(`follow: ${lost.message}; trying again until it answers (onRetry gets each failure)`)
       isQuiet = true
       await pause(untilMs - nowMs, reader.notBeforeMs - nowMs, ended)
     }
@@ -239,9 +240,6 @@ async function * run ({ urls, from, signal, onRetry, ...how }, over) {
     over.abort()
   }
 }
-
-/** Browsers print failed requests themselves. @param {string} text */
-const warn = (text) => /** @type {any} */ (globalThis).process?.emitWarning?.(text)
 
 /**
  * The next reader in turn that may be tried by then, or the one that may be tried soonest.

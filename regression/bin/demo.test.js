@@ -52,7 +52,7 @@ t.test('the page without a crowd', needsBrowser, async (t) => {
     const { bid, close } = await openAuction('met-1', { reserve: 10 })
     await bid({ amount: 12 })
     await close()
-    await eventually(async () => /^Sold to \S+$/.test(await text('standing')))
+    await eventually(async () => /^Sold to \S+ \S+$/.test(await text('standing')))
     t.equal(await text('notice'), 'Closed')
   })
 

@@ -223,9 +223,9 @@ t.test('without onRetry the first failure is a warning, so that a wrong address 
   const { url, requests } = await startScript(t, noReader, noReader, streaming(eventText('snapshot', { a: '1' }, 'p1')))
   /** @type {string[]} */
   const warnings = []
-  const note = (/** @type {Error} */ { message }) => { if (message.startsWith('follow:')) warnings.push(message) }
-  process.on('warning', note)
-  t.teardown(() => process.off('warning', note))
+  const { warn } = console
+  console.warn = (/** @type {string} */ text) => warnings.push(text)
+  t.teardown(() => { console.warn = warn })
   const { events } = startFollowing(t, url, 'latest', { onRetry: undefined })
   await eventually(() => events.length === 1)
   t.same([requests.length, warnings],

@@ -83,7 +83,7 @@ for (const engine of await nightEngines()) {
     await t.test('decisions in calls of a size, and pages from a replica', async (t) => {
       const at = await place(t, RUNS)
       const { nodes: [decided] } = await count(load(openDecisions('max', 16), { form: 'fed', batchUnits: 16 }), at)
-      t.match(decided, { calls: { evalsha: 1 / 16, set: 1 } })
+      t.match(decided, { calls: { fcall: 1 / 16, set: 1 } })
       t.ok(decided.replicatedBytes > 500, 'what is replicated is known, too')
       const pages = openPages({ layout: 'ids', ids: 50, valueBytes: 128, batchItems: 50, limit: 10 })
       const { nodes } = await count(load(pages, { form: 'pair', batchUnits: 1 }), at)
@@ -152,22 +152,27 @@ for (const engine of await nightEngines()) {
 
     await t.test('levels of skip lists are the same in each server, where the engine draws them itself', async (t) => {
       if (!hasSeed(engineName(engine))) return
-      /** @type {unknown[]} */
+      /** of each server @type {number[][]} */
       const memory = []
       const sets = async (/** @type {{ primaryUrl: string }} */ { primaryUrl }) => ({
         run: async () => {
           memory.push(await queryNode(primaryUrl, async (node) => {
             await node.send('CONFIG', 'SET', 'zset-max-listpack-entries', 0)
             // so small that their hash table does not depend on the hashes
-            return node.sendAll(Array.from({ length: 100 }, (_, i) => [
-              ['ZADD', `set-${i}`, 1, 'a', 2, 'b', 3, 'c', 4, 'd'], ['MEMORY', 'USAGE', `set-${i}`]
-            ]).flat())
+            const used = []
+            for (let i = 0; i < 100; i++) {
+              await node.send('ZADD', `set-${i}`, 1, 'a', 2, 'b', 3, 'c', 4, 'd')
+              used.push(await node.send('MEMORY', 'USAGE', `set-${i}`))
+            }
+            return used
           }))
         },
         close: async () => {}
       })
       await count(load(sets), await place(t, RUNS))
-      t.same(memory[0], memory[1], 'each level takes memory')
+      // each level takes memory: of levels drawn by chance some 30 sets in 100 are equal. libc may give a node a rest that is too small to
+      // be used by another: seen in up to 1 set
+      t.ok(memory[0].filter((bytes, i) => bytes === memory[1][i]).length > 80, memory.join('\n'))
     })
   })
 }

@@ -44,9 +44,16 @@ export function openMutant (mutant) {
   return {
     counts: { calls: 0, attempts: 0 },
     submit,
-    stored: async (key) => ({
-      events: (oracle.events.get(key) ?? []).map((flat) => fieldsOf(flat)), state: oracle.states.get(key) ?? {}
-    }),
+    async stored (key) {
+      // requests are in the outbox
+      const entries = oracle.outbox.filter((entry) => entry.key === key).map(({ fields }) => fieldsOf(fields))
+      const requests = new Map(entries.map(({ seq, request }) => [seq, request]))
+      const events = (oracle.events.get(key) ?? []).map((flat) => fieldsOf(flat))
+      return {
+        events: events.map((event) => ({ ...event, request: requests.get(event.seq) ?? '' })),
+        state: oracle.states.get(key) ?? {}
+      }
+    },
     async close () {}
   }
 }
