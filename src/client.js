@@ -48,8 +48,7 @@
  * @property {string} [authToken]
  * @property {AbortSignal} [signal] ends the loop, without an error
  * @property {(error: Error, waitMs: number) => void} [onRetry] called with the reason why a connection ended, and the
- *   delay before the next one; default: the first reason is printed by `console.warn`, unless events
- *   have come
+ *   delay before the next one; default: the first one is printed by `console.warn`, unless events have come
  * @property {number} [silentMs] a connection without data for this long is closed; default: 30,000; readers send heartbeats every 10 s
  */
 

@@ -85,6 +85,7 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
         const reasons = [...servers.problems(), ...feeds.reasons(), ...systems.reasons()]
         return { ready: reasons.length === 0, reasons, notes: systems.notes(), nodes: [] }
       },
+      use: servers.use,
       feeds,
       systems: systems.all,
       putFeed: (feed, asked) => definitions.putFeed({ feed, asked, defaults: settings }),

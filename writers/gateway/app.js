@@ -28,16 +28,17 @@ const STOPPING = Object.freeze({ ready: false, reasons: ['this process is stoppi
 
 /**
  * @param {{ feeds: import('./feeds.js').Feeds, putFeed?: import('./routes/feeds.js').Put, systems?: import('./systems.js').Systems['all'],
- *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, stopping: AbortSignal,
+ *   status: () => { ready: boolean, reasons: string[], nodes: any[] }, use?: () => void, stopping: AbortSignal,
  *   settings: { whenFull: 'block' | 'refuse' | 'drop', ackWithinMs: number, inFlightBytes: number },
  *   security?: import('../../src/http/index.js').Security | null, registry: import('prom-client').Registry,
  *   logger?: import('fastify').FastifyBaseLogger, clock?: () => number,
- *   maxRequests?: number, maxBodiesBytes?: number }} options `stopping`: new requests are refused
+ *   maxRequests?: number, maxBodiesBytes?: number }} options `use` is called for each request that changes something;
+ *   `stopping`: new requests are refused
  * @returns {import('fastify').FastifyInstance}
  */
 export function createGatewayApp ({
-  feeds, putFeed, systems = [], status, stopping, settings, security = null, registry, logger, clock = Date.now, maxRequests = MAX_REQUESTS,
-  maxBodiesBytes
+  feeds, putFeed, systems = [], status, use = () => {}, stopping, settings, security = null, registry, logger, clock = Date.now,
+  maxRequests = MAX_REQUESTS, maxBodiesBytes
 }) {
   const app = createServer({ registry, logger, security })
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))
@@ -54,7 +55,10 @@ export function createGatewayApp ({
   function guard (commands) {
     commands.addHook('onRequest', (_request, _reply, done) => {
       if (stopping.aborted) done(new FreshetError('NOT_READY', 'this process is stopping; ask another one, or again in a second'))
-      else done()
+      else {
+        use()
+        done()
+      }
     })
     limit(commands)
     commands.addHook('onSend', (_request, reply, _payload, done) => {
