@@ -2,8 +2,8 @@
  * What a token permits. The token itself is kept nowhere: its SHA-256 digest identifies it.
  *
  * @typedef {'read' | 'write' | 'admin'} Scope
- * @typedef {{ id: string, scopes: ReadonlySet<string>, feeds: ReadonlySet<string>, untilMs: number }} Grant `id`: the digest of the
- *   token; `feeds`: names, or `*` for all; `untilMs`: ms since 1970, Infinity = until it is revoked
+ * @typedef {{ id: string | null, scopes: ReadonlySet<string>, feeds: ReadonlySet<string>, untilMs: number }} Grant `id`: the digest of the
+ *   token, or null of a request that needs none; `feeds`: names, or `*` for all; `untilMs`: ms since 1970, Infinity = until it is revoked
  */
 import { hash } from 'node:crypto'
 import { FreshetError } from '../errors.js'

@@ -40,9 +40,9 @@ function grantIn (line) {
   return { id: digestOf(token), scopes: new Set(scopes), feeds: new Set(feeds), untilMs: Infinity }
 }
 
-/** @param {string} file @param {string} text @returns {Map<string, Grant>} by digest @throws {FreshetError} TOKENS_INVALID */
+/** @param {string} file @param {string} text @returns {Map<Grant['id'], Grant>} by digest @throws {FreshetError} TOKENS_INVALID */
 function parse (file, text) {
-  /** @type {Map<string, Grant>} */
+  /** @type {Map<Grant['id'], Grant>} */
   const grants = new Map()
   /** @type {string[]} */
   const faults = []
@@ -64,7 +64,7 @@ function parse (file, text) {
  * @throws {FreshetError} TOKENS_INVALID
  */
 export async function openTokens (file, { log, onChange }) {
-  /** @type {Map<string, Grant>} */
+  /** @type {Map<Grant['id'], Grant>} */
   let grants = new Map()
   const { close } = await watchFiles([file], {
     what: 'token file',
@@ -79,7 +79,7 @@ export async function openTokens (file, { log, onChange }) {
     log
   })
   return {
-    /** @param {string} digest of a token @returns {Grant | undefined} */
+    /** @param {Grant['id']} digest of a token @returns {Grant | undefined} */
     get: (digest) => grants.get(digest),
     close
   }
