@@ -71,7 +71,7 @@ function show () {
 }
 
 /** @param {string} id */
-const timeOf = (id) => soldMs.has(id) ? ` in ${duration(soldMs.get(id) ?? 0)}` : ''
+const timeOf = (id) => soldMs.has(id) ? ` in ${duration(soldMs.get(id) ?? 0).replace(' ', '\u00a0')}` : ''
 
 /** All claims, since those of a moment ago may have changed. */
 async function claims () {
