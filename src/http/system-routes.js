@@ -20,7 +20,7 @@
  * @property {string} path each `:name` of it is an id
  * @property {'write' | 'admin' | 'public'} [access] write without it
  * @property {string} summary
- * @property {Record<string, import('./command-body.js').BodyField>} [body] may be absent if no field is required
+ * @property {Record<string, import('../fields/index.js').BodyField>} [body] may be absent if no field is required
  * @property {boolean} [isRaw] any body, as text
  * @property {Record<number, object>} replies schemas by status
  * @property {string[]} codes of errors, besides those of every command
@@ -30,7 +30,7 @@
  * @property {string} path
  * @property {'read' | 'write' | 'admin'} [access] read without it
  * @property {string} summary
- * @property {Record<string, import('./query-string.js').Field>} [fields] of the query
+ * @property {Record<string, import('../fields/index.js').Field>} [fields] of the query
  * @property {object} reply schema @property {Record<number, object>} [replies] instead, by status
  * @property {string[]} [codes] of errors
  * @property {string} [type] media type; application/json without it
@@ -39,9 +39,10 @@
  * @property {(given: GivenOfQuery, own: any, reply: import('fastify').FastifyReply) => unknown} run
  */
 import { randomUUID } from 'node:crypto'
+import { bodySchema, ID_TEXT, NO_FIELDS, querySchema, readId } from '../fields/index.js'
 import { bodyOf, takeBodies } from './body.js'
-import { bodySchema, ID_TEXT, readCommand, readId, readRequestId } from './command-body.js'
-import { NO_FIELDS, querySchema, readQuery } from './query-string.js'
+import { readCommand, readRequestId } from './command-body.js'
+import { readQuery } from './query-string.js'
 import { commandRoute } from './route-schemas.js'
 
 const JSON_TYPE = 'application/json'

@@ -1,5 +1,5 @@
 /** Fields of a body, from the JSON Schema that a user gives each of them. */
-import { field, optional } from '../http/index.js'
+import { field, optional } from '../fields/index.js'
 
 /** @import { CommandRow } from '../http/index.js' */
 /** @import { BodyField } from './face.js' */

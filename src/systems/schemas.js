@@ -1,5 +1,5 @@
 /** Schemas and query fields that systems share: the same word is the same thing in all of them. */
-import { ID_TEXT, integer, readId, text } from '../http/index.js'
+import { ID_TEXT, integer, readId, text } from '../fields/index.js'
 
 /** @import { KeyState } from '../admission/index.js' */
 /** @import { QueryRow } from '../http/index.js' */

@@ -1,6 +1,7 @@
 /** A gateway of the lab for bids. */
 import { randomUUID } from 'node:crypto'
-import { idField, optional, readCommand, readRequestId } from '../../../src/http/index.js'
+import { idField, optional } from '../../../src/fields/index.js'
+import { readCommand, readRequestId } from '../../../src/http/index.js'
 import auctions, { createAuctions, moneyField } from '../../../src/systems/auctions/index.js'
 import { serveGateway } from '../gateway.js'
 import { openTechnique } from './techniques.js'

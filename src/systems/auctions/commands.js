@@ -1,6 +1,6 @@
 /** Commands of auctions, from checked fields to replies. */
 import { maskWith } from '../../admission/index.js'
-import { field, ID_TEXT, idField, invalidFields, millisField, optional, timeField } from '../../http/index.js'
+import { field, ID_TEXT, idField, invalidFields, millisField, optional, timeField } from '../../fields/index.js'
 import { moneyField } from '../money.js'
 import { NULLABLE_AMOUNT, objectOf, SEQ, TIME } from '../schemas.js'
 import { replyTo } from './replies.js'

@@ -5,7 +5,7 @@
  */
 import { maskWith } from '../../admission/index.js'
 import { FreshetError } from '../../errors.js'
-import { ID_TEXT } from '../../http/index.js'
+import { ID_TEXT } from '../../fields/index.js'
 import { moneyText } from '../money.js'
 import {
   AMOUNT, byRequestRow, COUNT, dueRow, GENERATION, idQuery, keyRow, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser, SEQ, TIME

@@ -1,5 +1,5 @@
 /** Commands of customers and orders, and callbacks of the payment provider. */
-import { bodySchema, field, ID_TEXT, idField, isText, optional, readFields, textField } from '../../http/index.js'
+import { bodySchema, field, ID_TEXT, idField, isText, optional, readFields, textField } from '../../fields/index.js'
 import { otherBody } from '../decisions.js'
 import { moneyField } from '../money.js'
 import { objectOf, SEQ } from '../schemas.js'

@@ -1,5 +1,5 @@
 /** Products: their commands and their query, on rule `bounded`. */
-import { field, ID_TEXT, idField, optional, textField, wholeField } from '../../http/index.js'
+import { field, ID_TEXT, idField, optional, textField, wholeField } from '../../fields/index.js'
 import { otherBody, unitsOf } from '../decisions.js'
 import { moneyField, moneyText } from '../money.js'
 import { AMOUNT, COUNT, objectOf, SEQ, sinceFields } from '../schemas.js'

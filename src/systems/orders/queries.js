@@ -6,7 +6,7 @@
  */
 import { maskWith } from '../../admission/index.js'
 import { createDeadLetters } from '../../consumers/index.js'
-import { ID_TEXT, oneOf } from '../../http/index.js'
+import { ID_TEXT, oneOf } from '../../fields/index.js'
 import { GONE } from '../events.js'
 import { AMOUNT, byRequestRow, COUNT, GENERATION, limitField, listOf, objectOf, SEQ, sinceFields, TIME } from '../schemas.js'
 import { FreshetError } from './errors.js'

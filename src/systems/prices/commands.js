@@ -7,7 +7,7 @@
  */
 import { hash } from 'node:crypto'
 import { FreshetError } from '../../errors.js'
-import { choiceField, flagField, ID_TEXT, optional } from '../../http/index.js'
+import { choiceField, flagField, ID_TEXT, optional } from '../../fields/index.js'
 import { expectTaken } from '../decisions.js'
 import { objectOf, SEQ, TIME } from '../schemas.js'
 import { assetOf, TIERS } from './names.js'

@@ -1,6 +1,6 @@
 /** The queries of prices as routes: the newest, several at once, history, tiers, sources, and a stream. */
 import { FreshetError } from '../../errors.js'
-import { ID_TEXT, integer, number, readId, required, text } from '../../http/index.js'
+import { ID_TEXT, integer, number, readId, required, text } from '../../fields/index.js'
 import { matchesTag } from '../../replies/index.js'
 import { byRequestRow, limitField, listOf, objectOf, pageOf, SEQ, sinceFields, TIME } from '../schemas.js'
 import { replyOf } from './commands.js'

@@ -6,7 +6,7 @@
  * @import { Answer, Sales } from './commands.js'
  */
 import { FreshetError } from '../../errors.js'
-import { ID_TEXT, idField, invalidFields, optional, wholeField } from '../../http/index.js'
+import { ID_TEXT, idField, invalidFields, optional, wholeField } from '../../fields/index.js'
 import { unitsOf } from '../decisions.js'
 import { COUNT, objectOf, pageFields, pageOf, TIME } from '../schemas.js'
 import { CODES, MAX_UNITS, NUMBERS, SEQ, USER } from './commands.js'

@@ -7,7 +7,7 @@
  * @typedef {import('../../admission/index.js').Decision & { generation: string }} Answer
  * @typedef {import('../../http/index.js').Given} Given
  */
-import { choiceField, ID_TEXT, idField, invalidFields, millisField, optional, timeField, wholeField } from '../../http/index.js'
+import { choiceField, ID_TEXT, idField, invalidFields, millisField, optional, timeField, wholeField } from '../../fields/index.js'
 import { unitsOf } from '../decisions.js'
 import { COUNT, objectOf } from '../schemas.js'
 import { expectAccepted } from './replies.js'

@@ -5,7 +5,7 @@
  * @typedef {import('../../admission/index.js').KeyState} KeyState
  */
 import { maskWith } from '../../admission/index.js'
-import { ID_TEXT } from '../../http/index.js'
+import { ID_TEXT } from '../../fields/index.js'
 import { createWaitingRoom } from '../../waiting-room/index.js'
 import { createHub } from '../hub.js'
 import { byRequestRow, COUNT, dueRow, GENERATION, keyRow, objectOf, queryOfUser, SEQ, TIME } from '../schemas.js'

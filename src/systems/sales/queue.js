@@ -4,7 +4,7 @@
  * @typedef {import('../../waiting-room/index.js').QueuePosition} QueuePosition
  */
 import { FreshetError } from '../../errors.js'
-import { ID_TEXT } from '../../http/index.js'
+import { ID_TEXT } from '../../fields/index.js'
 import { COUNT, objectOf, TIME, waitField } from '../schemas.js'
 import { CODES, USER } from './commands.js'
 import { queueReply } from './replies.js'
