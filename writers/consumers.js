@@ -92,7 +92,7 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
     await Promise.race([migrated, sleep(DATABASE_WITHIN_MS, undefined, { ref: false }), aborted(ending.signal)])
     const stop = AbortSignal.any([signal, ending.signal])
     const parts = { id, primaryUrl, database: used?.database ?? null, migrated, leaseMs, log, signal: stop, fail }
-    /** @param {import('../src/systems/inside.js').System} definition */
+    /** @param {import('../src/systems/inside.js').Definition} definition */
     async function open (definition) {
       const { name } = definition
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
@@ -115,7 +115,7 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
 }
 
 /**
- * @param {any} settings @param {import('../src/systems/inside.js').System[]} definitions
+ * @param {any} settings @param {import('../src/systems/inside.js').Definition[]} definitions
  * @param {{ primaryUrl: string, name: string }} target `name` of connections
  * @throws {import('../src/errors.js').FreshetError} SYSTEM_DIFFERS, and why the primary cannot be used
  */
@@ -135,7 +135,7 @@ async function expectStored ({ keyPrefix, deadlineMs, systemPartitions: partitio
 /**
  * Migrates the database once it answers, and the settings are those that are stored. What does not need it goes on in the meantime.
  * @param {import('../src/sql/index.js').Database} database
- * @param {{ compared: () => Promise<void>, definitions: import('../src/systems/inside.js').System[], log: import('pino').Logger,
+ * @param {{ compared: () => Promise<void>, definitions: import('../src/systems/inside.js').Definition[], log: import('pino').Logger,
  *   signal: AbortSignal, fail: (error: Error) => void }} parts `compared`: expectStored; `fail`: DATABASE_DIFFERS, SYSTEM_DIFFERS
  * @returns {Promise<void>} when it was migrated; never, if it failed or was stopped
  */

@@ -4,17 +4,17 @@
  *
  * @import { Entry, KeepSecret } from '../admission/index.js'
  * @import { Connection, Primaries } from '../store/index.js'
- * @import { System } from './definition.js'
+ * @import { Definition } from './parts.js'
  * @import { Logger } from 'pino'
  */
-import { createAdmission, createAgreement, createPartitionClock, createRejections, openConfirms } from '../admission/index.js'
+import { createAdmission, createAgreement, createPartitionClock, createRejections, oursIn, openConfirms } from '../admission/index.js'
 import { attachedReplicas, createPrimaries, streamsAt } from '../store/index.js'
 import { connect } from './connected.js'
 
 /** @typedef {ReturnType<typeof openAdmission>} OpenAdmission */
 
 /**
- * @param {Pick<System, 'name' | 'own' | 'keepsUnread'> & { rules?: readonly string[] }} definition
+ * @param {Pick<Definition, 'name' | 'keepsUnread'> & { rules?: Record<string, any> }} definition
  * @param {any} settings of a process
  * @param {object} parts
  * @param {Primaries} [parts.routes] to the primaries, which several systems share; those with rules of a user have their own
@@ -27,23 +27,26 @@ import { connect } from './connected.js'
  *   Parameters<typeof createPartitionClock>[0]['metrics']} parts.metrics
  * @param {Logger} parts.log
  */
-export function openAdmission ({ name: system, rules, own: rulesOfUser, keepsUnread: isRead }, settings, {
+export function openAdmission ({ name: system, rules = {}, keepsUnread: isRead }, settings, {
   routes: shared, primaryUrl, name, durability = 'memory', keepSecret, isCached = false, onEntry, metrics, log
 }) {
   const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, ackWithinMs: waitMs } = settings
-  const connected = rulesOfUser && connect(rulesOfUser, { system, keyPrefix, primaryUrl, name, deadlineMs, durability, log })
-  const { own, prepare } = connected ?? {}
+  const ours = oursIn(rules)
+  const connected = ours ? null : connect(rules, { system, keyPrefix, primaryUrl, name, deadlineMs, durability, log })
+  const own = ours ?? /** @type {NonNullable<typeof connected>} */ (connected).own
   const routes = connected?.routes ?? shared ?? createPrimaries(primaryUrl, { name, deadlineMs, log })
   const reads = connected?.reads ?? routes
-  const agreement = createAgreement({ router: routes.router, keyPrefix, system, partitions, rules, own, prepare, keepSecret })
+  const agreement = createAgreement({
+    router: routes.router, keyPrefix, system, partitions, rules: own.names, own, prepare: connected?.prepare, keepSecret
+  })
   const { agreed, keyOf, partitionOf } = agreement
   const connectionOf = (/** @type {number} */ partition) => reads.route(keyOf(partition)('')).connection
-  const clock = createPartitionClock({ system, durations: own?.durations, keyOf, metrics, log })
-  const target = { system, primaryUrl, name, deadlineMs, partitions, keyOf, partitionOf, connectionOf, clock, log }
+  const clock = createPartitionClock({ system, durations: own.durations, keyOf, metrics, log })
+  const target = { system, names: own.memory.names, primaryUrl, name, deadlineMs, partitions, keyOf, partitionOf, connectionOf, clock, log }
   const confirms = openConfirms({ ...target, name: `${name}:confirm`, durability, waitMs })
   const rejections = isCached || onEntry
     ? createRejections({
-      ...streamsAt(primaryUrl, { name: `${name}:streams`, deadlineMs }), ...target, agreed, requestMs, rules: own?.memory, onEntry, metrics
+      ...streamsAt(primaryUrl, { name: `${name}:streams`, deadlineMs }), ...target, agreed, requestMs, rules: own.memory, onEntry, metrics
     })
     : undefined
   const admission = createAdmission({
@@ -72,13 +75,12 @@ export function openAdmission ({ name: system, rules, own: rulesOfUser, keepsUnr
 
 /**
  * How durable the commands of a system are.
- * @param {Pick<System, 'durability' | 'own' | 'hasRows'>} definition @param {string | null} setting
+ * @param {Pick<Definition, 'durability' | 'withoutReplica' | 'hasRows'>} definition @param {string | null} setting
  * @param {boolean} hasReplica whether the primary has one
  */
-export function durabilityOf ({ durability, own, hasRows = false }, setting, hasReplica) {
+export function durabilityOf ({ durability, withoutReplica = durability, hasRows = false }, setting, hasReplica) {
   if (setting !== null && (setting !== 'db' || hasRows)) return setting
-  // what a user asks for is never less
-  return own || hasReplica ? durability : 'memory'
+  return hasReplica ? durability : withoutReplica
 }
 
 /** @param {Connection} connection to the primary */

@@ -7,11 +7,11 @@
  * @import { Command } from '../admission/index.js'
  * @import { OpenAdmission } from './admission.js'
  * @import { Definition } from './checked-definition.js'
- * @import { Decision, OpenedSystem, SystemAccount } from './face.js'
+ * @import { Decision, OpenedSystem, SystemAccount } from './definition.js'
  */
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { readState } from '../admission/index.js'
+import { expectDurability, oursIn, readState } from '../admission/index.js'
 import { FreshetError, kindOf } from '../errors.js'
 import { openAdmission } from './admission.js'
 import { closeInTime, GRACE_MS } from './closing.js'
@@ -27,9 +27,9 @@ let opened = 0
 
 /**
  * Counts commands and what became of them.
- * @param {OpenAdmission['submit']} submit @param {SystemAccount} account
+ * @param {OpenAdmission['submit']} submit @param {SystemAccount} account @param {string | null} system with rules of Freshet
  */
-function createDeciding (submit, account) {
+function createDeciding (submit, account, system) {
   let active = 0
   /** @type {(value?: unknown) => void} */
   let idle = () => {}
@@ -43,7 +43,7 @@ function createDeciding (submit, account) {
     async decide (command) {
       active++
       try {
-        const { code, accepted = false, seq, version, isReplay, details } = await submit(command)
+        const { code, accepted = false, seq, version, isReplay, details } = expectDecided(await submit(command), system)
         differs = null
         account[isReplay ? 'replayed' : accepted ? 'accepted' : 'rejected']++
         return { code, accepted, seq, version, isReplay, details }
@@ -76,17 +76,18 @@ export async function open ({ name: system, rules }, settings) {
   // a listener of each follower
   setMaxListeners(0, closing.signal)
   const metrics = { ...UNCOUNTED, answered () { account.cached++ }, deadLettered () { account.deadLetters++ } }
-  const isCached = Object.values(rules).some(({ certain }) => certain)
+  const ours = oursIn(rules)
+  const isCached = ours ? Object.keys(ours.memory.certain).length > 0 : Object.values(rules).some(({ certain }) => certain)
   const { target, routes, submit, agreed, close } = openAdmission(
-    { name: system, own: rules },
+    { name: system, rules },
     { ...settings, systemPartitions: settings.partitions },
     { primaryUrl, name, durability, isCached, metrics, log })
-  await agreed().catch(async (error) => {
+  await (ours ? expectPrimaries(routes, durability).then(agreed) : agreed()).catch(async (error) => {
     await close()
     throw error
   })
   const { keyOf, partitionOf, partitions, connectionOf } = target
-  const deciding = createDeciding(submit, account)
+  const deciding = createDeciding(submit, account, ours && system)
   const consumers = createConsumers(target, { id: `${name}-${randomUUID()}`, metrics, rules, submit: deciding.decide })
   const following = createFollowing(target, closing.signal)
 
@@ -118,7 +119,7 @@ export async function open ({ name: system, rules }, settings) {
       expectKey(key)
       expectOpen()
       const partition = partitionOf(key)
-      return readState(connectionOf(partition), keyOf(partition), key)
+      return readState(connectionOf(partition), keyOf(partition), key, target.names)
     },
 
     follow (key, options) {
@@ -152,6 +153,30 @@ export async function open ({ name: system, rules }, settings) {
 
     close: () => (closed ??= end())
   }
+}
+
+/**
+ * As connected.js does for rules with Lua.
+ * @param {OpenAdmission['routes']} routes @param {string} durability
+ * @throws {FreshetError} DURABILITY_UNSUPPORTED, and why the primary cannot be used
+ */
+async function expectPrimaries (routes, durability) {
+  await routes.opened
+  for (const one of routes.connections) await expectDurability(one, durability)
+}
+
+/**
+ * Rules with Lua fail by themselves (own-rules.js).
+ * @template {Pick<Decision, 'code' | 'details'>} D @param {D} decision @param {string | null} system with rules of Freshet
+ * @returns {D} @throws {FreshetError} RULE_FAILED, REQUEST_DIFFERS
+ */
+function expectDecided (decision, system) {
+  if (system === null) return decision
+  if (decision.code === 'failed') throw new FreshetError('RULE_FAILED', `a rule of ${system} failed: ${decision.details.reason}`)
+  if (decision.code === 'other_body') {
+    throw new FreshetError('REQUEST_DIFFERS', `a request with this id was accepted with other arguments by ${system}; use another id`)
+  }
+  return decision
 }
 
 /** @param {SystemAccount} account @param {any} error */

@@ -9,7 +9,7 @@
  * @import { Work } from '../consumers/index.js'
  * @import { Task } from '../schedule/index.js'
  * @import { openAdmission } from './admission.js'
- * @import { Worker } from './face.js'
+ * @import { Worker } from './definition.js'
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'

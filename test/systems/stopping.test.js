@@ -6,7 +6,7 @@ import { scopedEngines } from '../scope.js'
 import { checkedDefinition } from '../../src/systems/checked-definition.js'
 import { connect } from '../../src/systems/connected.js'
 import { loggerOf } from '../../src/systems/options.js'
-import { systemOf } from '../../src/systems/user-system.js'
+import { definitionOf } from '../../src/systems/complete.js'
 import { openSeats, ruleOf } from './seats.js'
 
 const LUA = ruleOf(`if args[1] == 'ever' then while true do pcall(function () while true do end end) end end
@@ -79,7 +79,7 @@ t.test('a chunk that never ends is stopped when the system is opened, or looked 
   await t.rejects(openSeats(t, { redisUrl, keyPrefix: 'fr:' }, { lua }), stopped)
 
   const definition = { name: 'seats', rules: { seat: { lua } } }
-  const { findings } = await systemOf(definition)
+  const { findings } = await definitionOf(definition)
   const { problems } = /** @type {any} */ (await findings?.({ redisUrl, keyPrefix: 'fr:' }, 1000))
   t.match(problems, [/stopped/])
 

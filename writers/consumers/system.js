@@ -11,22 +11,27 @@ import {
   consume, consumeBatches, createEffects, createKafkaEffect, createOwnership, lagOf, LEASE_MS, TASKS
 } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
-import { runTasks } from '../../src/schedule/index.js'
+import { runTasks, taskCommands } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
 import { streamsAt } from '../../src/store/index.js'
-import { closeInTime, durabilityOf, hasReplicas, openAdmission, publishFigures } from '../../src/systems/inside.js'
+import { closeInTime, durabilityOf, hasReplicas, joinHandlers, openAdmission, publishFigures } from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
 import { untilUp } from './until-up.js'
 
 const LOOK_EVERY_MS = 250
+/** How a definition names its scheduled tasks as its driver. */
+const OF_TASKS = 'tasks'
+/** A command of no user, which is not stored for replays. */
+const UNASKED = Object.freeze({ scope: '', requestId: '' })
 
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
-/** @typedef {import('../../src/systems/inside.js').System} System */
+/** @typedef {import('../../src/systems/inside.js').Definition} Definition */
+/** @typedef {Awaited<ReturnType<Definition['consumers']>>} Handlers */
 /** @typedef {import('../../src/systems/inside.js').ConsumerParts} ConsumerParts */
 /** @typedef {ReturnType<typeof openAdmission>['target']} Target */
 
 /**
- * @param {System} definition @param {any} settings
+ * @param {Definition} definition @param {any} settings
  * @param {Pick<ConsumerParts, 'id' | 'database' | 'log' | 'signal' | 'fail'> & { primaryUrl: string, migrated: Promise<void>,
  *   leaseMs?: number, metrics: import('../../src/metrics/index.js').AdmissionMetrics &
  *   import('../../src/metrics/index.js').ConsumerMetrics, ownMetrics: any, onWait: (error: Error & { code?: string }) => void }} parts
@@ -60,9 +65,10 @@ export async function openSystem (definition, settings, parts) {
   })
   async function openHandlers () {
     await admission.agreed()
-    return definition.consumers({
+    return handlersOf(definition, {
       ...parts,
-      admission: { ...admission, submit },
+      ...admission,
+      submit: (/** @type {Parameters<typeof submit>[0]} */ command) => submit({ ...UNASKED, ...command }),
       connectionOf,
       metrics: ownMetrics,
       counters: metrics,
@@ -80,29 +86,20 @@ export async function openSystem (definition, settings, parts) {
     await Promise.all([admission.close(), closeConfirms()])
     throw error
   })
-  const { figures, effects: own = [] } = handlers
-  const rows = database && handlers.rows
+  const { figures, joined } = handlers
+  const rows = database ? Object.entries({ ...definition.rows, ...handlers.rows }).map(rowsOf) : []
   const effects = [
-    ...rows ? [openEffect(rows.name, (of) => writeRows(of, database, rows), { pauseMs: handlers.pauseMs })] : [],
-    ...[rows ? null : handlers.batches, kafka].flatMap((effect) =>
+    ...rows.map((effect) =>
+      openEffect(effect.name, (of) => writeRows(of, { system, effect, database, migrated }), { pauseMs: handlers.pauseMs })),
+    ...[handlers.batches, kafka].flatMap((effect) =>
       effect ? [openEffect(effect.name, (of) => consumeBatches({ ...of, effect }))] : [])
   ]
   const published = figures && publishFigures({ connection: () => connectionOf(0), key: keyOf(0), id, figures })
-  /**
-   * @param {import('../../src/consumers/index.js').Target} of
-   * @param {import('../../src/sql/index.js').Database} database @param {import('../../src/consumers/index.js').SqlEffect} effect
-   */
-  async function writeRows (of, database, effect) {
-    const { signal } = of.owned
-    await Promise.race([migrated, aborted(signal)])
-    if (!signal.aborted) await consume({ ...of, system, effect, database })
-  }
-
   const leastToken = database ? (/** @type {number} */ partition) => tokenIn(database, system, partition) : undefined
   const driver = driverOf(definition, handlers, effects)
   const { work, close: closeWork } = createWork(handlers, { target, routes, effects, driver, leaseMs })
   const ownership = createOwnership({ ...target, id, work, driver, leastToken, leaseMs })
-  const consumers = [...effects.map((effect) => effect.name), ...own]
+  const consumers = [...effects.map((effect) => effect.name), ...joined?.names ?? []]
 
   return {
     /** @type {import('../../src/metrics/index.js').ConsumerFigures} */
@@ -120,24 +117,56 @@ export async function openSystem (definition, settings, parts) {
       stopKeeping()
       const left = closeInTime(ownership.close(), `the consumers of ${system}`)
       await left.catch(() => {})
-      await Promise.all([left, ...effects.map(({ close }) => close()), closeWork(), handlers.close?.(), closeConfirms()])
+      await Promise.all([left, ...effects.map(({ close }) => close()), closeWork(), joined?.close(), handlers.close?.(), closeConfirms()])
         .finally(() => Promise.all([admission.close(), kafka?.close()]))
     }
   }
 }
 
 /**
+ * What a system does in this process.
+ * @param {Definition} definition @param {ConsumerParts} parts
+ */
+async function handlersOf (definition, parts) {
+  const handlers = await definition.consumers(parts)
+  const run = definition.hasLua ? undefined : taskCommands(parts.submit)
+  try {
+    return { run, ...handlers, joined: await joinHandlers(definition, handlers, parts) }
+  } catch (error) {
+    await handlers.close?.()
+    throw error
+  }
+}
+
+/**
+ * @param {import('../../src/consumers/index.js').Target} of
+ * @param {{ system: string, effect: import('../../src/consumers/index.js').SqlEffect, migrated: Promise<void>,
+ *   database: import('../../src/sql/index.js').Database | null }} parts
+ */
+async function writeRows (of, { system, effect, database, migrated }) {
+  const { signal } = of.owned
+  await Promise.race([migrated, aborted(signal)])
+  if (!signal.aborted && database) await consume({ ...of, system, effect, database })
+}
+
+/**
+ * @param {[name: string, given: import('../../src/systems/index.js').Rows | import('../../src/systems/index.js').Rows['write']]} rows
+ * @returns {import('../../src/consumers/index.js').SqlEffect}
+ */
+const rowsOf = ([name, given]) => /** @type {any} */ (typeof given === 'function' ? { name, write: given } : { ...given, name })
+
+/**
  * What drives the system in this process, if it has it: without a database it has no rows.
- * @param {System} definition @param {import('../../src/systems/inside.js').Handlers} handlers @param {{ name: string }[]} effects
+ * @param {Definition} definition @param {Handlers} handlers @param {{ name: string }[]} effects
  */
 function driverOf ({ driver }, { run }, effects) {
-  const isHere = driver === TASKS ? run !== undefined : effects.some(({ name }) => name === driver)
-  return driver !== undefined && isHere ? driver : null
+  if (driver === OF_TASKS) return run === undefined ? null : TASKS
+  return effects.some(({ name }) => name === driver) ? driver ?? null : null
 }
 
 /**
  * What is done for a partition while this process owns it.
- * @param {import('../../src/systems/inside.js').Handlers} handlers
+ * @param {Handlers} handlers
  * @param {{ target: Target, routes: import('../../src/store/index.js').Primaries, leaseMs: number,
  *   effects: { name: string, run: import('../../src/consumers/index.js').Work }[], driver: string | null }} parts `driver` of the system
  */
@@ -196,7 +225,7 @@ export async function endTogether (parts, failing, withinMs) {
 
 /**
  * Confirms of what consumers decide, as gateways do it; opened for the systems that want them.
- * @param {System} definition @param {any} settings @param {Target} target
+ * @param {Definition} definition @param {any} settings @param {Target} target
  */
 function createConfirms (definition, { durability, ackWithinMs: waitMs }, target) {
   /** @type {ReturnType<typeof openConfirms> | null} */

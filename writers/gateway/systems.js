@@ -11,7 +11,7 @@ import { createSecrets, watchDatabase } from './database.js'
 import { openSystem } from './system.js'
 
 /**
- * @param {any} settings @param {readonly import('../../src/systems/inside.js').System[]} definitions
+ * @param {any} settings @param {readonly import('../../src/systems/inside.js').Definition[]} definitions
  * @param {{ servers: import('../../src/store/index.js').Servers, primaryUrl: string, registry: import('prom-client').Registry,
  *   log: import('pino').Logger, signal: AbortSignal }} parts
  */
@@ -31,11 +31,11 @@ export function openSystems (settings, definitions, { servers, primaryUrl, regis
     return health
   }
 
-  /** @param {import('../../src/systems/inside.js').System} definition */
+  /** @param {import('../../src/systems/inside.js').Definition} definition */
   function open (definition) {
     const { name: system, gateway } = definition
     const counters = metricsOf(system)
-    /** It is made from what is made here. @type {import('../../src/systems/inside.js').Gateway | null} */
+    /** It is made from what is made here. @type {ReturnType<typeof gateway> | null} */
     let own = null
     const opened = openSystem(settings, definition, {
       routes,
@@ -47,8 +47,9 @@ export function openSystems (settings, definitions, { servers, primaryUrl, regis
       metrics: counters,
       log
     })
-    own = gateway({
-      admission: opened.commands,
+    /** @type {import('../../src/systems/inside.js').GatewayParts} */
+    const parts = {
+      ...opened.commands,
       settings,
       counters,
       router: routes.router,
@@ -61,14 +62,15 @@ export function openSystems (settings, definitions, { servers, primaryUrl, regis
       watchDatabase: watch,
       signal,
       log
-    })
+    }
+    own = gateway(parts)
     const { close } = own
     closing.push(async () => {
       await close?.()
       await opened.close()
     })
     const letters = async () => createDeadLetters({ ...await opened.target(), isNeeded: definition.isLetterNeeded })
-    return { definition, own, reasons: () => [...own.reasons?.() ?? [], ...opened.reasons()], notes: opened.notes, letters }
+    return { definition, own, parts, reasons: () => [...own.reasons?.() ?? [], ...opened.reasons()], notes: opened.notes, letters }
   }
 
   const all = definitions.map(open)

@@ -167,7 +167,7 @@ export const QUERIES = {
   }
 }
 
-/** @type {import('../definition.js').StreamRow} */
+/** @type {import('../definition.js').StreamRoute} */
 export const STREAM = {
   path: '/v1/prices/:asset/live',
   summary: 'Events `price`: when it has moved by minChange, or at the heartbeat (10 s)',
