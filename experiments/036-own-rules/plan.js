@@ -21,7 +21,7 @@ export default {
   measures: ['decisionsPerSecond', 'serverCpuMicrosPerDecision', 'decisionMsP50', 'decisionMsP99'],
   differs: [
     'max stores a bid; seat holds or releases a seat, of which a hold is a scheduled task, too; bounded also keeps members',
-    'max and bounded trust what the rule returns and write after each command; seat is checked, and everything is written at the end',
+    'what a rule of ours returns is trusted; what a rule of a user returns is checked',
     'no server: decides nothing and keeps nothing'
   ],
   expected: [

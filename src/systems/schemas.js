@@ -98,7 +98,8 @@ export const historyRow = ({ path, summary, item, codes, shown }) => ({
 
 /**
  * The query for keys with the scheduled task `due`, the next one first.
- * @param {{ path: string, summary: string, item: object, what: string, rule: string, shown: (all: any[], own: any) => object[] }} row
+ * @param {{ path: string, summary: string, item: object, what: string, rule: string,
+ *   shown: (all: any[], own: any) => object[] | Promise<object[]> }} row
  * @returns {QueryRow}
  */
 export const dueRow = ({ path, summary, item, what, rule, shown }) => ({
@@ -109,7 +110,7 @@ export const dueRow = ({ path, summary, item, what, rule, shown }) => ({
   none: () => ({ items: [] }),
   async run ({ query: { limit } }, own, _reply, { reading, view }) {
     const all = await reading.due({ rule, name: 'due', limit })
-    return { items: shown(all.map(view.storedOf), own) }
+    return { items: await shown(all.map(view.storedOf), own) }
   }
 })
 
