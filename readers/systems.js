@@ -4,11 +4,11 @@
  *
  * @typedef {ReturnType<typeof openSystems>} Systems
  */
-import { createKeyView, createStopper, maskWith, ownerOf, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
+import { createStopper, maskWith, ownerOf, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
 import { FreshetError } from '../src/errors.js'
 import { partitionOf } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
-import { createReading, openAdmission, readFigures } from '../src/systems/inside.js'
+import { openDefinition, openReading, readFigures } from '../src/systems/inside.js'
 
 /**
  * @typedef {import('../src/systems/inside.js').Definition} System
@@ -16,11 +16,8 @@ import { createReading, openAdmission, readFigures } from '../src/systems/inside
  * @typedef {{ own: Own, parts: import('../src/systems/inside.js').ReaderParts, close: () => Promise<void> }} Opened
  */
 
-/** A command of no user, which is not stored for replays. */
-const UNASKED = Object.freeze({ scope: '', requestId: '' })
-
 /**
- * @typedef {{ deployment: import('../src/store/index.js').Servers, primaryUrl: string, registry: import('prom-client').Registry,
+ * @typedef {{ deployment: import('../src/store/index.js').Servers, registry: import('prom-client').Registry,
  *   signal: AbortSignal, log: import('pino').Logger, settings: any } &
  *   Pick<import('../src/systems/inside.js').ReaderParts, 'database' | 'isShared'>} Parts
  */
@@ -74,9 +71,9 @@ export function openSystems (definitions, parts) {
  *   `routes` to the primaries; `counters` of commands; `ending`: gets what ends its waits
  * @returns {Promise<Opened>}
  */
-async function openSystem (definition, { deployment, routes, name, primaryUrl, counters, ending, ...given }) {
-  const { name: system, hasLua, unknown, memory, reader } = definition
-  const { settings: { keyPrefix }, log } = given
+async function openSystem (definition, { deployment, routes, name, counters: metrics, ending, ...given }) {
+  const { name: system, rules, hasLua, unknown, memory, reader } = definition
+  const { settings, settings: { keyPrefix }, log } = given
   await routes.opened.catch(() => {})
   /** @param {string} key @param {boolean} isPrimary */
   const nodeOf = (key, isPrimary) => isPrimary ? routes.route(key).connection : deployment.shard(key).pick().connection
@@ -93,35 +90,33 @@ async function openSystem (definition, { deployment, routes, name, primaryUrl, c
     partitions,
     lookUp: deployment.lookUp
   }
-  const { deadlineMs } = deployment
-  const admission = createSubmitting(definition, { ...given, deadlineMs, partitions, routes, primaryUrl, name, counters })
+  // it stores no versions of our rules
+  const commands = openDefinition({ name: system, rules: hasLua ? rules : {} }, {
+    ...settings, deadlineMs: deployment.deadlineMs, systemPartitions: partitions, keepMs: settings.requestMs
+  }, { servers: deployment, routes, name, metrics, log })
   const stopper = hasLua
     ? createStopper({ name: `${name}:stop`, owner: ownerOf(keyPrefix, system), primaries: () => routes.urls, log })
     : null
   /** @type {Own} */
   let own = {}
-  const view = createKeyView({
-    ...target,
-    ...memory,
-    ...deployment.streams,
+  const opened = openReading(target, {
+    unknown,
+    memory,
+    streams: deployment.streams,
     // what it is handed to is made from what is made here
     onEntry: (entry) => own.onEntry?.(entry),
     log
   })
-  const reading = createReading({ ...target, view, unknown })
+  const { reading, view } = opened
   ending.add(reading.close)
   const parts = {
     ...target,
     ...given,
-    reading,
-    view,
-    get: async (/** @type {string} */ key) => view.storedOf(await reading.current(key)),
-    events: reading.newest,
-    byRequest: reading.byRequest,
+    ...opened,
     mask: maskWith(secret),
     secret,
     now: Date.now,
-    submit: admission.submit,
+    submit: commands.submit,
     figures: () => readFigures(target.connectionOf(0, false), keyOf(0))
   }
   own = await reader(parts)
@@ -132,25 +127,7 @@ async function openSystem (definition, { deployment, routes, name, primaryUrl, c
       reading.close()
       await own.close?.()
       await stopper?.close()
-      await Promise.all([view.close(), admission.close()])
+      await Promise.all([view.close(), commands.close()])
     }
-  }
-}
-
-/**
- * Commands of a reader; their admission opens with the first one.
- * @param {System} definition
- * @param {Omit<Parameters<typeof openAdmission>[2], 'metrics'> & { settings: any, deadlineMs: number, partitions: number,
- *   counters: ReturnType<ReturnType<typeof createAdmissionMetrics>> }} parts
- */
-function createSubmitting ({ name: system, rules, hasLua }, { settings, deadlineMs, partitions, counters: metrics, ...parts }) {
-  /** @type {ReturnType<typeof openAdmission> | null} */
-  let opened = null
-  const open = () => openAdmission({ name: system, rules: hasLua ? rules : {} },
-    { ...settings, deadlineMs, systemPartitions: partitions, keepMs: settings.requestMs }, { ...parts, metrics })
-  return {
-    /** @param {import('../src/admission/index.js').Command} command */
-    submit: (command) => (opened ??= open()).submit({ ...UNASKED, ...command }),
-    close: async () => { await opened?.close() }
   }
 }

@@ -14,6 +14,7 @@
 import { memoryOf, oursIn } from '../admission/index.js'
 import { asError, FreshetError, kindOf, SettingsInvalid } from '../errors.js'
 import { field, optional } from '../fields/index.js'
+import { createServers } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
 import { checkRoutes } from './checked-routes.js'
 import { commandOf } from './command-arguments.js'
@@ -102,8 +103,9 @@ const guarded = (run) => (...args) => {
 async function findingsOf (system, rules, { redisUrl, keyPrefix, deadlineMs }) {
   const own = Object.entries(rules).map(([rule, { version }]) => `${rule} ${version}`).join(', ')
   if (redisUrl === null) return { rows: [[`system ${system}`, own]], problems: [] }
-  const parts = { name: `freshet-doctor-${process.pid}:${system}`, durability: 'memory', log: loggerOf(null) }
-  const { own: checked, routes, prepare, close } = connect(rules, { system, keyPrefix, primaryUrl: redisUrl, deadlineMs, ...parts })
+  const parts = { name: `freshet-doctor-${process.pid}:${system}`, deadlineMs, log: loggerOf(null) }
+  const servers = createServers({ redisUrl, isReading: false, isAsked: false, ...parts })
+  const { own: checked, routes, prepare, close } = connect(rules, { servers, system, keyPrefix, durability: 'memory', ...parts })
   try {
     await prepare()
     const stored = await checked.storedVersions(routes.router)
@@ -112,6 +114,7 @@ async function findingsOf (system, rules, { redisUrl, keyPrefix, deadlineMs }) {
     return { rows: [[`system ${system}`, own, 'unusable']], problems: [`${error.message}.`] }
   } finally {
     await close()
+    await servers.close()
   }
 }
 

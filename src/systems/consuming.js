@@ -9,7 +9,7 @@
  *
  * @import { Command, Entry } from '../admission/index.js'
  * @import { Owned, Work } from '../consumers/index.js'
- * @import { openAdmission } from './admission.js'
+ * @import { OpenAdmission } from './opening.js'
  * @import { Handler, Worker } from './definition.js'
  */
 import { eventOf } from '../admission/index.js'
@@ -29,7 +29,7 @@ const MAX_ATTEMPTS = 1000
 const running = new Map()
 
 /**
- * @param {ReturnType<typeof openAdmission>['target']} target
+ * @param {OpenAdmission['target']} target
  * @param {{ id: string, metrics: ConsumerMetrics, rules: object, submit: (command: Command) => Promise<unknown> }} parts `id` of this
  *   process; `rules` that it has, by name
  */

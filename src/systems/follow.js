@@ -5,20 +5,19 @@
  * @typedef {{ wake: () => void, partition: number }} Follower
  *
  * @import { Connection } from '../store/index.js'
- * @import { openAdmission } from './admission.js'
+ * @import { OpenAdmission } from './opening.js'
  * @import { Event } from './definition.js'
  */
 import { eventOf, eventsOf, followOutboxes, generationOf, readState } from '../admission/index.js'
 import { FreshetError } from '../errors.js'
-import { streamsAt } from '../store/index.js'
 import { invalid } from './command-arguments.js'
 
 const COUNT = 500
 const LOOK_EVERY_MS = 1000
 
-/** @param {ReturnType<typeof openAdmission>['target']} target @param {AbortSignal} closing */
+/** @param {OpenAdmission['target']} target @param {AbortSignal} closing */
 export function createFollowing (target, closing) {
-  const { primaryUrl, name, deadlineMs, partitions, partitionOf, keyOf, connectionOf, names } = target
+  const { streams, partitions, partitionOf, keyOf, connectionOf, names } = target
   /** Followers by key. @type {Map<string, Set<Follower>>} */
   const followers = new Map()
   /** Followers by partition, and what ends the following of its outbox. */
@@ -31,7 +30,7 @@ export function createFollowing (target, closing) {
 
   function open () {
     return followOutboxes({
-      ...streamsAt(primaryUrl, { name: `${name}:streams`, deadlineMs }),
+      ...streams,
       ...target,
       isOnDemand: true,
       onEntry: (_, { key }) => wake(key),

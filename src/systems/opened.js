@@ -5,7 +5,7 @@
  *     get, follow ◀─ state, events       consume ◀─ outbox       tasks ─▶ submit
  *
  * @import { Command } from '../admission/index.js'
- * @import { OpenAdmission } from './admission.js'
+ * @import { OpenAdmission } from './opening.js'
  * @import { Definition } from './checked-definition.js'
  * @import { Decision, OpenedSystem, SystemAccount } from './definition.js'
  */
@@ -13,11 +13,12 @@ import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { expectDurability, oursIn, readState } from '../admission/index.js'
 import { FreshetError, kindOf } from '../errors.js'
-import { openAdmission } from './admission.js'
+import { createServers } from '../store/index.js'
 import { closeInTime, GRACE_MS } from './closing.js'
 import { commandOf, expectKey } from './command-arguments.js'
 import { createConsumers } from './consuming.js'
 import { createFollowing } from './follow.js'
+import { openDefinition } from './opening.js'
 import { UNCOUNTED } from './uncounted.js'
 
 /** @type {Record<string, 'full' | 'late'>} */
@@ -33,23 +34,17 @@ function createDeciding (submit, account, system) {
   let active = 0
   /** @type {(value?: unknown) => void} */
   let idle = () => {}
-  /** why the last call decided nothing @type {FreshetError | null} */
-  let differs = null
 
   return {
-    get differs () { return differs },
-
     /** @param {Command} command @returns {Promise<Decision>} */
     async decide (command) {
       active++
       try {
         const { code, accepted = false, seq, version, isReplay, details } = expectDecided(await submit(command), system)
-        differs = null
         account[isReplay ? 'replayed' : accepted ? 'accepted' : 'rejected']++
         return { code, accepted, seq, version, isReplay, details }
       } catch (error) {
         count(account, error)
-        if (error.code === 'RULE_DIFFERS') differs = error
         throw error
       } finally {
         if (--active === 0) idle()
@@ -67,7 +62,7 @@ function createDeciding (submit, account, system) {
  * @throws {FreshetError} RULE_FAILED, RULE_DIFFERS, SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, and why the primary cannot be used
  */
 export async function open ({ name: system, rules }, settings) {
-  const { redisUrl: primaryUrl, durability, log } = settings
+  const { redisUrl, deadlineMs, durability, log } = settings
   const name = `freshet-${process.pid}-${system}-${++opened}`
   const account = {
     accepted: 0, rejected: 0, replayed: 0, cached: 0, failed: 0, stopped: 0, full: 0, late: 0, lost: 0, deadLetters: 0
@@ -78,16 +73,18 @@ export async function open ({ name: system, rules }, settings) {
   const metrics = { ...UNCOUNTED, answered () { account.cached++ }, deadLettered () { account.deadLetters++ } }
   const ours = oursIn(rules)
   const isCached = ours ? Object.keys(ours.memory.certain).length > 0 : Object.values(rules).some(({ certain }) => certain)
-  const { target, routes, submit, agreed, close } = openAdmission(
-    { name: system, rules },
-    { ...settings, systemPartitions: settings.partitions },
-    { primaryUrl, name, durability, isCached, metrics, log })
-  await (ours ? expectPrimaries(routes, durability).then(agreed) : agreed()).catch(async (error) => {
+  const servers = createServers({ redisUrl, isReading: false, isAsked: false, name, deadlineMs, log })
+  const opening = openDefinition({ name: system, rules }, { ...settings, systemPartitions: settings.partitions }, {
+    servers, name, durability: () => durability, isCached, metrics, log
+  })
+  const close = () => opening.close().finally(servers.close)
+  const { target, routes } = opening.open()
+  await (ours ? expectPrimaries(routes, durability).then(opening.agreed) : opening.agreed()).catch(async (error) => {
     await close()
     throw error
   })
   const { keyOf, partitionOf, partitions, connectionOf } = target
-  const deciding = createDeciding(submit, account, ours && system)
+  const deciding = createDeciding(opening.submit, account, ours && system)
   const consumers = createConsumers(target, { id: `${name}-${randomUUID()}`, metrics, rules, submit: deciding.decide })
   const following = createFollowing(target, closing.signal)
 
@@ -147,7 +144,7 @@ export async function open ({ name: system, rules }, settings) {
       } catch (error) {
         reasons.push(`${error.code}: ${kindOf(error.code)?.meaning}`)
       }
-      if (deciding.differs) reasons.push(`${deciding.differs.code}: ${deciding.differs.message}`)
+      reasons.push(...opening.reasons())
       return { ready: reasons.length === 0 && !closing.signal.aborted, reasons }
     },
 

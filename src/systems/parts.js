@@ -24,10 +24,10 @@
  *   event: (event: any, own: any) => unknown }} StreamRow
  *
  * @typedef {Pick<Admission, 'submit' | 'agreed' | 'stateOf' | 'memberOf'> & {
- *   mask: (id: string) => Promise<string>, settings: any, counters: AdmissionMetrics, router: Router, primaryUrl: string,
+ *   mask: (id: string) => Promise<string>, settings: any, counters: AdmissionMetrics, router: Router,
  *   primaryIds: () => Promise<string>, systemKey: string, watchDatabase: () => { isUp: () => boolean }, signal: AbortSignal,
- *   log: Logger }} GatewayParts `counters` of its commands; `router` to the primaries; `primaryUrl` as --redis-url; `primaryIds`:
- *   replication ids of the primaries of its partitions, throws while one is away
+ *   log: Logger }} GatewayParts `counters` of its commands; `router` to the primaries; `primaryIds`: replication
+ *   ids of the primaries of its partitions, throws while one is away
  *
  * @typedef {Target & Pick<Public.ReaderParts, 'get' | 'events' | 'mask'> & {
  *   byRequest: Reading['byRequest'],
@@ -40,7 +40,7 @@
  * @typedef {{ rows: (text: string, values: unknown[]) => Promise<any[]> }} ReaderDatabase throws DATABASE_DOWN
  *
  * @typedef {Omit<OpenAdmission, 'close'> & {
- *   id: string, primaryUrl: string, connectionOf: (partition: number) => Connection, database: Database | null, migrated: Promise<void>,
+ *   id: string, connectionOf: (partition: number) => Connection, database: Database | null, migrated: Promise<void>,
  *   metrics: any, counters: AdmissionMetrics & ConsumerMetrics, deadLetter: (partition: number, letter: NewLetter) => Promise<void>,
  *   openConfirm: () => Promise<(partition: number) => Promise<void>>, owned: () => number[], settings: any, signal: AbortSignal,
  *   fail: (error: Error) => void, log: Logger }} ConsumerParts `id` of the process; `connectionOf` the primary; `migrated`: when the
@@ -54,7 +54,7 @@
  * @import { Push } from '../push/index.js'
  * @import { Database } from '../sql/index.js'
  * @import { Connection, LookUp, Router } from '../store/index.js'
- * @import { OpenAdmission } from './admission.js'
+ * @import { OpenAdmission } from './opening.js'
  * @import * as Public from './definition.js'
  * @import { Reading, Target } from './reading.js'
  * @import { Logger } from 'pino'

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { connectFor, engineName, eventually, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
+import { createServers } from '../../src/store/index.js'
 import { checkedDefinition } from '../../src/systems/checked-definition.js'
 import { connect } from '../../src/systems/connected.js'
 import { loggerOf } from '../../src/systems/options.js'
@@ -84,9 +85,10 @@ t.test('a chunk that never ends is stopped when the system is opened, or looked 
   t.match(problems, [/stopped/])
 
   const { rules } = await checkedDefinition(definition)
-  const parts = { system: 'seats', keyPrefix: 'fr:', primaryUrl: redisUrl, name: 'test', deadlineMs: 1000, durability: 'memory' }
-  const { prepare, close } = connect(rules, { ...parts, log: loggerOf(null) })
-  t.teardown(close)
+  const parts = { name: 'test', deadlineMs: 1000, log: loggerOf(null) }
+  const servers = createServers({ redisUrl, isReading: false, isAsked: false, ...parts })
+  const { prepare, close } = connect(rules, { ...parts, servers, system: 'seats', keyPrefix: 'fr:', durability: 'memory' })
+  t.teardown(() => close().finally(servers.close))
   await t.rejects(prepare(), stopped)
   const admin = await connectFor(t, redisUrl)
   await admin.send('CONFIG', 'RESETSTAT')

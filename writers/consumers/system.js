@@ -13,43 +13,44 @@ import {
 import { aborted } from '../../src/runtime/index.js'
 import { runTasks, taskCommands } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
-import { streamsAt } from '../../src/store/index.js'
-import { closeInTime, durabilityOf, hasReplicas, joinHandlers, openAdmission, publishFigures } from '../../src/systems/inside.js'
+import { closeInTime, durabilityOf, hasReplicas, joinHandlers, openDefinition, publishFigures } from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
 import { untilUp } from './until-up.js'
 
 const LOOK_EVERY_MS = 250
 /** How a definition names its scheduled tasks as its driver. */
 const OF_TASKS = 'tasks'
-/** A command of no user, which is not stored for replays. */
-const UNASKED = Object.freeze({ scope: '', requestId: '' })
 
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
 /** @typedef {import('../../src/systems/inside.js').Definition} Definition */
 /** @typedef {Awaited<ReturnType<Definition['consumers']>>} Handlers */
 /** @typedef {import('../../src/systems/inside.js').ConsumerParts} ConsumerParts */
-/** @typedef {ReturnType<typeof openAdmission>['target']} Target */
+/** @typedef {ReturnType<ReturnType<typeof openDefinition>['open']>['target']} Target */
 
 /**
  * @param {Definition} definition @param {any} settings
- * @param {Pick<ConsumerParts, 'id' | 'database' | 'log' | 'signal' | 'fail'> & { primaryUrl: string, migrated: Promise<void>,
- *   leaseMs?: number, metrics: import('../../src/metrics/index.js').AdmissionMetrics &
- *   import('../../src/metrics/index.js').ConsumerMetrics, ownMetrics: any, onWait: (error: Error & { code?: string }) => void }} parts
+ * @param {Pick<ConsumerParts, 'id' | 'database' | 'log' | 'signal' | 'fail'> & {
+ *   servers: import('../../src/store/index.js').Servers, migrated: Promise<void>, leaseMs?: number,
+ *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
+ *   ownMetrics: any, onWait: (error: Error & { code?: string }) => void }} parts
  *   `migrated`: when the database can take rows; `ownMetrics` of the system; `onWait`: why it cannot be opened yet
  * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be used
  */
 export async function openSystem (definition, settings, parts) {
-  const { id, primaryUrl, database, migrated, leaseMs = LEASE_MS, metrics, ownMetrics, log, signal, fail, onWait } = parts
+  const { id, servers, database, migrated, leaseMs = LEASE_MS, metrics, ownMetrics, log, signal, fail, onWait } = parts
   const { name: system, keepsSecret, logged } = definition
   const { systemPartitions: partitions, kafkaBrokers } = settings
   const kafka = kafkaBrokers?.length > 0 ? await createKafkaEffect({ brokers: kafkaBrokers, system, partitions }) : null
-  const admission = openAdmission(definition, settings, {
-    primaryUrl,
+  // a process with an older rule ends, and gives its partitions back
+  const opening = openDefinition(definition, settings, {
+    servers,
     name: `${id}:${system}`,
     keepSecret: keepsSecret && database ? (secret) => keepSecret(database, system, secret) : undefined,
+    onDiffers: fail,
     metrics,
     log
   })
+  const admission = opening.open()
   const { target, target: { keyOf, connectionOf }, routes } = admission
   const { letters, deadLetter, open: openEffect } = createEffects({ ...target, metrics, logged, log })
   const { openConfirm, close: closeConfirms } = createConfirms(definition, settings, target)
@@ -58,17 +59,12 @@ export async function openSystem (definition, settings, parts) {
       log.warn({ system, code, reason: message }, 'the secret cannot be compared with the one that the database keeps'))
     : () => {}
 
-  /** A process with an older rule ends, and gives its partitions back. @type {typeof admission.submit} */
-  const submit = (command) => admission.submit(command).catch((error) => {
-    if (error.code === 'RULE_DIFFERS') fail(error)
-    throw error
-  })
   async function openHandlers () {
     await admission.agreed()
     return handlersOf(definition, {
       ...parts,
       ...admission,
-      submit: (/** @type {Parameters<typeof submit>[0]} */ command) => submit({ ...UNASKED, ...command }),
+      submit: opening.submit,
       connectionOf,
       metrics: ownMetrics,
       counters: metrics,
@@ -83,7 +79,7 @@ export async function openSystem (definition, settings, parts) {
   const words = `${system} waits until it can be opened`
   const handlers = await untilUp(openHandlers, { signal, log, words, onWait }).catch(async (error) => {
     stopKeeping()
-    await Promise.all([admission.close(), closeConfirms()])
+    await Promise.all([opening.close(), closeConfirms()])
     throw error
   })
   const { figures, joined } = handlers
@@ -110,7 +106,7 @@ export async function openSystem (definition, settings, parts) {
       deadLetters: () => letters.count(ownership.owned)
     },
 
-    notes: admission.notes,
+    notes: opening.notes,
 
     async close () {
       published?.close()
@@ -118,7 +114,7 @@ export async function openSystem (definition, settings, parts) {
       const left = closeInTime(ownership.close(), `the consumers of ${system}`)
       await left.catch(() => {})
       await Promise.all([left, ...effects.map(({ close }) => close()), closeWork(), joined?.close(), handlers.close?.(), closeConfirms()])
-        .finally(() => Promise.all([admission.close(), kafka?.close()]))
+        .finally(() => Promise.all([opening.close(), kafka?.close()]))
     }
   }
 }
@@ -170,11 +166,11 @@ function driverOf ({ driver }, { run }, effects) {
  * @param {{ target: Target, routes: import('../../src/store/index.js').Primaries, leaseMs: number,
  *   effects: { name: string, run: import('../../src/consumers/index.js').Work }[], driver: string | null }} parts `driver` of the system
  */
-function createWork ({ triggers, run, onPrimary }, { target, target: { keyOf, deadlineMs, log }, routes, effects, driver, leaseMs }) {
+function createWork ({ triggers, run, onPrimary }, { target, target: { keyOf, log }, routes, effects, driver, leaseMs }) {
   /** of owned partitions: their tasks are looked at again at once @type {Map<number, () => void>} */
   const wakers = new Map()
   const waking = triggers && followOutboxes({
-    ...streamsAt(target.primaryUrl, { name: `${target.name}:streams`, deadlineMs }),
+    ...target.streams,
     ...target,
     isOnDemand: true,
     onEntry: (partition, entry) => { if (triggers(entry)) wakers.get(partition)?.() },

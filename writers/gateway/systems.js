@@ -12,10 +12,10 @@ import { openSystem } from './system.js'
 
 /**
  * @param {any} settings @param {readonly import('../../src/systems/inside.js').Definition[]} definitions
- * @param {{ servers: import('../../src/store/index.js').Servers, primaryUrl: string, registry: import('prom-client').Registry,
+ * @param {{ servers: import('../../src/store/index.js').Servers, registry: import('prom-client').Registry,
  *   log: import('pino').Logger, signal: AbortSignal }} parts
  */
-export function openSystems (settings, definitions, { servers, primaryUrl, registry, log, signal }) {
+export function openSystems (settings, definitions, { servers, registry, log, signal }) {
   const { keyPrefix, deadlineMs, durability } = settings
   const name = `freshet-gateway-${process.pid}`
   const routes = servers.primaries({ name: `${name}:commands`, deadlineMs })
@@ -38,8 +38,8 @@ export function openSystems (settings, definitions, { servers, primaryUrl, regis
     /** It is made from what is made here. @type {ReturnType<typeof gateway> | null} */
     let own = null
     const opened = openSystem(settings, definition, {
+      servers,
       routes,
-      primaryUrl,
       name: `${name}:${system}`,
       durability: () => durabilityOf(definition, durability, hasReplica),
       keepSecret: definition.keepsSecret ? secrets?.keep(system) : undefined,
@@ -53,7 +53,6 @@ export function openSystems (settings, definitions, { servers, primaryUrl, regis
       settings,
       counters,
       router: routes.router,
-      primaryUrl,
       async primaryIds () {
         const { keyOf, partitions } = await opened.target()
         return Array.from({ length: partitions }, (_, partition) => routes.route(keyOf(partition)('')).replicationId).join()
