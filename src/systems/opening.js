@@ -153,6 +153,7 @@ function openAdmission ({ name: system, rules = {}, keepsUnread: isRead }, setti
     names: own.memory.names,
     servers,
     streams: servers.primaryStreams,
+    routes,
     name,
     deadlineMs,
     partitions,
