@@ -46,6 +46,7 @@ const SOURCE_FIGURES = {
     breaker: { type: 'string', enum: ['closed', 'open', 'half-open'] },
     latencyMs: { type: ['number', 'null'] },
     lastError: { type: ['string', 'null'] },
+    lastErrorAt: { type: ['integer', 'null'], description: 'ms since 1970' },
     url: { type: 'string', description: 'of an exchange on the machine of that process: its faults can be switched there' }
   }),
   additionalProperties: true
