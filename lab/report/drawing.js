@@ -69,7 +69,7 @@ function limitText ({ cells }, plan) {
 function noiseText (analysis, plan, kind) {
   const noise = noiseAtLevels({ ...analysis, noise: analysis.noise.filter(({ level }) => level in plan.levels) })
   const what = kind === 'bars' ? '(again): the baseline measured once more' : `${labelOf(plan.baseline, plan)} measured twice`
-  return noise && `${what}, ${noise}; differences within this are noise`
+  return noise && `${what}, ${noise}; a ratio no farther from 1 is noise`
 }
 
 const withoutCount = (/** @type {string} */ remark) =>
@@ -119,7 +119,7 @@ function rowOf (analysis, plan, { arm, level }) {
     mid: of?.median ?? null,
     low: of?.low ?? null,
     high: of?.high ?? null,
-    published: known?.published && to ? known.published.value * to.median : null,
+    published: known?.published?.value && to ? known.published.value * to.median : null,
     value: of ? figure(of.median) : '',
     ratio: of ? ratioText(analysis, plan, place) : '',
     mark: of ? '' : remarksOf(analysis, place, { reasons: 1 }).join('; ') || 'no valid measurement has a value'

@@ -21,7 +21,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CHARTS = join(ROOT, 'charts')
 /** such as 0.58 x [0.55-0.61], unless it is of another experiment, to which a link follows */
 const RATIO = /\d+\.\d+ x \[\d+\.\d+-\d+\.\d+\](?! \(\[\d{3}\])/g
-const INTERVAL = /\[[\d.,]+-[\d.,]+\]/
+/** without an interval, unless it is a budget or a prediction */
+const BARE = /(?<![\d.])(?<!budgets? |budget of |target |at most |predicted |to )(\d[\d,]*\.\d+) x(?! \[)/g
 /** pixels: a chart fits on a screen */
 const HIGHEST = 900
 const experiments = await listExperiments(join(ROOT, 'experiments'))
@@ -65,20 +66,60 @@ for (const { name, number, folder, file, plan: current } of looked) {
   })
 
   t.test(`${name}: its README gives the verdict of that result`, async (t) => {
-    const { comparisons, noise, budgets } = analysis
-    const found = [...comparisons, ...noise,
+    const { comparisons, further, across, noise, budgets } = analysis
+    const found = [...comparisons, ...further, ...across, ...noise,
       ...budgets.map(({ figure, low, high }) => ({ ratio: figure, low, high }))].map(ratioWithInterval)
     t.match(results, basename(file))
     const ratios = `${answer}${results}`.match(RATIO) ?? []
     t.ok(ratios.length > 0, 'with an interval')
     for (const ratio of ratios) t.ok(found.includes(ratio), ratio)
-    t.match(answer, INTERVAL)
     t.match(readme, /^\*\*Noise\.\*\* .*A\/A/m)
     const row = answers.split('\n').find((line) => line.startsWith(`| [${number}]`)) ?? ''
     t.notMatch(row, /not measured/i)
-    for (const ratio of row.match(RATIO) ?? []) t.ok(found.includes(ratio), `experiments/README.md: ${ratio}`)
   })
 }
+
+t.test('numbers of answers, and ratios in pages, are those of the figures that are drawn from samples (npm run charts)', async (t) => {
+  for (const { name, number, folder } of measured) {
+    const figures = await readFile(join(CHARTS, `${name}.md`), 'utf8')
+    const beside = await readFile(join(folder, 'statements.md'), 'utf8')
+    const readme = await readFile(join(folder, 'README.md'), 'utf8')
+    const said = readme.slice(0, readme.indexOf('### What would')) + readme.slice(readme.indexOf('## Results'))
+    for (const ratio of said.match(RATIO) ?? []) t.ok(isIn(ratio, figures), `${name}: ${ratio}`)
+    const row = answers.split('\n').find((line) => line.startsWith(`| [${number}]`)) ?? ''
+    const answer = readme.slice(readme.indexOf('**Answer.**'), readme.indexOf('![finding]')).replace(/`[^`]*`/g, '')
+    const [value] = answer.match(/\d[\d,]*(\.\d+)?/) ?? []
+    t.ok(isIn(String(value), figures), `${name}: ${value}`)
+    for (const [, ratio] of `${said}${row}`.matchAll(BARE)) {
+      t.ok(figures.includes(`${ratio} x`) || beside.includes(`${ratio} x`) || isIn(ratio, figures), `${name}: ${ratio} x`)
+    }
+  }
+})
+
+t.test('ratios of docs/choosing.md are those of the experiments that its part links', async (t) => {
+  const text = await readFile(join(ROOT, 'docs', 'choosing.md'), 'utf8')
+  for (const part of text.split('\n## ')) {
+    const names = [...new Set([...part.matchAll(/experiments\/(\d{3}-[a-z0-9-]+)\/README\.md/g)].map(([, name]) => name))]
+    const figures = (await Promise.all(names.flatMap((name) =>
+      [join(CHARTS, `${name}.md`), join(ROOT, 'experiments', name, 'README.md')]).map((file) => readFile(file, 'utf8')))).join('\n')
+    for (const [, ratio] of part.matchAll(BARE)) t.ok(isIn(ratio, figures), `${part.slice(0, 30)}: ${ratio} x`)
+  }
+  t.notMatch(text, /not shown|\bis shown\b/)
+})
+
+t.test('no title is about samples in which the load was at its own limit', async (t) => {
+  for (const { name, file, plan } of measured) {
+    const about = plan.chart?.about
+    if (!about) continue
+    const { samples, plan: { levels } } = presented(await readResult(file), plan)
+    const named = about.level ? [about.level] : Object.keys(levels).slice(0, about.against ? undefined : 1)
+    t.notOk(samples.some(({ arm, level, marks }) => [about.arm, about.against].includes(arm) && named.includes(level) &&
+      marks?.includes('generator-bound')), name)
+  }
+})
+
+/** As a number of its own. @param {string} text @param {string} figures */
+const isIn = (text, figures) => new RegExp(`(?<![\\d.,])${text.replaceAll(/[.[\]]/g, '\\$&')}(?![\\d.])`).test(figures)
 
 t.test('no chart is higher than a screen', async (t) => {
   for (const file of (await readdir(CHARTS)).filter((name) => name.endsWith('.svg'))) {
