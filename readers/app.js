@@ -1,5 +1,5 @@
 /**
- * The fastify app of the reader: feeds over HTTP. It never listens; server.js does.
+ * The fastify app of the reader: feeds over HTTP. It never listens; server.js does, or the server that handler.js is part of.
  *
  * @typedef {import('../src/replies/index.js').ItemQueries &
  *   { revision?: (feed: string) => import('../src/replies/index.js').Revision | null,
@@ -29,15 +29,16 @@ const MAX_REQUESTS = 10_000
  *   caps?: import('../src/push/index.js').Caps,
  *   deployment?: import('../src/store/index.js').Servers, systems?: import('./systems.js').Systems,
  *   database?: import('./database.js').ReaderDatabase,
- *   gatewayUrl?: string | null, keyPrefix?: string, restarts?: () => object[] | null,
+ *   gatewayUrl?: string | null, keyPrefix?: string, onlyFeeds?: boolean, restarts?: () => object[] | null,
  *   pages?: ReturnType<typeof pagesOf> }} options `clock`: ms since 1970; `elapsed`:
  *   monotonic, ms; `caps`: of push streams, without them there is no /live; `deployment`,
- *   `keyPrefix`: for /figures, which is absent without them
+ *   `keyPrefix`: for /figures, which is absent without them; `onlyFeeds`: without pages, health, docs and figures
  * @returns {import('fastify').FastifyInstance}
  */
 export function createReaderApp ({
   queries, registry, logger, maxStaleMs, security = null, clock = Date.now, elapsed, loopUse, maxRequests = MAX_REQUESTS, maxReplyBytes,
-  maxUnconfirmedMs = null, caps, deployment, systems, database, gatewayUrl, keyPrefix = '', restarts, pages = pagesOf(systems)
+  maxUnconfirmedMs = null, caps, deployment, systems, database, gatewayUrl, keyPrefix = '', onlyFeeds = false, restarts,
+  pages = pagesOf(systems)
 }) {
   const app = createServer({ registry, logger, security })
   const access = security?.access ?? null
@@ -45,10 +46,12 @@ export function createReaderApp ({
   const replies = createReplies({ registry, room, maxStaleMs, clock, elapsed, loopUse, revisionOf: queries.revision })
   app.addHook('onSend', room.onSend)
   const tags = systems?.all.map(({ definition }) => definition.name)
-  describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.', tags, security })
+  if (!onlyFeeds) describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.', tags, security })
   const isRefusing = deployment ? markUnconfirmed(app, { deployment, maxUnconfirmedMs }) : () => false
-  app.register(healthRoutes, { status: () => isRefusing() ? { ...queries.status(), ready: false } : queries.status(), registry })
-  app.register(pageRoutes, { gatewayUrl, restarts, pages })
+  if (!onlyFeeds) {
+    app.register(healthRoutes, { status: () => isRefusing() ? { ...queries.status(), ready: false } : queries.status(), registry })
+    app.register(pageRoutes, { gatewayUrl, restarts, pages })
+  }
   if (caps && queries.watch) {
     const push = createPush({
       queries: /** @type {any} */ (queries), now: clock, registry, caps, log: /** @type {any} */ (app.log), hold: deployment?.hold
@@ -62,7 +65,9 @@ export function createReaderApp ({
       for (const system of systems.all) app.register(systemRoutes, { system, push, database, access })
     }
   }
-  const figures = deployment && createFigures({ queries, deployment, keyPrefix, now: clock, elapsed, log: app.log })
+  const figures = onlyFeeds || !deployment
+    ? undefined
+    : createFigures({ queries, deployment, keyPrefix, now: clock, elapsed, log: app.log })
   app.addHook('onClose', async () => figures?.close())
   app.register(async (feeds) => {
     createLimit(registry, maxRequests)(feeds)

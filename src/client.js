@@ -46,6 +46,9 @@
  * @property {E} [encoding] default: base64
  * @property {string | null} [from] the position of an earlier event, to resume after it
  * @property {string} [authToken]
+ * @property {boolean} [wait] whether to wait for a feed that does not exist yet; its first snapshot then has all items of the feed.
+ *   Default: true; false: such a feed is an error, FEED_UNKNOWN
+ * @property {() => void} [onWaiting] called when the feed has no items yet; default: `console.warn`
  * @property {AbortSignal} [signal] ends the loop, without an error
  * @property {(error: Error, waitMs: number) => void} [onRetry] called with the reason why a connection ended, and the
  *   delay before the next one; default: the first one is printed by `console.warn`, unless events have come
@@ -67,6 +70,8 @@ const MAX_REFUSAL_CHARS = 64 * 1024
 const OK = 200
 const PROBLEM_TYPE = /^application\/problem\+json\s*(;|$)/i
 const HTTP_ERROR = 'HTTP_ERROR'
+/** a comment of a stream whose feed does not exist yet */
+const NO_ITEMS = 'no items yet'
 /** 4xx that are retried, and 5xx that is not */
 const RETRYABLE = [408, 425, 429]
 const NOT_IMPLEMENTED = 501
@@ -92,6 +97,8 @@ const OPTIONS = {
     expects: 'the signal of an AbortController'
   },
   onRetry: { is: (value) => typeof value === 'function', expects: 'a function of an error and a wait in ms' },
+  wait: { is: (value) => typeof value === 'boolean', expects: 'true or false' },
+  onWaiting: { is: (value) => typeof value === 'function', expects: 'a function' },
   silentMs: { is: (value) => Number.isSafeInteger(value) && value > 0 && value < 2 ** 31, expects: 'milliseconds, 1 or more' }
 }
 
@@ -159,10 +166,12 @@ function checked (given, feed, options) {
   }
   if (faults.length > 0) throw invalid(faults.join('\n'))
   const {
-    ids = [], limit, maxRate, encoding = 'base64', from = null, onRetry, silentMs = SILENT_MS, authToken, signal
+    ids = [], limit, maxRate, encoding = 'base64', from = null, onRetry, silentMs = SILENT_MS, authToken, signal, wait = true,
+    onWaiting = () => console.warn(`follow: feed ${feed} has no items yet; waiting for the first (onWaiting is told instead)`)
   } = options
   const query = new URLSearchParams(ids.map((/** @type {string} */ id) => ['id', id]))
   for (const [name, value] of Object.entries({ limit, maxRate, encoding })) if (value !== undefined) query.set(name, String(value))
+  if (wait) query.set('wait', 'yes')
   return {
     urls: urls.map((url) => new URL(url).origin + new URL(url).pathname.replace(/\/+$/, '')),
     path: `/v1/feeds/${encodeURIComponent(feed)}/live?${query}`,
@@ -171,6 +180,7 @@ function checked (given, feed, options) {
     authToken: /** @type {string | undefined} */ (authToken),
     signal: /** @type {AbortSignal | undefined} */ (signal),
     onRetry: /** @type {FollowOptions['onRetry']} */ (onRetry),
+    onWaiting: /** @type {() => void} */ (onWaiting),
     silentMs
   }
 }
@@ -194,7 +204,7 @@ function shown (value) {
 }
 
 /** @param {ReturnType<typeof checked>} plan @param {AbortController} over @returns {AsyncGenerator<any, void, void>} */
-async function * run ({ urls, from, signal, onRetry, ...how }, over) {
+async function * run ({ urls, from, signal, onRetry, onWaiting, ...how }, over) {
   const ended = signal ? AbortSignal.any([signal, over.signal]) : over.signal
   const readers = urls.map((url) => ({ url, notBeforeMs: 0 }))
   let reader = readers[0]
@@ -203,6 +213,7 @@ async function * run ({ urls, from, signal, onRetry, ...how }, over) {
   let failures = 0
   // a wrong address must not look like a feed without changes
   let isQuiet = false
+  let isWaiting = false
   try {
     while (!ended.aborted) {
       let lost
@@ -210,9 +221,11 @@ async function * run ({ urls, from, signal, onRetry, ...how }, over) {
         if (ended.aborted) return
         lost = received.lost
         retryMs = received.retry ?? retryMs
+        if (received.isWaiting && !isWaiting) onWaiting()
+        if (received.isWaiting || received.event) isWaiting = received.isWaiting === true
         if (received.event?.event === 'reset') position = null
         else if (typeof received.id === 'string') position = received.id || null
-        if (received.event || received.id) {
+        if (received.event || received.id || received.isWaiting) {
           failures = 0
           isQuiet = true
         }
@@ -255,7 +268,7 @@ function nextOf (readers, last, whenMs) {
  * @param {string} url of a reader
  * @param {{ path: string, position: string | null, encoding: Encoding, authToken?: string, silentMs: number }} how
  * @param {AbortSignal} ended
- * @returns {AsyncGenerator<{ event?: any, id?: string | null, retry?: number | null, lost?: any }>}
+ * @returns {AsyncGenerator<{ event?: any, id?: string | null, retry?: number | null, isWaiting?: true, lost?: any }>}
  */
 async function * eventsOf (url, { path, position, encoding, authToken, silentMs }, ended) {
   const connection = new AbortController()
@@ -302,7 +315,7 @@ async function * eventsOf (url, { path, position, encoding, authToken, silentMs 
     }
     const take = createEventParser()
     for (let text = await read(); text !== null; text = await read()) {
-      for (const { name, data, id, retry } of take(text)) yield { id, retry, event: data === null ? null : eventIn(name, data, encoding) }
+      for (const { name, data, ...rest } of take(text)) yield { ...rest, event: data === null ? null : eventIn(name, data, encoding) }
     }
     throw new Error('the stream ended')
   } catch (error) {
@@ -316,8 +329,8 @@ async function * eventsOf (url, { path, position, encoding, authToken, silentMs 
 /**
  * Parses server-sent events (HTML standard, 9.2.6) from text in pieces of any size. Each character is read once.
  *
- * @typedef {{ name: string, data: string | null, id: string | null, retry: number | null }} Block `data` null: no event, only a
- *   position or a delay
+ * @typedef {{ name: string, data: string | null, id: string | null, retry: number | null, isWaiting?: true }} Block `data` null: no
+ *   event, only a position or a delay; `isWaiting`: a comment says that the feed has no items yet
  *
  * @param {number} [maxChars] of an event
  * @returns {(text: string) => Generator<Block, void, void>}
@@ -333,7 +346,8 @@ export function createEventParser (maxChars = MAX_EVENT_CHARS) {
     const colon = line.indexOf(':')
     const name = colon < 0 ? line : line.slice(0, colon)
     const value = colon < 0 ? '' : line.slice(colon + (line[colon + 1] === ' ' ? 2 : 1))
-    if (name === 'event') block.name = value
+    if (name === '' && value === NO_ITEMS) block.isWaiting = true
+    else if (name === 'event') block.name = value
     else if (name === 'data') block.data = block.data === null ? value : `${block.data}\n${value}`
     else if (name === 'id' && !value.includes('\0')) block.id = value
     else if (name === 'retry' && /^\d+$/.test(value)) block.retry = Math.min(Number(value), MAX_RETRY_AFTER_MS)
@@ -354,7 +368,7 @@ export function createEventParser (maxChars = MAX_EVENT_CHARS) {
       if (line === '') {
         const whole = block
         block = empty()
-        if (whole.data !== null || whole.id !== null || whole.retry !== null) yield whole
+        if (whole.data !== null || whole.id !== null || whole.retry !== null || whole.isWaiting) yield whole
       } else addField()
       line = ''
     }

@@ -45,6 +45,9 @@ import { createSubscription, subscribe } from './view/index.js'
  * @property {AbortSignal} [signal] ends the iteration, without an error
  * @property {number} [pollMs] time between two looks at the server; default: 100
  * @property {number} [overlapMs] layouts ids and values: event time that each look reads again; default: 2000
+ * @property {boolean} [wait] whether to wait for a feed that does not exist, and to begin with its first item; default: false, which
+ *   fails with FEED_UNKNOWN
+ * @property {() => void} [onWaiting] called when it waits for such a feed
  */
 
 /**
@@ -56,7 +59,7 @@ import { createSubscription, subscribe } from './view/index.js'
 
 const NEWEST = 100
 const PAGE_OPTIONS = ['limit', 'sinceMs', 'after']
-const SUBSCRIBE_OPTIONS = ['from', 'signal', 'pollMs', 'overlapMs']
+const SUBSCRIBE_OPTIONS = ['from', 'signal', 'pollMs', 'overlapMs', 'wait', 'onWaiting']
 /** limit of a timer */
 const MAX_TIMER_MS = 2 ** 31
 
@@ -139,10 +142,10 @@ export class Reading {
     const { views, feed, closing, log, isJson } = this.#source
     const signal = isSignal(options?.signal) ? options?.signal : undefined
     const changes = createSubscription(async function * (over) {
-      const { from, pollMs, overlapMs } = checkedSubscription(options)
+      const how = checkedSubscription(options)
       // fails if the feed is closed
       if (closing.aborted) await views()
-      for await (const change of subscribe(views, feed, { from, pollMs, overlapMs, signal: over, log })) {
+      for await (const change of subscribe(views, feed, { ...how, signal: over, log })) {
         yield isJson && !change.deleted ? { ...change, ...decoded(change.value) } : change
       }
     }, signal ? [closing, signal] : [closing])
@@ -182,7 +185,7 @@ function idOf (id) {
 
 /** @param {unknown} given @returns {SubscribeOptions} */
 function checkedSubscription (given) {
-  const { from, signal, pollMs, overlapMs } = optionsIn(given, SUBSCRIBE_OPTIONS)
+  const { from, signal, pollMs, overlapMs, wait, onWaiting } = optionsIn(given, SUBSCRIBE_OPTIONS)
   if (from !== undefined && from !== null && typeof from !== 'string') {
     throw invalid(`from ${shown(from)}; expected the "position" of an earlier change`)
   }
@@ -191,5 +194,7 @@ function checkedSubscription (given) {
     if (ms === undefined || (typeof ms === 'number' && ms >= 0 && ms < MAX_TIMER_MS)) continue
     throw invalid(`${name} ${shown(ms)}; expected milliseconds, 0 or more`)
   }
-  return { from, pollMs, overlapMs }
+  if (wait !== undefined && typeof wait !== 'boolean') throw invalid(`wait ${shown(wait)}; expected true or false`)
+  if (onWaiting !== undefined && typeof onWaiting !== 'function') throw invalid(`onWaiting ${shown(onWaiting)}; expected a function`)
+  return { from, pollMs, overlapMs, wait, onWaiting }
 }

@@ -60,6 +60,7 @@ async function run (signal) {
     maxRate: 2,
     encoding: /** @type {const} */ ('utf8'),
     signal,
+    onWaiting: () => showState('live', 'no items yet'),
     onRetry: () => showState('gone', 'connection lost, reconnecting')
   })
   while (!signal.aborted) {

@@ -58,10 +58,8 @@ function take (newest) {
 
 function show () {
   at('sale').hidden = false
-  const { id: saleId, stock, available, held, sold, mode, status, openAt, waiting = null } = sale
+  const { id: saleId, stock, available, held, sold, mode, status, openAt, queued, waiting = null } = sale
   const isQueue = mode === 'queue'
-  // lists do not have the size of the queue
-  const queued = waiting === null ? null : sale.queued
   put(at('title'), `${titleOf(saleId)}, ${number(stock)} units ${MODES[mode]}${openAt ? ` at ${timeOfDay(openAt)}` : ''}: ` +
     (STATUS_WORDS[status] ?? status) + timeOf(saleId))
   for (const [id, n] of Object.entries({ left: available, stock, sold, held, available, queued, waiting })) put(at(id), number(n))

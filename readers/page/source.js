@@ -75,6 +75,7 @@ export async function watch ({ feed, ids, limit, signal, isMuch = () => false, o
         encoding: 'utf8',
         signal: until,
         authToken: token() ?? undefined,
+        wait: false,
         onRetry (error) {
           onWay('refused', /** @type {any} */ (error).code ?? '')
           polling.on()

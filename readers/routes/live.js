@@ -22,6 +22,7 @@ const FIELDS = {
     default: MAX_RATE
   }),
   id: many(MAX_IDS, text(idBytes, { description: 'only items with these ids', expects: 'an id', schema: ID_SCHEMA })),
+  wait: oneOf(['no', 'yes'], { description: 'whether to wait for a feed that does not exist, and to begin with its first item' }),
   encoding: oneOf(ENCODINGS, { description: 'encoding of values; values that are not valid in it are base64 and marked so' })
 }
 
@@ -61,11 +62,12 @@ export async function liveRoutes (app, { push, access }) {
   // HEAD would never end
   app.get('/v1/feeds/:feed/live', { schema: LIVE, exposeHeadRoute: false }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
-    const { limit, maxRate, id, encoding } = readQuery(request, FIELDS)
+    const { limit, maxRate, id, encoding, wait } = readQuery(request, FIELDS)
     await push.stream({
       feed,
       limit: limit ?? (id ? id.length : SNAPSHOT_ITEMS),
       encoding,
+      wait: wait === 'yes',
       periodMs: 1000 / maxRate,
       ids: id ? new Set(id.map((/** @type {Buffer} */ one) => one.toString('latin1'))) : null,
       position: lastEventId(request)

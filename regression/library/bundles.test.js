@@ -1,9 +1,9 @@
 /**
- * The package in bundlers, and in Jest: a program is built as docs/library.md shows, in a project that has ioredis and no optional peer,
+ * The package in bundlers, and in Jest: a program is built as docs/library.md shows, in a project that has no optional peer,
  * and runs on a server away from it. The tools are fetched into a folder of their own. esbuild runs in CI; Next.js, Bun and Jest at night.
  */
 import { execFile, spawn } from 'node:child_process'
-import { copyFile, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -18,7 +18,9 @@ const env = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(FRESHET_|npm_|NODE_OPTIONS$)/i.test(name))),
   NEXT_TELEMETRY_DISABLED: '1'
 }
-const TOOLS = ['esbuild@0.28.2', ...isNight ? ['ioredis@6.0.0', 'bun@1.4.5', 'jest@30.5.2', 'next@16.4.6', 'react@19', 'react-dom@19'] : []]
+const { dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+const OURS = Object.entries(dependencies).map(([name, version]) => `${name}@${version}`)
+const TOOLS = ['esbuild@0.28.2', ...isNight ? [...OURS, 'bun@1.4.5', 'jest@30.5.2', 'next@16.4.6', 'react@19', 'react-dom@19'] : []]
 
 const USE = `
   const feed = await openFeed('buses', { redisUrl, readFrom: 'primary', encoding: 'json', deadlineMs: 10_000 })
@@ -60,6 +62,15 @@ test('a feed and a system', async () => {
 })
 `
 const NEXT = {
+  'pages/api/feeds/[...path].js': `import { openReaderHandler } from 'freshet-feed/reader'
+
+let opened
+export default async function handler (request, response) {
+  opened ??= openReaderHandler({ redisUrl: process.env.REDIS_URL, deadlineMs: 10_000, prefix: '/api/feeds' })
+  const feeds = await opened
+  feeds(request, response)
+}
+`,
   'app/layout.js': 'export default function Layout ({ children }) { return <html><body>{children}</body></html> }\n',
   'app/page.js': `'use client'
 import { useEffect, useState } from 'react'
@@ -171,4 +182,5 @@ nightTest('next build takes a route with openFeed and a client component with fo
   await eventually(() => get('/').then(({ ok }) => ok, () => false))
   t.same(await (await get('/bus')).json(), [12, 'held'])
   t.match(await (await get('/')).text(), '<p>none</p>')
+  t.match(await (await get('/api/feeds/v1/feeds/buses/count')).json(), { count: 1 })
 })

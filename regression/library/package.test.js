@@ -17,6 +17,38 @@ import { startGateway, startReader } from '../../test/services.js'
 const run = promisify(execFile)
 const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(FRESHET_|npm_|NODE_OPTIONS$)/i.test(name)))
 
+const EXPRESS_VERSION = '5.3.0'
+const EXPRESS = `
+import express from 'express'
+import { openFeed } from 'freshet-feed'
+import { openReaderHandler } from 'freshet-feed/reader'
+
+const redisUrl = process.argv[2]
+const feed = await openFeed('trams', { redisUrl, deadlineMs: 10_000 })
+feed.append({ id: 'tram-1', value: 'stop 12' })
+await feed.flush()
+const feeds = await openReaderHandler({ redisUrl, deadlineMs: 10_000, feeds: ({ user }) => user.feeds })
+const app = express()
+app.use((request, response, next) => {
+  request.user = { feeds: ['trams'] }
+  next()
+})
+app.use('/feeds', feeds)
+app.get('/', (request, response) => { response.send('home') })
+const server = app.listen(0, '127.0.0.1', async () => {
+  const url = \`http://127.0.0.1:\${server.address().port}\`
+  const get = async (path) => {
+    const response = await fetch(url + path)
+    return [response.status, await response.text()]
+  }
+  console.log(JSON.stringify([
+    await get('/'), await get('/feeds/v1/feeds/trams/items/tram-1?encoding=utf8'), (await get('/feeds/v1/feeds/buses/count'))[0]
+  ]))
+  await Promise.all([feeds.close(), feed.close()])
+  server.close()
+})
+`
+
 const folder = await mkdtemp(join(tmpdir(), 'freshet-package-'))
 t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
 const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: ROOT, env })
@@ -34,7 +66,7 @@ t.test('the package holds what a user needs and nothing else', async (t) => {
   }
   const scripts = (await readdir(join(ROOT, 'lua'), { recursive: true })).filter((name) => name.endsWith('.lua'))
   for (const script of scripts) t.ok(names.includes(`lua/${script}`), script)
-  const folders = /^(bin|docs|examples|experiments|infra|lua|readers|src|types\/src|writers)\//
+  const folders = /^(bin|docs|examples|experiments|infra|lua|readers|src|types\/(readers|src)|writers)\//
   const alone = /^(package\.json|(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|LICENSE|settings\.js)$/
   const isAllowed = (/** @type {string} */ name) => folders.test(name) || alone.test(name)
   // lockfiles of programs that are fetched when they are needed
@@ -106,6 +138,16 @@ t.test('installed into an empty project', async (t) => {
     await send(command)
     await eventually(() => stdout.length >= printed.length)
     t.equal(stdout, printed)
+  })
+
+  await t.test('a reader in a server of Express', async (t) => {
+    const tools = join(folder, 'tools')
+    await mkdir(tools)
+    await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--prefix', tools, `express@${EXPRESS_VERSION}`], { env })
+    await symlink(join(tools, 'node_modules/express'), join(folder, 'node_modules/express'))
+    await writeFile(join(folder, 'server.js'), EXPRESS)
+    const { stdout } = await run('node', ['server.js', primary.url], { cwd: folder, env })
+    t.match(JSON.parse(stdout), [[200, 'home'], [200, /"id":"tram-1",.*"value":"stop 12"/], 403])
   })
 
   await t.test('types are strict, in TypeScript projects of modules and of CommonJS', async (t) => {

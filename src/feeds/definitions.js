@@ -129,14 +129,17 @@ export async function readDefinition (node, prefix, feed) {
   throw new FreshetError('KEY_HOLDS_OTHER', `${key} does not hold a definition; expected JSON written by Freshet`)
 }
 
+/** @param {Connection} node @param {string} prefix @returns {Promise<string[]>} of all feeds */
+export const listNames = async (node, prefix) => (await node.send('SMEMBERS', namesKey(prefix))).map(String)
+
 /**
  * All readable definitions; unreadable ones are skipped.
  * @param {Connection} node @param {string} prefix
  * @returns {Promise<Definition[]>} by name
  */
 export async function listDefinitions (node, prefix) {
-  const names = (await node.send('SMEMBERS', namesKey(prefix))).map(String).sort()
-  const found = await Promise.all(names.map((/** @type {string} */ feed) => readDefinition(node, prefix, feed).catch((error) => {
+  const names = (await listNames(node, prefix)).sort()
+  const found = await Promise.all(names.map((feed) => readDefinition(node, prefix, feed).catch((error) => {
     if (UNREADABLE.includes(error.code)) return null
     throw error
   })))

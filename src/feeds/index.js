@@ -6,7 +6,7 @@
  */
 export {
   agree, checkFeedName, createFeed, definitionOf, dropFeed, expectAgreed, FEED_SCHEMA, findDefinition,
-  isAgreed, isFeedName, isWider, listDefinitions, readDefinition
+  isAgreed, isFeedName, isWider, listDefinitions, listNames, readDefinition
 } from './definitions.js'
 export { changeRetention, putFeed } from './changes.js'
 export { expiryMs } from './extend.js'

@@ -15,9 +15,11 @@ import { EMPTY_HEARTBEAT, FRAME_BYTES, createEvents, heartbeat, resetEvent } fro
 import { noteSent, withoutSent } from './sent-parts.js'
 import { createSnapshots, newestAmong } from './snapshots.js'
 
-const HEARTBEAT_MS = 10_000
+export const HEARTBEAT_MS = 10_000
 /** Longest time of a round; the rest follows after other work of the event loop. */
 const SLICE_MS = 5
+/** Most items of the first snapshot of a stream that waited for its feed. */
+const FIRST_ITEMS = 100_000
 /** Lists up to this size are not bounded in number. */
 const SMALL_LIST_IDS = 1000
 
@@ -47,9 +49,11 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
       stream.send(resetEvent(stream.resetReason))
       counts.resets++
     }
+    const limit = stream.isFirst ? FIRST_ITEMS : stream.limit
+    stream.isFirst = false
     const { ids, seq } = stream.ids !== null
-      ? { ids: newestAmong(view, stream.ids, stream.limit), seq: changes.end }
-      : snapshots.ofAll(view, stream.limit, nowMs)
+      ? { ids: newestAmong(view, stream.ids, limit), seq: changes.end }
+      : snapshots.ofAll(view, limit, nowMs)
     const from = stream.isFromHead ? stream.seq : seq
     if (!stream.isFromHead) stream.changed.clear()
     stream.delivered(nowMs)

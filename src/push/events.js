@@ -80,6 +80,9 @@ export const emptySnapshot = (position) => `event: snapshot\ndata: {"items":[]}\
  */
 export const heartbeat = (asOf, position) => `: as of ${Math.round(asOf)}\nid: ${position}\n\n`
 
+/** A comment: the feed does not exist yet, and the stream begins with its first item. Clients know it (client.js). */
+export const NO_ITEMS = ': no items yet\n\n'
+
 /** A comment without a position, while there is none. */
 export const EMPTY_HEARTBEAT = ': \n\n'
 

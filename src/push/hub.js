@@ -158,7 +158,8 @@ async function isContinuous (watch, signal) {
 /** @param {Stream} stream @param {{ isNoted: boolean, isInvalid: boolean }} state `isNoted`: changes are */
 function beginFresh (stream, { isNoted, isInvalid }) {
   stream.needsSnapshot = true
-  stream.isFromHead = stream.limit === 0 && isNoted
+  stream.isFromHead = stream.limit === 0 && isNoted && !stream.isFirst
+  if (stream.isFirst) return
   if (isInvalid) stream.resetReason = 'invalid'
   else if (stream.limit === 0 && !isNoted) stream.resetReason = 'unknown'
 }

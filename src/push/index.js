@@ -10,6 +10,7 @@ import { createCaps } from './caps.js'
 import { createHubs } from './hubs.js'
 import { createCounts, exposeCounts } from './metrics.js'
 import { createStreams } from './streams.js'
+import { createWaiting } from './waiting.js'
 
 const LINGER_MS = 10_000
 
@@ -17,10 +18,11 @@ const LINGER_MS = 10_000
  * @typedef {import('./caps.js').Caps} Caps
  * @typedef {ReturnType<typeof createPush>} Push
  * @typedef {import('../view/index.js').Queries} Queries
- * @typedef {{ watch: import('../view/index.js').Views['watch'] } & Pick<Queries, 'definition' | 'ofLog'>} PushQueries
+ * @typedef {{ watch: import('../view/index.js').Views['watch'] } & Pick<Queries, 'definition' | 'ofLog' | 'untilFeed'>} PushQueries
  * @typedef {{ feed: string, limit: number, periodMs: number, ids: ReadonlySet<string> | null, encoding: string,
- *   position: string | null }} Wanted
- *   `ids`: latin1 strings of their bytes, null = all; `position`: from which it resumes; one that is none costs a reset
+ *   position: string | null, wait: boolean }} Wanted
+ *   `ids`: latin1 strings of their bytes, null = all; `position`: from which it resumes; one that is none costs a reset; `wait`: for
+ *   the first item of a feed that does not exist
  * @typedef {import('./streams.js').Source} Source
  * @typedef {import('./stream.js').Stream} Stream
  * @typedef {import('node:http').ServerResponse} Response
@@ -38,6 +40,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
   const caps = createCaps({ caps: limits, budget, counts })
   const hubs = createHubs({ queries, now, budget, counts, log, lingerMs })
   const streams = createStreams({ budget, caps, counts, hold })
+  const waiting = createWaiting({ queries, hubs, log })
   exposeCounts(registry, counts, budget)
 
   /** @param {Client} client @param {ReadonlySet<string> | null} ids */
@@ -59,25 +62,40 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
     }
   }
 
+  /** @param {string} feed @param {boolean} mayLack whether it may be waited for @returns {Promise<boolean>} */
+  async function exists (feed, mayLack) {
+    const known = await hubs.get(feed)
+    if (known?.hub.hasView) return true
+    return queries.definition(feed).then(() => true, (error) => {
+      if (!mayLack || error.code !== 'FEED_UNKNOWN') throw error
+      return false
+    })
+  }
+
+  /** @param {Wanted} wanted @param {Client} client @param {Source} source */
+  function open (wanted, client, source) {
+    // again, since time has passed
+    check(client, wanted.ids)
+    const response = client.open()
+    if (!response.destroyed) streams.add(response, client, source, wanted)
+  }
+
   return {
     /**
      * Streams to a client until either side ends it.
      * @param {Wanted} wanted
      * @param {Client} client
-     * @throws {import('../errors.js').FreshetError} OVERLOADED, UNAUTHORIZED, FEED_UNKNOWN, VIEW_NEEDED; then nothing was sent
+     * @throws {import('../errors.js').FreshetError} OVERLOADED, UNAUTHORIZED, FEED_UNKNOWN without `wait`, VIEW_NEEDED; then nothing
+     *   was sent
      */
     async stream (wanted, client) {
-      const { feed, limit, ids } = wanted
+      const { feed, limit, ids, wait } = wanted
       check(client, ids)
-      const known = await hubs.get(feed)
-      if (!known?.hub.hasView) await queries.definition(feed)
+      if (!await exists(feed, wait)) return open(wanted, client, waiting.sourceOf(wanted))
       const followed = await hubs.follow(feed)
       try {
         if (limit === 0) await followed.hub.isFollowing()
-        // again, since time has passed
-        check(client, ids)
-        const response = client.open()
-        if (!response.destroyed) streams.add(response, client, sourceOf(wanted, followed), wanted)
+        open(wanted, client, sourceOf(wanted, followed))
       } finally {
         hubs.lingerIfEmpty(feed, followed)
       }

@@ -85,6 +85,8 @@ export function createStream ({ response, budget, ids, limit, encoding, periodMs
     needsSnapshot: false,
     /** Whether its first snapshot has no items, so that the changes since the head of the response follow it. */
     isFromHead: false,
+    /** Whether it waited for its feed: its first snapshot has all items. */
+    isFirst: false,
     /** The reason in the reset event before the snapshot. @type {string | null} */
     resetReason: /** @type {string | null} */ (null),
     /** Everything up to here was sent, null = unknown. @type {string | null} */

@@ -93,7 +93,8 @@ export const keyRow = ({ shown, ...row }) => ({
 
 /**
  * The query for keys with the scheduled task `due`, the next one first.
- * @param {{ path: string, summary: string, item: object, what: string, rule: string, shown: (all: any[], own: any) => object[] }} row
+ * @param {{ path: string, summary: string, item: object, what: string, rule: string,
+ *   shown: (all: any[], own: any) => object[] | Promise<object[]> }} row
  * @returns {QueryRow}
  */
 export const dueRow = ({ path, summary, item, what, rule, shown }) => ({
@@ -102,7 +103,7 @@ export const dueRow = ({ path, summary, item, what, rule, shown }) => ({
   fields: { limit: limitField(what, MAX_LISTED, LISTED) },
   reply: listOf(item),
   none: () => ({ items: [] }),
-  run: async ({ query: { limit } }, own) => ({ items: shown(await own.reading.due({ rule, name: 'due', limit }), own) })
+  run: async ({ query: { limit } }, own) => ({ items: await shown(await own.reading.due({ rule, name: 'due', limit }), own) })
 })
 
 const USER_PAGE = Object.freeze({

@@ -4,9 +4,10 @@
  * There is no gap if the entry is still there, as a log is trimmed from its old end. Nor if everything behind it must still be
  * live: it arrived within the window, fewer than `maxItems` versions are behind it, and retention was not widened since.
  *
- * @typedef {{ name: string, appendedName: string, entryId: string, versions: number, sinceMs: number,
- *   origins: ReturnType<typeof createOrigins> }} Part one partition. `appendedName`: key of the counter of appended versions;
- *   `versions`: how many of the entry were delivered, 0 = all; `sinceMs`: everything behind it arrived later, 0 = unknown
+ * @typedef {{ name: string, appendedName: string, entryId: string, versions: number, sinceMs: number, isNew?: boolean,
+ *   origins: ReturnType<typeof createOrigins> }} Part of one partition. `appendedName`: key of the counter of appended versions;
+ *   `versions`: how many of the entry were delivered, 0 = all; `sinceMs`: everything behind it arrived later, 0 = unknown; `isNew`: what
+ *   was trimmed before the first read is no gap
  * @typedef {{ found: LogEntry[][], isSure: boolean[], count: number, log: Log }} Read by partition. `isSure`: there is no gap;
  *   `count`: the limit of each partition
  * @typedef {import('../feeds/index.js').Definition} Definition
@@ -39,14 +40,16 @@ export function checkSame (feed, keys, partitions) {
 
 /**
  * @param {Connection} connection @param {Log} log @param {(part: string) => string} key
- * @param {{ position: import('../item/index.js').LogPosition | null, partition: number, share: number, readMs: number }} from
- *   `position` null = the end of the log; `share`: bytes before it to scan for deliveries
+ * @param {{ position: import('../item/index.js').LogPosition | null, isNew?: boolean, partition: number, share: number,
+ *   readMs: number }} from `position` null = the end of the log, or its beginning if `isNew`; `share`: bytes before it to
+ *   scan for deliveries
  * @returns {Promise<Part>}
  */
-export async function beginPart (connection, log, key, { position, partition, share, readMs }) {
+export async function beginPart (connection, log, key, { position, isNew = false, partition, share, readMs }) {
   const origins = createOrigins()
   const name = key(log.part)
   const part = { name, appendedName: key('appended'), origins }
+  if (position === null && isNew) return { ...part, entryId: BEFORE_FIRST, versions: 0, sinceMs: readMs, isNew }
   if (position === null) {
     const entryId = await newestEntryId(connection, name)
     await learnOrigins(connection, log, name, nextEntryId(entryId), { origins, share })
@@ -114,7 +117,8 @@ export async function readBehind (connection, { feed, parts, log, count, definit
  * @param {Part} part
  * @param {{ definition: Definition, seen: number, nowMs: number }} now `seen`: versions behind the entry, Infinity = not all were read
  */
-async function isWhole (connection, { name, appendedName, entryId, sinceMs }, { definition, seen, nowMs }) {
+async function isWhole (connection, { name, appendedName, entryId, sinceMs, isNew }, { definition, seen, nowMs }) {
+  if (isNew && entryId === BEFORE_FIRST) return true
   const { windowMs, maxItems, widenedAt } = definition
   const oldestMs = Math.max(sinceMs, Number(entryId.slice(0, entryId.indexOf('-'))))
   const isYoung = windowMs === 0 || nowMs - oldestMs < windowMs

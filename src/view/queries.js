@@ -2,11 +2,12 @@
  * Answers queries about feeds by asking nodes each time, one for each primary that has partitions of the feed. When a connection is
  * lost in between, another node is tried once.
  */
-import { listDefinitions, partitionKey } from '../feeds/index.js'
+import { listDefinitions, listNames, partitionKey } from '../feeds/index.js'
 import { partitionOf } from '../item/index.js'
 import { createReadSize, layoutOf, MAX_READ } from '../layouts/index.js'
 import { createReads } from '../store/index.js'
 import { createDefinitionCache } from './definition-cache.js'
+import { createFeedWaits } from './feed-waits.js'
 import { bytesOf, mergePages, shrinkOnLoss } from './merge-pages.js'
 
 /** of ids and values in a page */
@@ -32,13 +33,20 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
   const sizeOf = createSizes()
   const keysOf = (/** @type {Definition} */ definition) =>
     Array.from({ length: definition.partitions }, (_, partition) => partitionKey(keyPrefix, definition, partition))
+  const definition = async (/** @type {string} */ feed) =>
+    (await onNode(async (connection) => ({ definition: await definitionOf(connection, feed) }))).definition
+  const names = async () => (await onNode(async (connection) => ({ names: new Set(await listNames(connection, keyPrefix)) }))).names
+  const { until } = createFeedWaits({ names, definitionOf: definition })
 
   return {
     /** Of all feeds that can be read. @returns {Promise<Definition[]>} */
     definitions: async () => (await onNode(async (connection) => ({ list: await listDefinitions(connection, keyPrefix) }))).list,
 
     /** @param {string} feed @throws {import('../errors.js').FreshetError} FEED_UNKNOWN */
-    definition: async (feed) => (await onNode(async (connection) => ({ definition: await definitionOf(connection, feed) }))).definition,
+    definition,
+
+    /** Waits for a feed that does not exist (feed-waits.js). */
+    untilFeed: until,
 
     /**
      * @param {string} feed

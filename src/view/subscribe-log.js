@@ -21,6 +21,8 @@ import { MAX_ENTRIES, beginPart, checkSame, createEntriesAtOnce, headOf, isUnrea
 const SCANNED_BYTES = 4 * 1024 * 1024
 /** assumed lag of a node that does not report it */
 const UNKNOWN_LAG_MS = 1000
+/** by how much the clock of the writer that created the feed may be ahead */
+const CLOCKS_MS = 2000
 
 /**
  * @param {import('./queries.js').Queries} queries
@@ -28,20 +30,21 @@ const UNKNOWN_LAG_MS = 1000
  * @param {import('./subscribe.js').Options} options
  * @returns {AsyncGenerator<import('./subscribe.js').Change>}
  */
-export async function * subscribeToLog (queries, definition, { from, signal, pollMs, now, retry }) {
+export async function * subscribeToLog (queries, definition, { from, isNew, signal, pollMs, now, retry }) {
   const { feed, partitions } = definition
   const createdMs = createdMsOf(definition)
   const size = createEntriesAtOnce()
   const position = typeof from === 'string' ? decodeOffsets(feed, from, partitions) : null
   if (typeof from === 'string') checkCreation(definition, from)
-  let readMs = position?.readMs ?? Math.max(0, now() - UNKNOWN_LAG_MS)
+  let readMs = position?.readMs ?? Math.max(0, isNew ? createdMs - CLOCKS_MS : now() - UNKNOWN_LAG_MS)
   /** @type {import('./queries.js').Reads | undefined} */
   let node
 
   const begun = await retry(() => queries.ofLog(feed, async (connection, { log, keys }) => {
     checkSame(feed, keys, partitions)
     const share = SCANNED_BYTES / partitions
-    return { parts: await Promise.all(keys.map((key, i) => beginPart(connection, log, key, { position, partition: i, share, readMs }))) }
+    const from = { position, isNew, share, readMs }
+    return { parts: await Promise.all(keys.map((key, partition) => beginPart(connection, log, key, { ...from, partition }))) }
   }))
   if (begun === null) return
   /** @type {Part[]} */

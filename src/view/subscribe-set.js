@@ -25,14 +25,17 @@ const PAGE = 1000
  * @param {import('./subscribe.js').Options} options
  * @returns {AsyncGenerator<import('./subscribe.js').Change>}
  */
-export async function * subscribeToSet (queries, definition, { from, signal, pollMs, overlapMs, now, retry }) {
+export async function * subscribeToSet (queries, definition, { from, isNew, signal, pollMs, overlapMs, now, retry }) {
   const { feed, partitions } = definition
   const resumes = typeof from === 'string'
-  const times = resumes ? decodeTimes(feed, from, partitions) : await retry(() => newestTimes(queries, feed, partitions, now))
+  const begin = isNew ? new Array(partitions).fill(0) : null
+  const times = resumes
+    ? decodeTimes(feed, from, partitions)
+    : begin ?? await retry(() => newestTimes(queries, feed, partitions, now))
   if (times === null) return
   if (resumes) checkCreation(definition, from)
   const followed = times.map((newestMs, partition) => createFollowed({ queries, feed, partition, newestMs, overlapMs, now }))
-  if (!resumes) await Promise.all(followed.map((one) => retry(one.skip)))
+  if (!resumes && !isNew) await Promise.all(followed.map((one) => retry(one.skip)))
   const position = createPositionText(definition, followed)
 
   while (!signal.aborted) {

@@ -4,8 +4,8 @@
  *
  * @typedef {{ id: string, ts: number, value: Buffer, deleted: false, position: string }
  *   | { id: string, ts: number, value: null, deleted: true, position: string }} Change
- * @typedef {{ from?: string | null, signal: AbortSignal, pollMs: number, overlapMs: number, now: () => number,
- *   retry: import('./retry.js').Retry }} Options
+ * @typedef {{ from?: string | null, isNew: boolean, signal: AbortSignal, pollMs: number, overlapMs: number, now: () => number,
+ *   retry: import('./retry.js').Retry }} Options `isNew`: the feed did not exist, so its changes begin with its first item
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { layoutOf } from '../layouts/index.js'
@@ -22,21 +22,29 @@ const REPLICAS_WITHIN_MS = 500
  * @param {() => Promise<import('./queries.js').Queries>} open
  * @param {string} feed
  * @param {{ from?: string | null, signal: AbortSignal, log: import('./retry.js').Log, pollMs?: number, overlapMs?: number,
- *   now?: () => number }} options `from`: a position; without it, changes from now on; `overlapMs`: of layouts without a log. The
+ *   wait?: boolean, onWaiting?: () => void, now?: () => number }} options `from`: a position; without it, changes from now on;
+ *   `overlapMs`: of layouts without a log; `wait`: for a feed that does not exist; `onWaiting`: called when it waits for that. The
  *   iteration ends when `signal` is aborted
  * @returns {AsyncGenerator<Change>}
- * @throws {import('../errors.js').FreshetError} POSITION_INVALID, POSITION_EXPIRED, FEED_UNKNOWN; REPLICAS_GONE if
+ * @throws {import('../errors.js').FreshetError} POSITION_INVALID, POSITION_EXPIRED; FEED_UNKNOWN without `wait`; REPLICAS_GONE if
  *   replicas are to answer and the primary has none at the start; while servers are unavailable it waits
  */
-export async function * subscribe (open, feed, { from, signal, log, pollMs = POLL_MS, overlapMs = OVERLAP_MS, now = Date.now }) {
+export async function * subscribe (open, feed, options) {
+  const { from, signal, log, pollMs = POLL_MS, overlapMs = OVERLAP_MS, wait = false, onWaiting, now = Date.now } = options
   const retry = createRetry({ feed, signal, log })
   const queries = await retry(open)
   if (queries === null) return
   await checkReplicas(queries, feed, signal)
-  const definition = await retry(() => queries.definition(feed))
+  let isNew = false
+  const definition = await retry(() => queries.definition(feed)).catch((error) => {
+    if (!wait || error.code !== 'FEED_UNKNOWN') throw error
+    isNew = true
+    onWaiting?.()
+    return queries.untilFeed(feed, signal)
+  })
   if (definition === null) return
   const follow = layoutOf(definition.layout).log ? subscribeToLog : subscribeToSet
-  yield * follow(queries, definition, { from, signal, pollMs, overlapMs, now, retry })
+  yield * follow(queries, definition, { from, isNew, signal, pollMs, overlapMs, now, retry })
 }
 
 /**

@@ -77,6 +77,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     ...createViewStatus({ queries, registry, discover, behindOf }),
     definitions: queries.definitions,
     definition: queries.definition,
+    untilFeed: queries.untilFeed,
     tail: queries.tail,
     ofLog: queries.ofLog,
 

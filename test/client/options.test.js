@@ -25,7 +25,7 @@ t.test('invalid arguments are refused before any request, with what is expected'
     [[URL_1, 'half \ud83d'], /feed: /],
     [[URL_1, 'latest', null], /options: null; expected an object/],
     [[URL_1, 'latest', { max_rate: 1 }],
-      /max_rate: unknown option; expected one of ids, limit, maxRate, encoding, from, authToken, signal, onRetry, silentMs/],
+      /max_rate: unknown option; expected one of ids, limit, maxRate, encoding, from, authToken, signal, onRetry, wait, onWaiting, silentMs/],
     [[URL_1, 'latest', { constructor: 1 }], /constructor: unknown option/],
     [[URL_1, 'latest', { ids: 'bus-7' }], /ids: "bus-7"; expected an array of one or more ids/],
     [[URL_1, 'latest', { ids: [] }], /ids: an array of 0; .*default: all ids/],
@@ -71,12 +71,12 @@ t.test('options become the request', async (t) => {
   await eventually(() => events.length === 1)
   const { pathname, searchParams } = new URL(String(requests[0].url), url)
   t.equal(pathname, '/behind/a/proxy/v1/feeds/a%2Fb/live')
-  t.same([...searchParams], [...ids.map((id) => ['id', id]), ['limit', '0'], ['maxRate', '0.5'], ['encoding', 'utf8']])
+  t.same([...searchParams], [...ids.map((id) => ['id', id]), ['limit', '0'], ['maxRate', '0.5'], ['encoding', 'utf8'], ['wait', 'yes']])
   t.match(requests[0].headers, { accept: 'text/event-stream', 'last-event-id': 'p0', authorization: 'Bearer a-token' })
 
   const plain = startFollowing(t, [new URL(url).href], 'latest', { ids: undefined, limit: undefined, from: null })
   await eventually(() => plain.events.length === 1)
-  t.match(requests[1].url, /^\/v1\/feeds\/latest\/live\?encoding=base64$/)
+  t.match(requests[1].url, /^\/v1\/feeds\/latest\/live\?encoding=base64&wait=yes$/)
   t.same([requests[1].headers['last-event-id'], requests[1].headers.authorization], [undefined, undefined])
 })
 

@@ -220,7 +220,7 @@ t.test('a refusal of the reader ends following, with the reason; a position of a
     t.rejects(startFollowing(t, reader.url, feed, options).following, { name: 'FollowError', ...expected })
   let expected = {}
   expected = { code: 'FEED_UNKNOWN', status: 404 }
-  await refusal('nobody')
+  await refusal('nobody', { wait: false })
   expected = { code: 'FEED_NAME_INVALID', status: 400 }
   await refusal('No Feed')
   expected = { code: 'REQUEST_INVALID', status: 400, message: /limit/ }

@@ -9,6 +9,7 @@ import t from 'tap'
 import ts from 'typescript'
 import { connectFor, eventually, startServer } from '../servers.js'
 import { startConsumers, startGateway, startReader } from '../services.js'
+import { openFeed } from 'freshet-feed'
 import { openPrices } from 'freshet-feed/prices'
 import { exampleOf, patternOf, readPage, ROOT } from './examples.js'
 import { scoped, scopedEngines } from '../scope.js'
@@ -75,6 +76,21 @@ t.test('programs with the library, in JavaScript and in TypeScript', async (t) =
     await writeFile(join(folder, 'program.mjs'), program)
     t.same(await run(process.execPath, ['program.mjs'], { cwd: folder }), { stdout: printed, stderr: '' }, `${page}: ${name}`)
   }
+})
+
+t.test('a reader in a server of the user', async (t) => {
+  const [code] = await exampleOf('docs/library.md', 'handler')
+  const program = code
+    .replace('\'freshet-feed/reader\'', `'${pathToFileURL(join(ROOT, 'readers/handler.js'))}'`)
+    .replace('redis://127.0.0.1:6379', primary.url)
+  const folder = t.testdir({ 'program.mjs': program })
+  const feed = await openFeed('positions', { redisUrl: primary.url })
+  t.teardown(() => feed.close())
+  feed.append({ id: 'bus-7', value: '' })
+  await feed.flush()
+  const { stdout, stderr } = await run(process.execPath, ['program.mjs'], { cwd: folder })
+  t.match(stdout, /^\{"count":1,"exact":true,"asOf":\d+\}\n403\n$/)
+  t.equal(stderr, '')
 })
 
 t.test('a source of a user, and its prices in a program', async (t) => {

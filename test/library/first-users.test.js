@@ -15,7 +15,7 @@ const sources = (await sourceFiles()).filter(({ file }) => /^(writers|readers)\/
 
 t.test('writers and readers open feeds by the library', async (t) => {
   const users = sources.filter((source) => importsOf(source).includes('src/index.js')).map(({ file }) => file)
-  t.same(users.sort(), ['readers/server.js', 'writers/gateway.js', 'writers/write-feed.js'])
+  t.same(users.sort(), ['readers/handler.js', 'readers/server.js', 'writers/gateway.js', 'writers/write-feed.js'])
 })
 
 t.test('they open nothing behind it', async (t) => {

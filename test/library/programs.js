@@ -216,11 +216,27 @@ export { price, reason, fresh, FreshetError, SettingsInvalid }
 `
 
 /** By file; those of the library need types of Node, those of the client need none. */
+const HANDLER = `
+import { createServer } from 'node:http'
+import { openReaderHandler, type HandlerOptions, type ReaderHandler } from 'freshet-feed/reader'
+const options: HandlerOptions = { prefix: '/feeds', feeds: async ({ headers }) => [String(headers.host)], maxStreams: 10 }
+const feeds = await openReaderHandler({ redisUrl: 'redis://h', readFrom: 'primary', ...options })
+createServer(feeds)
+const ready: boolean = feeds.status().ready
+const text: string = await feeds.metrics()
+const { close }: ReaderHandler = feeds
+await close()
+// @ts-expect-error: no such option
+await openReaderHandler({ redisUrl: 'redis://h', port: 80 })
+// @ts-expect-error: not names
+await openReaderHandler({ redisUrl: 'redis://h', feeds: 'positions' })
+`
 export const LIBRARY_PROGRAMS = {
   'program.mts': LIBRARY,
   'program-json.mts': JSON_VALUES,
   'program-commonjs.cts': COMMON_JS,
   'program-systems.mts': SYSTEMS,
-  'program-prices.mts': PRICES
+  'program-prices.mts': PRICES,
+  'program-handler.mts': HANDLER
 }
 export const CLIENT_PROGRAMS = { 'program-following.mts': FOLLOWING }

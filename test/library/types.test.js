@@ -50,8 +50,8 @@ function declarationOf (name) {
 function emitter () {
   const { options } = ts.convertCompilerOptionsFromJson(
     JSON.parse(ts.sys.readFile(join(ROOT, 'jsconfig.json')) ?? '').compilerOptions, ROOT)
-  const entries = ['index', 'client', 'systems/index', 'systems/prices/library']
-  const program = ts.createProgram(entries.map((name) => join(ROOT, `src/${name}.js`)),
+  const entries = ['src/index', 'src/client', 'src/systems/index', 'src/systems/prices/library', 'readers/handler']
+  const program = ts.createProgram(entries.map((name) => join(ROOT, `${name}.js`)),
     { ...options, composite: false, declaration: true, noCheck: true, rootDir: ROOT, outDir: join(ROOT, 'types') })
   return (name) => {
     let text = ''
@@ -128,7 +128,8 @@ t.test('the types that are published are those that the entries need, and have n
     needed.add(name)
     for (const [, to] of declarationOf(name).matchAll(/(?:from |import\()["'](\.[^"']+)\.js["']/g)) visit(join(dirname(name), `${to}.d.ts`))
   }
-  for (const { types } of ['.', './client', './prices', './systems'].map((entry) => description.exports[entry])) visit(join(types))
+  const entries = ['.', './client', './prices', './reader', './systems']
+  for (const { types } of entries.map((entry) => description.exports[entry])) visit(join(types))
   t.same([...needed].sort(), published.toSorted())
   for (const name of published) {
     if (name.endsWith('/errors.d.ts')) continue

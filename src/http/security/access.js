@@ -1,17 +1,26 @@
 /** Who may do what: tokens of a file, JSON Web Tokens, or both. */
-import { ALL_FEEDS, digestOf, permits, unauthorized } from './grants.js'
+import { ALL_FEEDS, covers, digestOf, permits, unauthorized } from './grants.js'
 import { openTokens } from './tokens.js'
 
 const EXPIRY_CHECK_MS = 1000
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /** @typedef {import('./grants.js').Grant} Grant */
-/** @typedef {Awaited<ReturnType<typeof openAccess>>} Access */
+/**
+ * Of tokens here; of a handler's own feeds in readers/handler.js.
+ * @typedef {object} Access
+ * @property {(authorization: string | undefined, request: import('node:http').IncomingMessage) => Grant | Promise<Grant>} identify the
+ *   grant at once, unless a JWT has to be verified; it throws UNAUTHORIZED, and a promise may reject with NOT_READY, too
+ * @property {(grant: Grant, scope: import('./grants.js').Scope, feed: string) => boolean} stillPermits whether a grant still permits it
+ * @property {(listener: () => void) => void} listen the listener is called when `stillPermits` may have changed
+ * @property {() => void} close
+ */
 
 /**
  * @param {{ tokens: string | null, jwtIssuer: string, jwtAudience: string, jwtKeys: string | null }} settings one of `tokens` and
  *   `jwtKeys`, or both
  * @param {{ log: import('pino').Logger }} options
+ * @returns {Promise<Access>}
  * @throws {import('../errors.js').FreshetError} TOKENS_INVALID, JWT_KEYS_INVALID
  */
 export async function openAccess ({ tokens: file, jwtKeys, ...ofIssuer }, { log }) {
@@ -21,11 +30,6 @@ export async function openAccess ({ tokens: file, jwtKeys, ...ofIssuer }, { log 
   const timer = jwt && setInterval(() => onChange(), EXPIRY_CHECK_MS).unref()
 
   return {
-    /**
-     * @param {string | undefined} authorization header
-     * @returns {Grant | Promise<Grant>} at once, unless a JWT has to be verified
-     * @throws {import('../errors.js').FreshetError} UNAUTHORIZED; a promise may reject with NOT_READY, too
-     */
     identify (authorization) {
       const [, token] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? []
       if (token === undefined) throw unauthorized('no bearer token')
@@ -36,14 +40,12 @@ export async function openAccess ({ tokens: file, jwtKeys, ...ofIssuer }, { log 
       throw unauthorized('an unknown or revoked token')
     },
 
-    /** Whether a grant still permits it. @param {Grant} grant @param {import('./grants.js').Scope} scope @param {string} feed */
     stillPermits (grant, scope, feed) {
       // a changed line of the file replaces the grant
       const now = grant.untilMs === Infinity ? tokens?.get(grant.id) : grant.untilMs > Date.now() ? grant : undefined
       return now !== undefined && permits(now, scope, feed)
     },
 
-    /** @param {() => void} listener called when `stillPermits` may have changed */
     listen (listener) { onChange = listener },
 
     close () {
@@ -55,11 +57,11 @@ export async function openAccess ({ tokens: file, jwtKeys, ...ofIssuer }, { log 
 }
 
 /**
- * What of a list of feeds a grant may read.
+ * Which feeds a grant may read.
  * @param {Grant | undefined} grant undefined: no tokens are required
- * @returns {{ isAll: boolean, names: readonly string[] }}
+ * @returns {{ isAll: boolean, of: string, has: (feed: string) => boolean }} `of`: the same text for the same feeds
  */
 export function readableFeeds (grant) {
-  if (!grant || grant.feeds.has(ALL_FEEDS)) return { isAll: true, names: [] }
-  return { isAll: false, names: [...grant.feeds].sort() }
+  if (!grant || grant.feeds.has(ALL_FEEDS)) return { isAll: true, of: ALL_FEEDS, has: () => true }
+  return { isAll: false, of: [...grant.feeds].sort().join(), has: (feed) => covers(grant.feeds, feed) }
 }

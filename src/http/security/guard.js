@@ -110,7 +110,7 @@ const identifyWith = (access) => (request, reply, done) => {
   }
   let grant
   try {
-    grant = access.identify(authorization)
+    grant = access.identify(authorization, request.raw)
   } catch (error) {
     return keepRefusal(error)
   }
@@ -145,6 +145,8 @@ function missing (grant, need, feed) {
     return isPermitted ? null : 'metrics need a token with the scope read or admin for all feeds ("*")'
   }
   if (!grant.scopes.has(need)) return `this token does not have the scope ${need}`
-  if (feed !== undefined && !permits(grant, need, feed)) return `this token is not for ${feed.startsWith('@') ? feed : `the feed ${feed}`}`
+  if (feed !== undefined && !permits(grant, need, feed)) {
+    return `this ${grant.id === null ? 'request' : 'token'} is not for ${feed.startsWith('@') ? feed : `the feed ${feed}`}`
+  }
   return null
 }

@@ -12,7 +12,7 @@ import { watchFiles } from './watched-files.js'
 
 const FIELDS = Object.freeze(['token', 'scopes', 'feeds'])
 const TOKEN = /^[\x21-\x7e]{8,}$/
-const FEED = /^(\*|@?[a-z0-9][a-z0-9._-]{0,63})$/
+const FEED = /^(\*|@?[a-z0-9][a-z0-9._-]{0,63}|[a-z0-9][a-z0-9._-]{0,62}\*)$/
 const READABLE_BY_OTHERS = 0o004
 
 /** @typedef {Awaited<ReturnType<typeof openTokens>>} Tokens */
@@ -36,13 +36,15 @@ function grantIn (line) {
   if (Object.keys(row).some((name) => !FIELDS.includes(name))) return 'a field other than token, scopes, feeds'
   if (typeof token !== 'string' || !TOKEN.test(token)) return 'token is not 8 or more ASCII characters without spaces'
   if (!isListOf(scopes, (one) => SCOPES.includes(one))) return `scopes is not a list of ${SCOPES.join(', ')}`
-  if (!isListOf(feeds, (one) => FEED.test(one))) return `feeds is not a list of feed names, or ["${ALL_FEEDS}"] for all`
+  if (!isListOf(feeds, (one) => FEED.test(one))) {
+    return `feeds is not a list of feed names or beginnings such as "tenant-3.*", or ["${ALL_FEEDS}"] for all`
+  }
   return { id: digestOf(token), scopes: new Set(scopes), feeds: new Set(feeds), untilMs: Infinity }
 }
 
-/** @param {string} file @param {string} text @returns {Map<string, Grant>} by digest @throws {FreshetError} TOKENS_INVALID */
+/** @param {string} file @param {string} text @returns {Map<Grant['id'], Grant>} by digest @throws {FreshetError} TOKENS_INVALID */
 function parse (file, text) {
-  /** @type {Map<string, Grant>} */
+  /** @type {Map<Grant['id'], Grant>} */
   const grants = new Map()
   /** @type {string[]} */
   const faults = []
@@ -64,7 +66,7 @@ function parse (file, text) {
  * @throws {FreshetError} TOKENS_INVALID
  */
 export async function openTokens (file, { log, onChange }) {
-  /** @type {Map<string, Grant>} */
+  /** @type {Map<Grant['id'], Grant>} */
   let grants = new Map()
   const { close } = await watchFiles([file], {
     what: 'token file',
@@ -79,7 +81,7 @@ export async function openTokens (file, { log, onChange }) {
     log
   })
   return {
-    /** @param {string} digest of a token @returns {Grant | undefined} */
+    /** @param {Grant['id']} digest of a token @returns {Grant | undefined} */
     get: (digest) => grants.get(digest),
     close
   }

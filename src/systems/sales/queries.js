@@ -36,7 +36,7 @@ const SALE = objectOf({
   holdMs: COUNT,
   admitConcurrency: COUNT,
   queued: { ...COUNT, description: 'people who have joined the queue' },
-  waiting: { ...COUNT, description: 'people who are in the queue; not in lists' },
+  waiting: { ...COUNT, description: 'people who are in the queue; only in mode queue' },
   generation: GENERATION,
   seq: SEQ,
   asOf: TIME
@@ -53,7 +53,8 @@ export const QUERIES = {
     item: SALE,
     what: 'sales',
     rule: RULE,
-    shown: (all, { now }) => all.map((one) => saleOf(one, { nowMs: now(), orderRows: null }))
+    shown: (all, { now, sizeOf }) => Promise.all(all.map(async (one) =>
+      ({ ...saleOf(one, { nowMs: now(), orderRows: null }), ...await sizeOf(one) })))
   }),
   one: keyRow({ path: '/v1/sales/:id', summary: 'A sale', reply: SALE, codes: ['SALE_UNKNOWN'] }),
   ...CLAIM_QUERIES,
@@ -113,9 +114,12 @@ export function createSaleQueries (parts) {
     return counting
   }
 
+  /** @param {KeyState} one of its queue; joining has no event, so the state in memory does not know */
+  const sizeOf = async ({ key, fields }) => fields.mode === 'queue' ? room.sizeOf(key) : {}
+
   /** @param {KeyState} one @returns {Promise<Record<string, unknown>>} */
   async function shown (one) {
-    const [rows, size] = await Promise.all([orderRows(one.key), one.fields.mode === 'queue' ? room.sizeOf(one.key) : {}])
+    const [rows, size] = await Promise.all([orderRows(one.key), sizeOf(one)])
     return { ...saleOf(one, { nowMs: now(), orderRows: rows }), ...size }
   }
 
@@ -140,7 +144,7 @@ export function createSaleQueries (parts) {
   })
 
   return {
-    queries: { ...parts, room, hub, shown, mask: maskWith(secret) },
+    queries: { ...parts, room, hub, shown, sizeOf, mask: maskWith(secret) },
     onEntry: ({ key }) => room.note(key),
     close () {
       hub.close()
