@@ -30,7 +30,7 @@ export default {
     about: {
       measure: 'unansweredPerThousand',
       arm: 'queue-timer',
-      level: '1,000 people',
+      level: 'no one gives up',
       says: 'A timer leaves {} of 1,000 people without an answer'
     },
     levels: ['no one gives up']

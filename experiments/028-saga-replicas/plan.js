@@ -36,8 +36,8 @@ export default {
       level: '200/s, 3 replicas',
       says: 'With three replicas customers wait {} ms (p95) at 200/s'
     },
-    levels: ['200/s, 3 replicas'],
-    arms: ['single', 'local-state', 'bullmq', 'partitions-16']
+    levels: ['200/s, 1 replica', '200/s, 3 replicas'],
+    arms: ['single', 'bullmq', 'partitions-16']
   },
   levels: {
     '50/s, 3 replicas': level(50, 3, ['single', 'bullmq', ...VARIANTS]),

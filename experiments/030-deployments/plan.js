@@ -36,7 +36,8 @@ export default {
       level: '100/s',
       says: 'At 100/s customers wait {} as long with three of each'
     },
-    levels: ['50/s', '100/s', '200/s']
+    levels: ['50/s', '100/s'],
+    arms: ['replicas-1', 'replicas-2', 'replicas-3', 'autoscaled']
   },
   levels: {
     '10/s': level(10, FEW),

@@ -18,19 +18,20 @@ import { aboutCeiling, labelOf, labelWithRole, roleOf } from './roles.js'
 import { MEASURES } from '../analysis/measures.js'
 
 /**
- * @param {Analysis} analysis
+ * @param {Analysis} measured
  * @param {Result} result
  * @param {Plan} whole
  * @returns {Drawing} of the levels and arms that the plan puts in the picture
  */
-export function drawingOf (analysis, result, whole) {
+export function drawingOf (measured, result, whole) {
   const plan = inPicture(whole)
+  const analysis = ofMeasure(measured, whole.chart?.about?.measure)
   const cells = analysis.cells.filter(({ arm, level }) => level in plan.levels && isShownArm(arm, plan))
   const kind = isOverX(plan) && new Set(cells.map(({ level }) => level)).size > 1 ? 'lines' : 'bars'
   const rows = cells.filter(({ arm }) => kind === 'bars' || roleOf(arm, plan) !== 'repeat')
   return {
     kind,
-    title: (result.settings.quick ? 'Not a result: ' : '') + headlineOf(analysis, whole),
+    title: (result.settings.quick ? 'Not a result: ' : '') + headlineOf(measured, whole),
     subtitle: plan.question,
     axis: `${titleOf(analysis.main)} (${MEASURES[analysis.main].isBetter ?? 'lower'} is better)`,
     columns: { value: 'median', ratio: 'ratio' },
@@ -43,6 +44,11 @@ export function drawingOf (analysis, result, whole) {
     rows: rows.map((cell) => rowOf(analysis, plan, cell))
   }
 }
+
+/** A picture shows what its title is about. @param {Analysis} analysis @param {string} [measure] @returns {Analysis} */
+const ofMeasure = (analysis, measure = analysis.main) => measure === analysis.main
+  ? analysis
+  : { ...analysis, main: measure, comparisons: analysis.further.filter((one) => one.measure === measure) }
 
 /** @param {Plan} plan @returns {Plan} with the levels of its chart */
 function inPicture (plan) {
