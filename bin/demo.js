@@ -20,7 +20,7 @@ const HOST = '127.0.0.1'
 const PORTS_TRIED = 20
 /** of some demos only */
 const OWN_SETTINGS = ['mode', 'workers']
-/** @param {import('../src/systems/inside.js').System[]} systems */
+/** @param {import('../src/systems/inside.js').Definition[]} systems */
 const usageOf = (systems) => `Usage: npm start demo -- ${SYSTEMS.join('|')}|PATH [flags]
 
 Runs embedded servers, a gateway, consumers, a reader with a page, and a crowd, until Ctrl-C. Faults of exchanges and of the payment
@@ -55,7 +55,7 @@ export async function main (from) {
 }
 
 /**
- * @param {import('../src/systems/inside.js').System[]} ours @param {import('../src/settings/index.js').Given} given
+ * @param {import('../src/systems/inside.js').Definition[]} ours @param {import('../src/settings/index.js').Given} given
  * @returns {string[]} what is wrong with the name of the demo, or with settings that it does not use
  */
 function faultsOfDemo (ours, { words: [system], ...given }) {

@@ -71,7 +71,7 @@ function show () {
 }
 
 /** @param {string} id */
-const timeOf = (id) => soldMs.has(id) ? ` in ${duration(soldMs.get(id) ?? 0)}` : ''
+const timeOf = (id) => soldMs.has(id) ? ` in ${duration(soldMs.get(id) ?? 0).replace(' ', '\u00a0')}` : ''
 
 /** All claims, since those of a moment ago may have changed. */
 async function claims () {
@@ -82,18 +82,18 @@ async function claims () {
     if (sale?.id !== id) return
     put(at('lost'), number(all.filter(({ status }) => LOST.includes(status)).length))
     const got = all.filter(({ status }) => GOT.includes(status))
-    at('claims').replaceChildren(...got.slice(-SHOWN_CLAIMS).reverse().map(rowOf))
+    at('claims').replaceChildren(...got.map((claim, i) => rowOf(claim, i + 1)).slice(-SHOWN_CLAIMS).reverse())
   } catch {
     // the next event reads them again
   }
 }
 
-/** @param {any} claim */
-function rowOf ({ claimId, userId, seq, status }) {
+/** @param {any} claim @param {number} rank among those who got one, from 1 */
+function rowOf ({ claimId, userId, status }, rank) {
   const isMine = claimId === mine?.claim
   const className = isMine ? 'mine' : ''
   return make('tr', { className },
-    make('td', {}, String(seq)), make('td', { title: userId }, isMine ? 'you' : personName(userId)), make('td', {}, CLAIM_WORDS[status]))
+    make('td', {}, number(rank)), make('td', { title: userId }, isMine ? 'you' : personName(userId)), make('td', {}, CLAIM_WORDS[status]))
 }
 
 function tick () {

@@ -1,6 +1,7 @@
 /** Definitions of feeds: layout, partitions, retention. */
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
-import { feedRoute, NO_FIELDS, querySchema, readableFeeds, readQuery } from '../../src/http/index.js'
+import { NO_FIELDS, querySchema } from '../../src/fields/index.js'
+import { feedRoute, readableFeeds, readQuery } from '../../src/http/index.js'
 
 const DEFINITION = {
   type: 'object',

@@ -9,11 +9,11 @@
  *
  * @import { Command, Entry } from '../admission/index.js'
  * @import { Owned, Work } from '../consumers/index.js'
- * @import { openAdmission } from './admission.js'
- * @import { Handler, Worker } from './face.js'
+ * @import { OpenAdmission } from './opening.js'
+ * @import { Handler, Worker } from './definition.js'
  */
 import { eventOf } from '../admission/index.js'
-import { createEffects, createOwnership, followPartition, TASKS } from '../consumers/index.js'
+import { createEffects, createOwnership, followPartition, retry, TASKS } from '../consumers/index.js'
 import { asError, FreshetError } from '../errors.js'
 import { NAME, NAMED } from './checked-definition.js'
 import { closeInTime } from './closing.js'
@@ -29,7 +29,7 @@ const MAX_ATTEMPTS = 1000
 const running = new Map()
 
 /**
- * @param {ReturnType<typeof openAdmission>['target']} target
+ * @param {OpenAdmission['target']} target
  * @param {{ id: string, metrics: ConsumerMetrics, rules: object, submit: (command: Command) => Promise<unknown> }} parts `id` of this
  *   process; `rules` that it has, by name
  */
@@ -117,4 +117,33 @@ async function handOver (name, entries, { begin, handler, owned }) {
   const handling = Promise.resolve().then(() => handler(given, owned)).catch((thrown) => { throw asError(thrown) })
   running.set(name, handling)
   await handling.finally(() => running.delete(name))
+}
+
+/**
+ * The handlers of a definition, and the tasks of rules with Lua, in a process of consumers. Handlers of a system with tables begin once it
+ * has them.
+ * @param {import('./parts.js').Definition} definition @param {{ handlers?: Record<string, Handler> }} made by it
+ * @param {import('./parts.js').ConsumerParts} parts
+ */
+export async function joinHandlers ({ name: system, rules, hasLua, migrations }, { handlers = {} }, parts) {
+  const { id, target, submit, counters, database, migrated, metrics, signal, fail, log } = parts
+  const names = Object.keys(handlers)
+  if (!hasLua && names.length === 0) return null
+  const opened = createConsumers(target, { id, metrics: counters, rules, submit })
+  const more = { metrics, ...database && { database: { query: database.query, transaction: database.transaction } } }
+  const join = () => Promise.all(Object.entries(handlers).map(([consumer, handler]) =>
+    retry(() => opened.consume(consumer, (entries, owned) => handler(entries, { ...owned, ...more })), {
+      signal,
+      isLast: ({ retryable }) => !retryable,
+      onFailure: ({ message }) => log.warn({ system, consumer, reason: message }, 'a consumer cannot join')
+    })))
+  try {
+    if (hasLua) await opened.runTasks()
+    if (!migrations) await join()
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+  if (migrations) migrated.then(join).catch(fail)
+  return { names, close: opened.close }
 }

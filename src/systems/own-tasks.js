@@ -8,8 +8,8 @@
  * @import { Command } from '../admission/index.js'
  * @import { Work } from '../consumers/index.js'
  * @import { Task } from '../schedule/index.js'
- * @import { openAdmission } from './admission.js'
- * @import { Worker } from './face.js'
+ * @import { OpenAdmission } from './opening.js'
+ * @import { Worker } from './definition.js'
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
@@ -19,7 +19,7 @@ import { runTasks, taskCommands } from '../schedule/index.js'
 const STOPPED_PAUSE_MS = 60_000
 
 /**
- * @param {ReturnType<typeof openAdmission>['target']} target
+ * @param {OpenAdmission['target']} target
  * @param {{ rules: object, submit: (command: Command) => Promise<unknown>, join: (work: Work) => Promise<Worker> }} parts `rules` that
  *   this process has, by name; `join` the processes that run tasks
  */

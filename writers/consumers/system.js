@@ -11,40 +11,46 @@ import {
   consume, consumeBatches, createEffects, createKafkaEffect, createOwnership, lagOf, LEASE_MS, TASKS
 } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
-import { runTasks } from '../../src/schedule/index.js'
+import { runTasks, taskCommands } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
-import { streamsAt } from '../../src/store/index.js'
-import { closeInTime, durabilityOf, hasReplicas, openAdmission, publishFigures } from '../../src/systems/inside.js'
+import { closeInTime, durabilityOf, hasReplicas, joinHandlers, openDefinition, publishFigures } from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
 import { untilUp } from './until-up.js'
 
 const LOOK_EVERY_MS = 250
+/** How a definition names its scheduled tasks as its driver. */
+const OF_TASKS = 'tasks'
 
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
-/** @typedef {import('../../src/systems/inside.js').System} System */
+/** @typedef {import('../../src/systems/inside.js').Definition} Definition */
+/** @typedef {Awaited<ReturnType<Definition['consumers']>>} Handlers */
 /** @typedef {import('../../src/systems/inside.js').ConsumerParts} ConsumerParts */
-/** @typedef {ReturnType<typeof openAdmission>['target']} Target */
+/** @typedef {ReturnType<ReturnType<typeof openDefinition>['open']>['target']} Target */
 
 /**
- * @param {System} definition @param {any} settings
- * @param {Pick<ConsumerParts, 'id' | 'database' | 'log' | 'signal' | 'fail'> & { primaryUrl: string, migrated: Promise<void>,
- *   leaseMs?: number, metrics: import('../../src/metrics/index.js').AdmissionMetrics &
- *   import('../../src/metrics/index.js').ConsumerMetrics, ownMetrics: any, onWait: (error: Error & { code?: string }) => void }} parts
+ * @param {Definition} definition @param {any} settings
+ * @param {Pick<ConsumerParts, 'id' | 'database' | 'log' | 'signal' | 'fail'> & {
+ *   servers: import('../../src/store/index.js').Servers, migrated: Promise<void>, leaseMs?: number,
+ *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
+ *   ownMetrics: any, onWait: (error: Error & { code?: string }) => void }} parts
  *   `migrated`: when the database can take rows; `ownMetrics` of the system; `onWait`: why it cannot be opened yet
  * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be used
  */
 export async function openSystem (definition, settings, parts) {
-  const { id, primaryUrl, database, migrated, leaseMs = LEASE_MS, metrics, ownMetrics, log, signal, fail, onWait } = parts
+  const { id, servers, database, migrated, leaseMs = LEASE_MS, metrics, ownMetrics, log, signal, fail, onWait } = parts
   const { name: system, keepsSecret, logged } = definition
   const { systemPartitions: partitions, kafkaBrokers } = settings
   const kafka = kafkaBrokers?.length > 0 ? await createKafkaEffect({ brokers: kafkaBrokers, system, partitions }) : null
-  const admission = openAdmission(definition, settings, {
-    primaryUrl,
+  // a process with an older rule ends, and gives its partitions back
+  const opening = openDefinition(definition, settings, {
+    servers,
     name: `${id}:${system}`,
     keepSecret: keepsSecret && database ? (secret) => keepSecret(database, system, secret) : undefined,
+    onDiffers: fail,
     metrics,
     log
   })
+  const admission = opening.open()
   const { target, target: { keyOf, connectionOf }, routes } = admission
   const { letters, deadLetter, open: openEffect } = createEffects({ ...target, metrics, logged, log })
   const { openConfirm, close: closeConfirms } = createConfirms(definition, settings, target)
@@ -53,16 +59,12 @@ export async function openSystem (definition, settings, parts) {
       log.warn({ system, code, reason: message }, 'the secret cannot be compared with the one that the database keeps'))
     : () => {}
 
-  /** A process with an older rule ends, and gives its partitions back. @type {typeof admission.submit} */
-  const submit = (command) => admission.submit(command).catch((error) => {
-    if (error.code === 'RULE_DIFFERS') fail(error)
-    throw error
-  })
   async function openHandlers () {
     await admission.agreed()
-    return definition.consumers({
+    return handlersOf(definition, {
       ...parts,
-      admission: { ...admission, submit },
+      ...admission,
+      submit: opening.submit,
       connectionOf,
       metrics: ownMetrics,
       counters: metrics,
@@ -77,32 +79,23 @@ export async function openSystem (definition, settings, parts) {
   const words = `${system} waits until it can be opened`
   const handlers = await untilUp(openHandlers, { signal, log, words, onWait }).catch(async (error) => {
     stopKeeping()
-    await Promise.all([admission.close(), closeConfirms()])
+    await Promise.all([opening.close(), closeConfirms()])
     throw error
   })
-  const { figures, effects: own = [] } = handlers
-  const rows = database && handlers.rows
+  const { figures, joined } = handlers
+  const rows = database ? Object.entries({ ...definition.rows, ...handlers.rows }).map(rowsOf) : []
   const effects = [
-    ...rows ? [openEffect(rows.name, (of) => writeRows(of, database, rows), { pauseMs: handlers.pauseMs })] : [],
-    ...[rows ? null : handlers.batches, kafka].flatMap((effect) =>
+    ...rows.map((effect) =>
+      openEffect(effect.name, (of) => writeRows(of, { system, effect, database, migrated }), { pauseMs: handlers.pauseMs })),
+    ...[handlers.batches, kafka].flatMap((effect) =>
       effect ? [openEffect(effect.name, (of) => consumeBatches({ ...of, effect }))] : [])
   ]
   const published = figures && publishFigures({ connection: () => connectionOf(0), key: keyOf(0), id, figures })
-  /**
-   * @param {import('../../src/consumers/index.js').Target} of
-   * @param {import('../../src/sql/index.js').Database} database @param {import('../../src/consumers/index.js').SqlEffect} effect
-   */
-  async function writeRows (of, database, effect) {
-    const { signal } = of.owned
-    await Promise.race([migrated, aborted(signal)])
-    if (!signal.aborted) await consume({ ...of, system, effect, database })
-  }
-
   const leastToken = database ? (/** @type {number} */ partition) => tokenIn(database, system, partition) : undefined
   const driver = driverOf(definition, handlers, effects)
   const { work, close: closeWork } = createWork(handlers, { target, routes, effects, driver, leaseMs })
   const ownership = createOwnership({ ...target, id, work, driver, leastToken, leaseMs })
-  const consumers = [...effects.map((effect) => effect.name), ...own]
+  const consumers = [...effects.map((effect) => effect.name), ...joined?.names ?? []]
 
   return {
     /** @type {import('../../src/metrics/index.js').ConsumerFigures} */
@@ -113,39 +106,71 @@ export async function openSystem (definition, settings, parts) {
       deadLetters: () => letters.count(ownership.owned)
     },
 
-    notes: admission.notes,
+    notes: opening.notes,
 
     async close () {
       published?.close()
       stopKeeping()
       const left = closeInTime(ownership.close(), `the consumers of ${system}`)
       await left.catch(() => {})
-      await Promise.all([left, ...effects.map(({ close }) => close()), closeWork(), handlers.close?.(), closeConfirms()])
-        .finally(() => Promise.all([admission.close(), kafka?.close()]))
+      await Promise.all([left, ...effects.map(({ close }) => close()), closeWork(), joined?.close(), handlers.close?.(), closeConfirms()])
+        .finally(() => Promise.all([opening.close(), kafka?.close()]))
     }
   }
 }
 
 /**
+ * What a system does in this process.
+ * @param {Definition} definition @param {ConsumerParts} parts
+ */
+async function handlersOf (definition, parts) {
+  const handlers = await definition.consumers(parts)
+  const run = definition.hasLua ? undefined : taskCommands(parts.submit)
+  try {
+    return { run, ...handlers, joined: await joinHandlers(definition, handlers, parts) }
+  } catch (error) {
+    await handlers.close?.()
+    throw error
+  }
+}
+
+/**
+ * @param {import('../../src/consumers/index.js').Target} of
+ * @param {{ system: string, effect: import('../../src/consumers/index.js').SqlEffect, migrated: Promise<void>,
+ *   database: import('../../src/sql/index.js').Database | null }} parts
+ */
+async function writeRows (of, { system, effect, database, migrated }) {
+  const { signal } = of.owned
+  await Promise.race([migrated, aborted(signal)])
+  if (!signal.aborted && database) await consume({ ...of, system, effect, database })
+}
+
+/**
+ * @param {[name: string, given: import('../../src/systems/index.js').Rows | import('../../src/systems/index.js').Rows['write']]} rows
+ * @returns {import('../../src/consumers/index.js').SqlEffect}
+ */
+const rowsOf = ([name, given]) => /** @type {any} */ (typeof given === 'function' ? { name, write: given } : { ...given, name })
+
+/**
  * What drives the system in this process, if it has it: without a database it has no rows.
- * @param {System} definition @param {import('../../src/systems/inside.js').Handlers} handlers @param {{ name: string }[]} effects
+ * @param {Definition} definition @param {Handlers} handlers @param {{ name: string }[]} effects
  */
 function driverOf ({ driver }, { run }, effects) {
-  const isHere = driver === TASKS ? run !== undefined : effects.some(({ name }) => name === driver)
-  return driver !== undefined && isHere ? driver : null
+  if (driver === OF_TASKS) return run === undefined ? null : TASKS
+  return effects.some(({ name }) => name === driver) ? driver ?? null : null
 }
 
 /**
  * What is done for a partition while this process owns it.
- * @param {import('../../src/systems/inside.js').Handlers} handlers
+ * @param {Handlers} handlers
  * @param {{ target: Target, routes: import('../../src/store/index.js').Primaries, leaseMs: number,
  *   effects: { name: string, run: import('../../src/consumers/index.js').Work }[], driver: string | null }} parts `driver` of the system
  */
-function createWork ({ triggers, run, onPrimary }, { target, target: { keyOf, deadlineMs, log }, routes, effects, driver, leaseMs }) {
+function createWork ({ triggers, run, onPrimary }, { target, target: { keyOf, log }, routes, effects, driver, leaseMs }) {
   /** of owned partitions: their tasks are looked at again at once @type {Map<number, () => void>} */
   const wakers = new Map()
   const waking = triggers && followOutboxes({
-    ...streamsAt(target.primaryUrl, { name: `${target.name}:streams`, deadlineMs }),
+    ...target.streams,
     ...target,
     isOnDemand: true,
     onEntry: (partition, entry) => { if (triggers(entry)) wakers.get(partition)?.() },
@@ -196,7 +221,7 @@ export async function endTogether (parts, failing, withinMs) {
 
 /**
  * Confirms of what consumers decide, as gateways do it; opened for the systems that want them.
- * @param {System} definition @param {any} settings @param {Target} target
+ * @param {Definition} definition @param {any} settings @param {Target} target
  */
 function createConfirms (definition, { durability, ackWithinMs: waitMs }, target) {
   /** @type {ReturnType<typeof openConfirms> | null} */

@@ -52,8 +52,8 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
    * As a gateway does.
    * @param {string} command @param {string} id @param {object} body @param {string} requestId @param {string | null} [ticket]
    */
-  const run = async (command, id, body, requestId, ticket = null) => /** @type {any} */ (commands[command].run(
-    { params: { id }, query: {}, body, headers: ticket === null ? {} : { 'freshet-ticket': ticket }, requestId, id: '' }, sales))
+  const run = async (command, id, body, requestId, ticket = null) => /** @type {any} */ (/** @type {any} */ (commands)[command].run(
+    { params: { id }, query: {}, body, headers: ticket === null ? {} : { 'freshet-ticket': ticket }, requestId, id: '' }, sales, null))
 
   /** @param {string} sale @param {string} user @param {import('../../../src/waiting-room/index.js').QueuePosition} place */
   async function shown (sale, user, place) {

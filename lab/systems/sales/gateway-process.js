@@ -1,5 +1,6 @@
 /** A gateway of the lab for sales. */
-import { idField, readCommand, readRequestId } from '../../../src/http/index.js'
+import { idField } from '../../../src/fields/index.js'
+import { readCommand, readRequestId } from '../../../src/http/index.js'
 import { readTicket } from '../../../src/systems/sales/index.js'
 import { serveGateway } from '../gateway.js'
 import { openTechnique } from './techniques.js'

@@ -6,7 +6,7 @@
  * @import { Answer, Sales } from './commands.js'
  */
 import { FreshetError } from '../../errors.js'
-import { ID_TEXT, idField, invalidFields, optional, wholeField } from '../../http/index.js'
+import { ID_TEXT, idField, invalidFields, optional, wholeField } from '../../fields/index.js'
 import { unitsOf } from '../decisions.js'
 import { COUNT, objectOf, pageFields, pageOf, TIME } from '../schemas.js'
 import { CODES, MAX_UNITS, NUMBERS, SEQ, USER } from './commands.js'
@@ -66,7 +66,7 @@ export const CLAIM_COMMANDS = {
     path: '/v1/sales/:id/claims',
     summary: 'Claim units; in modes queue and token, with a ticket or token',
     body: { ...USER, quantity: optional(wholeField(1, MAX_UNITS)('units; default: 1')) },
-    replies: { 201: CLAIMED },
+    schemas: { 201: CLAIMED },
     codes: [
       ...SELLING_CODES, 'SALE_INSUFFICIENT', 'SALE_ALREADY_CLAIMED', 'SALE_NOT_ADMITTED', 'TICKET_MISSING', 'TICKET_INVALID', ...CLAIM_CODES
     ],
@@ -93,7 +93,7 @@ export const CLAIM_COMMANDS = {
     path: '/v1/sales/:id/claims/:claim/confirm',
     summary: 'Confirm a hold: it is sold',
     body: OF_USER,
-    replies: { 200: CLAIMED },
+    schemas: { 200: CLAIMED },
     codes: [...CODES, 'CLAIM_UNKNOWN', ...CLAIM_CODES],
     async run ({ params: { id, claim }, body: { userId }, requestId }, sales) {
       const user = userId ?? ''
@@ -105,7 +105,7 @@ export const CLAIM_COMMANDS = {
     path: '/v1/sales/:id/claims/:claim',
     summary: 'Release a hold, or revoke a sold claim',
     body: OF_USER,
-    replies: { 200: RELEASED },
+    schemas: { 200: RELEASED },
     codes: [...CODES, 'CLAIM_UNKNOWN'],
     async run ({ params: { id, claim }, body: { userId }, requestId }, { run }) {
       const user = userId ?? ''
@@ -118,7 +118,7 @@ export const CLAIM_COMMANDS = {
     path: '/v1/sales/:id/tokens',
     summary: 'Get a token: a unit is held until it expires',
     body: USER,
-    replies: { 200: objectOf({ token: { type: 'string' }, expiresAt: TIME }) },
+    schemas: { 200: objectOf({ token: { type: 'string' }, expiresAt: TIME }) },
     codes: [...SELLING_CODES, 'SALE_ALREADY_ISSUED', 'SALE_OTHER_MODE'],
     async run ({ params: { id: sale }, body: { userId: user }, requestId }, sales) {
       const { claim } = await sales.idsOf(sale, user, requestId)

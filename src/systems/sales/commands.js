@@ -7,7 +7,7 @@
  * @typedef {import('../../admission/index.js').Decision & { generation: string }} Answer
  * @typedef {import('../../http/index.js').Given} Given
  */
-import { choiceField, ID_TEXT, idField, invalidFields, millisField, optional, timeField, wholeField } from '../../http/index.js'
+import { choiceField, ID_TEXT, idField, invalidFields, millisField, optional, timeField, wholeField } from '../../fields/index.js'
 import { unitsOf } from '../decisions.js'
 import { COUNT, objectOf } from '../schemas.js'
 import { expectAccepted } from './replies.js'
@@ -97,7 +97,7 @@ const turn = (op, summary) => ({
   path: `/v1/sales/:id/${op}`,
   access: 'admin',
   summary,
-  replies: { 200: SALE },
+  schemas: { 200: SALE },
   codes: CODES,
   run: (given, sales) => change(given, sales, op)
 })
@@ -110,7 +110,7 @@ export const SALE_COMMANDS = {
     access: 'admin',
     summary: 'Create a sale, or change one without claims',
     body: TERMS,
-    replies: { 200: SALE, 201: SALE },
+    schemas: { 200: SALE, 201: SALE },
     codes: ['SALE_HAS_CLAIMS', 'SALE_RESTORING'],
     async run (given, sales) {
       const { stock, perUser, mode, openAt, closeAt, holdMs, admitConcurrency } = given.body
@@ -132,7 +132,7 @@ export const SALE_COMMANDS = {
     access: 'admin',
     summary: 'More units',
     body: { quantity: wholeField(1, MAX_UNITS)('more units') },
-    replies: { 200: SALE },
+    schemas: { 200: SALE },
     codes: CODES,
     run: (given, sales) => change(given, sales, 'restock', String(given.body.quantity))
   },

@@ -5,7 +5,7 @@
  *     consumers  outbox -> orders.js -> SQL; restore.js after the servers were replaced
  *     reader     outbox -> key view -> queries.js; waiting room
  */
-import { taskCommands } from '../../schedule/index.js'
+import { NAMED_RULES } from '../../admission/index.js'
 import { createEventWaits } from '../waits.js'
 import { CLAIM_COMMANDS } from './claims.js'
 import { createSales, SALE_COMMANDS } from './commands.js'
@@ -21,9 +21,10 @@ import { ALGORITHMS, createTokens } from './tokens.js'
 /** @type {import('../definition.js').System} */
 export default {
   name: 'sales',
-  rules: ['bounded'],
+  rules: { bounded: NAMED_RULES.bounded },
   unknown: 'SALE_UNKNOWN',
   durability: 'replica',
+  withoutReplica: 'memory',
   driver: ORDER_WRITER,
   hasRows: true,
   needsDatabase: true,
@@ -34,26 +35,26 @@ export default {
     settings: ['mode'],
     crowd: () => import('./crowd.js')
   },
-  page: { summary: 'The current sale', isOfCommands: true },
+  page: { file: 'sales.html', summary: 'The current sale', isOfCommands: true },
   commands: { ...SALE_COMMANDS, ...CLAIM_COMMANDS, ...QUEUE_COMMANDS },
   queries: QUERIES,
-  streams: STREAMS,
+  stream: STREAMS,
   migrations: new URL('./migrations/', import.meta.url),
   reader: createSaleQueries,
 
-  gateway ({ admission, settings, router, systemKey, watchDatabase }) {
+  gateway ({ submit, agreed, memberOf, settings, router, systemKey, watchDatabase }) {
     const { databaseUrl, durability, saleTokenKey: file, saleTokenAlgorithm: algorithm, ackWithinMs } = settings
     const health = durability === 'db' ? watchDatabase() : null
     const waits = databaseUrl !== null || health ? createEventWaits() : null
     const settlement = waits && health && createSettlement({
       waits,
       isUp: health.isUp,
-      statusOf: async (sale, claim) => String(await admission.memberOf(sale, `claim ${claim}`)).split(' ')[0],
+      statusOf: async (sale, claim) => String(await memberOf(sale, `claim ${claim}`)).split(' ')[0],
       deadlineMs: ackWithinMs
     })
     const tokens = createTokens({ router, key: `${systemKey}:token-key`, file, algorithm })
     return {
-      commands: createSales({ ...admission, tokens, settlement, waits }),
+      commands: createSales({ submit, agreed, tokens, settlement, waits }),
       ...waits && {
         onEntry ({ key, fields: { type, claim } }) {
           waits.note(key)
@@ -64,13 +65,11 @@ export default {
     }
   },
 
-  consumers ({ admission: { submit, partitionOf, stateOf }, database, log }) {
-    const run = taskCommands(submit)
-    if (database === null) return { run }
+  consumers ({ submit, partitionOf, stateOf, database, log }) {
+    if (database === null) return {}
     const { restore, restoreAll } = createRestorer({ database, submit, log })
     return {
-      run,
-      rows: createOrderWriter({ stateOf, restore, database, submit }),
+      rows: { [ORDER_WRITER]: createOrderWriter({ stateOf, restore, database, submit }) },
       onPrimary: (partition) => restoreAll((sale) => partitionOf(sale) === partition)
     }
   }

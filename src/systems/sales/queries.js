@@ -2,13 +2,13 @@
  * Queries about sales, for readers: from memory, else from a replica, else from the primary (src/admission/key-view.js); order rows
  * from the database, if there is one.
  *
- * @typedef {import('../../admission/index.js').KeyState} KeyState
+ * @typedef {import('../definition.js').Stored} Stored
  */
 import { maskWith } from '../../admission/index.js'
-import { ID_TEXT } from '../../http/index.js'
+import { ID_TEXT } from '../../fields/index.js'
 import { createWaitingRoom } from '../../waiting-room/index.js'
 import { createHub } from '../hub.js'
-import { byRequestRow, COUNT, dueRow, GENERATION, keyRow, objectOf, queryOfUser, SEQ, TIME } from '../schemas.js'
+import { byRequestRow, COUNT, dueRow, GENERATION, objectOf, queryOfUser, SEQ, TIME } from '../schemas.js'
 import { CLAIM_QUERIES, membersOf } from './claims.js'
 import { saleReply } from './commands.js'
 import { QUEUE_QUERY, QUEUE_STREAM } from './queue.js'
@@ -56,7 +56,7 @@ export const QUERIES = {
     shown: (all, { now, sizeOf }) => Promise.all(all.map(async (one) =>
       ({ ...saleOf(one, { nowMs: now(), orderRows: null }), ...await sizeOf(one) })))
   }),
-  one: keyRow({ path: '/v1/sales/:id', summary: 'A sale', reply: SALE, codes: ['SALE_UNKNOWN'] }),
+  one: { path: '/v1/sales/:id', summary: 'A sale', reply: SALE, shown: (stored, _kept, { shown }) => shown(stored) },
   ...CLAIM_QUERIES,
   byRequest: byRequestRow({
     path: '/v1/sales/:id',
@@ -82,7 +82,7 @@ export const QUERIES = {
   })
 }
 
-/** @type {readonly import('../definition.js').StreamRow[]} */
+/** @type {readonly import('../definition.js').StreamRoute[]} */
 export const STREAMS = [
   {
     path: '/v1/sales/:id/live',
@@ -97,7 +97,7 @@ export const STREAMS = [
   QUEUE_STREAM
 ]
 
-/** @param {import('../definition.js').ReaderParts} parts @returns {import('../definition.js').Reader} */
+/** @param {import('../parts.js').ReaderParts} parts @returns {import('../definition.js').Reader} */
 export function createSaleQueries (parts) {
   const { reading, view, secret, database, now, push, log } = parts
   const room = createWaitingRoom(parts)
@@ -114,10 +114,10 @@ export function createSaleQueries (parts) {
     return counting
   }
 
-  /** @param {KeyState} one of its queue; joining has no event, so the state in memory does not know */
-  const sizeOf = async ({ key, fields }) => fields.mode === 'queue' ? room.sizeOf(key) : {}
+  /** @param {Stored} one of its queue; joining has no event, so the state in memory does not know */
+  const sizeOf = async ({ key, state }) => state.mode === 'queue' ? room.sizeOf(key) : {}
 
-  /** @param {KeyState} one @returns {Promise<Record<string, unknown>>} */
+  /** @param {Stored} one @returns {Promise<Record<string, unknown>>} */
   async function shown (one) {
     const [rows, size] = await Promise.all([orderRows(one.key), sizeOf(one)])
     return { ...saleOf(one, { nowMs: now(), orderRows: rows }), ...size }
@@ -131,7 +131,7 @@ export function createSaleQueries (parts) {
     lookEveryMs: LOOK_EVERY_MS,
     async read (/** @type {string} */ id) {
       const current = await reading.current(id)
-      const { asOf, ...state } = await shown(current)
+      const { asOf, ...state } = await shown(view.storedOf(current))
       const text = JSON.stringify({ ...state, asOf })
       const bytes = Buffer.from(`event: sale\ndata: ${text}\nid: ${state.generation}:${state.seq}\n\n`)
       return { current, state: JSON.stringify(state), bytes }

@@ -4,7 +4,7 @@
  * @typedef {import('../../waiting-room/index.js').QueuePosition} QueuePosition
  */
 import { FreshetError } from '../../errors.js'
-import { ID_TEXT } from '../../http/index.js'
+import { ID_TEXT } from '../../fields/index.js'
 import { COUNT, objectOf, TIME, waitField } from '../schemas.js'
 import { CODES, USER } from './commands.js'
 import { queueReply } from './replies.js'
@@ -38,7 +38,7 @@ export const QUEUE_COMMANDS = {
     path: '/v1/sales/:id/queue',
     summary: 'Join the queue',
     body: USER,
-    replies: { 200: JOINED },
+    schemas: { 200: JOINED },
     codes: [...CODES, 'SALE_SOLD_OUT', 'SALE_ALREADY_CLAIMED', 'SALE_OTHER_MODE'],
     async run ({ params: { id: sale }, body: { userId: user }, requestId }, { run, idsOf }) {
       const { claim, secret } = await idsOf(sale, user, requestId)
@@ -51,7 +51,7 @@ export const QUEUE_COMMANDS = {
     method: 'DELETE',
     path: '/v1/sales/:id/queue/:userId',
     summary: 'Leave the queue, or give an admission back',
-    replies: { 200: objectOf({ status: { type: 'string', enum: ['left'] } }) },
+    schemas: { 200: objectOf({ status: { type: 'string', enum: ['left'] } }) },
     codes: [...CODES, 'TICKET_MISSING', 'TICKET_INVALID', 'CLAIM_UNKNOWN', 'SALE_ALREADY_CLAIMED'],
     async run ({ params: { id: sale, userId: user }, headers, requestId }, { run, idsOf }) {
       const { secret } = await idsOf(sale, user, requestId)
@@ -102,7 +102,7 @@ export const QUEUE_QUERY = {
   }
 }
 
-/** @type {import('../definition.js').StreamRow} */
+/** @type {import('../definition.js').StreamRoute} */
 export const QUEUE_STREAM = {
   path: '/v1/sales/:id/queue/:userId/live',
   summary: 'Where a person is in the queue, whenever that changes: `place`',

@@ -50,15 +50,15 @@ export const queueReply = ({ code, details }, ticket) => ({
 })
 
 /**
- * @param {import('../../admission/index.js').KeyState} current @param {{ nowMs: number, orderRows: number | null }} facts
+ * @param {import('../definition.js').Stored} stored @param {{ nowMs: number, orderRows: number | null }} facts
  * @returns {Record<string, unknown>}
  */
-export function saleOf ({ key, fields, generation }, { nowMs, orderRows }) {
-  const number = (/** @type {string} */ name) => Number(fields[name])
+export function saleOf ({ key, state, seq, generation }, { nowMs, orderRows }) {
+  const number = (/** @type {string} */ name) => Number(state[name])
   return {
     id: key,
-    status: statusOf({ fields, generation }, nowMs),
-    mode: fields.mode,
+    status: statusOf({ fields: state, generation }, nowMs),
+    mode: state.mode,
     stock: number('stock'),
     available: number('available'),
     held: number('held'),
@@ -71,7 +71,7 @@ export function saleOf ({ key, fields, generation }, { nowMs, orderRows }) {
     admitConcurrency: number('slots'),
     queued: number('queued'),
     generation,
-    seq: number('seq'),
+    seq,
     asOf: nowMs
   }
 }
