@@ -41,7 +41,8 @@
  * @typedef {'confirmed' | 'refuted' | 'undecided' | 'not measured'} Became
  * @typedef {{ became: Became, isSizeInside: boolean | null, ratio?: RatioWithInterval & { withinNoise: boolean | null }, of?: Term,
  *   against?: Term, unit?: string, figure?: { median: number | null, low: number | null, high: number | null },
- *   count?: { held: number, all: number }, cut?: string | null, why?: string }} Outcome
+ *   count?: { held: number, all: number }, cut?: string | null, bound?: string | null, why?: string }} Outcome `bound`: where the load was
+ *   at its own limit
  */
 import { FreshetError } from '../errors.js'
 import { AA_SUFFIX } from '../plan/index.js'
@@ -105,7 +106,18 @@ function ratioOf (statement, result, groups) {
     expected: null,
     published: { value, direction, label: statement.says }
   }, whyNone === null ? ratio : { ratio: null, low: null, high: null })
-  return { became: becameOf(judged.sameDirection), isSizeInside: judged.isSizeInside, ratio: judged, of, against, cut: whyNone }
+  const { sameDirection, isSizeInside } = judged
+  return { became: becameOf(sameDirection), isSizeInside, ratio: judged, of, against, cut: whyNone, bound: boundOf(groups, [of, against]) }
+}
+
+/** @param {Group[]} groups @param {Term[]} terms @returns {string | null} null: in none of the samples */
+function boundOf (groups, terms) {
+  const texts = terms.map((term) => {
+    const { arm, valid } = groupOf(groups, term)
+    const bound = valid.filter(({ marks }) => marks.includes('generator-bound')).length
+    return bound ? `the load at its limit in ${bound} of ${valid.length} samples of \`${arm}\`` : ''
+  })
+  return [...new Set(texts)].filter((text) => text !== '').join(', ') || null
 }
 
 /** @param {Term} of @param {Term} against */
@@ -144,7 +156,7 @@ function figureOf (statement, range, result, groups) {
   const { median, ...interval } = medianWithInterval(values)
   const figure = { median, ...(every ? { low: Math.min(...values), high: Math.max(...values) } : interval) }
   const isSizeInside = statement.value === undefined ? null : isInside(statement.value, figure)
-  return { became: inRange(range, figure), isSizeInside, figure, of, unit: MEASURES[of.measure].unit }
+  return { became: inRange(range, figure), isSizeInside, figure, of, unit: MEASURES[of.measure].unit, bound: boundOf(groups, [of]) }
 }
 
 /** @param {number} value @returns {Range} */
@@ -178,6 +190,6 @@ function lineOf ({ arm, part }, { between = [0, null] }, groups) {
     isSizeInside,
     figure: { median: mid, low, high },
     unit: part === 'fixedPercent' ? '% of a core' : 'us',
-    of: { measure: part, arm, level: levels.map(({ level }) => level).join(', ') }
+    of: { measure: part, arm, level: 'all levels' }
   }
 }

@@ -10,6 +10,8 @@ import { MEASURES } from '../analysis/measures.js'
 import { code, table } from './markdown-table.js'
 import { count, figure, figureWithInterval, ratioWithInterval } from './numbers.js'
 
+/** @type {Record<string, string>} parts of a line */
+const LINE = Object.freeze({ fixedPercent: 'Fixed cost of a second', marginalMicrosPerItem: 'Cost of a further item' })
 const BEGIN = '<!-- statements: npm run charts -->\n'
 const END = '<!-- /statements -->'
 /** on the page of all experiments, after the heading of a study */
@@ -40,7 +42,7 @@ function compared ({ of, against }) {
   if (!of) return ''
   const arms = against && against.arm !== of.arm ? `${code(of.arm)} / ${code(against.arm)}` : code(of.arm)
   const levels = against && against.level !== of.level ? `${of.level} / ${against.level}` : of.level
-  const name = (/** @type {string} */ measure) => MEASURES[measure]?.title ?? measure
+  const name = (/** @type {string} */ measure) => MEASURES[measure]?.title ?? LINE[measure]
   const measures = against && against.measure !== of.measure ? `${name(of.measure)} / ${name(against.measure)}` : name(of.measure)
   return `\n*${arms}, ${measures}, ${levels}*`
 }
@@ -57,12 +59,14 @@ function publishedOf ({ value, from, between, direction, against, why }) {
 }
 
 /** @param {Statement} statement @param {Outcome} outcome */
-function hereOf ({ per, of }, { why, cut, ratio, figure, unit, count: held }) {
+function hereOf ({ per, of }, { why, cut, ratio, figure, unit, count: held, bound }) {
   if (why !== undefined) return why
   if (cut) return cut
   if (held) return `in ${count(held.held)} of ${count(held.all)} measurements`
-  if (ratio) return `${ratioWithInterval(ratio)}${per ? ` of that at ${per.level}` : ''}${ratio.withinNoise ? ', within the noise' : ''}`
-  return `${figureWithInterval(figure)} ${unit}${of?.times ? `, in a scale of time of 1 / ${of.times}` : ''}`
+  const limit = bound ? `; ${bound}` : ''
+  return ratio
+    ? `${ratioWithInterval(ratio)}${per ? ` of that at ${per.level}` : ''}${ratio.withinNoise ? ', within the noise' : ''}${limit}`
+    : `${figureWithInterval(figure)} ${unit}${of?.times ? `, in a scale of time of 1 / ${of.times}` : ''}${limit}`
 }
 
 /** @param {Outcome} outcome */
