@@ -8,6 +8,7 @@ import { listExperiments } from '../../lab/plan/catalog.js'
 import { readStudies, sourceOf } from '../../lab/plan/published.js'
 import { judgedOf } from '../../lab/command/look.js'
 import { statementsOf, withCounts, withStatements } from '../../lab/report/statements.js'
+import { PUBLISHED } from '../../bin/plan/published.js'
 import { ROOT } from '../architecture/source.js'
 
 const FOLDER = join(ROOT, 'experiments')
@@ -39,6 +40,16 @@ t.test('a published ratio follows from published figures', async (t) => {
   for (const { says, value, from } of studies.statements.filter(({ from }) => from !== undefined)) {
     const [, above, below, times] = /^([\d.]+) \/ ([\d.]+)(?: x ([\d.]+))?$/.exec(String(from)) ?? []
     t.equal(value, Math.round(1000 * Number(above) / Number(below) * Number(times ?? 1)) / 1000, `${says}: ${from}`)
+  }
+})
+
+t.test('npx freshet plan, which is installed without experiments, has the same published figures', async (t) => {
+  const figures = Object.values(studies.figures).flatMap(({ figures }) => figures)
+  for (const { node, writers, itemsPerSecond, primary } of PUBLISHED) {
+    const each = (itemsPerSecond / writers).toLocaleString('en')
+    const isSame = (/** @type {{ label: string, value: number }} */ { label, value }) =>
+      label.startsWith(node) && value === primary && (label.includes(`${writers} writers x ${each}`) || label.includes('USD/h'))
+    t.ok(figures.some(isSame), `${node}, ${writers} writers x ${each}`)
   }
 })
 
