@@ -15,7 +15,7 @@ const LINE = Object.freeze({ fixedPercent: 'Fixed cost of a second', marginalMic
 const BEGIN = '<!-- statements: npm run charts -->\n'
 const END = '<!-- /statements -->'
 /** on the page of all experiments, after the heading of a study */
-const COUNTED = /^Statements: .*\.$/m
+const COUNTED = /^\*\*Statements: .*\.\*\*$/m
 
 /** statements that fit on the page of an experiment; more are on the page beside it */
 const MOST_ROWS = 1
@@ -92,5 +92,5 @@ export const countsText = (outcomes) => `Statements: ${BECAME.map((became) =>
  */
 export const withCounts = (page, judged) => page.split('\n### ').map((part) => {
   const those = judged.filter(({ statement }) => part.startsWith(`${statement.study}: `))
-  return those.length === 0 ? part : part.replace(COUNTED, countsText(those.map(({ outcome }) => outcome)))
+  return those.length === 0 ? part : part.replace(COUNTED, `**${countsText(those.map(({ outcome }) => outcome))}**`)
 }).join('\n### ')

@@ -90,8 +90,9 @@ t.test('numbers of answers, and ratios in pages, are those of the figures that a
     const answer = readme.slice(readme.indexOf('**Answer.**'), readme.indexOf('![finding]')).replace(/`[^`]*`/g, '')
     const [value] = answer.match(/\d[\d,]*(\.\d+)?/) ?? []
     t.ok(isIn(String(value), figures), `${name}: ${value}`)
+    for (const [decimal] of row.matchAll(/\d[\d,]*\.\d+/g)) t.ok(isIn(decimal, figures), `experiments/README.md, ${number}: ${decimal}`)
     for (const [, ratio] of `${said}${row}`.matchAll(BARE)) {
-      t.ok(figures.includes(`${ratio} x`) || beside.includes(`${ratio} x`) || isIn(ratio, figures), `${name}: ${ratio} x`)
+      t.ok(isIn(`${ratio} x`, figures + beside), `${name}: ${ratio} x`)
     }
   }
 })
@@ -102,7 +103,7 @@ t.test('ratios of docs/choosing.md are those of the experiments that its part li
     const names = [...new Set([...part.matchAll(/experiments\/(\d{3}-[a-z0-9-]+)\/README\.md/g)].map(([, name]) => name))]
     const figures = (await Promise.all(names.flatMap((name) =>
       [join(CHARTS, `${name}.md`), join(ROOT, 'experiments', name, 'README.md')]).map((file) => readFile(file, 'utf8')))).join('\n')
-    for (const [, ratio] of part.matchAll(BARE)) t.ok(isIn(ratio, figures), `${part.slice(0, 30)}: ${ratio} x`)
+    for (const [, ratio] of part.matchAll(BARE)) t.ok(isIn(`${ratio} x`, figures), `${part.slice(0, 30)}: ${ratio} x`)
   }
   t.notMatch(text, /not shown|\bis shown\b/)
 })

@@ -115,7 +115,7 @@ t.test('pages: one statement stands on the page, more stand beside it, and are c
   t.match(both.beside, /\| values cost less \| - \| no machine \| +\| not measured \|/)
   t.equal(withStatements(`a\n\n${both.page}\n\nb`, alone.page), `a\n\n${alone.page}\n\nb`)
   t.equal(withStatements('nothing', alone.page), 'nothing')
-  t.equal(withCounts('# All\n### 001: feeds\n\nStatements: none.\n', judged),
-    `# All\n### 001: feeds\n\n${countsText(judged.map(({ outcome }) => outcome))}\n`)
+  t.equal(withCounts('# All\n### 001: feeds\n\n**Statements: none.**\n', judged),
+    `# All\n### 001: feeds\n\n**${countsText(judged.map(({ outcome }) => outcome))}**\n`)
   t.same(statementsOf([], 'a study'), { page: '', beside: '' })
 })
