@@ -91,9 +91,8 @@ t.test('numbers of answers, and ratios in pages, are those of the figures that a
     const [value] = answer.match(/\d[\d,]*(\.\d+)?/) ?? []
     t.ok(isIn(String(value), figures), `${name}: ${value}`)
     for (const [decimal] of row.matchAll(/\d[\d,]*\.\d+/g)) t.ok(isIn(decimal, figures), `experiments/README.md, ${number}: ${decimal}`)
-    for (const [, ratio] of `${said}${row}`.matchAll(BARE)) {
-      t.ok(isIn(`${ratio} x`, figures + beside), `${name}: ${ratio} x`)
-    }
+    for (const [, ratio] of said.matchAll(BARE)) t.ok(isIn(`${ratio} x`, figures + beside), `${name}: ${ratio} x`)
+    for (const [, ratio] of row.matchAll(BARE)) t.ok(isIn(`${ratio} x`, said + beside), `experiments/README.md, ${number}: ${ratio} x`)
   }
 })
 
@@ -101,9 +100,9 @@ t.test('ratios of docs/choosing.md are those of the experiments that its part li
   const text = await readFile(join(ROOT, 'docs', 'choosing.md'), 'utf8')
   for (const part of text.split('\n## ')) {
     const names = [...new Set([...part.matchAll(/experiments\/(\d{3}-[a-z0-9-]+)\/README\.md/g)].map(([, name]) => name))]
-    const figures = (await Promise.all(names.flatMap((name) =>
-      [join(CHARTS, `${name}.md`), join(ROOT, 'experiments', name, 'README.md')]).map((file) => readFile(file, 'utf8')))).join('\n')
-    for (const [, ratio] of part.matchAll(BARE)) t.ok(isIn(`${ratio} x`, figures), `${part.slice(0, 30)}: ${ratio} x`)
+    const pages = (await Promise.all(names.flatMap((name) => ['README.md', 'statements.md'].map((page) =>
+      readFile(join(ROOT, 'experiments', name, page), 'utf8'))))).join('\n')
+    for (const [, ratio] of part.matchAll(BARE)) t.ok(isIn(`${ratio} x`, pages), `${part.slice(0, 30)}: ${ratio} x`)
   }
   t.notMatch(text, /not shown|\bis shown\b/)
 })
