@@ -8,7 +8,8 @@ import { createStopper, maskWith, ownerOf, partitionKeys, readSystem, systemKey 
 import { FreshetError } from '../src/errors.js'
 import { partitionOf } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
-import { openDefinition, openReading, readFigures } from '../src/systems/inside.js'
+import { createWaitingRoom } from '../src/waiting-room/index.js'
+import { createViewers, openDefinition, openReading, readFigures } from '../src/systems/inside.js'
 
 /**
  * @typedef {import('../src/systems/inside.js').Definition} System
@@ -117,6 +118,8 @@ async function openSystem (definition, { deployment, routes, name, counters: met
     secret,
     now: Date.now,
     submit: commands.submit,
+    waitingRoom: () => createWaitingRoom({ ...target, now: Date.now, log }),
+    viewers: createViewers({ reading, view, push: given.push, log }),
     figures: () => readFigures(target.connectionOf(0, false), keyOf(0))
   }
   own = await reader(parts)

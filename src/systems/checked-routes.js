@@ -146,9 +146,10 @@ export async function checkRoutes (given) {
   const misnamed = migrations instanceof URL ? await faultsOfMigrations(migrations, name) : []
   const isKnown = (/** @type {string} */ code) => Object.hasOwn(errors, code) || kindOf(code) !== undefined
   const faults = [
-    ...Object.entries(errors).flatMap(([code, { status, meaning } = /** @type {any} */ ({})]) => [
+    ...Object.entries(errors).flatMap(([code, { status, meaning, retryable } = /** @type {any} */ ({})]) => [
       ...unless(CODE.test(code), 'errors', code, 'A-Z, then A-Z 0-9 _'),
-      ...unless(Number.isInteger(status) && status >= 400 && status < 500, `errors.${code}.status`, status, '400 to 499'),
+      ...unless((Number.isInteger(status) && status >= 400 && status < 500) || (status === 503 && retryable === true),
+        `errors.${code}.status`, status, '400 to 499, or 503 with retryable'),
       ...unless(typeof meaning === 'string' && meaning !== '', `errors.${code}.meaning`, meaning, 'a text'),
       ...kindOf(code) === undefined ? [] : [`errors.${code}: this code is ${kindOf(code)?.domain}'s; choose another one`]
     ]),

@@ -128,12 +128,33 @@
  */
 
 /**
+ * Waits for facts, by name.
+ * @typedef {object} Waits
+ * @property {(name: string, fact?: unknown) => void} note gives a fact to those who watch the name
+ * @property {(name: string, listener: (fact?: any) => void) => () => void} watch returns what ends it
+ * @property {(begin: (done: () => void) => () => void, ms: number) => Promise<void>} waitFor until `done` is called, or the time is over
+ * @property {<T>(name: string, read: () => Promise<T>, isDue: (one: T) => boolean, ms: number) => Promise<T>} until reads again after each
+ *   fact until it is as wanted
+ * @property {() => void} close
+ */
+
+/**
+ * Where a person is in a queue.
+ * @typedef {{ status: string, claim: string | null, position: number, etaMs: number, untilMs: number | null }} QueuePosition
+ */
+
+/**
  * What `gateway` and `run` of commands get.
  * @typedef {object} GatewayParts
  * @property {(command: Command) => Promise<Decision>} submit
  * @property {(key: string) => Promise<Record<string, string>>} stateOf a key on the primary; empty if there is none
  * @property {(key: string, name: string) => Promise<string | null>} memberOf a key on the primary
  * @property {(id: string) => Promise<string>} mask a pseudonym of an id, the same in all processes
+ * @property {() => Promise<{ secret: string }>} agreed the secret of the system, for `idWith`
+ * @property {() => Waits} waits waits of commands, which `onEntry` ends with `note`
+ * @property {{ send: (command: string, ...args: any[]) => Promise<any> }} router commands to the primary of their key
+ * @property {string} systemKey what names of keys begin with that are stored with the system
+ * @property {() => { isUp: () => boolean }} watchDatabase whether the database answers
  * @property {any} settings of the process, docs/settings.md @property {AbortSignal} signal the process stops @property {any} log
  */
 
@@ -141,7 +162,15 @@
  * What `reader` and `run` of queries get.
  * @typedef {object} ReaderParts
  * @property {(key: string) => Promise<Stored>} get throws the error `unknown`
- * @property {(key: string, page?: { before?: number | null, limit?: number }) => Promise<Event[]>} events the newest first, before a number
+ * @property {(key: string, page?: { before?: number | null, after?: number, limit?: number }) => Promise<Event[]>} events the newest first,
+ *   before a number; with `after`, the oldest first
+ * @property {(key: string, names: string[], isPrimary?: boolean) => Promise<(string | null)[]>} members from a replica, or the primary
+ * @property {(key: string, name: string) => Promise<string | null>} memberAtPrimary one that a replica does not have
+ * @property {(begin: (done: () => void) => () => void, ms: number) => Promise<void>} waitFor until `done` is called, or the time is over;
+ *   `begin` returns what ends it
+ * @property {() => any} waitingRoom positions of people in the queue of rule `bounded`
+ * @property {(options: any) => any} viewers of a stream with a source of its own: a key is read once for all of them
+ * @property {string} secret of the system, for `idWith`
  * @property {(rule: string, key: string, scope: string, requestId: string) => Promise<Decision>} byRequest of an accepted command
  * @property {(command: Command) => Promise<Decision>} submit
  * @property {(id: string) => string} mask a pseudonym of an id, the same in all processes

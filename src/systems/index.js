@@ -13,13 +13,13 @@
  * @import { CheckOptions, Checked, OpenedSystem, Rule, System, SystemOptions } from './definition.js'
  * @import * as Words from './words.js'
  */
-import { NAMED_RULES } from '../admission/index.js'
+import { idWith as hashed, NAMED_RULES } from '../admission/index.js'
 import { SettingsInvalid } from '../errors.js'
 import { checkRule as check } from './check-rule.js'
 import { checkedDefinition } from './checked-definition.js'
 import * as columns from './columns.js'
 import * as crowd from './crowd-client.js'
-import * as decisions from './decisions.js'
+import { expectTaken, numbersIn, unitsOf } from './decisions.js'
 import * as money from './money.js'
 import { SYSTEM_NAMES } from './names.js'
 import { open } from './opened.js'
@@ -68,11 +68,11 @@ export const schemas = vocabulary.schemas
 /** @type {Words.Queries} */
 export const queries = vocabulary.queries
 
-/** @type {Words.ExpectTaken} */
-export const expectTaken = decisions.expectTaken
+/** @type {Words.Decisions} */
+export const decisions = Object.freeze({ taken: expectTaken, numbers: numbersIn, units: unitsOf })
 
-/** @type {Words.NumbersIn} */
-export const numbersIn = decisions.numbersIn
+/** @type {Words.IdWith} */
+export const idWith = hashed
 
 /** @type {Words.MoneyText} */
 export const moneyText = money.moneyText

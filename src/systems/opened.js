@@ -18,6 +18,7 @@ import { closeInTime, GRACE_MS } from './closing.js'
 import { commandOf, expectKey } from './command-arguments.js'
 import { createConsumers } from './consuming.js'
 import { createFollowing } from './follow.js'
+import { createFrame } from './frame.js'
 import { openDefinition } from './opening.js'
 import { UNCOUNTED } from './uncounted.js'
 
@@ -85,7 +86,8 @@ export async function open ({ name: system, rules }, settings) {
   })
   const { keyOf, partitionOf, partitions, connectionOf } = target
   const deciding = createDeciding(opening.submit, account, ours && system)
-  const consumers = createConsumers(target, { id: `${name}-${randomUUID()}`, metrics, rules, submit: deciding.decide })
+  const frame = createFrame(target, { id: `${name}-${randomUUID()}`, metrics })
+  const consumers = createConsumers(target, { frame, rules, submit: deciding.decide })
   const following = createFollowing(target, closing.signal)
 
   /** @type {Promise<void> | null} */
@@ -93,7 +95,7 @@ export async function open ({ name: system, rules }, settings) {
   async function end () {
     closing.abort()
     try {
-      await closeInTime(Promise.all([consumers.close(), following.close()]).then(deciding.ended), `commands of ${system}`, GRACE_MS)
+      await closeInTime(Promise.all([frame.close(), following.close()]).then(deciding.ended), `commands of ${system}`, GRACE_MS)
     } finally {
       await close()
     }

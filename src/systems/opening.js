@@ -109,8 +109,11 @@ export function openReading (target, { unknown, memory, streams, onEntry, log })
     view,
     reading,
     get: async (/** @type {string} */ key) => view.storedOf(await reading.current(key)),
-    events: reading.newest,
-    byRequest: reading.byRequest
+    events: reading.page,
+    byRequest: reading.byRequest,
+    members: reading.members,
+    memberAtPrimary: reading.memberAtPrimary,
+    waitFor: reading.waitFor
   }
 }
 
@@ -153,6 +156,7 @@ function openAdmission ({ name: system, rules = {}, keepsUnread: isRead }, setti
     names: own.memory.names,
     servers,
     streams: servers.primaryStreams,
+    routes,
     name,
     deadlineMs,
     partitions,

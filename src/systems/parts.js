@@ -25,11 +25,14 @@
  *
  * @typedef {Pick<Admission, 'submit' | 'agreed' | 'stateOf' | 'memberOf'> & {
  *   mask: (id: string) => Promise<string>, settings: any, counters: AdmissionMetrics, router: Router,
- *   primaryIds: () => Promise<string>, systemKey: string, watchDatabase: () => { isUp: () => boolean }, signal: AbortSignal,
+ *   primaryIds: () => Promise<string>, systemKey: string, waits: typeof createEventWaits,
+ *   watchDatabase: () => { isUp: () => boolean }, signal: AbortSignal,
  *   log: Logger }} GatewayParts `counters` of its commands; `router` to the primaries; `primaryIds`: replication
  *   ids of the primaries of its partitions, throws while one is away
  *
- * @typedef {Target & Pick<Public.ReaderParts, 'get' | 'events' | 'mask'> & {
+ * @typedef {Target & Pick<Public.ReaderParts, 'get' | 'events' | 'mask'> &
+ *   Pick<Reading, 'members' | 'memberAtPrimary' | 'waitFor'> & {
+ *   waitingRoom: () => ReturnType<typeof createWaitingRoom>, viewers: ReturnType<typeof createViewers>,
  *   byRequest: Reading['byRequest'],
  *   reading: Reading, view: KeyView, lookUp: LookUp, secret: string, now: () => number, push: Push,
  *   submit: Admission['submit'], database: ReaderDatabase, figures: () => Promise<any[]>, settings: any, isShared: () => boolean,
@@ -55,6 +58,9 @@
  * @import { Database } from '../sql/index.js'
  * @import { Connection, LookUp, Router } from '../store/index.js'
  * @import { OpenAdmission } from './opening.js'
+ * @import { createWaitingRoom } from '../waiting-room/index.js'
+ * @import { createViewers } from './hub.js'
+ * @import { createEventWaits } from './waits.js'
  * @import * as Public from './definition.js'
  * @import { Reading, Target } from './reading.js'
  * @import { Logger } from 'pino'

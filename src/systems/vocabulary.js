@@ -5,7 +5,8 @@ import {
 } from '../fields/index.js'
 import { moneyField } from './money.js'
 import {
-  AMOUNT, byRequestRow, COUNT, dueRow, GENERATION, historyRow, idQuery, listOf, NULLABLE_AMOUNT, objectOf, pageOf, queryOfUser, SEQ, TIME
+  AMOUNT, byRequestRow, COUNT, dueRow, GENERATION, historyRow, idQuery, listOf, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser,
+  SEQ, TIME, waitField
 } from './schemas.js'
 
 /** Fields of bodies; `query`: of queries. */
@@ -21,7 +22,7 @@ export const fields = Object.freeze({
   own: field,
   optional,
   invalid: invalidFields,
-  query: Object.freeze({ id: idQuery, integer, number, oneOf, text, required })
+  query: Object.freeze({ id: idQuery, integer, number, oneOf, text, required, wait: waitField, page: pageFields })
 })
 
 /** JSON Schema of replies. */

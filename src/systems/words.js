@@ -34,6 +34,8 @@
  * @property {(read: (text: string) => any, rest: { description: string, expects: string, schema: object }) => QueryField} text `read`
  *   throws for one that it does not take
  * @property {(field: any) => QueryField} required
+ * @property {(what: string, unset?: number) => QueryField} wait how long a query may wait, ms
+ * @property {(what: string, side?: 'before' | 'after') => Record<string, QueryField>} page `after` and `limit`
  */
 
 /**
@@ -70,8 +72,8 @@
 
 /** Minor units as decimal text, such as 12.50. @typedef {(minor: number | string) => string} MoneyText */
 
-/** Numbers of a decision as JSON, by their names in it. @typedef {(details: Record<string, any>, names: Record<string, string>) =>
- *   Record<string, number>} NumbersIn */
+/** An id by a keyed hash, which no one else can guess; the first part says what it is of. @typedef {(secret: string, ...parts: string[]) =>
+ *   string} IdWith */
 
 /**
  * By code of the rule, the code of an error, with a message of its own or one made of the details.
@@ -80,9 +82,13 @@
  */
 
 /**
- * The decision, unless it is an error for the client. `factsOf`: members of its problem.
- * @typedef {<D extends { code: string, details: Record<string, any> }>(decision: D, refusals: Refusals,
- *   factsOf?: (decision: D) => Record<string, unknown>) => D} ExpectTaken
+ * From decisions to replies. `taken`: the decision, unless it is an error for the client (`factsOf`: members of its problem); `numbers` of
+ * its details as JSON, by their names there; `units` of a stock after a command of rule `bounded`.
+ * @typedef {{ taken: <D extends { code: string, details: Record<string, any> }>(decision: D, refusals: Refusals,
+ *   factsOf?: (decision: D) => Record<string, unknown>) => D,
+ *   numbers: (details: Record<string, any>, names: Record<string, string>) => Record<string, number>,
+ *   units: (decision: { seq: number, details: Record<string, any> }) => { seq: number, available: number, held: number, sold: number }
+ * }} Decisions
  */
 
 /**

@@ -1,23 +1,15 @@
 /**
- * One system in a process of consumers: leases, scheduled tasks, and rows in the database.
- *
- *     partition taken -> tasks when they are due, or when an entry triggers them
- *                     -> entries of its outbox -> rows, another store, Kafka: each with a cursor of its own
- *                     -> another primary? -> what was lost is restored
+ * One system in a process of consumers: its scheduled tasks, rows in the database and effects elsewhere, in the frame of src/systems.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { followOutboxes, openConfirms } from '../../src/admission/index.js'
-import {
-  consume, consumeBatches, createEffects, createKafkaEffect, createOwnership, lagOf, LEASE_MS, TASKS
-} from '../../src/consumers/index.js'
+import { openConfirms } from '../../src/admission/index.js'
+import { consume, consumeBatches, createKafkaEffect, lagOf, TASKS } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
-import { runTasks, taskCommands } from '../../src/schedule/index.js'
+import { taskCommands } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
-import { closeInTime, durabilityOf, hasReplicas, joinHandlers, openDefinition, publishFigures } from '../../src/systems/inside.js'
+import { createFrame, durabilityOf, hasReplicas, joinHandlers, openDefinition, publishFigures } from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
 import { untilUp } from './until-up.js'
 
-const LOOK_EVERY_MS = 250
 /** How a definition names its scheduled tasks as its driver. */
 const OF_TASKS = 'tasks'
 
@@ -37,7 +29,7 @@ const OF_TASKS = 'tasks'
  * @throws {import('../../src/errors.js').FreshetError} SYSTEM_DIFFERS, KAFKA_MISSING, and why the primary cannot be used
  */
 export async function openSystem (definition, settings, parts) {
-  const { id, servers, database, migrated, leaseMs = LEASE_MS, metrics, ownMetrics, log, signal, fail, onWait } = parts
+  const { id, servers, database, migrated, leaseMs, metrics, ownMetrics, log, signal, fail, onWait } = parts
   const { name: system, keepsSecret, logged } = definition
   const { systemPartitions: partitions, kafkaBrokers } = settings
   const kafka = kafkaBrokers?.length > 0 ? await createKafkaEffect({ brokers: kafkaBrokers, system, partitions }) : null
@@ -51,8 +43,9 @@ export async function openSystem (definition, settings, parts) {
     log
   })
   const admission = opening.open()
-  const { target, target: { keyOf, connectionOf }, routes } = admission
-  const { letters, deadLetter, open: openEffect } = createEffects({ ...target, metrics, logged, log })
+  const { target, target: { keyOf, connectionOf, routes } } = admission
+  const frame = createFrame(target, { id, metrics, logged, leaseMs })
+  const { letters, deadLetter } = frame
   const { openConfirm, close: closeConfirms } = createConfirms(definition, settings, target)
   const stopKeeping = keepsSecret
     ? eachSecond(admission.refresh, ({ code, message }) =>
@@ -68,17 +61,18 @@ export async function openSystem (definition, settings, parts) {
       connectionOf,
       metrics: ownMetrics,
       counters: metrics,
-      owned: () => ownership.owned,
+      owned: () => worker.owned,
       settings,
       deadLetter,
       openConfirm
-    })
+    }, frame)
   }
 
   await routes.opened.catch(() => {})
   const words = `${system} waits until it can be opened`
   const handlers = await untilUp(openHandlers, { signal, log, words, onWait }).catch(async (error) => {
     stopKeeping()
+    await frame.close()
     await Promise.all([opening.close(), closeConfirms()])
     throw error
   })
@@ -86,24 +80,24 @@ export async function openSystem (definition, settings, parts) {
   const rows = database ? Object.entries({ ...definition.rows, ...handlers.rows }).map(rowsOf) : []
   const effects = [
     ...rows.map((effect) =>
-      openEffect(effect.name, (of) => writeRows(of, { system, effect, database, migrated }), { pauseMs: handlers.pauseMs })),
+      frame.effect(effect.name, (of) => writeRows(of, { system, effect, database, migrated }), { pauseMs: handlers.pauseMs })),
     ...[handlers.batches, kafka].flatMap((effect) =>
-      effect ? [openEffect(effect.name, (of) => consumeBatches({ ...of, effect }))] : [])
+      effect ? [frame.effect(effect.name, (of) => consumeBatches({ ...of, effect }))] : [])
   ]
   const published = figures && publishFigures({ connection: () => connectionOf(0), key: keyOf(0), id, figures })
   const leastToken = database ? (/** @type {number} */ partition) => tokenIn(database, system, partition) : undefined
   const driver = driverOf(definition, handlers, effects)
-  const { work, close: closeWork } = createWork(handlers, { target, routes, effects, driver, leaseMs })
-  const ownership = createOwnership({ ...target, id, work, driver, leastToken, leaseMs })
-  const consumers = [...effects.map((effect) => effect.name), ...joined?.names ?? []]
+  const { run, triggers, onPrimary } = handlers
+  const worker = frame.join({ what: `the consumers of ${system}`, effects, run, triggers, onPrimary, driver, leastToken })
+  const consumers = [...effects.map((effect) => effect.name), ...joined]
 
   return {
     /** @type {import('../../src/metrics/index.js').ConsumerFigures} */
     figures: {
-      owned: () => ownership.owned,
-      lagMs: async () => Math.max(0, ...await Promise.all(ownership.owned.flatMap((partition) =>
+      owned: () => worker.owned,
+      lagMs: async () => Math.max(0, ...await Promise.all(worker.owned.flatMap((partition) =>
         consumers.map((consumer) => lagOf(connectionOf(partition), keyOf(partition), consumer))))),
-      deadLetters: () => letters.count(ownership.owned)
+      deadLetters: () => letters.count(worker.owned)
     },
 
     notes: opening.notes,
@@ -111,9 +105,9 @@ export async function openSystem (definition, settings, parts) {
     async close () {
       published?.close()
       stopKeeping()
-      const left = closeInTime(ownership.close(), `the consumers of ${system}`)
+      const left = frame.close()
       await left.catch(() => {})
-      await Promise.all([left, ...effects.map(({ close }) => close()), closeWork(), joined?.close(), handlers.close?.(), closeConfirms()])
+      await Promise.all([left, handlers.close?.(), closeConfirms()])
         .finally(() => Promise.all([opening.close(), kafka?.close()]))
     }
   }
@@ -121,13 +115,13 @@ export async function openSystem (definition, settings, parts) {
 
 /**
  * What a system does in this process.
- * @param {Definition} definition @param {ConsumerParts} parts
+ * @param {Definition} definition @param {ConsumerParts} parts @param {ReturnType<typeof createFrame>} frame
  */
-async function handlersOf (definition, parts) {
+async function handlersOf (definition, parts, frame) {
   const handlers = await definition.consumers(parts)
   const run = definition.hasLua ? undefined : taskCommands(parts.submit)
   try {
-    return { run, ...handlers, joined: await joinHandlers(definition, handlers, parts) }
+    return { run, ...handlers, joined: await joinHandlers(definition, handlers, parts, frame) }
   } catch (error) {
     await handlers.close?.()
     throw error
@@ -161,65 +155,6 @@ function driverOf ({ driver }, { run }, effects) {
 }
 
 /**
- * What is done for a partition while this process owns it.
- * @param {Handlers} handlers
- * @param {{ target: Target, routes: import('../../src/store/index.js').Primaries, leaseMs: number,
- *   effects: { name: string, run: import('../../src/consumers/index.js').Work }[], driver: string | null }} parts `driver` of the system
- */
-function createWork ({ triggers, run, onPrimary }, { target, target: { keyOf, log }, routes, effects, driver, leaseMs }) {
-  /** of owned partitions: their tasks are looked at again at once @type {Map<number, () => void>} */
-  const wakers = new Map()
-  const waking = triggers && followOutboxes({
-    ...target.streams,
-    ...target,
-    isOnDemand: true,
-    onEntry: (partition, entry) => { if (triggers(entry)) wakers.get(partition)?.() },
-    onReset: (partition) => wakers.get(partition)?.()
-  })
-
-  return {
-    /** @type {import('../../src/consumers/index.js').Work} */
-    async work (given) {
-      const { partition } = given
-      const failing = new AbortController()
-      const owned = { ...given, signal: AbortSignal.any([given.signal, failing.signal]) }
-      const of = (/** @type {string} */ part) => part === driver ? owned : { ...owned, drives: undefined }
-      const running = [aborted(owned.signal), ...effects.map((effect) => effect.run(of(effect.name)))]
-      if (run) {
-        let leave = () => {}
-        const begin = (/** @type {() => void} */ wake) => {
-          wakers.set(partition, wake)
-          leave = waking?.follow(partition) ?? leave
-        }
-        running.push(runTasks(target, of(TASKS), run, begin).finally(() => {
-          wakers.delete(partition)
-          leave()
-        }))
-      }
-      if (onPrimary) {
-        const idOf = () => routes.route(keyOf(partition)('')).replicationId
-        running.push(onEachPrimary(owned, { idOf, run: onPrimary, log }))
-      }
-      await endTogether(running, failing, leaseMs)
-    },
-
-    close: async () => { await waking?.close() }
-  }
-}
-
-/**
- * When a part of the work fails, the others are stopped. The partition is given back when all have ended, at the latest after `withinMs`:
- * effects are idempotent, and the fencing token refuses what comes later.
- * @param {Promise<void>[]} parts @param {AbortController} failing @param {number} withinMs @throws the first error
- */
-export async function endTogether (parts, failing, withinMs) {
-  // what is stopped rejects with the reason, so the first error is the one that is thrown
-  for (const part of parts) part.catch((error) => failing.abort(error))
-  await Promise.race([Promise.allSettled(parts), aborted(failing.signal).then(() => sleep(withinMs, undefined, { ref: false }))])
-  failing.signal.throwIfAborted()
-}
-
-/**
  * Confirms of what consumers decide, as gateways do it; opened for the systems that want them.
  * @param {Definition} definition @param {any} settings @param {Target} target
  */
@@ -235,24 +170,6 @@ function createConfirms (definition, { durability, ackWithinMs: waitMs }, target
     },
 
     close: async () => confirms?.close()
-  }
-}
-
-/**
- * Runs something when a partition is taken, and again whenever its primary is another one.
- * @param {import('../../src/consumers/index.js').Owned} owned
- * @param {{ idOf: () => string, run: (partition: number) => Promise<void>, log: import('pino').Logger }} parts `idOf` the primary
- */
-async function onEachPrimary ({ partition, signal }, { idOf, run, log }) {
-  for (let lastId = ''; !signal.aborted; await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})) {
-    try {
-      const id = idOf()
-      if (id === lastId) continue
-      await run(partition)
-      lastId = id
-    } catch (error) {
-      log.debug({ partition, code: error.code, reason: error.message }, 'restoring is tried again')
-    }
   }
 }
 

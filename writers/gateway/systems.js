@@ -6,7 +6,7 @@
 import { createDeadLetters } from '../../src/consumers/index.js'
 import { expectDurability, systemKey } from '../../src/admission/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
-import { durabilityOf, hasReplicas } from '../../src/systems/inside.js'
+import { createEventWaits, durabilityOf, hasReplicas } from '../../src/systems/inside.js'
 import { createSecrets, watchDatabase } from './database.js'
 import { openSystem } from './system.js'
 
@@ -58,6 +58,7 @@ export function openSystems (settings, definitions, { servers, registry, log, si
         return Array.from({ length: partitions }, (_, partition) => routes.route(keyOf(partition)('')).replicationId).join()
       },
       systemKey: systemKey(keyPrefix, system),
+      waits: createEventWaits,
       watchDatabase: watch,
       signal,
       log

@@ -3,12 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { idField, optional } from '../../../src/fields/index.js'
 import { readCommand, readRequestId } from '../../../src/http/index.js'
 import { maskWith } from '../../../src/admission/index.js'
-import { COMMANDS } from '../../../src/systems/auctions/index.js'
 import { fields } from '../../../src/systems/index.js'
+import { loadSystems } from '../../../src/systems/list.js'
 import { serveGateway } from '../gateway.js'
 import { openTechnique } from './techniques.js'
 
 const BID = { userId: idField('the bidder'), amount: fields.money('of the bid'), max: optional(fields.money('maximum')) }
+
+const [{ commands }] = await loadSystems(['auctions'])
 
 serveGateway(openTechnique, (app, { submit, read }) => {
   const mask = maskWith('lab')
@@ -17,7 +19,7 @@ serveGateway(openTechnique, (app, { submit, read }) => {
     const bid = /** @type {any} */ (readCommand(request, BID))
     const { id } = /** @type {any} */ (request.params)
     const given = { params: { id }, query: {}, body: bid, headers: {}, requestId: readRequestId(request) ?? randomUUID(), id: '' }
-    const { status, body, isReplay } = await /** @type {any} */ (COMMANDS).bid.run(given, null, parts)
+    const { status, body, isReplay } = await commands.bid.run(given, null, parts)
     if (isReplay) reply.header('idempotent-replayed', 'true')
     return reply.code(status).send(body)
   })

@@ -33,5 +33,3 @@ export default {
     crowd: () => import('./crowd.js')
   }
 }
-
-export { COMMANDS }

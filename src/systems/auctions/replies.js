@@ -6,12 +6,14 @@
  *
  * @import { Decision, Event, Stored } from 'freshet-feed/systems'
  */
-import { expectTaken, FreshetError, moneyText, numbersIn } from 'freshet-feed/systems'
+import { decisions, FreshetError, moneyText } from 'freshet-feed/systems'
+
+const { numbers: numbersIn, taken: expectTaken } = decisions
 
 /** @param {string} minor units, 0 or empty = none */
 const amountOrNull = (minor) => minor === '0' || minor === '' ? null : moneyText(minor)
 
-/** @type {Parameters<typeof expectTaken>[1]} */
+/** @type {Parameters<typeof decisions.taken>[1]} */
 const REFUSED = {
   unknown: 'AUCTION_UNKNOWN',
   closed: 'AUCTION_CLOSED',

@@ -1,15 +1,14 @@
 /**
- * Sales: first come, first served, on rule `bounded` of src/admission.
+ * Sales: first come, first served, on rule `bounded` of Freshet.
  *
  *     gateway    commands.js -> admission
  *     consumers  outbox -> orders.js -> SQL; restore.js after the servers were replaced
  *     reader     outbox -> key view -> queries.js; waiting room
  */
-import { NAMED_RULES } from '../../admission/index.js'
-import { createEventWaits } from '../waits.js'
+import { rules } from 'freshet-feed/systems'
 import { CLAIM_COMMANDS } from './claims.js'
 import { createSales, SALE_COMMANDS } from './commands.js'
-import './errors.js'
+import { ERRORS } from './errors.js'
 import { createOrderWriter, ORDER_WRITER } from './orders.js'
 import { createSaleQueries, QUERIES, STREAMS } from './queries.js'
 import { QUEUE_COMMANDS } from './queue.js'
@@ -18,10 +17,11 @@ import { createSettlement } from './settlement.js'
 import { readTicket } from './tickets.js'
 import { ALGORITHMS, createTokens } from './tokens.js'
 
-/** @type {import('../definition.js').System} */
+/** @type {import('freshet-feed/systems').System} */
 export default {
   name: 'sales',
-  rules: { bounded: NAMED_RULES.bounded },
+  rules: { bounded: rules.bounded },
+  errors: ERRORS,
   unknown: 'SALE_UNKNOWN',
   durability: 'replica',
   withoutReplica: 'memory',
@@ -42,10 +42,10 @@ export default {
   migrations: new URL('./migrations/', import.meta.url),
   reader: createSaleQueries,
 
-  gateway ({ submit, agreed, memberOf, settings, router, systemKey, watchDatabase }) {
+  gateway ({ submit, agreed, memberOf, settings, router, systemKey, waits: openWaits, watchDatabase }) {
     const { databaseUrl, durability, saleTokenKey: file, saleTokenAlgorithm: algorithm, ackWithinMs } = settings
     const health = durability === 'db' ? watchDatabase() : null
-    const waits = databaseUrl !== null || health ? createEventWaits() : null
+    const waits = databaseUrl !== null || health ? openWaits() : null
     const settlement = waits && health && createSettlement({
       waits,
       isUp: health.isUp,

@@ -2,18 +2,15 @@
  * Queries about sales, for readers: from memory, else from a replica, else from the primary (src/admission/key-view.js); order rows
  * from the database, if there is one.
  *
- * @typedef {import('../definition.js').Stored} Stored
+ * @import { Reader, ReaderParts, Stored, StreamRoute, System } from 'freshet-feed/systems'
  */
-import { maskWith } from '../../admission/index.js'
-import { ID_TEXT } from '../../fields/index.js'
-import { createWaitingRoom } from '../../waiting-room/index.js'
-import { createHub } from '../hub.js'
-import { byRequestRow, COUNT, dueRow, GENERATION, objectOf, queryOfUser, SEQ, TIME } from '../schemas.js'
+import { queries, schemas } from 'freshet-feed/systems'
 import { CLAIM_QUERIES, membersOf } from './claims.js'
 import { saleReply } from './commands.js'
 import { QUEUE_QUERY, QUEUE_STREAM } from './queue.js'
 import { claimReply, expectAccepted, queueReply, saleOf } from './replies.js'
 
+const { count: COUNT, generation: GENERATION, id: ID, objectOf, seq: SEQ, time: TIME } = schemas
 const RULE = 'bounded'
 /** Shortest time between two events of a sale. */
 const PAUSE_MS = 100
@@ -22,7 +19,7 @@ const COUNT_EVERY_MS = 250
 const COUNT_ROWS = "SELECT count(*) AS rows FROM orders WHERE sale = $1 AND status = 'sold'"
 const UNITS = { ...COUNT, description: 'units' }
 const SALE = objectOf({
-  id: ID_TEXT,
+  id: ID,
   status: { type: 'string', enum: ['scheduled', 'open', 'paused', 'sold_out', 'restoring', 'closed'] },
   mode: { type: 'string', enum: ['direct', 'queue', 'token'] },
   stock: UNITS,
@@ -42,12 +39,12 @@ const SALE = objectOf({
   asOf: TIME
 })
 const CLAIM_OF_USER = objectOf({
-  saleId: ID_TEXT, claimId: ID_TEXT, seq: COUNT, quantity: COUNT, status: { type: 'string', enum: ['sold', 'revoked'] }, ts: TIME
+  saleId: ID, claimId: ID, seq: COUNT, quantity: COUNT, status: { type: 'string', enum: ['sold', 'revoked'] }, ts: TIME
 })
 
-/** @type {import('../definition.js').System['queries']} */
+/** @type {System['queries']} */
 export const QUERIES = {
-  list: dueRow({
+  list: queries.due({
     path: '/v1/sales',
     summary: 'Sales that are not closed, the next to close first',
     item: SALE,
@@ -58,11 +55,11 @@ export const QUERIES = {
   }),
   one: { path: '/v1/sales/:id', summary: 'A sale', reply: SALE, shown: (stored, _kept, { shown }) => shown(stored) },
   ...CLAIM_QUERIES,
-  byRequest: byRequestRow({
+  byRequest: queries.byRequest({
     path: '/v1/sales/:id',
     codes: ['SALE_UNKNOWN'],
     async replyTo (id, { userId, requestId }, own) {
-      const decision = expectAccepted(await own.reading.byRequest(RULE, id, userId, requestId))
+      const decision = expectAccepted(await own.byRequest(RULE, id, userId, requestId))
       const { code, details: { position, status, claim } } = decision
       if (position !== undefined || status === 'admitted') return { status: 200, body: queueReply(decision) }
       if (claim === undefined) return { status: code === 'created' ? 201 : 200, body: saleReply(id, decision) }
@@ -71,7 +68,7 @@ export const QUERIES = {
     }
   }),
   place: QUEUE_QUERY,
-  ofUser: queryOfUser({
+  ofUser: queries.ofUser({
     path: '/v1/users/:id/claims',
     what: 'Sold and revoked claims',
     item: CLAIM_OF_USER,
@@ -82,25 +79,25 @@ export const QUERIES = {
   })
 }
 
-/** @type {readonly import('../definition.js').StreamRoute[]} */
+/** @type {readonly StreamRoute[]} */
 export const STREAMS = [
   {
     path: '/v1/sales/:id/live',
     summary: 'The numbers of the sale whenever they change: `sale`',
     reply: SALE,
     codes: ['SALE_UNKNOWN'],
-    async source ({ params: { id } }, { reading, hub }) {
-      await reading.current(id)
+    async source ({ params: { id } }, { get, hub }) {
+      await get(id)
       return hub.sourceOf(id, '')
     }
   },
   QUEUE_STREAM
 ]
 
-/** @param {import('../parts.js').ReaderParts} parts @returns {import('../definition.js').Reader} */
+/** @param {ReaderParts} parts @returns {Reader} */
 export function createSaleQueries (parts) {
-  const { reading, view, secret, database, now, push, log } = parts
-  const room = createWaitingRoom(parts)
+  const { database, now, viewers } = parts
+  const room = parts.waitingRoom()
   /** Committed order rows by sale, counted by one statement at a time. @type {Map<string, Promise<number | null>>} */
   const counts = new Map()
 
@@ -123,28 +120,25 @@ export function createSaleQueries (parts) {
     return { ...saleOf(one, { nowMs: now(), orderRows: rows }), ...size }
   }
 
-  const hub = createHub({
-    view,
-    push,
-    log,
+  const hub = viewers({
     pauseMs: PAUSE_MS,
     lookEveryMs: LOOK_EVERY_MS,
-    async read (/** @type {string} */ id) {
-      const current = await reading.current(id)
-      const { asOf, ...state } = await shown(view.storedOf(current))
+    async shown (/** @type {Stored} */ stored) {
+      const { asOf, ...state } = await shown(stored)
       const text = JSON.stringify({ ...state, asOf })
       const bytes = Buffer.from(`event: sale\ndata: ${text}\nid: ${state.generation}:${state.seq}\n\n`)
-      return { current, state: JSON.stringify(state), bytes }
+      return { state: JSON.stringify(state), bytes }
     },
     // each event is the newest state, so a viewer that reads slowly skips states, never the last one
-    sendTo ({ state, bytes }, stream, /** @type {string} */ last, send) {
+    sendTo (/** @type {{ state: string, bytes: Buffer }} */ { state, bytes }, /** @type {any} */ stream, /** @type {string} */ last,
+      /** @type {(stream: any, bytes: Buffer) => void} */ send) {
       if (last !== state) send(stream, bytes)
       return state
     }
   })
 
   return {
-    queries: { ...parts, room, hub, shown, sizeOf, mask: maskWith(secret) },
+    queries: { ...parts, room, hub, shown, sizeOf },
     onEntry: ({ key }) => room.note(key),
     close () {
       hub.close()

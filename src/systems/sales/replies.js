@@ -1,11 +1,13 @@
 /**
  * Replies to clients: decisions of rule `bounded` (lua/rules/bounded.lua) and states as JSON.
  *
- * @import { Decision, Fields } from '../../admission/index.js'
+ * @import { Decision, Stored } from 'freshet-feed/systems'
  */
-import { expectTaken, numbersIn } from '../decisions.js'
+import { decisions } from 'freshet-feed/systems'
 
-/** @type {import('../decisions.js').Refusals} */
+const { numbers: numbersIn, taken: expectTaken } = decisions
+
+/** @type {Parameters<typeof decisions.taken>[1]} */
 const REFUSED = {
   unknown: 'SALE_UNKNOWN',
   restoring: ['SALE_RESTORING', 'the sale is new, or the servers were replaced: consumers compare it with the database first'],
@@ -50,7 +52,7 @@ export const queueReply = ({ code, details }, ticket) => ({
 })
 
 /**
- * @param {import('../definition.js').Stored} stored @param {{ nowMs: number, orderRows: number | null }} facts
+ * @param {Stored} stored @param {{ nowMs: number, orderRows: number | null }} facts
  * @returns {Record<string, unknown>}
  */
 export function saleOf ({ key, state, seq, generation }, { nowMs, orderRows }) {
@@ -76,7 +78,7 @@ export function saleOf ({ key, state, seq, generation }, { nowMs, orderRows }) {
   }
 }
 
-/** @param {{ fields: Fields, generation: string }} current @param {number} nowMs */
+/** @param {{ fields: Stored['state'], generation: string }} current @param {number} nowMs */
 function statusOf ({ fields: { status, openAt, closeAt, lineage, sold, stock }, generation }, nowMs) {
   if (status === 'closed' || nowMs >= Number(closeAt)) return 'closed'
   if (lineage !== undefined && lineage !== generation.split('.')[0]) return 'restoring'
