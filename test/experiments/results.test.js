@@ -9,6 +9,7 @@ import { draw } from '../../charts/draw.js'
 import { analyse } from '../../lab/analysis/index.js'
 import { listExperiments } from '../../lab/plan/catalog.js'
 import { checkResult } from '../../lab/analysis/check.js'
+import { countedSection } from '../../lab/command/count.js'
 import { drawingOf } from '../../lab/report/drawing.js'
 import { markdownOf } from '../../lab/report/markdown.js'
 import { overTimeOf } from '../../lab/report/over-time.js'
@@ -59,7 +60,7 @@ for (const { name, number, folder, file, plan: current } of looked) {
   wholeTest(`${name}: page and chart are drawn from it (npm run charts)`, async (t) => {
     const { plan } = result
     t.equal(await readFile(join(CHARTS, `${name}.md`), 'utf8'),
-      markdownOf(analysis, result, plan, relative(CHARTS, file), `${name}.svg`))
+      markdownOf(analysis, result, plan, relative(CHARTS, file), `${name}.svg`, await countedSection(folder)))
     t.equal(await readFile(join(CHARTS, `${name}.svg`), 'utf8'), await draw(drawingOf(analysis, result, plan)))
     const overTime = overTimeOf(result, plan)
     if (overTime) t.equal(await readFile(join(CHARTS, `${name}-over-time.svg`), 'utf8'), await draw(overTime))
