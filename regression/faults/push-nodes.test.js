@@ -52,10 +52,10 @@ async function startFollowed (t, { primary, reader, feed, layout = 'segments' })
   }
 }
 
-/** Which of the replicas is followed. @param {import('../../src/store/connection.js').Connection[]} controls @param {string} feed */
-const followedOf = (controls, feed) => eventually(async () => {
+/** Which of the replicas is followed, by one connection for all feeds. @param {import('../../src/store/connection.js').Connection[]} controls */
+const followedOf = (controls) => eventually(async () => {
   for (const [i, control] of controls.entries()) {
-    if (String(await control.send('CLIENT', 'LIST')).includes(`view-${feed}`)) return { i }
+    if (String(await control.send('CLIENT', 'LIST')).includes('view-')) return { i }
   }
   return false
 }, { deadlineMs: DEADLINE_MS })
@@ -73,7 +73,7 @@ for (const engine of (await scopedEngines()).slice(0, 1)) {
         const followed = await startFollowed(t, { primary, reader, feed, layout })
         await followed.goesOn()
         const controls = await Promise.all(replicas.map(({ url }) => connectFor(t, url)))
-        const { i: first } = /** @type {{ i: number }} */ (await followedOf(controls, feed))
+        const { i: first } = /** @type {{ i: number }} */ (await followedOf(controls))
         await replicas[first].kill()
         await followedOf([controls[1 - first]], feed)
         await followed.goesOn()

@@ -4,15 +4,14 @@
  */
 import { partitionKey } from '../feeds/index.js'
 import { publicReason } from '../errors.js'
-import { createdMsOf, encodeOffsets, encodeTimes } from '../item/index.js'
+import { createdMsOf, encodeOffsets } from '../item/index.js'
 import { createFollower } from './follower.js'
 import { createLogFeed } from './log-feed.js'
-import { createSetFeed } from './set-feed.js'
 
 /** @typedef {import('../feeds/index.js').Definition} Definition */
 
 /**
- * @param {Omit<Parameters<typeof createLogFeed>[0], 'log' | 'key' | 'store' | 'partitions' | 'retention'> & {
+ * @param {Omit<Parameters<typeof createLogFeed>[0], 'key' | 'store' | 'partitions' | 'retention'> & {
  *   layout: import('../layouts/index.js').Layout, definition: Definition, stores: import('./partitioned-store.js').Store[],
  *   deployment: import('../store/index.js').Servers, keyPrefix: string, log: import('pino').Logger }} parts
  */
@@ -20,11 +19,11 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
   const { feed: name, partitions } = definition
   const feeds = stores.map((store, partition) => {
     const own = { ...parts, partitions, retention: definition, key: partitionKey(keyPrefix, definition, partition), store }
-    return layout.log ? createLogFeed({ ...own, log: layout.log }) : createSetFeed({ ...own, layout })
+    return createLogFeed({ ...own, layout })
   })
   const followers = feeds.map(({ follow }, partition) => {
     const key = partitionKey(keyPrefix, definition, partition)('')
-    return createFollower({ deployment, key, name: `view-${name}`, isForLog: layout.log !== undefined, log, follow })
+    return createFollower({ deployment, key, name: `view-${name}`, log, follow })
   })
 
   return {
@@ -49,9 +48,7 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
     /** As View.position. @returns {string} */
     position () {
       const createdMs = createdMsOf(definition)
-      const positions = feeds.map((feed, i) => feed.position(followers[i].lagMs))
-      if (!layout.log) return encodeTimes(name, /** @type {number[]} */ (positions), createdMs)
-      const read = /** @type {{ readMs: number, offset: import('../item/index.js').LogOffset }[]} */ (positions)
+      const read = feeds.map((feed, i) => feed.position(followers[i].lagMs))
       const readMs = Math.min(...read.map((one) => one.readMs))
       return encodeOffsets(name, { readMs, offsets: read.map(({ offset }) => offset) }, createdMs)
     },

@@ -78,7 +78,6 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     definitions: queries.definitions,
     definition: queries.definition,
     untilFeed: queries.untilFeed,
-    tail: queries.tail,
     ofLog: queries.ofLog,
 
     /**

@@ -142,6 +142,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     t.same(await refusal('odd/live?maxRate=0'), [400, 'REQUEST_INVALID'])
     t.same(await refusal('odd/live?limit=x'), [400, 'REQUEST_INVALID'])
     t.same(await refusal('odd/live?nonsense=1'), [400, 'REQUEST_INVALID'])
-    await t.rejects(startFollowing(t, reader.url, 'nobody', { wait: false }).following, { name: 'FollowError', code: 'FEED_UNKNOWN', status: 404 })
+    await t.rejects(startFollowing(t, reader.url, 'nobody', { wait: false }).following,
+      { name: 'FollowError', code: 'FEED_UNKNOWN', status: 404 })
   })
 })
