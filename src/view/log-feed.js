@@ -29,6 +29,8 @@ import { createPut, createSetHistory } from './set-history.js'
 
 /** a view whose reply took longer is behind */
 const BEHIND_MS = 1000
+/** a log of arrivals whose feed was dropped and created again is noticed so soon */
+const CHECK_EVERY_MS = 100
 /** assumed lag of a node that does not report it */
 const UNKNOWN_LAG_MS = 1000
 
@@ -161,6 +163,13 @@ async function followLog (connection, options, { log, part, newer, older, size, 
   const readNewer = (/** @type {boolean} */ isChecked) =>
     handledLater(newer.read(connection, { blockMs: older.isWanted || isChecked ? undefined : blockMs, isChecked }))
   const readOlder = () => handledLater(older.read(connection))
+  let checkedMs = performance.now()
+  /** Whether the log has to be the same as before: what is stored beside it would not show that it is another one. */
+  const isDue = () => {
+    if (!log.isIndex || performance.now() - checkedMs < CHECK_EVERY_MS) return false
+    checkedMs = performance.now()
+    return true
+  }
   older.rewind()
   let newerReply = readNewer(true)
   let olderReply = readOlder()
@@ -186,7 +195,7 @@ async function followLog (connection, options, { log, part, newer, older, size, 
       taken()
     }
     if (newest) Object.assign(part, newest)
-    newerReply = readNewer(isFull || now() - askedMs > BEHIND_MS)
+    newerReply = readNewer(isDue() || isFull || now() - askedMs > BEHIND_MS)
     if (!log.isIndex) {
       await newer.take(found, connection)
       taken()

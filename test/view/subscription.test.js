@@ -69,7 +69,7 @@ t.test('a subscription that ended or never began leaves no listener on its signa
 })
 
 t.test('it polls every pollMs, by default 100 ms', async (t) => {
-  const definition = { feed: 'x', layout: 'values', partitions: 1, windowMs: 0, createdAt: '2027-01-15T08:00:00.000Z' }
+  const definition = { feed: 'x', layout: 'values', partitions: 1, windowMs: 0, log: 1, createdAt: '2027-01-15T08:00:00.000Z' }
   /** @param {object} options */
   function start (options) {
     const stop = new AbortController()
