@@ -44,6 +44,7 @@ const UNKNOWN_LAG_MS = 1000
  *
  * @typedef {object} Older
  * @property {boolean} isWanted whether some of it is missing
+ * @property {number | undefined} heldMs everything newer is in the store, undefined = it is not known yet
  * @property {() => void} begin reads all of it, again
  * @property {() => void} rewind continues behind what is stored
  * @property {(connection: Connection) => Promise<any>} read the next piece
@@ -91,6 +92,15 @@ export function createLogFeed ({ layout, key, partitions, store, retention: give
     get asOf () { return asOf },
     /** Whether everything that is live has been read. */
     get isComplete () { return asOf > 0 && part.entryId !== null && part.history === null },
+
+    /**
+     * Everything newer than that time is in the store: answers of the newest need no more.
+     * @returns {number | null | undefined} ms; null = everything is, undefined = it is not known yet
+     */
+    get heldMs () {
+      if (asOf === 0 || part.entryId === null) return undefined
+      return part.history === null ? null : older.heldMs
+    },
 
     settle,
 

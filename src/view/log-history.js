@@ -41,6 +41,12 @@ export function createLogHistory ({ part, size, intake, retention, now }) {
     /** Whether some of it is missing. */
     get isWanted () { return part.history !== null },
 
+    /** Older entries have nothing newer. @returns {number | undefined} */
+    get heldMs () {
+      const { before = '', aheadMs = null } = current() ?? {}
+      return aheadMs === null ? undefined : Number.parseInt(before) + aheadMs
+    },
+
     /** Removed items may be live again. */
     begin () { if (part.taken !== BEFORE_FIRST) part.history = historyBefore(nextEntryId(part.taken), part.arrival, createOrigins()) },
 

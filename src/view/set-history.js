@@ -40,6 +40,8 @@ export function createSetHistory ({ layout, key, part, put, intake, retention, n
   return {
     get isWanted () { return part.history !== null },
 
+    get heldMs () { return current()?.before?.ts },
+
     begin () { part.history = historyFrom(null) },
 
     /** Reads again what is stored before a place. @param {VersionPlace | null} before */

@@ -29,6 +29,13 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
   return {
     /** Whether everything that is live has been read. */
     get isComplete () { return feeds.every((feed) => feed.isComplete) },
+    /** As of each (log-feed.js): of the one that has least. @returns {number | null | undefined} */
+    get heldMs () {
+      const held = feeds.map(({ heldMs }) => heldMs)
+      if (held.some((ms) => ms === undefined)) return undefined
+      const partly = held.filter((ms) => typeof ms === 'number')
+      return partly.length === 0 ? null : Math.max(...partly)
+    },
     /** When each last had everything that its node had: the earliest, ms since 1970. */
     get asOf () { return Math.min(...feeds.map((feed) => feed.asOf)) },
     /** of the node that is furthest behind; null = one is unknown */

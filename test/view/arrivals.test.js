@@ -6,7 +6,7 @@ import { onlyKey } from '../../src/feeds/keys.js'
 import { openFeed } from '../../src/index.js'
 import { KEPT_BYTES } from '../../src/layouts/arrivals.js'
 import { layoutOf } from '../../src/layouts/index.js'
-import { scopedEngines } from '../scope.js'
+import { nightly, scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, openWriterFor, startServer } from '../servers.js'
 import { take } from './changes.js'
 import { openViews } from './viewing.js'
@@ -168,6 +168,23 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     })
   }
 
+  await t.test('many items of one millisecond', async (t) => {
+    const count = nightly(300_000, 30_000)
+    for (const layout of LAYOUTS) {
+      const feed = await open(t, `burst-${layout}`, { layout, partitions: 1, batchItems: 900 })
+      feed.append({ id: 'first', value: '0' })
+      await feed.flush()
+      const view = await watched(t, feed.name)
+      const ts = Date.now()
+      for (let n = 0; n < count; n++) if (!feed.append({ id: `n${n}`, ts, value: 'x' })) await feed.ready({ deadlineMs: 60_000 })
+      await feed.flush({ deadlineMs: 60_000 })
+      const begunMs = performance.now()
+      await eventually(() => view.count() === count + 1, { deadlineMs: 60_000 })
+      t.comment(`${layout}: ${count} items, in the view ${Math.round(performance.now() - begunMs)} ms after the last one was stored`)
+      t.ok(view.isComplete, layout)
+    }
+  })
+
   await t.test('a batch with an item an hour old in a fast feed', async (t) => {
     for (const layout of LAYOUTS) {
       const feed = await open(t, `fast-${layout}`, { layout, partitions: 1, windowMs: 120 * MINUTE_MS })
@@ -178,7 +195,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
       const writing = (async () => {
         for (let n = 0; !run.isOver; n++) {
           for (let i = 0; i < 250; i++) feed.append({ id: `n${(250 * n + i) % 10_000}`, value: 'x'.repeat(64) })
-          await pause(5)
+          await pause(nightly(5, 25))
         }
       })()
       await pause(500)
