@@ -20,6 +20,8 @@ const KILL_AFTER_MS = 4000
 /** embedded servers, which a child may have to wait for, are ready within 240 s */
 const UP_WITHIN_MS = 300_000
 const RESTARTS_SHOWN = 3
+/** A Ctrl-C reaches all processes of a terminal, and ends those that still load their modules. @type {(NodeJS.Signals | null)[]} */
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /**
  * @typedef {{ command: string, child: import('node:child_process').ChildProcess | null, isUp: boolean, up: Promise<any>,
@@ -203,7 +205,8 @@ async function end ({ command, child, isUp, timer }) {
   clearTimeout(timer)
   // it waits, or its exit was reported
   if (child === null) return 0
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return child.exitCode
+  const wasStopped = () => !isUp && STOP_SIGNALS.includes(child.signalCode)
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return wasStopped() ? 0 : child.exitCode
   const exited = new Promise((resolve) => child.once('exit', resolve))
   // a process that still loads its modules reads no message, and has nothing to flush
   if (!isUp) child.kill('SIGTERM')
@@ -214,7 +217,7 @@ async function end ({ command, child, isUp, timer }) {
   }, KILL_AFTER_MS)
   await exited
   clearTimeout(late)
-  if (!isUp && child.signalCode === 'SIGTERM') return 0
+  if (wasStopped()) return 0
   if (child.exitCode !== 0) print(command, `ended with ${child.signalCode ?? `exit status ${child.exitCode}`}`)
   return child.exitCode
 }

@@ -6,6 +6,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { settingsOf, SettingsInvalid } from '../settings.js'
 import { expectFreePort, holdPort } from '../src/http/index.js'
 import { aborted } from '../src/runtime/index.js'
@@ -14,11 +15,12 @@ import { isModule } from '../src/settings/index.js'
 import { loadSystems, SYSTEM_NAMES as SYSTEMS } from '../src/systems/list.js'
 import { DRAIN_MS, flagsOf, runChildren } from './children.js'
 
+const CROWD = new URL('./crowd-thread.js', import.meta.url)
 const HOST = '127.0.0.1'
 const PORTS_TRIED = 20
 /** of some demos only */
 const OWN_SETTINGS = ['mode', 'workers']
-/** @param {import('../src/systems/inside.js').System[]} systems */
+/** @param {import('../src/systems/inside.js').Definition[]} systems */
 const usageOf = (systems) => `Usage: npm start demo -- ${SYSTEMS.join('|')}|PATH [flags]
 
 Runs embedded servers, a gateway, consumers, a reader with a page, and a crowd, until Ctrl-C. Faults of exchanges and of the payment
@@ -53,7 +55,7 @@ export async function main (from) {
 }
 
 /**
- * @param {import('../src/systems/inside.js').System[]} ours @param {import('../src/settings/index.js').Given} given
+ * @param {import('../src/systems/inside.js').Definition[]} ours @param {import('../src/settings/index.js').Given} given
  * @returns {string[]} what is wrong with the name of the demo, or with settings that it does not use
  */
 function faultsOfDemo (ours, { words: [system], ...given }) {
@@ -74,7 +76,7 @@ const unusedBy = (system, demo, { values, origins }) => OWN_SETTINGS
 
 /** @param {any} settings @param {import('./children.js').Children} children @param {AbortSignal} signal */
 async function startAll (settings, { start, print }, signal) {
-  const { system, name, demo: { commands, tasks, beside, crowd: loadCrowd }, page, port, gatewayPort, crowd, mode, workers } = settings
+  const { system, name, demo: { commands, tasks, beside, crowd: hasCrowd }, page, port, gatewayPort, crowd, mode, workers } = settings
   const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://${HOST}:${one}`)
   const common = flagsOf(settings, ['keyPrefix'])
   const served = isModule(system) ? ['--systems', system] : []
@@ -95,10 +97,10 @@ async function startAll (settings, { start, print }, signal) {
       page ? `${url}/${name}   open this page` : `${url}/docs   what ${name} answers`)
   ]
   await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])
-  if (signal.aborted || !loadCrowd) return
-  const { runCrowd } = await loadCrowd()
-  if (signal.aborted) return
-  runCrowd({ gatewayUrl, readerUrl, mode, isActive: crowd === 'yes', signal, print: (/** @type {string} */ line) => print('crowd', line) })
+  if (signal.aborted || !hasCrowd) return
+  const thread = new Worker(CROWD, { workerData: { system, gatewayUrl, readerUrl, mode, isActive: crowd === 'yes' } })
+  thread.on('message', (line) => print('crowd', line))
+  signal.addEventListener('abort', () => { thread.terminate() })
 }
 
 /** @param {import('./children.js').Children['start']} start */

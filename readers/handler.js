@@ -24,8 +24,8 @@ const PREFIX = /^(\/[^/?#]+)+$/
 /**
  * @typedef {import('node:http').IncomingMessage} Request
  * @typedef {import('node:http').ServerResponse} Response
- * @typedef {readonly string[] | ((request: Request) => readonly string[] | Promise<readonly string[]>)} Feeds names of feeds, or a
- *   function that returns those of a request; others are 403. `*` = all
+ * @typedef {readonly string[] | ((request: Request) => readonly string[] | Promise<readonly string[]>)} Feeds names of feeds, or
+ *   beginnings such as `tenant-3.*`, or a function that returns those of a request; others are 403. `*` = all
  */
 
 /**
@@ -95,8 +95,8 @@ function accessTo (feeds) {
   /** @param {readonly string[]} names @returns {import('../src/http/index.js').Grant} */
   const grantOf = (names) => {
     if (!Array.isArray(names)) throw invalid(`feeds: ${shown(names)}; expected an array of names, or a function that returns one`)
-    const all = names.map((name) => name === ALL_FEEDS ? name : checkFeedName(name))
-    return { id: null, scopes: new Set(['read']), feeds: new Set(all), untilMs: Infinity }
+    for (const name of names) if (name !== ALL_FEEDS) checkFeedName(typeof name === 'string' ? name.replace(/\*$/, '') : name)
+    return { id: null, scopes: new Set(['read']), feeds: new Set(names), untilMs: Infinity }
   }
   const always = typeof feeds === 'function' ? null : grantOf(feeds)
   return {

@@ -60,7 +60,7 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
   const embedded = startEmbedded(registry, settings.cloudwatchService)
   const isShared = () => security.access === null
   const systems = openSystems(found, {
-    deployment, primaryUrl, registry, signal, log, settings, database, isShared
+    deployment, registry, signal, log, settings, database, isShared
   })
   /** @type {import('fastify').FastifyInstance | null} */
   let app = null

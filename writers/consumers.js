@@ -13,7 +13,7 @@ import { publicReason } from '../src/errors.js'
 import { createAdmissionMetrics, createConsumerMetrics } from '../src/metrics/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { migrate } from '../src/sql/index.js'
-import { createPrimaries } from '../src/store/index.js'
+import { createServers } from '../src/store/index.js'
 import { loadSystems } from '../src/systems/list.js'
 import { openSystem } from './consumers/system.js'
 import { untilUp } from './consumers/until-up.js'
@@ -85,14 +85,16 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
   const reasons = () => [...new Set([...waiting.values()].map(publicReason))]
   const notes = () => [...systems.values()].flatMap((system) => system.notes())
   const status = () => ({ ready: systems.size === definitions.length, reasons: reasons(), notes: notes(), nodes: [] })
+  const { deadlineMs } = settings
+  const servers = createServers({ redisUrl: primaryUrl, isReading: false, isAsked: false, name: id, deadlineMs, log })
   const server = settings.metricsPort === null ? null : await serveRegistry(settings, { registry, status, log })
   try {
-    const compared = () => expectStored(settings, definitions, { primaryUrl, name: `${id}:settings` })
+    const compared = () => expectStored(settings, definitions, { servers, name: `${id}:settings` })
     const migrated = used ? migrateWhenUp(used.database, { compared, definitions, log, signal, fail }) : Promise.resolve()
     await Promise.race([migrated, sleep(DATABASE_WITHIN_MS, undefined, { ref: false }), aborted(ending.signal)])
     const stop = AbortSignal.any([signal, ending.signal])
-    const parts = { id, primaryUrl, database: used?.database ?? null, migrated, leaseMs, log, signal: stop, fail }
-    /** @param {import('../src/systems/inside.js').System} definition */
+    const parts = { id, servers, database: used?.database ?? null, migrated, leaseMs, log, signal: stop, fail }
+    /** @param {import('../src/systems/inside.js').Definition} definition */
     async function open (definition) {
       const { name } = definition
       const metrics = { ...admissionMetrics(name), ...consumerMetrics(name) }
@@ -109,18 +111,18 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
     const closing = await Promise.allSettled([server?.close(), ...[...systems.values()].map((system) => system.close())])
     failures = closing.flatMap((one) => one.status === 'rejected' ? [one.reason] : [])
     for (const { code, message } of failures) log.error({ code, reason: message }, 'not everything has ended')
-    await used?.close()
+    await Promise.all([used?.close(), servers.close()])
   }
   return failures.length > 0 ? UNFINISHED : 0
 }
 
 /**
- * @param {any} settings @param {import('../src/systems/inside.js').System[]} definitions
- * @param {{ primaryUrl: string, name: string }} target `name` of connections
+ * @param {any} settings @param {import('../src/systems/inside.js').Definition[]} definitions
+ * @param {{ servers: import('../src/store/index.js').Servers, name: string }} parts `name` of connections
  * @throws {import('../src/errors.js').FreshetError} SYSTEM_DIFFERS, and why the primary cannot be used
  */
-async function expectStored ({ keyPrefix, deadlineMs, systemPartitions: partitions }, definitions, { primaryUrl, name }) {
-  const routes = createPrimaries(primaryUrl, { name, deadlineMs })
+async function expectStored ({ keyPrefix, deadlineMs, systemPartitions: partitions }, definitions, { servers, name }) {
+  const routes = servers.primaries({ name, deadlineMs })
   try {
     await routes.opened.catch(() => {})
     for (const { name: system } of definitions) {
@@ -135,7 +137,7 @@ async function expectStored ({ keyPrefix, deadlineMs, systemPartitions: partitio
 /**
  * Migrates the database once it answers, and the settings are those that are stored. What does not need it goes on in the meantime.
  * @param {import('../src/sql/index.js').Database} database
- * @param {{ compared: () => Promise<void>, definitions: import('../src/systems/inside.js').System[], log: import('pino').Logger,
+ * @param {{ compared: () => Promise<void>, definitions: import('../src/systems/inside.js').Definition[], log: import('pino').Logger,
  *   signal: AbortSignal, fail: (error: Error) => void }} parts `compared`: expectStored; `fail`: DATABASE_DIFFERS, SYSTEM_DIFFERS
  * @returns {Promise<void>} when it was migrated; never, if it failed or was stopped
  */

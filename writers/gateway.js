@@ -75,7 +75,7 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
     log
   })
   const embedded = startEmbedded(metrics.registry, settings.cloudwatchService)
-  const systems = openSystems(settings, found, { servers, primaryUrl, registry: metrics.registry, log, signal })
+  const systems = openSystems(settings, found, { servers, registry: metrics.registry, log, signal })
   try {
     await servers.ready.catch((error) => { if (!error.retryable) throw error })
     await expectReplicas(servers.primaryConnections(), ack, 'ack')

@@ -1,7 +1,7 @@
 /** The sources: the breaker of each, its latency, its last error; and faults of exchanges on this machine, which can be switched. */
 import { at, make, put } from './elements.js'
 import { BREAKERS, createFaults, IS_HERE } from './system.js'
-import { UNKNOWN, duration } from './text.js'
+import { UNKNOWN, duration, timeOfDay } from './text.js'
 
 /** Name, meaning, and what the exchange is sent; null = no fault. @type {readonly [string, string, Record<string, unknown> | null][]} */
 const FAULTS = Object.freeze([
@@ -13,7 +13,8 @@ const FAULTS = Object.freeze([
   ['limited', ': replies 429', { rateLimited: 5 }]
 ])
 
-/** @typedef {{ exchange: string, breaker: string, latencyMs: number | null, lastError: string | null, url?: string }} Source */
+/** @typedef {{ exchange: string, breaker: string, latencyMs: number | null, lastError: string | null,
+ *   lastErrorAt?: number | null, url?: string }} Source */
 
 /** @type {Map<string, any>} cards by exchange */
 const cards = new Map()
@@ -33,12 +34,16 @@ export function showSources (sources) {
     const [, breaker, figures] = card.children
     breaker.dataset.kind = BREAKERS[source.breaker]
     put(breaker, `breaker ${source.breaker}`)
-    put(figures, `latency ${source.latencyMs === null ? UNKNOWN : duration(source.latencyMs)}, ` +
-      (source.lastError === null ? 'no error so far' : `last error: ${source.lastError.replaceAll('_', ' ')}`))
+    put(figures, `latency ${source.latencyMs === null ? UNKNOWN : duration(source.latencyMs)}, ${errorOf(source)}`)
   })
   at('no-sources').hidden = sources.length > 0
   at('hint').hidden = !IS_HERE || !sources.some(({ url }) => url)
 }
+
+/** @param {Source} source `lastErrorAt`: not of an older process */
+const errorOf = ({ lastError, lastErrorAt }) => lastError === null
+  ? 'no error so far'
+  : `last error: ${lastError.replaceAll('_', ' ')}${lastErrorAt ? ` (${timeOfDay(lastErrorAt)})` : ''}`
 
 /** @param {Source} source */
 function createCard ({ exchange, url }) {

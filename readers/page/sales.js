@@ -58,10 +58,8 @@ function take (newest) {
 
 function show () {
   at('sale').hidden = false
-  const { id: saleId, stock, available, held, sold, mode, status, openAt, waiting = null } = sale
+  const { id: saleId, stock, available, held, sold, mode, status, openAt, queued, waiting = null } = sale
   const isQueue = mode === 'queue'
-  // lists do not have the size of the queue
-  const queued = waiting === null ? null : sale.queued
   put(at('title'), `${titleOf(saleId)}, ${number(stock)} units ${MODES[mode]}${openAt ? ` at ${timeOfDay(openAt)}` : ''}: ` +
     (STATUS_WORDS[status] ?? status) + timeOf(saleId))
   for (const [id, n] of Object.entries({ left: available, stock, sold, held, available, queued, waiting })) put(at(id), number(n))
@@ -73,7 +71,7 @@ function show () {
 }
 
 /** @param {string} id */
-const timeOf = (id) => soldMs.has(id) ? ` in ${duration(soldMs.get(id) ?? 0)}` : ''
+const timeOf = (id) => soldMs.has(id) ? ` in ${duration(soldMs.get(id) ?? 0).replace(' ', '\u00a0')}` : ''
 
 /** All claims, since those of a moment ago may have changed. */
 async function claims () {
@@ -84,18 +82,18 @@ async function claims () {
     if (sale?.id !== id) return
     put(at('lost'), number(all.filter(({ status }) => LOST.includes(status)).length))
     const got = all.filter(({ status }) => GOT.includes(status))
-    at('claims').replaceChildren(...got.slice(-SHOWN_CLAIMS).reverse().map(rowOf))
+    at('claims').replaceChildren(...got.map((claim, i) => rowOf(claim, i + 1)).slice(-SHOWN_CLAIMS).reverse())
   } catch {
     // the next event reads them again
   }
 }
 
-/** @param {any} claim */
-function rowOf ({ claimId, userId, seq, status }) {
+/** @param {any} claim @param {number} rank among those who got one, from 1 */
+function rowOf ({ claimId, userId, status }, rank) {
   const isMine = claimId === mine?.claim
   const className = isMine ? 'mine' : ''
   return make('tr', { className },
-    make('td', {}, String(seq)), make('td', { title: userId }, isMine ? 'you' : personName(userId)), make('td', {}, CLAIM_WORDS[status]))
+    make('td', {}, number(rank)), make('td', { title: userId }, isMine ? 'you' : personName(userId)), make('td', {}, CLAIM_WORDS[status]))
 }
 
 function tick () {

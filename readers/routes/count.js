@@ -1,6 +1,7 @@
 /** The number of live items of a feed. */
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
-import { feedRoute, NO_FIELDS, querySchema, readQuery } from '../../src/http/index.js'
+import { NO_FIELDS, querySchema } from '../../src/fields/index.js'
+import { feedRoute, readQuery } from '../../src/http/index.js'
 
 const COUNT = feedRoute({
   summary: 'Number of live items; `exact` is false where the layout can only estimate it',

@@ -1,6 +1,7 @@
 /** Definitions of feeds: layout, partitions, retention. */
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
-import { feedRoute, NO_FIELDS, querySchema, readableFeeds, readQuery } from '../../src/http/index.js'
+import { NO_FIELDS, querySchema } from '../../src/fields/index.js'
+import { feedRoute, readableFeeds, readQuery } from '../../src/http/index.js'
 
 const DEFINITION = {
   type: 'object',
@@ -47,11 +48,11 @@ export async function feedRoutes (app, { queries, replies, asOf }) {
 
   app.get('/v1/feeds', { schema: LIST, config: /** @type {any} */ ({ access: 'read' }) }, async (request, reply) => {
     readQuery(request, NO_FIELDS)
-    const { isAll, names } = readableFeeds(/** @type {any} */ (request).grant)
+    const { isAll, of, has } = readableFeeds(/** @type {any} */ (request).grant)
     // replies are shared by clients who may read the same feeds
-    return replies.serve(request, reply, isAll ? {} : { of: names.join() }, async () => {
+    return replies.serve(request, reply, isAll ? {} : { of }, async () => {
       const feeds = await queries.definitions()
-      return builtFrom({ feeds: isAll ? feeds : feeds.filter(({ feed }) => names.includes(feed)) })
+      return builtFrom({ feeds: feeds.filter(({ feed }) => has(feed)) })
     })
   })
 

@@ -2,7 +2,8 @@
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { EVERY_MS } from '../../src/figures/index.js'
 import { JSON_TYPE, SingleFlight } from '../../src/replies/index.js'
-import { feedRoute, integer, querySchema, readQuery } from '../../src/http/index.js'
+import { integer, querySchema } from '../../src/fields/index.js'
+import { feedRoute, readQuery } from '../../src/http/index.js'
 import { MAX_TS } from '../../src/item/index.js'
 
 const FIELDS = {

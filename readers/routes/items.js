@@ -11,7 +11,8 @@ import {
   ENCODINGS, ITEM_SCHEMA, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, PAGE_BYTES, PAGE_ITEMS, prefersNdjson,
   selectedChunks
 } from '../../src/replies/index.js'
-import { feedRoute, integer, many, oneOf, querySchema, readQuery, text } from '../../src/http/index.js'
+import { integer, many, oneOf, querySchema, text } from '../../src/fields/index.js'
+import { feedRoute, readQuery } from '../../src/http/index.js'
 import { CURSOR_SCHEMA, decodeCursor, ID_SCHEMA, idBytes, MAX_TS } from '../../src/item/index.js'
 import { buildJson, buildNdjson, MAX_NOW_BYTES, MAX_PAGE_BYTES, pageBuilder, readPage, streamNdjson } from './item-pages.js'
 

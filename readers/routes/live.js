@@ -1,6 +1,7 @@
 /** Changes of a feed as server-sent events (src/push). */
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
-import { feedRoute, integer, many, number, oneOf, querySchema, readQuery, text } from '../../src/http/index.js'
+import { integer, many, number, oneOf, querySchema, text } from '../../src/fields/index.js'
+import { feedRoute, readQuery } from '../../src/http/index.js'
 import { ENCODINGS, ITEM_SCHEMA } from '../../src/replies/index.js'
 import { ID_SCHEMA, idBytes } from '../../src/item/index.js'
 import { TICK_MS } from '../../src/push/index.js'

@@ -59,14 +59,13 @@ const HEADERS = Object.freeze({
 /** no data: the page asks for a token */
 const PUBLIC = /** @type {any} */ ({ access: 'public' })
 
-/** @typedef {Record<string, NonNullable<import('../../src/systems/inside.js').System['page']>>} Pages by name of a system */
+/** @typedef {Record<string, NonNullable<import('../../src/systems/inside.js').Definition['page']>>} Pages by name of a system */
 
 /** @param {Pages} pages @returns {Promise<[url: string, path: string][]>} @throws {SettingsInvalid} */
 async function filesServed (pages) {
-  const addressOf = (/** @type {string} */ name) => {
-    const base = name.replace(/\.html$/, '')
-    return ADDRESSES[name] ?? (base !== name && base in pages ? `/${base}` : `/page/${name}`)
-  }
+  /** Systems by a page of this folder. @type {Record<string, string>} */
+  const owners = Object.fromEntries(Object.entries(pages).flatMap(([system, { file }]) => file === undefined ? [] : [[file, system]]))
+  const addressOf = (/** @type {string} */ name) => ADDRESSES[name] ?? (owners[name] === undefined ? `/page/${name}` : `/${owners[name]}`)
   const names = (await readdir(FOLDER)).filter((name) => extname(name) in TYPES)
   return [
     ...names.map((name) => /** @type {[string, string]} */ ([addressOf(name), join(FOLDER, name)])),

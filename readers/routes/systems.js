@@ -1,5 +1,6 @@
 /** The queries and streams of a system, as its definition has them. */
 import { givenOfQuery, queryRoutes, querySchemaOf } from '../../src/http/index.js'
+import { eventOf } from '../../src/admission/index.js'
 import { createEvents } from '../../src/systems/inside.js'
 import { clientOf, lastEventId } from './streams.js'
 
@@ -9,11 +10,11 @@ import { clientOf, lastEventId } from './streams.js'
  *   database: import('../../src/systems/inside.js').ReaderDatabase, access: import('../../src/http/index.js').Access | null }} parts
  */
 export async function systemRoutes (app, { system, push, database, access }) {
-  const { definition: { name, queries, unknown, streams } } = system
+  const { definition: { name, queries, unknown, stream } } = system
   const opened = () => system.opened(push)
-  app.register(queryRoutes, { name, queries, unknown, opened: async () => (await opened()).own.queries, database, access })
+  app.register(queryRoutes, { name, queries, unknown, opened, database, access })
 
-  for (const row of streams) {
+  for (const row of stream) {
     const { source } = row
     const events = eventsOf(app, row)
     // HEAD would never end
@@ -34,13 +35,13 @@ export async function systemRoutes (app, { system, push, database, access }) {
  * The events of the key that a path names.
  * @param {import('fastify').FastifyInstance} app @param {import('../../src/systems/inside.js').StreamRow} row
  */
-function eventsOf (app, { snapshot, event, keyOf }) {
+function eventsOf (app, { snapshot, event, named, keyOf }) {
   /** @type {ReturnType<typeof createEvents> | null} */
   let events = null
   app.addHook('onClose', async () => events?.close())
   /**
    * @param {string} id @param {string | null} last as createEvents
-   * @param {import('../../src/systems/inside.js').Reader} own
+   * @param {Awaited<ReturnType<import('../../src/systems/inside.js').Definition['reader']>>} own
    * @param {import('../../src/systems/inside.js').ReaderParts} parts
    */
   return async (id, last, own, { reading, view, push, log }) => {
@@ -49,8 +50,12 @@ function eventsOf (app, { snapshot, event, keyOf }) {
     events ??= createEvents({
       current,
       keyOf,
-      snapshot: (one) => snapshot?.(one, own.queries),
-      event: (one) => event ? event(one, own.queries) : { name: one.type, data: one },
+      snapshot: (one) => snapshot(view.storedOf(one), own.queries, (/** @type {number} */ count) =>
+        one.events.slice(-count).reverse().map(eventOf)),
+      event (fields) {
+        const one = eventOf(fields)
+        return { name: named(one), data: event(one, own.queries) }
+      },
       view,
       push,
       log

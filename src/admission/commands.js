@@ -18,6 +18,7 @@
  * @property {string} code of the rule; `other_body`: the request id was accepted with other arguments; `failed`: the script could not
  *   decide, and `details.reason` says why
  * @property {number} seq of the last event of the key @property {number} version of its state
+ * @property {boolean} [accepted] false or absent: it was rejected, and nothing is stored
  * @property {boolean} isReplay the decision of an earlier call with the same request
  * @property {Record<string, string>} details
  */
@@ -45,7 +46,9 @@ export function decisionOf (reply) {
   const [status, code, seq, version, details] = reply.split(LINE)
   if (status === 'failed') return { code: 'failed', seq: 0, version: 0, isReplay: false, details: { reason: code } }
   if (status === 'other_body') return { code: 'other_body', seq: 0, version: 0, isReplay: false, details: {} }
-  return { code, seq: Number(seq), version: Number(version), isReplay: status === 'replay', details: details ? JSON.parse(details) : {} }
+  const isReplay = status === 'replay'
+  const accepted = isReplay || status === 'accepted'
+  return { code, accepted, seq: Number(seq), version: Number(version), isReplay, details: details ? JSON.parse(details) : {} }
 }
 
 /**

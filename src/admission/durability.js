@@ -13,7 +13,7 @@
  * confirms only decisions of the lineage that this primary began (admit.lua).
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { createPrimaries, expectReplicas, replicasOf } from '../store/index.js'
+import { expectReplicas, replicasOf } from '../store/index.js'
 import { FreshetError } from './errors.js'
 
 /** The marker expires after this time. */
@@ -92,11 +92,12 @@ const notConfirmed = (/** @type {string} */ how) =>
 
 /**
  * What confirms the decisions of a system.
- * @param {{ primaryUrl: string, name: string, keyOf: (partition: number) => (part: string) => string, partitions: number,
+ * @param {{ servers: Pick<import('../store/index.js').Servers, 'primaries'>, name: string,
+ *   keyOf: (partition: number) => (part: string) => string, partitions: number,
  *   durability: string, deadlineMs: number, waitMs: number }} options `name`: of the connections
  */
-export function openConfirms ({ primaryUrl, name, keyOf, partitions, durability, deadlineMs, waitMs }) {
-  const routes = waitOf(durability, waitMs) ? createPrimaries(primaryUrl, { name, deadlineMs: deadlineMs + waitMs }) : null
+export function openConfirms ({ servers, name, keyOf, partitions, durability, deadlineMs, waitMs }) {
+  const routes = waitOf(durability, waitMs) ? servers.primaries({ name, deadlineMs: deadlineMs + waitMs }) : null
   let isClosed = false
   const all = Array.from({ length: partitions }, (_, partition) => createConfirm({
     route: () => /** @type {import('../store/index.js').Primaries} */ (routes).route(keyOf(partition)('')),

@@ -11,6 +11,7 @@
  */
 import { createKeyReader } from './key-reader.js'
 import { followOutboxes } from './outbox.js'
+import { storedOf } from './own-state.js'
 import { OURS } from './rules/index.js'
 
 const MAX_KEYS = 10_000
@@ -89,6 +90,9 @@ export function createKeyView ({ onEntry = () => {}, rules = OURS, maxKeys = MAX
 
     /** Sequence number of the last event. @param {KeyState} one */
     seqOf: ({ fields }) => Number(fields[rules.names.seq]),
+
+    /** As queries and streams show it. @param {KeyState} one */
+    storedOf: (one) => storedOf(one, rules.names),
 
     /** What is in memory. @param {string} key @returns {KeyState | undefined} */
     peek: (key) => kept.get(key),

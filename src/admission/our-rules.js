@@ -9,6 +9,7 @@
  * @property {readonly string[]} durations of tasks (partition-clock.js)
  * @property {(rule: string) => readonly string[]} partsOf what a rule has of a key besides state and events
  * @property {import('./rules/index.js').Ruleset} memory folds and certain rejections
+ * @property {readonly string[]} [names] of the rules of a system; all of ours without it
  * @property {(error: any) => any} meaningOf an error of a call
  * @property {(reply: string) => import('./commands.js').Decision & { accepted?: boolean }} decisionOf a reply
  */
@@ -16,6 +17,11 @@ import { libraryOf, readScript } from '../store/index.js'
 import { decisionOf } from './commands.js'
 import { ourVersions } from './rule-versions.js'
 import { DURATIONS, KEPT, OURS } from './rules/index.js'
+
+const NAMES = Object.freeze(['bounded', 'latest', 'max', 'once', 'step'])
+
+/** What a definition has in place of a rule with Lua, by name. @type {Readonly<Record<string, any>>} */
+export const NAMED_RULES = Object.freeze(Object.fromEntries(NAMES.map((ours) => [ours, Object.freeze({ ours })])))
 
 /** @type {Rules} */
 export const OUR_RULES = Object.freeze({
@@ -31,3 +37,25 @@ export const OUR_RULES = Object.freeze({
   meaningOf: (/** @type {any} */ error) => error,
   decisionOf
 })
+
+/** @template T @param {Readonly<Record<string, T>>} table @param {readonly string[]} names */
+const pick = (table, names) => Object.fromEntries(names.flatMap((name) => Object.hasOwn(table, name) ? [[name, table[name]]] : []))
+
+/**
+ * The rules of a module may come from another copy of the package.
+ * @param {string} name @param {any} rule
+ */
+const isOurs = (name, rule) => NAMES.includes(name) && rule?.ours === name
+
+/**
+ * Those of a system.
+ * @param {Record<string, object>} rules of its definition
+ * @returns {(Rules & { names: readonly string[] }) | null} null: they are rules of a user
+ */
+export function oursIn (rules) {
+  const names = Object.keys(rules)
+  if (!names.every((name) => isOurs(name, rules[name]))) return null
+  const { folds, certain, claimants = {}, names: fields } = OURS
+  const memory = { folds: pick(folds, names), certain: pick(certain, names), claimants: pick(claimants, names), names: fields }
+  return { ...OUR_RULES, names, memory }
+}

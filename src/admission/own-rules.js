@@ -19,6 +19,7 @@
  * @property {readonly string[]} [keeps] of KEPT_PARTS @property {number} [maxArgBytes] of the arguments of a command, all together
  * @property {(state: Fields, args: readonly string[]) => Certain | null | undefined} [certain] a rejection that stays true within a
  *   generation
+ * @property {(args: readonly string[]) => string} [claimant] the user of a command; an earlier claim of that user is the answer
  * @property {(state: Fields, event: import('./own-state.js').OwnEvent) => Record<string, string | number | null | undefined>} [fold] the
  *   state after an event
  * @typedef {string | { code: string, details?: Record<string, string | number> }} Certain
@@ -110,6 +111,7 @@ export function createOwnRules ({ keyPrefix, system, rules }) {
 
   return {
     script: admit,
+    names,
     owner,
     versions: stored,
     versionsOf: () => stored,

@@ -23,14 +23,25 @@ export function stateOf ({ '@seq': seq = '0', '@version': version = '0', '@done'
 }
 
 /**
+ * A key as callers of the library, queries and streams see it.
+ * @param {{ key: string, fields: Fields, generation: string }} one @param {Ruleset['names']} names of the engine's fields
+ */
+export function storedOf ({ key, fields, generation }, names) {
+  if (names === OWN_NAMES) return { key, ...stateOf(fields), generation }
+  const { [names.seq]: seq = '0', [names.version]: version = '0', ...state } = fields
+  return { key, state, seq: Number(seq), version: Number(version), generation }
+}
+
+/**
  * @param {import('../store/index.js').Connection} connection to the primary
  * @param {(part: string) => string} part of the partition @param {string} key
+ * @param {Ruleset['names']} [names] of the engine's fields
  * @returns {Promise<{ key: string, state: Record<string, string>, seq: number, version: number, generation: string } | null>}
  */
-export async function readState (connection, part, key) {
+export async function readState (connection, part, key, names = OWN_NAMES) {
   const [flat, generation] = await connection.sendAll([['HGETALL', part(`state:${key}`)], ['HMGET', part('generation'), 'lineage', 'n']])
   if (flat.length === 0) return null
-  return { key, ...stateOf(fieldsOf(flat)), generation: generationOf(generation) }
+  return storedOf({ key, fields: fieldsOf(flat), generation: generationOf(generation) }, names)
 }
 
 /** @param {Record<string, string>} fields of an event @returns {OwnEvent} */
@@ -42,7 +53,8 @@ export function eventOf ({ seq, ts, request, version, type, ...fields }) {
 export const memoryOf = (rules) => ({
   names: OWN_NAMES,
   folds: Object.fromEntries(Object.entries(rules).flatMap(([name, { fold }]) => fold ? [[name, foldWith(fold)]] : [])),
-  certain: Object.fromEntries(Object.entries(rules).flatMap(([name, { certain }]) => certain ? [[name, certainWith(certain)]] : []))
+  certain: Object.fromEntries(Object.entries(rules).flatMap(([name, { certain }]) => certain ? [[name, certainWith(certain)]] : [])),
+  claimants: Object.fromEntries(Object.entries(rules).flatMap(([name, { claimant }]) => claimant ? [[name, claimant]] : []))
 })
 
 /** @param {NonNullable<OwnRule['fold']>} fold */

@@ -5,7 +5,6 @@
  * @typedef {import('./partition.js').Target} Target
  * @typedef {Parameters<import('./dead-letters.js').DeadLetters['deadLetter']>[1] & { correlationId?: string }} NewLetter
  */
-import { streamsAt } from '../store/index.js'
 import { createDeadLetters } from './dead-letters.js'
 import { createOutboxReader } from './outbox-reader.js'
 
@@ -13,14 +12,14 @@ import { createOutboxReader } from './outbox-reader.js'
 const LOG_EVERY = 10
 
 /**
- * @param {{ system: string, name: string, primaryUrl: string, deadlineMs: number, partitions: number,
+ * @param {{ system: string, streams: { open: import('../store/index.js').OpenStream }, partitions: number,
  *   keyOf: (partition: number) => (part: string) => string, connectionOf: (partition: number) => import('../store/index.js').Connection,
  *   metrics: { finished: (entries: number) => void, failed: () => void, deadLettered: () => void },
- *   logged?: (key: string) => Record<string, unknown>, log: import('pino').Logger }} parts `name`: of connections; `logged`: what the log
- *   says about a key
+ *   logged?: (key: string) => Record<string, unknown>, log: import('pino').Logger }} parts `streams`: of the primaries; `logged`: what the
+ *   log says about a key
  */
 export function createEffects ({ metrics, logged = () => ({}), log, ...parts }) {
-  const { system, name, primaryUrl, deadlineMs, keyOf, connectionOf } = parts
+  const { system, streams, keyOf, connectionOf } = parts
   const letters = createDeadLetters(parts)
 
   /** @param {number} partition @param {NewLetter} letter */
@@ -41,7 +40,7 @@ export function createEffects ({ metrics, logged = () => ({}), log, ...parts }) 
      * @param {{ pauseMs?: number, keysOf?: typeof keyOf }} [options] `pauseMs` as createOutboxReader; `keysOf` a partition, for this effect
      */
     open (effect, run, { pauseMs, keysOf = keyOf } = {}) {
-      const reader = createOutboxReader({ ...streamsAt(primaryUrl, { name: `${name}:streams`, deadlineMs }), keyOf, pauseMs, log })
+      const reader = createOutboxReader({ ...streams, keyOf, pauseMs, log })
       return {
         name: effect,
 

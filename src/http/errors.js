@@ -1,10 +1,10 @@
-/** Error codes of HTTP, independent of routes. */
+/** Error codes of HTTP, independent of routes; those of fields are in src/fields. */
 import { define } from '../errors.js'
+import { FIELD_ERRORS } from '../fields/index.js'
 
 export { FreshetError } from '../errors.js'
 
-export const HTTP_ERRORS = define('http', {
-  REQUEST_INVALID: { status: 400, meaning: 'the route does not accept this path, query parameter, header or body' },
+const OF_HTTP = define('http', {
   UNAUTHORIZED: { status: 401, meaning: 'the bearer token is missing, unknown, revoked or expired' },
   FORBIDDEN: { status: 403, meaning: 'the bearer token does not have the scope, or is not for this feed' },
   NOT_FOUND: { status: 404, meaning: 'no route matches this path' },
@@ -13,7 +13,6 @@ export const HTTP_ERRORS = define('http', {
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'the body is larger than the limit' },
   URI_TOO_LONG: { status: 414, meaning: 'a part of the path is longer than the limit' },
   MEDIA_TYPE_UNSUPPORTED: { status: 415, meaning: 'the route does not accept this content type' },
-  FIELD_INVALID: { status: 422, meaning: 'a field of the command has a value that it does not take' },
   IDEMPOTENCY_KEY_REUSED: { status: 422, meaning: 'the Idempotency-Key was accepted with another body' },
   RATE_LIMITED: { status: 429, retryable: true, meaning: 'more requests per second than one token or address may make' },
   CLIENT_GONE: { status: 499, meaning: 'the client closed its connection before its response was complete' },
@@ -27,3 +26,5 @@ export const HTTP_ERRORS = define('http', {
     meaning: 'too many bytes wait for acknowledgement, or the server accepts no writes; nothing of the request was accepted'
   }
 })
+
+export const HTTP_ERRORS = Object.freeze({ ...FIELD_ERRORS, ...OF_HTTP })

@@ -16,16 +16,13 @@
 export { createBodyRoom } from './body-bytes.js'
 export { bodyOf, takeBodies } from './body.js'
 export { whenClosed } from './closed.js'
-export {
-  bodySchema, choiceField, field, flagField, ID_TEXT, idField, invalidFields, isText, millisField, optional, readCommand,
-  readFields, readId, readRequestId, textField, timeField, wholeField
-} from './command-body.js'
+export { readCommand, readRequestId } from './command-body.js'
 export { healthRoutes } from './health.js'
 export { createLimit } from './limits.js'
 export { expectFreePort, holdPort, listen } from './listen.js'
 export { describeRoutes } from './openapi.js'
 export { problemOf, problemText } from './problem.js'
-export { integer, many, NO_FIELDS, number, oneOf, querySchema, readQuery, required, text } from './query-string.js'
+export { readQuery } from './query-string.js'
 export { clientGone } from './reply-queue.js'
 export { createReplyRoom } from './reply-room.js'
 export { commandRoute, feedRoute, processRoute } from './route-schemas.js'

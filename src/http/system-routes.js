@@ -20,28 +20,29 @@
  * @property {string} path each `:name` of it is an id
  * @property {'write' | 'admin' | 'public'} [access] write without it
  * @property {string} summary
- * @property {Record<string, import('./command-body.js').BodyField>} [body] may be absent if no field is required
+ * @property {Record<string, import('../fields/index.js').BodyField>} [body] may be absent if no field is required
  * @property {boolean} [isRaw] any body, as text
- * @property {Record<number, object>} replies schemas by status
+ * @property {Record<number, object>} schemas of replies, by status
  * @property {string[]} codes of errors, besides those of every command
- * @property {(given: Given, own: any) => Reply | Promise<Reply>} run
+ * @property {(given: Given, own: any, parts: any) => Reply | Promise<Reply>} run
  *
  * @typedef {object} QueryRow
  * @property {string} path
  * @property {'read' | 'write' | 'admin'} [access] read without it
  * @property {string} summary
- * @property {Record<string, import('./query-string.js').Field>} [fields] of the query
+ * @property {Record<string, import('../fields/index.js').Field>} [fields] of the query
  * @property {object} reply schema @property {Record<number, object>} [replies] instead, by status
  * @property {string[]} [codes] of errors
  * @property {string} [type] media type; application/json without it
  * @property {(given: Given) => unknown} [none] the reply while nothing of the system is stored; without it, the error that says so
  * @property {boolean} [isOfDatabase] the servers are not asked: `run` gets the database
- * @property {(given: GivenOfQuery, own: any, reply: import('fastify').FastifyReply) => unknown} run
+ * @property {(given: GivenOfQuery, own: any, reply: import('fastify').FastifyReply, parts: any) => unknown} run
  */
 import { randomUUID } from 'node:crypto'
+import { bodySchema, ID_TEXT, NO_FIELDS, querySchema, readId } from '../fields/index.js'
 import { bodyOf, takeBodies } from './body.js'
-import { bodySchema, ID_TEXT, readCommand, readId, readRequestId } from './command-body.js'
-import { NO_FIELDS, querySchema, readQuery } from './query-string.js'
+import { readCommand, readRequestId } from './command-body.js'
+import { readQuery } from './query-string.js'
 import { commandRoute } from './route-schemas.js'
 
 const JSON_TYPE = 'application/json'
@@ -61,13 +62,13 @@ const givenOf = ({ params, headers, id }) => ({
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ name: string, commands: Record<string, CommandRow>, own: unknown, room: import('./body-bytes.js').BodyRoom }} parts `own`: what
- *   `run` gets of the system
+ * @param {{ name: string, commands: Record<string, CommandRow>, own: unknown, parts: unknown,
+ *   room: import('./body-bytes.js').BodyRoom }} parts `own`: what `run` gets of the system; `parts`: of the process
  */
-export async function commandRoutes (app, { name, commands, own, room }) {
+export async function commandRoutes (app, { name, commands, own, parts, room }) {
   takeBodies(app, { types: [JSON_TYPE], maxBytes: MAX_BODY_BYTES, room })
   for (const row of Object.values(commands)) {
-    const { method = 'POST', path, access = 'write', summary, body = {}, isRaw, replies, codes, run } = row
+    const { method = 'POST', path, access = 'write', summary, body = {}, isRaw, schemas, codes, run } = row
     app.route({
       method,
       url: path,
@@ -77,14 +78,14 @@ export async function commandRoutes (app, { name, commands, own, room }) {
         tag: name,
         params: paramsOf(path),
         body: isRaw ? { type: 'object' } : bodySchema(body),
-        content: replies,
+        content: schemas,
         codes: [...COMMAND_CODES, ...codes]
       }),
       async handler (request, response) {
         const of = givenOf(request)
         const fields = isRaw ? bodyOf(request).bytes.toString() : readCommand(request, body)
         const given = { ...of, query: {}, body: fields, requestId: readRequestId(request) ?? randomUUID() }
-        const { status, body: text, isReplay } = await run(given, own)
+        const { status, body: text, isReplay } = await run(given, own, parts)
         if (isReplay) response.header('idempotent-replayed', 'true')
         return response.code(status).send(text)
       }
@@ -106,9 +107,9 @@ export const givenOfQuery = (request, fields = NO_FIELDS) =>
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ name: string, queries: Record<string, QueryRow>, unknown: string, opened: () => Promise<unknown>, database: unknown,
- *   access: import('./security/index.js').Access | null }} parts `unknown`: code of the error of `opened` while nothing of the system is
- *   stored
+ * @param {{ name: string, queries: Record<string, QueryRow>, unknown: string, opened: () => Promise<{ own: any, parts: any }>,
+ *   database: unknown, access: import('./security/index.js').Access | null }} parts `unknown`: code of the error of `opened` while nothing
+ *   of the system is stored
  */
 export async function queryRoutes (app, { name, queries, unknown, opened, database, access }) {
   app.addHook('onSend', async (_request, reply) => { if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store') })
@@ -122,12 +123,12 @@ export async function queryRoutes (app, { name, queries, unknown, opened, databa
       /** @type {GivenOfQuery['mayAs']} */
       const mayAs = (wanted) => access ? Boolean(grant && access.stillPermits(grant, wanted, `@${name}`)) : null
       const given = { ...givenOfQuery(request, row.fields), mayAs }
-      if (isOfDatabase) return run(given, database, reply)
-      const own = await opened().catch((error) => {
+      if (isOfDatabase) return run(given, database, reply, null)
+      const found = await opened().catch((error) => {
         if (none && error.code === unknown) return null
         throw error
       })
-      return own === null ? none?.(given) : run(given, own, reply)
+      return found === null ? none?.(given) : run(given, found.own.queries, reply, found.parts)
     })
   }
 }

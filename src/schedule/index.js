@@ -13,6 +13,8 @@ import { createWaits } from './waits.js'
 
 /** Longest time between two looks: a new task may be earlier than those read. */
 const LOOK_EVERY_MS = 250
+/** Longest time between two looks at the clock of the primary while no task is due by what is known of it. */
+const CLOCK_EVERY_MS = 1000
 /** Pause before a task that is still due after it ran runs again; doubled with each failure. */
 const AGAIN_MS = 100
 const MAX_AGAIN_MS = 2000
@@ -38,8 +40,8 @@ export async function runTasks ({ connectionOf, keyOf, clock }, { partition, sig
   const waits = createWaits()
   /** The clock of the primary less that of this process, at the last look: at most this, since the reply took its time. */
   let mostAheadMs = Infinity
-  let active = 0
-  let isAwake = false
+  let clockSeenMs = -Infinity
+  let [active, isAwake] = [0, false]
   let wake = () => { isAwake = true }
   const wakeNow = () => wake()
   onWake(wakeNow)
@@ -77,6 +79,11 @@ export async function runTasks ({ connectionOf, keyOf, clock }, { partition, sig
 
   /** Starts what is due. @returns {Promise<number>} ms until the next look */
   async function look () {
+    if (running.size === 0 && performance.now() - clockSeenMs < CLOCK_EVERY_MS) {
+      const [, dueMs = Infinity] = await connectionOf(partition).send('ZRANGE', keyOf(partition)('tasks'), 0, 0, 'WITHSCORES')
+      const leftMs = Number(dueMs) - performance.now() - mostAheadMs
+      if (leftMs > 0) return Math.min(LOOK_EVERY_MS, leftMs)
+    }
     const [primary, key, sentMs] = [connectionOf(partition), keyOf(partition), performance.now()]
     const [[seconds, micros], lastMs, flat] = await primary.sendAll([['TIME'], ['HGET', key('generation'), 'now'],
       ['ZRANGE', key('tasks'), 0, MAX_TASKS + running.size - 1, 'WITHSCORES']])
@@ -89,6 +96,7 @@ export async function runTasks ({ connectionOf, keyOf, clock }, { partition, sig
     clock.see(partition, nowMs, sentMs)
     if (nowMs - performance.now() - mostAheadMs > MAX_BACK_MS) waits.restart()
     mostAheadMs = nowMs - sentMs
+    clockSeenMs = performance.now()
     let waitMs = LOOK_EVERY_MS
     waits.next(null)
     for (let i = 0; i < flat.length; i += 2) {

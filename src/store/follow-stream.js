@@ -9,8 +9,10 @@
  */
 import { runSessions } from './back-off.js'
 
-/** Between two checks. */
+/** Between two checks while there are entries. */
 const CHECK_MS = 100
+/** Without entries: a decision that changes what is checked adds one, and a node that is promoted or left ends the session. */
+const IDLE_CHECK_MS = 1000
 /** After a longer pause of this process a session that is checked ends, since streams are trimmed. */
 const MAX_PAUSE_MS = 10_000
 
@@ -36,20 +38,25 @@ export function followStream (open, parts) {
       const { connection } = session
       let position = await begin(connection)
       let checkedMs = performance.now()
+      let hasNew = false
       while (!signal.aborted && !session.isLeft?.()) {
         const sentMs = performance.now()
         const entries = await readOnce(connection, key, position, parts)
         if (signal.aborted) break
         const isWhole = entries.length < parts.count
-        if (entries.length > 0) position = String(entries[entries.length - 1][0])
+        if (entries.length > 0) {
+          position = String(entries[entries.length - 1][0])
+          hasNew = true
+        }
         const taking = take(entries, { sentMs, isWhole })
         session.taken?.()
         await taking
         if (check === undefined) continue
         const nowMs = performance.now()
         if (nowMs - checkedMs > MAX_PAUSE_MS) break
-        if (nowMs - checkedMs < CHECK_MS) continue
+        if (nowMs - checkedMs < (hasNew ? CHECK_MS : IDLE_CHECK_MS)) continue
         checkedMs = nowMs
+        hasNew = false
         if (!await check(connection)) break
       }
       return 'used'

@@ -8,6 +8,7 @@
  *     reads        createReads(servers), pick()       by replicas that are near their primary, or as `readFrom` says
  *                  openOwn(purpose)                   on a connection of the caller's own, for reads that block
  *     streams      streams.open(key)                  many keys of a node on one connection (stream-follower.js)
+ *                  primaryStreams.open(key)           the same at the primary
  *     their state  nodes(), figures(), problems(), confirmedAt(), watch()
  */
 import { createLookupCounts } from './lookups.js'
@@ -17,7 +18,7 @@ import { createPrimaries, createRouter, retryWhileMoved } from './primaries.js'
 import { createShard } from './shard.js'
 import { slotMapOf } from './slot-map.js'
 import { slotOf } from './slots.js'
-import { createStreamFollower } from './stream-follower.js'
+import { createStreamFollower, streamsAt } from './stream-follower.js'
 
 /** @typedef {import('./shard.js').Shard} Shard */
 /** @typedef {import('./connection.js').Connection} Connection */
@@ -71,6 +72,9 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
      * @param {Omit<Parameters<typeof createPrimaries>[1], 'log' | 'onUsed'>} of
      */
     primaries: (of) => createPrimaries(redisUrl, { ...of, log: options.log, onUsed: pace?.use }),
+
+    /** Follows streams on the primaries of their keys. */
+    primaryStreams: streamsAt(redisUrl, { name: `${options.name}:streams`, deadlineMs: options.deadlineMs }),
 
     /**
      * As Shard.pick, of each shard: the first answer, or why one of them cannot answer.

@@ -13,7 +13,6 @@
  */
 import { FreshetError } from '../errors.js'
 import { openerOf } from './primaries.js'
-import { slotMapOf } from './slot-map.js'
 import { slotOf } from './slots.js'
 import { createLine } from './stream-line.js'
 
@@ -85,22 +84,16 @@ export function createStreamFollower ({ nodeOf, isSpread, deadlineMs, budget = B
   }
 }
 
-/** by deadline and URL @type {Map<string, StreamFollower>} */
-const ofPrimaries = new Map()
-
 /**
- * The follower of the primaries, one for each deadline.
- * @param {string} primaryUrl @param {{ name: string, deadlineMs: number }} options as openerOf; the name is that of the first
+ * The follower of the primaries.
+ * @param {string} primaryUrl @param {{ name: string, deadlineMs: number }} options as openerOf
  * @returns {StreamFollower}
  */
-export function streamsAt (primaryUrl, { name, deadlineMs }) {
-  const id = `${deadlineMs} ${primaryUrl}`
-  const opener = openerOf(primaryUrl, { name, deadlineMs })
-  const known = ofPrimaries.get(id) ?? createStreamFollower({
-    isSpread: () => slotMapOf(primaryUrl).isCluster,
-    deadlineMs,
-    nodeOf: () => ({ id, open: ({ key, signal }) => opener.open(signal, key) })
+export function streamsAt (primaryUrl, options) {
+  const opener = openerOf(primaryUrl, options)
+  return createStreamFollower({
+    isSpread: opener.isSpread,
+    deadlineMs: options.deadlineMs,
+    nodeOf: () => ({ id: primaryUrl, open: ({ key, signal }) => opener.open(signal, key) })
   })
-  ofPrimaries.set(id, known)
-  return known
 }

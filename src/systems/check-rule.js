@@ -7,7 +7,7 @@
  * It also names the patterns of the rule that are refused on long texts.
  *
  * @import { Primaries } from '../store/index.js'
- * @import { CheckOptions, Checked, OpenedSystem, Rule, Stored } from './face.js'
+ * @import { CheckOptions, Checked, OpenedSystem, Rule, Stored } from './definition.js'
  */
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'

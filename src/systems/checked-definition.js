@@ -1,19 +1,21 @@
 /** The check of a definition: all its faults at once, in the message of SETTINGS_INVALID. */
 import { readFile } from 'node:fs/promises'
-import { KEPT_PARTS } from '../admission/index.js'
+import { KEPT_PARTS, NAMED_RULES } from '../admission/index.js'
 import { SettingsInvalid } from '../errors.js'
 import { givenBy, readRows } from '../settings/index.js'
 import { DURABILITY, KNOWN } from './options.js'
 
 /** @import { OwnRule } from '../admission/index.js' */
-/** @typedef {{ name: string, durability?: string, rules: Record<string, OwnRule> }} Definition */
+/** @typedef {{ name: string, durability?: string, rules: Record<string, OwnRule> }} Definition `rules`: those of Freshet as they are */
 
 export const NAME = /^[a-z][a-z0-9-]{0,31}$/
 export const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
 const PARTS = Object.freeze([
-  'name', 'rules', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers', 'migrations', 'metrics', 'page'
+  'name', 'rules', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers', 'migrations', 'metrics', 'page',
+  'rows', 'gateway', 'reader', 'demo', 'findings', 'memory', 'driver', 'withoutReplica', 'hasRows', 'isUncached', 'needsDatabase',
+  'keepsSecret', 'keepsUnread', 'isLetterNeeded', 'logged'
 ])
-const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'keepEvents', 'keeps', 'maxArgBytes'])
+const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'claimant', 'keepEvents', 'keeps', 'maxArgBytes'])
 const MOST_ARG_BYTES = 64 * 1024
 
 /** @param {unknown} given */
@@ -26,7 +28,13 @@ const unknownIn = (given, known, of) => Object.keys(given).filter((name) => !kno
 /** @param {string} name @param {any} rule @returns {string[]} */
 function faultsOfRule (name, rule) {
   if (typeof rule !== 'object' || rule === null) return [`rules.${name}: a value of type ${typeof rule}; expected an object with lua`]
-  const { lua, version = 1, keepEvents = 1, keeps = [], maxArgBytes = 1, fold = NAME.test, certain = NAME.test } = rule
+  const { ours } = rule
+  if (typeof ours === 'string') {
+    return NAMED_RULES[ours] === undefined
+      ? [`rules.${name}: there is no rule ${ours} of Freshet; expected ${Object.keys(NAMED_RULES).join(' | ')}`]
+      : ours === name ? [] : [`rules.${name}: this is the rule ${ours} of Freshet; write { ${ours}: rules.${ours} }`]
+  }
+  const { lua, version = 1, keepEvents = 1, keeps = [], maxArgBytes = 1, ...functions } = rule
   return [
     ...NAME.test(name) ? [] : [`rules.${name}: the name of a rule has ${NAMED}`],
     ...unknownIn(rule, PARTS_OF_RULES, `rules.${name}`),
@@ -39,7 +47,9 @@ function faultsOfRule (name, rule) {
     ...Array.isArray(keeps) && keeps.every((part) => KEPT_PARTS.includes(part))
       ? []
       : [`rules.${name}.keeps: ${keeps}; expected a list of ${KEPT_PARTS.join(' ')}`],
-    ...[fold, certain].every((part) => typeof part === 'function') ? [] : [`rules.${name}: fold and certain are functions`]
+    ...[functions.fold, functions.certain, functions.claimant].every((part) => part === undefined || typeof part === 'function')
+      ? []
+      : [`rules.${name}: fold, certain and claimant are functions`]
   ]
 }
 
@@ -58,12 +68,23 @@ export async function checkedDefinition (given) {
   faults.push(
     ...typeof name === 'string' && NAME.test(name) ? [] : [`name: ${String(name)}; expected ${NAMED}`],
     ...unknownIn(given, PARTS, 'the system'),
-    ...isTable ? Object.entries(rules).flatMap(([rule, one]) => faultsOfRule(rule, one)) : ['rules: expected an object with a rule or more']
+    ...isTable ? faultsOfRules(rules) : ['rules: expected an object with a rule or more']
   )
   if (faults.length > 0) throw new SettingsInvalid(faults)
-  const read = await Promise.all(Object.entries(rules).map(async ([rule, { lua, version = 1, ...rest }]) =>
-    [rule, { text: await textOf(rule, lua), version, ...rest }]))
+  const read = await Promise.all(Object.entries(rules).map(async ([rule, one]) => {
+    const { lua, version = 1, ...rest } = one
+    return [rule, one.ours ? one : { text: await textOf(rule, lua), version, ...rest }]
+  }))
   return { name, durability: values.durability ?? undefined, rules: Object.fromEntries(read) }
+}
+
+/** @param {Record<string, any>} rules */
+function faultsOfRules (rules) {
+  const kinds = new Set(Object.values(rules).map((rule) => typeof rule?.ours === 'string'))
+  return [
+    ...Object.entries(rules).flatMap(([rule, one]) => faultsOfRule(rule, one)),
+    ...kinds.size > 1 ? ['rules: expected rules with Lua alone, or rules of Freshet alone'] : []
+  ]
 }
 
 /** @param {string} rule @param {string | URL} lua its text, or where that is */

@@ -1,9 +1,12 @@
 /** The check of what a module of a user has for the processes: routes, consumers with their tables and metrics, and errors of its own. */
 import { readdir } from 'node:fs/promises'
 import { define, kindOf, SettingsInvalid } from '../errors.js'
+// they define codes that routes may have
+import '../http/index.js'
+import '../sql/index.js'
 import { NAME, NAMED } from './checked-definition.js'
 
-/** @import { System } from './face.js' */
+/** @import { System } from './definition.js' */
 
 const CODE = /^[A-Z][A-Z0-9_]{2,63}$/
 const METHODS = Object.freeze(['POST', 'PUT', 'DELETE'])
@@ -34,6 +37,8 @@ const faultsOfPath = (path, where, hasKey = false) => [
 
 /** @param {string} name @param {any} field @param {string} where */
 function faultsOfField (name, field, where) {
+  // a function of `fields` has made it
+  if (typeof field?.read === 'function') return []
   const unknown = Object.keys(field ?? {}).find((keyword) => !KEYWORDS.includes(keyword))
   return [
     ...unless(TYPES.includes(field?.type), `${where}.body.${name}.type`, field?.type, TYPES.join(' | ')),
@@ -41,18 +46,71 @@ function faultsOfField (name, field, where) {
   ]
 }
 
-/** @param {any} row @param {string} where @param {(code: string) => boolean} isKnown */
-function faultsOfCommand ({ method = 'POST', path, access = 'write', body = {}, replies, ...row }, where, isKnown) {
+/** @param {unknown} replies @param {string} where @param {(code: string) => boolean} isKnown */
+function faultsOfReplies (replies, where, isKnown) {
   const isReply = (/** @type {any} */ reply) => typeof reply === 'number' ? reply >= 200 && reply < 300 : isKnown(reply)
+  return [
+    ...unless(Object(replies) === replies, `${where}.replies`, replies, 'an object: by code of the rule a status, or the code of an error'),
+    ...Object.entries(Object(replies)).flatMap(([code, reply]) =>
+      unless(isReply(reply), `${where}.replies.${code}`, reply, 'a status from 200 to 299, or a code of errors'))
+  ]
+}
+
+/** @param {any} row @param {string} where @param {(code: string) => boolean} isKnown */
+function faultsOfCommand ({ method = 'POST', path, access = 'write', body = {}, ...row }, where, isKnown) {
+  const { run, schemas, codes, replies } = row
   return [
     ...faultsOfPath(path, where),
     ...unless(METHODS.includes(method), `${where}.method`, method, METHODS.join(' | ')),
     ...unless(ACCESS.includes(access), `${where}.access`, access, ACCESS.join(' | ')),
-    ...functionsOf(row, where, ['command']),
+    ...functionsOf(row, where, [run === undefined ? 'command' : 'run']),
     ...Object.entries(body).flatMap(([name, field]) => faultsOfField(name, field, where)),
-    ...unless(Object(replies) === replies, `${where}.replies`, replies, 'an object: by code of the rule a status, or the code of an error'),
-    ...Object.entries(Object(replies)).flatMap(([code, reply]) =>
-      unless(isReply(reply), `${where}.replies.${code}`, reply, 'a status from 200 to 299, or a code of errors'))
+    ...run === undefined
+      ? faultsOfReplies(replies, where, isKnown)
+      : unless(Object(schemas) === schemas, `${where}.schemas`, schemas, 'JSON Schema by status'),
+    ...faultsOfCodes(codes, where, isKnown)
+  ]
+}
+
+/** @param {unknown} codes @param {string} where @param {(code: string) => boolean} isKnown */
+const faultsOfCodes = (codes, where, isKnown) => Array.isArray(codes)
+  ? codes.flatMap((code) => unless(isKnown(code), `${where}.codes`, code, 'a code of errors'))
+  : unless(codes === undefined, `${where}.codes`, codes, 'a list of codes of errors')
+
+/** @param {any} row @param {string} where @param {(code: string) => boolean} isKnown */
+const faultsOfQuery = (row, where, isKnown) => [
+  ...faultsOfPath(row.path, where, row.run === undefined),
+  ...functionsOf(row, where, [row.run === undefined ? 'shown' : 'run']),
+  ...faultsOfCodes(row.codes, where, isKnown)
+]
+
+/** @param {any} row @param {string} where @param {(code: string) => boolean} isKnown */
+const faultsOfStream = (row, where, isKnown) => [
+  ...faultsOfPath(row.path, where, row.source === undefined),
+  ...functionsOf(row, where, row.source === undefined ? ['snapshot', 'event'] : ['source']),
+  ...faultsOfCodes(row.codes, where, isKnown)
+]
+
+/** @param {any} rows @param {string} where */
+const faultsOfRows = (rows, where) => Object.entries(Object(rows)).flatMap(([writer, given]) => [
+  ...unless(NAME.test(writer), where, writer, NAMED),
+  ...typeof given === 'function' ? [] : functionsOf(Object(given), `${where}.${writer}`, ['write'])
+])
+
+/** @param {any} metrics */
+const faultsOfMetrics = (metrics) => typeof metrics === 'object' && typeof (metrics?.reader ?? metrics?.consumers) === 'function'
+  ? Object.keys(metrics).flatMap((part) => unless(['reader', 'consumers'].includes(part), 'metrics', part, 'reader and consumers'))
+  : unless(metrics === undefined || typeof metrics === 'function', 'metrics', metrics, 'a function')
+
+/** @param {any} page */
+function faultsOfPage (page) {
+  if (page === undefined || page instanceof URL || Object(page) !== page) return faultsOfFolder(page, 'page')
+  const { folder, file, summary = '' } = page
+  return [
+    ...folder === undefined
+      ? unless(typeof file === 'string' && file.endsWith('.html'), 'page.file', file, 'a page of Freshet such as auctions.html')
+      : faultsOfFolder(folder, 'page.folder'),
+    ...unless(typeof summary === 'string', 'page.summary', summary, 'a text')
   ]
 }
 
@@ -82,28 +140,31 @@ async function faultsOfMigrations (folder, name) {
  * @param {System} given
  * @throws {SettingsInvalid} with all faults; no error is defined then
  */
-export async function checkRoutes ({
-  name, errors = {}, unknown, commands = {}, queries = {}, stream, consumers = {}, migrations, metrics, page
-}) {
+export async function checkRoutes (given) {
+  const { name, errors = {}, unknown, commands = {}, queries = {}, stream, consumers = {}, rows, migrations, metrics, page } = given
   // before codes are looked at: modules are loaded side by side
   const misnamed = migrations instanceof URL ? await faultsOfMigrations(migrations, name) : []
   const isKnown = (/** @type {string} */ code) => Object.hasOwn(errors, code) || kindOf(code) !== undefined
   const faults = [
-    ...Object.entries(errors).flatMap(([code, { status, meaning } = /** @type {any} */ ({})]) => [
+    ...Object.entries(errors).flatMap(([code, { status, meaning, retryable } = /** @type {any} */ ({})]) => [
       ...unless(CODE.test(code), 'errors', code, 'A-Z, then A-Z 0-9 _'),
-      ...unless(Number.isInteger(status) && status >= 400 && status < 500, `errors.${code}.status`, status, '400 to 499'),
+      ...unless((Number.isInteger(status) && status >= 400 && status < 500) || (status === 503 && retryable === true),
+        `errors.${code}.status`, status, '400 to 499, or 503 with retryable'),
       ...unless(typeof meaning === 'string' && meaning !== '', `errors.${code}.meaning`, meaning, 'a text'),
       ...kindOf(code) === undefined ? [] : [`errors.${code}: this code is ${kindOf(code)?.domain}'s; choose another one`]
     ]),
     ...unknown === undefined ? [] : unless(isKnown(unknown), 'unknown', unknown, 'a code of errors'),
     ...Object.entries(commands).flatMap(([command, row]) => faultsOfCommand(row, `commands.${command}`, isKnown)),
-    ...Object.entries(queries).flatMap(([query, row]) =>
-      [...faultsOfPath(row.path, `queries.${query}`, true), ...functionsOf(row, `queries.${query}`, ['shown'])]),
-    ...stream === undefined ? [] : [...faultsOfPath(stream.path, 'stream', true), ...functionsOf(stream, 'stream', ['snapshot', 'event'])],
-    ...Object.keys(consumers).flatMap((consumer) =>
-      [...unless(NAME.test(consumer), 'consumers', consumer, NAMED), ...functionsOf(consumers, 'consumers', [consumer])]),
-    ...metrics === undefined ? [] : unless(typeof metrics === 'function', 'metrics', metrics, 'a function'),
-    ...faultsOfFolder(page, 'page'),
+    ...Object.entries(queries).flatMap(([query, row]) => faultsOfQuery(row, `queries.${query}`, isKnown)),
+    ...stream === undefined ? [] : [stream].flat().flatMap((row) => faultsOfStream(row, 'stream', isKnown)),
+    ...typeof consumers === 'function'
+      ? []
+      : Object.keys(consumers).flatMap((consumer) =>
+        [...unless(NAME.test(consumer), 'consumers', consumer, NAMED), ...functionsOf(consumers, 'consumers', [consumer])]),
+    ...faultsOfRows(rows, 'rows'),
+    ...functionsOf(given, 'the system', ['gateway', 'reader', 'findings', 'isLetterNeeded', 'logged'].filter((part) => part in given)),
+    ...faultsOfMetrics(metrics),
+    ...faultsOfPage(page),
     ...faultsOfFolder(migrations, 'migrations'),
     ...misnamed
   ]

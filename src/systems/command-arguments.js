@@ -21,7 +21,7 @@ const shown = (given) => typeof given === 'string' ? JSON.stringify(given.slice(
 
 /** @param {any} given @param {Record<string, Pick<OwnRule, 'maxArgBytes'>>} rules @returns {Command} */
 export function commandOf (given, rules) {
-  const { rule, key, args, requestId = '' } = given ?? {}
+  const { rule, key, args, scope = '', requestId = '', startsWork } = given ?? {}
   if (typeof rule !== 'string' || !Object.hasOwn(rules, rule)) {
     throw invalid(`rule ${shown(rule)}; expected ${Object.keys(rules).join(' | ')}`)
   }
@@ -37,5 +37,8 @@ export function commandOf (given, rules) {
   if (typeof requestId !== 'string' || requestId.length > MAX_ID_CHARS) {
     throw invalid(`requestId ${shown(requestId)}; expected up to ${MAX_ID_CHARS} characters`)
   }
-  return { rule, key, scope: '', requestId, args }
+  if (typeof scope !== 'string' || scope.length > MAX_ID_CHARS) {
+    throw invalid(`scope ${shown(scope)}; expected up to ${MAX_ID_CHARS} characters`)
+  }
+  return { rule, key, scope, requestId, args, ...startsWork && { startsWork: true } }
 }

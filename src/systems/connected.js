@@ -3,18 +3,17 @@
  * calls may take longer, and reads and leases have a connection of their own.
  */
 import { createOwnRules, createStopper, expectDurability, REPLY_MS, systemKey } from '../admission/index.js'
-import { createPrimaries } from '../store/index.js'
 
 /** @import { OwnRule } from '../admission/index.js' */
 
 /**
  * @param {Record<string, OwnRule>} rules
- * @param {{ system: string, keyPrefix: string, primaryUrl: string, name: string, deadlineMs: number, durability: string,
- *   log: import('pino').Logger }} parts `name` of connections
+ * @param {{ servers: import('../store/index.js').Servers, system: string, keyPrefix: string, name: string, deadlineMs: number,
+ *   durability: string, log: import('pino').Logger }} parts `name` of connections
  */
-export function connect (rules, { system, keyPrefix, primaryUrl, name, deadlineMs, durability, log }) {
-  const routes = createPrimaries(primaryUrl, { name, deadlineMs: Math.max(deadlineMs, REPLY_MS), log })
-  const reads = createPrimaries(primaryUrl, { name: `${name}:reads`, deadlineMs })
+export function connect (rules, { servers, system, keyPrefix, name, deadlineMs, durability, log }) {
+  const routes = servers.primaries({ name, deadlineMs: Math.max(deadlineMs, REPLY_MS) })
+  const reads = servers.primaries({ name: `${name}:reads`, deadlineMs })
   const own = createOwnRules({ keyPrefix, system, rules })
   const stopper = createStopper({ name: `${name}:stop`, owner: own.owner, primaries: () => routes.urls, log })
   /** A text that was refused once stays refused, and one that never ends keeps the server busy each time. @type {Error | null} */

@@ -1,6 +1,6 @@
 /**
- * Consumers of a system of a user, and its scheduled tasks. Each consumer, and the tasks, have owners of their own, because not every
- * process has each consumer.
+ * Handlers of entries in the frame (frame.js), and scheduled tasks of rules with Lua. Each handler, and the tasks, have owners of their
+ * own, because not every process has each handler.
  *
  *     consume('receipts', handler) ─▶ lease of a partition ─▶ its outbox from the cursor of `receipts` ─▶ handler ─▶ cursor
  *
@@ -8,84 +8,57 @@
  * this process the partition waits until the handler has ended. One that does not end delays `close` until its deadline.
  *
  * @import { Command, Entry } from '../admission/index.js'
- * @import { Owned, Work } from '../consumers/index.js'
- * @import { openAdmission } from './admission.js'
- * @import { Handler, Worker } from './face.js'
+ * @import { Owned } from '../consumers/index.js'
+ * @import { Frame, Job } from './frame.js'
+ * @import { OpenAdmission } from './opening.js'
+ * @import { Handler, Worker } from './definition.js'
  */
 import { eventOf } from '../admission/index.js'
-import { createEffects, createOwnership, followPartition, TASKS } from '../consumers/index.js'
-import { asError, FreshetError } from '../errors.js'
+import { followPartition, retry, TASKS } from '../consumers/index.js'
+import { asError } from '../errors.js'
 import { NAME, NAMED } from './checked-definition.js'
-import { closeInTime } from './closing.js'
 import { invalid } from './command-arguments.js'
 import { createTasks } from './own-tasks.js'
 
 /** at an entry that is taken alone */
 const ATTEMPTS = 3
 const MAX_ATTEMPTS = 1000
-/** @typedef {{ finished: (entries: number) => void, failed: () => void, deadLettered: () => void }} ConsumerMetrics of a process */
 
 /** handlers of this process, by consumer and partition, also of a system that was opened twice @type {Map<string, Promise<unknown>>} */
 const running = new Map()
 
 /**
- * @param {ReturnType<typeof openAdmission>['target']} target
- * @param {{ id: string, metrics: ConsumerMetrics, rules: object, submit: (command: Command) => Promise<unknown> }} parts `id` of this
- *   process; `rules` that it has, by name
+ * @param {OpenAdmission['target']} target
+ * @param {{ frame: Frame, rules: object, submit: (command: Command) => Promise<unknown> }} parts `rules` that this process has, by name
  */
-export function createConsumers (target, { id, metrics, rules, submit }) {
-  const { partitions, keyOf, connectionOf } = target
-  const effects = createEffects({ ...target, metrics })
-  /** @type {Set<Worker>} */
-  const open = new Set()
-  let isClosed = false
+export function createConsumers (target, { frame, rules, submit }) {
+  const { system, partitions, keyOf, connectionOf } = target
 
-  /** Owners of each consumer have keys of their own. @param {string} consumer @returns {typeof keyOf} */
-  const keysOf = (consumer) => (partition) => (part) =>
-    keyOf(partition)(['owner', 'consumers', 'handler'].includes(part) ? `${part}:${consumer}` : part)
-
-  /** @param {string} consumer @param {Work} work @param {() => Promise<void>} [closeWork] @returns {Promise<Worker>} */
-  async function join (consumer, work, closeWork) {
-    if (isClosed) throw new FreshetError('PIPELINE_CLOSED', `the system ${target.system} was closed`)
-    const ownership = createOwnership({ ...target, id, keyOf: keysOf(consumer), work })
-    /** @type {Promise<void> | null} */
-    let closing = null
-    async function end () {
-      const left = closeInTime(ownership.close(), `${consumer} of ${target.system}`)
-      await left.catch(() => {})
-      await closeWork?.()
-      open.delete(worker)
-      return left
-    }
-    const worker = { close: () => (closing ??= end()) }
-    open.add(worker)
-    await ownership.joined
-    return worker
+  /** @param {Omit<Job, 'what'> & { name: string }} job @returns {Promise<Worker>} */
+  async function join (job) {
+    const { joined, close } = frame.join({ what: `${job.name} of ${system}`, ...job })
+    await joined
+    return { close }
   }
 
-  const tasks = createTasks(target, { rules, submit, join: (work) => join(TASKS, work) })
+  const tasks = createTasks(target, { rules, submit, join: (run) => join({ name: TASKS, run }) })
 
   return {
     /** @param {string} consumer @param {Handler} handler @param {{ attempts?: number }} [options] */
     async consume (consumer, handler, { attempts = ATTEMPTS, ...rest } = {}) {
       expectArguments(consumer, handler, attempts, rest)
-      const effect = effects.open(consumer, (of) => followPartition(consumer, of, {
+      const effect = frame.effect(consumer, (of) => followPartition(consumer, of, {
         attempts,
         isAwaited: true,
         write: (entries, begin) => handOver(of.key('handler'), entries, { begin, handler, owned: of.owned })
-      }), { keysOf: keysOf(consumer) })
+      }), { owners: consumer })
       for (let partition = 0; partition < partitions; partition++) {
         await connectionOf(partition).runScript('register-consumer', ['cursors', 'generation'].map(keyOf(partition)), [consumer])
       }
-      return join(consumer, effect.run, effect.close)
+      return join({ name: consumer, effects: [effect] })
     },
 
-    runTasks: tasks.run,
-
-    async close () {
-      isClosed = true
-      await Promise.all([...open].map((one) => one.close()))
-    }
+    runTasks: tasks.run
   }
 }
 
@@ -117,4 +90,27 @@ async function handOver (name, entries, { begin, handler, owned }) {
   const handling = Promise.resolve().then(() => handler(given, owned)).catch((thrown) => { throw asError(thrown) })
   running.set(name, handling)
   await handling.finally(() => running.delete(name))
+}
+
+/**
+ * The handlers of a definition, and the tasks of rules with Lua, in a process of consumers. Handlers of a system with tables begin once it
+ * has them.
+ * @param {import('./parts.js').Definition} definition @param {{ handlers?: Record<string, Handler> }} made by it
+ * @param {import('./parts.js').ConsumerParts} parts @param {Frame} frame
+ * @returns {Promise<string[]>} their names
+ */
+export async function joinHandlers ({ name: system, rules, hasLua, migrations }, { handlers = {} }, parts, frame) {
+  const { target, submit, database, migrated, metrics, signal, fail, log } = parts
+  const { consume, runTasks } = createConsumers(target, { frame, rules, submit })
+  const more = { metrics, ...database && { database: { query: database.query, transaction: database.transaction } } }
+  const join = () => Promise.all(Object.entries(handlers).map(([consumer, handler]) =>
+    retry(() => consume(consumer, (entries, owned) => handler(entries, { ...owned, ...more })), {
+      signal,
+      isLast: ({ retryable }) => !retryable,
+      onFailure: ({ message }) => log.warn({ system, consumer, reason: message }, 'a consumer cannot join')
+    })))
+  if (hasLua) await runTasks()
+  if (migrations) migrated.then(join).catch(fail)
+  else await join()
+  return Object.keys(handlers)
 }

@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events'
 import { Agent, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { personOf, productOf, userOf } from './crowd-names.js'
 
 const RETRY_MS = 1000
 const CONNECTIONS = 200
@@ -43,6 +44,9 @@ export function createCrowdClient ({ gatewayUrl, readerUrl, signal }) {
 
   return {
     pause,
+    personOf,
+    userOf,
+    productOf,
 
     /** Does something at a steady rate, until the demo ends. @param {number} perSecond @param {() => Promise<unknown>} act may fail */
     async repeat (perSecond, act) {

@@ -10,7 +10,7 @@ import { FreshetError } from '../errors.js'
  */
 
 /**
- * @template {Decision} D @param {D} decision @param {Refusals} refusals
+ * @template {{ code: string, details: Record<string, any> }} D @param {D} decision @param {Refusals} refusals
  * @param {(decision: D) => Record<string, unknown>} [factsOf] members of the problem
  * @returns {D} one that is no error @throws {FreshetError} of `refusals`, IDEMPOTENCY_KEY_REUSED, INTERNAL
  */
@@ -30,7 +30,7 @@ export const otherBody = (what) =>
 
 /**
  * Numbers of a decision as JSON; those that it does not have are left out.
- * @param {Record<string, string>} details @param {Record<string, string>} names in the reply, by name in the details
+ * @param {Record<string, any>} details @param {Record<string, string>} names in the reply, by name in the details
  */
 export const numbersIn = (details, names) => Object.fromEntries(Object.entries(names)
   .flatMap(([name, shown]) => details[name] === undefined ? [] : [[shown, Number(details[name])]]))

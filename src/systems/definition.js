@@ -1,120 +1,377 @@
 /**
- * What a system is: one plain object, which every process reads. src/systems/auctions is one to begin with.
+ * What a system is, as its author writes it and as every process reads it: types only, which the package publishes. A definition is checked
+ * and completed by complete.js. src/systems/auctions and examples/seats are two to begin with.
  *
- *     gateway    request -> commands[...].run(given, gateway(parts)) -> rule
- *     reader     request -> queries[...].run(given, reader(parts)); stream -> events of a key, or a source of its own
- *     consumers  consumers(parts): tasks that are due, rows and effects of entries
+ *     gateway    request -> commands[...].command(given) -> rule -> replies[code], or run(given, own, parts)
+ *     reader     request -> queries[...].shown(stored, kept, own), or run(given, own, reply, parts); stream -> snapshot, event, or a source
+ *     consumers  scheduled tasks, rows and handlers of entries
  *
- * @typedef {object} System
- * @property {string} name a-z, then a-z 0-9 -, up to 32
- * @property {readonly string[]} rules names of rules in lua/rules, whose versions are stored with it
- * @property {Record<string, OwnRule>} [own] rules of a user
- * @property {string} unknown code of the error for a key that is not there
- * @property {string} durability without the setting; replica: memory where there is no replica, unless the rules are `own`
- * @property {string} [driver] what finishes the work that commands start: TASKS, or a consumer; while it is behind, they are refused
- * @property {boolean} [hasRows] its commands may wait for rows (durability db)
- * @property {boolean} [isUncached] certain rejections are asked of the server, too
- * @property {boolean} [needsDatabase] consumers start the embedded one if none is given
- * @property {boolean} [keepsSecret] in the database, because its ids outlive the memory of the servers
- * @property {boolean} [keepsUnread] entries of the outbox wait for consumers, also before there are any
- * @property {Demo} demo
- * @property {Page} [page]
- * @property {(settings: any, deadlineMs: number) => Promise<Findings>} [findings] of doctor, besides servers and database
- * @property {Record<string, CommandRow>} commands
- * @property {Record<string, QueryRow>} queries
- * @property {readonly StreamRow[]} streams
- * @property {(parts: GatewayParts) => Gateway} gateway what `run` of its commands gets
- * @property {(parts: ReaderParts) => Reader | Promise<Reader>} reader what `run` of its queries gets
- * @property {{ maxKeys?: number, tail?: number, rules?: Ruleset }} [memory] of a reader: keys, and events of each; `rules`: of a user
- * @property {(parts: ConsumerParts) => Handlers | Promise<Handlers>} consumers
- * @property {URL} [migrations] folder of SQL
- * @property {{ reader?: (registry: Registry) => any, consumers?: (registry: Registry) => any }} [metrics] of its own
- * @property {(letter: { consumer: string }, state: Fields) => boolean} [isLetterNeeded] whether a dead letter must not be discarded
- * @property {(key: string) => Record<string, unknown>} [logged] what the log says about a key
- *
- * @typedef {{ rows: string[][], problems: string[] }} Findings rows with a label first; sentences about what must be solved
- *
- * @typedef {{ summary: string, isOfCommands?: boolean, hasFaults?: boolean, folder?: URL }} Page at /NAME, from `folder` of a user, or
- *   from readers/page; `isOfCommands`: it sends commands to the gateway; `hasFaults`: it switches faults of other processes on this machine
- *
- * @typedef {object} Demo
- * @property {string} about what its crowd does @property {string} commands where to send what @property {string} tasks what consumers do
- * @property {'exchanges' | 'payments'} [beside] command that runs beside it @property {string[]} [settings] that no other demo takes
- * @property {() => Promise<{ runCrowd: (options: { gatewayUrl: string, readerUrl: string, mode: string, isActive: boolean,
- *   signal: AbortSignal, print: (line: string) => void }) => unknown }>} [crowd]
- *
- * @typedef {object} StreamRow server-sent events; either `event` and `snapshot`, or `source`
- * @property {string} path @property {string} summary @property {object} reply schema of an event
- * @property {QueryRow['fields']} [fields] @property {string[]} [codes]
- * @property {(current: KeyState, own: any) => unknown} [snapshot] as JSON
- * @property {(event: Fields, own: any) => { name: string, data: unknown }} [event]
- * @property {(id: string) => string} [keyOf] the id of the path
- * @property {(given: Given, own: any) => Source | Promise<Source>} [source]
- *
- * @typedef {{ commands: any, onEntry?: (entry: Entry) => void, reasons?: () => string[], close?: () => unknown }} Gateway `commands`: what
- *   `run` gets; `onEntry`: of every event of the system; `reasons`: why it decides nothing
- * @typedef {{ queries: any, current?: (id: string) => Promise<KeyState>, onEntry?: (entry: Entry) => void, close?: () => unknown }} Reader
- *   `queries`: what `run` gets; `current`: by the id of a path, without it the key of that name
- *
+ * `own` is what `gateway(parts)` and `reader(parts)` make of a process, once.
+ */
+
+/** @typedef {Record<string, string>} State fields of a key by name; numbers are texts of whole numbers */
+
+/** @typedef {{ seq: number, type: string, ts: number, [field: string]: string | number }} Event `ts`: ms since 1970, of the server */
+
+/**
+ * What a consumer gets: an event with its rule and key.
+ * @typedef {{ id: string, rule: string, key: string, seq: number, type: string, ts: number, [field: string]: string | number }} Entry
+ */
+
+/**
+ * A rule with Lua of its own, or one of `rules` under its own name. docs/own-systems.md has the contract of the Lua.
+ * @typedef {object} Rule
+ * @property {string | URL} lua its text, or the URL of a file
+ * @property {number} [version] 1 or more; a change of the text needs a higher one. Default: 1
+ * @property {('members' | 'holds' | 'waiting')[]} [keeps] what it keeps of a key besides its state; docs/own-systems.md says how
+ * @property {number} [keepEvents] how many events of a key are kept, about; default: all
+ * @property {number} [maxArgBytes] bytes of the arguments of a command, all together, 1 to 65,536; default: 4,096
+ * @property {(state: State, args: readonly string[]) => string | { code: string, details?: Record<string, string | number> } | null
+ *   | undefined} [certain] the code of a rejection that stays true within a generation; such commands are answered without the server
+ * @property {(state: State, event: Event) => Record<string, string | number | null | undefined>} [fold] the state after an event, without
+ *   the fields that are null or undefined; it may change the state that it gets
+ * @property {(args: readonly string[]) => string} [claimant] the user of a command. If an event with the fields `claim` and `user` has
+ *   named that user, `certain` is not asked: the Lua answers with the claim
+ */
+
+/** @typedef {{ status: number, meaning: string, retryable?: boolean }} SystemError what clients of the routes get, by its code */
+
+/**
+ * A field of a body: JSON Schema of a string, integer or boolean with `optional: true` or without, or what a function of `fields` returns.
+ * @typedef {{ type: string, [keyword: string]: unknown } |
+ *   { schema: object, read: (value: unknown) => any, [part: string]: any }} BodyField
+ */
+
+/**
+ * What a request has, checked: ids of its path, fields of its query and body (null for those that are absent; of a raw body the text),
+ * the header Idempotency-Key, or a new id. `mayAs`: whether its token has a scope; null: no tokens are needed.
+ * @typedef {{ params: Record<string, string>, query: Record<string, any>, body: any, requestId: string, id: string,
+ *   headers: Record<string, any>, mayAs?: any }} Given
+ */
+
+/** @typedef {{ status: number, body?: unknown, isReplay?: boolean }} Reply */
+
+/**
+ * A route of the gateway: a command of a rule.
+ * @typedef {object} CommandRoute
+ * @property {string} [method] POST, PUT or DELETE; default: POST
+ * @property {string} path such as `/v1/halls/:id/holds`; what begins with a colon is an id
+ * @property {'write' | 'admin' | 'public'} [access] which tokens may use it; default: write
+ * @property {string} summary for OpenAPI
+ * @property {Record<string, BodyField>} [body] fields by name
+ * @property {(given: Given) => Omit<Command, 'requestId'> | Promise<Omit<Command, 'requestId'>>} command its request id is the header
+ *   Idempotency-Key
+ * @property {Record<string, number | string>} replies by code of the rule: the status of the reply, or the code of an error
+ * @property {undefined} [run]
+ */
+
+/**
+ * A route of the gateway that makes its reply by itself.
+ * @typedef {object} OwnCommand
+ * @property {string} [method] @property {string} path @property {'write' | 'admin' | 'public'} [access] @property {string} summary
+ * @property {Record<string, BodyField>} [body] as CommandRoute
+ * @property {boolean} [isRaw] any body, as text
+ * @property {(given: Given, own: any, parts: GatewayParts) => Reply | Promise<Reply>} run
+ * @property {Record<number, object>} schemas JSON Schema of replies, by status
+ * @property {string[]} codes of errors
+ * @property {any} [command] @property {any} [replies]
+ */
+
+/**
+ * What a rule keeps of a key besides its state, as queries read it: from a replica, which may be behind the state. null: it is not there.
+ * @typedef {object} Kept
+ * @property {(name: string) => Promise<string | null>} member
+ * @property {(name: string) => Promise<number | null>} holdUntil ms since 1970
+ * @property {(name: string) => Promise<number | null>} position from 1
+ * @property {(most: number) => Promise<string[]>} waiting the names with the lowest places
+ * @property {() => Promise<number>} waitingCount
+ */
+
+/**
+ * A route of the reader: a key.
+ * @typedef {object} QueryRoute
+ * @property {string} path its `:id` is the key
+ * @property {'read' | 'write' | 'admin'} [access] default: read
+ * @property {string} summary
+ * @property {object} [reply] JSON Schema
+ * @property {(stored: Stored, kept: Kept, own?: any) => unknown} shown what the reply has, or a promise of it
+ * @property {undefined} [run]
+ */
+
+/**
+ * A route of the reader that makes its reply by itself.
+ * @typedef {object} OwnQuery
+ * @property {string} path @property {'read' | 'write' | 'admin'} [access] @property {string} summary as QueryRoute
+ * @property {object} reply JSON Schema @property {Record<number, object>} [replies] instead, by status
+ * @property {Record<string, any>} [fields] of the query, by functions of `fields.query`
+ * @property {string[]} [codes] of errors
+ * @property {string} [type] media type; default: application/json
+ * @property {(given: any) => unknown} [none] the reply while nothing of the system is stored; without it, the error `unknown`
+ * @property {boolean} [isOfDatabase] the servers are not asked: `own` is the database
+ * @property {(given: any, own: any, reply: any, parts: any) => unknown} run
+ * @property {any} [shown]
+ */
+
+/**
+ * Server-sent events of the reader: a key, then its events; or a source of its own.
+ * @typedef {object} StreamRoute
+ * @property {string} path without `source` its `:id` is the key
+ * @property {string} summary
+ * @property {(stored: Stored, own: any, newest: (count: number) => Event[]) => unknown} [snapshot] `newest`: events in memory, the newest
+ *   first
+ * @property {(event: Event, own: any) => unknown} [event] its data
+ * @property {string | ((event: Event) => string)} [named] the name of an event; default: its type
+ * @property {(id: string) => string} [keyOf] the id of a path
+ * @property {object} [reply] JSON Schema of an event
+ * @property {Record<string, any>} [fields] @property {string[]} [codes] as of queries
+ * @property {(given: any, own: any) => any} [source]
+ */
+
+/**
+ * Waits for facts, by name.
+ * @typedef {object} Waits
+ * @property {(name: string, fact?: unknown) => void} note gives a fact to those who watch the name
+ * @property {(name: string, listener: (fact?: any) => void) => () => void} watch returns what ends it
+ * @property {(begin: (done: () => void) => () => void, ms: number) => Promise<void>} waitFor until `done` is called, or the time is over
+ * @property {<T>(name: string, read: () => Promise<T>, isDue: (one: T) => boolean, ms: number) => Promise<T>} until reads again after each
+ *   fact until it is as wanted
+ * @property {() => void} close
+ */
+
+/**
+ * Where a person is in a queue.
+ * @typedef {{ status: string, claim: string | null, position: number, etaMs: number, untilMs: number | null }} QueuePosition
+ */
+
+/**
+ * What `gateway` and `run` of commands get.
  * @typedef {object} GatewayParts
- * @property {Pick<Admission, 'submit' | 'agreed' | 'stateOf' | 'memberOf'>} admission
- * @property {any} settings
- * @property {AdmissionMetrics} counters of its commands
- * @property {Router} router to the primaries
- * @property {string} primaryUrl as --redis-url
- * @property {() => Promise<string>} primaryIds replication ids of the primaries of its partitions; throws while one is away
- * @property {string} systemKey
- * @property {() => { isUp: () => boolean }} watchDatabase
- * @property {AbortSignal} signal the process stops
- * @property {Logger} log
- *
- * @typedef {Target & { reading: Reading, view: KeyView, lookUp: LookUp, secret: string, now: () => number, push: Push,
- *   submit: Admission['submit'], database: ReaderDatabase, figures: () => Promise<any[]>, settings: any, isShared: () => boolean,
- *   metrics: any, signal: AbortSignal, log: Logger }} ReaderParts `lookUp`: what the primary has of a key that a replica does not have;
- *   `now`: ms since 1970; `submit` to the primary; `figures` of each process of consumers; `isShared`: whether caches between reader and
- *   client may store replies; `metrics`: its own
- *
- * @typedef {{ rows: (text: string, values: unknown[]) => Promise<any[]> }} ReaderDatabase throws DATABASE_DOWN
- *
+ * @property {(command: Command) => Promise<Decision>} submit
+ * @property {(key: string) => Promise<Record<string, string>>} stateOf a key on the primary; empty if there is none
+ * @property {(key: string, name: string) => Promise<string | null>} memberOf a key on the primary
+ * @property {(id: string) => Promise<string>} mask a pseudonym of an id, the same in all processes
+ * @property {() => Promise<{ secret: string }>} agreed the secret of the system, for `idWith`
+ * @property {() => Waits} waits waits of commands, which `onEntry` ends with `note`
+ * @property {{ send: (command: string, ...args: any[]) => Promise<any> }} router commands to the primary of their key
+ * @property {string} systemKey what names of keys begin with that are stored with the system
+ * @property {() => { isUp: () => boolean }} watchDatabase whether the database answers
+ * @property {any} settings of the process, docs/settings.md @property {AbortSignal} signal the process stops @property {any} log
+ */
+
+/**
+ * What `reader` and `run` of queries get.
+ * @typedef {object} ReaderParts
+ * @property {(key: string) => Promise<Stored>} get throws the error `unknown`
+ * @property {(key: string, page?: { before?: number | null, after?: number, limit?: number }) => Promise<Event[]>} events the newest first,
+ *   before a number; with `after`, the oldest first
+ * @property {(key: string, names: string[], isPrimary?: boolean) => Promise<(string | null)[]>} members from a replica, or the primary
+ * @property {(key: string, name: string) => Promise<string | null>} memberAtPrimary one that a replica does not have
+ * @property {(begin: (done: () => void) => () => void, ms: number) => Promise<void>} waitFor until `done` is called, or the time is over;
+ *   `begin` returns what ends it
+ * @property {() => any} waitingRoom positions of people in the queue of rule `bounded`
+ * @property {(options: any) => any} viewers of a stream with a source of its own: a key is read once for all of them
+ * @property {string} secret of the system, for `idWith`
+ * @property {(rule: string, key: string, scope: string, requestId: string) => Promise<Decision>} byRequest of an accepted command
+ * @property {(command: Command) => Promise<Decision>} submit
+ * @property {(id: string) => string} mask a pseudonym of an id, the same in all processes
+ * @property {() => number} now ms since 1970
+ * @property {{ rows: (text: string, values: unknown[]) => Promise<any[]> }} database rejects with DATABASE_DOWN
+ * @property {any} metrics of the reader
+ * @property {any} settings of the process @property {AbortSignal} signal the process stops @property {any} log
+ */
+
+/**
+ * What `consumers` gets, if it is a function.
  * @typedef {object} ConsumerParts
- * @property {string} id of the process
- * @property {OpenAdmission} admission
- * @property {string} primaryUrl as --redis-url
- * @property {(partition: number) => Connection} connectionOf the primary
- * @property {Database | null} database null: no rows are written
- * @property {Promise<void>} migrated when the database has its tables; never, if it cannot have them
- * @property {any} metrics its own
- * @property {AdmissionMetrics & ConsumerMetrics} counters of commands, entries
- * @property {(partition: number, letter: NewLetter) => Promise<void>} deadLetter writes a dead letter
- * @property {() => Promise<(partition: number) => Promise<void>>} openConfirm what is decided is as durable as the system wants
- * @property {() => number[]} owned partitions
- * @property {any} settings
- * @property {AbortSignal} signal the process stops
- * @property {(error: Error) => void} fail the process ends
- * @property {Logger} log
- *
+ * @property {(command: Command) => Promise<Decision>} submit
+ * @property {(key: string) => Promise<Record<string, string>>} stateOf a key on the primary
+ * @property {(key: string) => number} partitionOf
+ * @property {Database | null} database null: there is none, and no rows are written
+ * @property {any} metrics of the consumers
+ * @property {any} settings of the process @property {AbortSignal} signal the process stops @property {any} log
+ */
+
+/**
+ * Rows of entries, in one transaction with the cursor: each entry counts once.
+ * @typedef {object} Rows
+ * @property {(client: Client, entries: RawEntry[]) => Promise<unknown>} write
+ * @property {(entries: RawEntry[]) => unknown} [after] the transaction
+ * @property {(entry: RawEntry) => boolean | Promise<boolean>} [rejected] by the database; true: it is dealt with, and no dead letter
+ */
+
+/** @typedef {{ id: string, rule: string, key: string, seq: number, fields: Record<string, string> }} RawEntry as the server keeps it */
+
+/**
+ * What consumers do.
  * @typedef {object} Handlers
- * @property {(task: Task) => Promise<unknown>} [run] a task that is due
+ * @property {Record<string, Handler>} [handlers] of entries, by name
+ * @property {Record<string, Rows | Rows['write']>} [rows] in the database, by name; at most one
+ * @property {(task: { rule: string, key: string, name: string }) => Promise<unknown>} [run] a task that is due; default: the command of
+ *   its name
+ * @property {(entry: RawEntry) => boolean} [triggers] whether tasks are looked at again at once
+ * @property {{ name: string, write: (entries: RawEntry[]) => Promise<void> } | null} [batches] of entries, elsewhere
  * @property {() => unknown} [figures] of this process, which readers show, as JSON
- * @property {(entry: Entry) => boolean} [triggers] whether tasks are looked at again at once
- * @property {SqlEffect | null} [rows] of entries, in the database
- * @property {BatchEffect | null} [batches] of entries, elsewhere
- * @property {readonly string[]} [effects] names of consumers that it runs itself
- * @property {number} [pauseMs] between batches of entries
- * @property {(partition: number) => Promise<void>} [onPrimary] when the partition is taken, and when its primary is another one
+ * @property {number} [pauseMs] between batches of rows
+ * @property {(partition: number) => Promise<void>} [onPrimary] when a partition is taken, and when its primary is another one
  * @property {() => unknown} [close]
- *
- * @import { Admission, Entry, Fields, KeyState, KeyView, OwnRule, Ruleset } from '../admission/index.js'
- * @import { BatchEffect, NewLetter, SqlEffect } from '../consumers/index.js'
- * @import { CommandRow, Given, QueryRow } from '../http/index.js'
- * @import { AdmissionMetrics, ConsumerMetrics } from '../metrics/index.js'
- * @import { Push, Source } from '../push/index.js'
- * @import { Task } from '../schedule/index.js'
- * @import { Database } from '../sql/index.js'
- * @import { Connection, LookUp, Router } from '../store/index.js'
- * @import { OpenAdmission } from './admission.js'
- * @import { Reading, Target } from './reading.js'
- * @import { Logger } from 'pino'
- * @import { Registry } from 'prom-client'
+ */
+
+/**
+ * The page at /NAME: of a folder with index.html, or, for the routes of one of our systems, a page of Freshet.
+ * @typedef {object} Page
+ * @property {URL} [folder] @property {string} [file] of Freshet, such as auctions.html
+ * @property {string} [summary]
+ * @property {boolean} [isOfCommands] it sends commands to the gateway @property {boolean} [hasFaults] it switches faults of other processes
+ *   on this machine
+ */
+
+/**
+ * What `npx freshet demo` runs and prints.
+ * @typedef {object} Demo
+ * @property {string} about what the crowd does @property {string} commands where to send what @property {string} tasks what consumers do
+ * @property {string} [beside] a command of Freshet that runs beside it
+ * @property {string[]} [settings] that no other demo takes
+ * @property {() => Promise<{ runCrowd: (options: any) => unknown }>} [crowd] loads it
+ */
+
+/**
+ * A system. Name and rules are enough for the library; the rest is for the processes of Freshet (`--systems`).
+ * @typedef {object} SystemData
+ * @property {string} name a-z first, then up to 31 of a-z 0-9 -
+ * @property {Record<string, Rule>} rules by name, which is like that of a system; all with Lua, or all of `rules`
+ * @property {'memory' | 'replica' | number | 'aof'} [durability] as the option of openSystem, which overrides it
+ * @property {string} [withoutReplica] durability where the primary has no replica; default: the same
+ * @property {Record<string, SystemError>} [errors] of its routes, by code
+ * @property {string} [unknown] the code of the error for a key that is not there
+ * @property {Record<string, CommandRoute | OwnCommand>} [commands] by name
+ * @property {Record<string, QueryRoute | OwnQuery>} [queries] by name
+ * @property {StreamRoute | readonly StreamRoute[]} [stream]
+ * @property {Record<string, Rows | Rows['write']>} [rows] in PostgreSQL, by name; at most one
+ * @property {URL} [migrations] folder of SQL files, such as `seats-001-tables.sql`: each is run once, in the order of their names
+ * @property {((registry: any) => any) | { reader?: (registry: any) => any, consumers?: (registry: any) => any }} [metrics] makes metrics of
+ *   the consumers, or also of readers, in a Registry of prom-client; what it returns, they get
+ * @property {URL | Page} [page]
+ * @property {Demo} [demo]
+ * @property {{ maxKeys?: number, tail?: number }} [memory] of a reader: keys, and events of each
+ * @property {string} [driver] what finishes the work that commands with `startsWork` start: the name of its rows, or `tasks`
+ * @property {boolean} [isUncached] certain rejections are asked of the server, too; default: no rule has any
+ * @property {boolean} [hasRows] commands may wait for rows (durability db)
+ * @property {boolean} [needsDatabase] consumers start an embedded one if none is given; default: whether it has migrations
+ * @property {boolean} [keepsSecret] in the database, for ids that outlive the memory of the servers
+ * @property {boolean} [keepsUnread] entries of the outbox wait for consumers, also before there are any
+ * @property {(settings: any, deadlineMs: number) => Promise<Findings>} [findings] of doctor; default: whether the server takes its rules
+ * @property {(letter: { consumer: string }, state: Record<string, string>) => boolean} [isLetterNeeded] whether a dead letter must not be
+ *   discarded
+ * @property {(key: string) => Record<string, unknown>} [logged] what the log says about a key
+ */
+
+/** @typedef {{ rows: string[][], problems: string[] }} Findings rows with a label first; sentences about what must be solved */
+
+/**
+ * What it makes in each process. `consumers` is a function, or handlers by name.
+ * @typedef {SystemData & {
+ *   gateway?(parts: any): Gateway,
+ *   reader?(parts: any): Reader | Promise<Reader>,
+ *   consumers?: Record<string, Handler> | ((parts: any) => Handlers | Promise<Handlers>)
+ * }} System
+ */
+
+/**
+ * `commands`: `own` of commands; `onEntry`: gets every event of the system; `reasons`: why it decides nothing.
+ * @typedef {{ commands?: any, onEntry?: (entry: RawEntry) => void, reasons?: () => string[], close?: () => unknown }} Gateway
+ */
+
+/**
+ * `queries`: `own` of queries and streams; `current`: what a stream reads by the id of its path, in place of the key.
+ * @typedef {{ queries?: any, current?: (id: string) => Promise<any>, onEntry?: (entry: RawEntry) => void, close?: () => unknown }} Reader
+ */
+
+/**
+ * @typedef {object} SystemOptions
+ * @property {string} redisUrl of the primary, redis:// or rediss://; of nodes of a cluster; or of Sentinels
+ * @property {string} [keyPrefix] prefix of every key; default: `fr:`
+ * @property {number} [partitions] default: 16; the first process decides
+ * @property {'memory' | 'replica' | number | 'aof'} [durability] what must have a command before it counts as accepted: the primary
+ *   (memory), one replica too, so many replicas, or the append-only file of the primary; default: memory
+ * @property {number} [deadlineMs] time within which a command must be sent; default: 1,000
+ * @property {number} [maxWaiting] commands of a partition that wait to be sent; default: 10,000
+ * @property {number} [requestMs] how long the decision of an accepted request is kept; default: 10 minutes
+ * @property {number} [keepMs] how long a key is kept after its rule has ended it; default: a day
+ * @property {number} [maxOutbox] entries of a partition above which commands are refused while consumers are more than `requestMs` behind;
+ *   default: 1,000,000
+ * @property {{ debug?: (...args: any[]) => void, info: (...args: any[]) => void, warn: (...args: any[]) => void,
+ *   error: (...args: any[]) => void }} [log] a logger such as pino; default: none
+ */
+
+/**
+ * @typedef {object} Command
+ * @property {string} rule
+ * @property {string} key 1-64 of A-Z a-z 0-9 _ . : -
+ * @property {string[]} args
+ * @property {string} [scope] the user who asks: the same request id of another user is another request. Default: none
+ * @property {boolean} [startsWork] of the driver of the system: refused while older work waits for longer than `maxWaitMs`
+ * @property {string} [requestId] the same one is accepted once: sent again, it gets the same decision. Default: none
+ */
+
+/**
+ * @typedef {object} Decision
+ * @property {string} code of the rule
+ * @property {boolean} accepted
+ * @property {number} seq of the last event of the key @property {number} version of its state
+ * @property {boolean} isReplay whether the request was accepted before
+ * @property {Record<string, string | number>} details
+ */
+
+/** @typedef {{ key: string, state: State, seq: number, version: number, generation: string }} Stored */
+
+/** @typedef {{ query: (text: string, values?: unknown[]) => Promise<{ rows: any[], rowCount: number | null }> }} Client of PostgreSQL */
+
+/** @typedef {Client & { transaction: <T>(run: (client: Client) => Promise<T>) => Promise<T> }} Database */
+
+/**
+ * @typedef {{ partition: number, token: number, signal: AbortSignal, database?: Database, metrics?: any }} Owned `token`: grows with each
+ *   owner; `signal`: lease lost; `database` and `metrics`: in the consumers of Freshet
+ */
+
+/** @typedef {(entries: Entry[], owned: Owned) => unknown} Handler */
+
+/** @typedef {{ close: () => Promise<void> }} Worker `close` waits up to 10 s for the handlers that run, then rejects: DEADLINE_PASSED */
+
+/**
+ * Commands and what became of them.
+ * @typedef {object} SystemAccount
+ * @property {number} accepted @property {number} rejected @property {number} replayed
+ * @property {number} cached of the rejected ones, those that were answered without the server
+ * @property {number} failed the rule failed @property {number} stopped the rule did not end, or was in one call with such a rule
+ * @property {number} full not sent, because too many waited @property {number} late not sent within `deadlineMs`
+ * @property {number} lost outcome unknown @property {number} deadLetters entries that a consumer of this process gave up
+ */
+
+/**
+ * @typedef {object} OpenedSystem
+ * @property {(command: Command) => Promise<Decision>} submit rejects with ARGUMENT_INVALID, RULE_FAILED, RULE_DIFFERS, REQUEST_DIFFERS;
+ *   ADMISSION_FULL, ADMISSION_LATE, ADMISSION_BACKLOG: not sent; SERVER_LOST, NOT_CONFIRMED: outcome unknown
+ * @property {(key: string) => Promise<Stored | null>} get asks the primary
+ * @property {(key: string, options?: { after?: number, signal?: AbortSignal }) => AsyncGenerator<Event, void, void>} follow events of a key
+ *   after a sequence number (0); throws EVENTS_TRIMMED, GENERATION_CHANGED
+ * @property {(consumer: string, handler: Handler, options?: { attempts?: number }) => Promise<Worker>} consume entries of the partitions
+ *   that this process owns, at least once; an entry whose handler fails `attempts` (3) times is a dead letter
+ * @property {() => Promise<void>} runTasks runs scheduled tasks in this process, too; `consume` does so
+ * @property {() => { ready: boolean, reasons: string[] }} status whether commands can be decided, and if not, why
+ * @property {Readonly<SystemAccount>} account
+ * @property {() => Promise<void>} close waits up to 12 s for handlers and commands, then rejects: DEADLINE_PASSED; connections are closed
+ */
+
+/**
+ * @typedef {object} OwnCheckOptions
+ * @property {(random: () => number) => (string | number)[]} commands arguments of the next command; `random` returns 0 <= n < 1
+ * @property {number} [runs] each has a key of its own and 20 commands; default: 100
+ * @property {number} [seed] of `random`; the same one gives the same commands. Default: at random; it is printed
+ * @typedef {OwnCheckOptions & Omit<SystemOptions, 'partitions'>} CheckOptions
+ */
+
+/**
+ * @typedef {{ seed: number, runs: number, commands: number, accepted: number, patterns?: { pattern: string, refusedFromBytes: number }[] }}
+ *   Checked `patterns` of the rule that are refused on texts of so many bytes and more; without it there are none
  */
 export {}

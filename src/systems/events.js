@@ -28,7 +28,8 @@ const NOWHERE = Object.freeze({ generation: '', seq: 0 })
  *   `current` throws if there is no such id
  */
 export function createEvents ({ current, snapshot, event, push, ...parts }) {
-  const { bytesOf, snapshotOf } = createEncoder({ snapshot, event })
+  const { seqOf } = parts.view
+  const { bytesOf, snapshotOf } = createEncoder({ snapshot, event, seqOf })
 
   const { sourceOf, close } = createHub(/** @type {any} */ ({
     ...parts,
@@ -43,7 +44,7 @@ export function createEvents ({ current, snapshot, event, push, ...parts }) {
      * @returns {Position}
      */
     sendTo ({ current: one }, stream, position, send, isOther) {
-      const seq = Number(one.fields.seq)
+      const seq = seqOf(one)
       const first = seq - one.events.length + 1
       // terms may have changed
       const from = isOther && seq === 0 ? NOWHERE : position
@@ -71,8 +72,8 @@ export function createEvents ({ current, snapshot, event, push, ...parts }) {
   }
 }
 
-/** @param {Views} views */
-function createEncoder ({ snapshot, event: viewOf }) {
+/** @param {Views & { seqOf: (one: KeyState) => number }} views */
+function createEncoder ({ snapshot, event: viewOf, seqOf }) {
   /** @type {WeakMap<Fields, Buffer>} */
   const encoded = new WeakMap()
 
@@ -88,8 +89,7 @@ function createEncoder ({ snapshot, event: viewOf }) {
 
   /** @param {KeyState} one */
   function snapshotOf (one) {
-    const { generation, fields: { seq } } = one
-    return Buffer.from(`event: snapshot\ndata: ${JSON.stringify(snapshot(one))}\nid: ${generation}:${seq}\n\n`)
+    return Buffer.from(`event: snapshot\ndata: ${JSON.stringify(snapshot(one))}\nid: ${one.generation}:${seqOf(one)}\n\n`)
   }
 
   return { bytesOf, snapshotOf }

@@ -5,20 +5,19 @@
  * @typedef {{ wake: () => void, partition: number }} Follower
  *
  * @import { Connection } from '../store/index.js'
- * @import { openAdmission } from './admission.js'
- * @import { Event } from './face.js'
+ * @import { OpenAdmission } from './opening.js'
+ * @import { Event } from './definition.js'
  */
 import { eventOf, eventsOf, followOutboxes, generationOf, readState } from '../admission/index.js'
 import { FreshetError } from '../errors.js'
-import { streamsAt } from '../store/index.js'
 import { invalid } from './command-arguments.js'
 
 const COUNT = 500
 const LOOK_EVERY_MS = 1000
 
-/** @param {ReturnType<typeof openAdmission>['target']} target @param {AbortSignal} closing */
+/** @param {OpenAdmission['target']} target @param {AbortSignal} closing */
 export function createFollowing (target, closing) {
-  const { primaryUrl, name, deadlineMs, partitions, partitionOf, keyOf, connectionOf } = target
+  const { streams, partitions, partitionOf, keyOf, connectionOf, names } = target
   /** Followers by key. @type {Map<string, Set<Follower>>} */
   const followers = new Map()
   /** Followers by partition, and what ends the following of its outbox. */
@@ -31,7 +30,7 @@ export function createFollowing (target, closing) {
 
   function open () {
     return followOutboxes({
-      ...streamsAt(primaryUrl, { name: `${name}:streams`, deadlineMs }),
+      ...streams,
       ...target,
       isOnDemand: true,
       onEntry: (_, { key }) => wake(key),
@@ -40,7 +39,7 @@ export function createFollowing (target, closing) {
   }
 
   const readNow = async (/** @type {string} */ key, /** @type {number} */ after) =>
-    read(connectionOf(partitionOf(key)), keyOf(partitionOf(key)), key, after)
+    read(connectionOf(partitionOf(key)), keyOf(partitionOf(key)), key, after, names)
 
   return {
     /** @param {string} key @param {{ after?: number, signal?: AbortSignal }} [options] */
@@ -96,12 +95,12 @@ export function createFollowing (target, closing) {
 /**
  * What came after a sequence number.
  * @param {Connection} connection to the primary @param {(part: string) => string} part of the partition
- * @param {string} key @param {number} after
+ * @param {string} key @param {number} after @param {import('../admission/index.js').Ruleset['names']} names
  * @returns {Promise<{ events: Event[], generation: string }>} @throws {FreshetError} EVENTS_TRIMMED, GENERATION_CHANGED
  */
-async function read (connection, part, key, after) {
+async function read (connection, part, key, after, names) {
   const [seq, entries, generation] = await connection.sendAll([
-    ['HGET', part(`state:${key}`), '@seq'],
+    ['HGET', part(`state:${key}`), names.seq],
     ['XRANGE', part(`events:${key}`), `(${after}-0`, '+', 'COUNT', COUNT],
     ['HMGET', part('generation'), 'lineage', 'n']
   ])
@@ -109,7 +108,7 @@ async function read (connection, part, key, after) {
   const firstSeq = events[0]?.seq ?? Number(seq) + 1
   if (after > Number(seq) && events.length === 0) throw changed(key, `its last event is ${Number(seq)}, and not ${after} or later`)
   if (firstSeq > after + 1) {
-    const stored = await readState(connection, part, key)
+    const stored = await readState(connection, part, key, names)
     throw new FreshetError('EVENTS_TRIMMED', `events of ${key} after ${after} are no longer kept, the first one is ${firstSeq}; go on ` +
       'from the state of this error', { firstSeq, state: stored?.state ?? {}, seq: stored?.seq ?? 0, generation: stored?.generation })
   }

@@ -125,3 +125,16 @@ export function createHub ({ read, keyOf = (id) => id, sendTo, pauseMs = 0, look
     close () { clearInterval(timer) }
   }
 }
+
+/**
+ * Viewers of keys of a system: `shown` makes of a key what `sendTo` sends.
+ * @param {{ reading: Pick<import('./reading.js').Reading, 'current'>, view: KeyView, push: Push, log: Logger }} parts
+ */
+export const createViewers = ({ reading, ...parts }) => (/** @type {any} */ { shown, ...options }) => createHub({
+  ...parts,
+  ...options,
+  async read (/** @type {string} */ id) {
+    const current = await reading.current(id)
+    return { current, ...await shown(parts.view.storedOf(current)) }
+  }
+})

@@ -10,17 +10,24 @@
  *
  * docs/own-systems.md has the contract of a rule.
  *
- * @import { CheckOptions, Checked, OpenedSystem, Rule, System, SystemOptions } from './face.js'
+ * @import { CheckOptions, Checked, OpenedSystem, Rule, System, SystemOptions } from './definition.js'
+ * @import * as Words from './words.js'
  */
+import { idWith as hashed, NAMED_RULES } from '../admission/index.js'
 import { SettingsInvalid } from '../errors.js'
 import { checkRule as check } from './check-rule.js'
 import { checkedDefinition } from './checked-definition.js'
+import * as columns from './columns.js'
+import * as crowd from './crowd-client.js'
+import { expectTaken, numbersIn, unitsOf } from './decisions.js'
+import * as money from './money.js'
 import { SYSTEM_NAMES } from './names.js'
 import { open } from './opened.js'
 import { checkedOptions } from './options.js'
+import * as vocabulary from './vocabulary.js'
 
 export { FreshetError, SettingsInvalid } from '../errors.js'
-export * from './face.js'
+export * from './definition.js'
 
 /**
  * Opens a system for commands, queries and consumers. The first process stores the number of partitions, and each one the versions of its
@@ -46,3 +53,32 @@ export async function openSystem (definition, options) {
  * @throws {FreshetError} RULE_INCONSISTENT, with the commands; RULE_FAILED, and as openSystem
  */
 export const checkRule = async (rule, options) => check(rule, options)
+
+// what definitions are written with; src/systems/auctions is one
+
+/** @type {Words.Rules} */
+export const rules = NAMED_RULES
+
+/** @type {Words.Fields} */
+export const fields = vocabulary.fields
+
+/** @type {Words.Schemas} */
+export const schemas = vocabulary.schemas
+
+/** @type {Words.Queries} */
+export const queries = vocabulary.queries
+
+/** @type {Words.Decisions} */
+export const decisions = Object.freeze({ taken: expectTaken, numbers: numbersIn, units: unitsOf })
+
+/** @type {Words.IdWith} */
+export const idWith = hashed
+
+/** @type {Words.MoneyText} */
+export const moneyText = money.moneyText
+
+/** @type {Words.ColumnsOf} */
+export const columnsOf = columns.columnsOf
+
+/** @type {Words.CreateCrowdClient} */
+export const createCrowdClient = crowd.createCrowdClient

@@ -1,7 +1,10 @@
 /** What the processes of this package use of src/systems, besides the list (list.js). */
-export * from './admission.js'
+export { durabilityOf, hasReplicas, openDefinition, openReading } from './opening.js'
 export { closeInTime } from './closing.js'
-export * from './definition.js'
+export { joinHandlers } from './consuming.js'
+export * from './parts.js'
 export { createEvents } from './events.js'
+export { createFrame } from './frame.js'
+export { createViewers } from './hub.js'
+export { createEventWaits } from './waits.js'
 export { publishFigures, readFigures } from './process-figures.js'
-export { createReading } from './reading.js'

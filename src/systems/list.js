@@ -3,14 +3,15 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { SettingsInvalid } from '../errors.js'
 import { isModule } from '../settings/index.js'
+import { definitionOf } from './complete.js'
 import { ALL_SYSTEMS } from './names.js'
 import { importModule } from './user-module.js'
 
 export { SYSTEM_NAMES } from './names.js'
 
 /** @import { System } from './definition.js' */
-/** @import { System as UserSystem } from './face.js' */
-/** @typedef {() => Promise<{ default: System | UserSystem }>} Loader loads a system, in our form or in that of a user */
+/** @import { Definition } from './parts.js' */
+/** @typedef {() => Promise<{ default: System }>} Loader loads a system */
 
 /** @type {Readonly<Record<string, Loader>>} */
 export const SYSTEMS = Object.freeze({
@@ -23,53 +24,47 @@ export const SYSTEMS = Object.freeze({
 /**
  * @param {readonly string[] | null} [names] of ours, `all` of them, and paths; without them, all of ours
  * @param {Readonly<Record<string, Loader>>} [ours]
- * @returns {Promise<System[]>}
+ * @returns {Promise<Definition[]>}
  * @throws {SettingsInvalid} a module that cannot be loaded, a name or a path of a route that is taken
  */
 export async function loadSystems (names, ours = SYSTEMS) {
   const wanted = [...new Set((names ?? [ALL_SYSTEMS]).flatMap((name) => name === ALL_SYSTEMS ? Object.keys(ours) : [name]))]
-  // codes of their errors are defined first
-  await Promise.all(wanted.flatMap((name) => isModule(name) ? [] : [ours[name]()]))
+  // codes of our errors are defined first
+  await Promise.all(wanted.flatMap((name) => isModule(name) ? [] : [loadOurs(ours[name])]))
   const systems = await Promise.all(wanted.map((name) => isModule(name) ? loadModule(name) : loadOurs(ours[name])))
   const faults = [...takenNames(systems, wanted), ...takenRoutes(systems)]
   if (faults.length > 0) throw new SettingsInvalid(faults)
   return systems
 }
 
-/** @param {any} given as a user writes it @returns {Promise<System>} */
-const systemOf = async (given) => (await import('./user-system.js')).systemOf(given)
+/** @param {Loader} load @returns {Promise<Definition>} */
+const loadOurs = async (load) => definitionOf((await load()).default)
 
-/** @param {Loader} load @returns {Promise<System>} */
-async function loadOurs (load) {
-  const given = (await load()).default
-  return Array.isArray(given.rules) ? /** @type {System} */ (given) : systemOf(given)
-}
-
-/** @param {string} path @returns {Promise<System>} @throws {SettingsInvalid} */
+/** @param {string} path @returns {Promise<Definition>} @throws {SettingsInvalid} */
 async function loadModule (path) {
   const file = statSync(path, { throwIfNoEntry: false })?.isDirectory() ? join(path, 'index.js') : path
   const loaded = await importModule(file).catch(({ message }) => {
     throw new SettingsInvalid([`systems: ${path} cannot be loaded (${message}); expected a module whose default export is a system`])
   })
   if (loaded.default === undefined) throw new SettingsInvalid([`systems: ${path} has no default export; expected a system`])
-  return systemOf(loaded.default).catch((error) => {
+  return definitionOf(loaded.default).catch((error) => {
     throw error instanceof SettingsInvalid ? new SettingsInvalid(error.faults.map((fault) => `systems: ${path}: ${fault}`)) : error
   })
 }
 
-/** @param {System[]} systems @param {string[]} wanted how each was asked for @returns {string[]} faults */
+/** @param {Definition[]} systems @param {string[]} wanted how each was asked for @returns {string[]} faults */
 const takenNames = (systems, wanted) => systems.flatMap(({ name }, i) => {
   const isTaken = (isModule(wanted[i]) && Object.hasOwn(SYSTEMS, name)) || systems.findIndex((one) => one.name === name) < i
   return isTaken ? [`systems: the name ${name} of ${wanted[i]} is taken; choose another one`] : []
 })
 
-/** @param {System[]} systems @returns {string[]} faults */
+/** @param {Definition[]} systems @returns {string[]} faults */
 function takenRoutes (systems) {
   /** @type {Map<string, string>} */
   const owners = new Map()
-  return systems.flatMap(({ name, commands, queries, streams }) => [
+  return systems.flatMap(({ name, commands, queries, stream }) => [
     ...Object.values(commands).map(({ method = 'POST', path }) => `${method} ${path}`),
-    ...[...Object.values(queries), ...streams].map(({ path }) => `GET ${path}`)
+    ...[...Object.values(queries), ...stream].map(({ path }) => `GET ${path}`)
   ].flatMap((route) => {
     // names of parameters make no difference
     const key = route.replace(/:\w+/g, ':')

@@ -1,5 +1,5 @@
 /** Amounts of money: decimal text with at most two places outside, whole minor units inside, whatever the currency. */
-import { field } from '../http/index.js'
+import { field } from '../fields/index.js'
 
 const DECIMAL = /^(\d{1,14})(?:\.(\d{1,2}))?$/
 const MAX_MINOR = 9e15

@@ -6,22 +6,22 @@
  * Tasks that are due together are decided in one call, and a rule that never ends fails all of it. One at a time, only its own task fails.
  *
  * @import { Command } from '../admission/index.js'
- * @import { Work } from '../consumers/index.js'
  * @import { Task } from '../schedule/index.js'
- * @import { openAdmission } from './admission.js'
- * @import { Worker } from './face.js'
+ * @import { OpenAdmission } from './opening.js'
+ * @import { Worker } from './definition.js'
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
-import { runTasks, taskCommands } from '../schedule/index.js'
+import { taskCommands } from '../schedule/index.js'
 
 /** The server answers nothing else while a rule that never ends runs. */
 const STOPPED_PAUSE_MS = 60_000
 
 /**
- * @param {ReturnType<typeof openAdmission>['target']} target
- * @param {{ rules: object, submit: (command: Command) => Promise<unknown>, join: (work: Work) => Promise<Worker> }} parts `rules` that
- *   this process has, by name; `join` the processes that run tasks
+ * @param {OpenAdmission['target']} target
+ * @param {{ rules: object, submit: (command: Command) => Promise<unknown>,
+ *   join: (run: (task: Task, signal: AbortSignal) => Promise<unknown>) => Promise<Worker> }} parts `rules` that this process has, by name;
+ *   `join` the processes that run tasks
  */
 export function createTasks (target, { rules, submit, join }) {
   const { system, log } = target
@@ -71,7 +71,7 @@ export function createTasks (target, { rules, submit, join }) {
   return {
     /** @returns {Promise<void>} when the first partitions were taken */
     async run () {
-      joined ??= join((owned) => runTasks(target, owned, (task) => runTask(task, owned.signal)))
+      joined ??= join(runTask)
       await joined
     }
   }

@@ -13,13 +13,15 @@
  * @import { Fields, KeyState, KeyView } from '../admission/index.js'
  * @import { Connection } from '../store/index.js'
  */
-import { decisionOfRequest, eventsOf } from '../admission/index.js'
+import { decisionOfRequest, eventOf, eventsOf } from '../admission/index.js'
 import { FreshetError } from '../errors.js'
 import { createTaskLists } from './task-lists.js'
 import { createWaits } from './waits.js'
 
 /** How often a key is read that is not in memory, because the outbox is not followed at the moment. */
 const LOOK_EVERY_MS = 50
+/** Events of a page. */
+const PAGE = 100
 /** Longest wait for minSeq without waitMs. */
 const WAIT_MS = 500
 
@@ -27,10 +29,10 @@ const WAIT_MS = 500
 const textOf = (reply) => reply === null ? null : String(reply)
 
 /**
- * @param {Target & { view: KeyView, unknown: string }} parts `unknown`: code of the error
+ * @param {Target & { view: KeyView, unknown: string, lookUp?: import('../store/index.js').LookUp }} parts `unknown`: code of the error
  *   for a key that is not there
  */
-export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf, partitions }) {
+export function createReading ({ view, unknown, lookUp, connectionOf, keyOf, partitionOf, partitions }) {
   const { waitFor, until, close } = createWaits({ watch: view.watch, lookMs: (key) => view.peek(key) ? Infinity : LOOK_EVERY_MS })
 
   /** @param {string} key @returns {Promise<KeyState>} @throws {FreshetError} `unknown`, and when no node can be asked */
@@ -38,6 +40,16 @@ export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf
     const one = await view.get(key)
     if (one) return one
     throw new FreshetError(unknown)
+  }
+
+  /**
+   * Stored events of a key.
+   * @param {string} key @param {'XRANGE' | 'XREVRANGE'} command @param {(string | number)[]} words after the key
+   * @returns {Promise<Fields[]>}
+   */
+  async function events (key, command, ...words) {
+    const partition = partitionOf(key)
+    return eventsOf(await connectionOf(partition, false).send(command, keyOf(partition)(`events:${key}`), ...words))
   }
 
   return {
@@ -74,7 +86,7 @@ export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf
 
     /**
      * What the rule of a key keeps besides its state. A replica may be behind the state.
-     * @param {string} key @returns {import('./face.js').Kept}
+     * @param {string} key @returns {import('./definition.js').Kept}
      */
     kept (key) {
       const partition = partitionOf(key)
@@ -97,13 +109,36 @@ export function createReading ({ view, unknown, connectionOf, keyOf, partitionOf
     },
 
     /**
-     * Stored events of a key.
-     * @param {string} key @param {'XRANGE' | 'XREVRANGE'} command @param {(string | number)[]} words after the key
-     * @returns {Promise<Fields[]>}
+     * Events of a key, the newest first: those in memory, if they reach back far enough. With `after`, the oldest first.
+     * @param {string} key @param {{ before?: number | null, after?: number, limit?: number }} [page] by sequence numbers
      */
-    async events (key, command, ...words) {
+    async page (key, { before = null, after, limit = PAGE } = {}) {
+      const one = await current(key)
+      if (after !== undefined) return (await events(key, 'XRANGE', `${after + 1}-0`, '+', 'COUNT', limit)).map(eventOf)
+      const below = before ?? view.seqOf(one) + 1
+      const tail = one.events.filter(({ seq }) => Number(seq) < below)
+      const isWhole = tail.length >= limit || Number(one.events[0]?.seq ?? 1) <= 1
+      const stored = () => below < 2 ? [] : events(key, 'XREVRANGE', `${below - 1}-0`, '-', 'COUNT', limit)
+      return (isWhole ? tail.slice(-limit).reverse() : await stored()).map(eventOf)
+    },
+
+    /**
+     * What the rule of a key keeps of members.
+     * @param {string} key @param {string[]} names @param {boolean} [isPrimary] a replica may be behind
+     * @returns {Promise<(string | null)[]>}
+     */
+    async members (key, names, isPrimary = false) {
+      if (names.length === 0) return []
       const partition = partitionOf(key)
-      return eventsOf(await connectionOf(partition, false).send(command, keyOf(partition)(`events:${key}`), ...words))
-    }
+      return (await connectionOf(partition, isPrimary).send('HMGET', keyOf(partition)(`members:${key}`), ...names)).map(textOf)
+    },
+
+    /**
+     * A member that a replica does not have, from the primary.
+     * @param {string} key @param {string} name @returns {Promise<string | null>}
+     */
+    memberAtPrimary: async (key, name) => textOf(await lookUp?.(['HGET', keyOf(partitionOf(key))(`members:${key}`), name]) ?? null),
+
+    events
   }
 }

@@ -1,7 +1,6 @@
 /** Schemas and query fields that systems share: the same word is the same thing in all of them. */
-import { ID_TEXT, integer, readId, text } from '../http/index.js'
+import { ID_TEXT, integer, readId, text } from '../fields/index.js'
 
-/** @import { KeyState } from '../admission/index.js' */
 /** @import { QueryRow } from '../http/index.js' */
 
 const MAX_SEQ = Number.MAX_SAFE_INTEGER
@@ -62,7 +61,7 @@ const ANY = Object.freeze({ type: 'object' })
 /**
  * The query for the reply of an accepted command, which has the status of that reply.
  * @param {{ path: string, codes: string[], fields?: QueryRow['fields'],
- *   replyTo: (id: string, request: { userId: string, requestId: string }, own: any) =>
+ *   replyTo: (id: string, request: { userId: string, requestId: string }, own: any, parts: any) =>
  *   Promise<{ status: number, body: unknown }> }} row `path` of the key; `userId`: empty = none
  * @returns {QueryRow}
  */
@@ -73,27 +72,34 @@ export const byRequestRow = ({ path, codes, fields = USER_FIELDS, replyTo }) => 
   reply: ANY,
   replies: { 200: ANY, 201: ANY, 202: ANY },
   codes: [...codes, 'REQUEST_NOT_ACCEPTED'],
-  async run ({ params: { key: requestId, ...of }, query: { userId } }, own, reply) {
-    const { status, body } = await replyTo(Object.values(of)[0], { userId: userId ?? '', requestId }, own)
+  async run ({ params: { key: requestId, ...of }, query: { userId } }, own, reply, parts) {
+    const { status, body } = await replyTo(Object.values(of)[0], { userId: userId ?? '', requestId }, own, parts)
     return reply.code(status).send(body)
   }
 })
 
 /**
- * The query of a key, perhaps after a wait.
- * @param {Pick<QueryRow, 'path' | 'summary' | 'reply'> & { codes: string[], shown?: (current: KeyState, own: any) => unknown }} row
- *   `shown`: without it, that of its system
+ * The query for the events of a key, the newest first.
+ * @param {{ path: string, summary: string, item: object, codes: string[], shown: (event: any, own: any) => object }} row
  * @returns {QueryRow}
  */
-export const keyRow = ({ shown, ...row }) => ({
-  ...row,
-  fields: sinceFields(),
-  run: async ({ params, query }, own) => (shown ?? own.shown)(await own.reading.since(Object.values(params)[0], query), own)
+export const historyRow = ({ path, summary, item, codes, shown }) => ({
+  path,
+  summary,
+  fields: pageFields('events', 'before'),
+  reply: pageOf(item),
+  codes,
+  async run ({ params, query: { after, limit } }, own, _reply, { events }) {
+    const page = await events(Object.values(params)[0], { before: after, limit })
+    const oldest = page.at(-1)?.seq ?? 1
+    return { items: page.map((/** @type {any} */ event) => shown(event, own)), next: oldest > 1 ? String(oldest) : null }
+  }
 })
 
 /**
  * The query for keys with the scheduled task `due`, the next one first.
- * @param {{ path: string, summary: string, item: object, what: string, rule: string, shown: (all: any[], own: any) => object[] }} row
+ * @param {{ path: string, summary: string, item: object, what: string, rule: string,
+ *   shown: (all: any[], own: any) => object[] | Promise<object[]> }} row
  * @returns {QueryRow}
  */
 export const dueRow = ({ path, summary, item, what, rule, shown }) => ({
@@ -102,7 +108,10 @@ export const dueRow = ({ path, summary, item, what, rule, shown }) => ({
   fields: { limit: limitField(what, MAX_LISTED, LISTED) },
   reply: listOf(item),
   none: () => ({ items: [] }),
-  run: async ({ query: { limit } }, own) => ({ items: shown(await own.reading.due({ rule, name: 'due', limit }), own) })
+  async run ({ query: { limit } }, own, _reply, { reading, view }) {
+    const all = await reading.due({ rule, name: 'due', limit })
+    return { items: await shown(all.map(view.storedOf), own) }
+  }
 })
 
 const USER_PAGE = Object.freeze({

@@ -2,7 +2,7 @@
  * Metrics of the library, which counts in `account` only.
  *
  * @import { AdmissionMetrics } from '../metrics/index.js'
- * @import { ConsumerMetrics } from './consuming.js'
+ * @import { ConsumerMetrics } from './frame.js'
  */
 
 /** @type {Readonly<AdmissionMetrics & ConsumerMetrics>} */

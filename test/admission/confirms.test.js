@@ -1,9 +1,13 @@
 import t from 'tap'
 import { admissionKey, openConfirms } from '../../src/admission/index.js'
+import { createPrimaries } from '../../src/store/index.js'
 import { sharedDeployment } from '../shared.js'
 
+/** @param {string} url */
+const serversAt = (url) => ({ primaries: (/** @type {Parameters<typeof createPrimaries>[1]} */ of) => createPrimaries(url, of) })
+
 const AWAY = Object.freeze({
-  primaryUrl: 'redis://127.0.0.1:1',
+  servers: serversAt('redis://127.0.0.1:1'),
   name: 'test',
   keyOf: () => (/** @type {string} */ part) => part,
   partitions: 1,
@@ -14,7 +18,7 @@ const AWAY = Object.freeze({
 t.test('decisions are confirmed while the connection for WAIT is still opening', async (t) => {
   const { primary, keyPrefix } = await sharedDeployment(t)
   const confirms = openConfirms({
-    primaryUrl: primary.url,
+    servers: serversAt(primary.url),
     name: 'test',
     keyOf: (partition) => admissionKey(keyPrefix, 'sales', partition),
     partitions: 1,

@@ -52,6 +52,16 @@ t.test('a system imports no other system, and only the list knows them all', asy
   t.same(wrong, [])
 })
 
+t.test('systems that are moved import freshet-feed/systems, packages and their own files only, as those of users do', async (t) => {
+  const moved = ['auctions', 'sales']
+  for (const system of moved) {
+    const place = `src/systems/${system}`
+    const own = [...edges, ...typeEdges].filter(({ from }) => isIn(from, place))
+    t.ok(own.some(({ to }) => to === 'freshet-feed/systems'), system)
+    t.same(own.filter(({ to }) => to !== 'freshet-feed/systems' && !/^(node:|jose$)/.test(to) && !isIn(to, place)), [], system)
+  }
+})
+
 t.test('no process and no part of the engine knows a system by its name', async (t) => {
   const isGeneric = (/** @type {string} */ file) => /^(src|readers|writers)\//.test(file) &&
     !/^(src\/systems\/|src\/settings-table\.js|readers\/page\/)/.test(file)

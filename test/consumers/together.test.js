@@ -1,7 +1,7 @@
 /** What consumers do for a partition when a part of it fails. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { endTogether } from '../../writers/consumers/system.js'
+import { endTogether } from '../../src/systems/frame.js'
 
 t.test('the others are stopped, and what failed first is reported when they have ended', async (t) => {
   const failing = new AbortController()

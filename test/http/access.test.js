@@ -43,13 +43,14 @@ const nameOf = ({ method, url }) => `${method === 'HEAD' ? 'GET' : method} ${url
 /** By what a route needs: tokens that do, tokens without the scope, tokens for other feeds. @type {Record<string, string[][]>} */
 const TOKENS = {
   any: [['read-latest', 'write-latest', 'admin-all'], [], []],
-  list: [['read-latest', 'read-all'], ['write-all', 'admin-all'], []],
-  read: [['read-latest', 'read-all'], ['write-latest', 'write-all', 'admin-all'], ['read-other']],
+  list: [['read-latest', 'read-all', 'read-beginning'], ['write-all', 'admin-all'], []],
+  read: [['read-latest', 'read-all', 'read-beginning'], ['write-latest', 'write-all', 'admin-all'], ['read-other']],
   write: [['write-latest', 'write-all'], ['read-latest', 'read-all', 'admin-all'], ['write-other']],
   metrics: [['read-all', 'admin-all'], ['write-all'], ['read-latest']]
 }
 const ROWS = ['read', 'write', 'admin'].flatMap((scope) => ['latest', 'other', 'all'].map((feed) =>
   ({ token: `${scope}-${feed}`, scopes: [scope], feeds: [feed === 'all' ? '*' : feed] })))
+ROWS.push({ token: 'read-beginning', scopes: ['read'], feeds: ['lat*'] })
 const REVOKED = { token: 'revoked-token', scopes: ['read', 'write', 'admin'], feeds: ['*'] }
 
 const { file, write } = await tokenFileFor(t, [...ROWS, REVOKED])

@@ -1,6 +1,7 @@
 /** Fields of commands: what a schema allows is what is taken; and the detail of an error of servers. */
 import t from 'tap'
-import { problemOf, textField, timeField } from '../../src/http/index.js'
+import { textField, timeField } from '../../src/fields/index.js'
+import { problemOf } from '../../src/http/index.js'
 import { FreshetError } from '../../src/errors.js'
 import { moneyField } from '../../src/systems/money.js'
 

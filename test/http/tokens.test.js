@@ -3,7 +3,7 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { openTokens } from '../../src/http/security/tokens.js'
-import { digestOf } from '../../src/http/security/grants.js'
+import { digestOf, permits } from '../../src/http/security/grants.js'
 import { silentLog } from '../servers.js'
 import { folderFor } from './guarded.js'
 
@@ -31,6 +31,16 @@ t.test('a line gives a token its scopes and feeds; only the digest of the token 
   t.notMatch(JSON.stringify(get(digestOf(SECRET))), SECRET)
 })
 
+t.test('a beginning of names is for all feeds that begin so, and for no system', (t) => {
+  const grant = { id: null, scopes: new Set(['read']), feeds: new Set(['tenant-3.*', '*x', '@*', 'a']), untilMs: Infinity }
+  for (const [feed, isPermitted] of /** @type {[string, boolean][]} */ ([
+    ['tenant-3.buses', true], ['tenant-3.', true], ['tenant-33', false], ['tenant-3', false], ['a', true], ['ab', false], ['bx', false],
+    ['@auctions', false], ['*', false]
+  ])) t.equal(permits(grant, 'read', feed), isPermitted, feed)
+  t.equal(permits(grant, 'write', 'a'), false)
+  t.end()
+})
+
 t.test('faults are named by line, all at once, without the text of the line', async (t) => {
   for (const [lines, words] of /** @type {[any[], RegExp][]} */ ([
     [[SECRET], /line 1: not JSON/], [[`"${SECRET}"`], /line 1: not an object/], [['', JSON.stringify([ROW])], /line 2: not an object/],
@@ -38,7 +48,8 @@ t.test('faults are named by line, all at once, without the text of the line', as
     [[{ ...ROW, token: 'with a space in it' }], /token is not/], [[{ ...ROW, token: undefined }], /token is not/],
     [[{ ...ROW, scopes: ['reed'] }], /scopes is not a list of read, write, admin/], [[{ ...ROW, scopes: [] }], /scopes is not/],
     [[{ ...ROW, scopes: 'read' }], /scopes is not/], [[{ ...ROW, feeds: 'latest' }], /feeds is not a list of feed names/],
-    [[{ ...ROW, feeds: ['bus-*'] }], /feeds is not/], [[{ ...ROW, feeds: undefined }], /feeds is not/],
+    [[{ ...ROW, feeds: ['*-bus'] }], /feeds is not/], [[{ ...ROW, feeds: ['@a*'] }], /feeds is not/],
+    [[{ ...ROW, feeds: undefined }], /feeds is not/],
     [[ROW, { ...ROW, scopes: ['write'] }], /line 2: a token that an earlier line has/],
     [[ROW, 'x', 'y'], /line 2: not JSON; line 3: not JSON; expected lines such as/]
   ])) {

@@ -82,7 +82,7 @@ export async function createGatewayMetrics (t, { redisUrl, deadlineMs = 2000 }) 
   })
   const { signal } = new AbortController()
   const systems = openSystems(settings, await loadSystems(), {
-    servers, primaryUrl: redisUrl, registry: metrics.registry, log: silentLog, signal
+    servers, registry: metrics.registry, log: silentLog, signal
   })
   const app = createGatewayApp({
     feeds, status: metrics.status, settings, stopping: new AbortController().signal, registry: metrics.registry

@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { connectFor, engineName, eventually, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
+import { createServers } from '../../src/store/index.js'
 import { checkedDefinition } from '../../src/systems/checked-definition.js'
 import { connect } from '../../src/systems/connected.js'
 import { loggerOf } from '../../src/systems/options.js'
-import { systemOf } from '../../src/systems/user-system.js'
+import { definitionOf } from '../../src/systems/complete.js'
 import { openSeats, ruleOf } from './seats.js'
 
 const LUA = ruleOf(`if args[1] == 'ever' then while true do pcall(function () while true do end end) end end
@@ -79,14 +80,15 @@ t.test('a chunk that never ends is stopped when the system is opened, or looked 
   await t.rejects(openSeats(t, { redisUrl, keyPrefix: 'fr:' }, { lua }), stopped)
 
   const definition = { name: 'seats', rules: { seat: { lua } } }
-  const { findings } = await systemOf(definition)
+  const { findings } = await definitionOf(definition)
   const { problems } = /** @type {any} */ (await findings?.({ redisUrl, keyPrefix: 'fr:' }, 1000))
   t.match(problems, [/stopped/])
 
   const { rules } = await checkedDefinition(definition)
-  const parts = { system: 'seats', keyPrefix: 'fr:', primaryUrl: redisUrl, name: 'test', deadlineMs: 1000, durability: 'memory' }
-  const { prepare, close } = connect(rules, { ...parts, log: loggerOf(null) })
-  t.teardown(close)
+  const parts = { name: 'test', deadlineMs: 1000, log: loggerOf(null) }
+  const servers = createServers({ redisUrl, isReading: false, isAsked: false, ...parts })
+  const { prepare, close } = connect(rules, { ...parts, servers, system: 'seats', keyPrefix: 'fr:', durability: 'memory' })
+  t.teardown(() => close().finally(servers.close))
   await t.rejects(prepare(), stopped)
   const admin = await connectFor(t, redisUrl)
   await admin.send('CONFIG', 'RESETSTAT')

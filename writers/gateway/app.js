@@ -76,10 +76,10 @@ export function createGatewayApp ({
       routes.register(feedRoutes, { put: putFeed, room })
     })
   }
-  for (const { definition: { name, commands }, own, letters } of systems) {
+  for (const { definition: { name, commands }, own, parts, letters } of systems) {
     app.register(async (routes) => {
       guard(routes)
-      routes.register(commandRoutes, { name, commands, own: own.commands, room })
+      routes.register(commandRoutes, { name, commands, own: own.commands, parts, room })
       routes.register(deadLetterRoutes, { name, open: letters })
     })
   }

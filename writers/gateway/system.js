@@ -1,91 +1,56 @@
 /**
  * One system in a gateway. Its admission and rejection cache begin with the first command, or when another process has stored the system,
- * so a gateway for feeds alone has one connection more and asks one key a second. A system of a user begins at once.
+ * so a gateway for feeds alone has one connection more and asks one key a second. A system with Lua begins at once.
  */
-import { publicReason } from '../../src/errors.js'
 import { systemKey } from '../../src/admission/index.js'
-import { openAdmission } from '../../src/systems/inside.js'
+import { openDefinition } from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
 
-/** @typedef {Parameters<typeof openAdmission>[2]} Parts */
-/** @typedef {import('../../src/errors.js').FreshetError} FreshetError */
-
-/** What differs from other processes is said in full; other messages may name servers and users. @param {FreshetError} error */
-const reasonOf = (error) => /^(RULE|SYSTEM)_/.test(error.code) ? `${error.code}: ${error.message}` : publicReason(error)
-
 /**
- * @param {any} settings @param {import('../../src/systems/inside.js').System} definition
- * @param {Omit<Parts, 'durability' | 'onEntry'> & { routes: import('../../src/store/index.js').Primaries, durability: () => string,
- *   onEntry: () => Parts['onEntry'] }} parts as openAdmission
+ * @param {any} settings @param {import('../../src/systems/inside.js').Definition} definition
+ * @param {Parameters<typeof openDefinition>[2] & { routes: import('../../src/store/index.js').Primaries }} parts as openDefinition
  */
-export function openSystem (settings, definition, { routes, durability, onEntry, ...parts }) {
-  const { name: system, own, keepsSecret, isUncached } = definition
+export function openSystem (settings, definition, parts) {
+  const { name: system, hasLua, keepsSecret, isUncached } = definition
+  const { routes, log } = parts
   const isCached = !isUncached && settings.rejectionCache !== 'no'
-  /** @type {ReturnType<typeof openAdmission> | null} */
-  let opened = null
-  /** why it decides nothing more: another process has a newer rule @type {FreshetError | null} */
-  let differs = null
-  /** why processes do not agree on it, if that will not pass by itself @type {FreshetError | null} */
-  let failure = null
-
-  const open = () => (opened ??=
-    openAdmission(definition, settings, { ...parts, routes, durability: durability(), isCached, onEntry: onEntry() }))
-
-  /** @template T @param {Promise<T>} work @returns {Promise<T>} */
-  const noted = (work) => work.catch((error) => {
-    if (error.code === 'RULE_DIFFERS') differs = error
-    throw error
-  })
+  const opening = openDefinition(definition, settings, { ...parts, isCached })
 
   async function agreed () {
-    try {
-      const stored = await open().agreed()
-      failure = null
-      if (!keepsSecret) stopLooking()
-      return stored
-    } catch (error) {
-      failure = error.retryable ? null : error
-      throw error
-    }
+    const stored = await opening.agreed()
+    if (!keepsSecret) stopLooking()
+    return stored
   }
 
-  /** Certain rejections would come from memory. */
-  const isOlder = () => differs ?? (failure?.code === 'RULE_DIFFERS' ? failure : null)
-
   async function look () {
-    if (!opened && !await routes.router.send('EXISTS', systemKey(settings.keyPrefix, system))) return
+    if (!opening.isOpen && !await routes.router.send('EXISTS', systemKey(settings.keyPrefix, system))) return
     await agreed()
-    if (keepsSecret) await open().refresh()
+    if (keepsSecret) await opening.refresh()
   }
 
   const stopLooking = eachSecond(look, ({ code, message }) =>
-    parts.log[keepsSecret ? 'warn' : 'debug']({ system, code, reason: message }, 'a system cannot be looked at'))
+    log[keepsSecret ? 'warn' : 'debug']({ system, code, reason: message }, 'a system cannot be looked at'))
 
   // a rule of a user that differs is known before the first command
-  if (own) agreed().catch(() => {})
+  if (hasLua) agreed().catch(() => {})
 
+  const { submit, stateOf, memberOf, mask, reasons, notes } = opening
   return {
     /** Where it is, once all processes agree on it. */
     async target () {
       await agreed()
-      return open().target
+      return opening.open().target
     },
 
-    /** What the commands of a system need of its admission. @type {import('../../src/systems/inside.js').GatewayParts['admission']} */
-    commands: {
-      submit: (command) => isOlder() ? Promise.reject(isOlder()) : noted(open().submit(command)),
-      agreed,
-      stateOf: (key) => noted(open().stateOf(key)),
-      memberOf: (key, field) => noted(open().memberOf(key, field))
-    },
+    /** What the commands of a system need of its admission. */
+    commands: { submit, agreed, stateOf, memberOf, mask },
 
-    reasons: () => [...new Set([differs, failure])].flatMap((error) => error ? [reasonOf(error)] : []),
-
-    notes: () => opened?.notes() ?? [],
+    reasons,
+    notes,
 
     async close () {
       stopLooking()
-      await opened?.close()
+      await opening.close()
     }
   }
 }

@@ -6,16 +6,16 @@
 import { createDeadLetters } from '../../src/consumers/index.js'
 import { expectDurability, systemKey } from '../../src/admission/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
-import { durabilityOf, hasReplicas } from '../../src/systems/inside.js'
+import { createEventWaits, durabilityOf, hasReplicas } from '../../src/systems/inside.js'
 import { createSecrets, watchDatabase } from './database.js'
 import { openSystem } from './system.js'
 
 /**
- * @param {any} settings @param {readonly import('../../src/systems/inside.js').System[]} definitions
- * @param {{ servers: import('../../src/store/index.js').Servers, primaryUrl: string, registry: import('prom-client').Registry,
+ * @param {any} settings @param {readonly import('../../src/systems/inside.js').Definition[]} definitions
+ * @param {{ servers: import('../../src/store/index.js').Servers, registry: import('prom-client').Registry,
  *   log: import('pino').Logger, signal: AbortSignal }} parts
  */
-export function openSystems (settings, definitions, { servers, primaryUrl, registry, log, signal }) {
+export function openSystems (settings, definitions, { servers, registry, log, signal }) {
   const { keyPrefix, deadlineMs, durability } = settings
   const name = `freshet-gateway-${process.pid}`
   const routes = servers.primaries({ name: `${name}:commands`, deadlineMs })
@@ -31,15 +31,15 @@ export function openSystems (settings, definitions, { servers, primaryUrl, regis
     return health
   }
 
-  /** @param {import('../../src/systems/inside.js').System} definition */
+  /** @param {import('../../src/systems/inside.js').Definition} definition */
   function open (definition) {
     const { name: system, gateway } = definition
     const counters = metricsOf(system)
-    /** It is made from what is made here. @type {import('../../src/systems/inside.js').Gateway | null} */
+    /** It is made from what is made here. @type {ReturnType<typeof gateway> | null} */
     let own = null
     const opened = openSystem(settings, definition, {
+      servers,
       routes,
-      primaryUrl,
       name: `${name}:${system}`,
       durability: () => durabilityOf(definition, durability, hasReplica),
       keepSecret: definition.keepsSecret ? secrets?.keep(system) : undefined,
@@ -47,28 +47,30 @@ export function openSystems (settings, definitions, { servers, primaryUrl, regis
       metrics: counters,
       log
     })
-    own = gateway({
-      admission: opened.commands,
+    /** @type {import('../../src/systems/inside.js').GatewayParts} */
+    const parts = {
+      ...opened.commands,
       settings,
       counters,
       router: routes.router,
-      primaryUrl,
       async primaryIds () {
         const { keyOf, partitions } = await opened.target()
         return Array.from({ length: partitions }, (_, partition) => routes.route(keyOf(partition)('')).replicationId).join()
       },
       systemKey: systemKey(keyPrefix, system),
+      waits: createEventWaits,
       watchDatabase: watch,
       signal,
       log
-    })
+    }
+    own = gateway(parts)
     const { close } = own
     closing.push(async () => {
       await close?.()
       await opened.close()
     })
     const letters = async () => createDeadLetters({ ...await opened.target(), isNeeded: definition.isLetterNeeded })
-    return { definition, own, reasons: () => [...own.reasons?.() ?? [], ...opened.reasons()], notes: opened.notes, letters }
+    return { definition, own, parts, reasons: () => [...own.reasons?.() ?? [], ...opened.reasons()], notes: opened.notes, letters }
   }
 
   const all = definitions.map(open)

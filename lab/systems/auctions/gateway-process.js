@@ -1,19 +1,25 @@
 /** A gateway of the lab for bids. */
 import { randomUUID } from 'node:crypto'
-import { idField, optional, readCommand, readRequestId } from '../../../src/http/index.js'
-import auctions, { createAuctions, moneyField } from '../../../src/systems/auctions/index.js'
+import { idField, optional } from '../../../src/fields/index.js'
+import { readCommand, readRequestId } from '../../../src/http/index.js'
+import { maskWith } from '../../../src/admission/index.js'
+import { fields } from '../../../src/systems/index.js'
+import { loadSystems } from '../../../src/systems/list.js'
 import { serveGateway } from '../gateway.js'
 import { openTechnique } from './techniques.js'
 
-const BID = { userId: idField('the bidder'), amount: moneyField('of the bid'), max: optional(moneyField('maximum')) }
+const BID = { userId: idField('the bidder'), amount: fields.money('of the bid'), max: optional(fields.money('maximum')) }
+
+const [{ commands }] = await loadSystems(['auctions'])
 
 serveGateway(openTechnique, (app, { submit, read }) => {
-  const own = createAuctions({ submit, agreed: async () => ({ secret: 'lab' }) })
+  const mask = maskWith('lab')
+  const parts = /** @type {any} */ ({ submit, mask: async (/** @type {string} */ id) => mask(id) })
   app.post('/v1/auctions/:id/bids', async (request, reply) => {
     const bid = /** @type {any} */ (readCommand(request, BID))
     const { id } = /** @type {any} */ (request.params)
     const given = { params: { id }, query: {}, body: bid, headers: {}, requestId: readRequestId(request) ?? randomUUID(), id: '' }
-    const { status, body, isReplay } = await auctions.commands.bid.run(given, own)
+    const { status, body, isReplay } = await commands.bid.run(given, null, parts)
     if (isReplay) reply.header('idempotent-replayed', 'true')
     return reply.code(status).send(body)
   })

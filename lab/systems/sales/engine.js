@@ -30,7 +30,8 @@ const PAGE = 10_000
 /** @param {string} technique @param {import('./techniques.js').Place} place @returns {Promise<import('./techniques.js').Technique>} */
 export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: hold }) {
   // it brings HTTP along, and every experiment imports this file
-  const { default: { commands }, createSales, createTokens } = await import('../../../src/systems/sales/index.js')
+  const { createSales, createTokens } = await import('../../../src/systems/sales/index.js')
+  const [{ commands }] = await (await import('../../../src/systems/list.js')).loadSystems(['sales'])
   const { batches, hasCache, mode, algorithm = 'HS256', givesToken = false } = ENGINE_ARMS[technique]
   const onEntry = (/** @type {{ key: string }} */ { key: sale }) => room.note(sale)
   const engine = await openEngine({ redisUrl, keyPrefix, batches, hasCache, system: SYSTEM, rule: 'bounded', onEntry })
@@ -46,14 +47,14 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
     const owned = { partition: 0, signal: stop.signal }
     runTasks({ connectionOf: () => connection, keyOf: () => key, clock }, owned, taskCommands(engine.submit))
   }
-  const sales = createSales({ submit: engine.submit, agreed, tokens, settlement: null, waits: null })
+  const sales = createSales({ submit: /** @type {any} */ (engine.submit), agreed, tokens, settlement: null, waits: null })
 
   /**
    * As a gateway does.
    * @param {string} command @param {string} id @param {object} body @param {string} requestId @param {string | null} [ticket]
    */
   const run = async (command, id, body, requestId, ticket = null) => /** @type {any} */ (commands[command].run(
-    { params: { id }, query: {}, body, headers: ticket === null ? {} : { 'freshet-ticket': ticket }, requestId, id: '' }, sales))
+    { params: { id }, query: {}, body, headers: ticket === null ? {} : { 'freshet-ticket': ticket }, requestId, id: '' }, sales, null))
 
   /** @param {string} sale @param {string} user @param {import('../../../src/waiting-room/index.js').QueuePosition} place */
   async function shown (sale, user, place) {

@@ -1,5 +1,5 @@
 /** Who may do what: tokens of a file, JSON Web Tokens, or both. */
-import { ALL_FEEDS, digestOf, permits, unauthorized } from './grants.js'
+import { ALL_FEEDS, covers, digestOf, permits, unauthorized } from './grants.js'
 import { openTokens } from './tokens.js'
 
 const EXPIRY_CHECK_MS = 1000
@@ -57,11 +57,11 @@ export async function openAccess ({ tokens: file, jwtKeys, ...ofIssuer }, { log 
 }
 
 /**
- * What of a list of feeds a grant may read.
+ * Which feeds a grant may read.
  * @param {Grant | undefined} grant undefined: no tokens are required
- * @returns {{ isAll: boolean, names: readonly string[] }}
+ * @returns {{ isAll: boolean, of: string, has: (feed: string) => boolean }} `of`: the same text for the same feeds
  */
 export function readableFeeds (grant) {
-  if (!grant || grant.feeds.has(ALL_FEEDS)) return { isAll: true, names: [] }
-  return { isAll: false, names: [...grant.feeds].sort() }
+  if (!grant || grant.feeds.has(ALL_FEEDS)) return { isAll: true, of: ALL_FEEDS, has: () => true }
+  return { isAll: false, of: [...grant.feeds].sort().join(), has: (feed) => covers(grant.feeds, feed) }
 }

@@ -3,7 +3,8 @@
  *
  * @typedef {'read' | 'write' | 'admin'} Scope
  * @typedef {{ id: string | null, scopes: ReadonlySet<string>, feeds: ReadonlySet<string>, untilMs: number }} Grant `id`: the digest of the
- *   token, or null of a request that needs none; `feeds`: names, or `*` for all; `untilMs`: ms since 1970, Infinity = until it is revoked
+ *   token, or null of a request that needs none; `feeds`: names, beginnings of names such as
+ *   `tenant-3.*`, or `*` for all feeds and systems; `untilMs`: ms since 1970, Infinity = until it is revoked
  */
 import { hash } from 'node:crypto'
 import { FreshetError } from '../errors.js'
@@ -15,8 +16,16 @@ export const SCOPES = Object.freeze(['read', 'write', 'admin'])
 /** @param {string} token */
 export const digestOf = (token) => hash('sha256', token, 'base64url')
 
-/** @param {Grant} grant @param {string} scope @param {string} feed `*`: all feeds */
-export const permits = ({ scopes, feeds }, scope, feed) => scopes.has(scope) && (feeds.has(ALL_FEEDS) || feeds.has(feed))
+/** @param {Grant} grant @param {string} scope @param {string} feed `*`: all feeds; a system has an at sign */
+export const permits = ({ scopes, feeds }, scope, feed) => scopes.has(scope) && covers(feeds, feed)
+
+/** @param {ReadonlySet<string>} feeds of a grant @param {string} feed @returns {boolean} beginnings cover no system */
+export function covers (feeds, feed) {
+  if (feeds.has(ALL_FEEDS) || feeds.has(feed)) return true
+  if (feed.startsWith('@') || feed === ALL_FEEDS) return false
+  for (const one of feeds) if (one.endsWith('*') && feed.startsWith(one.slice(0, -1))) return true
+  return false
+}
 
 /** @param {string} received */
 export const unauthorized = (received) => new FreshetError('UNAUTHORIZED',

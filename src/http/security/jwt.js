@@ -91,7 +91,7 @@ function grantOf (id, { exp, scope, feeds }) {
   return {
     id,
     scopes: new Set(scopes),
-    feeds: new Set(Array.isArray(feeds) ? feeds : []),
+    feeds: new Set(Array.isArray(feeds) ? feeds.filter((one) => typeof one === 'string') : []),
     untilMs: (Number(exp) + CLOCK_TOLERANCE_S) * 1000
   }
 }

@@ -12,7 +12,7 @@ import { watchFiles } from './watched-files.js'
 
 const FIELDS = Object.freeze(['token', 'scopes', 'feeds'])
 const TOKEN = /^[\x21-\x7e]{8,}$/
-const FEED = /^(\*|@?[a-z0-9][a-z0-9._-]{0,63})$/
+const FEED = /^(\*|@?[a-z0-9][a-z0-9._-]{0,63}|[a-z0-9][a-z0-9._-]{0,62}\*)$/
 const READABLE_BY_OTHERS = 0o004
 
 /** @typedef {Awaited<ReturnType<typeof openTokens>>} Tokens */
@@ -36,7 +36,9 @@ function grantIn (line) {
   if (Object.keys(row).some((name) => !FIELDS.includes(name))) return 'a field other than token, scopes, feeds'
   if (typeof token !== 'string' || !TOKEN.test(token)) return 'token is not 8 or more ASCII characters without spaces'
   if (!isListOf(scopes, (one) => SCOPES.includes(one))) return `scopes is not a list of ${SCOPES.join(', ')}`
-  if (!isListOf(feeds, (one) => FEED.test(one))) return `feeds is not a list of feed names, or ["${ALL_FEEDS}"] for all`
+  if (!isListOf(feeds, (one) => FEED.test(one))) {
+    return `feeds is not a list of feed names or beginnings such as "tenant-3.*", or ["${ALL_FEEDS}"] for all`
+  }
   return { id: digestOf(token), scopes: new Set(scopes), feeds: new Set(feeds), untilMs: Infinity }
 }
 

@@ -1,5 +1,5 @@
 /** The bid writer: a consumer that makes rows of bids, so that a user can ask for all of them. */
-import { columnsOf } from '../columns.js'
+import { columnsOf } from 'freshet-feed/systems'
 
 const BIDS = Object.freeze(['bid', 'proxy', 'buy'])
 const WRITE = `INSERT INTO bids (auction, seq, request_id, user_id, amount, kind, at)
@@ -8,13 +8,10 @@ const WRITE = `INSERT INTO bids (auction, seq, request_id, user_id, amount, kind
     AS one (auction, seq, request_id, user_id, amount, kind, ms)
   ON CONFLICT (auction, seq, request_id) DO NOTHING`
 
-/** @returns {import('../../consumers/index.js').SqlEffect} */
-export const createBidWriter = () => ({
-  name: 'bids',
-  async write (client, entries) {
-    const bids = entries.filter(({ fields }) => BIDS.includes(fields.type))
-    if (bids.length === 0) return
-    await client.query(WRITE, columnsOf(bids, ({ key, seq, fields: { request, user, amount, type, ts } }) =>
-      [key, seq, request, user, amount, type, ts]))
-  }
-})
+/** @type {import('freshet-feed/systems').Rows['write']} */
+export async function writeBids (client, entries) {
+  const bids = entries.filter(({ fields }) => BIDS.includes(fields.type))
+  if (bids.length === 0) return
+  await client.query(WRITE, columnsOf(bids, ({ key, seq, fields: { request, user, amount, type, ts } }) =>
+    [key, seq, request, user, amount, type, ts]))
+}

@@ -1,8 +1,7 @@
 /**
  * A handful of auctions that follow one another, and a crowd that bids on them, more often on older ones. Bidders know the last reply.
  */
-import { createCrowdClient } from '../crowd-client.js'
-import { userOf } from '../crowd-names.js'
+import { createCrowdClient } from 'freshet-feed/systems'
 
 const LOTS = ['brass telescope', 'road bicycle', 'oak desk', 'film camera', 'sailing boat', 'upright piano', 'wall clock', 'signed print']
 const AT_ONCE = 5
@@ -23,7 +22,7 @@ const RETRY_MS = 1000
  */
 export async function runCrowd ({ isActive, print, ...target }) {
   const { signal } = target
-  const { send, pause } = createCrowdClient(target)
+  const { send, pause, userOf } = createCrowdClient(target)
   let n = 0
   let isPrinted = false
   /** @type {Lot[]} */

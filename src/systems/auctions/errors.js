@@ -1,7 +1,6 @@
 /** Errors of auctions. */
-import { define } from '../../errors.js'
 
-define('auctions', {
+export const ERRORS = Object.freeze({
   AUCTION_UNKNOWN: { status: 404, meaning: 'there is no auction with this id' },
   AUCTION_NOT_OPEN: { status: 425, retryable: true, meaning: 'the auction opens later' },
   AUCTION_CLOSED: { status: 410, meaning: 'the auction is closed' },

@@ -1,36 +1,35 @@
 /**
- * Auctions, on rule `max` of src/admission.
+ * Auctions, on rule `max` of Freshet: a system as a user of the package could write it.
  *
- *     gateway   commands.js -> admission
- *     reader    outbox -> key view -> queries.js
+ *     gateway    commands.js -> rule
+ *     reader     key in memory -> queries.js
+ *     consumers  the task `due` closes an auction; bids.js writes rows
  */
-import { taskCommands } from '../../schedule/index.js'
-import { createBidWriter } from './bids.js'
-import { COMMANDS, createAuctions } from './commands.js'
-import './errors.js'
+import { rules } from 'freshet-feed/systems'
+import { writeBids } from './bids.js'
+import { COMMANDS } from './commands.js'
+import { ERRORS } from './errors.js'
 import { createAuctionQueries, QUERIES, STREAM } from './queries.js'
 
-/** @type {import('../definition.js').System} */
+/** @type {import('freshet-feed/systems').System} */
 export default {
   name: 'auctions',
-  rules: ['max'],
+  rules: { max: rules.max },
+  errors: ERRORS,
   unknown: 'AUCTION_UNKNOWN',
-  durability: 'memory',
+  commands: COMMANDS,
+  queries: QUERIES,
+  stream: STREAM,
+  reader: createAuctionQueries,
+  rows: { bids: writeBids },
+  migrations: new URL('./migrations/', import.meta.url),
+  // without a database there are no rows, and nothing else is missing
+  needsDatabase: false,
+  page: { file: 'auctions.html', summary: 'Open auctions', isOfCommands: true },
   demo: {
     about: '40 people bid on a few auctions',
     commands: 'PUT auctions and POST bids here',
     tasks: 'auctions are closed when they end',
     crowd: () => import('./crowd.js')
-  },
-  page: { summary: 'Open auctions', isOfCommands: true },
-  commands: COMMANDS,
-  queries: QUERIES,
-  streams: [STREAM],
-  migrations: new URL('./migrations/', import.meta.url),
-  gateway: ({ admission }) => ({ commands: createAuctions(admission) }),
-  reader: (parts) => ({ queries: createAuctionQueries(parts) }),
-  consumers: ({ admission, database }) => ({ run: taskCommands(admission.submit), rows: database && createBidWriter() })
+  }
 }
-
-export { moneyField } from '../money.js'
-export { createAuctions }

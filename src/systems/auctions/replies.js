@@ -2,16 +2,18 @@
  * Decisions of rule `max` (lua/rules/max.lua) and states as JSON. User ids are masked by a keyed hash, so that bidders can be
  * distinguished and none is named; maximum and reserve are never shown.
  *
- * @import { Decision, Fields, Mask } from '../../admission/index.js'
+ * @typedef {(userId: string) => string} Mask
+ *
+ * @import { Decision, Event, Stored } from 'freshet-feed/systems'
  */
-import { FreshetError } from '../../errors.js'
-import { expectTaken, numbersIn } from '../decisions.js'
-import { moneyText } from '../money.js'
+import { decisions, FreshetError, moneyText } from 'freshet-feed/systems'
+
+const { numbers: numbersIn, taken: expectTaken } = decisions
 
 /** @param {string} minor units, 0 or empty = none */
 const amountOrNull = (minor) => minor === '0' || minor === '' ? null : moneyText(minor)
 
-/** @type {import('../decisions.js').Refusals} */
+/** @type {Parameters<typeof decisions.taken>[1]} */
 const REFUSED = {
   unknown: 'AUCTION_UNKNOWN',
   closed: 'AUCTION_CLOSED',
@@ -23,7 +25,7 @@ const REFUSED = {
 const TIMES = Object.freeze({ closeAt: 'closeAt', openAt: 'openAt' })
 const STATUS_OF = Object.freeze(/** @type {Record<string, number>} */ ({ created: 201, accepted: 201 }))
 
-/** @param {Record<string, string>} details */
+/** @param {Record<string, any>} details */
 const priceIn = ({ currentBid }) => currentBid === undefined ? {} : { currentBid: amountOrNull(currentBid) }
 
 /**
@@ -52,54 +54,53 @@ export function replyTo (decision, { id, bidder } = {}) {
   }
 }
 
-/** @param {string} code @param {Record<string, string>} details */
+/** @param {string} code @param {Record<string, any>} details */
 const leadingOf = (code, { leading }) => code === 'accepted' ? { leading: leading === '1' } : code === 'max_raised' ? { leading: true } : {}
 
 /**
- * @param {import('../../admission/index.js').KeyState} current @param {{ mask: Mask, nowMs: number }} options
+ * @param {Stored} stored @param {{ mask: Mask, nowMs: number }} options
  * @returns {Record<string, unknown>}
  */
-export function auctionOf ({ key, fields, generation }, { mask, nowMs }) {
-  const { price, leader, start, increment, reserve, buyNow, bids, seq, currency } = fields
+export function auctionOf ({ key, state, seq, generation }, { mask, nowMs }) {
+  const { price, leader, start, increment, reserve, buyNow, bids, currency } = state
   const hasBids = leader !== ''
   return {
     id: key,
     currentBid: hasBids ? moneyText(price) : null,
     leader: hasBids ? mask(leader) : null,
-    status: statusOf(fields, nowMs),
+    status: statusOf(state, nowMs),
     minNext: moneyText(hasBids ? Number(price) + Number(increment) : start),
     bids: Number(bids),
-    seq: Number(seq),
+    seq,
     currency,
     startPrice: moneyText(start),
     minIncrement: moneyText(increment),
     buyNow: amountOrNull(buyNow),
     reserveMet: reserve === '' ? null : hasBids && Number(price) >= Number(reserve),
-    openAt: Number(fields.openAt),
-    closeAt: Number(fields.closeAt),
+    openAt: Number(state.openAt),
+    closeAt: Number(state.closeAt),
     generation,
     asOf: nowMs
   }
 }
 
-/** @param {Fields} fields @param {number} nowMs @returns {'scheduled' | 'open' | 'closed'} */
+/** @param {Stored['state']} state @param {number} nowMs @returns {'scheduled' | 'open' | 'closed'} */
 function statusOf ({ status, openAt }, nowMs) {
   if (status === 'closed') return 'closed'
   return nowMs < Number(openAt) ? 'scheduled' : 'open'
 }
 
 /**
- * @param {import('../../admission/index.js').KeyState} current @param {Mask} mask
+ * @param {Stored} stored @param {Event | undefined} last the last event @param {Mask} mask
  * @param {(winner: string) => boolean} isNamed whether the client may see its user id
  * @throws {FreshetError} AUCTION_OPEN
  */
-export function resultOf ({ key, fields, events }, mask, isNamed) {
-  const { status, price, leader, reserve, bids, seq } = fields
+export function resultOf ({ key, state, seq }, last, mask, isNamed) {
+  const { status, price, leader, reserve, bids } = state
   if (status !== 'closed') {
-    throw new FreshetError('AUCTION_OPEN', 'the auction is open; closeAt says when it ends', { closeAt: Number(fields.closeAt) })
+    throw new FreshetError('AUCTION_OPEN', 'the auction is open; closeAt says when it ends', { closeAt: Number(state.closeAt) })
   }
   const isSold = leader !== '' && (reserve === '' || Number(price) >= Number(reserve))
-  const last = events.at(-1)
   return {
     id: key,
     sold: isSold,
@@ -109,18 +110,18 @@ export function resultOf ({ key, fields, events }, mask, isNamed) {
     highestBid: leader === '' ? null : moneyText(price),
     reserveMet: reserve === '' ? null : leader !== '' && Number(price) >= Number(reserve),
     bids: Number(bids),
-    seq: Number(seq),
-    closedAt: Number(last?.ts ?? fields.closeAt)
+    seq,
+    closedAt: Number(last?.ts ?? state.closeAt)
   }
 }
 
-/** An event of an auction. @param {Fields} event @param {Mask} mask */
+/** An event of an auction. @param {any} event @param {Mask} mask */
 export const eventOf = ({ seq, type, user, amount, previous, ts, closeAt }, mask) => ({
-  seq: Number(seq),
+  seq,
   by: type,
   userId: user === '' ? null : mask(user),
   amount: amountOrNull(amount),
   previous: amountOrNull(previous),
-  ts: Number(ts),
+  ts,
   ...(closeAt === undefined ? {} : { closeAt: Number(closeAt) })
 })

@@ -1,5 +1,5 @@
 /** Commands of customers and orders, and callbacks of the payment provider. */
-import { bodySchema, field, ID_TEXT, idField, isText, optional, readFields, textField } from '../../http/index.js'
+import { bodySchema, field, ID_TEXT, idField, isText, optional, readFields, textField } from '../../fields/index.js'
 import { otherBody } from '../decisions.js'
 import { moneyField } from '../money.js'
 import { objectOf, SEQ } from '../schemas.js'
@@ -55,9 +55,9 @@ function correlationOf ({ headers: { 'correlation-id': given, traceparent = '', 
 
 /**
  * What commands run on.
- * @param {Pick<import('../definition.js').GatewayParts, 'admission' | 'settings'>} parts
+ * @param {Pick<import('../parts.js').GatewayParts, 'submit' | 'agreed' | 'stateOf' | 'settings'>} parts
  */
-export const createOrders = ({ admission: { submit, agreed, stateOf }, settings: { orderDeadlineMs, keepMs, paymentSecret = null } }) => ({
+export const createOrders = ({ submit, agreed, stateOf, settings: { orderDeadlineMs, keepMs, paymentSecret = null } }) => ({
   submit,
   stateOf,
   paymentSecret,
@@ -80,7 +80,7 @@ export const COMMANDS = {
     path: '/v1/customers',
     summary: 'Create a customer',
     body: { email: EMAIL_FIELD('of one customer only'), name: textField(200)(''), address: textField(1000)('') },
-    replies: { 201: objectOf({ id: ID_TEXT }) },
+    schemas: { 201: objectOf({ id: ID_TEXT }) },
     codes: ['CUSTOMER_EXISTS'],
     async run ({ body, requestId }, { secret, decide }) {
       const id = customerIdOf(await secret(), body.email)
@@ -93,14 +93,14 @@ export const COMMANDS = {
     path: '/v1/orders',
     summary: 'Place an order; its saga begins at once',
     body: { customerId: idField('of the customer'), lines: LINES('lines with the same SKU become one'), address: textField(1000)('') },
-    replies: { 201: objectOf({ ...PLACED.properties, waitMs: WAIT }) },
+    schemas: { 201: objectOf({ ...PLACED.properties, waitMs: WAIT }) },
     codes: ['CUSTOMER_UNKNOWN', 'PRODUCT_UNKNOWN', 'ORDER_PRICE_DIFFERS'],
     run: place
   },
   cancel: {
     path: '/v1/orders/:id/cancel',
     summary: 'Cancel an order, until its payment was requested',
-    replies: { 202: PLACED },
+    schemas: { 202: PLACED },
     codes: ['ORDER_UNKNOWN', 'ORDER_TOO_LATE'],
     async run ({ params: { id }, requestId }, { decide }) {
       const { code, seq, details: { status }, isReplay } = await decide('step', orderKey(id), requestId, ['cancel_requested'])
@@ -116,7 +116,7 @@ export const COMMANDS = {
     access: 'public',
     summary: 'News of a payment, signed by the provider: the owner of the order looks it up',
     isRaw: true,
-    replies: { 204: { type: 'null' } },
+    schemas: { 204: { type: 'null' } },
     codes: ['CALLBACK_INVALID'],
     async run ({ body, headers }, { paymentSecret: secret, submit }) {
       const id = callbackOf({ secret, headers, body, nowMs: Date.now() })

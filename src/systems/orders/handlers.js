@@ -17,9 +17,9 @@ const ARCHIVE_PAUSE_MS = 400
 /** After these events the owner of an order has something to do at once. */
 const TRIGGERS = Object.freeze(['placed', 'cancel_requested', 'wanted', 'resumed'])
 
-/** @param {import('../definition.js').ConsumerParts} parts @returns {Promise<import('../definition.js').Handlers>} */
+/** @param {import('../parts.js').ConsumerParts} parts @returns {Promise<import('../definition.js').Handlers>} */
 export async function createOrderHandlers ({
-  id, admission: { submit, partitionOf, keyOf, stateOf }, connectionOf, database, owned, metrics, deadLetter, openConfirm, settings, log
+  id, submit, partitionOf, keyOf, stateOf, connectionOf, owned, metrics, deadLetter, openConfirm, settings, log
 }) {
   // it may fail, and is repeated before anything else is open
   const confirm = await openConfirm()
@@ -54,6 +54,25 @@ export async function createOrderHandlers ({
   })
   const run = taskCommands(submit)
   const cpuPercent = createCpuMeter()
+  const archive = createArchive({
+    partitionOf,
+    confirm,
+    async generationOf (partition, id) {
+      const key = keyOf(partition)
+      const [lineage, found] = await connectionOf(partition).sendAll([
+        ['HGET', key('generation'), 'lineage'], ['XRANGE', key('outbox'), id, id]
+      ])
+      if (found.length === 0) throw entryLost({ partition }, id)
+      return String(lineage)
+    },
+    async resume (key) {
+      const { code } = await run({ rule: 'step', key, name: 'resume' })
+      // it was final
+      if (code === 'illegal') await run({ rule: 'step', key, name: 'check' })
+    },
+    onDifferent: metrics.differed,
+    log
+  })
   return {
     run: (task) => task.rule === 'step' && task.name === 'run' ? drive(task.key) : run(task),
     /** @returns {Worker} */
@@ -67,25 +86,7 @@ export async function createOrderHandlers ({
     }),
     triggers: ({ rule, fields }) => rule === 'step' && TRIGGERS.includes(fields.type),
     pauseMs: ARCHIVE_PAUSE_MS,
-    rows: database && createArchive({
-      partitionOf,
-      confirm,
-      async generationOf (partition, id) {
-        const key = keyOf(partition)
-        const [lineage, found] = await connectionOf(partition).sendAll([
-          ['HGET', key('generation'), 'lineage'], ['XRANGE', key('outbox'), id, id]
-        ])
-        if (found.length === 0) throw entryLost({ partition }, id)
-        return String(lineage)
-      },
-      async resume (key) {
-        const { code } = await run({ rule: 'step', key, name: 'resume' })
-        // it was final
-        if (code === 'illegal') await run({ rule: 'step', key, name: 'check' })
-      },
-      onDifferent: metrics.differed,
-      log
-    }),
+    rows: { archive },
     close: payments.close
   }
 }

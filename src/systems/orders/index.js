@@ -7,7 +7,7 @@
  *
  * Gateways and readers hold no state of a saga, so any of them answers for any order.
  */
-import { TASKS } from '../../consumers/index.js'
+import { NAMED_RULES } from '../../admission/index.js'
 import { createArchive } from './archive.js'
 import { COMMANDS, createOrders } from './commands.js'
 import './errors.js'
@@ -19,10 +19,11 @@ import { createOrderQueries, QUERIES, STREAM } from './queries.js'
 /** @type {import('../definition.js').System} */
 export default {
   name: 'orders',
-  rules: ['step', 'bounded', 'once'],
+  rules: { step: NAMED_RULES.step, bounded: NAMED_RULES.bounded, once: NAMED_RULES.once },
   unknown: 'ORDER_UNKNOWN',
   durability: 'replica',
-  driver: TASKS,
+  withoutReplica: 'memory',
+  driver: 'tasks',
   // the stock of a product changes with every order
   isUncached: true,
   needsDatabase: true,
@@ -36,10 +37,10 @@ export default {
     settings: ['workers'],
     crowd: () => import('./crowd.js')
   },
-  page: { summary: 'Orders on their way', isOfCommands: true, hasFaults: true },
+  page: { file: 'orders.html', summary: 'Orders on their way', isOfCommands: true, hasFaults: true },
   commands: COMMANDS,
   queries: QUERIES,
-  streams: [STREAM],
+  stream: STREAM,
   migrations: new URL('./migrations/', import.meta.url),
   metrics: { consumers: createOrderMetrics },
   isLetterNeeded,

@@ -4,7 +4,7 @@
  * @typedef {{ sku: string, quantity: number, price: number }} Line minor units
  * @typedef {{ sku: string, quantity: number, price: number | null }} Wanted null: that of the catalogue
  */
-import { invalidFields } from '../../http/index.js'
+import { invalidFields } from '../../fields/index.js'
 import { moneyText } from '../money.js'
 import { FreshetError } from './errors.js'
 

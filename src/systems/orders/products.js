@@ -1,5 +1,5 @@
 /** Products: their commands and their query, on rule `bounded`. */
-import { field, ID_TEXT, idField, optional, textField, wholeField } from '../../http/index.js'
+import { field, ID_TEXT, idField, optional, textField, wholeField } from '../../fields/index.js'
 import { otherBody, unitsOf } from '../decisions.js'
 import { moneyField, moneyText } from '../money.js'
 import { AMOUNT, COUNT, objectOf, SEQ, sinceFields } from '../schemas.js'
@@ -42,7 +42,7 @@ export const PRODUCT_COMMANDS = {
     access: 'admin',
     summary: 'Create a product',
     body: { name: textField(200)(''), price: moneyField('of one unit'), quantity: wholeField(0, MAX_UNITS)('in stock') },
-    replies: { 200: objectOf(STOCK), 201: objectOf(STOCK) },
+    schemas: { 200: objectOf(STOCK), 201: objectOf(STOCK) },
     codes: ['PRODUCT_EXISTS'],
     async run ({ params: { sku: given }, body: { name, price, quantity }, requestId }, { decide, stateOf, rememberMs }) {
       const sku = SKU('').read(given)
@@ -66,7 +66,7 @@ export const PRODUCT_COMMANDS = {
       quantity: UNITS('units'),
       holdMs: optional(wholeField(1, DAY_MS)('ms until they are released; default: 60,000'))
     },
-    replies: RESERVED,
+    schemas: RESERVED,
     codes: ['PRODUCT_UNKNOWN', 'PRODUCT_INSUFFICIENT', 'RESERVATION_ENDED'],
     async run ({ params: { sku }, body: { reservationId, quantity, holdMs } }, { decide }) {
       const decision = await decide('bounded', productKey(sku), '',
@@ -83,7 +83,7 @@ export const PRODUCT_COMMANDS = {
     path: '/v1/products/:sku/release',
     summary: 'Give held units back',
     body: { reservationId: idField('of the reservation') },
-    replies: RESERVED,
+    schemas: RESERVED,
     codes: ['PRODUCT_UNKNOWN', 'RESERVATION_ENDED'],
     run ({ body: { reservationId }, ...given }, orders) {
       const args = ['release', RESERVER, claimOfReservation(reservationId)]
@@ -95,7 +95,7 @@ export const PRODUCT_COMMANDS = {
     access: 'admin',
     summary: 'More units',
     body: { quantity: UNITS('more units') },
-    replies: { 200: objectOf(STOCK) },
+    schemas: { 200: objectOf(STOCK) },
     codes: ['PRODUCT_UNKNOWN'],
     run: (given, orders) => change(given, orders, ['restock', String(given.body.quantity)])
   },
@@ -104,7 +104,7 @@ export const PRODUCT_COMMANDS = {
     path: '/v1/products/:sku',
     access: 'admin',
     summary: 'Delete a product of which no unit is held',
-    replies: { 200: objectOf(STOCK) },
+    schemas: { 200: objectOf(STOCK) },
     codes: ['PRODUCT_UNKNOWN', 'PRODUCT_HELD'],
     run: (given, orders) => change(given, orders, ['remove'], { status: 'deleted' })
   }

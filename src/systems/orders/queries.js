@@ -3,10 +3,11 @@
  * servers come from SQL.
  *
  * @typedef {import('../../admission/index.js').KeyState} KeyState
+ * @typedef {import('../definition.js').Stored} Stored
  */
 import { maskWith } from '../../admission/index.js'
 import { createDeadLetters } from '../../consumers/index.js'
-import { ID_TEXT, oneOf } from '../../http/index.js'
+import { ID_TEXT, oneOf } from '../../fields/index.js'
 import { GONE } from '../events.js'
 import { AMOUNT, byRequestRow, COUNT, GENERATION, limitField, listOf, objectOf, SEQ, sinceFields, TIME } from '../schemas.js'
 import { FreshetError } from './errors.js'
@@ -84,7 +85,8 @@ export const QUERIES = {
     none: () => ({ items: [] }),
     async run ({ query: { status, limit } }, own) {
       const all = status === 'running' ? await own.reading.due({ rule: 'step', name: 'run', limit }) : await parked(own, limit)
-      return { items: all.map((/** @type {KeyState} */ one) => ({ ...own.shown(one), deadline: Number(one.fields.deadline) })) }
+      const stored = all.map(own.view.storedOf)
+      return { items: stored.map((/** @type {Stored} */ one) => ({ ...own.shown(one), deadline: Number(one.state.deadline) })) }
     }
   },
   one: {
@@ -93,9 +95,9 @@ export const QUERIES = {
     fields: sinceFields('a final status'),
     reply: ORDER,
     codes: ORDER_CODES,
-    async run ({ params: { id }, query }, { current, reading, shown }) {
+    async run ({ params: { id }, query }, { current, reading, view, shown }) {
       const isEnded = (/** @type {KeyState} */ { fields: { status } }) => isFinal(status)
-      return shown(await reading.since(orderKey(id), query, { read: () => current(id), isEnded }))
+      return shown(view.storedOf(await reading.since(orderKey(id), query, { read: () => current(id), isEnded })))
     }
   },
   events: {
@@ -141,15 +143,16 @@ export const QUERIES = {
   product: PRODUCT
 }
 
-/** @type {import('../definition.js').StreamRow} */
+/** @type {import('../definition.js').StreamRoute} */
 export const STREAM = {
   path: '/v1/orders/:id/live',
   summary: 'The order, then its events: `snapshot`, `step`, `reset`; resumes after Last-Event-ID',
   reply: EVENT,
   codes: ORDER_CODES,
   keyOf: orderKey,
-  snapshot: (current, { shown }) => shown(current),
-  event: (event) => ({ name: 'step', data: stepOf(event) })
+  snapshot: (stored, { shown }) => shown(stored),
+  named: 'step',
+  event: stepOf
 }
 
 /**
@@ -163,7 +166,7 @@ async function parked ({ letters, view }, limit) {
   return (await Promise.all(keys.slice(0, limit).map(view.get))).flatMap((one) => one?.fields.parked ? [one] : [])
 }
 
-/** @param {import('../definition.js').ReaderParts} parts @returns {import('../definition.js').Reader} */
+/** @param {import('../parts.js').ReaderParts} parts @returns {import('../definition.js').Reader} */
 export function createOrderQueries ({ reading, view, partitions, connectionOf, keyOf, secret, now, figures, database: { rows } }) {
   const flow = createFlow()
   const mask = maskWith(secret)
@@ -187,7 +190,7 @@ export function createOrderQueries ({ reading, view, partitions, connectionOf, k
     flow,
     letters,
     workers: figures,
-    shown: (/** @type {KeyState} */ one) => orderOf(one, { mask, nowMs: now() })
+    shown: (/** @type {Stored} */ one) => orderOf(one, { mask, nowMs: now() })
   }
   return { queries, current, onEntry: flow.note }
 }

@@ -49,26 +49,26 @@ export const isFinal = (status) => FINAL.includes(status)
 export const statusOf = (status) => isFinal(status) ? status : 'pending'
 
 /**
- * @param {import('../../admission/index.js').KeyState} current an order
+ * @param {import('../definition.js').Stored} stored an order
  * @param {{ mask: import('../../admission/index.js').Mask, nowMs: number }} options @returns {Record<string, unknown>}
  */
-export const orderOf = ({ key, generation, fields }, { mask, nowMs }) => ({
+export const orderOf = ({ key, generation, state, seq }, { mask, nowMs }) => ({
   id: idOfKey(key),
-  customer: mask(fields.customer),
-  status: statusOf(fields.status),
-  step: fields.status,
-  total: moneyText(fields.total),
-  lines: JSON.parse(fields.lines).map((/** @type {import('./lines.js').Line} */ { sku, quantity, price }) =>
+  customer: mask(state.customer),
+  status: statusOf(state.status),
+  step: state.status,
+  total: moneyText(state.total),
+  lines: JSON.parse(state.lines).map((/** @type {import('./lines.js').Line} */ { sku, quantity, price }) =>
     ({ sku, quantity, price: moneyText(price) })),
-  ...(fields.reason ? { reason: fields.reason } : {}),
-  ...(fields.parked ? { parked: fields.parked } : {}),
-  placedAt: Number(fields.placedAt),
+  ...(state.reason ? { reason: state.reason } : {}),
+  ...(state.parked ? { parked: state.parked } : {}),
+  placedAt: Number(state.placedAt),
   generation,
-  seq: Number(fields.seq),
+  seq,
   asOf: nowMs
 })
 
-/** @param {Fields} event of an order @returns {Record<string, unknown>} */
+/** @param {Record<string, any>} event of an order @returns {Record<string, unknown>} */
 export const stepOf = ({ seq, type, status, reason, parked, ts }) => ({
   seq: Number(seq),
   type,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SettingsInvalid } from '../../errors.js'
-import { idField, readFields } from '../../http/index.js'
+import { idField, readFields } from '../../fields/index.js'
 import { KEEPING } from './commands.js'
 import { assetOf } from './names.js'
 

@@ -7,7 +7,7 @@
  */
 import { hash } from 'node:crypto'
 import { FreshetError } from '../../errors.js'
-import { choiceField, flagField, ID_TEXT, optional } from '../../http/index.js'
+import { choiceField, flagField, ID_TEXT, optional } from '../../fields/index.js'
 import { expectTaken } from '../decisions.js'
 import { objectOf, SEQ, TIME } from '../schemas.js'
 import { assetOf, TIERS } from './names.js'
@@ -40,14 +40,14 @@ export const COMMANDS = {
     access: 'admin',
     summary: 'Keep the price of an asset, or change its tier',
     body: KEEPING,
-    replies: { 200: ASSET, 201: ASSET },
+    schemas: { 200: ASSET, 201: ASSET },
     codes: [],
     run: ({ params: { asset }, body, requestId }, prices) => prices.set(assetOf(asset), body, requestId)
   },
   refresh: {
     path: '/v1/prices/:asset/refresh',
     summary: 'Refresh now; 202: one is in progress, or the last one was a moment ago',
-    replies: { 200: REFRESHED, 202: REFRESHED },
+    schemas: { 200: REFRESHED, 202: REFRESHED },
     codes: ['ASSET_UNKNOWN', 'PRICE_SOURCES_FAILED', 'PRICE_REFRESH_LATE'],
     run: refresh
   }

@@ -5,6 +5,7 @@
  *     gateway    commands.js -> admission
  *     reader     outbox -> key view -> queries.js
  */
+import { NAMED_RULES } from '../../admission/index.js'
 import { createEventWaits } from '../waits.js'
 import { keepAssets, readAssets } from './assets.js'
 import { COMMANDS, createPrices, timesOf } from './commands.js'
@@ -25,7 +26,7 @@ import { openPriceStore } from './store/index.js'
 /** @type {import('../definition.js').System} */
 export default {
   name: 'prices',
-  rules: ['latest'],
+  rules: { latest: NAMED_RULES.latest },
   unknown: 'ASSET_UNKNOWN',
   durability: 'memory',
   demo: {
@@ -35,18 +36,18 @@ export default {
     beside: 'exchanges',
     crowd: () => import('./crowd.js')
   },
-  page: { summary: 'Prices and their sources', hasFaults: true },
+  page: { file: 'prices.html', summary: 'Prices and their sources', hasFaults: true },
   commands: COMMANDS,
   queries: QUERIES,
-  streams: [STREAM],
+  stream: STREAM,
   // so many that a popular asset is not read again; events of an asset are not served from memory
   memory: { maxKeys: 20_000, tail: 1 },
   findings,
   metrics: { reader: createPriceReplyMetrics, consumers: createPriceMetrics },
 
-  gateway ({ admission, settings, primaryIds, log }) {
+  gateway ({ submit, stateOf, settings, primaryIds, log }) {
     const waits = createEventWaits()
-    const prices = createPrices({ ...admission, tiers: timesOf(settings.tiers), waits })
+    const prices = createPrices({ submit, stateOf, tiers: timesOf(settings.tiers), waits })
     const assets = settings.assets === null ? [] : readAssets(settings.assets)
     const stop = new AbortController()
     const keeping = assets.length > 0 && keepAssets(assets, { prices, primaryIds, log, signal: stop.signal })
@@ -91,7 +92,8 @@ export default {
     }
   },
 
-  async consumers ({ admission, connectionOf, metrics, settings, log, signal, fail }) {
+  async consumers (parts) {
+    const { metrics, settings, log, signal, fail } = parts
     const exchanges = exchangesOf(settings)
     const own = await loadSources(settings.exchanges, exchanges.map(({ name }) => name))
     const store = await openPriceStore(settings, {
@@ -102,7 +104,7 @@ export default {
       log.error({ code: error.code, reason: error.message }, 'history waits for its store')
     })
     const sources = createSources({ exchanges: [...exchanges, ...own], log })
-    const refresh = createRefresher({ sources, admission, connectionOf, onRefresh: metrics.refreshed })
+    const refresh = createRefresher({ sources, admission: parts, connectionOf: parts.connectionOf, onRefresh: metrics.refreshed })
     metrics.follow(sources.figures)
     return {
       run: ({ key }) => refresh(key),

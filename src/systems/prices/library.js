@@ -14,13 +14,12 @@
  * @import { Log } from '../../options.js'
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createKeyView, readSystem } from '../../admission/index.js'
+import { readSystem } from '../../admission/index.js'
 import { FreshetError } from '../../errors.js'
-import { createPrimaries, streamsAt } from '../../store/index.js'
-import { openAdmission } from '../admission.js'
+import { createServers } from '../../store/index.js'
 import { expectKey, invalid } from '../command-arguments.js'
+import { openDefinition, openReading } from '../opening.js'
 import { checkedOptions } from '../options.js'
-import { createReading } from '../reading.js'
 import { UNCOUNTED } from '../uncounted.js'
 import { createDemand } from './demand.js'
 import './errors.js'
@@ -121,26 +120,31 @@ function endOf (options, closing) {
 
 /** @param {any} settings */
 function createConnections (settings) {
-  const { keyPrefix, redisUrl: primaryUrl, deadlineMs, log } = settings
+  const { keyPrefix, redisUrl, deadlineMs, log } = settings
   const name = `freshet-${process.pid}-${SYSTEM}-${++opened}`
-  /** @type {import('../../store/index.js').Primaries | null} */
-  let routes = null
+  /** @type {{ servers: import('../../store/index.js').Servers, routes: import('../../store/index.js').Primaries } | null} */
+  let connected = null
   /** @type {ReturnType<typeof open> | null} */
   let opening = null
   let isClosed = false
 
+  function connect () {
+    const servers = createServers({ redisUrl, isReading: false, isAsked: false, name, deadlineMs, log })
+    return { servers, routes: servers.primaries({ name, deadlineMs }) }
+  }
+
   async function open () {
-    const own = routes ??= createPrimaries(primaryUrl, { name, deadlineMs, log })
-    await own.opened.catch(() => {})
-    const stored = await readSystem(own.router, { keyPrefix, system: SYSTEM })
+    const { servers, routes } = connected ??= connect()
+    await routes.opened.catch(() => {})
+    const stored = await readSystem(routes.router, { keyPrefix, system: SYSTEM })
     if (stored === null) throw new FreshetError(UNKNOWN, 'no asset was ever created on this server; PUT /v1/assets/:asset creates one')
-    const { target, submit, agreed, close } = openAdmission({ name: SYSTEM }, { ...settings, systemPartitions: stored.partitions },
-      { routes: own, primaryUrl, name, metrics: UNCOUNTED, log })
-    await agreed()
-    const view = createKeyView({
-      ...target, ...streamsAt(primaryUrl, { name: `${name}:streams`, deadlineMs }), maxKeys: MAX_ASSETS, tail: 1
+    const opening = openDefinition({ name: SYSTEM }, { ...settings, systemPartitions: stored.partitions },
+      { servers, routes, name, metrics: UNCOUNTED, log })
+    await opening.agreed()
+    const { view, reading } = openReading(opening.open().target, {
+      unknown: UNKNOWN, memory: { maxKeys: MAX_ASSETS, tail: 1 }, streams: servers.primaryStreams, log
     })
-    const reading = createReading({ ...target, view, unknown: UNKNOWN })
+    const { submit } = opening
     const demand = createDemand({ submit })
     return {
       ...createPriceQueries({ view, reading, submit, demand, store: null, now: Date.now }),
@@ -151,7 +155,7 @@ function createConnections (settings) {
         demand.close()
         reading.close()
         await view.close()
-        await close()
+        await opening.close()
       }
     }
   }
@@ -166,7 +170,8 @@ function createConnections (settings) {
     async close () {
       isClosed = true
       await (await opening?.catch(() => null))?.close()
-      await routes?.close()
+      await connected?.routes.close()
+      await connected?.servers.close()
     }
   }
 }

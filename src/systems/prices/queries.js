@@ -23,7 +23,7 @@ const WANT_MS = 900
 const MAX_STORE_READS = 1000
 
 /**
- * @param {Pick<import('../definition.js').ReaderParts, 'view' | 'reading' | 'submit' | 'now'> &
+ * @param {Pick<import('../parts.js').ReaderParts, 'view' | 'reading' | 'submit' | 'now'> &
  *   { demand: import('./demand.js').Demand, store: Store | null }} parts
  */
 export function createPriceQueries ({ view, reading, submit, demand, store, now }) {

@@ -1,6 +1,6 @@
 /** The queries of prices as routes: the newest, several at once, history, tiers, sources, and a stream. */
 import { FreshetError } from '../../errors.js'
-import { ID_TEXT, integer, number, readId, required, text } from '../../http/index.js'
+import { ID_TEXT, integer, number, readId, required, text } from '../../fields/index.js'
 import { matchesTag } from '../../replies/index.js'
 import { byRequestRow, limitField, listOf, objectOf, pageOf, SEQ, sinceFields, TIME } from '../schemas.js'
 import { replyOf } from './commands.js'
@@ -46,6 +46,7 @@ const SOURCE_FIGURES = {
     breaker: { type: 'string', enum: ['closed', 'open', 'half-open'] },
     latencyMs: { type: ['number', 'null'] },
     lastError: { type: ['string', 'null'] },
+    lastErrorAt: { type: ['integer', 'null'], description: 'ms since 1970' },
     url: { type: 'string', description: 'of an exchange on the machine of that process: its faults can be switched there' }
   }),
   additionalProperties: true
@@ -167,7 +168,7 @@ export const QUERIES = {
   }
 }
 
-/** @type {import('../definition.js').StreamRow} */
+/** @type {import('../definition.js').StreamRoute} */
 export const STREAM = {
   path: '/v1/prices/:asset/live',
   summary: 'Events `price`: when it has moved by minChange, or at the heartbeat (10 s)',

@@ -5,26 +5,26 @@
  *
  * @import { Answer, Sales } from './commands.js'
  */
-import { FreshetError } from '../../errors.js'
-import { ID_TEXT, idField, invalidFields, optional, wholeField } from '../../http/index.js'
-import { unitsOf } from '../decisions.js'
-import { COUNT, objectOf, pageFields, pageOf, TIME } from '../schemas.js'
+import { decisions, fields, FreshetError, schemas } from 'freshet-feed/systems'
 import { CODES, MAX_UNITS, NUMBERS, SEQ, USER } from './commands.js'
 import { claimReply } from './replies.js'
 import { claimOfTicket, readTicket } from './tickets.js'
+
+const { id: idField, invalid, optional, whole } = fields
+const { count: COUNT, id: ID, objectOf, pageOf, time: TIME } = schemas
 
 /** Most events that are read for a page: some say how earlier claims went on. */
 const MAX_EVENTS = 1000
 const OF_USER = { userId: optional(idField('of the claim; a sold claim is revoked only with it')) }
 
 const CLAIMED = objectOf({
-  claimId: ID_TEXT,
+  claimId: ID,
   status: { type: 'string', enum: ['held', 'sold'] },
   seq: SEQ,
   remaining: { ...COUNT, description: 'units available' },
   holdUntil: { ...TIME, description: 'a hold ends unless it is confirmed' }
 })
-const RELEASED = objectOf({ claimId: ID_TEXT, status: { type: 'string', enum: ['released'] }, ...NUMBERS })
+const RELEASED = objectOf({ claimId: ID, status: { type: 'string', enum: ['released'] }, ...NUMBERS })
 const SELLING_CODES = [...CODES, 'SALE_NOT_OPEN', 'SALE_PAUSED', 'SALE_SOLD_OUT', 'SALE_ALL_HELD']
 const CLAIM_CODES = ['CLAIM_EXPIRED', 'CLAIM_REJECTED', 'CLAIM_UNSETTLED']
 
@@ -60,13 +60,13 @@ function issuedBefore (error) {
   throw new FreshetError('SALE_ALREADY_ISSUED', 'this user has a token; repeat with the same Idempotency-Key to get it again')
 }
 
-/** @type {import('../definition.js').System['commands']} */
+/** @type {import('freshet-feed/systems').System['commands']} */
 export const CLAIM_COMMANDS = {
   claim: {
     path: '/v1/sales/:id/claims',
     summary: 'Claim units; in modes queue and token, with a ticket or token',
-    body: { ...USER, quantity: optional(wholeField(1, MAX_UNITS)('units; default: 1')) },
-    replies: { 201: CLAIMED },
+    body: { ...USER, quantity: optional(whole(1, MAX_UNITS)('units; default: 1')) },
+    schemas: { 201: CLAIMED },
     codes: [
       ...SELLING_CODES, 'SALE_INSUFFICIENT', 'SALE_ALREADY_CLAIMED', 'SALE_NOT_ADMITTED', 'TICKET_MISSING', 'TICKET_INVALID', ...CLAIM_CODES
     ],
@@ -78,7 +78,7 @@ export const CLAIM_COMMANDS = {
         return settled(sales, sale, await made.catch(needsTicket), ids.claim)
       }
       if (quantity !== null && quantity !== 1) {
-        throw invalidFields([{ field: 'quantity', received: String(quantity), expected: '1 with a ticket or token' }])
+        throw invalid([{ field: 'quantity', received: String(quantity), expected: '1 with a ticket or token' }])
       }
       const isToken = ticket.split('.').length === 3
       const claim = isToken ? await sales.tokens.claimOf({ sale, user, token: ticket }) : claimOfTicket(ids.secret, { sale, user, ticket })
@@ -93,7 +93,7 @@ export const CLAIM_COMMANDS = {
     path: '/v1/sales/:id/claims/:claim/confirm',
     summary: 'Confirm a hold: it is sold',
     body: OF_USER,
-    replies: { 200: CLAIMED },
+    schemas: { 200: CLAIMED },
     codes: [...CODES, 'CLAIM_UNKNOWN', ...CLAIM_CODES],
     async run ({ params: { id, claim }, body: { userId }, requestId }, sales) {
       const user = userId ?? ''
@@ -105,20 +105,20 @@ export const CLAIM_COMMANDS = {
     path: '/v1/sales/:id/claims/:claim',
     summary: 'Release a hold, or revoke a sold claim',
     body: OF_USER,
-    replies: { 200: RELEASED },
+    schemas: { 200: RELEASED },
     codes: [...CODES, 'CLAIM_UNKNOWN'],
     async run ({ params: { id, claim }, body: { userId }, requestId }, { run }) {
       const user = userId ?? ''
       // the ids of sold claims are listed, so only a command that names the user revokes one
       const answer = await run(id, user, requestId, ['release', user, claim, ...(userId === null ? ['held'] : [])])
-      return { status: 200, body: { claimId: claim, status: 'released', ...unitsOf(answer) }, isReplay: answer.isReplay }
+      return { status: 200, body: { claimId: claim, status: 'released', ...decisions.units(answer) }, isReplay: answer.isReplay }
     }
   },
   issue: {
     path: '/v1/sales/:id/tokens',
     summary: 'Get a token: a unit is held until it expires',
     body: USER,
-    replies: { 200: objectOf({ token: { type: 'string' }, expiresAt: TIME }) },
+    schemas: { 200: objectOf({ token: { type: 'string' }, expiresAt: TIME }) },
     codes: [...SELLING_CODES, 'SALE_ALREADY_ISSUED', 'SALE_OTHER_MODE'],
     async run ({ params: { id: sale }, body: { userId: user }, requestId }, sales) {
       const { claim } = await sales.idsOf(sale, user, requestId)
@@ -131,45 +131,42 @@ export const CLAIM_COMMANDS = {
 }
 
 const CLAIM = objectOf({
-  claimId: ID_TEXT,
+  claimId: ID,
   userId: { type: 'string', description: 'masked' },
   seq: { ...COUNT, description: 'number of its first event' },
   quantity: { ...COUNT, description: 'units' },
   status: { type: 'string', enum: ['held', 'pending', 'sold', 'released', 'revoked', 'expired', 'left'] }
 })
 
-/** @typedef {import('../reading.js').Target & { mask: import('../../admission/index.js').Mask }} Own */
+/** @typedef {import('freshet-feed/systems').ReaderParts} Own */
 
 /** Claims as the server stores them. @param {Own} own @param {string} id @param {string[]} claimIds @param {boolean} [isPrimary] */
-export async function membersOf ({ connectionOf, keyOf, partitionOf, mask }, id, claimIds, isPrimary = false) {
-  if (claimIds.length === 0) return []
-  const partition = partitionOf(id)
-  const members = await connectionOf(partition, isPrimary).send('HMGET', keyOf(partition)(`members:${id}`),
-    ...claimIds.map((claimId) => `claim ${claimId}`))
-  return claimIds.flatMap((claimId, i) => members[i] === null ? [] : [memberOf(mask, claimId, members[i])])
+export async function membersOf ({ members, mask }, id, claimIds, isPrimary = false) {
+  const found = await members(id, claimIds.map((claimId) => `claim ${claimId}`), isPrimary)
+  return claimIds.flatMap((claimId, i) => found[i] === null ? [] : [memberOf(mask, claimId, found[i])])
 }
 
-/** @param {Own['mask']} mask @param {string} claimId @param {Buffer} member as it is stored */
+/** @param {Own['mask']} mask @param {string} claimId @param {string} member as it is stored */
 function memberOf (mask, claimId, member) {
-  const [status, quantity, user, seq] = String(member).split(' ')
+  const [status, quantity, user, seq] = member.split(' ')
   return { claimId, userId: mask(user), seq: Number(seq), quantity: Number(quantity), status }
 }
 
 /** A person in the queue has none yet. @param {ReturnType<typeof memberOf>} [member] @returns {boolean} */
 const isClaim = (member) => member !== undefined && member.status !== 'waiting'
 
-/** @type {import('../definition.js').System['queries']} */
+/** @type {import('freshet-feed/systems').System['queries']} */
 export const CLAIM_QUERIES = {
   claims: {
     path: '/v1/sales/:id/claims',
     summary: 'Its claims, the oldest first, each with its status now',
-    fields: pageFields('claims'),
+    fields: fields.query.page('claims'),
     reply: pageOf(CLAIM),
     codes: ['SALE_UNKNOWN'],
     async run ({ params: { id }, query: { after, limit } }, own) {
-      await own.reading.current(id)
+      await own.get(id)
       const from = after ?? 0
-      const events = await own.reading.events(id, 'XRANGE', `${from + 1}-0`, '+', 'COUNT', MAX_EVENTS)
+      const events = await own.events(id, { after: from, limit: MAX_EVENTS })
       const ids = [...new Set(events.map((/** @type {any} */ { claim }) => claim).filter(Boolean))]
       const items = (await membersOf(own, id, ids)).filter(({ seq }) => seq > from).sort((a, b) => a.seq - b.seq).slice(0, limit)
       const isAll = items.length < limit && events.length < MAX_EVENTS
@@ -183,10 +180,10 @@ export const CLAIM_QUERIES = {
     reply: CLAIM,
     codes: ['SALE_UNKNOWN', 'CLAIM_UNKNOWN'],
     async run ({ params: { id, claim } }, own) {
-      await own.reading.current(id)
+      await own.get(id)
       const [known] = await membersOf(own, id, [claim])
       if (isClaim(known)) return known
-      const member = await own.lookUp(['HGET', own.keyOf(own.partitionOf(id))(`members:${id}`), `claim ${claim}`])
+      const member = await own.memberAtPrimary(id, `claim ${claim}`)
       const found = member === null ? undefined : memberOf(own.mask, claim, member)
       if (isClaim(found)) return found
       throw new FreshetError('CLAIM_UNKNOWN')

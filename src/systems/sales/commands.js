@@ -4,14 +4,16 @@
  * In mode direct a claim is decided at once. In modes queue and token a unit is held first, for an admitted person or a token; the claim
  * then confirms that hold, so a queue, a token and a direct sale share one rule.
  *
- * @typedef {import('../../admission/index.js').Decision & { generation: string }} Answer
- * @typedef {import('../../http/index.js').Given} Given
+ * @typedef {Decision & { generation: string }} Answer
+ *
+ * @import { Command, Decision, GatewayParts, Given, OwnCommand, System } from 'freshet-feed/systems'
  */
-import { choiceField, ID_TEXT, idField, invalidFields, millisField, optional, timeField, wholeField } from '../../http/index.js'
-import { unitsOf } from '../decisions.js'
-import { COUNT, objectOf } from '../schemas.js'
+import { decisions, fields, schemas } from 'freshet-feed/systems'
 import { expectAccepted } from './replies.js'
 import { claimIdOf } from './tickets.js'
+
+const { choice, id: idField, invalid, millis, optional, time, whole } = fields
+const { count: COUNT, id: ID, objectOf } = schemas
 
 const RULE = 'bounded'
 const DAY_MS = 86_400_000
@@ -23,20 +25,20 @@ const COMPARED_WITHIN_MS = 2000
 export const MAX_UNITS = 1_000_000_000
 
 const TERMS = {
-  stock: wholeField(1, MAX_UNITS)('units'),
-  perUser: optional(wholeField(1, MAX_UNITS)('units that one user may have; default: 1')),
-  mode: choiceField('direct', 'queue', 'token')('claims are decided at once, people are admitted in order, or a hold is a token'),
-  openAt: optional(timeField('first time of claims, on the clock of the server; without it, now')),
-  closeAt: optional(timeField('end, on the clock of the server; without it, when it is closed')),
-  holdMs: optional(millisField(DAY_MS)('how long a claim, an admission or a token is held until it is confirmed; default: 0 = sold at ' +
+  stock: whole(1, MAX_UNITS)('units'),
+  perUser: optional(whole(1, MAX_UNITS)('units that one user may have; default: 1')),
+  mode: choice('direct', 'queue', 'token')('claims are decided at once, people are admitted in order, or a hold is a token'),
+  openAt: optional(time('first time of claims, on the clock of the server; without it, now')),
+  closeAt: optional(time('end, on the clock of the server; without it, when it is closed')),
+  holdMs: optional(millis(DAY_MS)('how long a claim, an admission or a token is held until it is confirmed; default: 0 = sold at ' +
     'once, 60,000 in modes queue and token')),
-  admitConcurrency: optional(wholeField(1, MAX_SLOTS)('people of the queue who are admitted at a time; default: 100'))
+  admitConcurrency: optional(whole(1, MAX_SLOTS)('people of the queue who are admitted at a time; default: 100'))
 }
 export const USER = { userId: idField('asserted by the holder of the token') }
 
 export const SEQ = { ...COUNT, description: 'number of the event' }
 export const NUMBERS = { seq: SEQ, available: COUNT, held: COUNT, sold: COUNT }
-const SALE = objectOf({ id: ID_TEXT, code: { type: 'string', enum: ['created', 'unchanged', 'accepted'] }, ...NUMBERS })
+const SALE = objectOf({ id: ID, code: { type: 'string', enum: ['created', 'unchanged', 'accepted'] }, ...NUMBERS })
 export const CODES = ['SALE_UNKNOWN', 'SALE_CLOSED', 'SALE_RESTORING']
 
 /** @typedef {ReturnType<typeof createSales>} Sales */
@@ -44,11 +46,11 @@ export const CODES = ['SALE_UNKNOWN', 'SALE_CLOSED', 'SALE_RESTORING']
 /**
  * What commands run on.
  * @param {object} parts
- * @param {(command: import('../../admission/index.js').Command) => Promise<Answer>} parts.submit
+ * @param {(command: Command & { scope: string, requestId: string }) => Promise<Answer>} parts.submit
  * @param {() => Promise<{ secret: string }>} parts.agreed
  * @param {import('./tokens.js').Tokens} parts.tokens
  * @param {import('./settlement.js').Settlement | null} parts.settlement null: claims do not wait for the database
- * @param {ReturnType<typeof import('../waits.js').createEventWaits> | null} parts.waits for events of sales, with a database, which a
+ * @param {ReturnType<GatewayParts['waits']> | null} parts.waits for events of sales, with a database, which a
  *   new sale is compared with before it sells
  */
 export const createSales = ({ submit, agreed, tokens, settlement, waits }) => ({
@@ -80,8 +82,8 @@ async function change ({ params: { id }, requestId }, { run }, ...args) {
   return { status: answer.code === 'created' ? 201 : 200, body: saleReply(id, answer), isReplay: answer.isReplay }
 }
 
-/** @param {string} id @param {import('../../admission/index.js').Decision} answer */
-export const saleReply = (id, answer) => ({ id, code: answer.code, ...unitsOf(answer) })
+/** @param {string} id @param {Decision} answer */
+export const saleReply = (id, answer) => ({ id, code: answer.code, ...decisions.units(answer) })
 
 /** Waits until a new sale was compared with the database and sells, at most 2 s. @param {string} id @param {Sales} sales */
 const untilCompared = (id, { submit, waits }) => waits?.until(
@@ -92,17 +94,17 @@ const untilCompared = (id, { submit, waits }) => waits?.until(
   COMPARED_WITHIN_MS
 )
 
-/** @param {'pause' | 'resume' | 'close'} op @param {string} summary @returns {import('../../http/index.js').CommandRow} */
+/** @param {'pause' | 'resume' | 'close'} op @param {string} summary @returns {OwnCommand} */
 const turn = (op, summary) => ({
   path: `/v1/sales/:id/${op}`,
   access: 'admin',
   summary,
-  replies: { 200: SALE },
+  schemas: { 200: SALE },
   codes: CODES,
   run: (given, sales) => change(given, sales, op)
 })
 
-/** @type {import('../definition.js').System['commands']} */
+/** @type {System['commands']} */
 export const SALE_COMMANDS = {
   create: {
     method: 'PUT',
@@ -110,7 +112,7 @@ export const SALE_COMMANDS = {
     access: 'admin',
     summary: 'Create a sale, or change one without claims',
     body: TERMS,
-    replies: { 200: SALE, 201: SALE },
+    schemas: { 200: SALE, 201: SALE },
     codes: ['SALE_HAS_CLAIMS', 'SALE_RESTORING'],
     async run (given, sales) {
       const { stock, perUser, mode, openAt, closeAt, holdMs, admitConcurrency } = given.body
@@ -120,7 +122,7 @@ export const SALE_COMMANDS = {
       if (closeAt !== null && closeAt <= (openAt ?? 0)) {
         faults.push({ field: 'closeAt', received: String(closeAt), expected: 'a time after openAt' })
       }
-      if (faults.length > 0) throw invalidFields(faults)
+      if (faults.length > 0) throw invalid(faults)
       const numbers = [stock, perUser ?? 1, openAt ?? 0, closeAt ?? MAX_TIME, hold].map(String)
       const reply = await change(given, sales, 'create', ...numbers, mode, String(admitConcurrency ?? SLOTS), sales.waits ? '1' : '0')
       if (reply.status === 201) await untilCompared(given.params.id, sales)
@@ -131,8 +133,8 @@ export const SALE_COMMANDS = {
     path: '/v1/sales/:id/restock',
     access: 'admin',
     summary: 'More units',
-    body: { quantity: wholeField(1, MAX_UNITS)('more units') },
-    replies: { 200: SALE },
+    body: { quantity: whole(1, MAX_UNITS)('more units') },
+    schemas: { 200: SALE },
     codes: CODES,
     run: (given, sales) => change(given, sales, 'restock', String(given.body.quantity))
   },

@@ -4,8 +4,7 @@
  */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createCrowdClient } from '../crowd-client.js'
-import { productOf, userOf } from '../crowd-names.js'
+import { createCrowdClient } from 'freshet-feed/systems'
 
 const UNITS = 100
 const PEOPLE = 2000
@@ -24,8 +23,7 @@ const TRIES = 5
 const RETRY_MS = 1000
 
 /** @typedef {'got' | 'soldOut' | 'gaveUp' | 'late' | 'failed'} Outcome `late`: the admission or token ended before the claim */
-/** @typedef {(method: string, path: string, options?: import('../crowd-client.js').Options) =>
- *   Promise<import('../crowd-client.js').Reply>} Send
+/** @typedef {ReturnType<typeof createCrowdClient>['send']} Send
  * @typedef {(ms: number) => Promise<void>} Wait rejects when the sale or the demo ends */
 
 const count = (/** @type {number} */ n) => n.toLocaleString('en')
@@ -37,7 +35,7 @@ const givesUp = () => Math.random() < GIVE_UP
  */
 export async function runCrowd ({ mode, isActive, print, ...target }) {
   const { signal } = target
-  const { send, pause } = createCrowdClient(target)
+  const { send, pause, productOf, userOf } = createCrowdClient(target)
   /** @param {AbortSignal} until @returns {Send} */
   const sendUntil = (until) => (method, path, options) => send(method, `/v1/sales/${path}`, { tries: TRIES, until, ...options })
 

@@ -1,7 +1,6 @@
 /** Errors of sales. */
-import { define } from '../../errors.js'
 
-define('sales', {
+export const ERRORS = Object.freeze({
   SALE_UNKNOWN: { status: 404, meaning: 'there is no sale with this id' },
   SALE_NOT_OPEN: { status: 425, retryable: true, meaning: 'the sale opens later' },
   SALE_CLOSED: { status: 410, meaning: 'the sale is closed' },

@@ -1,15 +1,14 @@
 /**
- * Sales: first come, first served, on rule `bounded` of src/admission.
+ * Sales: first come, first served, on rule `bounded` of Freshet.
  *
  *     gateway    commands.js -> admission
  *     consumers  outbox -> orders.js -> SQL; restore.js after the servers were replaced
  *     reader     outbox -> key view -> queries.js; waiting room
  */
-import { taskCommands } from '../../schedule/index.js'
-import { createEventWaits } from '../waits.js'
+import { rules } from 'freshet-feed/systems'
 import { CLAIM_COMMANDS } from './claims.js'
 import { createSales, SALE_COMMANDS } from './commands.js'
-import './errors.js'
+import { ERRORS } from './errors.js'
 import { createOrderWriter, ORDER_WRITER } from './orders.js'
 import { createSaleQueries, QUERIES, STREAMS } from './queries.js'
 import { QUEUE_COMMANDS } from './queue.js'
@@ -18,12 +17,14 @@ import { createSettlement } from './settlement.js'
 import { readTicket } from './tickets.js'
 import { ALGORITHMS, createTokens } from './tokens.js'
 
-/** @type {import('../definition.js').System} */
+/** @type {import('freshet-feed/systems').System} */
 export default {
   name: 'sales',
-  rules: ['bounded'],
+  rules: { bounded: rules.bounded },
+  errors: ERRORS,
   unknown: 'SALE_UNKNOWN',
   durability: 'replica',
+  withoutReplica: 'memory',
   driver: ORDER_WRITER,
   hasRows: true,
   needsDatabase: true,
@@ -34,26 +35,26 @@ export default {
     settings: ['mode'],
     crowd: () => import('./crowd.js')
   },
-  page: { summary: 'The current sale', isOfCommands: true },
+  page: { file: 'sales.html', summary: 'The current sale', isOfCommands: true },
   commands: { ...SALE_COMMANDS, ...CLAIM_COMMANDS, ...QUEUE_COMMANDS },
   queries: QUERIES,
-  streams: STREAMS,
+  stream: STREAMS,
   migrations: new URL('./migrations/', import.meta.url),
   reader: createSaleQueries,
 
-  gateway ({ admission, settings, router, systemKey, watchDatabase }) {
+  gateway ({ submit, agreed, memberOf, settings, router, systemKey, waits: openWaits, watchDatabase }) {
     const { databaseUrl, durability, saleTokenKey: file, saleTokenAlgorithm: algorithm, ackWithinMs } = settings
     const health = durability === 'db' ? watchDatabase() : null
-    const waits = databaseUrl !== null || health ? createEventWaits() : null
+    const waits = databaseUrl !== null || health ? openWaits() : null
     const settlement = waits && health && createSettlement({
       waits,
       isUp: health.isUp,
-      statusOf: async (sale, claim) => String(await admission.memberOf(sale, `claim ${claim}`)).split(' ')[0],
+      statusOf: async (sale, claim) => String(await memberOf(sale, `claim ${claim}`)).split(' ')[0],
       deadlineMs: ackWithinMs
     })
     const tokens = createTokens({ router, key: `${systemKey}:token-key`, file, algorithm })
     return {
-      commands: createSales({ ...admission, tokens, settlement, waits }),
+      commands: createSales({ submit, agreed, tokens, settlement, waits }),
       ...waits && {
         onEntry ({ key, fields: { type, claim } }) {
           waits.note(key)
@@ -64,13 +65,11 @@ export default {
     }
   },
 
-  consumers ({ admission: { submit, partitionOf, stateOf }, database, log }) {
-    const run = taskCommands(submit)
-    if (database === null) return { run }
+  consumers ({ submit, partitionOf, stateOf, database, log }) {
+    if (database === null) return {}
     const { restore, restoreAll } = createRestorer({ database, submit, log })
     return {
-      run,
-      rows: createOrderWriter({ stateOf, restore, database, submit }),
+      rows: { [ORDER_WRITER]: createOrderWriter({ stateOf, restore, database, submit }) },
       onPrimary: (partition) => restoreAll((sale) => partitionOf(sale) === partition)
     }
   }

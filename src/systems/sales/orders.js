@@ -12,10 +12,10 @@
  * Commands are not fenced. What an owner with an older token still sends changes nothing: a claim is settled or released only while it
  * is pending, and the row of a claim that was released before it was settled is revoked.
  *
- * @import { Entry, Fields } from '../../admission/index.js'
+ * @import { Client, Command, RawEntry, Rows } from 'freshet-feed/systems'
  */
 import { randomUUID } from 'node:crypto'
-import { columnsOf } from '../columns.js'
+import { columnsOf } from 'freshet-feed/systems'
 
 const RULE = 'bounded'
 export const ORDER_WRITER = 'orders'
@@ -39,11 +39,11 @@ const REVOKE = `${ORDER} DO UPDATE SET status = 'revoked'`
 const REVOKE_RELEASED = "UPDATE orders SET status = 'revoked' WHERE sale = $1 AND claim = $2"
 
 /**
- * @param {{ stateOf: (sale: string) => Promise<Fields>, restore: (sale: string) => Promise<void>,
- *   database: Pick<import('../../consumers/index.js').SqlClient, 'query'>,
- *   submit: (command: import('../../admission/index.js').Command) => Promise<{ code: string }> }} parts `stateOf` a sale, from the
+ * @param {{ stateOf: (sale: string) => Promise<Record<string, string>>, restore: (sale: string) => Promise<void>,
+ *   database: Client,
+ *   submit: (command: Command & { scope: string, requestId: string }) => Promise<{ code: string }> }} parts `stateOf` a sale, from the
  *   primary; `restore`: restore.js
- * @returns {import('../../consumers/index.js').SqlEffect}
+ * @returns {Rows}
  */
 export function createOrderWriter ({ stateOf, restore, database, submit }) {
   /**
@@ -63,8 +63,6 @@ export function createOrderWriter ({ stateOf, restore, database, submit }) {
   }
 
   return {
-    name: ORDER_WRITER,
-
     async write (client, entries) {
       const sales = [...new Set(entries.filter(({ fields }) => OF_SALE.includes(fields.type)).map(({ key }) => key))]
       const states = await Promise.all(sales.map(stateOf))
@@ -73,7 +71,7 @@ export function createOrderWriter ({ stateOf, restore, database, submit }) {
         await client.query(WRITE_SALES, columnsOf(found, ({ id, state }) =>
           [id, JSON.stringify(Object.fromEntries(TERMS.map((term) => [term, state[term]]))), state.stock, state.status]))
       }
-      const rows = (/** @type {Entry[]} */ some, /** @type {string} */ status) => columnsOf(some, ({ key, seq, fields }) =>
+      const rows = (/** @type {RawEntry[]} */ some, /** @type {string} */ status) => columnsOf(some, ({ key, seq, fields }) =>
         [key, fields.user, fields.claim, seq, fields.quantity, fields.request, status, fields.ts])
       const orders = entries.filter(({ fields }) => ORDERED.includes(fields.type))
       if (orders.length > 0) await client.query(WRITE_ORDERS, rows(orders, 'sold'))

@@ -2,18 +2,15 @@
  * Queries about sales, for readers: from memory, else from a replica, else from the primary (src/admission/key-view.js); order rows
  * from the database, if there is one.
  *
- * @typedef {import('../../admission/index.js').KeyState} KeyState
+ * @import { Reader, ReaderParts, Stored, StreamRoute, System } from 'freshet-feed/systems'
  */
-import { maskWith } from '../../admission/index.js'
-import { ID_TEXT } from '../../http/index.js'
-import { createWaitingRoom } from '../../waiting-room/index.js'
-import { createHub } from '../hub.js'
-import { byRequestRow, COUNT, dueRow, GENERATION, keyRow, objectOf, queryOfUser, SEQ, TIME } from '../schemas.js'
+import { queries, schemas } from 'freshet-feed/systems'
 import { CLAIM_QUERIES, membersOf } from './claims.js'
 import { saleReply } from './commands.js'
 import { QUEUE_QUERY, QUEUE_STREAM } from './queue.js'
 import { claimReply, expectAccepted, queueReply, saleOf } from './replies.js'
 
+const { count: COUNT, generation: GENERATION, id: ID, objectOf, seq: SEQ, time: TIME } = schemas
 const RULE = 'bounded'
 /** Shortest time between two events of a sale. */
 const PAUSE_MS = 100
@@ -22,7 +19,7 @@ const COUNT_EVERY_MS = 250
 const COUNT_ROWS = "SELECT count(*) AS rows FROM orders WHERE sale = $1 AND status = 'sold'"
 const UNITS = { ...COUNT, description: 'units' }
 const SALE = objectOf({
-  id: ID_TEXT,
+  id: ID,
   status: { type: 'string', enum: ['scheduled', 'open', 'paused', 'sold_out', 'restoring', 'closed'] },
   mode: { type: 'string', enum: ['direct', 'queue', 'token'] },
   stock: UNITS,
@@ -36,32 +33,33 @@ const SALE = objectOf({
   holdMs: COUNT,
   admitConcurrency: COUNT,
   queued: { ...COUNT, description: 'people who have joined the queue' },
-  waiting: { ...COUNT, description: 'people who are in the queue; not in lists' },
+  waiting: { ...COUNT, description: 'people who are in the queue; only in mode queue' },
   generation: GENERATION,
   seq: SEQ,
   asOf: TIME
 })
 const CLAIM_OF_USER = objectOf({
-  saleId: ID_TEXT, claimId: ID_TEXT, seq: COUNT, quantity: COUNT, status: { type: 'string', enum: ['sold', 'revoked'] }, ts: TIME
+  saleId: ID, claimId: ID, seq: COUNT, quantity: COUNT, status: { type: 'string', enum: ['sold', 'revoked'] }, ts: TIME
 })
 
-/** @type {import('../definition.js').System['queries']} */
+/** @type {System['queries']} */
 export const QUERIES = {
-  list: dueRow({
+  list: queries.due({
     path: '/v1/sales',
     summary: 'Sales that are not closed, the next to close first',
     item: SALE,
     what: 'sales',
     rule: RULE,
-    shown: (all, { now }) => all.map((one) => saleOf(one, { nowMs: now(), orderRows: null }))
+    shown: (all, { now, sizeOf }) => Promise.all(all.map(async (one) =>
+      ({ ...saleOf(one, { nowMs: now(), orderRows: null }), ...await sizeOf(one) })))
   }),
-  one: keyRow({ path: '/v1/sales/:id', summary: 'A sale', reply: SALE, codes: ['SALE_UNKNOWN'] }),
+  one: { path: '/v1/sales/:id', summary: 'A sale', reply: SALE, shown: (stored, _kept, { shown }) => shown(stored) },
   ...CLAIM_QUERIES,
-  byRequest: byRequestRow({
+  byRequest: queries.byRequest({
     path: '/v1/sales/:id',
     codes: ['SALE_UNKNOWN'],
     async replyTo (id, { userId, requestId }, own) {
-      const decision = expectAccepted(await own.reading.byRequest(RULE, id, userId, requestId))
+      const decision = expectAccepted(await own.byRequest(RULE, id, userId, requestId))
       const { code, details: { position, status, claim } } = decision
       if (position !== undefined || status === 'admitted') return { status: 200, body: queueReply(decision) }
       if (claim === undefined) return { status: code === 'created' ? 201 : 200, body: saleReply(id, decision) }
@@ -70,7 +68,7 @@ export const QUERIES = {
     }
   }),
   place: QUEUE_QUERY,
-  ofUser: queryOfUser({
+  ofUser: queries.ofUser({
     path: '/v1/users/:id/claims',
     what: 'Sold and revoked claims',
     item: CLAIM_OF_USER,
@@ -81,25 +79,25 @@ export const QUERIES = {
   })
 }
 
-/** @type {readonly import('../definition.js').StreamRow[]} */
+/** @type {readonly StreamRoute[]} */
 export const STREAMS = [
   {
     path: '/v1/sales/:id/live',
     summary: 'The numbers of the sale whenever they change: `sale`',
     reply: SALE,
     codes: ['SALE_UNKNOWN'],
-    async source ({ params: { id } }, { reading, hub }) {
-      await reading.current(id)
+    async source ({ params: { id } }, { get, hub }) {
+      await get(id)
       return hub.sourceOf(id, '')
     }
   },
   QUEUE_STREAM
 ]
 
-/** @param {import('../definition.js').ReaderParts} parts @returns {import('../definition.js').Reader} */
+/** @param {ReaderParts} parts @returns {Reader} */
 export function createSaleQueries (parts) {
-  const { reading, view, secret, database, now, push, log } = parts
-  const room = createWaitingRoom(parts)
+  const { database, now, viewers } = parts
+  const room = parts.waitingRoom()
   /** Committed order rows by sale, counted by one statement at a time. @type {Map<string, Promise<number | null>>} */
   const counts = new Map()
 
@@ -113,34 +111,34 @@ export function createSaleQueries (parts) {
     return counting
   }
 
-  /** @param {KeyState} one @returns {Promise<Record<string, unknown>>} */
+  /** @param {Stored} one of its queue; joining has no event, so the state in memory does not know */
+  const sizeOf = async ({ key, state }) => state.mode === 'queue' ? room.sizeOf(key) : {}
+
+  /** @param {Stored} one @returns {Promise<Record<string, unknown>>} */
   async function shown (one) {
-    const [rows, size] = await Promise.all([orderRows(one.key), one.fields.mode === 'queue' ? room.sizeOf(one.key) : {}])
+    const [rows, size] = await Promise.all([orderRows(one.key), sizeOf(one)])
     return { ...saleOf(one, { nowMs: now(), orderRows: rows }), ...size }
   }
 
-  const hub = createHub({
-    view,
-    push,
-    log,
+  const hub = viewers({
     pauseMs: PAUSE_MS,
     lookEveryMs: LOOK_EVERY_MS,
-    async read (/** @type {string} */ id) {
-      const current = await reading.current(id)
-      const { asOf, ...state } = await shown(current)
+    async shown (/** @type {Stored} */ stored) {
+      const { asOf, ...state } = await shown(stored)
       const text = JSON.stringify({ ...state, asOf })
       const bytes = Buffer.from(`event: sale\ndata: ${text}\nid: ${state.generation}:${state.seq}\n\n`)
-      return { current, state: JSON.stringify(state), bytes }
+      return { state: JSON.stringify(state), bytes }
     },
     // each event is the newest state, so a viewer that reads slowly skips states, never the last one
-    sendTo ({ state, bytes }, stream, /** @type {string} */ last, send) {
+    sendTo (/** @type {{ state: string, bytes: Buffer }} */ { state, bytes }, /** @type {any} */ stream, /** @type {string} */ last,
+      /** @type {(stream: any, bytes: Buffer) => void} */ send) {
       if (last !== state) send(stream, bytes)
       return state
     }
   })
 
   return {
-    queries: { ...parts, room, hub, shown, mask: maskWith(secret) },
+    queries: { ...parts, room, hub, shown, sizeOf },
     onEntry: ({ key }) => room.note(key),
     close () {
       hub.close()

@@ -1,14 +1,14 @@
 /**
  * The waiting room of a sale: joining, leaving, and the positions of people in it, for those that show their ticket.
  *
- * @typedef {import('../../waiting-room/index.js').QueuePosition} QueuePosition
+ * @import { QueuePosition } from 'freshet-feed/systems'
  */
-import { FreshetError } from '../../errors.js'
-import { ID_TEXT } from '../../http/index.js'
-import { COUNT, objectOf, TIME, waitField } from '../schemas.js'
+import { fields, FreshetError, schemas } from 'freshet-feed/systems'
 import { CODES, USER } from './commands.js'
 import { queueReply } from './replies.js'
 import { claimOfTicket, readTicket, ticketOf } from './tickets.js'
+
+const { count: COUNT, id: ID, objectOf, time: TIME } = schemas
 
 /** A client should ask so many times within the estimated time. */
 const ASK_TIMES = 3
@@ -28,17 +28,17 @@ const JOINED = objectOf({
 const SHOWN = objectOf({
   ...PLACE,
   status: { type: 'string', enum: ['waiting', 'admitted', 'claimed', 'sold_out', 'expired', 'left', 'unknown'] },
-  claimId: ID_TEXT
+  claimId: ID
 })
 const TICKET_CODES = ['SALE_UNKNOWN', 'TICKET_MISSING', 'TICKET_INVALID']
 
-/** @type {import('../definition.js').System['commands']} */
+/** @type {import('freshet-feed/systems').System['commands']} */
 export const QUEUE_COMMANDS = {
   join: {
     path: '/v1/sales/:id/queue',
     summary: 'Join the queue',
     body: USER,
-    replies: { 200: JOINED },
+    schemas: { 200: JOINED },
     codes: [...CODES, 'SALE_SOLD_OUT', 'SALE_ALREADY_CLAIMED', 'SALE_OTHER_MODE'],
     async run ({ params: { id: sale }, body: { userId: user }, requestId }, { run, idsOf }) {
       const { claim, secret } = await idsOf(sale, user, requestId)
@@ -51,7 +51,7 @@ export const QUEUE_COMMANDS = {
     method: 'DELETE',
     path: '/v1/sales/:id/queue/:userId',
     summary: 'Leave the queue, or give an admission back',
-    replies: { 200: objectOf({ status: { type: 'string', enum: ['left'] } }) },
+    schemas: { 200: objectOf({ status: { type: 'string', enum: ['left'] } }) },
     codes: [...CODES, 'TICKET_MISSING', 'TICKET_INVALID', 'CLAIM_UNKNOWN', 'SALE_ALREADY_CLAIMED'],
     async run ({ params: { id: sale, userId: user }, headers, requestId }, { run, idsOf }) {
       const { secret } = await idsOf(sale, user, requestId)
@@ -74,25 +74,25 @@ const shownPosition = ({ status, position, etaMs, untilMs, claim }) => ({
   ...(status === 'claimed' ? { claimId: claim } : {})
 })
 
-/** The claim of a shown ticket. @param {import('../../http/index.js').Given} given @param {{ secret: string, reading: any }} own */
-async function claimIn ({ params: { id: sale, userId: user }, headers }, { secret, reading }) {
+/** The claim of a shown ticket. @param {any} given @param {{ secret: string, get: any }} own */
+async function claimIn ({ params: { id: sale, userId: user }, headers }, { secret, get }) {
   const claim = claimOfTicket(secret, { sale, user, ticket: readTicket(headers) })
-  await reading.current(sale)
+  await get(sale)
   return claim
 }
 
-/** @type {import('../../http/index.js').QueryRow} */
+/** @type {import('freshet-feed/systems').OwnQuery} */
 export const QUEUE_QUERY = {
   path: '/v1/sales/:id/queue/:userId',
   summary: 'Where a person is in the queue',
-  fields: { waitMs: waitField('another status than waiting', 0) },
+  fields: { waitMs: fields.query.wait('another status than waiting', 0) },
   reply: SHOWN,
   codes: TICKET_CODES,
   async run (given, own, reply) {
     const { params: { id, userId }, query: { waitMs } } = given
     let current = await own.room.positionOf(id, userId, await claimIn(given, own))
     if (current.status === 'waiting' && waitMs > 0) {
-      await own.reading.waitFor((/** @type {() => void} */ done) => own.room.watch(id, userId, (/** @type {QueuePosition} */ next) => {
+      await own.waitFor((/** @type {() => void} */ done) => own.room.watch(id, userId, (/** @type {QueuePosition} */ next) => {
         current = next
         if (current.status !== 'waiting') done()
       }), waitMs)
@@ -102,7 +102,7 @@ export const QUEUE_QUERY = {
   }
 }
 
-/** @type {import('../definition.js').StreamRow} */
+/** @type {import('freshet-feed/systems').StreamRoute} */
 export const QUEUE_STREAM = {
   path: '/v1/sales/:id/queue/:userId/live',
   summary: 'Where a person is in the queue, whenever that changes: `place`',

@@ -1,11 +1,13 @@
 /**
  * Replies to clients: decisions of rule `bounded` (lua/rules/bounded.lua) and states as JSON.
  *
- * @import { Decision, Fields } from '../../admission/index.js'
+ * @import { Decision, Stored } from 'freshet-feed/systems'
  */
-import { expectTaken, numbersIn } from '../decisions.js'
+import { decisions } from 'freshet-feed/systems'
 
-/** @type {import('../decisions.js').Refusals} */
+const { numbers: numbersIn, taken: expectTaken } = decisions
+
+/** @type {Parameters<typeof decisions.taken>[1]} */
 const REFUSED = {
   unknown: 'SALE_UNKNOWN',
   restoring: ['SALE_RESTORING', 'the sale is new, or the servers were replaced: consumers compare it with the database first'],
@@ -50,15 +52,15 @@ export const queueReply = ({ code, details }, ticket) => ({
 })
 
 /**
- * @param {import('../../admission/index.js').KeyState} current @param {{ nowMs: number, orderRows: number | null }} facts
+ * @param {Stored} stored @param {{ nowMs: number, orderRows: number | null }} facts
  * @returns {Record<string, unknown>}
  */
-export function saleOf ({ key, fields, generation }, { nowMs, orderRows }) {
-  const number = (/** @type {string} */ name) => Number(fields[name])
+export function saleOf ({ key, state, seq, generation }, { nowMs, orderRows }) {
+  const number = (/** @type {string} */ name) => Number(state[name])
   return {
     id: key,
-    status: statusOf({ fields, generation }, nowMs),
-    mode: fields.mode,
+    status: statusOf({ fields: state, generation }, nowMs),
+    mode: state.mode,
     stock: number('stock'),
     available: number('available'),
     held: number('held'),
@@ -71,12 +73,12 @@ export function saleOf ({ key, fields, generation }, { nowMs, orderRows }) {
     admitConcurrency: number('slots'),
     queued: number('queued'),
     generation,
-    seq: number('seq'),
+    seq,
     asOf: nowMs
   }
 }
 
-/** @param {{ fields: Fields, generation: string }} current @param {number} nowMs */
+/** @param {{ fields: Stored['state'], generation: string }} current @param {number} nowMs */
 function statusOf ({ fields: { status, openAt, closeAt, lineage, sold, stock }, generation }, nowMs) {
   if (status === 'closed' || nowMs >= Number(closeAt)) return 'closed'
   if (lineage !== undefined && lineage !== generation.split('.')[0]) return 'restoring'

@@ -2,8 +2,7 @@
  * Sales after the servers were replaced: by an empty one, by an older copy, or by a replica that lagged. A recorded sale then sells nothing
  * until its claims are those of the database (rule `bounded`, `restore` and `adopt`), so no unit is sold twice.
  *
- * @typedef {import('../../admission/index.js').Decision} Decision
- * @typedef {import('../../consumers/index.js').SqlClient} SqlClient
+ * @import { Client, Command, Decision } from 'freshet-feed/systems'
  */
 import { randomUUID } from 'node:crypto'
 
@@ -12,8 +11,8 @@ const RULE = 'bounded'
 const MAX_ROWS = 100
 
 /**
- * @param {{ database: Pick<SqlClient, 'query'>, submit: (command: import('../../admission/index.js').Command) => Promise<Decision>,
- *   log: import('pino').Logger }} parts
+ * @param {{ database: Client, submit: (command: Command) => Promise<Decision>,
+ *   log: any }} parts
  */
 export function createRestorer ({ database, submit, log }) {
   /** @param {string} sale @param {string[]} args */

@@ -2,14 +2,14 @@
  * Claims that count only when the database has their order (durability `db`): a gateway waits for the event that says so. The order
  * writer of the partition's owner settles the claim (orders.js).
  */
-import { FreshetError } from '../../errors.js'
+import { FreshetError } from 'freshet-feed/systems'
 
 const HAS_DECIDED = Object.freeze(['sold', 'released'])
 
 /** @typedef {ReturnType<typeof createSettlement>} Settlement */
 
 /**
- * @param {{ waits: ReturnType<typeof import('../waits.js').createEventWaits>, isUp: () => boolean,
+ * @param {{ waits: ReturnType<import('freshet-feed/systems').GatewayParts['waits']>, isUp: () => boolean,
  *   statusOf: (sale: string, claim: string) => Promise<string>, deadlineMs: number }} parts `waits`: resolve when an event says what
  *   became of a claim; `isUp`: the database answers; `statusOf` a claim, from the primary
  */

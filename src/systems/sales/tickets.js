@@ -4,8 +4,7 @@
  * names the same claim, and no one else can guess it.
  */
 import { timingSafeEqual } from 'node:crypto'
-import { idWith } from '../../admission/index.js'
-import { FreshetError } from '../../errors.js'
+import { FreshetError, idWith } from 'freshet-feed/systems'
 
 const MAX_CHARS = 1024
 

@@ -5,9 +5,10 @@
  * The private key is given, or generated once and stored on the server, so that every gateway signs and checks alike.
  *
  * @typedef {import('jose').JWK & { alg: string }} Jwk
+ * @typedef {Pick<import('freshet-feed/systems').GatewayParts['router'], 'send'>} Router to the primaries
  */
 import { readFile } from 'node:fs/promises'
-import { FreshetError } from '../../errors.js'
+import { FreshetError } from 'freshet-feed/systems'
 
 /** Loaded with the first token, because most processes have none. */
 const loadJose = () => import('jose')
@@ -17,7 +18,7 @@ export const ALGORITHMS = Object.freeze(['HS256', 'EdDSA'])
 /** @typedef {ReturnType<typeof createTokens>} Tokens */
 
 /**
- * @param {{ router: Pick<import('../../store/index.js').Router, 'send'>, key: string, file: string | null, algorithm: string }} options
+ * @param {{ router: Router, key: string, file: string | null, algorithm: string }} options
  *   `key`: where the private key is stored; `file`: it is read from there instead; `algorithm` of a generated one
  */
 export function createTokens ({ router, key, file, algorithm }) {
@@ -62,7 +63,7 @@ export function createTokens ({ router, key, file, algorithm }) {
 
 /**
  * The first process decides.
- * @param {Pick<import('../../store/index.js').Router, 'send'>} router @param {string} key @param {string} algorithm @returns {Promise<Jwk>}
+ * @param {Router} router @param {string} key @param {string} algorithm @returns {Promise<Jwk>}
  */
 async function agreeOnKey (router, key, algorithm) {
   const stored = await router.send('GET', key)

@@ -78,6 +78,10 @@ t.test('sales', async (t) => {
     const joined = []
     for (const user of ['ann', 'bob', 'cid', 'dan']) joined.push((await join('queue', user, `j-${user}`)).json)
     t.match(joined, [{ status: 'admitted', ticket: String }, { status: 'waiting', position: 1 }, { position: 2 }, { position: 3 }])
+    await eventually(async () => {
+      const listed = (await reader.get('/v1/sales')).json.items.find((/** @type {any} */ { id }) => id === 'queue')
+      return listed.queued === 4 && listed.waiting === 3
+    })
     t.same((await join('queue', 'bob', 'j-bob')).json, joined[1], 'the same key: the same ticket')
     t.match((await join('queue', 'bob')).json, { status: 'waiting', position: 1 })
     t.equal((await join('queue', 'bob')).json.ticket, undefined)

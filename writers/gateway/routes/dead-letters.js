@@ -1,5 +1,6 @@
 /** Dead letters of systems: list, replay, discard. */
-import { bodySchema, commandRoute, ID_TEXT, integer, querySchema, readQuery, text } from '../../../src/http/index.js'
+import { bodySchema, ID_TEXT, integer, querySchema, text } from '../../../src/fields/index.js'
+import { commandRoute, readQuery } from '../../../src/http/index.js'
 
 const TAG = 'dead-letters'
 const MAX_PAGE = 1000

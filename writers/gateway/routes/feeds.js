@@ -1,9 +1,8 @@
 /** Feeds that are created, or whose retention is changed, without an item. */
 import { FreshetError } from '../errors.js'
 import { checkFeedName, FEED_SCHEMA } from '../../../src/feeds/index.js'
-import {
-  bodySchema, choiceField, feedRoute, NO_FIELDS, optional, querySchema, readCommand, takeBodies, wholeField
-} from '../../../src/http/index.js'
+import { bodySchema, choiceField, NO_FIELDS, optional, querySchema, wholeField } from '../../../src/fields/index.js'
+import { feedRoute, readCommand, takeBodies } from '../../../src/http/index.js'
 import { layoutNames } from '../../../src/layouts/index.js'
 
 const JSON_TYPE = 'application/json'

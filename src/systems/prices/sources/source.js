@@ -5,9 +5,9 @@
  *
  * @typedef {import('./call.js').Tick} Tick
  * @typedef {{ exchange: string, breaker: import('../../breaker.js').BreakerState, latencyMs: number | null, lastError: string | null,
- *   calls: number, failures: number, skipped: number, url?: string }} SourceFigures `latencyMs`: moving average, null before the first
- *   reply; `lastError`: reason of the last failure; `failures`: calls without a tick; `skipped`: ticks that failed without a call; `url`:
- *   of an exchange on this machine, whose faults a page may switch
+ *   lastErrorAt: number | null, calls: number, failures: number, skipped: number, url?: string }} SourceFigures `latencyMs`: moving
+ *   average, null before the first reply; `lastError`: reason of the last failure, `lastErrorAt` its time, ms since 1970; `failures`: calls
+ *   without a tick; `skipped`: ticks that failed without a call; `url`: of an exchange on this machine, whose faults a page may switch
  */
 import { setMaxListeners } from 'node:events'
 import { Agent as HttpAgent } from 'node:http'
@@ -38,7 +38,12 @@ export function createSource ({ exchange, limit, callMs, resetMs, log }) {
   const waiting = []
   let inFlight = 0
   const figures = {
-    latencyMs: /** @type {number | null} */ (null), lastError: /** @type {string | null} */ (null), calls: 0, failures: 0, skipped: 0
+    latencyMs: /** @type {number | null} */ (null),
+    lastError: /** @type {string | null} */ (null),
+    lastErrorAt: /** @type {number | null} */ (null),
+    calls: 0,
+    failures: 0,
+    skipped: 0
   }
 
   /** @param {string} reason @returns {Tick} */
@@ -79,6 +84,7 @@ export function createSource ({ exchange, limit, callMs, resetMs, log }) {
   function fail (reason) {
     figures.failures++
     figures.lastError = reason
+    figures.lastErrorAt = Date.now()
   }
 
   return {

@@ -48,19 +48,23 @@ export function createSources ({ exchanges, callMs = CALL_MS, resetMs, log }) {
 }
 
 /**
- * What each process that refreshes has published, as one figure for each source: the worst breaker and the slowest latency that one sees.
+ * What each process that refreshes has published, as one figure for each source: the worst breaker, the slowest latency and the last
+ * error that one sees.
  * @param {SourceFigures[][]} all @returns {SourceFigures[]}
  */
 export function mergeFigures (all) {
   /** @type {Map<string, SourceFigures>} */
   const merged = new Map()
   for (const one of all.flat()) {
-    const { breaker, latencyMs, lastError } = merged.get(one.exchange) ?? one
+    const before = merged.get(one.exchange) ?? one
+    const { breaker, latencyMs } = before
+    const { lastError, lastErrorAt } = Number(before.lastErrorAt) > Number(one.lastErrorAt) ? before : one
     merged.set(one.exchange, {
       ...one,
       breaker: BREAKERS.indexOf(breaker) >= BREAKERS.indexOf(one.breaker) ? breaker : one.breaker,
       latencyMs: latencyMs === null ? one.latencyMs : Math.max(latencyMs, Number(one.latencyMs)),
-      lastError: lastError ?? one.lastError
+      lastError,
+      lastErrorAt
     })
   }
   return [...merged.values()]
