@@ -18,7 +18,7 @@
  * @typedef {import('./connection.js').Word} Word
  * @typedef {Pick<Connection, 'send' | 'sendAll' | 'runScript' | 'close'>} StreamConnection `runScript`: of those that only read
  * @typedef {{ connection: Connection, isLeft?: () => boolean, watch?: (watcher: () => void) => () => void,
- *   end: (refusal: Error | null) => void, lagMs?: () => number | null, hasReached?: (atMs: number) => boolean }} Opened a connection, as
+ *   end: (refusal: Error | null) => void, lagMs?: () => number | null }} Opened a connection, as
  *   openerOf and Shard.openOwn open it; `watch`: for `isLeft`
  * @typedef {{ key: string, purpose: string, isHeld: () => boolean, signal: AbortSignal, isSecond: boolean }} Opening
  * @typedef {object} FollowedNode
@@ -126,7 +126,6 @@ export function createLine ({ node, key, purpose, longestMs, onOver }) {
         closed,
         isLeft: () => one.isOver || isOver,
         lagMs: () => first?.lagMs?.() ?? null,
-        hasReached: (/** @type {number} */ atMs) => first?.hasReached?.(atMs) ?? true,
         /** The reply of the last XREAD is in use until this is called. */
         taken () { one.heldRead = Infinity },
         /** @param {Error | null} refusal if the user may not do what the session is for */
