@@ -109,6 +109,7 @@ function createFloor ({ layout, key, part, older, retention }) {
       const { maxItems } = retention()
       if (read !== null && read.maxItems === maxItems) apply(read.place)
       read = null
+      if (maxItems === 0 && part.floor !== null) apply(null)
       if (maxItems === 0 || performance.now() < dueMs) return
       dueMs = performance.now() + FLOOR_EVERY_MS
       read = { place: await /** @type {NonNullable<typeof layout.floor>} */ (layout.floor)(connection, key, retention()), maxItems }
