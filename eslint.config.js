@@ -31,7 +31,7 @@ export default [
     rules: { 'no-console': ['error', { allow: ['warn'] }] }
   },
   {
-    files: ['readers/page/**'],
+    files: ['readers/page/**', 'examples/*/page/**'],
     languageOptions: { globals: Object.fromEntries(IN_BROWSERS.map((name) => [name, 'readonly'])) }
   }
 ]

@@ -5,6 +5,7 @@
  * @typedef {ReturnType<typeof openSystems>} Systems
  */
 import { createStopper, maskWith, ownerOf, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
+import { createDeadLetters } from '../src/consumers/index.js'
 import { FreshetError } from '../src/errors.js'
 import { partitionOf } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
@@ -118,6 +119,7 @@ async function openSystem (definition, { deployment, routes, name, counters: met
     secret,
     now: Date.now,
     submit: commands.submit,
+    letters: createDeadLetters({ ...target, connectionOf: (partition) => target.connectionOf(partition, false) }),
     waitingRoom: () => createWaitingRoom({ ...target, now: Date.now, log }),
     viewers: createViewers({ reading, view, push: given.push, log }),
     figures: () => readFigures(target.connectionOf(0, false), keyOf(0))

@@ -53,21 +53,6 @@ export default {
     { arm: 'blob', against: 'ids', direction: 'less' }
   ],
   fixedAndMarginal: true,
-  published: {
-    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
-    conditions: 'ElastiCache Redis, 1 primary and 2 replicas; 4-8 writers, ioredis 4; 128-byte values; the same ids once a second',
-    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
-    figures: [
-      { label: 'r6g.large, 4 writers x 10,000 items/s', arm: 'reference', value: 11 },
-      { label: 'r6g.large, 4 writers x 50,000 items/s', arm: 'reference', value: 36 },
-      { label: 'r6g.large, 6 writers x 50,000 items/s (one full core)', arm: 'reference', value: 50 },
-      { label: 'r5.large, 4 writers x 10,000 items/s', arm: 'reference', value: 9.5 },
-      { label: 'r5.large, 4 writers x 50,000 items/s', arm: 'reference', value: 30 },
-      { label: 'r5.large, 6 writers x 50,000 items/s', arm: 'reference', value: 44 },
-      { label: 'r5.large, 8 writers x 50,000 items/s (ceiling)', arm: 'reference', value: 53 }
-    ],
-    ratios: []
-  },
   notControlled: [
     'primary, two replicas and the load share two cores: memory bandwidth, caches and clock frequency are shared too',
     'one machine instead of eight: no network, no other instance type'

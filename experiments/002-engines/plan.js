@@ -46,17 +46,6 @@ export default {
     { arm: 'redis 6.2', against: 'valkey 9.1', direction: 'more' },
     { arm: 'blob', against: 'valkey 9.1', direction: 'less' }
   ],
-  published: {
-    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
-    conditions: 'ElastiCache Redis, 1 primary and 2 replicas; 8 writers, 200,000 items/s; instance types, where we compare engines',
-    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
-    figures: [
-      { label: 'r6g.large, 0.1008 USD/h', value: 40 },
-      { label: 'm6g.large, 0.0770 USD/h', value: 40 },
-      { label: 'r5.large, 0.1260 USD/h', value: 37 }
-    ],
-    ratios: []
-  },
   notControlled: [
     'how each engine was built: the published binaries are used',
     'primary, two replicas and the load share two cores'

@@ -57,18 +57,6 @@ export default {
     { arm: 'msetex', against: 'reference', direction: 'less' },
     { arm: 'blob', against: 'reference', direction: 'less' }
   ],
-  published: {
-    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
-    conditions: 'ElastiCache Redis on r6g.large, 1 primary and 2 replicas; 8 writers x 25,000 items/s, 128-byte values',
-    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
-    figures: [
-      { label: 'one sorted set', arm: 'reference', value: 45, level: '8 writers' },
-      { label: 'two sorted sets', arm: 'published-two-sets', value: 52, level: '8 writers' }
-    ],
-    ratios: [{
-      arm: 'published-two-sets', against: 'reference', value: 1.156, label: '52 / 45, r6g.large, 8 x 25,000', level: '8 writers'
-    }]
-  },
   notControlled: [
     'which scores the second published set had is not known',
     'writers share two cores with the servers; eight writers compete for CPU time that eight machines would have'

@@ -49,21 +49,6 @@ export default {
     { arm: 'every 2 s (same rate)', against: 'every 1 s', direction: 'same' },
     { arm: 'blob', against: 'every 1 s', direction: 'less' }
   ],
-  published: {
-    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
-    conditions: 'ElastiCache Redis on r6g.large, 1 primary and 2 replicas; 4 writers, 50,000 items each a period, so 200,000, 133,333 ' +
-      'and 100,000 items/s',
-    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
-    figures: [
-      { label: 'every 1 s', arm: 'every 1 s', value: 35 },
-      { label: 'every 1,500 ms', arm: 'every 1.5 s (same burst)', value: 28.5 },
-      { label: 'every 2,000 ms', arm: 'every 2 s (same burst)', value: 22.5 }
-    ],
-    ratios: [
-      { arm: 'every 1.5 s (same burst)', against: 'every 1 s', value: 1.221, label: 'an item: 28.5 / 35 x 1.5' },
-      { arm: 'every 2 s (same burst)', against: 'every 1 s', value: 1.286, label: 'an item: 22.5 / 35 x 2' }
-    ]
-  },
   notControlled: [
     'primary, two replicas and the load share two cores: during a burst all of them are busy at once',
     'published percent are of a whole node, with its system and network; ours are of the server process'

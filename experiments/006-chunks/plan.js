@@ -42,20 +42,6 @@ export default {
     { arm: 'reference', against: 'reference-burst', direction: 'more' },
     { arm: 'blob', against: '1 burst a second', direction: 'less' }
   ],
-  published: {
-    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
-    conditions: 'ElastiCache Redis on r6g.large, 1 primary and 2 replicas; 4 writers x 50,000 items/s in 1, 2 and 4 chunks a second',
-    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
-    figures: [
-      { label: '1 chunk, every 1,000 ms', arm: '1 burst a second', value: 35 },
-      { label: '2 chunks, every 500 ms', arm: '2 bursts a second', value: 36 },
-      { label: '4 chunks, every 250 ms', arm: '4 bursts a second', value: 36 }
-    ],
-    ratios: [
-      { arm: '2 bursts a second', against: '1 burst a second', value: 1.029, label: '36 / 35' },
-      { arm: '4 bursts a second', against: '1 burst a second', value: 1.029, label: '36 / 35' }
-    ]
-  },
   notControlled: [
     'primary, two replicas and the load share two cores: during a burst all of them are busy at once',
     'a published chunk was written with a promise for each item; here only the reference arms do that'

@@ -96,22 +96,6 @@ export default {
     { arm: 'published values (change)', against: 'published values (never change)', direction: 'more' },
     { arm: 'blob', against: 'ids (overwrite)', direction: 'less' }
   ],
-  published: {
-    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
-    conditions: 'ElastiCache Redis on r5.large, 1 primary and 2 replicas; 6 writers x 50,000 items/s, 128-byte values that never change',
-    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
-    figures: [
-      { label: 'actual value in the set', arm: 'published values (never change)', level: 'the same ids again', value: 26 },
-      { label: 'reference in the set', arm: 'reference', level: 'the same ids again', value: 43 }
-    ],
-    ratios: [{
-      arm: 'published values (never change)',
-      against: 'reference',
-      level: 'the same ids again',
-      value: 0.605,
-      label: '26 / 43, r5.large, 6 x 50,000'
-    }]
-  },
   notControlled: [
     'primary, two replicas and the load share two cores: the versions compete for the same caches',
     'runs last seconds: sets of values without trimming keep growing, and so does the cost of an insertion'

@@ -60,32 +60,6 @@ export default {
     { arm: 'function-per-batch', against: 'script-per-batch', direction: 'same' },
     { arm: 'blob', against: 'pipelined-commands', direction: 'less' }
   ],
-  published: {
-    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
-    conditions: 'ElastiCache Redis (before 7.0) on r6g.large, 1 primary and 2 replicas; 8 writers x 10,000 items/s in one burst a second ' +
-      'unless noted',
-    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
-    figures: [
-      { label: 'no script', arm: 'pipelined-commands', level: 'redis 6.2', value: 21.5 },
-      { label: 'all items of a call in one script (one full core)', arm: 'script-per-batch', level: 'redis 6.2', value: 51 },
-      { label: 'all items in two calls (one full core)', arm: 'script-per-batch', level: 'redis 6.2', value: 51 },
-      { label: 'one item a call', arm: 'script-per-item', level: 'redis 6.2', value: 40.5 },
-      { label: 'all items of a call, 4 writers x 2,500', arm: 'script-per-batch', level: 'redis 6.2', value: 19 },
-      { label: 'all items of a call, 4 writers x 5,000', arm: 'script-per-batch', level: 'redis 6.2', value: 48 },
-      { label: 'all items in two calls, 4 writers x 5,000', arm: 'script-per-batch', level: 'redis 6.2', value: 34.5 }
-    ],
-    ratios: [
-      { arm: 'script-per-batch', against: 'pipelined-commands', value: 2.372, label: '51 / 21.5, at least: a core was full' },
-      {
-        arm: 'script-per-batch (126 bytes)',
-        against: 'pipelined-commands',
-        value: 2.372,
-        label: '51 / 21.5, at least: a core was full',
-        level: 'redis 6.2'
-      },
-      { arm: 'script-per-item', against: 'pipelined-commands', value: 1.884, label: '40.5 / 21.5' }
-    ]
-  },
   notControlled: [
     'the published calls held up to 10,000 items, ours 1,000: longer calls cost more per item where Lua hashes badly',
     'the bytes of the published values are unknown, and so is how badly they were hashed',

@@ -76,22 +76,6 @@ export default {
     { arm: 'published-set', against: 'reference', direction: 'less' },
     { arm: 'blob', against: 'ids (overwrite)', direction: 'less' }
   ],
-  published: {
-    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
-    conditions: 'ElastiCache Redis on r6g.large, 1 primary and 2 replicas; 8 writers x 25,000 items/s, 128-byte values',
-    unit: 'primary CPU percent of the whole 2-vCPU node, 50 = one core',
-    figures: [
-      { label: 'sorted set', arm: 'reference', value: 44.5 },
-      { label: 'list', arm: 'published-list', value: 36 },
-      { label: 'list + HyperLogLog', arm: 'published-list-hll', value: 30.5 },
-      { label: 'set per minute', arm: 'published-set', value: 31.5 }
-    ],
-    ratios: [
-      { arm: 'published-list', against: 'reference', value: 0.809, label: '36 / 44.5, r6g.large, 8 x 25,000' },
-      { arm: 'published-list-hll', against: 'reference', value: 0.685, label: '30.5 / 44.5, r6g.large, 8 x 25,000' },
-      { arm: 'published-set', against: 'reference', value: 0.708, label: '31.5 / 44.5, r6g.large, 8 x 25,000' }
-    ]
-  },
   notControlled: [
     'how the published list, HyperLogLog and set were written: only their figures are known, and a list with a HyperLogLog beside it ' +
       'cost less than the list alone, so they were not the same list',

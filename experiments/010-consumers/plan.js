@@ -90,16 +90,6 @@ export default {
     { arm: 'all x 4 (view)', against: 'all x 4', direction: 'more', level: 'ids' },
     { arm: 'bare', against: 'none', direction: 'same' }
   ],
-  published: {
-    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
-    conditions: 'ElastiCache Redis on r5.large; 300,000 live items, 8 consumers that read from replicas',
-    unit: 'ms an answer',
-    figures: [
-      { label: 'all 300,000 live items each second, ids then values: replica CPU up, primary unchanged', arm: 'all x 8', value: 4690 },
-      { label: 'all 300,000 live ids only', value: 317 }
-    ],
-    ratios: []
-  },
   notControlled: [
     'eight readers, their client, the writer and three servers share two cores: what readers take of the processors slows the servers ' +
       'down as well, which bare shows',

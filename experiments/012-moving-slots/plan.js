@@ -40,12 +40,6 @@ export default {
     { arm: 'still', against: 'one by one', direction: 'less' }
   ],
   budgets: [{ measure: 'deliveryPauseMs', arm: 'one by one', most: 1000, level: '5 k writes/s' }],
-  published: {
-    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
-    conditions: 'one of three shards removed under load; Node.js writers with ioredis 4',
-    unit: 'shards removed, at which all writers ended',
-    figures: [{ label: 'of three, under load', value: 1 }]
-  },
   notControlled: [
     'before they move, all slots of the feed are on one primary, so together moves slots with the whole rate',
     'six servers, the writer and the subscriber share two cores; rates are those of commands that write, one XADD per item and one SET ' +

@@ -62,16 +62,6 @@ export default {
     { measure: 'everythingMs', arm: 'view', most: 400 },
     { measure: 'everythingDelayMsMax', arm: 'view', most: 10 }
   ],
-  published: {
-    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
-    conditions: 'ElastiCache Redis on r5.large; 8 readers, each asks for all 300,000 live items every second: ids, then their values',
-    unit: 'ms an answer',
-    figures: [
-      { label: 'all 300,000 live items, ids then values', arm: 'ask', value: 4690 },
-      { label: 'all 300,000 live ids only', value: 317 }
-    ],
-    ratios: []
-  },
   notControlled: [
     'the client that receives 67 MB runs on the same two cores as the sender, the writer and the servers',
     'published responses crossed a network, and eight readers sent requests in parallel'

@@ -28,10 +28,10 @@ export default {
   },
   chart: {
     about: {
+      measure: 'unansweredPerThousand',
       arm: 'queue-timer',
-      against: 'queue-flow',
       level: 'no one gives up',
-      says: 'A timer lets people wait {} as long as free slots'
+      says: 'A timer leaves {} of 1,000 people without an answer'
     },
     levels: ['no one gives up']
   },
@@ -74,18 +74,6 @@ export default {
     { measure: 'everybodyMs', arm: 'queue-flow', most: 2500, level: 'no one gives up' },
     { measure: 'everybodyMs', arm: 'queue-flow', most: 6500, level: '10 % give up' }
   ],
-  published: {
-    source: 'FCFS System Showdown: load testing all approaches with k6 (2026-03-27, means of 10 runs)',
-    conditions: 'Spring Boot 3, Java 17, MySQL 8.0, Redis 7, Kafka 3, k6 1.5, everything on one machine; 2,000 users, stock 100',
-    unit: 'ms until a person knows (p99), or times out',
-    figures: [
-      { label: 'queue, 100 users (ours in a quarter of the time)', value: 30000, arm: 'queue-timer-kafka', level: '100 people' },
-      { label: 'queue, 500 users', value: 66000, arm: 'queue-timer-kafka', level: '500 people' },
-      { label: 'queue, 1,000 users', value: 70000, arm: 'queue-timer-kafka', level: '1,000 people' },
-      { label: 'queue, 2,000 users', value: 64000, arm: 'queue-timer-kafka', level: 'no one gives up' }
-    ],
-    ratios: []
-  },
   notControlled: [
     'primary, two replicas, Kafka, the gateway and the load share two cores',
     'the people are one process'

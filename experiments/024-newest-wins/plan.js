@@ -53,6 +53,7 @@ export default {
       'overwrite then also mark each batch for views',
     'blob supports no query for an item or for the newest'
   ],
+  pairs: [{ arm: 'newest', against: 'reference' }],
   expected: [
     { arm: 'newest', against: 'overwrite', direction: 'more' },
     { arm: 'script', against: 'overwrite', direction: 'more' },

@@ -37,7 +37,12 @@ export default {
     noop: 'constant'
   },
   chart: {
-    about: { arm: 'scheduled+push', against: 'tiers', level: 'T1', says: 'Scheduled and pushed prices: {} the answers of timers' },
+    about: {
+      arm: 'scheduled+push',
+      against: 'warm-up',
+      level: 'T1',
+      says: 'Scheduled and pushed: {} the answers of warmed-up timers'
+    },
     levels: ['T1']
   },
   levels: {
@@ -80,6 +85,7 @@ export default {
     'what others have built is not held to order and hard expiry: what it serves too late or out of order is counted',
     'constant bytes: fetches nothing, and has no price'
   ],
+  pairs: [{ arm: 'scheduled+push', against: 'warm-up' }],
   expected: [
     { arm: 'scheduled+push', against: 'tiers', direction: 'more', level: 'T1' },
     { arm: 'sequential', against: 'tiers', direction: 'same', level: 'T1' },
@@ -110,30 +116,6 @@ export default {
     { measure: 'missingPerThousand', arm: 'scheduled+push', most: 0, level: 'owner killed' },
     { measure: 'missingPerThousand', arm: 'scheduled+push', most: 0, level: '10,000 symbols' }
   ],
-  published: {
-    source: 'Real-Time Price Aggregator, performance analysis report and its screenshots (Qjr2023/real-time-price-aggregator)',
-    conditions: 'Go, Redis, DynamoDB, three mock exchanges, JMeter with 2,200 to 4,500 threads (ten times as many as here), 6 to 8 s',
-    unit: 'requests/s over HTTP',
-    figures: [
-      { label: 'one exchange after the other', value: 1000, arm: 'sequential', level: 'each request fetches' },
-      { label: 'in parallel', value: 3094, arm: 'parallel', level: 'each request fetches' },
-      { label: 'T1 before refinement', value: 3094, arm: 'tiers', level: 'T1' },
-      { label: 'T1 with warm-up and refinement', value: 3034, arm: 'warm-up', level: 'T1' },
-      { label: 'T2', value: 6149, arm: 'tiers', level: 'T2' },
-      { label: 'T3', value: 7092, arm: 'tiers', level: 'T3' },
-      { label: 'T4, 45 % of the cold requests missing', value: 8067, arm: 'tiers', level: 'T4' }
-    ],
-    ratios: [
-      {
-        arm: 'parallel',
-        against: 'sequential',
-        value: 3.094,
-        label: 'parallel / one after the other: 3094 / 1000',
-        level: 'each request fetches'
-      },
-      { arm: 'warm-up', against: 'tiers', value: 0.981, label: 'with warm-up / without: 3034 / 3094', level: 'T1' }
-    ]
-  },
   notControlled: [
     'primary, two replicas, three exchanges, consumers, gateway and load share two cores; in a closed loop all of them are busy',
     'the load is one process, which is its own limit in the fast arms'

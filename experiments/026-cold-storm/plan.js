@@ -78,17 +78,6 @@ export default {
     { measure: 'missingPerThousand', arm: 'scheduled+push', most: 0, level: 'hard expiry, a dead source' },
     { measure: 'priceMsP99', arm: 'scheduled+push', against: 'noop', most: 1.25, level: 'soft expiry' }
   ],
-  published: {
-    source: 'Real-Time Price Aggregator, performance analysis report and its screenshots (Qjr2023/real-time-price-aggregator)',
-    conditions: 'Go, Redis, DynamoDB, three mock exchanges, JMeter, up to 1,000 threads for 800 cold assets; runs of 6 to 8 s, in which ' +
-      'none of them expired (300 s)',
-    unit: 'ms, 99th percentile',
-    figures: [
-      { label: 'T1, cold assets', value: 98 },
-      { label: 'T4, all assets', value: 232 }
-    ],
-    ratios: []
-  },
   notControlled: [
     'primary, two replicas, three exchanges, consumers, two gateways and the load share two cores: a storm of calls takes CPU, too',
     'the load is one process with 2,400 connections'

@@ -43,13 +43,6 @@ export default {
     { arm: 'noop', against: 'db-lock', direction: 'less' }
   ],
   budgets: [{ measure: 'neighbourTimesIdle', arm: 'batched+cache apart', most: 2, level: '2,000 people' }],
-  published: {
-    source: 'FCFS System Showdown: load testing all approaches with k6 (2026-03-27, means of 10 runs)',
-    conditions: 'Spring Boot 3, Java 17, MySQL 8.0, Redis 7, pool 10, k6 1.5, everything on one machine; stock 100',
-    unit: 'none: it is claimed without a figure that a shared pool blocks other routes',
-    figures: [],
-    ratios: []
-  },
   notControlled: [
     'primary, two replicas, the database, gateway, reader and both loads share two cores',
     'the response time without a burst comes from 2 s, so its p99 rests on 400 requests'

@@ -32,13 +32,12 @@ export default {
   },
   chart: {
     about: {
-      arm: 'local-state',
-      against: 'partitions-16',
+      arm: 'partitions-16',
       level: '200/s, 3 replicas',
-      says: 'In the memory of a replica customers wait {} as long'
+      says: 'With three replicas customers wait {} ms (p95) at 200/s'
     },
-    levels: ['200/s, 3 replicas'],
-    arms: ['single', 'local-state', 'bullmq', 'partitions-16']
+    levels: ['200/s, 1 replica', '200/s, 3 replicas'],
+    arms: ['single', 'bullmq', 'partitions-16']
   },
   levels: {
     '50/s, 3 replicas': level(50, 3, ['single', 'bullmq', ...VARIANTS]),
@@ -90,28 +89,6 @@ export default {
     { measure: 'sagaMsP95', arm: 'partitions-16', most: 50, level: '200/s, 1 replica' },
     { measure: 'httpMsP95', arm: 'partitions-16', most: 25, level: '200/s, 1 replica' }
   ],
-  published: {
-    source: 'Deployment performance comparison, 2026-02-20 (myawnhc/hazelcast-microservices-framework)',
-    conditions: 'Hazelcast, three services of 1 to 3 replicas on three machines of 8 cores, a connection to one replica, polls every ' +
-      '200 ms for at most 10 s, 3 minutes a rate',
-    unit: 'ms until a polling customer sees the end, 95th percentile',
-    figures: [
-      { label: '10/s, local tier: one machine, 1 replica', value: 287.5, arm: 'partitions-16', level: '10/s, 1 replica' },
-      { label: '25/s, local tier', value: 225, arm: 'partitions-16', level: '25/s, 1 replica' },
-      { label: '50/s, local tier', value: 222, arm: 'partitions-16', level: '50/s, 3 replicas' },
-      { label: '10/s, small tier in another region, not warmed up', value: 1160.9 },
-      { label: '25/s, small tier', value: 788.95 },
-      { label: '100/s, small tier', value: 622.65 },
-      {
-        label: '50/s, up to 2 replicas: 25 to 30 % not final after 10 s', value: 10_108.5, arm: 'local-state', level: '50/s, 3 replicas'
-      },
-      { label: '100/s, up to 3 replicas: 40 to 50 % not final after 10 s', value: 10_207.05 },
-      {
-        label: '200/s, up to 3 replicas: 80 to 90 % not final after 10 s', value: 10_230, arm: 'local-state', level: '200/s, 3 replicas'
-      }
-    ],
-    ratios: []
-  },
   notControlled: [
     'primary, two replicas, PostgreSQL, payment provider, gateway, reader, consumers and load share two cores: more processes leave ' +
     'less for each'

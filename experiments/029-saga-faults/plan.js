@@ -26,7 +26,11 @@ export default {
     noop: 'ends at once'
   },
   chart: {
-    about: { arm: 'consumers-killed', against: 'few', level: '60/s', says: 'An order whose owner is killed takes {} as long (p95)' },
+    about: {
+      arm: 'consumers-killed',
+      level: '60/s',
+      says: 'The orders of a killed owner take {} ms (p95), its lease'
+    },
     levels: ['60/s']
   },
   levels: { '60/s': level(60), '120/s': level(120) },

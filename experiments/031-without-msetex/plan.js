@@ -23,7 +23,11 @@ export default {
     blob: 'bare bytes'
   },
   chart: {
-    about: { arm: 'segments', against: 'reference', says: 'Without MSETEX segments cost {} of the published way' }
+    about: {
+      arm: 'segments',
+      against: 'ids',
+      says: 'Without MSETEX segments cost {} of the default ids'
+    }
   },
   formerly: {
     ids: 'ids (overwrite)'
@@ -40,6 +44,7 @@ export default {
     'reference sends values that never change, the others new ones each time',
     'reference and blob never trim'
   ],
+  pairs: [{ arm: 'segments', against: 'ids' }],
   expected: [
     { arm: 'ids', against: 'ids (overwrite)', direction: 'same' },
     { arm: 'ids (overwrite)', against: 'reference', direction: 'same' },

@@ -43,18 +43,6 @@ export default {
     { arm: 'ids (overwrite)', against: 'reference', direction: 'less', level: '4 writers x 10 k' },
     { arm: 'blob', against: 'reference', direction: 'less', level: '4 writers x 10 k' }
   ],
-  published: {
-    source: 'README of luciopaiva/redis-nodejs-test, experiments/sorted-set-of-byte-arrays (2021)',
-    conditions: 'ElastiCache Redis, 1 primary and 2 replicas; 4 writers on machines of their own, ioredis 4; 128-byte values',
-    unit: 'percent of a core of the primary, twice the published percent of its node, where 50 = one core',
-    figures: [
-      { label: 'r6g.large, 4 writers x 10,000 items/s', arm: 'reference', level: '4 writers x 10 k', value: 22 },
-      { label: 'r5.large, 4 writers x 10,000 items/s', arm: 'reference', level: '4 writers x 10 k', value: 19 },
-      { label: 'r6g.large, 4 writers x 50,000 items/s', arm: 'reference', level: '4 writers x 50 k', value: 72 },
-      { label: 'r5.large, 4 writers x 50,000 items/s', arm: 'reference', level: '4 writers x 50 k', value: 60 }
-    ],
-    ratios: []
-  },
   notControlled: [
     'four writers, primary and two replicas share two cores: published writers had machines of their own',
     'one machine instead of seven: no network, no other instance type'

@@ -10,7 +10,11 @@ export default {
   arms: { max: rule('max'), bounded: rule('bounded'), seat: rule('seat'), noop: rule('noop') },
   labels: { max: 'our rule of auctions', bounded: 'our rule of sales', seat: 'a rule of a user', noop: 'no server' },
   chart: {
-    about: { arm: 'seat', against: 'max', level: '1,000 in flight', says: 'A rule of a user decides {} as many as ours of auctions' },
+    about: {
+      arm: 'seat',
+      level: '1,000 in flight',
+      says: 'A rule of a user makes {} decisions/s, 1,000 in flight'
+    },
     arms: ['bounded', 'seat']
   },
   levels: { '100 in flight': level(100), '1,000 in flight': level(1000) },

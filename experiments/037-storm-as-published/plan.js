@@ -55,14 +55,6 @@ export default {
   budgets: [
     { measure: 'missingPerThousand', arm: 'scheduled+push', most: 0, level: '10,000 requests of 1,000 people' }
   ],
-  published: {
-    source: 'Real-Time Price Aggregator, performance analysis report and its screenshots (Qjr2023/real-time-price-aggregator)',
-    conditions: 'Go, Redis, DynamoDB, three mock exchanges, JMeter, up to 1,000 threads for 800 cold assets; runs of 6 to 8 s, in which ' +
-      'none of them expired (300 s)',
-    unit: 'ms, 99th percentile',
-    figures: [],
-    ratios: []
-  },
   notControlled: [
     'primary, two replicas, three exchanges, consumers, two gateways and the load share two cores: a storm of calls takes CPU, too',
     'the load is one process with 1,000 connections'

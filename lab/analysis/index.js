@@ -8,8 +8,9 @@
  *                                                             -> costs: cost.js
  *
  * Only valid samples are in the figures. INVALID ones are listed with their contradictions (L5), and those that ended with an
- * error with that error, which is an outcome (L14). Arms are compared within a level, by the first measure of the plan: each
- * with the baseline, and each pair with an expectation or a published ratio.
+ * error with that error, which is an outcome (L14). Arms are compared within a level, by every measure of the plan: each
+ * with the baseline, and each pair that is named, or has an expectation or a published ratio, which are of the first measure. Where
+ * levels are points on an axis, each arm is compared with itself at the lowest, too.
  *
  * @typedef {import('../run/sample.js').Sample} Sample
  * @typedef {import('../plan/index.js').Plan} Plan
@@ -42,11 +43,14 @@
  *   import('./groups.js').Counts} Cell
  *   `figures` by measure of the plan; `counters`: medians (measures.js)
  * @typedef {{ level: string, measure: string } & RatioWithInterval} Noise the baseline against itself
+ * @typedef {{ arm: string, level: string, from: string, measure: string } & RatioWithInterval} Across
  *
  * @typedef {object} Analysis
  * @property {string} main measure of the comparisons
  * @property {Cell[]} cells in the order of the plan, the A/A arm last
- * @property {Comparison[]} comparisons one for each published ratio of a pair, else one for the pair
+ * @property {Comparison[]} comparisons of the main measure: one for each published ratio of a pair, else one for the pair
+ * @property {Comparison[]} further the same pairs by each further measure
+ * @property {Across[]} across the highest level of each arm against its lowest, by every measure
  * @property {Noise[]} noise
  * @property {import('./cost.js').Cost[]} costs
  * @property {import('./consumption.js').Consumption[]} consumptions
@@ -86,16 +90,9 @@ export function analyse (result) {
   return {
     main,
     cells: groups.map((group) => cellOf(group, plan.measures)),
-    comparisons: levels.flatMap((level) => pairsOf(plan, level).filter(({ arm, against }) =>
-      find(groups, level, arm) && find(groups, level, against)).map((pair) => compare({
-      ...pair,
-      level,
-      measure: main,
-      values: valuesOf(find(groups, level, pair.arm), main),
-      valuesAgainst: valuesOf(find(groups, level, pair.against), main),
-      noise: noise.find((one) => one.level === level && one.measure === main) ?? null,
-      baseline: plan.baseline
-    }))),
+    comparisons: comparisonsOf({ plan, groups, noise, levels }, main),
+    further: plan.measures.slice(1).flatMap((measure) => comparisonsOf({ plan, groups, noise, levels }, measure)),
+    across: acrossOf(plan, groups),
     noise,
     costs: plan.fixedAndMarginal ? costsOf(plan, groups) : [],
     consumptions: consumptionsOf(plan, groups),
@@ -111,11 +108,66 @@ export function analyse (result) {
   }
 }
 
+/**
+ * @param {{ plan: Plan, groups: Group[], noise: Noise[], levels: string[] }} of
+ * @param {string} measure
+ * @returns {Comparison[]} expectations and published ratios are of the first measure
+ */
+function comparisonsOf ({ plan, groups, noise, levels }, measure) {
+  const isMain = measure === plan.measures[0]
+  return levels.flatMap((level) => {
+    const pairs = pairsOf(plan, level).filter(({ arm, against }) => find(groups, level, arm) && find(groups, level, against))
+    const isFirst = (/** @type {(typeof pairs)[number]} */ one) => pairs.find((other) => isSamePair(one, other)) === one
+    return pairs.filter((pair) => isMain || isFirst(pair)).map((pair) => compare({
+      ...pair,
+      ...(isMain ? {} : { expected: null, published: null }),
+      level,
+      measure,
+      ...sidesOf(find(groups, level, pair.arm), find(groups, level, pair.against), measure),
+      noise: noise.find((one) => one.level === level && one.measure === measure) ?? null,
+      baseline: plan.baseline
+    }))
+  })
+}
+
+/**
+ * The values of a ratio, and why they give none.
+ * @param {Group | undefined} group @param {Group | undefined} against @param {string} measure @param {string} [measureAgainst]
+ * @returns {{ values: number[], valuesAgainst: number[], cut: string | null }}
+ */
+export const sidesOf = (group, against, measure, measureAgainst = measure) => ({
+  values: valuesOf(group, measure),
+  valuesAgainst: valuesOf(against, measureAgainst),
+  cut: cutOf(group, measure) ?? cutOf(against, measureAgainst)
+})
+
+/** @param {Group | undefined} group @param {string} measure @returns {string | null} null: no value is a time-out */
+function cutOf (group, measure) {
+  const cut = (group?.valid ?? []).filter((sample) => MEASURES[measure].isCut(sample)).length
+  return group && cut ? `time-outs in ${cut} of ${group.valid.length} samples of \`${group.arm}\`, which give no ratio` : null
+}
+
+/** Each arm at the highest x of the plan, against itself at the lowest. @param {Plan} plan @param {Group[]} groups @returns {Across[]} */
+function acrossOf ({ levels, measures }, groups) {
+  const places = Object.entries(levels).flatMap(([level, { x }]) => x === undefined ? [] : [{ level, x }]).sort((a, b) => a.x - b.x)
+  const [first, last] = [places[0], places[places.length - 1]]
+  if (places.length < 2 || places.length < Object.keys(levels).length || first.x === last.x) return []
+  return groups.filter(({ level, arm }) => level === last.level && find(groups, first.level, arm)).flatMap((group) =>
+    measures.map((measure) => {
+      const ratio = ratioWithoutCut(sidesOf(group, find(groups, first.level, group.arm), measure))
+      return { arm: group.arm, level: last.level, from: first.level, measure, ...ratio }
+    }))
+}
+
+/** @param {ReturnType<typeof sidesOf>} sides */
+const ratioWithoutCut = ({ values, valuesAgainst, cut }) => ratioOfMedians(cut === null ? values : [], valuesAgainst)
+
 /** @param {Group[]} groups @param {string} level @param {string} arm */
-const find = (groups, level, arm) => groups.find((group) => group.level === level && group.arm === arm)
+export const find = (groups, level, arm) => groups.find((group) => group.level === level && group.arm === arm)
 
 /** @param {Group | undefined} group @param {string} measure @returns {number[]} of valid samples that have a value */
-const valuesOf = (group, measure) => (group?.valid ?? []).map((sample) => MEASURES[measure].of(sample)).filter((value) => value !== null)
+export const valuesOf = (group, measure) =>
+  (group?.valid ?? []).map((sample) => MEASURES[measure].of(sample)).filter((value) => value !== null)
 
 /** @param {Group} group @param {string[]} measures @returns {Cell} */
 function cellOf (group, measures) {
@@ -139,7 +191,7 @@ const noiseOf = ({ baseline, measures }, groups) => groups.filter(({ arm }) => a
   .flatMap((again) => measures.map((measure) => ({
     level: again.level,
     measure,
-    ...ratioOfMedians(valuesOf(again, measure), valuesOf(find(groups, again.level, baseline), measure))
+    ...ratioWithoutCut(sidesOf(again, find(groups, again.level, baseline), measure))
   })))
 
 /** @param {Plan} plan @param {Group[]} groups */
@@ -152,10 +204,10 @@ const costsOf = ({ arms }, groups) => Object.keys(arms).map((arm) => ({ arm, lev
  * @param {Plan} plan @param {string} level
  * @returns {Pick<import('./verdict.js').Pair, 'arm' | 'against' | 'expected' | 'published'>[]}
  */
-function pairsOf ({ arms, baseline, expected, published }, level) {
+function pairsOf ({ arms, baseline, expected, pairs: named = [], published }, level) {
   const ratios = published?.ratios ?? []
   const wanted = [...Object.keys(arms).filter((arm) => arm !== baseline).map((arm) => ({ arm, against: baseline })),
-    ...atLevel(expected, level), ...atLevel(ratios, level)]
+    ...atLevel(expected, level), ...atLevel(named, level), ...atLevel(ratios, level)]
   const pairs = wanted.filter((one, i) => wanted.findIndex((other) => isSamePair(one, other)) === i)
   return pairs.flatMap((pair) => {
     const { arm, against } = pair

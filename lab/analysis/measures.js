@@ -40,6 +40,12 @@ const perItem = (read) => (sample) => per(read(sample) ?? NaN, decidedOf(sample)
 /** @param {(sample: Sample) => number | null} read @returns {(sample: Sample) => number | null} */
 const perSecond = (read) => (sample) => per(read(sample) ?? NaN, sample.windowSeconds ?? 0)
 
+/** @param {Sample} sample @returns {number | null} null: without seconds of its window */
+function driftOf ({ cpuOverTime: [seconds = []] = [] }) {
+  const half = Math.floor(seconds.length / 2)
+  return half === 0 ? null : per(mean(seconds.slice(half)), mean(seconds.slice(0, half)))
+}
+
 /** @type {Record<string, Measure>} by name; the first of a plan is its main measure */
 export const MEASURES = Object.freeze({
   primaryCpuMicrosPerItem: row('Primary CPU time per item', 'us', 'costs',
@@ -48,6 +54,7 @@ export const MEASURES = Object.freeze({
     ofNodes('replica', ({ cpuMicrosPerItem }) => cpuMicrosPerItem), OF_REPLICA),
   primaryCpuPercent: row('Primary CPU', '% of a core', 'costs', ofNodes('primary', ({ cpuPercent }) => cpuPercent), CPU),
   replicaCpuPercent: row('Replica CPU', '% of a core', 'costs a replica', ofNodes('replica', ({ cpuPercent }) => cpuPercent), OF_REPLICA),
+  primaryCpuDrift: row('Primary CPU in the second half of a window, to that in the first', 'x', 'drifts to', driftOf),
   itemsPerSecond: row('Items acknowledged per second', 'items/s', 'reaches',
     (sample) => per(decidedOf(sample), sample.seconds), THROUGHPUT),
   behindMsP99: row('Flushes behind, 99th percentile', 'ms', 'is behind by', ({ behindMs }) => behindMs?.p99),

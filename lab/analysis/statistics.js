@@ -56,17 +56,29 @@ export function medianWithInterval (values, { seed = SEED } = {}) {
  * @returns {{ ratio: number | null } & Interval} no ratio to a median of 0; no interval when either has fewer than
  *   FEWEST_VALUES values, or a value of 0
  */
-export function ratioOfMedians (values, against, { seed = SEED } = {}) {
-  if (values.length === 0 || against.length === 0 || median([...against]) === 0) return { ratio: null, ...UNKNOWN }
-  const ratio = median([...values]) / median([...against])
-  if (Math.min(values.length, against.length) < FEWEST_VALUES || ![...values, ...against].every((value) => value > 0)) {
-    return { ratio, ...UNKNOWN }
-  }
+export function ratioOfMedians (values, against, options = {}) {
+  const isKnown = values.length > 0 && against.length > 0 && median([...against]) !== 0
+  return isKnown && median([...values]) === 0 ? { ratio: 0, ...UNKNOWN } : ratioOfRatios([values], [against], options)
+}
+
+/**
+ * A ratio of medians, divided by another: how much it changes.
+ * @param {readonly (readonly number[])[]} above values of the medians above the line, none below 0
+ * @param {readonly (readonly number[])[]} below of those below it
+ * @param {{ seed?: number }} [options]
+ * @returns {{ ratio: number | null } & Interval} as ratioOfMedians
+ */
+export function ratioOfRatios (above, below, { seed = SEED } = {}) {
+  const all = [...above, ...below]
+  if (all.some((values) => values.length === 0 || median([...values]) === 0)) return { ratio: null, ...UNKNOWN }
+  const product = (/** @type {readonly (readonly number[])[]} */ of) => of.reduce((times, values) => times * median([...values]), 1)
+  const ratio = product(above) / product(below)
+  if (all.some((values) => values.length < FEWEST_VALUES || !values.every((value) => value > 0))) return { ratio, ...UNKNOWN }
   const random = xoroshiro128plus(seed)
-  const logs = resampledMedians(values, random).map(Math.log)
-  const logsAgainst = resampledMedians(against, random).map(Math.log)
-  const degrees = welchDegrees(variance(logs), values.length - 1, variance(logsAgainst), against.length - 1)
-  const { low, high } = widenedInterval(logs.map((log, i) => log - logsAgainst[i]), Math.log(ratio), degrees)
+  const logs = all.map((values) => resampledMedians(values, random).map(Math.log))
+  const parts = logs.map((of, i) => ({ variance: variance(of), degrees: all[i].length - 1 }))
+  const together = logs[0].map((_, at) => logs.reduce((sum, of, i) => sum + (i < above.length ? of[at] : -of[at]), 0))
+  const { low, high } = widenedInterval(together, Math.log(ratio), welchDegrees(parts))
   return { ratio, low: Math.exp(low), high: Math.exp(high) }
 }
 
@@ -83,14 +95,15 @@ export function differenceOfMedians (values, against, { seed = SEED } = {}) {
   if (Math.min(values.length, against.length) < FEWEST_VALUES) return { difference, ...UNKNOWN }
   const random = xoroshiro128plus(seed)
   const [medians, mediansAgainst] = [resampledMedians(values, random), resampledMedians(against, random)]
-  const degrees = welchDegrees(variance(medians), values.length - 1, variance(mediansAgainst), against.length - 1)
+  const degrees = welchDegrees([{ variance: variance(medians), degrees: values.length - 1 },
+    { variance: variance(mediansAgainst), degrees: against.length - 1 }])
   return { difference, ...widenedInterval(medians.map((one, i) => one - mediansAgainst[i]), difference, degrees) }
 }
 
 /**
  * The verdict of a ratio's interval.
  * @param {Interval} interval
- * @returns {'less' | 'more' | 'none' | 'unknown'} none: no difference shown
+ * @returns {'less' | 'more' | 'none' | 'unknown'} none: no measurable difference
  */
 export function verdictOf ({ low, high }) {
   if (low === null || high === null) return 'unknown'
@@ -125,12 +138,15 @@ export function widenedInterval (estimates, estimate, degrees) {
 }
 
 /**
- * Degrees of freedom of a difference of two estimates (Welch 1947, Satterthwaite 1946).
- * @param {number} a variance of the one estimate @param {number} degreesA
- * @param {number} b variance of the other @param {number} degreesB
+ * Degrees of freedom of a sum or difference of estimates (Welch 1947, Satterthwaite 1946).
+ * @param {{ variance: number, degrees: number }[]} parts
  */
-const welchDegrees = (a, degreesA, b, degreesB) =>
-  a + b === 0 ? degreesA + degreesB : (a + b) ** 2 / (a ** 2 / degreesA + b ** 2 / degreesB)
+function welchDegrees (parts) {
+  const total = parts.reduce((sum, { variance }) => sum + variance, 0)
+  return total === 0
+    ? parts.reduce((sum, { degrees }) => sum + degrees, 0)
+    : total ** 2 / parts.reduce((sum, { variance, degrees }) => sum + variance ** 2 / degrees, 0)
+}
 
 /** Between rows of the table linear in 1 / degrees, beyond it as its last row. @param {number} degrees at least 1 */
 function student (degrees) {

@@ -2,20 +2,23 @@
  * One arm against another, as a ratio with its interval, and as a sentence:
  *
  *     `values` costs 0.58 x `ids` [0.55-0.61]
- *     `values` against `ids`: no difference shown [0.97-1.04]
+ *     `values` against `ids`: no measurable difference [0.97-1.04]
  *
  * An interval that excludes 1 is a difference. The A/A pair, the same arm measured twice, shows how large a difference this
  * machine produces without any cause: a difference that is not larger is noise, and gets no direction. The intervals of the
  * arms already contain what chance adds to the ratio of the pair, so the ratios are compared; if the pair itself differs, the
- * cause is drift or order, and the farther end of its interval counts.
+ * cause is drift or order, and the farther end of its interval counts. This is the one rule of noise, for verdicts, charts and
+ * statements alike.
  *
- * "The same" is a claim too: its interval must lie within 10 %. "No difference shown" alone does not prove it, because a wide
+ * A time at which somebody gave up is no measurement of how long it takes: values that are cut off there give no ratio.
+ *
+ * "The same" is a claim too: its interval must lie within 10 %. "No measurable difference" alone does not prove it, because a wide
  * interval never shows a difference.
  *
  * @typedef {import('./statistics.js').Interval} Interval
  * @typedef {import('../plan/index.js').Direction} Direction
  * @typedef {{ ratio: number | null } & Interval} RatioWithInterval
- * @typedef {'less' | 'more' | 'none' | 'unknown'} Verdict none: no difference shown
+ * @typedef {'less' | 'more' | 'none' | 'unknown'} Verdict none: no measurable difference
  *
  * @typedef {object} Pair
  * @property {string} level
@@ -27,13 +30,15 @@
  * @property {RatioWithInterval | null} noise of the A/A pair of the level; null = not measured
  * @property {string} baseline arm of the A/A pair
  * @property {Direction | null} expected
- * @property {{ value: number, label: string } | null} published
+ * @property {{ value?: number, direction?: Direction, label: string } | null} published a ratio, or a direction alone
+ * @property {string | null} [cut] why the values are no ratio: they are time-outs
  *
  * @typedef {object} Outcome
  * @property {Verdict} verdict
  * @property {boolean | null} withinNoise not larger than the difference of the A/A pair; null = no difference, or no pair
- * @property {boolean | null} sameDirection as published; null = nothing published, or not shown here
- * @property {boolean | null} asExpected null = nothing expected, or not shown
+ * @property {boolean | null} sameDirection as published; null = nothing published, or undecided here
+ * @property {boolean | null} isSizeInside whether the interval contains the published ratio; null = none published, or no interval
+ * @property {boolean | null} asExpected null = nothing expected, or undecided
  * @property {string} sentence
  *
  * @typedef {Pick<Pair, 'level' | 'arm' | 'against' | 'measure' | 'expected' | 'published'> & RatioWithInterval & Outcome} Comparison
@@ -47,25 +52,33 @@ const PUBLISHED_SAME = 0.02
 /** Ratios in this range count as the same. */
 export const SAME = Object.freeze({ low: 0.9, high: 1.1 })
 const MOST_DECIMALS = 6
+/** @type {RatioWithInterval} */
+const NO_RATIO = Object.freeze({ ratio: null, low: null, high: null })
 
 /** @param {Pair} pair @returns {Comparison} */
 export function compare (pair) {
-  const { level, arm, against, measure, values, valuesAgainst, noise, expected, published } = pair
-  const ratio = ratioOfMedians(values, valuesAgainst)
+  const { level, arm, against, measure, values, valuesAgainst, expected, published, cut = null } = pair
+  const ratio = cut === null ? ratioOfMedians(values, valuesAgainst) : NO_RATIO
+  return { level, arm, against, measure, ...judge(pair, ratio), published, expected }
+}
+
+/**
+ * What a ratio says, by the one rule.
+ * @param {Omit<Pair, 'level'>} pair
+ * @param {RatioWithInterval} ratio
+ * @returns {RatioWithInterval & Outcome}
+ */
+export function judge (pair, ratio) {
+  const { noise, expected, published } = pair
   const verdict = verdictOf(ratio)
   const floor = noise && noiseFloor(noise)
   const withinNoise = isDifference(verdict) && floor !== null ? distance(ratio.ratio) <= floor : null
   const outcome = { ...ratio, verdict, withinNoise }
   return {
-    level,
-    arm,
-    against,
-    measure,
     ...outcome,
-    published,
-    sameDirection: published && sameDirection(outcome, published.value),
-    expected,
-    asExpected: expected && asExpected(outcome, expected),
+    sameDirection: published && as(outcome, published.direction ?? directionOf(Number(published.value))),
+    isSizeInside: published?.value === undefined ? null : isInside(published.value, ratio),
+    asExpected: expected && as(outcome, expected),
     sentence: sentenceOf(pair, outcome)
   }
 }
@@ -87,14 +100,14 @@ function noiseFloor ({ ratio, low, high }) {
   return isDifference(verdictOf({ low, high })) ? Math.max(distance(low), distance(high)) : distance(ratio)
 }
 
-/** @param {Shown} outcome @param {number} published ratio @returns {boolean | null} */
-function sameDirection (outcome, published) {
-  if (Math.abs(published - 1) <= PUBLISHED_SAME) return isSame(outcome)
-  return isShown(outcome) ? outcome.verdict === (published < 1 ? 'less' : 'more') : null
-}
+/** @param {number} ratio that was published @returns {Direction} */
+const directionOf = (ratio) => Math.abs(ratio - 1) <= PUBLISHED_SAME ? 'same' : ratio < 1 ? 'less' : 'more'
 
-/** @param {Shown} outcome @param {Direction} expected @returns {boolean | null} */
-function asExpected (outcome, expected) {
+/** @param {number} value @param {import('./statistics.js').Interval} interval @returns {boolean | null} */
+export const isInside = (value, { low, high }) => low === null || high === null ? null : value >= low && value <= high
+
+/** @param {Shown} outcome @param {Direction} expected @returns {boolean | null} null: nothing is shown */
+function as (outcome, expected) {
   if (expected === 'same') return isSame(outcome)
   return isShown(outcome) ? outcome.verdict === expected : null
 }
@@ -107,11 +120,11 @@ function isSame (outcome) {
   return isShown(outcome) ? false : null
 }
 
-/** @param {Pair} pair @param {Shown} outcome */
+/** @param {Omit<Pair, 'level'>} pair @param {Shown} outcome */
 function sentenceOf (pair, { ratio, low, high, verdict, withinNoise }) {
   const { arm, against, measure, noise, baseline } = pair
   if (ratio === null || low === null || high === null) return `\`${arm}\` against \`${against}\`: unknown, ${whyUnknown(pair, ratio)}`
-  if (verdict === 'none') return `\`${arm}\` against \`${against}\`: no difference shown [${textsOf([low, high]).join('-')}]`
+  if (verdict === 'none') return `\`${arm}\` against \`${against}\`: no measurable difference [${textsOf([low, high]).join('-')}]`
   if (withinNoise && noise) {
     return `\`${arm}\` against \`${against}\`: no difference beyond the noise of this machine ` +
       `(${ratioWithInterval({ ratio, low, high })}; \`${baseline}\` against itself ${ratioWithInterval(noise)})`
@@ -120,8 +133,9 @@ function sentenceOf (pair, { ratio, low, high, verdict, withinNoise }) {
   return `\`${arm}\` ${MEASURES[measure].verb} ${ratioDigits} x \`${against}\` [${bounds.join('-')}]`
 }
 
-/** @param {Pair} pair @param {number | null} ratio */
-function whyUnknown ({ arm, against, values, valuesAgainst }, ratio) {
+/** @param {Omit<Pair, 'level'>} pair @param {number | null} ratio */
+function whyUnknown ({ arm, against, values, valuesAgainst, cut }, ratio) {
+  if (cut) return cut
   const empty = values.length === 0 ? arm : valuesAgainst.length === 0 ? against : null
   if (empty !== null) return `no valid sample of \`${empty}\` has a value`
   if (ratio === null || Math.min(values.length, valuesAgainst.length) >= FEWEST_VALUES) {

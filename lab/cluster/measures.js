@@ -18,6 +18,8 @@ export const CLUSTER_MEASURES = Object.freeze({
   serversCpuMicrosPerItem: ofNodes('CPU time of all servers per item', 'us', 'costs', (nodes, { items }) => cpuPerItem(nodes, items), CPU),
   busiestPrimaryPercent: ofNodes('CPU of the busiest primary', '% of a core', 'costs',
     (nodes) => primariesIn(nodes).length > 0 ? Math.max(...primariesIn(nodes).map(({ cpuPercent }) => cpuPercent)) : null, CPU),
+  idlestPrimaryPercent: ofNodes('CPU of the idlest primary', '% of a core', 'costs',
+    (nodes) => primariesIn(nodes).length > 0 ? Math.min(...primariesIn(nodes).map(({ cpuPercent }) => cpuPercent)) : null, CPU),
   itemsPerBatch: ofSample('Items per batch', 'items', 'sends',
     ({ items, batches }) => items > 0 ? per(items, batches) : null, HIGHER),
   writerPauseMs: row('Longest time in which nothing was acknowledged', 'ms', 'pauses writers for', ({ writerPauseMs }) => writerPauseMs),

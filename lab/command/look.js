@@ -6,6 +6,9 @@ import { basename, dirname, join, relative } from 'node:path'
 import { draw as drawSvg } from '../../charts/draw.js'
 import { FreshetError } from '../errors.js'
 import { analyse } from '../analysis/index.js'
+import { outcomeOf } from '../analysis/statements.js'
+import { readStudies, sourceOf } from '../plan/published.js'
+import { statementsOf, withCounts, withStatements } from '../report/statements.js'
 import { findExperiment, listExperiments } from '../plan/catalog.js'
 import { checkResult } from '../analysis/check.js'
 import { compareResults } from '../analysis/compare.js'
@@ -116,7 +119,43 @@ export async function draw ({ table }, names) {
     if (newest === null) print(`${name}: not run yet`)
     else for (const file of await drawResult(newest, CHARTS, name, plan)) print(shown(file))
   }
+  await writeStatements(await listExperiments(EXPERIMENTS, table))
   return 0
+}
+
+/** What became of published statements, in all pages. @param {import('../plan/catalog.js').Experiment[]} experiments */
+export async function writeStatements (experiments) {
+  const judged = await judgedOf(EXPERIMENTS, experiments)
+  const studies = await readStudies(EXPERIMENTS)
+  for (const { folder, number } of experiments) {
+    const { page, beside } = statementsOf(judged.filter(({ statement }) => statement.experiment === number), sourceOf(studies, number))
+    await rewritten(join(folder, 'README.md'), (text) => withStatements(text, page))
+    await rewritten(join(folder, 'statements.md'), (text) => withStatements(text, beside))
+  }
+  await rewritten(join(EXPERIMENTS, 'README.md'), (page) => withCounts(page, judged))
+}
+
+/** @param {string} file @param {(text: string) => string} change */
+async function rewritten (file, change) {
+  const text = await readFile(file, 'utf8').catch(() => null)
+  if (text !== null && change(text) !== text) await writeWhole(file, change(text))
+}
+
+/**
+ * @param {string} folder of the experiments
+ * @param {import('../plan/catalog.js').Experiment[]} experiments
+ * @returns {Promise<import('../report/statements.js').Judged[]>} all statements about experiments that have a result
+ */
+export async function judgedOf (folder, experiments) {
+  const { statements } = await readStudies(folder)
+  const judged = await Promise.all(experiments.map(async ({ number, folder, plan }) => {
+    const those = statements.filter(({ experiment }) => experiment === number)
+    const newest = those.length > 0 ? await newestResult(folder) : null
+    if (newest === null) return []
+    const result = presented(await readResult(newest), plan)
+    return those.map((statement) => ({ statement, outcome: outcomeOf(statement, result) }))
+  }))
+  return judged.flat()
 }
 
 /**

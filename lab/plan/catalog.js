@@ -1,5 +1,6 @@
 /**
- * The experiments of a folder: one folder each, NNN-name, with a plan.js that exports its plan.
+ * The experiments of a folder: one folder each, NNN-name, with a plan.js that exports its plan. What was published about them is in
+ * published.json beside them, and nowhere else.
  *
  * @typedef {import('./index.js').Plan} Plan
  * @typedef {{ name: string, number: string, folder: string, title: string, question: string, arms: string[],
@@ -10,6 +11,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { FreshetError } from '../errors.js'
 import { readPlan } from './index.js'
+import { publishedOf, readStudies } from './published.js'
 import { minutesOf, scheduleOf } from './schedule.js'
 import { expectedOneOf } from './shape.js'
 
@@ -61,7 +63,12 @@ async function namesIn (folder) {
 /** @param {string} parent @param {string} name @param {import('./index.js').Known} known @returns {Promise<Experiment>} */
 async function load (parent, name, known) {
   const folder = join(parent, name)
-  const plan = readPlan(name, await rawPlan(join(folder, 'plan.js'), name), known)
+  const raw = await rawPlan(join(folder, 'plan.js'), name)
+  if (raw?.published) {
+    throw new FreshetError('PLAN_INVALID', `plan ${name}: published: what was published is in published.json beside the experiments`,
+      { plan: name })
+  }
+  const plan = readPlan(name, { ...raw, published: publishedOf(await readStudies(parent), name.slice(0, 3), raw) }, known)
   return {
     name,
     number: plan.number,
@@ -74,7 +81,7 @@ async function load (parent, name, known) {
   }
 }
 
-/** @param {string} file @param {string} name @returns {Promise<unknown>} what it exports */
+/** @param {string} file @param {string} name @returns {Promise<any>} what it exports */
 async function rawPlan (file, name) {
   if (!await stat(file).then((it) => it.isFile(), () => false)) {
     throw new FreshetError('PLAN_INVALID', `plan ${name}: its folder has no plan.js; see docs/measuring.md`, { plan: name })

@@ -19,6 +19,7 @@
  *   arm; `x`: position on the axis of a chart; `without`: arms that are not measured there
  * @typedef {'less' | 'more' | 'same'} Direction
  * @typedef {{ arm: string, against: string, direction: Direction, level?: string }} Expectation of the main measure
+ * @typedef {{ arm: string, against: string, level?: string }} Pair
  * @typedef {{ measure: string, arm: string, against?: string, most?: number, least?: number, level?: string }} Budget a
  *   bound of the measure, in
  *   its unit, or of its ratio to another arm (budgets.js)
@@ -27,8 +28,8 @@
  * @typedef {{ source: string, conditions: string, unit: string, figures: Figure[], ratios: Ratio[] }} Published
  * @typedef {{ about?: About, levels?: string[], arms?: string[], overTime?: string }} Chart `levels`, `arms`: those in the picture, by
  *   default all; a page has them all; `overTime`: the level of a second picture, of each second of its windows
- * @typedef {{ arm: string, against?: string, level?: string, says: string }} About the title, with {} for the ratio of the pair, or for
- *   the figure of the arm
+ * @typedef {{ measure?: string, arm: string, against?: string, level?: string, says: string }} About the title, with {} for the ratio of
+ *   the pair, or for the figure of the arm, of the first measure unless it names one
  *
  * @typedef {object} Plan
  * @property {string} name of its folder, or `ad-hoc`
@@ -50,6 +51,7 @@
  * @property {string[]} measures the first is the main one
  * @property {string[]} differs differences in the work of arms (L12)
  * @property {Expectation[]} expected
+ * @property {Pair[]} [pairs] compared beside those with the baseline; absent in old results
  * @property {Budget[]} [budgets] absent in old results
  * @property {boolean} fixedAndMarginal whether to fit a line of fixed and marginal cost through the levels
  * @property {Published | null} published
@@ -98,6 +100,7 @@ const SHAPE = object({
   labels: [named(text(60), text(24)), {}],
   chart: [object({
     about: [object({
+      measure: [oneOf(Object.keys(MEASURES)), undefined],
       arm: text(60),
       against: [text(60), undefined],
       level: [text(60), undefined],
@@ -125,6 +128,7 @@ const SHAPE = object({
   measures: list(oneOf(Object.keys(MEASURES)), 1),
   differs: [list(text()), []],
   expected: [list(object({ arm: text(60), against: text(60), direction: oneOf(DIRECTIONS), level: [text(60), undefined] })), []],
+  pairs: [list(object({ arm: text(60), against: text(60), level: [text(60), undefined] })), []],
   budgets: [list(object({
     measure: text(60),
     arm: text(60),

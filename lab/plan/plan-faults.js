@@ -32,7 +32,7 @@ export const faultsBetween = (plan, checkSettings) => [
 
 /** @param {Plan} plan @returns {string[]} */
 function unknownNames ({
-  arms = {}, labels = {}, chart = {}, formerly = {}, levels = {}, baseline, ceiling, expected = [], budgets = [], measures = [],
+  arms = {}, labels = {}, chart = {}, formerly = {}, levels = {}, baseline, ceiling, expected = [], pairs = [], budgets = [], measures = [],
   published, fixedAndMarginal
 }) {
   /** @type {string[]} */
@@ -67,7 +67,7 @@ function unknownNames ({
       faults.push(`budgets[${i}]: ${most === undefined ? 'neither most nor least' : 'both most and least'}; expected one of them`)
     }
   }
-  const entries = [['expected', expected], ['budgets', budgets], ['published.figures', published?.figures ?? []],
+  const entries = [['expected', expected], ['pairs', pairs], ['budgets', budgets], ['published.figures', published?.figures ?? []],
     ['published.ratios', published?.ratios ?? []]]
   for (const [path, those] of /** @type {[string, (import('./index.js').Figure & Partial<import('./index.js').Ratio>)[]][]} */ (entries)) {
     for (const [i, { arm, against, level }] of those.entries()) {

@@ -18,19 +18,20 @@ import { aboutCeiling, labelOf, labelWithRole, roleOf } from './roles.js'
 import { MEASURES } from '../analysis/measures.js'
 
 /**
- * @param {Analysis} analysis
+ * @param {Analysis} measured
  * @param {Result} result
  * @param {Plan} whole
  * @returns {Drawing} of the levels and arms that the plan puts in the picture
  */
-export function drawingOf (analysis, result, whole) {
+export function drawingOf (measured, result, whole) {
   const plan = inPicture(whole)
+  const analysis = ofMeasure(measured, whole.chart?.about?.measure)
   const cells = analysis.cells.filter(({ arm, level }) => level in plan.levels && isShownArm(arm, plan))
   const kind = isOverX(plan) && new Set(cells.map(({ level }) => level)).size > 1 ? 'lines' : 'bars'
   const rows = cells.filter(({ arm }) => kind === 'bars' || roleOf(arm, plan) !== 'repeat')
   return {
     kind,
-    title: (result.settings.quick ? 'Not a result: ' : '') + headlineOf(analysis, whole),
+    title: (result.settings.quick ? 'Not a result: ' : '') + headlineOf(measured, whole),
     subtitle: plan.question,
     axis: `${titleOf(analysis.main)} (${MEASURES[analysis.main].isBetter ?? 'lower'} is better)`,
     columns: { value: 'median', ratio: 'ratio' },
@@ -43,6 +44,11 @@ export function drawingOf (analysis, result, whole) {
     rows: rows.map((cell) => rowOf(analysis, plan, cell))
   }
 }
+
+/** A picture shows what its title is about. @param {Analysis} analysis @param {string} [measure] @returns {Analysis} */
+const ofMeasure = (analysis, measure = analysis.main) => measure === analysis.main
+  ? analysis
+  : { ...analysis, main: measure, comparisons: analysis.further.filter((one) => one.measure === measure) }
 
 /** @param {Plan} plan @returns {Plan} with the levels of its chart */
 function inPicture (plan) {
@@ -69,7 +75,7 @@ function limitText ({ cells }, plan) {
 function noiseText (analysis, plan, kind) {
   const noise = noiseAtLevels({ ...analysis, noise: analysis.noise.filter(({ level }) => level in plan.levels) })
   const what = kind === 'bars' ? '(again): the baseline measured once more' : `${labelOf(plan.baseline, plan)} measured twice`
-  return noise && `${what}, ${noise}; differences within this are noise`
+  return noise && `${what}, ${noise}; a ratio no farther from 1 is noise`
 }
 
 const withoutCount = (/** @type {string} */ remark) =>
@@ -119,7 +125,7 @@ function rowOf (analysis, plan, { arm, level }) {
     mid: of?.median ?? null,
     low: of?.low ?? null,
     high: of?.high ?? null,
-    published: known?.published && to ? known.published.value * to.median : null,
+    published: known?.published?.value && to ? known.published.value * to.median : null,
     value: of ? figure(of.median) : '',
     ratio: of ? ratioText(analysis, plan, place) : '',
     mark: of ? '' : remarksOf(analysis, place, { reasons: 1 }).join('; ') || 'no valid measurement has a value'

@@ -54,7 +54,7 @@ export function ratioText (analysis, plan, of) {
 /** @param {Comparison} comparison @returns {string} whether our ratio is on the same side of 1 as the published one */
 export function directionText ({ sameDirection, verdict }) {
   if (sameDirection !== null) return sameDirection ? 'yes' : 'no'
-  return verdict === 'unknown' ? 'unknown' : 'not shown'
+  return verdict === 'unknown' ? 'unknown' : 'undecided'
 }
 
 /** @param {number} value @returns {string} as it was published, to three digits */

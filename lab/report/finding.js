@@ -3,7 +3,7 @@
  * were written before the first run: so the outcome does not select what comes first.
  *
  * The ceiling and the A/A pair are no findings. Where an interval contains 1, or a difference is no larger than that of the
- * A/A pair, the sentence says that no difference was shown.
+ * A/A pair, the sentence says that there is no measurable difference.
  */
 import { MEASURES } from '../analysis/measures.js'
 import { isShown, textsOf } from '../analysis/verdict.js'
@@ -50,7 +50,7 @@ function sentenceOf ({ arm, against, all }, { levels }) {
   const parts = [
     ...(less.length ? [`less ${at(less, all)} (${spanOf(less)} x)`] : []),
     ...(more.length ? [`more ${at(more, all)} (${spanOf(more)} x)`] : []),
-    ...(none.length ? [`no difference shown ${at(none, all)}`] : []),
+    ...(none.length ? [`no measurable difference ${at(none, all)}`] : []),
     ...(within.length ? [`no difference beyond the noise of this machine ${at(within, all)}`] : []),
     ...(unknown.length ? [`unknown ${at(unknown, all)}`] : [])
   ]

@@ -4,7 +4,7 @@
  *
  * It is about what the plan names (`chart.about`), which cannot change the figure, only which one is in the title. Otherwise it is about
  * the baseline where levels have an x and it changes over them by a tenth or more, or about the first arm of which the plan expected
- * something.
+ * something. No title is about a sample in which the load was at its own limit: that figure is of the load.
  */
 import { MEASURES } from '../analysis/measures.js'
 import { isShown } from '../analysis/verdict.js'
@@ -30,24 +30,33 @@ export function headlineOf (analysis, plan) {
 
 /** @param {Analysis} analysis @param {Plan} plan @returns {string[]} */
 function byItself (analysis, plan) {
-  const [pair] = pairsOf(analysis, plan)
+  const [pair] = pairsOf(analysis, plan).map((one) => ({ ...one, all: one.all.filter((it) => isOfServers(analysis, it)) }))
+    .filter(({ all }) => all.length > 0)
   return [...growth(analysis, plan), ...pair ? ofPair(pair, plan) : alone(analysis, plan)]
 }
 
+/** Whether the load was at its limit in none of the samples. @param {Analysis} of @param {string} arm @param {string} level */
+export const isUnbound = ({ cells }, arm, level) =>
+  cells.every((cell) => cell.arm !== arm || cell.level !== level || !cell.marks['generator-bound'])
+
+/** @param {Analysis} analysis @param {{ arm: string, against: string, level: string }} one */
+const isOfServers = (analysis, { arm, against, level }) => isUnbound(analysis, arm, level) && isUnbound(analysis, against, level)
+
 /**
  * @param {Analysis} analysis @param {Plan} plan @param {import('../plan/index.js').About} what
- * @returns {string[]} in general words where no difference is shown
+ * @returns {string[]} in general words where there is no measurable difference
  */
-function about (analysis, plan, { arm, against, level, says }) {
+function about (analysis, plan, { measure = analysis.main, arm, against, level, says }) {
   if (against === undefined) {
-    const of = figureOf(analysis, { arm, level: level ?? Object.keys(plan.levels)[0] })
+    const place = { arm, level: level ?? Object.keys(plan.levels)[0] }
+    const of = isUnbound(analysis, arm, place.level) && figureOf(analysis, place, measure)
     return of ? [says.replace('{}', figure(of.median))] : byItself(analysis, plan)
   }
-  const pair = pairsOf(analysis, plan).find((one) => one.arm === arm && one.against === against)
-  const all = pair?.all.filter((one) => level === undefined || one.level === level) ?? []
-  if (!pair || all.length === 0) return byItself(analysis, plan)
+  const all = [...analysis.comparisons, ...analysis.further].filter((one) => one.measure === measure && one.arm === arm &&
+    one.against === against && (level === undefined || one.level === level))
+  if (all.length === 0 || !all.every((one) => isOfServers(analysis, one))) return byItself(analysis, plan)
   const shown = all.filter(isShown)
-  if (shown.length < all.length) return ofPair({ ...pair, all }, plan)
+  if (shown.length < all.length) return ofPair({ arm, against, all }, plan)
   return [says.replace('{}', `${spanOf(shown)} x`)]
 }
 
@@ -56,6 +65,7 @@ function growth (analysis, plan) {
   const ends = endsOf(analysis, plan)
   if (ends === null) return []
   if (Math.abs(ends[1].median / ends[0].median - 1) < LEAST_GROWTH) return []
+  if (!ends.every(({ level }) => isUnbound(analysis, plan.baseline, level))) return []
   const [first, last] = ends.map(({ level, median }) => ({ level, text: figure(median) }))
   return [`${labelOf(plan.baseline, plan)}: ${first.text} ${unitOf(analysis.main)} at ${first.level}, ${last.text} at ${last.level}`]
 }
@@ -65,7 +75,7 @@ function ofPair ({ arm, against, all }, plan) {
   const shown = all.filter(isShown)
   const [a, b] = [arm, against].map((one) => labelOf(one, plan))
   if (shown.length === 0) {
-    return all.every(({ verdict }) => verdict === 'unknown') ? [`${a} against ${b}: unknown`] : [`${a} against ${b}: no difference shown`]
+    return [`${a} against ${b}: ${all.every(({ verdict }) => verdict === 'unknown') ? 'unknown' : 'no measurable difference'}`]
   }
   const { noun } = MEASURES[all[0].measure]
   const where = shown.length === all.length
@@ -82,8 +92,9 @@ const shareText = (/** @type {number} */ ratio) => ratio < 0.1 ? (ratio * 100).t
 /** @param {Analysis} analysis @param {Plan} plan @returns {string[]} without another arm */
 function alone (analysis, plan) {
   for (const level of Object.keys(plan.levels)) {
-    const of = figureOf(analysis, { arm: plan.baseline, level })
+    const of = isUnbound(analysis, plan.baseline, level) && figureOf(analysis, { arm: plan.baseline, level })
     if (of) return [`${labelOf(plan.baseline, plan)}: ${figure(of.median)} ${unitOf(analysis.main)} at ${level}`]
   }
-  return ['No finding: the baseline has no valid measurement']
+  const isBound = Object.keys(plan.levels).some((level) => !isUnbound(analysis, plan.baseline, level))
+  return [isBound ? 'No finding: the load was at its limit' : 'No finding: the baseline has no valid measurement']
 }

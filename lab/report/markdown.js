@@ -1,6 +1,7 @@
 /**
  * A result as a page: the finding, the chart, published figures beside ours, every figure, and the evidence.
  */
+import { MEASURES } from '../analysis/measures.js'
 import { SAME } from '../analysis/verdict.js'
 import { accountOf, limitsOf } from './account.js'
 import { believe } from './belief.js'
@@ -12,7 +13,7 @@ import { costText, ratioText, titleOf } from './figures.js'
 import { ceilingOf, noiseOf, verdictsOf } from './finding.js'
 import { headlineOf } from './headline.js'
 import { code, list, section, table } from './markdown-table.js'
-import { estimated, figureWithInterval, ratio } from './numbers.js'
+import { estimated, figureWithInterval, ratio, ratioWithInterval } from './numbers.js'
 import { publishedSection } from './published.js'
 import { partsSections } from './parts.js'
 import { noiseRemarks, remarksOf } from './remarks.js'
@@ -25,6 +26,7 @@ import { labelOf, roleOf, shownArm } from './roles.js'
 
 /** more verdicts than this are collapsed */
 const MANY = 12
+const NONE = Object.freeze({ ratio: null, low: null, high: null })
 
 /**
  * @param {Analysis} analysis
@@ -51,6 +53,7 @@ export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.na
     ...partsSections(result, plan).map(({ title, body }) => section(title, body)),
     section('What a reader costs', consumersSection(analysis)),
     section('Fixed and marginal cost', costs(analysis, plan)),
+    section('Ratios by measure', ratios(analysis, plan)),
     section('Conditions', table(['condition', 'value'], rowsOf(result, plan).map(({ name, value }) => [name, value]))),
     section('Validity', believe(analysis, result, plan)),
     section('Arms', arms(plan)),
@@ -78,7 +81,7 @@ function verdict (analysis, plan) {
 
 /** @param {Comparison} comparison @param {boolean} withLevel */
 function predictionOf ({ arm, against, level, expected, asExpected, verdict, withinNoise }, withLevel) {
-  const open = verdict === 'unknown' ? 'unknown' : withinNoise ? 'not shown, within the noise of this machine' : 'not shown'
+  const open = verdict === 'unknown' ? 'unknown' : withinNoise ? 'undecided, within the noise of this machine' : 'undecided'
   const outcome = asExpected === null
     ? open
     : asExpected ? `confirmed${expected === 'same' ? `: between ${ratio(SAME.low)} and ${ratio(SAME.high)} x` : ''}` : '**refuted**'
@@ -100,6 +103,24 @@ function figures (analysis, plan) {
     return rows.length === 0 ? '' : `**${level}**\n\n` + table(heads, rows)
   })
   return `Medians of the valid rounds with their 95 % intervals; the ratio is of ${titleOf(analysis.main)}.\n\n` + tables.join('')
+}
+
+/**
+ * Every measure of each pair, and of each arm at the highest level against the lowest.
+ * @param {Analysis} analysis @param {Plan} plan
+ */
+function ratios ({ comparisons, further, across }, { levels, measures, ...plan }) {
+  const heads = ['arm', ...measures.map((measure) => `>${MEASURES[measure].title}`)]
+  const byLevel = Object.keys(levels).map((level) => {
+    const those = [...comparisons, ...further].filter((one) => one.level === level)
+    const pairs = [...new Map(those.map(({ arm, against }) => [JSON.stringify([arm, against]), { arm, against }])).values()]
+    const rows = pairs.map(({ arm, against }) => [`${shownArm(arm, plan)} / ${shownArm(against, plan)}`, ...measures.map((measure) =>
+      ratioWithInterval(those.find((one) => one.measure === measure && one.arm === arm && one.against === against) ?? NONE))])
+    return rows.length ? `**${level}**\n\n` + table(heads, rows) : ''
+  })
+  const ofArms = [...new Set(across.map(({ arm }) => arm))].map((arm) => [shownArm(arm, plan),
+    ...measures.map((measure) => ratioWithInterval(across.find((one) => one.arm === arm && one.measure === measure) ?? NONE))])
+  return byLevel.join('') + (ofArms.length ? `**${across[0].level} / ${across[0].from}**\n\n` + table(heads, ofArms) : '')
 }
 
 /** @param {Analysis} analysis @param {Plan} plan */

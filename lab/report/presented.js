@@ -1,7 +1,7 @@
 /**
  * A result under the words of today: names of arms and levels that have changed since (`formerly` of the plan), labels, the question,
- * what the chart shows, and the published figures to compare with. Figures and settings are those of the result; `late: overwrite`, which
- * results from before that setting do not name because it was the default, is named.
+ * what the chart shows, pairs to compare, and the published figures to compare with. Figures and settings are those of the result;
+ * `late: overwrite`, which results from before that setting do not name because it was the default, is named.
  */
 import { AA_SUFFIX } from '../plan/index.js'
 
@@ -18,7 +18,7 @@ const BY_NAME = new Set(['arms', 'levels', 'effective'])
  * @returns {Result} with a plan in today's words
  */
 export function presented (result, current) {
-  const { formerly = {}, labels, chart, question, published, fixed } = current
+  const { formerly = {}, labels, chart, question, pairs = [], published, fixed } = current
   const known = { ...result.plan.arms, ...result.plan.levels }
   const names = new Map(Object.entries(formerly).filter(([, now]) => !(now in known))
     .flatMap(([before, now]) => [[before, now], [before + AA_SUFFIX, now + AA_SUFFIX]]))
@@ -28,6 +28,7 @@ export function presented (result, current) {
     labels,
     chart: chartOf(chart, named.plan),
     question,
+    pairs: pairs.filter(({ arm, against }) => arm in named.plan.arms && against in named.plan.arms),
     published: publishedOf(published, named.samples),
     fixed: fixed.late ? { late: fixed.late, ...named.plan.fixed } : named.plan.fixed
   }

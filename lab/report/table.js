@@ -62,7 +62,7 @@ function verdict (analysis, plan) {
     ...(verdicts.length === 0 ? [headlineOf(analysis, plan)] : changeOf(analysis, plan)),
     ...verdicts,
     ...(published.length
-      ? [`same direction as published: ${same.length} of ${published.length}${open ? `, ${open} not shown or unknown` : ''}`]
+      ? [`same direction as published: ${same.length} of ${published.length}${open ? `, ${open} undecided or unknown` : ''}`]
       : []),
     ...[noiseOf(analysis, plan), ceilingOf(analysis, plan)].filter((line) => line !== '')
   ]
@@ -108,7 +108,7 @@ function rowOf (analysis, plan, { arm, level, figures }) {
     ],
     remarks: [
       ...others.map((one) => `against ${one.against}: ${ratioWithInterval(one)}${one.published
-        ? `; published ${publishedText(one.published.value)} (${one.published.label}), same direction: ${directionText(one)}`
+        ? `; published ${publishedText(Number(one.published.value))} (${one.published.label}), same direction: ${directionText(one)}`
         : ''}`),
       ...noiseRemarks(analysis, { arm, level }),
       ...publishedOf(analysis, plan, { arm, level }),

@@ -25,7 +25,8 @@ const whole = (value, low, high) => Number.isInteger(value) && Number(value) >= 
 
 export const idField = field((value) => typeof value === 'string' && ID.test(value) ? value : null, EXPECTED_ID, ID_TEXT)
 export const timeField = field((value) => areSeconds(value) ? null : whole(value, 0, MAX_TIME),
-  (value) => `milliseconds since 1970, an integer${areSeconds(value) ? '; this looks like seconds: multiply by 1000' : ''}`,
+  (value) => `milliseconds since 1970, an integer${areSeconds(value) ? '; this looks like seconds: multiply by 1000' : ''}` +
+    (Number(value) > MAX_TIME ? ` of at most ${MAX_TIME} (the year 2039)` : ''),
   { type: 'integer', anyOf: [{ minimum: 0, exclusiveMaximum: SECONDS.from }, { minimum: SECONDS.to, maximum: MAX_TIME }] })
 /** @param {unknown} value */
 const areSeconds = (value) => Number(value) >= SECONDS.from && Number(value) < SECONDS.to

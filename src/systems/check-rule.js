@@ -13,10 +13,10 @@ import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { admissionKey, deleteLibraries, KEPT_PARTS, memoryOf, OWN_NAMES, ownerOf, patternsIn, systemKey } from '../admission/index.js'
 import { FreshetError, SettingsInvalid } from '../errors.js'
-import { createPrimaries } from '../store/index.js'
+import { createServers } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
 import { open } from './opened.js'
-import { checkedOptions } from './options.js'
+import { checkedOptions, loggerOf } from './options.js'
 
 const RULE = 'rule'
 const COMMANDS_PER_RUN = 20
@@ -146,12 +146,15 @@ const inconsistent = (message) => new FreshetError('RULE_INCONSISTENT', message)
 
 /** @template T @param {Place} place @param {string} system @param {(routes: Primaries) => Promise<T>} run @returns {Promise<T>} */
 async function withRoutes ({ redisUrl, deadlineMs }, system, run) {
-  const routes = createPrimaries(redisUrl, { name: `freshet-${process.pid}-${system}`, deadlineMs })
+  const parts = { name: `freshet-${process.pid}-${system}`, deadlineMs }
+  const servers = createServers({ redisUrl, isReading: false, isAsked: false, ...parts, log: loggerOf(null) })
+  const routes = servers.primaries(parts)
   try {
     await routes.opened
     return await run(routes)
   } finally {
     await routes.close()
+    await servers.close()
   }
 }
 

@@ -97,6 +97,10 @@ const faultsOfRows = (rows, where) => Object.entries(Object(rows)).flatMap(([wri
   ...typeof given === 'function' ? [] : functionsOf(Object(given), `${where}.${writer}`, ['write'])
 ])
 
+/** Without a status clients get none. @param {any} status @param {unknown} retryable */
+const isStatus = (status, retryable) => status === undefined || (Number.isInteger(status) && status >= 400 && status < 500) ||
+  (status === 503 && retryable === true)
+
 /** @param {any} metrics */
 const faultsOfMetrics = (metrics) => typeof metrics === 'object' && typeof (metrics?.reader ?? metrics?.consumers) === 'function'
   ? Object.keys(metrics).flatMap((part) => unless(['reader', 'consumers'].includes(part), 'metrics', part, 'reader and consumers'))
@@ -148,10 +152,11 @@ export async function checkRoutes (given) {
   const faults = [
     ...Object.entries(errors).flatMap(([code, { status, meaning, retryable } = /** @type {any} */ ({})]) => [
       ...unless(CODE.test(code), 'errors', code, 'A-Z, then A-Z 0-9 _'),
-      ...unless((Number.isInteger(status) && status >= 400 && status < 500) || (status === 503 && retryable === true),
-        `errors.${code}.status`, status, '400 to 499, or 503 with retryable'),
+      ...unless(isStatus(status, retryable), `errors.${code}.status`, status, '400 to 499, or 503 with retryable'),
       ...unless(typeof meaning === 'string' && meaning !== '', `errors.${code}.meaning`, meaning, 'a text'),
-      ...kindOf(code) === undefined ? [] : [`errors.${code}: this code is ${kindOf(code)?.domain}'s; choose another one`]
+      ...[undefined, name].includes(kindOf(code)?.domain)
+        ? []
+        : [`errors.${code}: this code is ${kindOf(code)?.domain}'s; choose another one`]
     ]),
     ...unknown === undefined ? [] : unless(isKnown(unknown), 'unknown', unknown, 'a code of errors'),
     ...Object.entries(commands).flatMap(([command, row]) => faultsOfCommand(row, `commands.${command}`, isKnown)),
@@ -169,5 +174,5 @@ export async function checkRoutes (given) {
     ...misnamed
   ]
   if (faults.length > 0) throw new SettingsInvalid(faults.map((fault) => `system ${name}: ${fault}`))
-  define(name, errors)
+  define(name, Object.fromEntries(Object.entries(errors).filter(([code]) => kindOf(code) === undefined)))
 }

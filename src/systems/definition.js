@@ -34,7 +34,10 @@
  *   named that user, `certain` is not asked: the Lua answers with the claim
  */
 
-/** @typedef {{ status: number, meaning: string, retryable?: boolean }} SystemError what clients of the routes get, by its code */
+/**
+ * What clients of the routes get, by its code. One without a status is not for them: it is logged.
+ * @typedef {{ status?: number, meaning: string, retryable?: boolean }} SystemError
+ */
 
 /**
  * A field of a body: JSON Schema of a string, integer or boolean with `optional: true` or without, or what a function of `fields` returns.
@@ -168,6 +171,13 @@
  * @property {(key: string, name: string) => Promise<string | null>} memberAtPrimary one that a replica does not have
  * @property {(begin: (done: () => void) => () => void, ms: number) => Promise<void>} waitFor until `done` is called, or the time is over;
  *   `begin` returns what ends it
+ * @property {(key: string) => Promise<any>} find a key as the server keeps it, with `fields` and its newest `events`, or null
+ * @property {(one: any) => Stored} storedOf what `find` returns
+ * @property {(key: string, since: any, of?: { read?: () => Promise<any>, isEnded?: (one: any) => boolean }) => Promise<any>} since as
+ *   `find`, once it has events up to `minSeq`, or has ended
+ * @property {(wanted: { rule: string, name: string, limit: number }) => Promise<any[]>} due keys with a scheduled task, the next first
+ * @property {any} letters dead letters of the system: `list` and `count`
+ * @property {() => Promise<any[]>} figures of each process of consumers
  * @property {() => any} waitingRoom positions of people in the queue of rule `bounded`
  * @property {(options: any) => any} viewers of a stream with a source of its own: a key is read once for all of them
  * @property {string} secret of the system, for `idWith`
@@ -186,6 +196,14 @@
  * @property {(command: Command) => Promise<Decision>} submit
  * @property {(key: string) => Promise<Record<string, string>>} stateOf a key on the primary
  * @property {(key: string) => number} partitionOf
+ * @property {string} id of the process
+ * @property {(task: { rule: string, key: string, name: string }) => Promise<Decision>} decideTask the command of a task
+ * @property {(partition: number) => any} connectionOf the primary
+ * @property {(partition: number) => (part: string) => string} keyOf keys of a partition
+ * @property {() => number[]} owned partitions
+ * @property {(partition: number, letter: any) => Promise<void>} deadLetter writes a dead letter
+ * @property {(owned: { partition: number }, entry: string) => Error} entryLost an entry that the primary does not have, to throw
+ * @property {() => Promise<(partition: number) => Promise<void>>} openConfirm what is decided is as durable as the system wants
  * @property {Database | null} database null: there is none, and no rows are written
  * @property {any} metrics of the consumers
  * @property {any} settings of the process @property {AbortSignal} signal the process stops @property {any} log
@@ -320,6 +338,7 @@
  * @property {number} seq of the last event of the key @property {number} version of its state
  * @property {boolean} isReplay whether the request was accepted before
  * @property {Record<string, string | number>} details
+ * @property {number | null} [waitMs] of a route's command with `startsWork`: for how long the oldest work waits; null: no one does it
  */
 
 /** @typedef {{ key: string, state: State, seq: number, version: number, generation: string }} Stored */

@@ -19,8 +19,6 @@ import { resetEvent } from '../push/index.js'
 import { createHub } from './hub.js'
 
 const POSITION = /^(.{1,40}):(\d{1,15})$/
-/** The partition of what is in the database only. */
-export const GONE = -1
 const NOWHERE = Object.freeze({ generation: '', seq: 0 })
 
 /**
@@ -36,7 +34,7 @@ export function createEvents ({ current, snapshot, event, push, ...parts }) {
     push,
     read: async (/** @type {string} */ id) => {
       const one = await current(id)
-      return { current: one, isLast: one.partition === GONE }
+      return { current: one, isLast: /** @type {{ isLast?: boolean }} */ (one).isLast }
     },
 
     /**

@@ -14,16 +14,18 @@
  * @import * as Words from './words.js'
  */
 import { idWith as hashed, NAMED_RULES } from '../admission/index.js'
-import { SettingsInvalid } from '../errors.js'
+import { define, SettingsInvalid } from '../errors.js'
+import { BREAKERS, createBreaker } from './breaker.js'
 import { checkRule as check } from './check-rule.js'
 import { checkedDefinition } from './checked-definition.js'
 import * as columns from './columns.js'
 import * as crowd from './crowd-client.js'
-import { expectTaken, numbersIn, unitsOf } from './decisions.js'
+import { expectTaken, numbersIn, otherBody, unitsOf } from './decisions.js'
 import * as money from './money.js'
 import { SYSTEM_NAMES } from './names.js'
 import { open } from './opened.js'
 import { checkedOptions } from './options.js'
+import { localUrl } from './process-figures.js'
 import * as vocabulary from './vocabulary.js'
 
 export { FreshetError, SettingsInvalid } from '../errors.js'
@@ -69,7 +71,7 @@ export const schemas = vocabulary.schemas
 export const queries = vocabulary.queries
 
 /** @type {Words.Decisions} */
-export const decisions = Object.freeze({ taken: expectTaken, numbers: numbersIn, units: unitsOf })
+export const decisions = Object.freeze({ taken: expectTaken, numbers: numbersIn, units: unitsOf, otherBody })
 
 /** @type {Words.IdWith} */
 export const idWith = hashed
@@ -82,3 +84,12 @@ export const columnsOf = columns.columnsOf
 
 /** @type {Words.CreateCrowdClient} */
 export const createCrowdClient = crowd.createCrowdClient
+
+/** @type {Words.Calls} */
+export const calls = Object.freeze({ createBreaker, states: BREAKERS, localUrl })
+
+/** @type {Words.DefineErrors} */
+export function defineErrors (name, errors) {
+  define(name, errors)
+  return errors
+}

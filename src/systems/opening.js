@@ -113,7 +113,11 @@ export function openReading (target, { unknown, memory, streams, onEntry, log })
     byRequest: reading.byRequest,
     members: reading.members,
     memberAtPrimary: reading.memberAtPrimary,
-    waitFor: reading.waitFor
+    waitFor: reading.waitFor,
+    find: view.get,
+    storedOf: view.storedOf,
+    since: reading.since,
+    due: reading.due
   }
 }
 

@@ -31,7 +31,8 @@
  *   ids of the primaries of its partitions, throws while one is away
  *
  * @typedef {Target & Pick<Public.ReaderParts, 'get' | 'events' | 'mask'> &
- *   Pick<Reading, 'members' | 'memberAtPrimary' | 'waitFor'> & {
+ *   Pick<Reading, 'members' | 'memberAtPrimary' | 'waitFor' | 'since' | 'due'> & {
+ *   find: KeyView['get'], storedOf: KeyView['storedOf'], letters: DeadLetters,
  *   waitingRoom: () => ReturnType<typeof createWaitingRoom>, viewers: ReturnType<typeof createViewers>,
  *   byRequest: Reading['byRequest'],
  *   reading: Reading, view: KeyView, lookUp: LookUp, secret: string, now: () => number, push: Push,
@@ -45,13 +46,16 @@
  * @typedef {Omit<OpenAdmission, 'close'> & {
  *   id: string, connectionOf: (partition: number) => Connection, database: Database | null, migrated: Promise<void>,
  *   metrics: any, counters: AdmissionMetrics & ConsumerMetrics, deadLetter: (partition: number, letter: NewLetter) => Promise<void>,
- *   openConfirm: () => Promise<(partition: number) => Promise<void>>, owned: () => number[], settings: any, signal: AbortSignal,
+ *   openConfirm: () => Promise<(partition: number) => Promise<void>>, owned: () => number[], decideTask: (task: Task) => Promise<Decision>,
+ *   entryLost: typeof entryLost, settings: any, signal: AbortSignal,
  *   fail: (error: Error) => void, log: Logger }} ConsumerParts `id` of the process; `connectionOf` the primary; `migrated`: when the
  *   database has its tables, never if it cannot have them; `metrics`: its own; `counters` of commands, entries; `openConfirm`: what is
  *   decided is as durable as the system wants; `owned` partitions; `fail`: the process ends
  *
- * @import { Admission, KeyView, Ruleset } from '../admission/index.js'
- * @import { NewLetter } from '../consumers/index.js'
+ * @import { Admission, Decision, KeyView, Ruleset } from '../admission/index.js'
+ * @import { DeadLetters, NewLetter } from '../consumers/index.js'
+ * @import { entryLost } from '../consumers/index.js'
+ * @import { Task } from '../schedule/index.js'
  * @import { CommandRow, QueryRow } from '../http/index.js'
  * @import { AdmissionMetrics, ConsumerMetrics } from '../metrics/index.js'
  * @import { Push } from '../push/index.js'

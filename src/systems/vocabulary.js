@@ -1,12 +1,12 @@
 /** What definitions are written with: fields of bodies and queries, JSON Schema of replies, and rows of queries. docs/own-systems.md. */
 import {
-  choiceField, field, flagField, ID_TEXT, idField, integer, invalidFields, millisField, number, oneOf, optional, required, text, textField,
-  timeField, wholeField
+  bodySchema, choiceField, field, flagField, ID_TEXT, idField, integer, invalidFields, millisField, number, oneOf, optional, readFields,
+  required, text, textField, timeField, wholeField
 } from '../fields/index.js'
 import { moneyField } from './money.js'
 import {
-  AMOUNT, byRequestRow, COUNT, dueRow, GENERATION, historyRow, idQuery, listOf, NULLABLE_AMOUNT, objectOf, pageFields, pageOf, queryOfUser,
-  SEQ, TIME, waitField
+  AMOUNT, byRequestRow, COUNT, dueRow, GENERATION, historyRow, idQuery, limitField, listOf, NULLABLE_AMOUNT, objectOf, pageFields, pageOf,
+  queryOfUser, SEQ, sinceFields, TIME, waitField
 } from './schemas.js'
 
 /** Fields of bodies; `query`: of queries. */
@@ -20,9 +20,13 @@ export const fields = Object.freeze({
   flag: flagField,
   money: moneyField,
   own: field,
+  schemaOf: bodySchema,
+  read: readFields,
   optional,
   invalid: invalidFields,
-  query: Object.freeze({ id: idQuery, integer, number, oneOf, text, required, wait: waitField, page: pageFields })
+  query: Object.freeze({
+    id: idQuery, integer, number, oneOf, text, required, wait: waitField, page: pageFields, limit: limitField, since: sinceFields
+  })
 })
 
 /** JSON Schema of replies. */

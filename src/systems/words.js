@@ -22,6 +22,8 @@
  * @property {(read: (value: unknown) => any, expects: string, schema: object) => Described} own of your own
  * @property {(field: Field) => Field} optional null if it is absent
  * @property {(faults: { field: string, received: string, expected: string }[]) => Error} invalid FIELD_INVALID, to throw
+ * @property {(fields: Record<string, Field>) => object} schemaOf an object with such fields
+ * @property {(given: Record<string, unknown>, fields: Record<string, Field>) => Record<string, any>} read an object; throws FIELD_INVALID
  * @property {QueryFields} query of queries
  */
 
@@ -34,6 +36,8 @@
  * @property {(read: (text: string) => any, rest: { description: string, expects: string, schema: object }) => QueryField} text `read`
  *   throws for one that it does not take
  * @property {(field: any) => QueryField} required
+ * @property {(end?: string) => Record<string, QueryField>} since `minSeq` and `waitMs`; `end`: what it waits for without minSeq
+ * @property {(what: string) => QueryField} limit of a page
  * @property {(what: string, unset?: number) => QueryField} wait how long a query may wait, ms
  * @property {(what: string, side?: 'before' | 'after') => Record<string, QueryField>} page `after` and `limit`
  */
@@ -83,11 +87,13 @@
 
 /**
  * From decisions to replies. `taken`: the decision, unless it is an error for the client (`factsOf`: members of its problem); `numbers` of
- * its details as JSON, by their names there; `units` of a stock after a command of rule `bounded`.
+ * its details as JSON, by their names there; `units` of a stock after a command of rule `bounded`;
+ * `otherBody`: IDEMPOTENCY_KEY_REUSED, to throw.
  * @typedef {{ taken: <D extends { code: string, details: Record<string, any> }>(decision: D, refusals: Refusals,
  *   factsOf?: (decision: D) => Record<string, unknown>) => D,
  *   numbers: (details: Record<string, any>, names: Record<string, string>) => Record<string, number>,
- *   units: (decision: { seq: number, details: Record<string, any> }) => { seq: number, available: number, held: number, sold: number }
+ *   units: (decision: { seq: number, details: Record<string, any> }) => { seq: number, available: number, held: number, sold: number },
+ *   otherBody: (what: string) => Error
  * }} Decisions
  */
 
@@ -100,5 +106,16 @@
  *   repeat: (perSecond: number, act: () => Promise<unknown>) => Promise<void>,
  *   personOf: (i: number) => string, userOf: (i: number) => string, productOf: (i: number) => { sku: string, name: string }
  * }} CreateCrowdClient
+ */
+/**
+ * Calls of other services. `createBreaker`: a circuit breaker, whose states are `states`, the best first; `localUrl`: the URL of what
+ * runs on this machine, whose faults a page may switch, else null.
+ * @typedef {{ createBreaker: (options: { limit: number, resetMs?: number, now?: () => number }) => any, states: readonly string[],
+ *   localUrl: (url: string) => string | null }} Calls
+ */
+
+/**
+ * Defines the errors of a system at once, so that its functions may throw them without a process that has loaded it.
+ * @typedef {<T extends Record<string, import('./definition.js').SystemError>>(name: string, errors: T) => T} DefineErrors
  */
 export {}

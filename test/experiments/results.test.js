@@ -9,6 +9,7 @@ import { draw } from '../../charts/draw.js'
 import { analyse } from '../../lab/analysis/index.js'
 import { listExperiments } from '../../lab/plan/catalog.js'
 import { checkResult } from '../../lab/analysis/check.js'
+import { countedSection } from '../../lab/command/count.js'
 import { drawingOf } from '../../lab/report/drawing.js'
 import { markdownOf } from '../../lab/report/markdown.js'
 import { overTimeOf } from '../../lab/report/over-time.js'
@@ -21,7 +22,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CHARTS = join(ROOT, 'charts')
 /** such as 0.58 x [0.55-0.61], unless it is of another experiment, to which a link follows */
 const RATIO = /\d+\.\d+ x \[\d+\.\d+-\d+\.\d+\](?! \(\[\d{3}\])/g
-const INTERVAL = /\[[\d.,]+-[\d.,]+\]/
+/** without an interval, unless it is a budget or a prediction */
+const BARE = /(?<![\d.])(?<!budgets? |budget of |target |at most |predicted |to )(\d[\d,]*\.\d+) x(?! \[)/g
 /** pixels: a chart fits on a screen */
 const HIGHEST = 900
 const experiments = await listExperiments(join(ROOT, 'experiments'))
@@ -58,27 +60,67 @@ for (const { name, number, folder, file, plan: current } of looked) {
   wholeTest(`${name}: page and chart are drawn from it (npm run charts)`, async (t) => {
     const { plan } = result
     t.equal(await readFile(join(CHARTS, `${name}.md`), 'utf8'),
-      markdownOf(analysis, result, plan, relative(CHARTS, file), `${name}.svg`))
+      markdownOf(analysis, result, plan, relative(CHARTS, file), `${name}.svg`, await countedSection(folder)))
     t.equal(await readFile(join(CHARTS, `${name}.svg`), 'utf8'), await draw(drawingOf(analysis, result, plan)))
     const overTime = overTimeOf(result, plan)
     if (overTime) t.equal(await readFile(join(CHARTS, `${name}-over-time.svg`), 'utf8'), await draw(overTime))
   })
 
   t.test(`${name}: its README gives the verdict of that result`, async (t) => {
-    const { comparisons, noise, budgets } = analysis
-    const found = [...comparisons, ...noise,
+    const { comparisons, further, across, noise, budgets } = analysis
+    const found = [...comparisons, ...further, ...across, ...noise,
       ...budgets.map(({ figure, low, high }) => ({ ratio: figure, low, high }))].map(ratioWithInterval)
     t.match(results, basename(file))
     const ratios = `${answer}${results}`.match(RATIO) ?? []
     t.ok(ratios.length > 0, 'with an interval')
     for (const ratio of ratios) t.ok(found.includes(ratio), ratio)
-    t.match(answer, INTERVAL)
     t.match(readme, /^\*\*Noise\.\*\* .*A\/A/m)
     const row = answers.split('\n').find((line) => line.startsWith(`| [${number}]`)) ?? ''
     t.notMatch(row, /not measured/i)
-    for (const ratio of row.match(RATIO) ?? []) t.ok(found.includes(ratio), `experiments/README.md: ${ratio}`)
   })
 }
+
+t.test('numbers of answers, and ratios in pages, are those of the figures that are drawn from samples (npm run charts)', async (t) => {
+  for (const { name, number, folder } of measured) {
+    const figures = await readFile(join(CHARTS, `${name}.md`), 'utf8')
+    const beside = await readFile(join(folder, 'statements.md'), 'utf8')
+    const readme = await readFile(join(folder, 'README.md'), 'utf8')
+    const said = readme.slice(0, readme.indexOf('### What would')) + readme.slice(readme.indexOf('## Results'))
+    for (const ratio of said.match(RATIO) ?? []) t.ok(isIn(ratio, figures), `${name}: ${ratio}`)
+    const row = answers.split('\n').find((line) => line.startsWith(`| [${number}]`)) ?? ''
+    const answer = readme.slice(readme.indexOf('**Answer.**'), readme.indexOf('![finding]')).replace(/`[^`]*`/g, '')
+    const [value] = answer.match(/\d[\d,]*(\.\d+)?/) ?? []
+    t.ok(isIn(String(value), figures), `${name}: ${value}`)
+    for (const [decimal] of row.matchAll(/\d[\d,]*\.\d+/g)) t.ok(isIn(decimal, figures), `experiments/README.md, ${number}: ${decimal}`)
+    for (const [, ratio] of said.matchAll(BARE)) t.ok(isIn(`${ratio} x`, figures + beside), `${name}: ${ratio} x`)
+    for (const [, ratio] of row.matchAll(BARE)) t.ok(isIn(`${ratio} x`, said + beside), `experiments/README.md, ${number}: ${ratio} x`)
+  }
+})
+
+t.test('ratios of docs/choosing.md are those of the experiments that its part links', async (t) => {
+  const text = await readFile(join(ROOT, 'docs', 'choosing.md'), 'utf8')
+  for (const part of text.split('\n## ')) {
+    const names = [...new Set([...part.matchAll(/experiments\/(\d{3}-[a-z0-9-]+)\/README\.md/g)].map(([, name]) => name))]
+    const pages = (await Promise.all(names.flatMap((name) => ['README.md', 'statements.md'].map((page) =>
+      readFile(join(ROOT, 'experiments', name, page), 'utf8'))))).join('\n')
+    for (const [, ratio] of part.matchAll(BARE)) t.ok(isIn(`${ratio} x`, pages), `${part.slice(0, 30)}: ${ratio} x`)
+  }
+  t.notMatch(text, /not shown|\bis shown\b/)
+})
+
+t.test('no title is about samples in which the load was at its own limit', async (t) => {
+  for (const { name, file, plan } of measured) {
+    const about = plan.chart?.about
+    if (!about) continue
+    const { samples, plan: { levels } } = presented(await readResult(file), plan)
+    const named = about.level ? [about.level] : Object.keys(levels).slice(0, about.against ? undefined : 1)
+    t.notOk(samples.some(({ arm, level, marks }) => [about.arm, about.against].includes(arm) && named.includes(level) &&
+      marks?.includes('generator-bound')), name)
+  }
+})
+
+/** As a number of its own. @param {string} text @param {string} figures */
+const isIn = (text, figures) => new RegExp(`(?<![\\d.,])${text.replaceAll(/[.[\]]/g, '\\$&')}(?![\\d.])`).test(figures)
 
 t.test('no chart is higher than a screen', async (t) => {
   for (const file of (await readdir(CHARTS)).filter((name) => name.endsWith('.svg'))) {

@@ -44,10 +44,10 @@ t.test('an arm that costs less is reported as a ratio with its interval', async 
   t.same({ published, sameDirection, expected, asExpected }, { published: null, sameDirection: null, expected: null, asExpected: null })
 })
 
-t.test('an interval that spans 1 is no difference shown', async (t) => {
+t.test('an interval that spans 1 is no measurable difference', async (t) => {
   const { verdict, sentence } = comparison(analysisOf({ ids: [1, 1.05, 0.95, 0.99, 1.08], values: [1.02, 0.97, 1.1, 1, 0.94] }), 'values')
   t.equal(verdict, 'none')
-  t.equal(sentence, '`values` against `ids`: no difference shown [0.88-1.12]')
+  t.equal(sentence, '`values` against `ids`: no measurable difference [0.88-1.12]')
 })
 
 t.test('the verb is that of the measure', async (t) => {
@@ -121,7 +121,7 @@ t.test('"the same" takes an interval within a tenth: a wide one proves nothing',
   const tight = [1, 1.002, 0.998, 1.001, 0.999]
   t.same(same(tight, tight), ['none', true])
   t.same(same(tight, tight.map((one) => one * 1.03)), ['more', true], 'a difference, of less than a tenth')
-  t.same(same([1, 1.3, 0.8, 1.1, 0.9], [1.05, 1.25, 0.85, 1.1, 0.9]), ['none', null], 'no difference shown')
+  t.same(same([1, 1.3, 0.8, 1.1, 0.9], [1.05, 1.25, 0.85, 1.1, 0.9]), ['none', null], 'no measurable difference')
   t.same(same(IDS, VALUES), ['less', false])
 })
 
@@ -198,7 +198,7 @@ t.test('published: the same direction, another one, or nothing to say', async (t
   t.equal(told(0.605), true)
   t.equal(told(1.4), false)
   t.equal(told(0.985), false, 'they saw no difference, here is one')
-  t.equal(told(0.6, VALUES), null, 'no difference shown here')
+  t.equal(told(0.6, VALUES), null, 'no measurable difference here')
 })
 
 t.test('a published ratio of one level applies to no other, and takes precedence over one of all levels', async (t) => {

@@ -77,3 +77,19 @@ t.test('a plan that cannot be used says why, and does not keep others from being
   await rejected('23', /023-throws: plan\.js cannot be loaded: broken/)
   t.equal((await findExperiment(folder, '1', { checkSettings })).name, '001-load')
 })
+
+t.test('what was published is in one file beside the experiments, and in no plan', async (t) => {
+  const statements = [
+    { study: '001', experiment: '007', says: 'less', of: { arm: 'ids' }, against: { arm: 'blob' }, value: 0.5, from: '1 / 2' },
+    { study: '001', experiment: '007', says: 'another', of: { arm: 'ids', measure: 'flushMsP99' }, against: { arm: 'blob' }, value: 2 },
+    { study: '001', experiment: '007', says: 'alone', of: { arm: 'ids' }, value: 3 }
+  ]
+  const figures = { '007': { source: 's', conditions: 'c', unit: 'u', figures: [{ label: 'ids', value: 1, arm: 'ids' }] } }
+  const folder = folderOf(t, { 'published.json': JSON.stringify({ studies: {}, figures, statements }) })
+  t.match((await findExperiment(folder, '007')).plan.published, {
+    ...figures['007'], ratios: [{ arm: 'ids', against: 'blob', value: 0.5, label: 'less: 1 / 2', level: 'one' }]
+  })
+  t.equal((await findExperiment(folder, '001')).plan.published, null)
+  const own = folderOf(t, { '002-own': { 'plan.js': plan('Own?', ", published: { source: 's' }") } })
+  await t.rejects(findExperiment(own, '002'), { code: 'PLAN_INVALID', message: /in published\.json/ })
+})

@@ -6,7 +6,7 @@ import { ended, lossy, planOf, resultOf } from './results.js'
 const costs = { ids: 4, values: 2, reference: 8, blob: 0.5 }
 const a = { name: 'a.json', result: resultOf({ costs }) }
 
-t.test('a result against itself: no difference shown, and nothing else differs', async (t) => {
+t.test('a result against itself: no measurable difference, and nothing else differs', async (t) => {
   const { measure, rows, differences, onlyA, onlyB } = comparisonOf(a, a)
   t.equal(measure, 'primaryCpuMicrosPerItem')
   t.same(rows.map(({ arm, ratio, verdict }) => [arm, ratio, verdict]),

@@ -13,6 +13,7 @@ const sample = {
   ...plain,
   seconds: 10,
   items: 100_000,
+  cpuOverTime: [[10, 10, 20, 20]],
   behindMs: { p50: 1, p95: 2, p99: 4, max: 9 },
   flushMs: { p50: 0.5, p95: 2, p99: 3, max: 8 },
   decided: {
@@ -133,6 +134,7 @@ const VALUES = {
   primaryCpuPercent: 25,
   replicaCpuPercent: 15,
   itemsPerSecond: 10_000,
+  primaryCpuDrift: 2,
   behindMsP99: 4,
   flushMsP50: 0.5,
   flushMsP99: 3,
@@ -235,6 +237,7 @@ const VALUES = {
   pollsPerOrder: 2,
   httpMsP50: 5,
   httpMsP95: 20,
+  commandsPerSecond: 99,
   errorPercent: 1,
   ordersPerSecond: 40,
   cpuMsPerOrder: 10,
@@ -258,6 +261,7 @@ const VALUES = {
   primariesCpuMicrosPerItem: 10,
   serversCpuMicrosPerItem: 24,
   busiestPrimaryPercent: 25,
+  idlestPrimaryPercent: 25,
   itemsPerBatch: 200
 }
 /** test/lab/cluster.test.js has a value of each */
@@ -325,7 +329,8 @@ t.test('without a value a measure is null, not 0', async (t) => {
 })
 
 t.test('a measurement that ended with an error has no value at all', async (t) => {
-  const without = { lagMs: undefined, serving: undefined, decided: undefined, sales: undefined, prices: undefined, orders: undefined }
+  const gone = ['lagMs', 'serving', 'cpuOverTime', 'decided', 'sales', 'prices', 'orders']
+  const without = Object.fromEntries(gone.map((name) => [name, undefined]))
   const fault = /** @type {any} */ ({ ...sample, ...ended(sample), ...without })
   t.same(Object.values(allOf(fault)).filter((value) => value !== null), [])
 })

@@ -17,7 +17,7 @@ t.test('a chart shows the arms and levels that its plan names, and the title the
   t.match(drawing.caption[0], /^7 more figures, of other arms and levels/)
   t.match(markdown, /\*\*few\*\*/, 'a page has all')
   const alike = reportsOf(resultOf({ plan, costs: { ...COSTS, values: COSTS.ids } }))
-  t.equal(alike.drawing.title, 'Values against ids: no difference shown')
+  t.equal(alike.drawing.title, 'Values against ids: no measurable difference')
   const alone = planOf({ chart: { about: { arm: 'values', says: 'Values take {} us' } } })
   t.match(reportsOf(resultOf({ plan: alone, costs: COSTS })).drawing.title, /^Values take \d\.\d\d us$/)
 })

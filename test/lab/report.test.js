@@ -52,10 +52,10 @@ t.test('a direction that differs, or that cannot be determined, is reported', as
   t.match(cellsOf(other.markdown, '`values` against `ids`: 26 / 43')?.[4], '**no**')
   t.match(other.markdown, /- `values` less than `ids`: \*\*refuted\*\*/)
   const same = reportsOf(resultOf({ costs: { ...COSTS, values: COSTS.ids } }))
-  t.match(same.table, /no difference shown \[0\.\d\d-1\.\d\d\]/)
-  t.match(same.table, /same direction as published: 0 of 1, 1 not shown or unknown/)
-  t.match(same.table, /^values .* 0\.605 x +not shown/m)
-  t.match(same.markdown, /- `values` less than `ids`: not shown/)
+  t.match(same.table, /no measurable difference \[0\.\d\d-1\.\d\d\]/)
+  t.match(same.table, /same direction as published: 0 of 1, 1 undecided or unknown/)
+  t.match(same.table, /^values .* 0\.605 x +undecided/m)
+  t.match(same.markdown, /- `values` less than `ids`: undecided/)
 })
 
 t.test('a published ratio to another arm than the baseline has its place too', async (t) => {
@@ -113,12 +113,12 @@ t.test('a difference within the noise is no finding, has no direction, and is re
   const sentence = /`values` against `ids`: no difference beyond the noise of this machine \(1\.1\d x \[1\.0\d-1\.1\d\]; `ids` against itself 1\.1\d x \[1\.\d\d-1\.\d\d\]\)/
   t.match(table.replaceAll(/\n */g, ' '), sentence)
   t.match(markdown, sentence)
-  t.equal(drawing.title, 'Values against ids: no difference shown')
-  t.match(table, /^values .* 0\.605 x +not shown/m)
-  t.match(table, /same direction as published: 0 of 1, 1 not shown or unknown/)
+  t.equal(drawing.title, 'Values against ids: no measurable difference')
+  t.match(table, /^values .* 0\.605 x +undecided/m)
+  t.match(table, /same direction as published: 0 of 1, 1 undecided or unknown/)
   t.match(table, /^ {4}against ids: within the noise of this machine$/m)
   t.match(table, /warning: the A\/A pair differs at 50 k items\/s: 1\.1\d x \[/)
-  t.match(markdown, /- `values` less than `ids`: not shown, within the noise of this machine/)
+  t.match(markdown, /- `values` less than `ids`: undecided, within the noise of this machine/)
   t.match(markdown, /\*\*Warning\*\*: the A\/A pair differs/)
   t.same(drawing.notes, ['Against ids: within the noise of this machine: values'])
   const levels = { few: {}, many: {} }
@@ -134,7 +134,7 @@ t.test('"the same" is reported to be so only of a narrow interval', async (t) =>
   t.match(said(() => {}), /- `values` the same as `ids`: confirmed: between 0\.90 and 1\.10 x/)
   t.match(said(({ arm, round, nodes }) => arm === 'values'
     ? { nodes: nodes.map((node) => ({ ...node, cpuMicrosPerItem: node.cpuMicrosPerItem * (0.6 + round / 7) })) }
-    : undefined), /- `values` the same as `ids`: not shown/)
+    : undefined), /- `values` the same as `ids`: undecided/)
 })
 
 t.test('without any valid measurement there is no answer, and nothing breaks', async (t) => {
@@ -226,7 +226,7 @@ t.test('levels that do not agree are reported apart', async (t) => {
   const { table } = reportsOf(resultOf({
     plan, costs: { ...COSTS, values: (level) => level === 'few' ? COSTS.ids : 1.5, reference: (level) => level === 'few' ? 1 : 4.3 }
   }))
-  t.match(table, /`values` against `ids`: less at 2 of 3 levels \(0\.\d\d.* x\), no difference shown at few/)
+  t.match(table, /`values` against `ids`: less at 2 of 3 levels \(0\.\d\d.* x\), no measurable difference at few/)
   t.match(table, /`reference` against `ids`: less at few \(0\.\d\d x\), more at many \(1\.\d\d x\)/)
 })
 
@@ -237,7 +237,7 @@ t.test('the finding names the arms of which something was expected, in that orde
   const alike = reportsOf(resultOf({
     plan: planOf({ arms: { ids: {}, values: {}, reference: {}, blob: {} } }), costs: { ids: 2, values: 2.001, reference: 1.999, blob: 0.2 }
   }))
-  t.match(alike.markdown, /^# Values against ids: no difference shown\n/)
+  t.match(alike.markdown, /^# Values against ids: no measurable difference\n/)
 })
 
 t.test('the table has no line wider than 110 characters, whatever names are', async (t) => {

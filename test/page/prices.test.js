@@ -13,7 +13,7 @@ const ASSETS = Object.entries({ hot: 60, medium: 30, cold: 30 }).flatMap(([tier,
   Array.from({ length: n }, (_, i) => ({ asset: `${tier}-${number(i)}`, tier, pinned: false })))
 
 wholeTest('the page', needsBrowser, async (t) => {
-  const { app } = createReader(t, {}, { pages: { prices: { summary: 'Prices', hasFaults: true } } })
+  const { app } = createReader(t, {}, { pages: { prices: { file: 'prices.html', summary: 'Prices', hasFaults: true } } })
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const browser = await startBrowser(t)
 

@@ -2,7 +2,7 @@
  * One system in a process of consumers: its scheduled tasks, rows in the database and effects elsewhere, in the frame of src/systems.
  */
 import { openConfirms } from '../../src/admission/index.js'
-import { consume, consumeBatches, createKafkaEffect, lagOf, TASKS } from '../../src/consumers/index.js'
+import { consume, consumeBatches, createKafkaEffect, entryLost, lagOf, TASKS } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
 import { taskCommands } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
@@ -62,6 +62,8 @@ export async function openSystem (definition, settings, parts) {
       metrics: ownMetrics,
       counters: metrics,
       owned: () => worker.owned,
+      decideTask: taskCommands(opening.submit),
+      entryLost,
       settings,
       deadLetter,
       openConfirm
@@ -119,7 +121,7 @@ export async function openSystem (definition, settings, parts) {
  */
 async function handlersOf (definition, parts, frame) {
   const handlers = await definition.consumers(parts)
-  const run = definition.hasLua ? undefined : taskCommands(parts.submit)
+  const run = definition.hasLua ? undefined : parts.decideTask
   try {
     return { run, ...handlers, joined: await joinHandlers(definition, handlers, parts, frame) }
   } catch (error) {

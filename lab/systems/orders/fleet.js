@@ -1,4 +1,4 @@
-/** The processes of a measurement: a payment provider, and the product with a database of its own, or replicas as published. */
+/** The processes of a measurement: a payment provider, and the product with a database of its own, or replicas of the lab. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -18,7 +18,7 @@ const FEW = 'few'
 const SETTLED_WITHIN_MS = 60_000
 /** of an order under faults: its deadline, the lease of an owner, and 2 s */
 export const BOUND_MS = ORDER_DEADLINE_MS + 3000 + 2000
-/** of replicas as published: nothing happens to an order that waits for longer */
+/** of replicas of the lab: nothing happens to an order that waits for longer */
 const LOCAL_SETTLED_MS = 1000
 const LOOK_EVERY_MS = 200
 /** of the time that the orders take to be read */

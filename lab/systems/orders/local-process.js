@@ -1,5 +1,5 @@
 /**
- * A gateway of the lab for orders, which keeps them in another way than the product: as published (local.js), as jobs of a library
+ * A gateway of the lab for orders, which keeps them in another way than the product: in its memory (local.js), as jobs of a library
  * (bullmq.js), or not at all.
  *
  * @typedef {{ sku: string, quantity: number }} Line

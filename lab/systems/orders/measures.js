@@ -32,6 +32,11 @@ function usdOf ({ answered, placed, inTime, seconds }, cores) {
   return perHour > 0 ? 10_000 * cores * USD_PER_VCPU_HOUR / perHour : null
 }
 
+/** A percentile beyond which customers gave up. @param {number} percentile */
+const cutAt = (percentile) => ({
+  isCut: (/** @type {OrderFigures} */ { timeOuts, tracked }) => tracked > 0 && timeOuts / tracked >= 1 - percentile / 100
+})
+
 /** @type {Record<string, import('../../analysis/measure.js').Measure>} */
 export const ORDER_MEASURES = Object.freeze({
   timeOutPercent: row('Tracked orders that were not final after 10 s', '%', 'leaves open',
@@ -40,11 +45,12 @@ export const ORDER_MEASURES = Object.freeze({
   sagaMsP50: row('Time from placing to the end, on the server, median', 'ms', 'ends after', ({ serverMs }) => serverMs.p50),
   sagaMsP95: row('Time from placing to the end, on the server, 95th percentile', 'ms', 'ends after', ({ serverMs }) => serverMs.p95),
   sagaMsMax: row('Time from placing to the end, on the server, longest', 'ms', 'ends after', ({ serverMs }) => serverMs.max),
-  polledMsP50: row('Time to the end as a polling customer sees it, median', 'ms', 'shows after', ({ polledMs }) => polledMs?.p50),
+  polledMsP50: row('Time to the end as a polling customer sees it, median', 'ms', 'shows after', ({ polledMs }) => polledMs?.p50,
+    cutAt(50)),
   polledMsP95: row('Time to the end as a polling customer sees it, 95th percentile', 'ms', 'shows after',
-    ({ polledMs }) => polledMs?.p95),
+    ({ polledMs }) => polledMs?.p95, cutAt(95)),
   pushedMsP95: row('Time to the end as a waiting customer sees it, 95th percentile', 'ms', 'shows after',
-    ({ pushedMs }) => pushedMs?.p95),
+    ({ pushedMs }) => pushedMs?.p95, cutAt(95)),
   seenAfterMsP95: row('Time from the end of an order until a polling customer sees it, 95th percentile', 'ms', 'shows after',
     ({ seenAfterMs }) => seenAfterMs?.p95),
   handOverMsP50: row('Time from a kill of consumers until all their partitions went on, median', 'ms', 'goes on after',
@@ -54,6 +60,8 @@ export const ORDER_MEASURES = Object.freeze({
   pollsPerOrder: row('Requests of a polling customer', 'requests', 'takes', ({ polls }) => polls),
   httpMsP50: row('Time to a reply of a command, median', 'ms', 'replies after', ({ httpMs }) => httpMs.p50),
   httpMsP95: row('Time to a reply of a command, 95th percentile', 'ms', 'replies after', ({ httpMs }) => httpMs.p95),
+  commandsPerSecond: row('Commands answered per second', 'requests/s', 'answers',
+    ({ answered, seconds }) => answered / seconds, { noun: 'commands', ...HIGHER }),
   errorPercent: row('Commands without a reply, or refused by a fault', '%', 'fails',
     ({ errors, answered }) => 100 * errors / Math.max(1, errors + answered)),
   ordersPerSecond: row('Orders ended per second', 'orders/s', 'ends', ({ final, seconds }) => final / seconds, { noun: 'rate', ...HIGHER }),

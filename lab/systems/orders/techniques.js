@@ -6,7 +6,7 @@
  *     unbatched       partitions-16, but each command is a call of its own
  *     polled          partitions-16, but an order is driven at the next whole second (lab/systems/orders/polling-consumers.js)
  *     noop            each order is confirmed when it is placed, in the memory of one process
- *     local-state     as published: each replica holds its own orders, and any replica takes any message (local.js)
+ *     local-state     each replica holds its own orders, and any replica takes any message (local.js)
  *     bullmq          each order is a job of the library BullMQ (bullmq.js)
  */
 export const POLLED = 'polled'

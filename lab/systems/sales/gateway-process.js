@@ -1,15 +1,11 @@
 /** A gateway of the lab for sales. */
 import { idField } from '../../../src/fields/index.js'
 import { readCommand, readRequestId } from '../../../src/http/index.js'
-import { loadSystems } from '../../../src/systems/list.js'
 import { readTicket } from '../../../src/systems/sales/index.js'
 import { serveGateway } from '../gateway.js'
 import { openTechnique } from './techniques.js'
 
 const USER = { userId: idField('the user') }
-
-// it defines codes of errors
-await loadSystems(['sales'])
 
 serveGateway(openTechnique, (app, { claim, issue, join, look, place }) => {
   /** @param {string} path @param {(request: any, user: string) => Promise<import('./techniques.js').Reply>} run */

@@ -1,6 +1,7 @@
 /** Errors of auctions. */
+import { defineErrors } from 'freshet-feed/systems'
 
-export const ERRORS = Object.freeze({
+export const ERRORS = defineErrors('auctions', {
   AUCTION_UNKNOWN: { status: 404, meaning: 'there is no auction with this id' },
   AUCTION_NOT_OPEN: { status: 425, retryable: true, meaning: 'the auction opens later' },
   AUCTION_CLOSED: { status: 410, meaning: 'the auction is closed' },

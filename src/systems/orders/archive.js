@@ -4,10 +4,10 @@
  * An event that is there already is left alone, because an entry may be written again. One with the same number and another content is from
  * a history that the servers have lost: it is counted, and logged as an error.
  *
- * @typedef {import('../../admission/index.js').Entry} Entry
+ * @typedef {import('freshet-feed/systems').RawEntry} Entry
  */
 import { isDeepStrictEqual } from 'node:util'
-import { columnsOf } from '../columns.js'
+import { columnsOf } from 'freshet-feed/systems'
 import { sagaIdOf } from './keys.js'
 import { lockPartition, writeViews } from './views.js'
 
@@ -26,9 +26,9 @@ const STORED = `SELECT stored.aggregate, stored.version, stored.data FROM events
 /**
  * @param {{ partitionOf: (key: string) => number, generationOf: (partition: number, id: string) => Promise<string>,
  *   confirm: (partition: number) => Promise<void>, resume: (key: string) => Promise<unknown>, onDifferent: () => void,
- *   log: import('pino').Logger }} parts `generationOf`: lineage on the primary, which must have the entry; `confirm`: what is in the
+ *   log: any }} parts `generationOf`: lineage on the primary, which must have the entry; `confirm`: what is in the
  *   outbox is as durable as orders are; `resume` an order whose dead letter was replayed
- * @returns {import('../../consumers/index.js').SqlEffect}
+ * @returns {{ name: string } & import('freshet-feed/systems').Rows}
  */
 export function createArchive ({ partitionOf, generationOf, confirm, resume, onDifferent, log }) {
   return {
@@ -55,7 +55,7 @@ export function createArchive ({ partitionOf, generationOf, confirm, resume, onD
     }
   }
 
-  /** @param {import('../../consumers/index.js').SqlClient} client @param {ReturnType<typeof eventOf>[]} events that were there already */
+  /** @param {import('freshet-feed/systems').Client} client @param {ReturnType<typeof eventOf>[]} events that were there already */
   async function compare (client, events) {
     const { rows } = await client.query(STORED, [events.map(({ aggregate }) => aggregate), events.map(({ version }) => version)])
     const stored = new Map(rows.map(({ aggregate, version, data }) => [`${aggregate} ${version}`, data]))

@@ -1,8 +1,5 @@
 /** Commands of customers and orders, and callbacks of the payment provider. */
-import { bodySchema, field, ID_TEXT, idField, isText, optional, readFields, textField } from '../../fields/index.js'
-import { otherBody } from '../decisions.js'
-import { moneyField } from '../money.js'
-import { objectOf, SEQ } from '../schemas.js'
+import { decisions, fields, schemas } from 'freshet-feed/systems'
 import { FreshetError } from './errors.js'
 import { customerIdOf, customerKey, orderIdOf, orderKey, productKey } from './keys.js'
 import { MAX_LINES, mergeLines, pricedLines } from './lines.js'
@@ -10,19 +7,25 @@ import { callbackOf } from './payments/callbacks.js'
 import { PRODUCT_COMMANDS, SKU, UNITS } from './products.js'
 import { expectAccepted, statusOf } from './replies.js'
 
+/** @import { Command, GatewayParts, Given, Reply, System } from 'freshet-feed/systems' */
+
+const { id: idField, money, optional, own, text } = fields
+const { id: ID_TEXT, objectOf, seq: SEQ } = schemas
+
 /** The cancellation of an order with one of these statuses has begun. */
 const CANCELLED = Object.freeze(['cancelling', 'cancelled'])
 const MAX_EMAIL = 254
 /** Whether an address exists is not checked. */
 const EMAIL = /^[^\s@]+@[^\s@]+$/
-const ID = new RegExp(ID_TEXT.pattern)
+const ID = new RegExp(/** @type {any} */ (ID_TEXT).pattern)
 /** The header of https://www.w3.org/TR/trace-context/. */
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/
 
-const LINE = { sku: SKU(''), quantity: UNITS(''), price: optional(moneyField('rejected if it is not that of the product')) }
-const LINES = field(linesIn, `1 to ${MAX_LINES} lines {sku, quantity, price?}, a quantity from 1, a price with at most 2 decimal places`,
-  { type: 'array', minItems: 1, maxItems: MAX_LINES, items: bodySchema(LINE) })
-const EMAIL_FIELD = field((value) => typeof value === 'string' && isText(value, MAX_EMAIL) && EMAIL.test(value) ? value : null,
+const LINE = { sku: SKU(''), quantity: UNITS(''), price: optional(money('rejected if it is not that of the product')) }
+const LINES = own(linesIn, `1 to ${MAX_LINES} lines {sku, quantity, price?}, a quantity from 1, a price with at most 2 decimal places`,
+  { type: 'array', minItems: 1, maxItems: MAX_LINES, items: fields.schemaOf(LINE) })
+const EMAIL_TEXT = text(MAX_EMAIL)('')
+const EMAIL_FIELD = own((value) => EMAIL_TEXT.read(value) !== null && EMAIL.test(String(value)) ? value : null,
   'an email address', { type: 'string', maxLength: MAX_EMAIL })
 const WAIT = {
   type: ['integer', 'null'],
@@ -34,7 +37,7 @@ const PLACED = objectOf({ id: ID_TEXT, status: { type: 'string', enum: ['pending
 function linesIn (value) {
   if (!Array.isArray(value) || value.length < 1 || value.length > MAX_LINES) return null
   try {
-    return value.map((line) => /** @type {any} */ (readFields(Object(line), LINE)))
+    return value.map((line) => /** @type {any} */ (fields.read(Object(line), LINE)))
   } catch {
     return null
   }
@@ -42,7 +45,7 @@ function linesIn (value) {
 
 /**
  * In the logs of everything that follows. It is the same when the request is repeated, because it is part of the command.
- * @param {Pick<import('../../http/index.js').Given, 'headers' | 'id'>} given
+ * @param {Pick<Given, 'headers' | 'id'>} given
  */
 function correlationOf ({ headers: { 'correlation-id': given, traceparent = '', 'idempotency-key': key }, id }) {
   if (key !== undefined) return String(key)
@@ -55,7 +58,7 @@ function correlationOf ({ headers: { 'correlation-id': given, traceparent = '', 
 
 /**
  * What commands run on.
- * @param {Pick<import('../parts.js').GatewayParts, 'submit' | 'agreed' | 'stateOf' | 'settings'>} parts
+ * @param {Pick<GatewayParts, 'submit' | 'agreed' | 'stateOf' | 'settings'>} parts
  */
 export const createOrders = ({ submit, agreed, stateOf, settings: { orderDeadlineMs, keepMs, paymentSecret = null } }) => ({
   submit,
@@ -69,17 +72,17 @@ export const createOrders = ({ submit, agreed, stateOf, settings: { orderDeadlin
 
   /**
    * @param {string} rule @param {string} key @param {string} requestId or empty @param {string[]} args
-   * @param {Partial<import('../../admission/index.js').Command>} [more]
+   * @param {Partial<Command>} [more]
    */
   decide: async (rule, key, requestId, args, more) => expectAccepted(await submit({ rule, key, scope: '', requestId, args, ...more }), rule)
 })
 
-/** @type {import('../definition.js').System['commands']} */
+/** @type {System['commands']} */
 export const COMMANDS = {
   createCustomer: {
     path: '/v1/customers',
     summary: 'Create a customer',
-    body: { email: EMAIL_FIELD('of one customer only'), name: textField(200)(''), address: textField(1000)('') },
+    body: { email: EMAIL_FIELD('of one customer only'), name: text(200)(''), address: text(1000)('') },
     schemas: { 201: objectOf({ id: ID_TEXT }) },
     codes: ['CUSTOMER_EXISTS'],
     async run ({ body, requestId }, { secret, decide }) {
@@ -92,7 +95,7 @@ export const COMMANDS = {
   place: {
     path: '/v1/orders',
     summary: 'Place an order; its saga begins at once',
-    body: { customerId: idField('of the customer'), lines: LINES('lines with the same SKU become one'), address: textField(1000)('') },
+    body: { customerId: idField('of the customer'), lines: LINES('lines with the same SKU become one'), address: text(1000)('') },
     schemas: { 201: objectOf({ ...PLACED.properties, waitMs: WAIT }) },
     codes: ['CUSTOMER_UNKNOWN', 'PRODUCT_UNKNOWN', 'ORDER_PRICE_DIFFERS'],
     run: place
@@ -128,7 +131,7 @@ export const COMMANDS = {
 }
 
 /**
- * @param {import('../../http/index.js').Given} given @param {Orders} orders @returns {Promise<import('../../http/index.js').Reply>}
+ * @param {Given} given @param {Orders} orders @returns {Promise<Reply>}
  * @throws {FreshetError} CUSTOMER_UNKNOWN, PRODUCT_UNKNOWN, ORDER_PRICE_DIFFERS, FIELD_INVALID, IDEMPOTENCY_KEY_REUSED
  */
 async function place (given, { secret, stateOf, decide, deadlineMs }) {
@@ -148,7 +151,7 @@ async function place (given, { secret, stateOf, decide, deadlineMs }) {
     // the catalogue may have changed since it was accepted
     const stored = await stateOf(orderKey(id))
     if (stored.status === undefined) throw error
-    if (unitsIn(JSON.parse(stored.lines)) !== unitsIn(wanted) || stored.address !== address) throw otherBody('Idempotency-Key')
+    if (unitsIn(JSON.parse(stored.lines)) !== unitsIn(wanted) || stored.address !== address) throw decisions.otherBody('Idempotency-Key')
     return placed(id, true)
   }
 }

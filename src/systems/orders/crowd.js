@@ -3,8 +3,7 @@
  * until there are more.
  */
 import { randomUUID } from 'node:crypto'
-import { createCrowdClient } from '../crowd-client.js'
-import { personOf, productOf, userOf } from '../crowd-names.js'
+import { createCrowdClient } from 'freshet-feed/systems'
 
 const CUSTOMERS = 100
 const PRODUCTS = 100
@@ -19,13 +18,13 @@ const CANCELS = 0.03
 const HOT = 0.1
 
 const pick = (/** @type {number} */ n) => Math.floor(Math.random() * n)
-const skuOf = (/** @type {number} */ i) => productOf(i).sku
 
 /**
  * @param {Parameters<typeof createCrowdClient>[0] & { isActive: boolean, print: (line: string) => void }} options
  */
 export async function runCrowd ({ isActive, print, ...target }) {
-  const { send, repeat } = createCrowdClient(target)
+  const { send, repeat, personOf, productOf, userOf } = createCrowdClient(target)
+  const skuOf = (/** @type {number} */ i) => productOf(i).sku
   const create = async (/** @type {string} */ method, /** @type {string} */ path, /** @type {object} */ body) =>
     (await send(method, path, { body, tries: Infinity })).reply
 

@@ -1,7 +1,7 @@
 /** Errors of orders. */
-import { define } from '../../errors.js'
+import { defineErrors } from 'freshet-feed/systems'
 
-define('orders', {
+export const ERRORS = defineErrors('orders', {
   ORDER_UNKNOWN: { status: 404, meaning: 'there is no order with this id' },
   ORDER_TOO_LATE: { status: 409, meaning: 'the payment of the order was requested, or it is final; it cannot be cancelled' },
   ORDER_PRICE_DIFFERS: { status: 409, meaning: 'a price of the order is not that of the catalogue' },
@@ -21,4 +21,4 @@ define('orders', {
   EVENTS_DIFFER: { meaning: 'the database has another event with the same number' }
 })
 
-export { FreshetError } from '../../errors.js'
+export { FreshetError } from 'freshet-feed/systems'

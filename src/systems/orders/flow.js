@@ -25,7 +25,7 @@ export function createFlow () {
   }
 
   return {
-    /** @param {import('../../admission/index.js').Entry} entry */
+    /** @param {import('freshet-feed/systems').RawEntry} entry */
     note ({ rule, key, fields: { type, status, ts } }) {
       if (rule !== 'step' || status === undefined) return
       if (type === 'placed' && running.size < MAX_RUNNING) running.set(key, Number(ts))

@@ -5,8 +5,6 @@
  *   paymentUrl: string | null }} Worker `driven`: orders on their way, by step; `paymentUrl`: of a provider on this machine, whose faults a
  *   page may switch
  */
-import { entryLost } from '../../consumers/index.js'
-import { taskCommands } from '../../schedule/index.js'
 import { createArchive } from './archive.js'
 import { SAGA } from './keys.js'
 import { createPayments } from './payments/payments.js'
@@ -17,9 +15,12 @@ const ARCHIVE_PAUSE_MS = 400
 /** After these events the owner of an order has something to do at once. */
 const TRIGGERS = Object.freeze(['placed', 'cancel_requested', 'wanted', 'resumed'])
 
-/** @param {import('../parts.js').ConsumerParts} parts @returns {Promise<import('../definition.js').Handlers>} */
+/**
+ * @param {import('freshet-feed/systems').ConsumerParts} parts
+ * @returns {Promise<import('freshet-feed/systems').Handlers>}
+ */
 export async function createOrderHandlers ({
-  id, submit, partitionOf, keyOf, stateOf, connectionOf, owned, metrics, deadLetter, openConfirm, settings, log
+  id, submit, partitionOf, keyOf, stateOf, connectionOf, owned, metrics, deadLetter, openConfirm, decideTask: run, entryLost, settings, log
 }) {
   // it may fail, and is repeated before anything else is open
   const confirm = await openConfirm()
@@ -52,7 +53,6 @@ export async function createOrderHandlers ({
     onFinal: metrics.ended,
     log
   })
-  const run = taskCommands(submit)
   const cpuPercent = createCpuMeter()
   const archive = createArchive({
     partitionOf,

@@ -7,19 +7,20 @@
  *
  * Gateways and readers hold no state of a saga, so any of them answers for any order.
  */
-import { NAMED_RULES } from '../../admission/index.js'
+import { rules } from 'freshet-feed/systems'
 import { createArchive } from './archive.js'
 import { COMMANDS, createOrders } from './commands.js'
-import './errors.js'
+import { ERRORS } from './errors.js'
 import { createOrderHandlers } from './handlers.js'
 import { isLetterNeeded, sagaIdOf } from './keys.js'
 import { createOrderMetrics } from './metrics.js'
 import { createOrderQueries, QUERIES, STREAM } from './queries.js'
 
-/** @type {import('../definition.js').System} */
+/** @type {import('freshet-feed/systems').System} */
 export default {
   name: 'orders',
-  rules: { step: NAMED_RULES.step, bounded: NAMED_RULES.bounded, once: NAMED_RULES.once },
+  rules: { step: rules.step, bounded: rules.bounded, once: rules.once },
+  errors: ERRORS,
   unknown: 'ORDER_UNKNOWN',
   durability: 'replica',
   withoutReplica: 'memory',

@@ -3,7 +3,7 @@
  * are made from the request and the secret of the system: a repeated request reaches the same partition, and an id cannot be computed
  * without the secret.
  */
-import { idWith } from '../../admission/index.js'
+import { idWith } from 'freshet-feed/systems'
 
 /** @param {string} id */
 export const orderKey = (id) => `o:${id}`
@@ -31,6 +31,6 @@ export const SAGA = 'saga'
 
 /**
  * Whether a dead letter must be kept, because only it leads to a parked order.
- * @param {{ consumer: string }} letter @param {import('../../admission/index.js').Fields} state of its key
+ * @param {{ consumer: string }} letter @param {Record<string, string>} state of its key
  */
 export const isLetterNeeded = ({ consumer }, { parked = '' }) => consumer === SAGA && parked !== ''

@@ -4,8 +4,7 @@
  * @typedef {{ sku: string, quantity: number, price: number }} Line minor units
  * @typedef {{ sku: string, quantity: number, price: number | null }} Wanted null: that of the catalogue
  */
-import { invalidFields } from '../../fields/index.js'
-import { moneyText } from '../money.js'
+import { fields, moneyText } from 'freshet-feed/systems'
 import { FreshetError } from './errors.js'
 
 export const MAX_LINES = 100
@@ -46,4 +45,4 @@ export function pricedLines (lines, prices) {
 }
 
 /** @param {string} received @param {string} expected */
-const invalid = (received, expected) => invalidFields([{ field: 'lines', received, expected }])
+const invalid = (received, expected) => fields.invalid([{ field: 'lines', received, expected }])

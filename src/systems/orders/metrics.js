@@ -1,7 +1,6 @@
 /** Metrics of orders, in the processes that drive them. */
-import { Counter, Histogram } from 'prom-client'
-import { gauge } from '../../metrics/index.js'
-import { BREAKERS } from '../breaker.js'
+import { calls as services } from 'freshet-feed/systems'
+import { Counter, Gauge, Histogram } from 'prom-client'
 
 const SAGA_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60]
 const CALL_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
@@ -27,9 +26,13 @@ export function createOrderMetrics (registry) {
     ...common, name: 'freshet_order_events_different_total', help: 'Total events whose number has another content in the database'
   })
   let breaker = () => 'closed'
-  gauge(registry, {
-    name: 'freshet_payment_breaker', help: 'Circuit breaker of the payment provider: 0 closed, 1 half-open, 2 open', labels: []
-  }, () => [[{}, BREAKERS.indexOf(breaker())]])
+  /** @type {Gauge} */
+  const state = new Gauge({
+    ...common,
+    name: 'freshet_payment_breaker',
+    help: 'Circuit breaker of the payment provider: 0 closed, 1 half-open, 2 open',
+    collect () { state.set(services.states.indexOf(breaker())) }
+  })
 
   return {
     ended: (/** @type {string} */ outcome, /** @type {number} */ seconds) => took.observe({ outcome }, seconds),

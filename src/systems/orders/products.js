@@ -1,10 +1,11 @@
 /** Products: their commands and their query, on rule `bounded`. */
-import { field, ID_TEXT, idField, optional, textField, wholeField } from '../../fields/index.js'
-import { otherBody, unitsOf } from '../decisions.js'
-import { moneyField, moneyText } from '../money.js'
-import { AMOUNT, COUNT, objectOf, SEQ, sinceFields } from '../schemas.js'
+import { decisions, fields, moneyText, schemas } from 'freshet-feed/systems'
 import { FreshetError } from './errors.js'
 import { claimOfReservation, productKey } from './keys.js'
+
+const { id: idField, money, optional, own, text, whole } = fields
+const { amount: AMOUNT, count: COUNT, id: ID_TEXT, objectOf, seq: SEQ } = schemas
+const { otherBody, units: unitsOf } = decisions
 
 /** The user of all reservations. */
 const RESERVER = 'r'
@@ -14,11 +15,11 @@ const NO_END = String(2 ** 41 - 1)
 const NO_LIMIT = String(Number.MAX_SAFE_INTEGER)
 const MAX_UNITS = 1_000_000_000
 const MAX_SKU = 48
-const ID = new RegExp(ID_TEXT.pattern)
+const ID = new RegExp(/** @type {any} */ (ID_TEXT).pattern)
 
-export const SKU = field((value) => typeof value === 'string' && ID.test(value) && value.length <= MAX_SKU ? value : null,
+export const SKU = own((value) => typeof value === 'string' && ID.test(value) && value.length <= MAX_SKU ? value : null,
   `1-${MAX_SKU} of A-Z a-z 0-9 _ . : -`, { type: 'string', pattern: `^[A-Za-z0-9_.:-]{1,${MAX_SKU}}$` })
-export const UNITS = wholeField(1, MAX_UNITS)
+export const UNITS = whole(1, MAX_UNITS)
 const STOCK = { sku: ID_TEXT, seq: SEQ, available: COUNT, held: COUNT, sold: COUNT }
 const RESERVED = {
   200: objectOf({ ...STOCK, reservationId: ID_TEXT, status: { type: 'string', enum: ['held', 'released'] }, holdUntil: COUNT })
@@ -26,7 +27,7 @@ const RESERVED = {
 
 /**
  * A command whose reply is the units of the product.
- * @param {import('../../http/index.js').Given} given @param {import('./commands.js').Orders} orders @param {string[]} args
+ * @param {import('freshet-feed/systems').Given} given @param {import('./commands.js').Orders} orders @param {string[]} args
  * @param {Record<string, unknown>} [facts] of the reply
  */
 async function change ({ params: { sku }, requestId }, { decide }, args, facts = {}) {
@@ -34,14 +35,14 @@ async function change ({ params: { sku }, requestId }, { decide }, args, facts =
   return { status: 200, body: { sku, ...facts, ...unitsOf(decision) }, isReplay: decision.isReplay }
 }
 
-/** @type {import('../definition.js').System['commands']} */
+/** @type {import('freshet-feed/systems').System['commands']} */
 export const PRODUCT_COMMANDS = {
   createProduct: {
     method: 'PUT',
     path: '/v1/products/:sku',
     access: 'admin',
     summary: 'Create a product',
-    body: { name: textField(200)(''), price: moneyField('of one unit'), quantity: wholeField(0, MAX_UNITS)('in stock') },
+    body: { name: text(200)(''), price: money('of one unit'), quantity: whole(0, MAX_UNITS)('in stock') },
     schemas: { 200: objectOf(STOCK), 201: objectOf(STOCK) },
     codes: ['PRODUCT_EXISTS'],
     async run ({ params: { sku: given }, body: { name, price, quantity }, requestId }, { decide, stateOf, rememberMs }) {
@@ -64,7 +65,7 @@ export const PRODUCT_COMMANDS = {
     body: {
       reservationId: idField('a repetition with it has no effect'),
       quantity: UNITS('units'),
-      holdMs: optional(wholeField(1, DAY_MS)('ms until they are released; default: 60,000'))
+      holdMs: optional(whole(1, DAY_MS)('ms until they are released; default: 60,000'))
     },
     schemas: RESERVED,
     codes: ['PRODUCT_UNKNOWN', 'PRODUCT_INSUFFICIENT', 'RESERVATION_ENDED'],
@@ -110,21 +111,21 @@ export const PRODUCT_COMMANDS = {
   }
 }
 
-/** @type {import('../../http/index.js').QueryRow} */
+/** @type {import('freshet-feed/systems').OwnQuery} */
 export const PRODUCT = {
   path: '/v1/products/:sku',
   summary: 'A product',
-  fields: sinceFields(),
+  fields: fields.query.since(),
   reply: objectOf({ ...STOCK, name: { type: 'string' }, price: AMOUNT }),
   codes: ['PRODUCT_UNKNOWN'],
   none () { throw new FreshetError('PRODUCT_UNKNOWN') },
-  async run ({ params: { sku }, query }, { reading, view }) {
+  async run ({ params: { sku }, query }, { find, since }) {
     const read = async () => {
-      const one = await view.get(productKey(sku))
+      const one = await find(productKey(sku))
       if (one?.fields.status !== 'open') throw new FreshetError('PRODUCT_UNKNOWN')
       return one
     }
-    const { fields } = await reading.since(productKey(sku), query, { read })
+    const { fields } = await since(productKey(sku), query, { read })
     const { name, price } = JSON.parse(fields.about)
     return { sku, name, price: moneyText(price), ...unitsOf({ seq: Number(fields.seq), details: fields }) }
   }

@@ -2,20 +2,19 @@
  * Queries about orders: from memory, else from a replica, else from the primary (src/admission/key-view.js); orders that have left the
  * servers come from SQL.
  *
- * @typedef {import('../../admission/index.js').KeyState} KeyState
- * @typedef {import('../definition.js').Stored} Stored
+ * @typedef {{ key: string, partition: number, generation: string, fields: Record<string, string>, events: Record<string, any>[],
+ *   isLast?: boolean }} KeyState as `find` of readers returns it
+ *
+ * @import { Reader, ReaderParts, Stored, StreamRoute, System } from 'freshet-feed/systems'
  */
-import { maskWith } from '../../admission/index.js'
-import { createDeadLetters } from '../../consumers/index.js'
-import { ID_TEXT, oneOf } from '../../fields/index.js'
-import { GONE } from '../events.js'
-import { AMOUNT, byRequestRow, COUNT, GENERATION, limitField, listOf, objectOf, SEQ, sinceFields, TIME } from '../schemas.js'
+import { fields, queries, schemas } from 'freshet-feed/systems'
 import { FreshetError } from './errors.js'
 import { createFlow } from './flow.js'
 import { orderKey, SAGA } from './keys.js'
 import { PRODUCT } from './products.js'
 import { isFinal, orderOf, statusOf, stepOf } from './replies.js'
 
+const { amount: AMOUNT, count: COUNT, generation: GENERATION, id: ID_TEXT, listOf, objectOf, seq: SEQ, time: TIME } = schemas
 const STATUS = { type: 'string', enum: ['pending', 'confirmed', 'cancelled'] }
 const STEP = { type: 'string', enum: ['placed', 'held', 'capturing', 'captured', 'confirmed', 'cancelling', 'cancelled'] }
 const REASON = { type: 'string', description: 'why it was, or is being, cancelled' }
@@ -74,30 +73,33 @@ const ARCHIVED = `SELECT status, version AS seq, reason, parked, customer, total
 const EVENTS = `SELECT version AS seq, type, data, round(extract(epoch FROM at) * 1000)::text AS ts FROM events
   WHERE aggregate = $1 ORDER BY version`
 
-/** @type {import('../definition.js').System['queries']} */
+/** @type {System['queries']} */
 export const QUERIES = {
   list: {
     path: '/v1/orders',
     access: 'admin',
     summary: 'Orders that are on their way, the next due first, or that their owner gave up',
-    fields: { status: oneOf(['running', 'parked'], { description: 'parked: its owner gave up' }), limit: limitField('orders') },
+    fields: {
+      status: fields.query.oneOf(['running', 'parked'], { description: 'parked: its owner gave up' }),
+      limit: fields.query.limit('orders')
+    },
     reply: listOf(objectOf({ ...ORDER.properties, deadline: TIME })),
     none: () => ({ items: [] }),
     async run ({ query: { status, limit } }, own) {
-      const all = status === 'running' ? await own.reading.due({ rule: 'step', name: 'run', limit }) : await parked(own, limit)
-      const stored = all.map(own.view.storedOf)
+      const all = status === 'running' ? await own.due({ rule: 'step', name: 'run', limit }) : await parked(own, limit)
+      const stored = all.map(own.storedOf)
       return { items: stored.map((/** @type {Stored} */ one) => ({ ...own.shown(one), deadline: Number(one.state.deadline) })) }
     }
   },
   one: {
     path: '/v1/orders/:id',
     summary: 'An order',
-    fields: sinceFields('a final status'),
+    fields: fields.query.since('a final status'),
     reply: ORDER,
     codes: ORDER_CODES,
-    async run ({ params: { id }, query }, { current, reading, view, shown }) {
+    async run ({ params: { id }, query }, { current, since, storedOf, shown }) {
       const isEnded = (/** @type {KeyState} */ { fields: { status } }) => isFinal(status)
-      return shown(view.storedOf(await reading.since(orderKey(id), query, { read: () => current(id), isEnded })))
+      return shown(storedOf(await since(orderKey(id), query, { read: () => current(id), isEnded })))
     }
   },
   events: {
@@ -113,20 +115,20 @@ export const QUERIES = {
     reply: TIMELINE,
     codes: ORDER_CODES,
     async run ({ params: { id } }, { current }) {
-      const { events, fields } = await current(id)
+      const { events, fields: state } = await current(id)
       const placedAt = Number(events[0]?.ts)
       // the clock may have gone back between two steps
       const afterMs = (/** @type {string} */ ts) => Math.max(0, Number(ts) - placedAt)
       const steps = events.map((/** @type {any} */ { type, ts }) => ({ type, ts: Number(ts), afterMs: afterMs(ts) }))
-      return { id, step: fields.status, placedAt, tookMs: steps.at(-1)?.afterMs ?? 0, steps }
+      return { id, step: state.status, placedAt, tookMs: steps.at(-1)?.afterMs ?? 0, steps }
     }
   },
-  byRequest: byRequestRow({
+  byRequest: queries.byRequest({
     path: '/v1/orders/:id',
     codes: ['ORDER_UNKNOWN'],
     // the user of an order is its customer
-    async replyTo (id, { userId, requestId }, { reading }) {
-      const { code, seq, details } = await reading.byRequest('step', orderKey(id), userId, requestId)
+    async replyTo (id, { userId, requestId }, { byRequest }) {
+      const { code, seq, details } = await byRequest('step', orderKey(id), userId, requestId)
       return { status: code === 'created' ? 201 : 202, body: { id, status: statusOf(details.status), seq } }
     }
   }),
@@ -143,7 +145,7 @@ export const QUERIES = {
   product: PRODUCT
 }
 
-/** @type {import('../definition.js').StreamRoute} */
+/** @type {StreamRoute} */
 export const STREAM = {
   path: '/v1/orders/:id/live',
   summary: 'The order, then its events: `snapshot`, `step`, `reset`; resumes after Last-Event-ID',
@@ -157,40 +159,31 @@ export const STREAM = {
 
 /**
  * Orders whose owner gave up, which wrote a dead letter of each. A callback, or the deadline, may have carried on one of them.
- * @param {{ letters: import('../../consumers/index.js').DeadLetters, view: import('../../admission/index.js').KeyView }} own
+ * @param {ReaderParts} own
  * @param {number} limit @returns {Promise<KeyState[]>}
  */
-async function parked ({ letters, view }, limit) {
+async function parked ({ letters, find }, limit) {
   const { items } = await letters.list({ after: null, limit: MAX_LETTERS })
-  const keys = [...new Set(items.filter(({ consumer }) => consumer === SAGA).map(({ key }) => key))]
-  return (await Promise.all(keys.slice(0, limit).map(view.get))).flatMap((one) => one?.fields.parked ? [one] : [])
+  const keys = [...new Set(items.filter((/** @type {any} */ { consumer }) => consumer === SAGA).map((/** @type {any} */ { key }) => key))]
+  return (await Promise.all(keys.slice(0, limit).map(find))).flatMap((one) => one?.fields.parked ? [one] : [])
 }
 
-/** @param {import('../parts.js').ReaderParts} parts @returns {import('../definition.js').Reader} */
-export function createOrderQueries ({ reading, view, partitions, connectionOf, keyOf, secret, now, figures, database: { rows } }) {
+/** @param {ReaderParts} parts @returns {Reader} */
+export function createOrderQueries (parts) {
+  const { find, mask, now, figures, database: { rows } } = parts
   const flow = createFlow()
-  const mask = maskWith(secret)
-  const letters = createDeadLetters({ connectionOf: (partition) => connectionOf(partition, false), keyOf, partitions })
 
   /** @param {string} id @returns {Promise<KeyState>} @throws {FreshetError} ORDER_UNKNOWN, DATABASE_DOWN, and when no node can be asked */
   async function current (id) {
     const key = orderKey(id)
-    const one = await view.get(key)
+    const one = await find(key)
     if (one) return one
     const [archived] = await rows(ARCHIVED, [key])
     if (!archived) throw new FreshetError('ORDER_UNKNOWN')
     const events = (await rows(EVENTS, [key])).map(({ data, ...event }) => ({ ...data, ...event }))
-    return { key, partition: GONE, generation: 'archive', fields: archived, events }
+    return { key, isLast: true, partition: -1, generation: 'archive', fields: archived, events }
   }
 
-  const queries = {
-    reading,
-    view,
-    current,
-    flow,
-    letters,
-    workers: figures,
-    shown: (/** @type {Stored} */ one) => orderOf(one, { mask, nowMs: now() })
-  }
-  return { queries, current, onEntry: flow.note }
+  const shown = (/** @type {Stored} */ one) => orderOf(one, { mask, nowMs: now() })
+  return { queries: { ...parts, current, flow, workers: figures, shown }, current, onEntry: flow.note }
 }

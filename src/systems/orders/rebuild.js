@@ -13,7 +13,7 @@ const PAGE = `SELECT DISTINCT aggregate FROM events WHERE partition = $1 AND ver
   ORDER BY aggregate LIMIT ${AT_ONCE}`
 
 /**
- * @param {import('../../consumers/index.js').Database} database of at least two connections, one of which holds the lock
+ * @param {import('freshet-feed/systems').Database} database of at least two connections, one of which holds the lock
  * @param {{ onProgress?: (partition: number, aggregates: number, isDone: boolean) => void }} options
  * @returns {Promise<{ partitions: number, aggregates: number, changed: number }>} `changed`: rows that were not as their events say
  * @throws {FreshetError} REBUILD_RUNNING
@@ -29,7 +29,7 @@ export async function rebuildViews (database, options = {}) {
   })
 }
 
-/** @param {import('../../consumers/index.js').Database} database @param {Parameters<typeof rebuildViews>[1]} options */
+/** @param {import('freshet-feed/systems').Database} database @param {Parameters<typeof rebuildViews>[1]} options */
 async function rebuild (database, { onProgress = () => {} } = {}) {
   const { rows } = await database.query('SELECT DISTINCT partition FROM events ORDER BY partition')
   let [aggregates, changed] = [0, 0]

@@ -1,18 +1,20 @@
 /**
  * Replies to clients: decisions and states as JSON.
  *
- * @import { Decision, Fields } from '../../admission/index.js'
+ * @import { Stored } from 'freshet-feed/systems'
+ *
+ * @typedef {NonNullable<Parameters<typeof decisions.taken>[1][string]>} Refusal
+ * @typedef {{ code: string, seq: number, details: Record<string, any> }} Decision
  */
-import { expectTaken } from '../decisions.js'
-import { moneyText } from '../money.js'
+import { decisions, moneyText } from 'freshet-feed/systems'
 import { FreshetError } from './errors.js'
 import { idOfKey } from './keys.js'
 
 const FINAL = Object.freeze(['confirmed', 'cancelled'])
-/** @type {import('../decisions.js').Refusal} */
+/** @type {Refusal} */
 const INSUFFICIENT = ['PRODUCT_INSUFFICIENT', 'fewer units are available; available says how many']
 
-/** Rejections by the rules that a client reaches. @type {import('../decisions.js').Refusals} */
+/** Rejections by the rules that a client reaches. @type {Parameters<typeof decisions.taken>[1]} */
 const REFUSED = {
   sold_out: INSUFFICIENT,
   all_held: INSUFFICIENT,
@@ -22,7 +24,7 @@ const REFUSED = {
   closed: 'PRODUCT_UNKNOWN',
   unknown_claim: 'RESERVATION_ENDED'
 }
-/** @type {Readonly<Record<string, import('../decisions.js').Refusal>>} by rule */
+/** @type {Readonly<Record<string, Refusal>>} by rule */
 const UNKNOWN = {
   step: 'ORDER_UNKNOWN',
   bounded: 'PRODUCT_UNKNOWN'
@@ -39,7 +41,7 @@ export function expectAccepted (decision, rule) {
   if (decision.code === 'already_claimed' && decision.details.status !== 'held') {
     throw new FreshetError('RESERVATION_ENDED', undefined, availableIn(decision))
   }
-  return expectTaken(decision, UNKNOWN[rule] ? { ...REFUSED, unknown: UNKNOWN[rule] } : REFUSED, availableIn)
+  return decisions.taken(decision, UNKNOWN[rule] ? { ...REFUSED, unknown: UNKNOWN[rule] } : REFUSED, availableIn)
 }
 
 /** @param {string} status of rule `step` */
@@ -49,8 +51,8 @@ export const isFinal = (status) => FINAL.includes(status)
 export const statusOf = (status) => isFinal(status) ? status : 'pending'
 
 /**
- * @param {import('../definition.js').Stored} stored an order
- * @param {{ mask: import('../../admission/index.js').Mask, nowMs: number }} options @returns {Record<string, unknown>}
+ * @param {Stored} stored an order
+ * @param {{ mask: (id: string) => string, nowMs: number }} options @returns {Record<string, unknown>}
  */
 export const orderOf = ({ key, generation, state, seq }, { mask, nowMs }) => ({
   id: idOfKey(key),

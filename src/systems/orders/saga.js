@@ -5,7 +5,9 @@
  * What may succeed later (a provider that is down, a server that is away) leaves the scheduled task due, with a back-off. What fails
  * otherwise is tried MAX_ATTEMPTS times; then the order is parked as a dead letter.
  *
- * @import { Fields, Command, Decision } from '../../admission/index.js'
+ * @import { Command, Decision } from 'freshet-feed/systems'
+ *
+ * @typedef {Record<string, string>} Fields
  */
 import { FreshetError } from './errors.js'
 import { idOfKey } from './keys.js'
@@ -29,7 +31,7 @@ const OPEN = Object.freeze(['authorized', 'captured'])
  * @param {(key: string, step: string | null) => void} [parts.onStep] its status, when it is driven from there; null: no longer on its way
  * @param {(outcome: string, seconds: number) => void} [parts.onFinal] `outcome`: confirmed, or why it was cancelled; `seconds`: since it
  *   was placed
- * @param {import('pino').Logger} parts.log
+ * @param {any} parts.log
  * @returns {(key: string) => Promise<void>} drives one order; errors: it is tried again
  */
 export function createSaga ({ submit, stateOf, payments, confirm, deadLetter, drop, onStep = () => {}, onFinal = () => {}, log }) {
@@ -58,8 +60,9 @@ export function createSaga ({ submit, stateOf, payments, confirm, deadLetter, dr
       // another one was faster, or it was cancelled
       if (code !== 'accepted') state = await stateOf(key)
       else {
-        const wasHeld = details.status === 'held' ? '1' : state.wasHeld
-        state = { ...state, status: details.status, reason: details.reason, wasHeld, authorization }
+        const { status, reason } = /** @type {Fields} */ (details)
+        const wasHeld = status === 'held' ? '1' : state.wasHeld
+        state = { ...state, status, reason, wasHeld, authorization }
       }
       if (code !== 'accepted' && state.status === before) throw new FreshetError('INTERNAL', `step of an order: ${code}`)
     }

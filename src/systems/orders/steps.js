@@ -9,7 +9,9 @@
  *
  * Each is harmless when it is done again: claims by their ids, payments by the order's id and time, the order by its status.
  *
- * @import { Fields, Decision } from '../../admission/index.js'
+ * @import { Decision } from 'freshet-feed/systems'
+ *
+ * @typedef {Record<string, string>} Fields
  * @typedef {import('./lines.js').Line} Line
  * @typedef {Decision & { authorization?: string }} Step `authorization`: id of the payment at its provider, when it became known
  */

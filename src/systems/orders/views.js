@@ -43,14 +43,14 @@ const LOCKS = 7_319_403
 /**
  * Until the end of the transaction. Without it a rebuild, which has read the events of an aggregate, could replace the row that a writer
  * has made of later ones.
- * @param {import('../../consumers/index.js').SqlClient} client @param {number} partition @param {'shared' | 'exclusive'} mode
+ * @param {import('freshet-feed/systems').Client} client @param {number} partition @param {'shared' | 'exclusive'} mode
  */
 export const lockPartition = (client, partition, mode) =>
   client.query(`SELECT pg_advisory_xact_lock${mode === 'shared' ? '_shared' : ''}($1, $2)`, [LOCKS, partition])
 
 /**
  * Writes the rows of aggregates, as their events say.
- * @param {import('../../consumers/index.js').SqlClient} client @param {readonly string[]} aggregates
+ * @param {import('freshet-feed/systems').Client} client @param {readonly string[]} aggregates
  * @returns {Promise<number>} rows that were other ones
  */
 export async function writeViews (client, aggregates) {

@@ -1,6 +1,7 @@
 /** Errors of sales. */
+import { defineErrors } from 'freshet-feed/systems'
 
-export const ERRORS = Object.freeze({
+export const ERRORS = defineErrors('sales', {
   SALE_UNKNOWN: { status: 404, meaning: 'there is no sale with this id' },
   SALE_NOT_OPEN: { status: 425, retryable: true, meaning: 'the sale opens later' },
   SALE_CLOSED: { status: 410, meaning: 'the sale is closed' },

@@ -1,4 +1,8 @@
-/** The folder of auctions, copied out of the package: a module of a user under another name, in a project with the package. */
+/**
+ * The folder of auctions, copied out of the package: a module of a user under another name, in a project with the package.
+ *
+ * A process of its own: it defines codes of errors, and other tests compare those that are defined.
+ */
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,10 +25,10 @@ async function copyOf (t) {
   await mkdir(join(project, 'node_modules'))
   await symlink(ROOT, join(project, 'node_modules', 'freshet-feed'))
   await cp(join(ROOT, 'src/systems/auctions'), folder, { recursive: true })
-  // the name, that of its migration, which begins with it, and codes of errors: other tests of this process load the original
+  // the name, that of its migration, which begins with it, and codes of errors, of which a process has each once
   for (const file of (await readdir(folder)).filter((name) => name.endsWith('.js'))) {
     const text = await readFile(join(folder, file), 'utf8')
-    await writeFile(join(folder, file), text.replace("name: 'auctions'", "name: 'lots'").replaceAll('AUCTION_', 'LOT_'))
+    await writeFile(join(folder, file), text.replaceAll("'auctions'", "'lots'").replaceAll('AUCTION_', 'LOT_'))
   }
   await rename(join(folder, 'migrations/auctions-001-bids.sql'), join(folder, 'migrations/lots-001-bids.sql'))
   return join(folder, 'index.js')

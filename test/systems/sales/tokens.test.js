@@ -1,11 +1,7 @@
 /** Sale tokens: only what was signed here, for this sale and user, names a claim. */
 import t from 'tap'
 import { exportJWK, generateKeyPair, generateSecret, importJWK, SignJWT } from 'jose'
-import { loadSystems } from '../../../src/systems/list.js'
 import { ALGORITHMS, createTokens } from '../../../src/systems/sales/index.js'
-
-// it defines codes of errors
-await loadSystems(['sales'])
 
 const HOLD = { sale: 'shoes', user: 'ann', claim: 'c1', untilMs: Date.now() + 60_000, lineage: 'l' }
 const encoded = (/** @type {object} */ value) => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -13,8 +13,7 @@
  *   { lookup: (payment: Payment) => Promise<Result | null> }} Adapter every call is harmless when it is made again. `void` makes a later
  *   capture impossible, also of a payment that the provider does not know; `refund`: all of it; `lookup`: null = it does not know it
  */
-import { createBreaker } from '../../breaker.js'
-import { localUrl } from '../../process-figures.js'
+import { calls } from 'freshet-feed/systems'
 import { FreshetError } from '../errors.js'
 import { traced } from '../traces.js'
 import { createCall } from './call.js'
@@ -41,7 +40,7 @@ const PROVIDERS = Object.freeze({
  *   `resetMs`: how long the breaker stays open
  */
 export function createPayments ({ provider, url, key, timeoutMs, resetMs = RESET_MS, onCall = () => {} }) {
-  const breaker = createBreaker({ limit: LIMIT, resetMs })
+  const breaker = calls.createBreaker({ limit: LIMIT, resetMs })
   const { base, adapterOf } = PROVIDERS[provider]
   const { call, close } = createCall({ url: url ?? base, key, timeoutMs })
   const adapter = adapterOf(call, { currency: CURRENCY })
@@ -104,9 +103,9 @@ export function createPayments ({ provider, url, key, timeoutMs, resetMs = RESET
     },
 
     /** The URL of a provider on this machine; null: it is elsewhere. */
-    localUrl: localUrl(url ?? base),
+    localUrl: calls.localUrl(url ?? base),
 
-    /** The state of the breaker, for metrics. @returns {import('../../breaker.js').BreakerState} */
+    /** The state of the breaker, for metrics. @returns {string} */
     breaker: () => breaker.state(),
 
     close

@@ -1,0 +1,121 @@
+/** What becomes of published statements, of samples that show it, its opposite, or nothing. */
+import t from 'tap'
+import { outcomeOf } from '../../lab/analysis/statements.js'
+import { analyse } from '../../lab/analysis/index.js'
+import { ratioOfMedians, ratioOfRatios } from '../../lab/analysis/statistics.js'
+import { headlineOf } from '../../lab/report/headline.js'
+import { countsText, statementsOf, withCounts, withStatements } from '../../lab/report/statements.js'
+import { planOf, resultOf } from './results.js'
+
+const COSTS = { ids: 4.3, values: 2.6, reference: 4.3, blob: 0.2 }
+const levels = { low: { settings: { rate: 10_000 }, x: 1 }, high: { settings: { rate: 50_000 }, x: 2 } }
+const result = resultOf({ plan: planOf({ levels, published: null }), costs: COSTS })
+const base = { study: '001', experiment: '007', says: 'values cost less' }
+const of = { arm: 'values' }
+const against = { arm: 'ids' }
+const became = (/** @type {any} */ rest, of = result) => outcomeOf({ ...base, ...rest }, of)
+
+t.test('a ratio: the direction decides, and the size is apart', async (t) => {
+  t.match(became({ of, against, value: 0.605 }), { became: 'confirmed', isSizeInside: true })
+  t.match(became({ of, against, value: 0.1 }), { became: 'confirmed', isSizeInside: false })
+  t.match(became({ of, against, value: 1.5 }), { became: 'refuted', isSizeInside: false })
+  t.match(became({ of, against, direction: 'more' }), { became: 'refuted', isSizeInside: null })
+  t.match(became({ of: { arm: 'reference' }, against, value: 1.2 }), { became: 'undecided' })
+  t.match(became({ of, against, value: 1.2, direction: 'less' }), { became: 'confirmed' }, 'the claim counts, not the value')
+})
+
+t.test('across levels and measures, and how much a ratio changes', async (t) => {
+  const changed = resultOf({
+    plan: planOf({ levels, published: null }),
+    costs: { ...COSTS, values: (/** @type {string} */ level) => level === 'low' ? 4.3 : 1.4 }
+  })
+  t.match(became({ of: { ...of, level: 'high' }, against: { level: 'low' }, direction: 'less' }, changed), { became: 'confirmed' })
+  t.match(became({ of: { ...of, level: 'high' }, against, per: { level: 'low' }, value: 0.33 }, changed),
+    { became: 'confirmed', isSizeInside: true })
+  t.match(became({ of: { arm: 'ids' }, against: { measure: 'replicaCpuMicrosPerItem' }, direction: 'more' }), { became: /ed$/ })
+  const { across } = analyse(changed)
+  const [one] = across.filter(({ arm, measure }) => arm === 'values' && measure === 'primaryCpuMicrosPerItem')
+  t.match(one, { level: 'high', from: 'low' })
+  t.ok(Number(one.high) < 1)
+})
+
+t.test('a figure in a range or within a tenth, a line, an invariant, and what is not measured', async (t) => {
+  t.match(became({ of, between: [2, 3] }), { became: 'confirmed' })
+  t.match(became({ of, between: [3, null] }), { became: 'refuted' })
+  t.match(became({ of, between: [2.6, 3] }), { became: 'undecided' })
+  t.match(became({ of, value: 2.6 }), { became: 'confirmed', isSizeInside: true })
+  t.match(became({ of: { ...of, times: 4 }, value: 10.4 }), { became: 'confirmed' })
+  t.match(became({ of, value: 1 }), { became: 'refuted', isSizeInside: false })
+  t.match(became({ holds: { arms: ['ids', 'values'] } }), { became: 'confirmed', count: { held: 20, all: 20 } })
+  const broken = resultOf({
+    plan: planOf({ published: null }),
+    costs: COSTS,
+    change: ({ arm }) => arm === 'ids' ? { invariants: [{ name: 'x', ok: false, detail: '' }] } : {}
+  })
+  t.match(became({ holds: { arms: ['ids'] } }, broken), { became: 'refuted', count: { held: 0, all: 5 } })
+  t.match(became({ line: { arm: 'ids', part: 'fixedPercent' } }), { became: 'undecided' }, 'two levels are no line')
+  t.match(became({ why: 'no machine' }), { became: 'not measured', why: 'no machine' })
+  t.throws(() => became({ of: { arm: 'nobody' }, against, value: 1 }), { code: 'RESULT_INVALID' })
+})
+
+t.test('a difference no larger than that of the A/A pair decides nothing', async (t) => {
+  const noisy = resultOf({
+    plan: planOf({ published: null }),
+    costs: { ...COSTS, values: 5 },
+    change: ({ arm, nodes }) => arm === 'ids (A/A)'
+      ? { nodes: nodes.map((/** @type {any} */ node) => ({ ...node, cpuMicrosPerItem: node.cpuMicrosPerItem * 1.5 })) }
+      : {}
+  })
+  t.match(became({ of, against, value: 1.2 }, noisy), { became: 'undecided', ratio: { withinNoise: true } })
+})
+
+t.test('time-outs give no ratio, whatever their number', async (t) => {
+  const orders = (/** @type {number} */ timeOuts) => ({ timeOuts, tracked: 100, polledMs: { p50: 200, p95: 10_000 }, kills: 0 })
+  const cut = resultOf({
+    plan: planOf({ measures: ['polledMsP95', 'polledMsP50'], published: null }),
+    costs: COSTS,
+    change: ({ arm, round }) => ({ orders: orders(arm === 'values' && round === 1 ? 6 : 4) })
+  })
+  const { comparisons, further } = analyse(cut)
+  t.match(comparisons.find(({ arm }) => arm === 'values'),
+    { ratio: null, verdict: 'unknown', sentence: /time-outs in 1 of 5 samples of `values`/ })
+  t.match(further.find(({ arm }) => arm === 'values'), { measure: 'polledMsP50', ratio: 1 }, 'the median is no time-out')
+  t.match(became({ of, against, value: 2 }, cut), { became: 'undecided', cut: /time-outs/ })
+})
+
+t.test('no title is about samples in which the load was at its limit', async (t) => {
+  const about = { arm: 'values', against: 'ids', level: 'high', says: 'Values cost {} of ids' }
+  const plan = planOf({ levels, published: null, chart: { about } })
+  const titleOf = (/** @type {any} */ change) => headlineOf(analyse(resultOf({ plan, costs: COSTS, change })), plan)
+  t.match(titleOf(() => {}), /^Values cost 0\.\d+ x of ids$/)
+  const isBound = (/** @type {any} */ { arm, level }) => level === 'high' && arm === 'values' ? { marks: ['generator-bound'] } : {}
+  t.match(titleOf(isBound), /^Values: 60 %.*ids$/)
+  t.equal(titleOf(() => ({ marks: ['generator-bound'] })), 'No finding: the load was at its limit')
+  const ofReplicas = { ...about, measure: 'replicaCpuMicrosPerItem', says: 'Replicas: {}' }
+  const further = planOf({ levels, published: null, chart: { about: ofReplicas } })
+  t.match(headlineOf(analyse(resultOf({ plan: further, costs: COSTS })), further), /^Replicas: |no measurable difference$/i)
+})
+
+t.test('a ratio of ratios with one of each is the ratio of medians', async (t) => {
+  const [a, b] = [[1, 2, 3, 4, 5], [2, 3, 4, 5, 6]]
+  t.same(ratioOfRatios([a], [b]), ratioOfMedians(a, b))
+  t.equal(ratioOfRatios([a, b], [b, a]).ratio, 1)
+  t.same(ratioOfRatios([a, []], [b, a]), { ratio: null, low: null, high: null })
+})
+
+t.test('pages: one statement stands on the page, more stand beside it, and are counted on the page of all', async (t) => {
+  const judged = [{ ...base, of, against, value: 0.605, from: '26 / 43' }, { ...base, why: 'no machine' }]
+    .map((statement) => ({ statement, outcome: outcomeOf(/** @type {any} */ (statement), result) }))
+  const [one] = judged
+  const alone = statementsOf([one], 'a study')
+  t.match(alone.page, /\| values cost less<br>\*`values` \/ `ids`, .* \| 0\.605 x \(26 \/ 43\) \| 0\.6\d x \[.*\] \| inside \| confirmed \|/)
+  t.equal(alone.beside, '')
+  const both = statementsOf(judged, 'a study')
+  t.match(both.page, /\[Statements: 1 confirmed, 0 refuted, 0 undecided, 1 not measured\]\(statements\.md\)/)
+  t.match(both.beside, /\| values cost less \| - \| no machine \| +\| not measured \|/)
+  t.equal(withStatements(`a\n\n${both.page}\n\nb`, alone.page), `a\n\n${alone.page}\n\nb`)
+  t.equal(withStatements('nothing', alone.page), 'nothing')
+  t.equal(withCounts('# All\n### 001: feeds\n\n**Statements: none.**\n', judged),
+    `# All\n### 001: feeds\n\n**${countsText(judged.map(({ outcome }) => outcome))}**\n`)
+  t.same(statementsOf([], 'a study'), { page: '', beside: '' })
+})
