@@ -44,7 +44,6 @@ import { createSubscription, subscribe } from './view/index.js'
  * @property {string | null} [from] `position` of an earlier change, to resume after it; default: changes from now on
  * @property {AbortSignal} [signal] ends the iteration, without an error
  * @property {number} [pollMs] time between two looks at the server; default: 100
- * @property {number} [overlapMs] layouts ids and values: event time that each look reads again; default: 2000
  * @property {boolean} [wait] whether to wait for a feed that does not exist, and to begin with its first item; default: false, which
  *   fails with FEED_UNKNOWN
  * @property {() => void} [onWaiting] called when it waits for such a feed
@@ -59,7 +58,7 @@ import { createSubscription, subscribe } from './view/index.js'
 
 const NEWEST = 100
 const PAGE_OPTIONS = ['limit', 'sinceMs', 'after']
-const SUBSCRIBE_OPTIONS = ['from', 'signal', 'pollMs', 'overlapMs', 'wait', 'onWaiting']
+const SUBSCRIBE_OPTIONS = ['from', 'signal', 'pollMs', 'wait', 'onWaiting']
 /** limit of a timer */
 const MAX_TIMER_MS = 2 ** 31
 
@@ -131,8 +130,8 @@ export class Reading {
   }
 
   /**
-   * Changes as they come. What is delivered depends on the layout: of `stream` and `segments` every version once, in the order
-   * of arrival; of `ids` and `values` the newest versions (docs/library.md). It waits while no server can answer.
+   * Changes as they come, deletions included, in the order of arrival: of `values`, `stream` and `segments` every version once; of `ids`
+   * those that have no newer one by then (docs/library.md). It waits while no server can answer.
    * @param {SubscribeOptions} [options]
    * @returns {AsyncGenerator<Change<T>, void, void>} ends when `signal` is aborted, the feed is closed, or the loop over it is left
    * @throws {import('./errors.js').FreshetError} not at once, but in the loop: ARGUMENT_INVALID, POSITION_INVALID,
@@ -185,16 +184,15 @@ function idOf (id) {
 
 /** @param {unknown} given @returns {SubscribeOptions} */
 function checkedSubscription (given) {
-  const { from, signal, pollMs, overlapMs, wait, onWaiting } = optionsIn(given, SUBSCRIBE_OPTIONS)
+  const { from, signal, pollMs, wait, onWaiting } = optionsIn(given, SUBSCRIBE_OPTIONS)
   if (from !== undefined && from !== null && typeof from !== 'string') {
     throw invalid(`from ${shown(from)}; expected the "position" of an earlier change`)
   }
   if (signal !== undefined && !isSignal(signal)) throw invalid(`signal ${shown(signal)}; expected an AbortSignal`)
-  for (const [name, ms] of Object.entries({ pollMs, overlapMs })) {
-    if (ms === undefined || (typeof ms === 'number' && ms >= 0 && ms < MAX_TIMER_MS)) continue
-    throw invalid(`${name} ${shown(ms)}; expected milliseconds, 0 or more`)
+  if (pollMs !== undefined && !(typeof pollMs === 'number' && pollMs >= 0 && pollMs < MAX_TIMER_MS)) {
+    throw invalid(`pollMs ${shown(pollMs)}; expected milliseconds, 0 or more`)
   }
   if (wait !== undefined && typeof wait !== 'boolean') throw invalid(`wait ${shown(wait)}; expected true or false`)
   if (onWaiting !== undefined && typeof onWaiting !== 'function') throw invalid(`onWaiting ${shown(onWaiting)}; expected a function`)
-  return { from, pollMs, overlapMs, wait, onWaiting }
+  return { from, pollMs, wait, onWaiting }
 }

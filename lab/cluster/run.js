@@ -131,7 +131,7 @@ function subscribe (reading, { isLog, pollMs }) {
   /** @type {Error | null} */
   let failure = null
   const ended = (async () => {
-    for await (const { id, value } of reading.subscribe({ pollMs, overlapMs: 300, signal: stopping.signal })) {
+    for await (const { id, value } of reading.subscribe({ pollMs, signal: stopping.signal })) {
       const n = Number(value)
       if (isLog && n < (last.get(id) ?? 0)) disordered++
       last.set(id, n)

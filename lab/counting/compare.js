@@ -29,7 +29,7 @@ export const isScripted = (window) => window !== null && window.callsPerUnit.eva
 /** @param {string} unit @param {Record<string, number>} calls of the count */
 function formsOf (unit, calls) {
   if (unit === 'reply') return READS
-  // beside ZADD an entry of a stream marks items for views that a busy writer sent late (layouts/late-marks.js)
+  // windows from before the log of arrivals have no entry beside ZADD
   return calls.zadd > 0 ? WRITES.filter((name) => name !== 'xadd') : WRITES
 }
 

@@ -5,9 +5,8 @@
  * @typedef {import('./count.js').Load} Load
  * @typedef {{ engines: string[], unit: string, loads: Record<string, Load> }} Question
  */
-import { ITEM_HEAD_BYTES, SEGMENT_HEAD_BYTES, writeItem } from '../../src/item/index.js'
 import { onlyKey } from '../../src/feeds/index.js'
-import { bulk, command, layoutOf, wholeCommand } from '../../src/layouts/index.js'
+import { layoutOf } from '../../src/layouts/index.js'
 import { capabilities, openConnection, readScript } from '../../src/store/index.js'
 import { LAB } from '../command/places.js'
 import { createSource } from '../loads/source.js'
@@ -22,36 +21,19 @@ import { expectValgrind } from './valgrind.js'
 const DEADLINE_MS = 60_000
 const IDS = 2_000
 const TTL_MS = 180_000
-/** of a log of arrivals, where small batches would take long to write more */
-const FEW_IDS = 500
-/** entries of the log of arrivals that are kept, about */
-const KEPT = 60
 const EPOCH_MS = 1_764_000_000_000
 const FIXED = Object.freeze({
   ids: IDS, valueBytes: 128, valueChange: /** @type {const} */ ('always'), windowMs: 60_000, maxItems: 0, writers: 1
 })
-const NOTHING = Buffer.alloc(0)
-const [MULTI, EXEC] = [wholeCommand('MULTI'), wholeCommand('EXEC')]
 const VALKEY = 'valkey 9.1'
 
 /**
- * One entry of a log of arrivals: ids and orders of a batch behind a head as segments have it.
- * @param {{ id: Buffer, ts: number, seq: number }[]} items
- */
-function entryOf (items) {
-  const packed = Buffer.alloc(SEGMENT_HEAD_BYTES + items.reduce((sum, { id }) => sum + ITEM_HEAD_BYTES + id.length, 0))
-  let at = SEGMENT_HEAD_BYTES
-  for (const { id, ts, seq } of items) at = writeItem(packed, at, id, ts, seq, NOTHING, false)
-  return packed
-}
-
-/**
- * Batches of a layout as its writer encodes them, in one form, and with a log of arrivals or without.
+ * Batches of a layout as its writer encodes them, in one form.
  * @param {'ids' | 'values'} layout @param {'script' | 'watched' | 'plain'} form
- * @param {{ batchItems: number, hasLog: boolean, late?: 'overwrite', ids?: number }} how
+ * @param {{ batchItems: number, late?: 'overwrite', ids?: number }} how
  * @returns {Load['open']}
  */
-const openBatches = (layout, form, { batchItems, hasLog, late, ids: distinct = IDS }) => async ({ primaryUrl }) => {
+const openBatches = (layout, form, { batchItems, late, ids: distinct = IDS }) => async ({ primaryUrl }) => {
   const connection = await openConnection(primaryUrl, { name: 'freshet-count', deadlineMs: DEADLINE_MS })
   const key = onlyKey('lab:', 'lab')
   const { msetex } = await capabilities(connection)
@@ -63,36 +45,21 @@ const openBatches = (layout, form, { batchItems, hasLog, late, ids: distinct = I
     key, ttlMs: TTL_MS, late: late ?? 'newest', dialect: { msetex: hasMsetex, mayWatch: form === 'watched', sha }, clock: () => nowMs
   })
   const source = createSource({ ...FIXED, ids: distinct }, 0)
-  const [xadd, field] = [command(8, 'XADD', key('arrivals'), 'MAXLEN', '~', KEPT, '*'), bulk(Buffer.from('s'))]
-
-  /**
-   * In one transaction.
-   * @param {{ bytes: Buffer, replies: number }} encoded @param {Buffer} log @returns {{ bytes: Buffer, replies: number }}
-   */
-  function withLog ({ bytes, replies }, log) {
-    const isTransaction = bytes.subarray(-EXEC.length).equals(EXEC)
-    return isTransaction
-      ? { bytes: Buffer.concat([bytes.subarray(0, -EXEC.length), log, EXEC]), replies: replies + 1 }
-      : { bytes: Buffer.concat([MULTI, bytes, log, EXEC]), replies: replies + 3 }
-  }
 
   return {
     async run (batches) {
       for (let n = 0; n < batches; n++) {
         nowMs++
         batch.reset()
-        const items = Array.from({ length: batchItems }, (_, seq) => {
+        for (let seq = 0; seq < batchItems; seq++) {
           const { id, value } = source.next(nowMs)
           batch.add(id, nowMs, seq, value)
-          return { id, ts: nowMs, seq }
-        })
+        }
         if (form === 'watched') {
           const [ids, deletions] = [key('ids'), key('deletions')]
           await connection.sendAll([['WATCH', ids, deletions], ['ZREVRANGE', ids, 0, 0, 'WITHSCORES'], ['PTTL', deletions]])
         }
-        const encoded = form === 'watched' ? /** @type {any} */ (batch.watched).encoded() : batch.encoded()
-        const log = hasLog ? Buffer.concat([xadd, field, bulk(entryOf(items))]) : null
-        await connection.sendEncoded(log ? withLog(encoded, log) : encoded)
+        await connection.sendEncoded(form === 'watched' ? /** @type {any} */ (batch.watched).encoded() : batch.encoded())
       }
     },
     close: async () => connection.close()
@@ -131,8 +98,6 @@ const ofScript = (body) => ({
 })
 
 const LUA = "local t = {} for i = 1, 2000 do t[i % 50] = string.format('%d', i) .. string.sub(t[(i + 1) % 50] or '', 1, 40) end"
-const LOGGED = [[1, 600], [10, 4_000], [50, 10_000], [250, 20_000]]
-const FORMS = /** @type {const} */ ([['ids', 'watched'], ['ids', 'script'], ['values', 'plain']])
 
 /** @type {Readonly<Record<string, Question>>} */
 export const QUESTIONS = Object.freeze({
@@ -144,20 +109,13 @@ export const QUESTIONS = Object.freeze({
       [`${rule} of a user, calls of ${size}`, ofDecisions(`${rule} of a user`, size)]
     ])))
   },
-  'a log of arrivals': {
-    engines: [VALKEY],
-    unit: 'item',
-    loads: Object.fromEntries(FORMS.flatMap(([layout, form]) => LOGGED.flatMap(([batchItems, items]) => [false, true].map((hasLog) =>
-      [`${layout}, ${form}, batches of ${batchItems}${hasLog ? ', with an entry' : ''}`,
-        ofItems(openBatches(layout, form, { batchItems, hasLog, ids: FEW_IDS }), { batchItems, items, ids: FEW_IDS })]))))
-  },
   'forms of ids': {
     engines: [VALKEY, 'valkey 9.0', 'redis 7.0'],
     unit: 'item',
     loads: {
-      overwriting: ofItems(openBatches('ids', 'plain', { batchItems: 250, hasLog: false, late: 'overwrite' })),
-      'in order, WATCH': ofItems(openBatches('ids', 'watched', { batchItems: 250, hasLog: false })),
-      'in order, script': ofItems(openBatches('ids', 'script', { batchItems: 250, hasLog: false }), { items: 20_000 }),
+      overwriting: ofItems(openBatches('ids', 'plain', { batchItems: 250, late: 'overwrite' })),
+      'in order, WATCH': ofItems(openBatches('ids', 'watched', { batchItems: 250 })),
+      'in order, script': ofItems(openBatches('ids', 'script', { batchItems: 250 }), { items: 20_000 }),
       'published way': ofItems(openOwnLoad('reference', { ...FIXED, batchItems: 250 }))
     }
   },

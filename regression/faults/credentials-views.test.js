@@ -11,8 +11,8 @@ import { startReader } from '../../test/services.js'
 
 const FEEDS = 12
 const WATCHED_MS = 4000
-/** Every fourth feed has a connection of its own; the logs of the others share one. */
-const CONNECTIONS = Math.ceil((FEEDS + 2) / 4) + 1
+/** The logs of all feeds share one connection. */
+const CONNECTIONS = 1
 /** to one node: less than one a view, because a refusal counts for all views for a second */
 const ATTEMPTS_PER_SECOND = 3
 /** a view that is refused waits for 1.25 s at most */

@@ -15,12 +15,6 @@ const AHEAD_MS = 30_000
 const BETWEEN_MS = 300
 const engines = await scopedEngines()
 
-/**
- * Before Redis 7.2 WAIT is compared with all that its connection sent, whether or not it changed something.
- * @param {import('../../test/servers.js').Engine} engine
- */
-const bareWaitLies = ({ name, version }) => name === 'valkey' || parseFloat(version) >= 7.2
-
 t.test('the ledger counts what is lost, twice there, and never intended', async (t) => {
   const ledger = createLedger()
   ledger.intend(0, 100)
@@ -61,21 +55,10 @@ t.setTimeout(300_000)
 const [engine] = engines
 /** @type {{ what: string, ack: string, layout: string, cut: (servers: Awaited<ReturnType<typeof startFailover>>) => void }[]} */
 const lies = [
-  { what: 'an ack before WAIT', ack: 'early', layout: 'ids', cut: () => {} },
-  {
-    what: 'a bare WAIT after a batch that is sent again',
-    ack: 'bareWait',
-    // its batches change nothing when they are sent again: they are not late
-    layout: 'values',
-    cut: ({ proxy }) => { for (const line of proxy.lines) line.loseReply(1) }
-  }
+  { what: 'an ack before WAIT', ack: 'early', layout: 'ids', cut: () => {} }
 ]
 for (const { what, ack, layout, cut } of lies) {
   for (const isHonest of [false, true]) {
-    if (ack === 'bareWait' && !isHonest && !bareWaitLies(engine)) {
-      t.comment(`${engineName(engine)}: here a bare WAIT does not lie`)
-      continue
-    }
     t.test(`${engineName(engine)}, ${layout}: ${what} ` +
       `${isHonest ? 'is not what ack: replica does: the same loses nothing' : 'is found out'}`, { buffered: true }, async (t) => {
       const servers = await startFailover(t, {

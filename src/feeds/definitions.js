@@ -5,9 +5,9 @@
  * `set`. Writers read it every second, so they follow a change within that time, and recreate a definition that was removed.
  *
  * @typedef {{ feed: string, layout: string, partitions: number, windowMs: number, maxItems: number, format: number,
- *   late?: 'newest' | 'overwrite', createdAt: string, widenedAt?: string }} Definition `late`: of layouts that let a feed choose;
- *   `widenedAt`: when retention was last widened: items before it may
- *   be gone although they are within it
+ *   late?: 'newest' | 'overwrite', log?: number, createdAt: string, widenedAt?: string }} Definition `late`: of layouts that let a feed
+ *   choose; `log`: 1 of layouts with a log of arrivals, which all of its writers write; `widenedAt`: when retention was last widened:
+ *   items before it may be gone although they are within it
  * @typedef {import('../store/index.js').Router} Connection to the primary, or to all of them
  */
 import { FreshetError } from '../errors.js'
@@ -16,7 +16,7 @@ import { definitionKey, formatFor, namesKey, partitionKey, partitionPattern, wri
 
 const MAX_NAME_CHARS = 64
 const NAME = new RegExp(`^[a-z0-9][a-z0-9._-]{0,${MAX_NAME_CHARS - 1}}$`)
-const FIXED = /** @type {const} */ (['layout', 'partitions', 'format', 'late'])
+const FIXED = /** @type {const} */ (['layout', 'partitions', 'format', 'late', 'log'])
 /** @typedef {Pick<Definition, typeof FIXED[number]>} Fixed the part that never changes: where items are stored */
 const SCAN_COUNT = 1000
 /** a list of feeds skips names with these errors */
@@ -49,11 +49,11 @@ export function checkFeedName (feed) {
  * @throws {FreshetError} FEED_LAYOUT_UNKNOWN
  */
 export function definitionOf ({ feed, layout, partitions, windowMs, maxItems, late }, stored = null) {
-  const { format: first, describe } = layoutOf(layout)
+  const { format: first, describe, arrivals } = layoutOf(layout)
   const format = stored?.format === first ? first : formatFor({ format: first }, partitions)
   // what a layout does not let a feed choose is stored nowhere, and differs from what is stored
   const hasLate = describe().late === 'by feed' || late === 'overwrite'
-  return { feed, layout, partitions, windowMs, maxItems, format, ...(hasLate ? { late } : {}) }
+  return { feed, layout, partitions, windowMs, maxItems, format, ...(hasLate ? { late } : {}), ...(arrivals ? { log: 1 } : {}) }
 }
 
 /**
@@ -102,12 +102,21 @@ export function expectAgreed (stored, wanted) {
   if (isAgreed(stored, wanted)) return stored
   const name = /** @type {typeof FIXED[number]} */ (FIXED.find((one) => fixed(stored, one) !== fixed(wanted, one)))
   const value = fixed(stored, name)
+  if (name === 'log') throw withoutLog(stored, wanted)
   throw new FreshetError('FEED_DEFINITION_DIFFERS',
     `feed ${wanted.feed} is stored with ${name} ${value}, not ${fixed(wanted, name)}; ` +
       `${name === 'format' ? 'use the version that wrote it,' : `write with ${name} ${value},`} or into another feed, ` +
       'or drop it first',
     { stored: value, wanted: fixed(wanted, name) })
 }
+
+/** @param {Definition} stored @param {Pick<Definition, 'log'>} wanted */
+export const withoutLog = ({ feed, log }, wanted) => new FreshetError('FEED_DEFINITION_DIFFERS',
+  `feed ${feed} was created ${log === undefined ? 'by an older version, without' : 'with'} a log of arrivals; ` +
+    'use the version that wrote it, write into another feed, or drop it first', { stored: log, wanted: wanted.log })
+
+/** Whether it can be followed. @param {Definition} definition */
+export const isFollowable = ({ layout, log }) => layoutOf(layout).arrivals === undefined || log === 1
 
 /**
  * @param {Pick<Connection, 'send'>} node

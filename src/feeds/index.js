@@ -6,7 +6,7 @@
  */
 export {
   agree, checkFeedName, createFeed, definitionOf, dropFeed, expectAgreed, FEED_SCHEMA, findDefinition,
-  isAgreed, isFeedName, isWider, listDefinitions, listNames, readDefinition
+  isAgreed, isFeedName, isFollowable, isWider, listDefinitions, listNames, readDefinition, withoutLog
 } from './definitions.js'
 export { changeRetention, putFeed } from './changes.js'
 export { expiryMs } from './extend.js'

@@ -8,7 +8,7 @@
  *     fr:{latest:0}:ids            partition 0, part `ids`
  *     fr:{latest:0}:item:<id>
  *     fr:{latest:0}:deletions      an id may have a tombstone (layouts/ids.js)
- *     fr:{latest:0}:late           marks of late batches (layouts/late-marks.js)
+ *     fr:{latest:0}:arrivals       log of arrivals of layouts ids and values (layouts/arrivals.js)
  *     fr:{latest:0}:values         partition 0 of a feed of layout values
  *     fr:{latest:0}:segments       partition 0 of a feed of layout segments, or :stream; in addition
  *     fr:{latest:0}:ahead :appended :marks      (layouts/log-retention.js)

@@ -18,9 +18,10 @@ export { compareVersions, MEMBER_HEAD_BYTES, memberBound, placeText, readMember,
 export { compareOrder, createSequence, MAX_SEQ, MAX_TS, newestFirst, scoreOf, unscore } from './order.js'
 export { sequenceOf, WRITER_BYTES, WRITER_TEXT_LENGTH } from './origin.js'
 export { partitionOf, bucketOf } from './partition.js'
-export { checkCreation, createdMsOf, decodeOffsets, decodeTimes, encodeOffsets, encodeTimes, isPositionOf } from './position.js'
+export { checkCreation, createdMsOf, decodeOffsets, encodeOffsets, isPositionOf } from './position.js'
 export { MAX_VALUE_BYTES, readRecord, RECORD_HEAD_BYTES, writeRecordHead } from './record.js'
 export {
-  eachVersion, ITEM_HEAD_BYTES, itemBytes, METHODS, packItems, SEGMENT_HEAD_BYTES, segmentHead, writeItem, writeSegmentHead
+  ARRIVAL_HEAD_BYTES, eachVersion, ITEM_HEAD_BYTES, itemBytes, METHODS, packItems, SEGMENT_HEAD_BYTES, segmentHead, writeArrival, writeItem,
+  writeSegmentHead
 } from './segment.js'
 export { jsonBytes, parsedJson, valueBytes } from './value.js'

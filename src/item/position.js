@@ -1,14 +1,11 @@
 /**
  * A position is opaque text for a place in order of arrival, where a subscription resumes.
  *
- *     kind 1 or 2 | crc32 of feed name and all that follows, 4 bytes | 48 bit, creation of the feed, ms | rest      as base64url
+ *     kind 2 | crc32 of feed name and all that follows, 4 bytes | 48 bit, creation of the feed, ms | rest      as base64url
  *
- *     1, layouts followed by event time (`ids`, `values`):
- *         for each partition: 48 bit, the newest ts delivered
- *     2, log layouts:
- *         48 bit, ms, then for each partition: 48 bit and 32 bit, an entry's id | 1 bit, read to its end | 31 bit, versions
+ *     48 bit, ms, then for each partition: 48 bit and 32 bit, an entry's id | 1 bit, read to its end | 31 bit, versions
  *
- * For a log it names the last entry delivered, or, with versions above 0, how many versions of that entry were delivered.
+ * It names the last entry delivered, or, with versions above 0, how many versions of that entry were delivered.
  * `ms` is the reader's time at which partitions marked "read to its end" were read.
  *
  * The checksum is not a secret, as with cursors. A position of another kind, for example after a change of layout, is
@@ -16,9 +13,7 @@
  */
 import { crc32 } from 'node:zlib'
 import { FreshetError } from '../errors.js'
-import { MAX_TS } from './order.js'
 
-const BY_TIME = 1
 const BY_OFFSET = 2
 const SUM_AT = 1
 const CREATED_AT = 5
@@ -33,31 +28,6 @@ const MAX_VERSIONS = 0x7fffffff
  *   = before all entries; `versions`: delivered versions of that entry, 0 = all; `isEnd`: it was the last entry at `readMs`
  * @typedef {{ readMs: number, offsets: LogOffset[] }} LogPosition
  */
-
-/**
- * @param {string} feed @param {number[]} times newest ts delivered, ms, by partition
- * @param {number} [createdMs] of the feed
- * @returns {string}
- */
-export function encodeTimes (feed, times, createdMs = 0) {
-  const bytes = Buffer.alloc(REST_AT + times.length * TIME_BYTES)
-  times.forEach((ts, i) => bytes.writeUIntBE(ts, REST_AT + i * TIME_BYTES, TIME_BYTES))
-  return encoded(feed, BY_TIME, bytes, createdMs)
-}
-
-/**
- * @param {string} feed
- * @param {string} text
- * @param {number} partitions of the feed
- * @returns {number[]} by partition
- * @throws {FreshetError} POSITION_INVALID
- */
-export function decodeTimes (feed, text, partitions) {
-  const bytes = decoded(feed, BY_TIME, text, partitions * TIME_BYTES)
-  const times = Array.from({ length: partitions }, (_, i) => bytes.readUIntBE(REST_AT + i * TIME_BYTES, TIME_BYTES))
-  if (times.some((ts) => ts > MAX_TS)) throw invalid(feed)
-  return times
-}
 
 /** @param {string} feed @param {LogPosition} position @param {number} [createdMs] of the feed @returns {string} */
 export function encodeOffsets (feed, { readMs, offsets }, createdMs = 0) {
@@ -96,7 +66,7 @@ export function decodeOffsets (feed, text, partitions) {
  */
 export function isPositionOf (feed, text) {
   const bytes = Buffer.from(String(text), 'base64url')
-  return bytes.length > REST_AT && (bytes[0] === BY_TIME || bytes[0] === BY_OFFSET) &&
+  return bytes.length > REST_AT && bytes[0] === BY_OFFSET &&
     bytes.toString('base64url') === text && bytes.readUInt32BE(SUM_AT) === checksum(feed, bytes)
 }
 

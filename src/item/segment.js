@@ -7,8 +7,8 @@
  *     |       | version | of head  | of items | 8 bit  | 8 bit | 32 bit| 32 bit| 48 bit   | 48 bit  | 25     |
  *     +-------+---------+----------+----------+--------+-------+-------+-------+----------+---------+--------+-------
  *     big-endian; format version 1; checksums: crc32, of the head over bytes 8 to 58, of the items as stored; method: compression
- *     of the items, 0 = none, 1 = brotli, all items as one stream; flags: none yet; bytes: size of the items, uncompressed;
- *     first and last ts: minimum and maximum; origin: item/origin.js
+ *     of the items, 0 = none, 1 = brotli, all items as one stream, 2 = items without values; flags: none yet; bytes: size of the
+ *     items, uncompressed; first and last ts: minimum and maximum; origin: item/origin.js
  *
  * An item, in order of append, uncompressed:
  *
@@ -18,6 +18,14 @@
  *     | flags      | 8 bit     | 24 bit       |    |
  *     +------------+-----------+--------------+----+-------
  *     order and flags: item/record.js; flag bit 0: this version is a deletion and has no value
+ *
+ * An item without a value, in a log of arrivals (layouts/arrivals.js):
+ *
+ *     0            8           9
+ *     +------------+-----------+----
+ *     | order and  | id length | id
+ *     | flags      | 8 bit     |
+ *     +------------+-----------+----
  *
  * All items of a segment share one stamp: of two versions that compare equal, the later one in the segment is newer.
  *
@@ -36,8 +44,10 @@ export const SEGMENT_HEAD_BYTES = 59
 export const ITEM_HEAD_BYTES = 12
 
 const MAGIC = Buffer.from('FSG')
-/** by number @type {Readonly<Record<'none' | 'brotli', number>>} */
-export const METHODS = Object.freeze({ none: 0, brotli: 1 })
+/** by number @type {Readonly<Record<'none' | 'brotli' | 'arrivals', number>>} */
+export const METHODS = Object.freeze({ none: 0, brotli: 1, arrivals: 2 })
+/** of an item without a value, before its id */
+export const ARRIVAL_HEAD_BYTES = 9
 const HEAD_SUM_AT = 4
 const ITEMS_SUM_AT = 8
 const METHOD_AT = 12
@@ -79,6 +89,19 @@ export function writeItem (target, offset, id, ts, seq, value, deleted) {
   if (valueBytes < SHORT_BYTES) for (let i = 0; i < valueBytes; i++) target[at + i] = value[i]
   else value.copy(target, at)
   return at + valueBytes
+}
+
+/**
+ * Writes an item without its value. There must be room for ARRIVAL_HEAD_BYTES and id.
+ * @param {Buffer} target @param {number} offset
+ * @param {Buffer} id @param {number} ts @param {number} seq @param {boolean} deleted
+ * @returns {number} offset after it
+ */
+export function writeArrival (target, offset, id, ts, seq, deleted) {
+  let at = writeRecordHead(target, offset, ts, seq, deleted)
+  target[at++] = id.length
+  for (let i = 0; i < id.length; i++) target[at + i] = id[i]
+  return at + id.length
 }
 
 /**
@@ -138,9 +161,9 @@ export function segmentHead (bytes) {
   const method = bytes[METHOD_AT]
   if (!Object.values(METHODS).includes(method)) {
     throw new FreshetError('SEGMENT_VERSION', `a segment compressed by method ${method}; this version of Freshet reads ${METHODS.none} ` +
-      `(not compressed) and ${METHODS.brotli} (brotli): use the version that wrote it`, { method })
+      `(not compressed), ${METHODS.brotli} (brotli) and ${METHODS.arrivals} (without values): use the version that wrote it`, { method })
   }
-  if (method === METHODS.none && bytes.length !== SEGMENT_HEAD_BYTES + bytes.readUInt32BE(BYTES_AT)) {
+  if (method !== METHODS.brotli && bytes.length !== SEGMENT_HEAD_BYTES + bytes.readUInt32BE(BYTES_AT)) {
     throw invalid(`${bytes.length - SEGMENT_HEAD_BYTES} bytes of items; its head says ${bytes.readUInt32BE(BYTES_AT)}`)
   }
   return {
@@ -163,14 +186,15 @@ export function eachVersion (bytes, visit) {
   if (crc32(bytes.subarray(SEGMENT_HEAD_BYTES)) !== bytes.readUInt32BE(ITEMS_SUM_AT)) {
     throw invalid('items that do not match their checksum')
   }
-  const isPacked = bytes[METHOD_AT] !== METHODS.none
+  const isPacked = bytes[METHOD_AT] === METHODS.brotli
+  const hasValues = bytes[METHOD_AT] !== METHODS.arrivals
   const items = isPacked ? unpacked(bytes) : bytes
   const itemsAt = isPacked ? 0 : SEGMENT_HEAD_BYTES
-  checkItems(items, itemsAt, count, firstTs, lastTs)
+  checkItems(items, itemsAt, { count, firstTs, lastTs, hasValues })
   for (let at = itemsAt; at < items.length;) {
-    const idAt = at + ITEM_HEAD_BYTES
+    const idAt = at + (hasValues ? ITEM_HEAD_BYTES : ARRIVAL_HEAD_BYTES)
     const idEnd = idAt + items[at + 8]
-    const valueEnd = idEnd + (items[at + 9] << 16 | items[at + 10] << 8 | items[at + 11])
+    const valueEnd = idEnd + (hasValues ? items[at + 9] << 16 | items[at + 10] << 8 | items[at + 11] : 0)
     visit(items, idAt, idEnd, tsAt(items, at), items[at + 6] << 4 | items[at + 7] >>> 4, (items[at + 7] & 1) === 1, idEnd, valueEnd)
     at = valueEnd
   }
@@ -198,19 +222,18 @@ const tsAt = (bytes, at) =>
  * A valid checksum does not exclude a faulty writer.
  * @param {Buffer} bytes
  * @param {number} at
- * @param {number} count
- * @param {number} firstTs
- * @param {number} lastTs
+ * @param {{ count: number, firstTs: number, lastTs: number, hasValues: boolean }} head
  */
-function checkItems (bytes, at, count, firstTs, lastTs) {
+function checkItems (bytes, at, { count, firstTs, lastTs, hasValues }) {
+  const headBytes = hasValues ? ITEM_HEAD_BYTES : ARRIVAL_HEAD_BYTES
   let found = 0
   while (at < bytes.length) {
     const idBytes = bytes[at + 8]
-    const valueBytes = bytes[at + 9] << 16 | bytes[at + 10] << 8 | bytes[at + 11]
+    const valueBytes = hasValues ? bytes[at + 9] << 16 | bytes[at + 10] << 8 | bytes[at + 11] : 0
     const ts = tsAt(bytes, at)
     // past the end the bytes are undefined, and every comparison is false
     const fits = idBytes >= 1 && idBytes <= MAX_ID_BYTES && valueBytes <= MAX_VALUE_BYTES && ts >= firstTs && ts <= lastTs
-    at += ITEM_HEAD_BYTES + idBytes + valueBytes
+    at += headBytes + idBytes + valueBytes
     found++
     if (!fits || at > bytes.length) throw invalid(`an impossible item, number ${found}`)
   }

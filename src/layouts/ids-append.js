@@ -5,7 +5,8 @@
  *     watched    a batch that is newer than everything stored needs no comparison by item:
  *
  *         WATCH ids deletions | ZREVRANGE ids 0 0 | PTTL deletions        sent behind the batch before
- *         MULTI | MSETEX, or SETs | ZADD | PEXPIRE | EVALSHA mend-scores | EXEC    null: the set has changed since then, nothing was done
+ *         MULTI | MSETEX, or SETs | ZADD | PEXPIRE | EVALSHA mend-scores | XADD arrivals | EXEC
+ *                                                                           null: the set has changed since then, nothing was done
  *
  * The transaction is not sent before the reply to WATCH is known. If both went together, a refused WATCH (a permission that was
  * revoked) would leave the transaction without its condition. So such batches are sent one at a time.
@@ -17,7 +18,7 @@
  * Rejected: a guard key that the values are written with (MSETEX XX) after ZADD in a script: it costs the primary 1.5 to 1.9 x of
  * overwriting, WATCH 1.0 to 1.4 x (experiment 024), and items must be stored already.
  */
-import { sendMarked } from './late-marks.js'
+import { sendWith } from './arrivals.js'
 import { EXEC, MULTI } from './wire.js'
 
 /** batches through the script before the first attempt, so that a writer of a few items does not wait for WATCH */
@@ -52,8 +53,8 @@ export async function appendIds (connection, batch) {
 
 /** Sends a batch in its usual form. @type {import('./index.js').Layout['append']} */
 async function sendWhole (connection, batch) {
-  const reply = await sendMarked(connection, batch)
-  // the transaction of a mark met a WATCH that was in force, and has ended it: nothing was stored
+  const reply = await sendWith(connection, batch.encoded(), batch.log)
+  // the transaction of the script met a WATCH that was in force, and has ended it: nothing was stored
   if (reply === null && batch.watched) return sendWhole(connection, batch)
   return batch.dropped?.(reply) ?? { late: 0 }
 }
@@ -104,7 +105,7 @@ function createForms (connection) {
     if (watching?.ids !== watched.ids) unwatch()
     const { highest } = watching ?? watch(watched)
     if (!watched.isAbove(await highest)) return false
-    const stored = sendMarked(connection, batch, watched.encoded())
+    const stored = sendWith(connection, watched.encoded(), batch.log)
     watch(watched)
     return await stored !== null
   }

@@ -11,7 +11,7 @@
  * with `late: overwrite`. With `late: newest` one EVALSHA of lua/append-newest.lua gets the same arguments of MSETEX and ZADD; where
  * MSETEX cannot be used, the item keys are its keys, and records follow. Or, if the batch is newer than all that is stored
  * (ids-append.js), it is the same transaction, with an EVALSHA of lua/mend-scores.lua as its last command.
- * A late batch, or one with deletions, carries a mark in the transaction (late-marks.js).
+ * Each form has the entry of the log of arrivals before EXEC (arrivals.js): the script, too, goes inside MULTI.
  * Items are encoded when they are added: keys and records into one buffer, scores and ids into another, joined when the batch
  * is sent.
  *
@@ -19,10 +19,10 @@
  * batches with deletions track ids, so a normal append pays one comparison.
  */
 import { scoreOf } from '../item/index.js'
+import { createArrivals } from './arrivals.js'
 import { createItemEncoder, createOrder } from './ids-encoder.js'
-import { createLateMark } from './late-marks.js'
 import { MAX_ARGUMENTS, MAX_BATCH_ITEMS } from './read-size.js'
-import { EXEC, MULTI, NOTHING, Wire, argument, bulk, command, copyArguments, wholeCommand } from './wire.js'
+import { NOTHING, Wire, argument, bulk, command, copyArguments, wholeCommand } from './wire.js'
 
 /**
  * A tombstone hides older versions that arrive later. It expires even where items do not, or deleted ids would stay for
@@ -51,7 +51,7 @@ const RECORD_OF_SET = 2
  * @property {number} count
  * @property {Buffer[]} deleted ids whose last operation is a deletion
  * @property {Buffer} mend last command of a watched transaction
- * @property {ReturnType<import('./late-marks.js').LateMark['around']>} around
+ * @property {ReturnType<import('./arrivals.js').Arrivals['around']>} around
  *
  * @typedef {{ head: Buffer[], between: Buffer[], tail: Buffer[], replies: number, facts?: Buffer }} Parts of a batch, around its items and
  *   members; `facts`: arguments between keys and records, if these stand apart
@@ -59,11 +59,12 @@ const RECORD_OF_SET = 2
 
 /**
  * @param {{ key: (part: string) => string, ttlMs: number, late: 'newest' | 'overwrite',
- *   dialect: import('./index.js').Dialect, clock?: () => number }} options `ttlMs` 0 = keys do not expire
+ *   dialect: import('./index.js').Dialect, clock?: () => number,
+ *   origin?: import('./log-origin.js').Origin }} options `ttlMs` 0 = keys do not expire
  * @returns {import('./index.js').Batch}
  */
 export function createIdsBatch (options) {
-  const { key, ttlMs, late, dialect, clock = Date.now } = options
+  const { key, ttlMs, late, dialect, clock = Date.now, origin } = options
   const prefix = Buffer.from(key('item:'))
   const tombstoneMs = ttlMs || TOMBSTONE_MS
   const expiry = ttlMs > 0 ? Buffer.from(argument('PX') + argument(ttlMs)) : NOTHING
@@ -76,7 +77,7 @@ export function createIdsBatch (options) {
   const order = createOrder()
   /** @type {Set<string>} ids whose last operation is a deletion, as latin1 */
   const removed = new Set()
-  const mark = createLateMark({ key, ttlMs, clock })
+  const log = createArrivals({ key, ttlMs, clock, origin })
   let count = 0
   /** of the last item; -1 = not encoded yet */
   let end = -1
@@ -85,18 +86,18 @@ export function createIdsBatch (options) {
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
   function encode (id, ts, seq, value, deleted) {
     encoder.encode(id, ts, seq, value, deleted)
-    mark.add(ts)
+    log.add(id, ts, seq, deleted)
     order.add(scoreOf(ts, seq))
     count++
   }
 
   /** @param {boolean} isWatched */
   function encoded (isWatched) {
-    // again when it is sent again: it may be late now
+    // again when it is sent again
     if (end < 0) end = items.length
     items.length = end
     const deleted = [...removed].map((name) => Buffer.from(name, 'latin1'))
-    const around = mark.around(deleted)
+    const around = log.around()
     const mend = isWatched ? encodeMend(options, [...encoder.lastItem(), Buffer.from(String(order.lowest)), prefix]) : NOTHING
     const of = { ...options, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, mend }
     const isScript = late === 'newest' && !isWatched
@@ -108,7 +109,8 @@ export function createIdsBatch (options) {
 
   return {
     get count () { return count },
-    get bytes () { return items.length + members.length },
+    get bytes () { return items.length + members.length + log.bytes },
+    log,
     maxItems: late === 'newest' ? MAX_NEWEST_ITEMS : MAX_BATCH_ITEMS,
     add (id, ts, seq, value) {
       if (removed.size > 0) removed.delete(id.toString('latin1'))
@@ -127,10 +129,9 @@ export function createIdsBatch (options) {
           encoded: () => encoded(true)
         }
       : undefined,
-    missedMark: mark.missed,
     dropped (reply) {
       if (late === 'overwrite') return { late: 0 }
-      // in a transaction with a mark it is the first of several replies
+      // it is the first of the replies in the transaction
       const [dropped, lateBytes = 0] = [reply].flat(2)
       return { late: Number(dropped), lateBytes: Number(lateBytes), form: 'script' }
     },
@@ -140,7 +141,7 @@ export function createIdsBatch (options) {
       items.length = HEAD_ROOM
       members.reset()
       removed.clear()
-      mark.reset()
+      log.reset()
       order.reset()
     }
   }
@@ -155,7 +156,7 @@ const encodeMend = ({ key, dialect }, words) =>
 
 /** @param {Encoding} of @returns {Parts} */
 function encodeTransaction ({ key, ttlMs, prefix, separateSets, tombstoneMs, expiry, count, deleted, around, mend }) {
-  const { before, after, replies } = around ?? { before: MULTI, after: EXEC, replies: 2 }
+  const { before, after, replies } = around
   const zadd = command(2 + 2 * count, 'ZADD', key('ids'))
   // SET and MSETEX gave tombstones their expiry; MSET has none
   const removals = encodeRemovals(deleted, key('ids'), prefix, separateSets || ttlMs > 0 ? 0 : tombstoneMs)
@@ -163,7 +164,7 @@ function encodeTransaction ({ key, ttlMs, prefix, separateSets, tombstoneMs, exp
   return {
     head: separateSets ? [before] : [before, mset],
     between: separateSets ? [zadd] : [expiry, zadd],
-    tail: [removals.bytes, ttlMs > 0 ? wholeCommand('PEXPIRE', key('ids'), ttlMs) : NOTHING, mend, after],
+    tail: [removals.bytes, ttlMs > 0 ? wholeCommand('PEXPIRE', key('ids'), ttlMs) : NOTHING, mend, ...after],
     replies: replies + (separateSets ? count : 1) + 1 + removals.replies + (ttlMs > 0 ? 1 : 0) + (mend.length > 0 ? 1 : 0)
   }
 }
@@ -175,11 +176,11 @@ function encodeScript ({ key, ttlMs, dialect, separateSets, tombstoneMs, expiry,
   const script = command(words, 'EVALSHA', dialect.sha('append-newest'), separateSets ? 2 + count : 2, key('ids'), key('deletions'))
   const facts = Buffer.from([count, ttlMs, tombstoneMs, deleted.length > 0 ? 1 : 0].map(argument).join(''))
   return {
-    head: [...(around ? [around.before] : []), script, ...(separateSets ? [] : [facts])],
+    head: [around.before, script, ...(separateSets ? [] : [facts])],
     facts: separateSets ? facts : undefined,
     between: [expiry],
-    tail: around ? [around.after] : [],
-    replies: 1 + (around ? around.replies : 0)
+    tail: around.after,
+    replies: 1 + around.replies
   }
 }
 

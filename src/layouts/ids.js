@@ -4,7 +4,7 @@
  *     fr:{feed:p}:ids         sorted set   id -> ts + seq / 4096
  *     fr:{feed:p}:item:<id>   string       8 bytes of order, then the value (item/record.js); expires
  *     fr:{feed:p}:deletions   string       exists while an id may have a tombstone (late: newest)
- *     fr:{feed:p}:late        stream       marks of late batches and deletions (late-marks.js)
+ *     fr:{feed:p}:arrivals    stream       which versions came, deletions included (arrivals.js)
  *
  * Each id has one version: the newest, or with `late: overwrite` the last written. A page reads members from the set, then their
  * keys. An id may be written between the two reads, so a page keeps only versions within its own bounds: an id that moved up
@@ -17,6 +17,7 @@
  * that rank. `trim` removes set members and keys.
  */
 import { compareOrder, newestFirst, readRecord, scoreOf, unscore } from '../item/index.js'
+import { arrivals, trimArrivals } from './arrivals.js'
 import { appendIds, isAlone } from './ids-append.js'
 import { TOMBSTONE_MS, createIdsBatch } from './ids-batch.js'
 import { MAX_BATCH_ITEMS, MAX_READ, MAX_READ_BYTES, MAX_TRIMMED, createReadSize } from './read-size.js'
@@ -30,6 +31,7 @@ import { seekMembers } from './seek.js'
 const layout = {
   name: 'ids',
   format: 1,
+  arrivals,
   describe: () => ({
     versions: 'one',
     late: 'by feed',
@@ -59,7 +61,7 @@ const layout = {
     const inside = members.filter((place) => place.ts >= minTs && isAbove(place, floor))
     const last = inside.length > wanted ? inside[wanted - 1] : null
     inside.length = Math.min(inside.length, wanted)
-    const items = (await recordsOf(connection, key, inside.map((place) => place.id)))
+    const items = (await itemsOf(connection, key, inside.map((place) => place.id)))
       .filter((item) => item !== null)
       .filter((item) => item.ts >= minTs && isAbove(item, floor) &&
         (!after || compareOrder(item, after) < 0) && (!last || compareOrder(item, last) >= 0))
@@ -69,7 +71,7 @@ const layout = {
   async get (connection, key, wantedIds, { retention, nowMs }) {
     const minTs = windowStart(retention, nowMs)
     const [items, floor] = await Promise.all([
-      recordsOf(connection, key, wantedIds),
+      itemsOf(connection, key, wantedIds),
       countFloor(connection, key, retention.maxItems)
     ])
     return items.map((item) => item && item.ts >= minTs && isAbove(item, floor) ? item : null)
@@ -95,6 +97,30 @@ const layout = {
     return { items: shown.map((item) => ({ ...item, deleted: false })), next: last }
   },
 
+  async piece (connection, key, { before, minTs, limit, size }) {
+    const wanted = size.of(limit)
+    const members = before
+      ? await placesNextTo(connection, key, before, 'older', wanted)
+      : await newestMembers(connection, key, minTs, wanted)
+    const inside = members.filter(({ ts }) => ts >= minTs)
+    const found = await recordsOf(connection, key, inside.map(({ id }) => id))
+    size.learn(found, ({ value }) => value.length)
+    const last = inside[inside.length - 1]
+    return { versions: found.filter((one) => one !== null).map(versionOf), next: inside.length < wanted ? null : last }
+  },
+
+  async versionsAt (connection, key, wanted, size) {
+    /** @type {(import('./index.js').StoredVersion | null)[]} */
+    const versions = []
+    while (versions.length < wanted.length) {
+      const part = wanted.slice(versions.length, versions.length + size.of(MAX_READ))
+      const found = await recordsOf(connection, key, part.map(({ id }) => id))
+      size.learn(found, ({ value }) => value.length)
+      for (const one of found) versions.push(one && versionOf(one))
+    }
+    return versions
+  },
+
   floor: (connection, key, { maxItems }) => countFloor(connection, key, maxItems),
 
   async excludedMs (connection, key, { maxItems }) {
@@ -105,6 +131,7 @@ const layout = {
   async trim (connection, key, { retention, nowMs }) {
     const { maxItems } = retention
     const minTs = windowStart(retention, nowMs)
+    await trimArrivals(connection, key, { retention, nowMs })
     const [aged, all, oldest] = await connection.sendAll([
       ['ZCOUNT', key('ids'), '-inf', `(${minTs}`], ['ZCARD', key('ids')], ['ZRANGE', key('ids'), 0, MAX_TRIMMED - 1]
     ])
@@ -116,7 +143,7 @@ const layout = {
   },
 
   async extend (connection, key, expiry) {
-    await connection.sendAll([expiryCommand(key('ids'), expiry), expiryCommand(key('late'), expiry)])
+    await connection.sendAll([expiryCommand(key('ids'), expiry), expiryCommand(key(arrivals.part), expiry)])
     /** @type {Place | null} */
     let place = null
     do {
@@ -197,7 +224,7 @@ async function itemsWithin (connection, key, wantedIds, size) {
   let read = 0
   for (let bytes = 0; read < wantedIds.length && bytes < MAX_READ_BYTES;) {
     const part = wantedIds.slice(read, read + size.of(wantedIds.length))
-    const found = await recordsOf(connection, key, part)
+    const found = await itemsOf(connection, key, part)
     bytes += size.learn(found, (item) => item.value.length)
     read += part.length
     for (const item of found) if (item) items.push(item)
@@ -205,15 +232,22 @@ async function itemsWithin (connection, key, wantedIds, size) {
   return { items, read }
 }
 
-/** @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds */
+/**
+ * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds
+ * @returns {Promise<(ReturnType<typeof readRecord> | null)[]>}
+ */
 async function recordsOf (connection, key, wantedIds) {
   if (wantedIds.length === 0) return []
   const records = await connection.send('MGET', ...wantedIds.map((id) => itemKey(key, id)))
-  return wantedIds.map((id, i) => records[i] === null ? null : itemOf(id, records[i]))
+  return wantedIds.map((id, i) => records[i] === null ? null : readRecord(id, records[i]))
 }
 
-/** @param {Buffer} id @param {Buffer} record @returns {import('./index.js').Item | null} null = deleted */
-function itemOf (id, record) {
-  const { ts, seq, value, deleted } = readRecord(id, record)
-  return deleted ? null : { id, ts, seq, value }
-}
+/**
+ * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds
+ * @returns {Promise<(import('./index.js').Item | null)[]>} null = deleted, or nothing
+ */
+const itemsOf = async (connection, key, wantedIds) => (await recordsOf(connection, key, wantedIds)).map((record) =>
+  record === null || record.deleted ? null : { id: record.id, ts: record.ts, seq: record.seq, value: record.value })
+
+/** @param {ReturnType<typeof readRecord>} record @returns {import('./index.js').StoredVersion} */
+const versionOf = (record) => ({ ...record, stamp: 0 })

@@ -8,6 +8,8 @@
  * @typedef {import('../item/index.js').VersionPlace} VersionPlace a place; with a stamp where a layout stores several versions
  *   that compare equal
  * @typedef {{ id: Buffer, ts: number, seq: number, value: Buffer }} Item
+ * @typedef {Item & { stamp: number, deleted: boolean }} StoredVersion
+ * @typedef {import('./arrivals.js').Arrival} Arrival
  * @typedef {{ windowMs: number, maxItems: number }} Retention 0 = no limit
  * @typedef {import('../store/index.js').Router} Connection
  * @typedef {(part: string) => string} Key
@@ -24,8 +26,7 @@
  * @property {(id: Buffer, ts: number, seq: number, value: Buffer) => void} add copies id and value
  * @property {(id: Buffer, ts: number, seq: number) => void} remove adds a tombstone, a version that is a deletion
  * @property {() => { bytes: Buffer, replies: number }} encoded what to send now; closes the batch until `reset`
- * @property {() => { bytes: Buffer, replies: number } | null} [missedMark] of layouts that mark late batches: what else to send when
- *   the batch is stored (late-marks.js)
+ * @property {import('./arrivals.js').Arrivals} [log] of layouts with a log of arrivals: the entry of the batch
  * @property {(reply: any) => Stored} [dropped] by the last reply
  * @property {{ ids: string, deletions: string, isAbove: (score: number) => boolean, encoded: Batch['encoded'] }} [watched] where it may
  *   be sent without the script (ids-append.js). `isAbove`: whether each of its versions, in their order, is newer than that score and
@@ -58,11 +59,12 @@
  * @property {number} format version of the stored format
  * @property {() => Guarantees} describe
  * @property {import('./log.js').Log} [log] of log layouts: how entries are read
+ * @property {import('./log.js').Log} [arrivals] of other layouts: the same of their log of arrivals, whose entries have no values
  * @property {(options: { key: Key, ttlMs: number, late: 'newest' | 'overwrite',
  *   dialect: Dialect, clock?: () => number, maxItems?: number,
  *   origin?: import('./log-origin.js').Origin, compress?: 'none' | 'brotli' }) => Batch} createBatch `ttlMs`: 0 = keys do not
  *   expire; `late`: for layouts that keep one version; `clock`: ms since 1970, for layouts that store the time of the append;
- *   `maxItems` and `origin`: for log layouts; `compress`: for layouts whose entries are batches
+ *   `maxItems`: for log layouts; `compress`: for layouts whose entries are batches
  * @property {(connection: import('../store/index.js').Connection, batch: Batch) => Promise<Stored>} append
  * @property {(connection: import('../store/index.js').Connection) => boolean} [isAlone] whether the next batch must wait until all
  *   earlier ones of the connection are answered; only with the dialect `mayWatch`
@@ -75,6 +77,12 @@
  *   Promise<{ items: (Item & VersionPlace & { deleted: boolean })[], next: VersionPlace | null }>} tail live versions that are
  *   not `known`, oldest first, from `sinceMs` on and strictly newer than `after`. Reads at most `limit` (<= 1,000) members;
  *   `next`: where to continue, null at the end; `size`: read sizes learnt from earlier pages
+ * @property {(connection: Connection, key: Key, from: { before: VersionPlace | null, minTs: number, limit: number,
+ *   size: import('./read-size.js').ReadSize }) => Promise<{ versions: StoredVersion[], next: VersionPlace | null }>} [piece] where there
+ *   is a log of arrivals: stored versions, newest first, from `before` on; `next`: where the next piece begins, null at the end
+ * @property {(connection: Connection, key: Key, wanted: Arrival[], size: import('./read-size.js').ReadSize) =>
+ *   Promise<(StoredVersion | null)[]>} [versionsAt] where there is a log of arrivals: what is stored of each of them, null = nothing; of a
+ *   layout that keeps one version of an id, that version
  * @property {(connection: Connection, key: Key, ids: Buffer[], now: { retention: Retention, nowMs: number }) =>
  *   Promise<(Item | null)[]>} get in the order of the ids
  * @property {(connection: Connection, key: Key, now: { retention: Retention, nowMs: number }) =>
@@ -120,9 +128,12 @@ export function layoutOf (name) {
  * @typedef {import('./log.js').LogEntry} LogEntry
  * @typedef {import('./read-size.js').ReadSize} ReadSize
  */
+export { keptMs, KEPT_BYTES } from './arrivals.js'
 export { createOrigin } from './log-origin.js'
 export { BEFORE_FIRST, compareEntryIds, entriesAfter, entriesBefore, hasEntry, newestEntryId, nextEntryId } from './log.js'
-export { marksAfter, newestMark } from './late-marks.js'
 export { createReadSize, MAX_READ } from './read-size.js'
 export { createScoreText } from './score-text.js'
 export { argument, bulk, command, wholeCommand, Wire } from './wire.js'
+
+/** How a feed of a layout is followed: by its log, or by its log of arrivals. @param {Layout} layout @returns {import('./log.js').Log} */
+export const logOf = ({ log, arrivals }) => /** @type {import('./log.js').Log} */ (log ?? arrivals)

@@ -23,6 +23,8 @@ const PERIOD_MS = 60_000
 const UNKNOWN_CLOCK_MS = 1000
 /** renewal of key expiries; keys outlive their contents by more than that */
 const EXPIRE_EVERY_MS = 1000
+/** entries */
+const MEAN_OF = 64
 
 const monotonic = () => performance.now()
 
@@ -37,6 +39,8 @@ export function createOrigin ({ name, epoch, serverMs = () => Date.now() - UNKNO
   const aheads = new Map()
   /** @type {Map<string, ReturnType<typeof createExpiry>>} by key */
   const expiries = new Map()
+  /** bytes of entries, by key @type {Map<string, number>} */
+  const means = new Map()
 
   return {
     name,
@@ -57,6 +61,17 @@ export function createOrigin ({ name, epoch, serverMs = () => Date.now() - UNKNO
       const known = expiries.get(key) ?? createExpiry(elapsed)
       expiries.set(key, known)
       return known
+    },
+
+    /**
+     * The mean size of the entries that were sent lately.
+     * @param {string} key of the log @param {number} bytes of the entry that is sent now
+     */
+    meanBytes (key, bytes) {
+      const before = means.get(key) ?? bytes
+      const mean = before + (bytes - before) / MEAN_OF
+      means.set(key, mean)
+      return mean
     },
 
     /** Announcements may be lost, because the server changed. */

@@ -6,9 +6,10 @@
  *   the server's clock, monotonic
  * @typedef {import('../store/index.js').Router} Connection
  * @typedef {import('../item/index.js').EntryHead} EntryHead
- * @typedef {{ part: string, field: string, head: (bytes: Buffer) => EntryHead,
+ * @typedef {{ part: string, field: string, isIndex?: boolean, head: (bytes: Buffer) => EntryHead,
  *   each: (bytes: Buffer, visit: import('../item/index.js').Visit) => void }} Log how a layout stores a log: `part` of
- *   the key; `head` and `each` throw SEGMENT_INVALID or SEGMENT_VERSION, `each` before its first visit
+ *   the key; `isIndex`: entries have no values, which are read from where the layout stores them; `head` and `each` throw SEGMENT_INVALID
+ *   or SEGMENT_VERSION, `each` before its first visit
  */
 
 /** before all entries */

@@ -1,14 +1,17 @@
 /**
  * A batch of layout `values` on the wire:
  *
+ *     MULTI
  *     ZADD values  score <member> ...             item/member.js
- *     PEXPIRE values ttl                          if the feed has an age limit
+ *     PEXPIRE values ttl                          once a second, if the feed has an age limit
+ *     XADD arrivals ...                           arrivals.js
+ *     EXEC
  *
- * One command stores everything, so no transaction is needed, except with the mark of a late batch (late-marks.js). Items are
- * encoded when they are added, with the time of the append. A batch that is sent again has the same members, so it adds none twice.
+ * Items are encoded when they are added, with the time of the append. A batch that is sent again has the same members, so it adds none
+ * twice.
  */
 import { MEMBER_HEAD_BYTES, writeMemberHead } from '../item/index.js'
-import { createLateMark } from './late-marks.js'
+import { createArrivals } from './arrivals.js'
 import { MAX_BATCH_ITEMS } from './read-size.js'
 import { createScoreText } from './score-text.js'
 import { NOTHING, Wire, command, wholeCommand } from './wire.js'
@@ -22,11 +25,11 @@ const ITEM_ROOM = 96
 let lastStamp = 0
 
 /** @type {import('./index.js').Layout['createBatch']} */
-export function createValuesBatch ({ key, ttlMs, clock = Date.now }) {
+export function createValuesBatch ({ key, ttlMs, clock = Date.now, origin }) {
   const expire = ttlMs > 0 ? wholeCommand('PEXPIRE', key('values'), ttlMs) : NOTHING
   const members = new Wire(64 * 1024)
   const writeScore = createScoreText()
-  const mark = createLateMark({ key, ttlMs, clock })
+  const log = createArrivals({ key, ttlMs, clock, origin })
   let count = 0
   /** of the last member; -1 = not encoded yet */
   let end = -1
@@ -42,38 +45,38 @@ export function createValuesBatch ({ key, ttlMs, clock = Date.now }) {
     members.length = writeMemberHead(members.bytes, members.length, ++lastStamp, deleted)
     members.long(value)
     members.end()
-    mark.add(ts)
+    log.add(id, ts, seq, deleted)
     count++
   }
 
   return {
     get count () { return count },
-    get bytes () { return members.length },
+    get bytes () { return members.length + log.bytes },
+    log,
     maxItems: MAX_BATCH_ITEMS,
     add: (id, ts, seq, value) => encode(id, ts, seq, value, false),
     remove: (id, ts, seq) => encode(id, ts, seq, NOTHING, true),
     encoded () {
-      // again when it is sent again: it may be late now
+      // again when it is sent again
       if (end < 0) end = members.length
       members.length = end
-      const around = mark.around()
-      const zadd = command(2 + 2 * count, 'ZADD', key('values'))
-      const head = around ? Buffer.concat([around.before, zadd]) : zadd
-      const tail = around ? Buffer.concat([expire, around.after]) : expire
+      const { before, after, replies, isExpiring } = log.around()
+      const head = Buffer.concat([before, command(2 + 2 * count, 'ZADD', key('values'))])
       head.copy(members.bytes, HEAD_ROOM - head.length)
-      members.reserve(tail.length)
-      members.long(tail)
+      for (const part of [isExpiring ? expire : NOTHING, ...after]) {
+        members.reserve(part.length)
+        members.long(part)
+      }
       return {
         bytes: members.bytes.subarray(HEAD_ROOM - head.length, members.length),
-        replies: (ttlMs > 0 ? 2 : 1) + (around ? around.replies : 0)
+        replies: (isExpiring ? 2 : 1) + replies
       }
     },
-    missedMark: mark.missed,
     reset () {
       count = 0
       end = -1
       members.length = HEAD_ROOM
-      mark.reset()
+      log.reset()
     }
   }
 }

@@ -2,9 +2,9 @@
  * Layout `values`: one sorted set that holds every version of the items themselves.
  *
  *     fr:{feed:p}:values      sorted set   <id> 0 <stamp> <flags> <value> -> ts + seq / 4096      (item/member.js)
- *     fr:{feed:p}:late        stream       marks of late batches      (late-marks.js)
+ *     fr:{feed:p}:arrivals    stream       which versions came        (arrivals.js)
  *
- * One command stores a batch, one reads a page, and no key expires on its own. But nothing maps an id to its newest version,
+ * One command stores the items of a batch, one reads a page, and no key expires on its own. But nothing maps an id to its newest version,
  * so queries scan from the newest member down (values-scan.js), to a limit. A view (src/view) has no such limit.
  *
  * The newest version of an id counts, however late an older one arrives; of equal versions the later append. A deletion is a
@@ -14,11 +14,12 @@
  * `trim` removes them from the old end. The whole key expires when writing stops.
  */
 import { compareOrder, compareVersions, memberBound, scoreOf } from '../item/index.js'
+import { arrivals, sendWith, trimArrivals } from './arrivals.js'
 import { createKeptScans } from './kept-scans.js'
-import { sendMarked } from './late-marks.js'
 import { MAX_BATCH_ITEMS, MAX_READ, MAX_READ_BYTES, MAX_TRIMMED, createReadSize } from './read-size.js'
 import { atMost, expiryCommand, justBelow, windowStart } from './retention.js'
 import { seekMembers } from './seek.js'
+import { membersAt } from './values-arrivals.js'
 import { createValuesBatch } from './values-batch.js'
 import { MAX_SCAN, beginScan, versionsOf } from './values-scan.js'
 
@@ -36,6 +37,7 @@ const scans = createKeptScans()
 const layout = {
   name: 'values',
   format: 1,
+  arrivals,
   describe: () => ({
     versions: 'many',
     late: 'newest',
@@ -53,7 +55,7 @@ const layout = {
   createBatch: createValuesBatch,
 
   async append (connection, batch) {
-    await sendMarked(connection, batch)
+    await sendWith(connection, batch.encoded(), batch.log)
     return { late: 0 }
   },
 
@@ -130,6 +132,20 @@ const layout = {
     return { count: atMost(count, retention), exact: false }
   },
 
+  async piece (connection, key, { before, minTs, limit, size }) {
+    const name = key('values')
+    const wanted = size.of(limit)
+    const place = before && { score: scoreOf(before.ts, before.seq), bytes: memberBound(before, 'begin') }
+    const flat = place
+      ? await seekMembers(connection, name, place, 'older', wanted, 1)
+      : await connection.send('ZREVRANGEBYSCORE', name, '+inf', minTs, 'WITHSCORES', 'LIMIT', 0, wanted)
+    const versions = versionsOf(flat, size)
+    const inside = versions.filter(({ ts }) => ts >= minTs)
+    return { versions: inside, next: inside.length < wanted ? null : placeOf(inside[inside.length - 1]) }
+  },
+
+  versionsAt: (connection, key, wanted, size) => membersAt(connection, key('values'), wanted, size),
+
   floor: (connection, key, { maxItems }) => countFloor(connection, key('values'), maxItems),
 
   async excludedMs (connection, key, { maxItems }) {
@@ -138,13 +154,14 @@ const layout = {
   },
 
   async trim (connection, key, { retention, nowMs }) {
+    await trimArrivals(connection, key, { retention, nowMs })
     const dead = await connection.runScript('trim-values', [key('values')],
       [windowStart(retention, nowMs), retention.maxItems, MAX_TRIMMED])
     return { removed: Math.min(dead, MAX_TRIMMED), more: dead > MAX_TRIMMED }
   },
 
   async extend (connection, key, expiry) {
-    await connection.sendAll(['values', 'late'].map((part) => expiryCommand(key(part), expiry)))
+    await connection.sendAll(['values', arrivals.part].map((part) => expiryCommand(key(part), expiry)))
   }
 }
 

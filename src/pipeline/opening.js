@@ -17,9 +17,11 @@ export async function openDefinition (primary, { before, options, wanted, key, l
   const stored = options.isLazy ? before && expectAgreed(before, wanted) : await agree(primary, keyPrefix, wanted)
   const definition = stored ?? { ...wanted, createdAt: new Date().toISOString() }
   if (stored) warnOfRetention(stored, options.asked, log)
-  if (!layout.log) return { definition, isStored: stored !== null, origin: undefined }
   const nowMs = serverMs()
-  const epoch = stored ? await nextEpoch(primary, key('epoch'), { ttlMs: expiryMs(stored, maxFutureMs), nowMs }) : firstEpoch(nowMs)
+  // names are unique; only a log shows the order of its writers
+  const epoch = stored && layout.log
+    ? await nextEpoch(primary, key('epoch'), { ttlMs: expiryMs(stored, maxFutureMs), nowMs })
+    : firstEpoch(nowMs)
   return { definition, isStored: stored !== null, origin: createOrigin({ name, epoch, serverMs }) }
 }
 

@@ -55,7 +55,6 @@ export function createStripes ({ redisUrl, name, deadlineMs, keys, layout, late,
         const figures = await expectPrimary(connection)
         await fence(connection, figures)
         await probe(connection)
-        if (!layout.log) return
         await clocks[bucket].sync(connection, { isAnother: true })
         started?.origin?.forget()
       },

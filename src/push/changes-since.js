@@ -1,16 +1,15 @@
 /**
  * The ids that changed since the positions of clients, looked up for many clients at once.
  *
- *     logs    the entries after the oldest position are read from a node, once, up to the position of the view. Ids are kept in
- *             the order of their last change; a client missed those after its own position
- *     sets    ids with an event time from 2 s before the position on, from the view: sets have no order of arrival
+ * The entries after the oldest position are read from a node, once, up to the position of the view. Ids are kept in the order of their last
+ * change; a client missed those after its own position.
  *
  * The newest version of each id is taken from the view afterwards, so nothing newest is missed and nothing goes back.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
-import { decodeOffsets, decodeTimes } from '../item/index.js'
-import { compareEntryIds, layoutOf } from '../layouts/index.js'
+import { decodeOffsets } from '../item/index.js'
+import { compareEntryIds } from '../layouts/index.js'
 import { beginPart, checkSame, createEntriesAtOnce, isUnreadable, MAX_ENTRIES, readBehind } from '../view/index.js'
 import { compareOffsets } from './positions.js'
 
@@ -18,11 +17,8 @@ import { compareOffsets } from './positions.js'
 const MAX_IDS = 100_000
 const MAX_BYTES = 256 * 1024 * 1024
 const RETRY_MS = 20
-const OVERLAP_MS = 2000
 /** The event loop runs after this time. */
 const SLICE_MS = 3
-/** Ids of a view that are visited at once. */
-const PAGE_IDS = 5000
 
 /** @typedef {import('../view/index.js').View} View */
 /** @typedef {import('../item/index.js').LogOffset} LogOffset */
@@ -39,14 +35,11 @@ const PAGE_IDS = 5000
  * @returns {Promise<Missed>}
  * @throws {FreshetError} POSITION_EXPIRED trimmed or too much, for the oldest position and perhaps not for all
  */
-export const changesSince = (lookup) => layoutOf(lookup.view.definition.layout).log ? sinceOffsets(lookup) : sinceTimes(lookup)
-
-/** @param {Lookup} lookup @returns {Promise<Missed>} */
-async function sinceOffsets ({ queries, view, clients, now, signal }) {
+export async function changesSince ({ queries, view, clients, now, signal }) {
   const { feed, partitions } = view.definition
   const positions = clients.map(({ position }) => decodeOffsets(feed, position, partitions))
   const until = decodeOffsets(feed, view.position(), partitions).offsets
-  const parts = await beginParts({ queries, feed, partitions, positions })
+  const parts = await beginParts({ queries, definition: view.definition, positions })
   const collected = createCollected({ wanted: wantedOf(clients), partitions })
   const size = createEntriesAtOnce()
   let sliceMs = performance.now()
@@ -55,8 +48,8 @@ async function sinceOffsets ({ queries, view, clients, now, signal }) {
   for (let isDone = false; !isDone;) {
     signal.throwIfAborted()
     /** @type {import('../view/index.js').Read} */
-    const { found, isSure, count, log } = await queries.ofLog(feed, (connection, { definition, log, keys }) => {
-      checkSame(feed, keys, partitions)
+    const { found, isSure, count, log } = await queries.ofLog(feed, (connection, { definition, log }) => {
+      checkSame(view.definition, definition)
       return readBehind(connection, { feed, parts, log, count: size.of(MAX_ENTRIES, partitions), definition, nowMs: now() })
     })
     for (const [partition, entries] of found.entries()) {
@@ -80,12 +73,12 @@ async function sinceOffsets ({ queries, view, clients, now, signal }) {
 
 /**
  * Where reading begins in each partition: at the oldest position.
- * @param {{ queries: Lookup['queries'], feed: string, partitions: number, positions: ReturnType<typeof decodeOffsets>[] }} parts
+ * @param {{ queries: Lookup['queries'], definition: View['definition'], positions: ReturnType<typeof decodeOffsets>[] }} parts
  * @returns {Promise<import('../view/index.js').Part[]>}
  */
-async function beginParts ({ queries, feed, partitions, positions }) {
-  const { parts } = await queries.ofLog(feed, async (connection, { log, keys }) => {
-    checkSame(feed, keys, partitions)
+async function beginParts ({ queries, definition, positions }) {
+  const { parts } = await queries.ofLog(definition.feed, async (connection, { definition: current, log, keys }) => {
+    checkSame(definition, current)
     return {
       parts: await Promise.all(keys.map((key, partition) => {
         const oldest = positions.reduce((a, b) => compareDelivered(b.offsets[partition], a.offsets[partition]) < 0 ? b : a)
@@ -187,38 +180,6 @@ function idsOf (log, entry) {
     if (!isUnreadable(error)) throw error
   }
   return ids
-}
-
-/** @param {Lookup} lookup @returns {Promise<Missed>} */
-async function sinceTimes ({ view, clients, signal }) {
-  const { feed, partitions } = view.definition
-  const since = clients.map(({ position }) => Math.max(0, Math.min(...decodeTimes(feed, position, partitions)) - OVERLAP_MS))
-  const ofAll = clients.flatMap(({ ids }, index) => ids === null ? [since[index]] : [])
-  /** Ids, the newest first. @type {string[]} */
-  const ids = []
-  /** @type {number[]} */
-  const times = []
-  /** @type {import('../item/index.js').Place | null} */
-  let after = null
-  while (ofAll.length > 0) {
-    signal.throwIfAborted()
-    const page = view.visit({ limit: PAGE_IDS, sinceMs: Math.min(...ofAll), after }, (bytes, idAt, idEnd, ts) => {
-      ids.push(bytes.toString('latin1', idAt, idEnd))
-      times.push(ts)
-    })
-    if (page === null || ids.length > MAX_IDS) throw expired(feed, 'too many changes since')
-    if (page.next === null) break
-    after = page.next
-    await setImmediate()
-  }
-  ids.reverse()
-  times.reverse()
-  return (index) => {
-    const { ids: own } = clients[index]
-    if (own === null) return { ids, at: firstWhere(times.length, (i) => times[i] >= since[index]) }
-    const isMissed = (/** @type {string} */ id) => (view.newest(Buffer.from(id, 'latin1'))?.ts ?? -1) >= since[index]
-    return { ids: [...own].filter(isMissed), at: 0 }
-  }
 }
 
 /** @param {string} feed @param {string} why */

@@ -1,6 +1,5 @@
 /** Positions that clients send: how old they are, and whether a view has reached them. */
-import { checkCreation, decodeOffsets, decodeTimes } from '../item/index.js'
-import { layoutOf } from '../layouts/index.js'
+import { checkCreation, decodeOffsets } from '../item/index.js'
 
 /** @typedef {import('../view/index.js').View} View */
 
@@ -8,10 +7,8 @@ import { layoutOf } from '../layouts/index.js'
  * Compares the age of two positions, for sorting: the oldest first.
  * @param {View} view @param {string} a @param {string} b
  */
-export function compareAge ({ definition: { feed, layout, partitions } }, a, b) {
-  const oldestMs = (/** @type {string} */ text) => Math.min(...layoutOf(layout).log
-    ? decodeOffsets(feed, text, partitions).offsets.map(({ ms }) => ms)
-    : decodeTimes(feed, text, partitions))
+export function compareAge ({ definition: { feed, partitions } }, a, b) {
+  const oldestMs = (/** @type {string} */ text) => Math.min(...decodeOffsets(feed, text, partitions).offsets.map(({ ms }) => ms))
   return oldestMs(a) - oldestMs(b)
 }
 
@@ -22,15 +19,11 @@ export function compareAge ({ definition: { feed, layout, partitions } }, a, b) 
  * @returns {(text: string) => boolean | null} null: the position is of an earlier feed of that name, which was dropped
  */
 export function reachedFrom (view) {
-  const { feed, layout, partitions } = view.definition
-  const here = view.position()
-  const isLog = layoutOf(layout).log !== undefined
-  const times = isLog ? [] : decodeTimes(feed, here, partitions)
-  const offsets = isLog ? decodeOffsets(feed, here, partitions).offsets : []
+  const { feed, partitions } = view.definition
+  const { offsets } = decodeOffsets(feed, view.position(), partitions)
   return (text) => {
     try {
       checkCreation(view.definition, text)
-      if (!isLog) return decodeTimes(feed, text, partitions).every((ms, partition) => ms <= times[partition])
       return decodeOffsets(feed, text, partitions).offsets.every((offset, partition) => compareOffsets(offset, offsets[partition]) <= 0)
     } catch (error) {
       if (error.code !== 'POSITION_INVALID' && error.code !== 'POSITION_EXPIRED') throw error

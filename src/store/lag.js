@@ -8,17 +8,14 @@ const SAMPLES = 600
 const MAX_AGE_MS = 1000
 
 export function createLagClock () {
-  /** @type {{ askedMs: number, atMs: number, offset: number }[]} */
+  /** @type {{ atMs: number, offset: number }[]} */
   const samples = []
   return {
-    /** @param {number} askedMs performance.now() @param {number} atMs when the reply came @param {number} offset of the primary */
-    add (askedMs, atMs, offset) {
-      samples.push({ askedMs, atMs, offset })
+    /** @param {number} atMs when the reply came, performance.now() @param {number} offset of the primary */
+    add (atMs, offset) {
+      samples.push({ atMs, offset })
       if (samples.length > SAMPLES) samples.shift()
     },
-
-    /** A time up to which a replica has everything that the primary had, -Infinity = not known. @param {number} offset of the replica */
-    reachedMs: (offset) => samples.findLast((sample) => sample.offset <= offset)?.askedMs ?? -Infinity,
 
     /**
      * @param {number} offset of a replica

@@ -6,11 +6,11 @@
  * answers the same request. Otherwise the node would seem ready until the next request.
  *
  * @typedef {{ role: 'primary' | 'replica', url: string, link: import('./link.js').Link, engine: string | null, runId: string | null,
- *   state: string, offset: number, lagMs: number | null, reachedMs: number, left: boolean, history: import('./history.js').History,
+ *   state: string, offset: number, lagMs: number | null, left: boolean, history: import('./history.js').History,
  *   isForeign: boolean, isConfirmed: boolean, refusal: Error | null, refusedMs: number }} Node
- *   `runId`: of the server that the address led to last; `reachedMs`: it has all that the primary had then; `left`: it is too far
- *   behind; `isForeign`: a replica of another primary; `isConfirmed`: it hears from its primary, as far as is known
- *   (primary-contact.js); `refusal`: of a connection for a view (shard.js), at `refusedMs`
+ *   `runId`: of the server that the address led to last; `left`: it is too far behind; `isForeign`: a replica of another primary;
+ *   `isConfirmed`: it hears from its primary, as far as is known (primary-contact.js); `refusal`: of a connection for a view (shard.js),
+ *   at `refusedMs`
  */
 import { ERRORS, FreshetError } from '../errors.js'
 import { createHistory } from './history.js'
@@ -84,7 +84,6 @@ export function createNode (role, url, { name, deadlineMs, log, map, onChange, m
     state: 'connecting',
     offset: 0,
     lagMs: null,
-    reachedMs: -Infinity,
     left: false,
     history: createHistory(),
     isForeign: false,

@@ -36,7 +36,6 @@ export function createOwnChoice ({ topology, choose, mayAnswer, lagNow, name, de
           /** of the node, null = not known */
           lagMs: () => lagNow(node),
           /** Whether it has everything that the primary had at a time. @param {number} atMs performance.now() */
-          hasReached: (/** @type {number} */ atMs) => node.role === 'primary' || node.reachedMs >= atMs,
           /** Closes the connection. @param {Error | null} refusal if the user may not do what the connection is for */
           end (/** @type {Error | null} */ refusal) {
             if (refusal) refuse(refusal)

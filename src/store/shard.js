@@ -185,7 +185,7 @@ function createTopology ({ primaryUrl, replicaUrls, nodeAt, log, map, pace, onPo
     primary.state = 'up'
     if (lookedMs !== null) log.warn({ node: connection.address }, 'the primary is found')
     lookedMs = null
-    clock.add(askedMs, atMs, Number(offset))
+    clock.add(atMs, Number(offset))
     if (isWithReplicas && replicaUrls === null) follow(replicas, listing.urlsIn(reply, connection), nodeAt)
     isListed = true
   }
@@ -360,7 +360,6 @@ async function pollReplica (node, { primary, clock, contact, log }) {
   node.state = String(role) !== 'slave' ? NOT_REPLICA : isForeign ? FOREIGN : String(state)
   node.offset = Number(offset)
   node.lagMs = isForeign ? null : clock.lagMs(node.offset, askedMs)
-  if (node.lagMs !== null) node.reachedMs = clock.reachedMs(node.offset)
   leaveOrReturn(node, log)
   node.isConfirmed = contact.isDirect || (String(role) === 'slave' && !node.isForeign && await contact.ask(connection))
 }

@@ -16,9 +16,9 @@
  *
  * @typedef {import('./connection.js').Connection} Connection
  * @typedef {import('./connection.js').Word} Word
- * @typedef {Pick<Connection, 'send' | 'sendAll' | 'close'>} StreamConnection
+ * @typedef {Pick<Connection, 'send' | 'sendAll' | 'runScript' | 'close'>} StreamConnection `runScript`: of those that only read
  * @typedef {{ connection: Connection, isLeft?: () => boolean, watch?: (watcher: () => void) => () => void,
- *   end: (refusal: Error | null) => void, lagMs?: () => number | null, hasReached?: (atMs: number) => boolean }} Opened a connection, as
+ *   end: (refusal: Error | null) => void, lagMs?: () => number | null }} Opened a connection, as
  *   openerOf and Shard.openOwn open it; `watch`: for `isLeft`
  * @typedef {{ key: string, purpose: string, isHeld: () => boolean, signal: AbortSignal, isSecond: boolean }} Opening
  * @typedef {object} FollowedNode
@@ -31,6 +31,7 @@
  *   `lane`: of the commands in flight, so that they stay in order; `heldRead`: number of the XREAD whose reply is in use, Infinity = none
  */
 import { FreshetError } from '../errors.js'
+import { readScript } from './scripts.js'
 import { createRounds } from './stream-rounds.js'
 import { createSecondLane } from './stream-second.js'
 
@@ -125,7 +126,6 @@ export function createLine ({ node, key, purpose, longestMs, onOver }) {
         closed,
         isLeft: () => one.isOver || isOver,
         lagMs: () => first?.lagMs?.() ?? null,
-        hasReached: (/** @type {number} */ atMs) => first?.hasReached?.(atMs) ?? true,
         /** The reply of the last XREAD is in use until this is called. */
         taken () { one.heldRead = Infinity },
         /** @param {Error | null} refusal if the user may not do what the session is for */
@@ -164,6 +164,13 @@ function connectionOf ({ ask, readAlone, rounds, lost, close, one, isLeft }) {
   return {
     send,
     sendAll: (commands) => Promise.all(commands.map(([command, ...words]) => send(String(command), ...words))),
+    async runScript (name, keys, args) {
+      const { sha, body } = readScript(String(name))
+      return send('EVALSHA_RO', sha, keys.length, ...keys, ...args).catch((error) => {
+        if (error.reply !== 'NOSCRIPT') throw error
+        return send('EVAL_RO', body, keys.length, ...keys, ...args)
+      })
+    },
     close
   }
 }

@@ -1,7 +1,6 @@
 /**
- * Follows a partition of a feed. Logs share connections, because reading them blocks (src/store/stream-follower.js); other layouts are
- * polled over a connection of their own. When the connection ends, or the deployment leaves its node while another may answer, the next
- * session resumes where this one was.
+ * Follows a partition of a feed. Partitions share connections, because reading logs blocks (src/store/stream-follower.js). When the
+ * connection ends, or the deployment leaves its node while another may answer, the next session resumes where this one was.
  */
 import { runSessions } from '../store/index.js'
 
@@ -15,14 +14,13 @@ const BLOCK_SHARE = 0.25
 /** @typedef {ReturnType<typeof createFollower>} Following */
 
 /**
- * @param {{ deployment: import('../store/index.js').Servers, key: string, name: string, isForLog: boolean, log: import('pino').Logger,
+ * @param {{ deployment: import('../store/index.js').Servers, key: string, name: string, log: import('pino').Logger,
  *   follow: (connection: Connection, options: Options) => Promise<void> }} parts `key`: has the hash tag of what is followed;
  *   `follow` runs until the connection ends, and rejects with the reason
- * @typedef {{ blockMs: number, answered: () => void, taken?: () => void, hasReached: (atMs: number) => boolean }} Options `answered`: to be
- *   called when the feed could be read; `taken`: when a reply of XREAD is of no more use; `hasReached`: whether the node has everything
- *   that its primary had at a time, performance.now()
+ * @typedef {{ blockMs: number, answered: () => void, taken?: () => void }} Options `answered`: to be
+ *   called when the feed could be read; `taken`: when a reply of XREAD is of no more use
  */
-export function createFollower ({ deployment, key, name, isForLog, log, follow }) {
+export function createFollower ({ deployment, key, name, log, follow }) {
   const stop = new AbortController()
   const { signal } = stop
   const blockMs = Math.max(1, Math.min(BLOCK_MS, Math.floor(deployment.deadlineMs * BLOCK_SHARE)))
@@ -34,11 +32,8 @@ export function createFollower ({ deployment, key, name, isForLog, log, follow }
   /** @returns {Promise<'used' | 'unused' | 'refused'>} whether the feed could be read, or the server refused it */
   async function session () {
     const shard = deployment.shard(key)
-    const opened = isForLog
-      ? await deployment.streams.open(signal, key, { purpose: name })
-      : await shard.openOwn(name, { isForLog: false, signal })
+    const opened = await deployment.streams.open(signal, key, { purpose: name })
     const connection = /** @type {Connection} */ (opened.connection)
-    const taken = 'taken' in opened ? opened.taken : undefined
     let isOfUse = false
     /** @type {any} */
     let refusal = null
@@ -53,7 +48,7 @@ export function createFollower ({ deployment, key, name, isForLog, log, follow }
     }
     signal.addEventListener('abort', abort, { once: true })
     try {
-      if (!signal.aborted) await follow(connection, { blockMs, answered, taken, hasReached: opened.hasReached })
+      if (!signal.aborted) await follow(connection, { blockMs, answered, taken: opened.taken })
     } catch (error) {
       failed(error)
       if (error.outcome === 'forbidden') refusal = error

@@ -1,5 +1,6 @@
 /**
- * Follows one partition of a feed whose layout keeps a log, and puts what it reads into its store of a view.
+ * Follows one partition of a feed by its log, and puts what it reads into its store of a view. A log of arrivals has no values: the set
+ * that has them is read once (set-history.js), and then what the entries name (arrivals-newer.js).
  *
  *     trimmed | not read yet  <- history, newest first |  read  | -> newer entries, as they come
  *             |               oldest                newest      |
@@ -16,38 +17,54 @@
  * partition is read again: what was missed is no longer live, but it counts among the newest `maxItems`.
  */
 import { isWider } from '../feeds/index.js'
-import { BEFORE_FIRST, compareEntryIds, newestEntryId, nextEntryId } from '../layouts/index.js'
-import { createLogHistory, historyBefore } from './log-history.js'
+import { compareEntryIds, logOf, newestEntryId } from '../layouts/index.js'
+import { createArrivalsNewer } from './arrivals-newer.js'
+import { createLogHistory } from './log-history.js'
 import { createLogIntake } from './log-intake.js'
 import { createLogNewer } from './log-newer.js'
 import { newPart, originOf, recoverPart, startPart } from './log-partition.js'
 import { createReplySize } from './log-reply-size.js'
-import { createOrigins } from './origins.js'
 import { createRoundWaiters } from './round-waiters.js'
+import { createPut, createSetHistory } from './set-history.js'
 
 /** a view whose reply took longer is behind */
 const BEHIND_MS = 1000
+/** a log of arrivals whose feed was dropped and created again is noticed so soon */
+const CHECK_EVERY_MS = 100
 /** assumed lag of a node that does not report it */
 const UNKNOWN_LAG_MS = 1000
 
 /** @typedef {import('../store/index.js').Connection} Connection */
 /** @typedef {import('../layouts/index.js').Retention} Retention */
 /** @typedef {import('./follower.js').Options} Options */
+/**
+ * @typedef {object} Newer
+ * @property {ReturnType<typeof createLogNewer>['read']} read
+ * @property {(found: import('../layouts/index.js').LogEntry[], connection: Connection) => Promise<void>} take
+ *
+ * @typedef {object} Older
+ * @property {boolean} isWanted whether some of it is missing
+ * @property {number | undefined} heldMs everything newer is in the store, undefined = it is not known yet
+ * @property {() => void} begin reads all of it, again
+ * @property {() => void} rewind continues behind what is stored
+ * @property {(connection: Connection) => Promise<any>} read the next piece
+ * @property {(piece: any) => Promise<void>} take
+ */
 
 /**
- * @param {{ log: import('../layouts/index.js').Log, key: (part: string) => string, partitions: number,
+ * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, partitions: number,
  *   store: import('./partitioned-store.js').Store, retention: Retention, now: () => number,
  *   onSkipped: (reason: string, error?: Error) => void, onRebuilt: (why: string) => void }} parts of one partition of so many
  */
-export function createLogFeed ({ log, key, partitions, store, retention: given, now, onSkipped, onRebuilt }) {
+export function createLogFeed ({ layout, key, partitions, store, retention: given, now, onSkipped, onRebuilt }) {
   let retention = given
   let asOf = 0
+  const log = logOf(layout)
   const part = newPart(log, key, store)
   const rounds = createRoundWaiters()
   const size = createReplySize(partitions)
   const intake = createLogIntake({ log, onSkipped })
-  const newer = createLogNewer({ log, part, size, intake, now })
-  const older = createLogHistory({ part, size, intake, retention: () => retention, now })
+  const { newer, older } = readingOf({ layout, key, part, size, intake, retention: () => retention, now, onSkipped })
 
   /** Brings the store to a time. @param {number} nowMs */
   const settle = (nowMs) => store.advance(nowMs, part.arrival)
@@ -76,6 +93,15 @@ export function createLogFeed ({ log, key, partitions, store, retention: given, 
     /** Whether everything that is live has been read. */
     get isComplete () { return asOf > 0 && part.entryId !== null && part.history === null },
 
+    /**
+     * Everything newer than that time is in the store: answers of the newest need no more.
+     * @returns {number | null | undefined} ms; null = everything is, undefined = it is not known yet
+     */
+    get heldMs () {
+      if (asOf === 0 || part.entryId === null) return undefined
+      return part.history === null ? null : older.heldMs
+    },
+
     settle,
 
     /**
@@ -98,10 +124,8 @@ export function createLogFeed ({ log, key, partitions, store, retention: given, 
     setRetention (changed) {
       const isMore = isWider(retention.windowMs, changed.windowMs) || isWider(retention.maxItems, changed.maxItems)
       retention = changed
-      store.setRetention(changed)
-      if (!isMore || part.entryId === null || part.taken === BEFORE_FIRST) return
-      // removed items may be live again
-      part.history = historyBefore(nextEntryId(part.taken), part.arrival, createOrigins())
+      store.setRetention({ windowMs: changed.windowMs, maxItems: layout.log ? changed.maxItems : 0 })
+      if (isMore && part.entryId !== null) older.begin()
     },
 
     /**
@@ -124,10 +148,23 @@ export function createLogFeed ({ log, key, partitions, store, retention: given, 
 }
 
 /**
+ * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, part: import('./log-partition.js').Part,
+ *   size: ReturnType<typeof createReplySize>, intake: ReturnType<typeof createLogIntake>, retention: () => Retention, now: () => number,
+ *   onSkipped: (reason: string, error?: Error) => void }} of
+ * @returns {{ newer: Newer, older: Older }}
+ */
+function readingOf (of) {
+  const { layout, part } = of
+  if (layout.log) return { newer: createLogNewer({ ...of, log: layout.log }), older: createLogHistory(of) }
+  const put = createPut(layout, part.store)
+  const older = createSetHistory({ ...of, put })
+  return { newer: createArrivalsNewer({ ...of, put, older }), older }
+}
+
+/**
  * @param {Connection} connection @param {Options} options
- * @param {{ log: import('../layouts/index.js').Log, part: import('./log-partition.js').Part, newer: ReturnType<typeof createLogNewer>,
- *   older: ReturnType<typeof createLogHistory>, size: ReturnType<typeof createReplySize>, now: () => number,
- *   recover: (connection: Connection) => Promise<void>,
+ * @param {{ log: import('../layouts/index.js').Log, part: import('./log-partition.js').Part, newer: Newer, older: Older,
+ *   size: ReturnType<typeof createReplySize>, now: () => number, recover: (connection: Connection) => Promise<void>,
  *   roundEnded: (askedMs: number, isAll: boolean) => void }} feed
  * @returns {Promise<never>}
  */
@@ -136,6 +173,13 @@ async function followLog (connection, options, { log, part, newer, older, size, 
   const readNewer = (/** @type {boolean} */ isChecked) =>
     handledLater(newer.read(connection, { blockMs: older.isWanted || isChecked ? undefined : blockMs, isChecked }))
   const readOlder = () => handledLater(older.read(connection))
+  let checkedMs = performance.now()
+  /** Whether the log has to be the same as before: what is stored beside it would not show that it is another one. */
+  const isDue = () => {
+    if (!log.isIndex || performance.now() - checkedMs < CHECK_EVERY_MS) return false
+    checkedMs = performance.now()
+    return true
+  }
   older.rewind()
   let newerReply = readNewer(true)
   let olderReply = readOlder()
@@ -153,11 +197,19 @@ async function followLog (connection, options, { log, part, newer, older, size, 
     }
     answered()
     const last = found.at(-1)
-    if (last) Object.assign(part, { entryId: last.entryId, origin: originOf(log, last) })
+    const newest = last && { entryId: last.entryId, origin: originOf(log, last) }
     size.adjust(isFull)
-    newerReply = readNewer(isFull || now() - askedMs > BEHIND_MS)
-    await newer.take(found)
-    taken()
+    if (log.isIndex) {
+      // values are asked for on the same connection, before the next read blocks it
+      await newer.take(found, connection)
+      taken()
+    }
+    if (newest) Object.assign(part, newest)
+    newerReply = readNewer(isDue() || isFull || now() - askedMs > BEHIND_MS)
+    if (!log.isIndex) {
+      await newer.take(found, connection)
+      taken()
+    }
     if (older.isWanted) {
       const piece = await olderReply
       olderReply = readOlder()

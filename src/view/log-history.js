@@ -2,7 +2,8 @@
  * Reads the log of a partition backwards, in pieces that leave the event loop free, until nothing older can be live: the entries
  * before one that arrived at `ms` hold only items of `ms` + `ahead` and older (layouts/log-origin.js).
  */
-import { entriesBefore } from '../layouts/index.js'
+import { BEFORE_FIRST, entriesBefore, nextEntryId } from '../layouts/index.js'
+import { createOrigins } from './origins.js'
 
 /** @typedef {import('../store/index.js').Connection} Connection */
 /** @typedef {import('../layouts/index.js').LogEntry} LogEntry */
@@ -34,16 +35,30 @@ export function createLogHistory ({ part, size, intake, retention, now }) {
       (floor !== null && newestTs < floor.ts)
   }
 
+  const current = () => /** @type {History | null} */ (part.history)
+
   return {
     /** Whether some of it is missing. */
     get isWanted () { return part.history !== null },
 
+    /** Older entries have nothing newer. @returns {number | undefined} */
+    get heldMs () {
+      const { before = '', aheadMs = null } = current() ?? {}
+      return aheadMs === null ? undefined : Number.parseInt(before) + aheadMs
+    },
+
+    /** Removed items may be live again. */
+    begin () { if (part.taken !== BEFORE_FIRST) part.history = historyBefore(nextEntryId(part.taken), part.arrival, createOrigins()) },
+
     /** Continues behind what is stored: a piece that was read but not taken is read again. */
-    rewind () { if (part.history) part.history.asked = part.history.before },
+    rewind () {
+      const history = current()
+      if (history) history.asked = history.before
+    },
 
     /** @param {Connection} connection @returns {Promise<Piece>} the next one */
     async read (connection) {
-      const { history } = part
+      const history = current()
       if (history === null) return null
       const count = size.entries()
       if (history.aheadMs === null) {

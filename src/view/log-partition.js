@@ -12,10 +12,13 @@ const CATCH_UP_LOOK_MS = 20
 /** @typedef {import('../layouts/index.js').LogEntry} LogEntry */
 /** @typedef {import('../store/index.js').Connection} Connection */
 /** @typedef {import('./partitioned-store.js').Store} Store */
+/** @typedef {import('./log-history.js').History} History */
 /**
  * @typedef {{ name: string, aheadName: string, store: Store, entryId: string | null, origin: string, taken: string, arrival: number,
- *   origins: ReturnType<typeof createOrigins>, history: import('./log-history.js').History | null }} Part
- *   `entryId`, `origin`: of the newest entry read, null before the first session; `taken`: of the newest in the store
+ *   origins: ReturnType<typeof createOrigins>, history: History | import('./set-history.js').SetHistory | null,
+ *   floor: import('../item/index.js').VersionPlace | null, touched: Set<Set<string>> }} Part
+ *   `entryId`, `origin`: of the newest entry read, null before the first session; `taken`: of the newest in the store; of a log of
+ *   arrivals: `floor`: what maxItems excludes; `touched`: for each piece of history that is being read, ids that were put meanwhile
  */
 
 /** @param {Log} log @param {(part: string) => string} key @param {Store} store @returns {Part} */
@@ -28,7 +31,9 @@ export const newPart = (log, key, store) => ({
   taken: BEFORE_FIRST,
   arrival: 0,
   origins: createOrigins(),
-  history: null
+  history: null,
+  floor: null,
+  touched: new Set()
 })
 
 /** Starts at the newest entry of the log, with all others as history. @param {Connection} connection @param {Log} log @param {Part} part */
@@ -42,8 +47,13 @@ export async function startPart (connection, log, part) {
     taken: entryId,
     arrival: 0,
     origins,
-    history: entryId === BEFORE_FIRST ? null : historyBefore(nextEntryId(entryId), 0, origins)
+    floor: null,
+    // items may be stored that the log of arrivals no longer has
+    history: log.isIndex
+      ? { before: null, asked: null, isAsked: false }
+      : entryId === BEFORE_FIRST ? null : historyBefore(nextEntryId(entryId), 0, origins)
   })
+  part.touched.clear()
 }
 
 /** Tells an entry from one of another log with the same id. @param {Log} log @param {LogEntry} entry */

@@ -2,7 +2,8 @@
  * Resumes reading a log behind an entry, and detects a gap: POSITION_EXPIRED.
  *
  * There is no gap if the entry is still there, as a log is trimmed from its old end. Nor if everything behind it must still be
- * live: it arrived within the window, fewer than `maxItems` versions are behind it, and retention was not widened since.
+ * live: it arrived within the window, fewer than `maxItems` versions are behind it, and retention was not widened since. A log of arrivals
+ * keeps its newest entry, so only one that was empty has none to look for: then it must be young and small.
  *
  * @typedef {{ name: string, appendedName: string, entryId: string, versions: number, sinceMs: number, isNew?: boolean,
  *   origins: ReturnType<typeof createOrigins> }} Part of one partition. `appendedName`: key of the counter of appended versions;
@@ -16,7 +17,9 @@
  * @typedef {import('../layouts/index.js').Log} Log
  */
 import { FreshetError } from '../errors.js'
-import { BEFORE_FIRST, createReadSize, entriesAfter, entriesBefore, hasEntry, newestEntryId, nextEntryId } from '../layouts/index.js'
+import {
+  BEFORE_FIRST, createReadSize, entriesAfter, entriesBefore, hasEntry, KEPT_BYTES, keptMs, newestEntryId, nextEntryId
+} from '../layouts/index.js'
 import { createOrigins } from './origins.js'
 
 export const MAX_ENTRIES = 1000
@@ -33,9 +36,9 @@ export function createEntriesAtOnce () {
   return size
 }
 
-/** @param {string} feed @param {unknown[]} keys of its logs @param {number} partitions */
-export function checkSame (feed, keys, partitions) {
-  if (keys.length !== partitions) throw expired(feed, 'the feed was dropped and created again')
+/** @param {Definition} before @param {Definition} now */
+export function checkSame ({ feed, layout, partitions }, now) {
+  if (now.layout !== layout || now.partitions !== partitions) throw expired(feed, 'the feed was dropped and created again')
 }
 
 /**
@@ -104,7 +107,10 @@ export async function readBehind (connection, { feed, parts, log, count, definit
     }
     const seen = found[i].length === count ? Infinity : found[i].reduce((sum, entry) => sum + (headOf(log, entry)?.count ?? 1), 0)
     // checked after the read: what is there now was there then
-    if (await isWhole(connection, part, { definition, seen, nowMs })) return true
+    const isThere = log.isIndex
+      ? isWholeIndex(connection, part, { definition, found: found[i], isAll: found[i].length < count, nowMs })
+      : isWhole(connection, part, { definition, seen, nowMs })
+    if (await isThere) return true
     if (found[i].length === 0) return false
     throw expired(feed, `entries behind ${entryId === BEFORE_FIRST ? 'the start of the log' : entryId} may have been trimmed`)
   }))
@@ -126,6 +132,19 @@ async function isWhole (connection, { name, appendedName, entryId, sinceMs, isNe
   if (isYoung && wasKept && (maxItems === 0 || seen < maxItems)) return true
   if (entryId !== BEFORE_FIRST) return hasEntry(connection, name, entryId)
   return isYoung && wasKept && Number(await connection.send('GET', appendedName) ?? Infinity) <= maxItems
+}
+
+/**
+ * The same of a log of arrivals.
+ * @param {Connection} connection @param {Part} part
+ * @param {{ definition: Definition, found: LogEntry[], isAll: boolean, nowMs: number }} read
+ */
+async function isWholeIndex (connection, { name, entryId, sinceMs, isNew }, { definition, found, isAll, nowMs }) {
+  if (entryId !== BEFORE_FIRST) return hasEntry(connection, name, entryId)
+  if (isNew === true) return true
+  const entries = isAll ? found.length : await connection.send('XLEN', name)
+  const largest = found.reduce((most, entry) => Math.max(most, entry.bytes.length), 0)
+  return entries * largest < KEPT_BYTES / 4 && nowMs - sinceMs < keptMs(definition)
 }
 
 /** @param {Log} log @param {LogEntry} entry @returns {import('../item/index.js').EntryHead | null} null = unreadable */

@@ -4,7 +4,7 @@
  */
 import { listDefinitions, listNames, partitionKey } from '../feeds/index.js'
 import { partitionOf } from '../item/index.js'
-import { createReadSize, layoutOf, MAX_READ } from '../layouts/index.js'
+import { createReadSize, layoutOf, logOf, MAX_READ } from '../layouts/index.js'
 import { createReads } from '../store/index.js'
 import { createDefinitionCache } from './definition-cache.js'
 import { createFeedWaits } from './feed-waits.js'
@@ -69,28 +69,16 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
     }),
 
     /**
-     * Versions of one partition by event time, oldest first (layouts/index.js).
-     * @param {string} feed @param {number} partition
-     * @param {{ after: Place | null, sinceMs: number, limit: number, known: (version: Place) => boolean, node?: Reads }} question
-     */
-    tail: (feed, partition, { node, ...question }) => onNode(async (connection) => {
-      const definition = await definitionOf(connection, feed)
-      const key = partitionKey(keyPrefix, definition, partition)
-      return layoutOf(definition.layout).tail(connection, key, { ...question, retention: definition, nowMs: now() })
-    }, node),
-
-    /**
-     * Reads the logs of a feed, of a layout that has one.
+     * Reads the logs of a feed.
      * @template T
      * @param {string} feed
      * @param {(connection: Connection, of: { definition: Definition, log: Log, keys: ((part: string) => string)[] }) => Promise<T>} read
-     *   `keys`: by partition; empty when the feed has another layout now
+     *   `keys`: by partition
      * @param {Reads} [node]
      */
     ofLog: (feed, read, node) => onNode(async (connection) => {
       const definition = await definitionOf(connection, feed)
-      const { log } = layoutOf(definition.layout)
-      return read(connection, { definition, log: /** @type {Log} */ (log), keys: log ? keysOf(definition) : [] })
+      return read(connection, { definition, log: logOf(layoutOf(definition.layout)), keys: keysOf(definition) })
     }, node),
 
     /** @param {string} feed */

@@ -1,6 +1,6 @@
 /**
- * Changes of a feed whose layout keeps a log: every version that was appended behind a position, deletions included, once, in
- * order of arrival in its partition, from whichever node answers.
+ * Changes of a feed by its log: every version that was appended behind a position, deletions included, once, in order of arrival in its
+ * partition, from whichever node answers. A log of arrivals has no values (arrivals-versions.js).
  *
  *     entries    ... | delivered | being delivered: some of its versions | behind
  *                                  ^ entry id (of the one before, if all of this one is delivered)
@@ -11,10 +11,13 @@
  *
  * @typedef {import('./log-resume.js').Part} Part
  * @typedef {{ id: string, ts: number, value: Buffer | null }} Version
+ * @typedef {Map<import('../layouts/index.js').LogEntry, (Version | null)[]>} Arrived null = skipped
  * @typedef {{ entryId: string, versions: number, isEnd: boolean }} Offset of a partition; `versions` delivered, 0 = all
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkCreation, createdMsOf, decodeOffsets, encodeOffsets } from '../item/index.js'
+import { createReadSize } from '../layouts/index.js'
+import { readArrived } from './arrivals-versions.js'
 import { MAX_ENTRIES, beginPart, checkSame, createEntriesAtOnce, headOf, isUnreadable, readBehind } from './log-resume.js'
 
 /** scanned before a position, in all partitions together */
@@ -34,14 +37,15 @@ export async function * subscribeToLog (queries, definition, { from, isNew, sign
   const { feed, partitions } = definition
   const createdMs = createdMsOf(definition)
   const size = createEntriesAtOnce()
+  const valueSize = createReadSize()
   const position = typeof from === 'string' ? decodeOffsets(feed, from, partitions) : null
   if (typeof from === 'string') checkCreation(definition, from)
   let readMs = position?.readMs ?? Math.max(0, isNew ? createdMs - CLOCKS_MS : now() - UNKNOWN_LAG_MS)
   /** @type {import('./queries.js').Reads | undefined} */
   let node
 
-  const begun = await retry(() => queries.ofLog(feed, async (connection, { log, keys }) => {
-    checkSame(feed, keys, partitions)
+  const begun = await retry(() => queries.ofLog(feed, async (connection, { definition: current, log, keys }) => {
+    checkSame(definition, current)
     const share = SCANNED_BYTES / partitions
     const from = { position, isNew, share, readMs }
     return { parts: await Promise.all(keys.map((key, partition) => beginPart(connection, log, key, { ...from, partition }))) }
@@ -52,28 +56,32 @@ export async function * subscribeToLog (queries, definition, { from, isNew, sign
 
   while (!signal.aborted) {
     const begunMs = performance.now()
-    const reply = await retry(() => queries.ofLog(feed, (connection, { definition: current, log, keys }) => {
-      checkSame(feed, keys, partitions)
+    const reply = await retry(() => queries.ofLog(feed, async (connection, { definition: current, log, keys }) => {
+      checkSame(definition, current)
       const count = size.of(MAX_ENTRIES, partitions)
-      return readBehind(connection, { feed, parts, log, count, definition: current, nowMs: now() })
+      const read = await readBehind(connection, { feed, parts, log, count, definition: current, nowMs: now() })
+      const { layout } = definition
+      return log.isIndex ? { ...read, ...await readArrived(connection, { layout, keys, found: read.found, size: valueSize }) } : read
     }, node))
     if (reply === null) return
     const readingMs = performance.now() - begunMs
-    /** @type {import('./log-resume.js').Read} */
-    const { found, isSure, count, log } = reply
+    /** @type {import('./log-resume.js').Read & { versions?: Arrived, isCut?: boolean }} */
+    const { found, isSure, count, log, versions: arrived, isCut = false } = reply
     node = reply.node
     for (const [i, entries] of found.entries()) {
       size.learn(entries, ({ bytes }) => bytes.length)
       for (const entry of entries) {
         const part = parts[i]
-        const { versions, origin } = versionsOf(log, entry, part)
+        const { versions, origin } = versionsOf(log, entry, part, arrived)
         const delivered = entry.entryId === part.entryId ? part.versions : 0
         const offsets = parts.map(({ entryId, versions, sinceMs }) => ({ entryId, versions, isEnd: sinceMs >= readMs }))
         offsets[i].entryId = entry.entryId
         for (let done = delivered + 1; done <= versions.length; done++) {
           part.entryId = entry.entryId
           part.versions = done === versions.length ? 0 : done
-          yield changeOf(versions[done - 1], { feed, createdMs, readMs, offsets, partition: i, versions: part.versions })
+          const version = versions[done - 1]
+          if (version === null) continue
+          yield changeOf(version, { feed, createdMs, readMs, offsets, partition: i, versions: part.versions })
           if (signal.aborted) return
         }
         part.entryId = entry.entryId
@@ -82,22 +90,25 @@ export async function * subscribeToLog (queries, definition, { from, isNew, sign
       }
     }
     const confirmedMs = Math.max(0, reply.asOf - (reply.lagMs ?? UNKNOWN_LAG_MS))
-    parts.forEach((part, i) => { if (isSure[i]) part.sinceMs = found[i].length < count ? confirmedMs : 0 })
+    parts.forEach((part, i) => { if (isSure[i]) part.sinceMs = !isCut && found[i].length < count ? confirmedMs : 0 })
     readMs = confirmedMs
-    if (found.some((entries) => entries.length === count)) continue
+    if (isCut || found.some((entries) => entries.length === count)) continue
     await sleep(Math.max(pollMs, readingMs), undefined, { signal }).catch(() => {})
   }
 }
 
 /**
  * @param {import('../layouts/index.js').Log} log @param {import('../layouts/index.js').LogEntry} entry @param {Part} part
- * @returns {{ versions: Version[], origin: string | null }} none of an entry that is unreadable or was delivered before
+ * @param {Arrived} [arrived] versions of a log of arrivals
+ * @returns {{ versions: (Version | null)[], origin: string | null }} null = skipped; none of an entry that is unreadable or was
+ *   delivered before
  */
-function versionsOf (log, entry, { origins }) {
+function versionsOf (log, entry, { origins }, arrived) {
   /** @type {Version[]} */
   const versions = []
   const head = headOf(log, entry)
   if (head === null || origins.has(head.origin)) return { versions, origin: null }
+  if (arrived) return arrived.has(entry) ? { versions: arrived.get(entry) ?? [], origin: head.origin } : { versions, origin: null }
   try {
     log.each(entry.bytes, (bytes, idAt, idEnd, ts, seq, deleted, valueAt, valueEnd) => {
       // copied, so a caller that keeps one value does not keep the whole entry

@@ -1,36 +1,33 @@
 /**
- * Changes of a feed as they come, by polling a node. The guarantee depends on the layout: of a log every version, in order of
- * arrival (subscribe-log.js); of a set what is newer by event time (subscribe-set.js).
+ * Changes of a feed as they come, by polling the log of a node (subscribe-log.js).
  *
  * @typedef {{ id: string, ts: number, value: Buffer, deleted: false, position: string }
  *   | { id: string, ts: number, value: null, deleted: true, position: string }} Change
- * @typedef {{ from?: string | null, isNew: boolean, signal: AbortSignal, pollMs: number, overlapMs: number, now: () => number,
+ * @typedef {{ from?: string | null, isNew: boolean, signal: AbortSignal, pollMs: number, now: () => number,
  *   retry: import('./retry.js').Retry }} Options `isNew`: the feed did not exist, so its changes begin with its first item
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { layoutOf } from '../layouts/index.js'
+import { isFollowable, withoutLog } from '../feeds/index.js'
 import { createRetry } from './retry.js'
 import { subscribeToLog } from './subscribe-log.js'
-import { subscribeToSet } from './subscribe-set.js'
 
 const POLL_MS = 100
-const OVERLAP_MS = 2000
 /** a deployment finds replicas within this time after its primary (store/shard.js) */
 const REPLICAS_WITHIN_MS = 500
 
 /**
  * @param {() => Promise<import('./queries.js').Queries>} open
  * @param {string} feed
- * @param {{ from?: string | null, signal: AbortSignal, log: import('./retry.js').Log, pollMs?: number, overlapMs?: number,
+ * @param {{ from?: string | null, signal: AbortSignal, log: import('./retry.js').Log, pollMs?: number,
  *   wait?: boolean, onWaiting?: () => void, now?: () => number }} options `from`: a position; without it, changes from now on;
- *   `overlapMs`: of layouts without a log; `wait`: for a feed that does not exist; `onWaiting`: called when it waits for that. The
+ *   `wait`: for a feed that does not exist; `onWaiting`: called when it waits for that. The
  *   iteration ends when `signal` is aborted
  * @returns {AsyncGenerator<Change>}
- * @throws {import('../errors.js').FreshetError} POSITION_INVALID, POSITION_EXPIRED; FEED_UNKNOWN without `wait`; REPLICAS_GONE if
- *   replicas are to answer and the primary has none at the start; while servers are unavailable it waits
+ * @throws {import('../errors.js').FreshetError} POSITION_INVALID, POSITION_EXPIRED, FEED_DEFINITION_DIFFERS; FEED_UNKNOWN without `wait`;
+ *   REPLICAS_GONE if replicas are to answer and the primary has none at the start; while servers are unavailable it waits
  */
 export async function * subscribe (open, feed, options) {
-  const { from, signal, log, pollMs = POLL_MS, overlapMs = OVERLAP_MS, wait = false, onWaiting, now = Date.now } = options
+  const { from, signal, log, pollMs = POLL_MS, wait = false, onWaiting, now = Date.now } = options
   const retry = createRetry({ feed, signal, log })
   const queries = await retry(open)
   if (queries === null) return
@@ -43,8 +40,8 @@ export async function * subscribe (open, feed, options) {
     return queries.untilFeed(feed, signal)
   })
   if (definition === null) return
-  const follow = layoutOf(definition.layout).log ? subscribeToLog : subscribeToSet
-  yield * follow(queries, definition, { from, isNew, signal, pollMs, overlapMs, now, retry })
+  if (!isFollowable(definition)) throw withoutLog(definition, { log: 1 })
+  yield * subscribeToLog(queries, definition, { from, isNew, signal, pollMs, now, retry })
 }
 
 /**

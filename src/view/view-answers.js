@@ -8,8 +8,11 @@ import { FreshetError } from '../errors.js'
 /** @typedef {import('./partitioned-store.js').Visit} Visit */
 /** @typedef {ReturnType<typeof import('./partitioned-store.js').createPartitionedStore>} PartitionedStore */
 
-/** @param {{ store: PartitionedStore, feed: string, boundItems: number, boundBytes: number, now: () => number }} parts */
-export function createViewAnswers ({ store, feed, boundItems, boundBytes, now }) {
+/**
+ * @param {{ store: PartitionedStore, feed: string, boundItems: number, boundBytes: number, now: () => number,
+ *   heldMs: () => number | null | undefined }} parts `heldMs`: what is newer is in the store, null = everything
+ */
+export function createViewAnswers ({ store, feed, boundItems, boundBytes, now, heldMs }) {
   /** @param {Place} floor */
   const overBound = (floor) => new FreshetError('VIEW_OVER_BOUND', `the view of feed ${feed} holds at most ${boundItems} items and ` +
     `${boundBytes} bytes, and nothing of ${floor.ts} (ms since 1970) or before; request newer items, or raise maxViewItems or ` +
@@ -19,13 +22,13 @@ export function createViewAnswers ({ store, feed, boundItems, boundBytes, now })
     /**
      * Items, newest first.
      * @param {Question} question @param {Visit} visit
-     * @returns {{ next: Place | null, count: number } | null} null = what the question needs was evicted
+     * @returns {{ next: Place | null, count: number } | null} null = what the question needs was evicted, or is not read yet
      */
     visit ({ limit, sinceMs = null, after = null }, visit) {
-      const { floor } = store.stats()
+      const floorMs = Math.max(store.stats().floor?.ts ?? -1, heldMs() ?? -1)
       const question = { limit, after, sinceMs, nowMs: now() }
-      if (floor === null || (sinceMs !== null && sinceMs > floor.ts)) return store.latest(question, visit)
-      return visitAbove(floor, store, question, visit)
+      if (floorMs < 0 || (sinceMs !== null && sinceMs > floorMs)) return store.latest(question, visit)
+      return visitAbove(floorMs, store, question, visit)
     },
 
     /** @param {Buffer[]} ids @returns {(Item | null)[]} @throws {FreshetError} VIEW_OVER_BOUND */
@@ -63,15 +66,15 @@ export function createViewAnswers ({ store, feed, boundItems, boundBytes, now })
   }
 }
 
-/** @param {Place} floor @param {PartitionedStore} store @param {StoreQuestion} question @param {Visit} visit */
-function visitAbove (floor, store, question, visit) {
+/** @param {number} floorMs @param {PartitionedStore} store @param {StoreQuestion} question @param {Visit} visit */
+function visitAbove (floorMs, store, question, visit) {
   let count = 0
   /** @type {Place | null} */
   let last = null
   let isEnded = false
   const { next } = store.latest(question, (bytes, idAt, idEnd, ts, seq, valueAt, valueEnd) => {
     // the floor is that of all partitions: one of them may hold older items
-    if (ts <= floor.ts) {
+    if (ts <= floorMs) {
       isEnded = true
       return false
     }

@@ -27,9 +27,9 @@ export function createUsability ({ deployment, now, maxStaleMs }) {
   /** @param {View} view @returns {number} ms */
   const behindOf = (view, nowMs = now()) => Math.max(0, nowMs - view.asOf, view.lagMs ?? 0)
 
-  /** @param {View} view @returns {Usability} */
-  function usabilityOf (view) {
-    if (!view.isComplete) return { isUsable: false, readMs: 0, asOf: 0, lagMs: null, gone: null }
+  /** @param {View} view @param {{ isPage?: boolean }} [of] `isPage`: a page of the newest, for which less is enough @returns {Usability} */
+  function usabilityOf (view, { isPage = false } = {}) {
+    if (!view.isComplete && !(isPage && view.hasNewest)) return { isUsable: false, readMs: 0, asOf: 0, lagMs: null, gone: null }
     const nowMs = now()
     const behindMs = behindOf(view, nowMs)
     const confirmedMs = deployment.confirmedAt(nowMs)
@@ -74,7 +74,7 @@ export function createViewLookup ({ registry: { held, follow, note, signal }, qu
     if (discover) return one.view
     if (isAwaited && !one.wasComplete) await untilComplete(one)
     note(one)
-    return one.view.isComplete && !await hasCaughtUp(one) ? null : one.view
+    return (one.view.isComplete || one.view.hasNewest) && !await hasCaughtUp(one) ? null : one.view
   }
 
   /** Waits for a view that is being built, unless that fails. @param {Held} one */

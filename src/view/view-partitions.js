@@ -4,15 +4,14 @@
  */
 import { partitionKey } from '../feeds/index.js'
 import { publicReason } from '../errors.js'
-import { createdMsOf, encodeOffsets, encodeTimes } from '../item/index.js'
+import { createdMsOf, encodeOffsets } from '../item/index.js'
 import { createFollower } from './follower.js'
 import { createLogFeed } from './log-feed.js'
-import { createSetFeed } from './set-feed.js'
 
 /** @typedef {import('../feeds/index.js').Definition} Definition */
 
 /**
- * @param {Omit<Parameters<typeof createLogFeed>[0], 'log' | 'key' | 'store' | 'partitions' | 'retention'> & {
+ * @param {Omit<Parameters<typeof createLogFeed>[0], 'key' | 'store' | 'partitions' | 'retention'> & {
  *   layout: import('../layouts/index.js').Layout, definition: Definition, stores: import('./partitioned-store.js').Store[],
  *   deployment: import('../store/index.js').Servers, keyPrefix: string, log: import('pino').Logger }} parts
  */
@@ -20,16 +19,23 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
   const { feed: name, partitions } = definition
   const feeds = stores.map((store, partition) => {
     const own = { ...parts, partitions, retention: definition, key: partitionKey(keyPrefix, definition, partition), store }
-    return layout.log ? createLogFeed({ ...own, log: layout.log }) : createSetFeed({ ...own, layout })
+    return createLogFeed({ ...own, layout })
   })
   const followers = feeds.map(({ follow }, partition) => {
     const key = partitionKey(keyPrefix, definition, partition)('')
-    return createFollower({ deployment, key, name: `view-${name}`, isForLog: layout.log !== undefined, log, follow })
+    return createFollower({ deployment, key, name: `view-${name}`, log, follow })
   })
 
   return {
     /** Whether everything that is live has been read. */
     get isComplete () { return feeds.every((feed) => feed.isComplete) },
+    /** As of each (log-feed.js): of the one that has least. @returns {number | null | undefined} */
+    get heldMs () {
+      const held = feeds.map(({ heldMs }) => heldMs)
+      if (held.some((ms) => ms === undefined)) return undefined
+      const partly = held.filter((ms) => typeof ms === 'number')
+      return partly.length === 0 ? null : Math.max(...partly)
+    },
     /** When each last had everything that its node had: the earliest, ms since 1970. */
     get asOf () { return Math.min(...feeds.map((feed) => feed.asOf)) },
     /** of the node that is furthest behind; null = one is unknown */
@@ -49,9 +55,7 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
     /** As View.position. @returns {string} */
     position () {
       const createdMs = createdMsOf(definition)
-      const positions = feeds.map((feed, i) => feed.position(followers[i].lagMs))
-      if (!layout.log) return encodeTimes(name, /** @type {number[]} */ (positions), createdMs)
-      const read = /** @type {{ readMs: number, offset: import('../item/index.js').LogOffset }[]} */ (positions)
+      const read = feeds.map((feed, i) => feed.position(followers[i].lagMs))
       const readMs = Math.min(...read.map((one) => one.readMs))
       return encodeOffsets(name, { readMs, offsets: read.map(({ offset }) => offset) }, createdMs)
     },

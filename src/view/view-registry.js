@@ -17,7 +17,7 @@
  * @typedef {ReturnType<typeof createViewRegistry>} Registry
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isSpread } from '../feeds/index.js'
+import { isFollowable, isSpread } from '../feeds/index.js'
 import { layoutNames, layoutOf } from '../layouts/index.js'
 import { DUPLICATE, SKIP_REASONS } from './log-intake.js'
 import { createView } from './view.js'
@@ -29,9 +29,9 @@ const IDLE_MS = 60_000
 /** Whether a node answers every query of a layout exactly. @param {string} layout */
 export const isExactPerRequest = (layout) => Object.values(layoutOf(layout).describe().withoutView).every((promise) => promise === 'exact')
 
-/** Whether this version can read a feed. @param {Definition} definition */
-const isReadable = ({ layout, format }) =>
-  layoutNames().some((name) => name === layout) && (layoutOf(layout).format === format || isSpread(format))
+/** Whether this version can follow a feed. @param {Definition} definition */
+const isReadable = (definition) => layoutNames().some((name) => name === definition.layout) && isFollowable(definition) &&
+  (layoutOf(definition.layout).format === definition.format || isSpread(definition.format))
 
 /** Whether queries need a view of the feed. @param {'auto' | 'all' | 'none'} mode @param {Definition} definition */
 const needsView = (mode, definition) =>

@@ -73,10 +73,12 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
   })
 
   return {
-    ...createViewAnswers({ store, feed: name, boundItems, boundBytes, now }),
+    ...createViewAnswers({ store, feed: name, boundItems, boundBytes, now, heldMs: () => followed.heldMs }),
     get definition () { return definition },
     /** Whether it has read everything that is live. */
     get isComplete () { return followed.isComplete },
+    /** Whether it answers pages of the newest, perhaps before it is complete. */
+    get hasNewest () { return followed.heldMs !== undefined },
     /** When it last had everything that its node had, ms since 1970. */
     get asOf () { return followed.asOf },
     /** The same, or earlier while the primary is not confirmed. */

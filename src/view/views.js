@@ -3,7 +3,9 @@
  * the same answers, but exact in every layout. view-registry.js decides which feeds have a view.
  *
  *     the view is           newest                by id, count
- *     not open yet, built   node                  node, so perhaps not exact; VIEW_BEHIND where that reads too deep
+ *     not open yet          node                  node, so perhaps not exact; VIEW_BEHIND where that reads too deep
+ *     built                 view, as far as it    the same
+ *                           has read, below: node
  *     complete              view                  view
  *     over its bound        view, below it: node  view; VIEW_OVER_BOUND for what was evicted
  *     more than 1 s behind  node                  VIEW_BEHIND; node where that is exact
@@ -26,6 +28,9 @@ import { MAX_BYTES } from './queries.js'
 import { createUsability, createViewLookup } from './view-lookup.js'
 import { createViewRegistry, isExactPerRequest } from './view-registry.js'
 import { createViewStatus } from './view-status.js'
+
+/** A page of the newest, which a view answers before it is complete. */
+const PAGE = Object.freeze({ isPage: true })
 
 /**
  * @param {{ queries: Queries, deployment: import('../store/index.js').Servers, keyPrefix: string, now: () => number,
@@ -78,7 +83,6 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     definitions: queries.definitions,
     definition: queries.definition,
     untilFeed: queries.untilFeed,
-    tail: queries.tail,
     ofLog: queries.ofLog,
 
     /**
@@ -90,7 +94,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     revision (feed) {
       const view = openViewOf(feed)
       if (view === null) return null
-      const { isUsable, readMs, asOf, lagMs } = usabilityOf(view)
+      const { isUsable, readMs, asOf, lagMs } = usabilityOf(view, PAGE)
       return isUsable ? { key: view.revision(), readMs, asOf, lagMs } : null
     },
 
@@ -104,7 +108,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     visit (feed, question, visit) {
       const view = openViewOf(feed)
       if (view === null) return null
-      const { isUsable, asOf, lagMs } = usabilityOf(view)
+      const { isUsable, asOf, lagMs } = usabilityOf(view, PAGE)
       const page = isUsable ? view.visit(question, visit) : null
       return page && { next: page.next, asOf, lagMs }
     },
@@ -113,7 +117,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     async latest (feed, question) {
       const view = await viewOf(feed, { isAwaited: false })
       if (view === null) return queries.latest(feed, question).catch(orBehind(feed, view))
-      const { isUsable, asOf, lagMs, gone } = usabilityOf(view)
+      const { isUsable, asOf, lagMs, gone } = usabilityOf(view, PAGE)
       if (gone && !isUsable) throw gone
       const page = isUsable ? pageOf(view, question) : null
       if (page === null) return queries.latest(feed, question).catch(orBehind(feed, view))

@@ -42,7 +42,7 @@ await overAllArms(t, async (t, { guarantees, open }) => {
         await partition.append(versions)
         t.same(await partition.trimAll({ retention, nowMs: now - 20 + WINDOW_MS }), [1], 'what it hid goes first')
         t.same(await partition.trimAll({ retention, nowMs: now - 19 + WINDOW_MS }), [2], 'then the deletions')
-        t.same(await partition.keys(), [])
+        t.same((await partition.keys()).filter((key) => !key.endsWith(':arrivals')), [])
       }
       // it is not trimmed: its keys expire
       const partition = open({ late, ttlMs: 300 })

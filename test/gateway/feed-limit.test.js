@@ -10,7 +10,7 @@ import { isProblem, itemsOf } from './requests.js'
 t.test('feeds are created up to the limit, also by concurrent requests', async (t) => {
   const { primary, keyPrefix } = await sharedDeployment(t)
   const connection = await connectFor(t, primary.url)
-  await agree(connection, keyPrefix, { feed: 'stored', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1 })
+  await agree(connection, keyPrefix, { feed: 'stored', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1, log: 1 })
   const [few, none] = await Promise.all(['4', '0'].map((maxFeeds) =>
     startGateway(t, { redisUrl: primary.url, keyPrefix, flags: ['--max-feeds', maxFeeds] })))
   const postTo = (/** @type {typeof few} */ gateway, /** @type {string} */ name) =>
@@ -39,7 +39,7 @@ t.test('a failed creation and a dropped feed make room', async (t) => {
   const waiting = admit('b')
   first(Promise.reject(new Error('it was not made')))
   const second = await waiting
-  await agree(connection, keyPrefix, { feed: 'b', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1 })
+  await agree(connection, keyPrefix, { feed: 'b', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 0, format: 1, log: 1 })
   second(Promise.resolve())
   await t.rejects(admit('c'), { code: 'FEEDS_FULL' })
   await dropFeed(connection, keyPrefix, 'b')

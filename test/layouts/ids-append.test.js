@@ -14,7 +14,6 @@ import { isNight, scoped, scopedEngines } from '../scope.js'
 import { storedIn } from './stored.js'
 
 const ids = layoutOf('ids')
-/** Old enough for a mark (late-marks.js), so that every transaction has the same commands. */
 const NOW = Date.now() - 10_000
 const SCRIPTS = ['append-newest', 'mend-scores']
 const sha = (/** @type {string} */ name) => readScript(name).sha
@@ -149,7 +148,7 @@ for (const engine of engines) {
       await admin.send('ACL', 'SETUSER', 'writing', '+watch')
     })
 
-    const commands = ['WATCH', 'MULTI', ...(hasMsetex ? ['MSETEX'] : ['SET', 'SET']), 'ZADD', 'PEXPIRE', 'EVALSHA', 'XADD', 'PEXPIRE']
+    const commands = ['WATCH', 'MULTI', ...(hasMsetex ? ['MSETEX'] : ['SET', 'SET']), 'ZADD', 'PEXPIRE', 'EVALSHA', 'XADD']
     const refusable = [hasMsetex ? 'msetex' : 'set', 'zadd', 'pexpire', 'evalsha', 'exec', 'zrevrange', 'pttl', '@all']
     const faults = /** @type {[string, () => Promise<unknown>, () => Promise<unknown>][]} */ ([
       ['SCRIPT FLUSH', () => admin.send('SCRIPT', 'FLUSH'), load],

@@ -36,7 +36,7 @@ const QUERIES = {
   since: [value, options('limit', 'after')],
   get: [value],
   count: [],
-  subscribe: [options('from', 'signal', 'pollMs', 'overlapMs')]
+  subscribe: [options('from', 'signal', 'pollMs', 'wait', 'onWaiting')]
 }
 /** @type {Record<string, fc.Arbitrary<any>[]>} */
 const OF_FEED = { ...QUERIES, append: [item], delete: [item], ready: [wait], acknowledged: [wait], flush: [wait], status: [] }
@@ -180,7 +180,7 @@ t.test(engineName(engine), async (t) => {
       [() => any.subscribe({ from: 7 }).next(), 'from 7; expected the "position" of an earlier change'],
       [() => any.subscribe({ signal: {} }).next(), 'signal an object; expected an AbortSignal'],
       [() => any.subscribe({ pollMs: -1 }).next(), 'pollMs -1; expected milliseconds, 0 or more'],
-      [() => any.subscribe(null).next(), 'null is not an object; the options are from signal pollMs overlapMs'],
+      [() => any.subscribe(null).next(), 'null is not an object; the options are from signal pollMs wait onWaiting'],
       [() => any.flush({ drainMs: 5 }), 'drainMs is unknown; the options are deadlineMs'],
       [() => any.close(5000), '5000 is not an object; the options are drainMs'],
       [async () => any.append(), 'undefined is not an item; expected an object with id and, to append, value'],

@@ -147,7 +147,7 @@ t.test(engineName(engine), async (t) => {
     t.equal((await feed.subscribe({ from: position, signal: AbortSignal.abort() }).next()).done, true)
     await t.rejects(feed.subscribe({ pollMs: -1 }).next(), { code: 'ARGUMENT_INVALID' })
     await t.rejects(feed.subscribe(/** @type {any} */ ({ form: position })).next(),
-      { message: 'form is unknown; the options are from signal pollMs overlapMs' })
+      { message: 'form is unknown; the options are from signal pollMs wait onWaiting' })
     await t.rejects(feed.since(/** @type {any} */ ('x')), { code: 'ARGUMENT_INVALID' })
     await t.rejects(feed.latest(/** @type {any} */ ('5')), { code: 'ARGUMENT_INVALID' })
   })

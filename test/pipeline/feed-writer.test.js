@@ -9,7 +9,7 @@ import { nightEngines, scopedEngines } from '../scope.js'
 import { accounted } from './fake-server.js'
 
 const VALUE = Buffer.alloc(200, 'v')
-const LATEST = { feed: 'latest', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 1_000_000, format: 1 }
+const LATEST = { feed: 'latest', layout: 'ids', partitions: 1, windowMs: 60_000, maxItems: 1_000_000, format: 1, log: 1 }
 
 /** @param {Awaited<ReturnType<typeof openWriterFor>>} writer @param {number} from @param {number} to */
 function appendIds (writer, from, to, value = VALUE) {

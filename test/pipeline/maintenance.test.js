@@ -4,7 +4,7 @@ import { agree, dropFeed, readDefinition } from '../../src/feeds/definitions.js'
 import { connectFor, engineName, eventually, openWriterFor, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
-const OTHERWISE = { feed: 'latest', layout: 'ids', partitions: 7, windowMs: 60_000, maxItems: 1_000_000, format: 1 }
+const OTHERWISE = { feed: 'latest', layout: 'ids', partitions: 7, windowMs: 60_000, maxItems: 1_000_000, format: 1, log: 1 }
 
 t.jobs = 2
 for (const engine of await scopedEngines()) {

@@ -91,8 +91,8 @@ for (const engine of engines) {
       await feed.close()
     })
 
-    await t.test('a view of a log goes on at the new owner of its slot, that of a set is rebuilt', async (t) => {
-      for (const [layout, rebuilt] of /** @type {const} */ ([['segments', 0], ['ids', 1]])) {
+    await t.test('a view goes on at the new owner of its slot', async (t) => {
+      for (const layout of /** @type {const} */ (['segments', 'ids', 'values'])) {
         const name = `viewed-${layout}`
         const feed = await open(name, { layout })
         const write = async (/** @type {string} */ word) => {
@@ -108,7 +108,7 @@ for (const engine of engines) {
         await moveSlots(t, cluster, { slots: [slot], to: slot < SLOTS / 2 ? 1 : 0, isAtomic: false })
         await write('after')
         await eventually(() => figuresOf(name)?.items === 100 && views.status().reasons.length === 0)
-        t.equal(countsOf(name)?.rebuilt, rebuilt, layout)
+        t.equal(countsOf(name)?.rebuilt, 0, layout)
         await feed.close()
       }
     })
@@ -136,7 +136,7 @@ for (const engine of engines) {
       await moveSlots(t, { primaries: [...primaries, node] }, { slots: [slot], to: 2, isAtomic: false })
       const reader = await openReader({ redisUrl, log: silentLog })
       t.teardown(() => reader.close())
-      t.match((await reader.feeds()).map(({ feed }) => feed), ['moving', 'single', 'viewed-ids', 'viewed-segments'])
+      t.match((await reader.feeds()).map(({ feed }) => feed), ['moving', 'single', 'viewed-ids', 'viewed-segments', 'viewed-values'])
       await feed.close()
       const own = await connectFor(t, node.url)
       await own.send('FLUSHALL')

@@ -47,9 +47,8 @@ t.test('history is complete if a node does not have the newest entry yet', async
       return reply
     }
   }
-  const { log } = layoutOf('segments')
   const feed = createLogFeed({
-    log: /** @type {any} */ (log),
+    layout: layoutOf('segments'),
     key: onlyKey('fr:', 'latest'),
     partitions: 1,
     store,
@@ -58,7 +57,7 @@ t.test('history is complete if a node does not have the newest entry yet', async
     onSkipped: () => {},
     onRebuilt: () => t.fail('it is the same log')
   })
-  feed.follow(/** @type {any} */ (behind), { blockMs: 50, answered () {}, hasReached: () => true }).catch(() => {})
+  feed.follow(/** @type {any} */ (behind), { blockMs: 50, answered () {} }).catch(() => {})
   await eventually(() => feed.isComplete)
   t.ok(looks >= 3 && pieces > 3, `${looks} looks for the newest entry, history in ${pieces} pieces`)
   t.equal(store.count(Date.now()), ITEMS)

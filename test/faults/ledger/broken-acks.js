@@ -15,15 +15,5 @@ const early = {
   }
 }
 
-/** WAIT without a write of its own before it: it is compared with the last command of the connection that changed something. @type {Ack} */
-const bareWait = {
-  ...ackOf('replica'),
-  async send (connection, batches, { append, waitMs, onUnconfirmed }) {
-    const answers = await Promise.all(batches.map((batch) => append(connection, batch)))
-    while (await connection.send('WAIT', 1, waitMs) < 1) onUnconfirmed()
-    return answers
-  }
-}
-
 /** @type {Record<string, Ack>} */
-export const BROKEN_ACKS = { early, bareWait }
+export const BROKEN_ACKS = { early }

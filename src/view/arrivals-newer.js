@@ -1,0 +1,118 @@
+/**
+ * Reads the entries of a log of arrivals behind the newest one read, and puts the versions that they name into the store of a view: what
+ * the same node has stored of them, which may be newer than the entry. So an entry that comes twice does no harm.
+ *
+ * Retention by number is by rank, which only the server knows: it gives the floor. A floor takes effect when what came before it has been
+ * read, so that no item is dropped for versions that are not read yet.
+ */
+import { compareOrder } from '../item/index.js'
+import { createReadSize, entriesAfter, MAX_READ } from '../layouts/index.js'
+import { SKIP_REASONS } from './log-intake.js'
+import { hasNewestRead } from './log-partition.js'
+
+const FLOOR_EVERY_MS = 50
+
+/** @typedef {import('../layouts/index.js').Arrival} Arrival */
+/** @typedef {import('../layouts/index.js').LogEntry} LogEntry */
+/** @typedef {import('../store/index.js').Connection} Connection */
+
+/**
+ * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, part: import('./log-partition.js').Part,
+ *   put: import('./set-history.js').Put, older: { refill: (before: import('../item/index.js').VersionPlace | null) => void },
+ *   size: ReturnType<typeof import('./log-reply-size.js').createReplySize>,
+ *   intake: ReturnType<typeof import('./log-intake.js').createLogIntake>, retention: () => import('../layouts/index.js').Retention,
+ *   now: () => number, onSkipped: (reason: string, error?: Error) => void }} of
+ */
+export function createArrivalsNewer ({ layout, key, part, put, older, size, intake, retention, now, onSkipped }) {
+  const log = /** @type {import('../layouts/index.js').Log} */ (layout.arrivals)
+  const versionsAt = /** @type {NonNullable<typeof layout.versionsAt>} */ (layout.versionsAt)
+  const readSize = createReadSize()
+  const floor = createFloor({ layout, key, part, older, retention })
+
+  /** The newest arrival of each id. @param {LogEntry[]} found @returns {Map<string, Arrival>} by id, as latin1 */
+  function arrivalsOf (found) {
+    /** @type {Map<string, Arrival>} */
+    const newest = new Map()
+    for (const entry of found) {
+      try {
+        log.each(entry.bytes, (bytes, idAt, idEnd, ts, seq, deleted) => {
+          const name = bytes.toString('latin1', idAt, idEnd)
+          const id = Buffer.from(bytes.subarray(idAt, idEnd))
+          const known = newest.get(name)
+          if (!known || compareOrder(known, { id, ts, seq }) <= 0) newest.set(name, { id, ts, seq, deleted })
+        })
+      } catch (error) {
+        const reason = SKIP_REASONS[error.code]
+        if (reason === undefined) throw error
+        onSkipped(reason, error)
+      }
+    }
+    return newest
+  }
+
+  return {
+    /** @type {ReturnType<typeof import('./log-newer.js').createLogNewer>['read']} */
+    async read (connection, { blockMs, isChecked }) {
+      const askedMs = now()
+      const count = size.entries()
+      const [[found], isIntact] = await Promise.all([
+        entriesAfter(connection, [{ name: part.name, after: /** @type {string} */ (part.entryId) }], { count, blockMs }),
+        isChecked ? hasNewestRead(connection, log, part) : true
+      ])
+      return { found, askedMs, isFull: found.length >= count, isGap: !isIntact }
+    },
+
+    /** @param {LogEntry[]} found @param {Connection} connection that read them */
+    async take (found, connection) {
+      const newest = arrivalsOf(found)
+      const last = found.at(-1)?.entryId
+      size.learn(found)
+      const names = [...newest.keys()]
+      const arrivals = [...newest.values()]
+      for (let at = 0; at < arrivals.length; at += MAX_READ) {
+        const piece = arrivals.slice(at, at + MAX_READ)
+        const versions = await versionsAt(connection, key, piece, readSize)
+        piece.forEach(({ id }, i) => {
+          put(id, versions[i])
+          for (const ids of part.touched) ids.add(names[at + i])
+        })
+        if (intake.isOver(piece.length)) await intake.yieldLoop()
+      }
+      if (last !== undefined) part.taken = last
+      await floor.step(connection)
+    }
+  }
+}
+
+/**
+ * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, part: import('./log-partition.js').Part,
+ *   older: { refill: (before: import('../item/index.js').VersionPlace | null) => void },
+ *   retention: () => import('../layouts/index.js').Retention }} parts
+ */
+function createFloor ({ layout, key, part, older, retention }) {
+  /** that was read in the round before @type {{ place: import('../item/index.js').VersionPlace | null, maxItems: number } | null} */
+  let read = null
+  let dueMs = 0
+
+  /** @param {import('../item/index.js').VersionPlace | null} place */
+  function apply (place) {
+    const before = part.floor
+    part.floor = place
+    part.store.setFloor(/** @type {any} */ (place))
+    // what was dropped is live again
+    if (before !== null && (place === null || compareOrder(place, before) < 0)) older.refill(before)
+  }
+
+  return {
+    /** @param {Connection} connection */
+    async step (connection) {
+      const { maxItems } = retention()
+      if (read !== null && read.maxItems === maxItems) apply(read.place)
+      read = null
+      if (maxItems === 0 && part.floor !== null) apply(null)
+      if (maxItems === 0 || performance.now() < dueMs) return
+      dueMs = performance.now() + FLOOR_EVERY_MS
+      read = { place: await /** @type {NonNullable<typeof layout.floor>} */ (layout.floor)(connection, key, retention()), maxItems }
+    }
+  }
+}
