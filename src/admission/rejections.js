@@ -69,7 +69,7 @@ export function createRejections ({ requestMs, metrics, onEntry = () => {}, rule
       const [seq, version] = [Number(one.fields[names.seq]), Number(one.fields[names.version])]
       const details = /** @type {Record<string, any>} */ (
         Object.fromEntries(outcome.details.flatMap((name, i, all) => i % 2 === 0 ? [[name, all[i + 1]]] : [])))
-      return { code: outcome.code, details, seq, version, isReplay: false, generation, now: Date.now() }
+      return { code: outcome.code, accepted: false, details, seq, version, isReplay: false, generation, now: Date.now() }
     },
 
     /** What the server named. @param {number} partition @param {string} generation */
