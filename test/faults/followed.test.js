@@ -18,8 +18,8 @@ const KILLS = 5
 const PATIENT = { deadlineMs: 60_000 }
 
 t.setTimeout(240_000)
-const [engine] = await scopedEngines()
-for (const layout of layoutNames()) {
+const cases = (await scopedEngines()).flatMap((engine) => layoutNames().map((layout) => ({ engine, layout })))
+for (const { engine, layout } of cases) {
   t.test(`${engineName(engine)}, ${layout}: 0 missing, 0 resets`, async (t) => {
     const { primary, replicas: [other, promoted] } = await startDeployment(t, { engine })
     const proxy = await startProxy(t, primary.port)
