@@ -15,7 +15,6 @@
  */
 import { FreshetError } from '../errors.js'
 import { MAX_ID_BYTES } from './id.js'
-import { compareOrder } from './order.js'
 
 /** between id and value */
 export const MEMBER_HEAD_BYTES = 9
@@ -70,16 +69,13 @@ export function readMember (bytes) {
 }
 
 /**
- * Where the members of a place begin or end, among the members of one score.
+ * Where the members of a place begin, among the members of one score.
  * @param {VersionPlace} place
- * @param {'begin' | 'behind'} edge
  * @returns {Buffer}
  */
-export function memberBound ({ id, stamp }, edge) {
-  const head = Buffer.alloc(MEMBER_HEAD_BYTES, edge === 'begin' ? 0 : 0xff)
-  if (stamp !== undefined) writeMemberHead(head, 0, stamp, false)
-  head[0] = 0
-  head[MEMBER_HEAD_BYTES - 1] = edge === 'begin' ? 0 : 0xff
+export function memberBound ({ id, stamp = 0 }) {
+  const head = Buffer.alloc(MEMBER_HEAD_BYTES)
+  writeMemberHead(head, 0, stamp, false)
   return Buffer.concat([id, head])
 }
 
@@ -87,7 +83,4 @@ export function memberBound ({ id, stamp }, edge) {
  * Identifies a version among those of its score: id and stamp as latin1, so that texts compare as members do.
  * @param {VersionPlace} place
  */
-export const placeText = (place) => memberBound(place, 'begin').toString('latin1', 0, place.id.length + 1 + STAMP_BYTES)
-
-/** By order, then by append. @param {Required<VersionPlace>} a @param {Required<VersionPlace>} b */
-export const compareVersions = (a, b) => compareOrder(a, b) || a.stamp - b.stamp
+export const placeText = (place) => memberBound(place).toString('latin1', 0, place.id.length + 1 + STAMP_BYTES)

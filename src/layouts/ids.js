@@ -20,7 +20,7 @@ import { compareOrder, newestFirst, readRecord, scoreOf, unscore } from '../item
 import { arrivals, trimArrivals } from './arrivals.js'
 import { appendIds, isAlone } from './ids-append.js'
 import { TOMBSTONE_MS, createIdsBatch } from './ids-batch.js'
-import { MAX_BATCH_ITEMS, MAX_READ, MAX_READ_BYTES, MAX_TRIMMED, createReadSize } from './read-size.js'
+import { MAX_BATCH_ITEMS, MAX_READ, MAX_TRIMMED } from './read-size.js'
 import { atMost, expiryCommand, justBelow, windowStart } from './retention.js'
 import { seekMembers } from './seek.js'
 
@@ -35,9 +35,6 @@ const layout = {
   describe: () => ({
     versions: 'one',
     late: 'by feed',
-    deletionsInTail: false,
-    equalInTail: false,
-    tail: 'time',
     counted: 'by order',
     trims: 'versions',
     withoutView: { latest: 'exact', get: 'exact', count: 'exact' },
@@ -55,7 +52,7 @@ const layout = {
     const wanted = Math.min(limit, MAX_READ)
     // one extra member shows whether there are more
     const [members, floor] = await Promise.all([
-      after ? placesNextTo(connection, key, after, 'older', wanted + 1) : newestMembers(connection, key, minTs, wanted + 1),
+      after ? olderThan(connection, key, after, wanted + 1) : newestMembers(connection, key, minTs, wanted + 1),
       countFloor(connection, key, retention.maxItems)
     ])
     const inside = members.filter((place) => place.ts >= minTs && isAbove(place, floor))
@@ -82,25 +79,10 @@ const layout = {
     return { count: atMost(count, retention), exact: true }
   },
 
-  async tail (connection, key, { after, sinceMs, limit, known, retention, nowMs, size = createReadSize() }) {
-    const minTs = Math.max(sinceMs, windowStart(retention, nowMs))
-    const looked = Math.min(limit, MAX_READ)
-    const [members, floor] = await Promise.all([
-      after && after.ts >= minTs ? placesNextTo(connection, key, after, 'newer', looked) : oldestMembers(connection, key, minTs, looked),
-      countFloor(connection, key, retention.maxItems)
-    ])
-    const wanted = members.filter((place) => isAbove(place, floor) && !known(place))
-    const { items, read } = await itemsWithin(connection, key, wanted.map((place) => place.id), size)
-    const shown = items.filter((item) => item.ts >= minTs && isAbove(item, floor) && isAbove(item, after)).sort(compareOrder)
-    // when the byte limit was reached first, the next page continues there
-    const last = read < wanted.length ? wanted[read - 1] : members.length === looked ? members[looked - 1] : null
-    return { items: shown.map((item) => ({ ...item, deleted: false })), next: last }
-  },
-
   async piece (connection, key, { before, minTs, limit, size }) {
     const wanted = size.of(limit)
     const members = before
-      ? await placesNextTo(connection, key, before, 'older', wanted)
+      ? await olderThan(connection, key, before, wanted)
       : await newestMembers(connection, key, minTs, wanted)
     const inside = members.filter(({ ts }) => ts >= minTs)
     const found = await recordsOf(connection, key, inside.map(({ id }) => id))
@@ -149,7 +131,7 @@ const layout = {
     do {
       /** @type {Place[]} */
       const members = place
-        ? await placesNextTo(connection, key, place, 'older', MAX_READ)
+        ? await olderThan(connection, key, place, MAX_READ)
         : await newestMembers(connection, key, 0, MAX_READ)
       if (members.length) await connection.sendAll(members.map(({ id }) => expiryCommand(itemKey(key, id), expiry)))
       place = members.length === MAX_READ ? members[MAX_READ - 1] : null
@@ -192,44 +174,20 @@ function placesOf (flat) {
 const newestMembers = async (connection, key, minTs, wanted) =>
   placesOf(await connection.send('ZREVRANGEBYSCORE', key('ids'), '+inf', minTs, 'WITHSCORES', 'LIMIT', 0, wanted))
 
-/** @param {any} connection @param {(part: string) => string} key @param {number} minTs @param {number} wanted */
-const oldestMembers = async (connection, key, minTs, wanted) =>
-  placesOf(await connection.send('ZRANGEBYSCORE', key('ids'), minTs, '+inf', 'WITHSCORES', 'LIMIT', 0, wanted))
-
 /**
  * @param {any} connection
  * @param {(part: string) => string} key
  * @param {Place} place
- * @param {'older' | 'newer'} side
  * @param {number} wanted
  */
-const placesNextTo = async (connection, key, { ts, seq, id }, side, wanted) =>
-  placesOf(await seekMembers(connection, key('ids'), { score: scoreOf(ts, seq), bytes: id }, side, wanted))
+const olderThan = async (connection, key, { ts, seq, id }, wanted) =>
+  placesOf(await seekMembers(connection, key('ids'), { score: scoreOf(ts, seq), bytes: id }, 'older', wanted))
 
 /** @param {any} connection @param {(part: string) => string} key @param {number} maxItems @returns {Promise<Place | null>} */
 async function countFloor (connection, key, maxItems) {
   if (maxItems === 0) return null
   const [oldest, floor] = placesOf(await connection.send('ZREVRANGE', key('ids'), maxItems - 1, maxItems, 'WITHSCORES'))
   return floor ?? (oldest ? justBelow(oldest) : null)
-}
-
-/**
- * Items in the order of their ids, until their bytes reach the limit of a read.
- * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds @param {import('./read-size.js').ReadSize} size
- * @returns {Promise<{ items: import('./index.js').Item[], read: number }>} `read`: ids read
- */
-async function itemsWithin (connection, key, wantedIds, size) {
-  /** @type {import('./index.js').Item[]} */
-  const items = []
-  let read = 0
-  for (let bytes = 0; read < wantedIds.length && bytes < MAX_READ_BYTES;) {
-    const part = wantedIds.slice(read, read + size.of(wantedIds.length))
-    const found = await itemsOf(connection, key, part)
-    bytes += size.learn(found, (item) => item.value.length)
-    read += part.length
-    for (const item of found) if (item) items.push(item)
-  }
-  return { items, read }
 }
 
 /**

@@ -37,16 +37,12 @@
  * @property {'one' | 'many'} versions stored versions of an id
  * @property {'newest' | 'by feed'} late which version of an id counts when an older one arrives later. `by feed`: the newest,
  *   or the last write in a feed that was created with `late: overwrite`
- * @property {boolean} deletionsInTail whether `tail` returns deletions; if not, a deleted id just no longer appears
- * @property {boolean} equalInTail whether `tail` returns several versions with the same id, ts and seq
  * @property {{ latest: 'exact' | 'newest', get: 'exact' | 'newest', count: 'exact' | 'estimate' }} withoutView what an answer
  *   is without a view. `exact`: right, at any depth. `newest`: right, or VIEW_NEEDED where a scan would need more than
  *   `maxScan` versions. `estimate`: includes superseded versions and deletions
  * @property {number} maxScan versions scanned for one query; Infinity where no scan is needed
  * @property {number} maxBatchItems
  * @property {number} maxPage items in an answer of `latest`
- * @property {'time' | 'log'} tail how a feed is followed. `log`: by arrival, without a gap, through `layout.log`; `time`: by
- *   event time, through the method `tail`, which all layouts have
  * @property {'by order' | 'by arrival'} counted which versions maxItems keeps: the newest, or those that arrived last. With
  *   `by arrival` a superseded or deleted version counts again when the version that hid it, having arrived earlier, is no
  *   longer kept
@@ -72,11 +68,6 @@
  *   retention: Retention, nowMs: number, scan?: unknown }) => Promise<{ items: Item[], next: Place | null, scan?: unknown }>}
  *   latest newest first; a page may have fewer than `limit` items, even none, although `next` is set. `scan`: returned by the
  *   previous page of the same query and partition; saves reading again, never changes the answer, and is valid for one page
- * @property {(connection: Connection, key: Key, query: { after: VersionPlace | null, sinceMs: number, limit: number,
- *   known: (version: VersionPlace) => boolean, retention: Retention, nowMs: number, size?: import('./read-size.js').ReadSize }) =>
- *   Promise<{ items: (Item & VersionPlace & { deleted: boolean })[], next: VersionPlace | null }>} tail live versions that are
- *   not `known`, oldest first, from `sinceMs` on and strictly newer than `after`. Reads at most `limit` (<= 1,000) members;
- *   `next`: where to continue, null at the end; `size`: read sizes learnt from earlier pages
  * @property {(connection: Connection, key: Key, from: { before: VersionPlace | null, minTs: number, limit: number,
  *   size: import('./read-size.js').ReadSize }) => Promise<{ versions: StoredVersion[], next: VersionPlace | null }>} [piece] where there
  *   is a log of arrivals: stored versions, newest first, from `before` on; `next`: where the next piece begins, null at the end

@@ -21,9 +21,6 @@ export const createLogLayout = ({ log, createBatch, maxBatchItems, trimEntries }
   describe: () => /** @type {const} */ ({
     versions: 'many',
     late: 'newest',
-    deletionsInTail: true,
-    equalInTail: true,
-    tail: 'log',
     counted: 'by arrival',
     trims: 'entries',
     withoutView: { latest: 'newest', get: 'newest', count: 'estimate' },

@@ -9,12 +9,12 @@ import { compareOrder } from '../item/index.js'
 import { createKeptScans } from './kept-scans.js'
 import { countLog } from './log-count.js'
 import { beginScan, compareVersions } from './log-scan.js'
-import { MAX_READ, MAX_READ_BYTES } from './read-size.js'
+import { MAX_READ } from './read-size.js'
 
 /** @type {ReturnType<typeof createKeptScans<import('./log-scan.js').State>>} */
 const scans = createKeptScans()
 
-/** @param {import('./log.js').Log} log @returns {Pick<Layout, 'latest' | 'tail' | 'get' | 'count'>} */
+/** @param {import('./log.js').Log} log @returns {Pick<Layout, 'latest' | 'get' | 'count'>} */
 export const createLogQueries = (log) => ({
   async latest (connection, key, { limit, after, sinceMs, retention, nowMs, scan: before }) {
     const name = key(log.part)
@@ -40,29 +40,6 @@ export const createLogQueries = (log) => ({
     }
   },
 
-  async tail (connection, key, { after, sinceMs, limit, known, retention, nowMs }) {
-    const scan = await beginScan(connection, key, { log, retention, nowMs })
-    const from = after && after.ts >= sinceMs ? after : null
-    const minTs = Math.max(sinceMs, scan.minTs)
-    while (scan.bound >= Math.max(minTs, from?.ts ?? 0)) await scan.read()
-    const versions = scan.kept()
-      .filter((version) => version.ts >= minTs && (from === null || isBehind(version, from)))
-      .sort(compareVersions)
-      // of equal versions, the last one
-      .filter((version, i, all) => i === all.length - 1 || compareOrder(version, all[i + 1]) !== 0 || version.stamp !== all[i + 1].stamp)
-    let end = 0
-    for (let bytes = 0; end < Math.min(limit, MAX_READ, versions.length) && bytes < MAX_READ_BYTES; end++) {
-      bytes += versions[end].value.length
-    }
-    const looked = versions.slice(0, end)
-    const last = looked.at(-1)
-    return {
-      items: looked.filter((version) => !known(version))
-        .map((version) => ({ ...itemOf(version), stamp: version.stamp, deleted: version.deleted })),
-      next: last && end < versions.length ? { ts: last.ts, seq: last.seq, id: Buffer.from(last.id), stamp: last.stamp } : null
-    }
-  },
-
   async get (connection, key, ids, { retention, nowMs }) {
     if (ids.length === 0) return []
     const scan = await beginScan(connection, key, { log, retention, nowMs })
@@ -77,9 +54,6 @@ export const createLogQueries = (log) => ({
 
   count: (connection, key, now) => countLog(connection, key, { log, ...now })
 })
-
-/** @param {Version} version @param {import('../item/index.js').VersionPlace} place */
-const isBehind = (version, place) => (compareOrder(version, place) || (place.stamp === undefined ? 0 : version.stamp - place.stamp)) > 0
 
 /** @param {Version} version @returns {import('./index.js').Item} */
 const itemOf = ({ id, ts, seq, value }) => ({ id, ts, seq, value })

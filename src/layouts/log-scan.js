@@ -132,10 +132,7 @@ export async function beginScan (connection, key, { log, retention, nowMs, state
     newestOf: (id) => at.best.get(id.toString('latin1')) ?? null,
 
     /** The newest version of each id, within the window. @returns {Version[]} unordered, with deletions */
-    newest: () => [...at.best.values()].filter(({ ts }) => ts >= minTs),
-
-    /** All versions within the window. @returns {Version[]} unordered, with deletions */
-    kept: () => at.versions.filter(({ ts }) => ts >= minTs)
+    newest: () => [...at.best.values()].filter(({ ts }) => ts >= minTs)
   }
 }
 

@@ -4,7 +4,7 @@
  */
 export const MAX_READ = 1000
 export const MAX_TRIMMED = 500
-export const MAX_READ_BYTES = 8 * 1024 * 1024
+const MAX_READ_BYTES = 8 * 1024 * 1024
 
 /** of a request; ElastiCache Serverless refuses more */
 export const MAX_ARGUMENTS = 3999

@@ -17,9 +17,9 @@ export const expiryCommand = (key, { ttlMs, condition }) => ttlMs ? ['PEXPIRE', 
  * The floor of a set that is full and trimmed: nothing below its oldest member is live, although nothing is stored there. A view
  * may still hold what was.
  * @param {import('../item/index.js').Place} oldest
- * @returns {Required<import('../item/index.js').VersionPlace>} the place just below it
+ * @returns {import('../item/index.js').Place} the place just below it
  */
-export const justBelow = ({ ts, seq, id }) => ({ ts, seq, id: bytesBelow(id), stamp: 0 })
+export const justBelow = ({ ts, seq, id }) => ({ ts, seq, id: bytesBelow(id) })
 
 /** Above every lower id: an id is UTF-8 without control characters, so none has a byte 255 or ends in 0. @param {Buffer} id */
 const bytesBelow = (id) =>

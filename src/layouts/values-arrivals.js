@@ -28,7 +28,7 @@ export async function membersAt (connection, name, wanted, size) {
     while (end < inOrder.length && end - next < MAX_READ && inOrder[end].arrival.ts - inOrder[end - 1].arrival.ts <= CLOSE_MS) end++
     const count = size.of(Math.min(MAX_READ, 2 * (end - next) + BETWEEN))
     const { id, ts, seq } = inOrder[next].arrival
-    const place = { score: scoreOf(ts, seq), bytes: memberBound({ id, ts, seq }, 'begin') }
+    const place = { score: scoreOf(ts, seq), bytes: memberBound({ id, ts, seq }) }
     const members = versionsOf(await seekMembers(connection, name, place, 'newer', count, 1), size)
     const isAll = members.length < count
     const from = next

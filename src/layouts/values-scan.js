@@ -72,7 +72,7 @@ export function beginScan (connection, name, { minTs, maxItems, state: before = 
    * @param {number} missing @param {VersionPlace} place
    */
   async function catchUp (missing, place) {
-    const end = [scoreOf(place.ts, place.seq), memberBound(place, 'begin')]
+    const end = [scoreOf(place.ts, place.seq), memberBound(place)]
     /** @type {(string | number | Buffer)[]} */
     let from = ['+inf', '']
     let known = looked.size
@@ -85,7 +85,7 @@ export function beginScan (connection, name, { minTs, maxItems, state: before = 
       }
       left = between - piece.length
       const last = piece.at(-1)
-      if (last) from = [last.score, memberBound(last, 'begin')]
+      if (last) from = [last.score, memberBound(last)]
     }
   }
 
@@ -94,7 +94,7 @@ export function beginScan (connection, name, { minTs, maxItems, state: before = 
     const { place } = state
     if (place === null) return versionsOf(await connection.send('ZREVRANGE', name, 0, wanted - 1, 'WITHSCORES'), size)
     const [newer, flat] = await connection.runScript('seek-members', [name],
-      [scoreOf(place.ts, place.seq), memberBound(place, 'begin'), 'older', wanted])
+      [scoreOf(place.ts, place.seq), memberBound(place), 'older', wanted])
     await catchUp(newer - looked.size, place)
     return versionsOf(flat, size)
   }

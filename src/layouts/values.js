@@ -13,10 +13,10 @@
  * Retention: versions older than the window or beyond rank maxItems are not live; superseded versions and deletions count.
  * `trim` removes them from the old end. The whole key expires when writing stops.
  */
-import { compareOrder, compareVersions, memberBound, scoreOf } from '../item/index.js'
+import { compareOrder, memberBound, scoreOf } from '../item/index.js'
 import { arrivals, sendWith, trimArrivals } from './arrivals.js'
 import { createKeptScans } from './kept-scans.js'
-import { MAX_BATCH_ITEMS, MAX_READ, MAX_READ_BYTES, MAX_TRIMMED, createReadSize } from './read-size.js'
+import { MAX_BATCH_ITEMS, MAX_READ, MAX_TRIMMED, createReadSize } from './read-size.js'
 import { atMost, expiryCommand, justBelow, windowStart } from './retention.js'
 import { seekMembers } from './seek.js'
 import { membersAt } from './values-arrivals.js'
@@ -41,9 +41,6 @@ const layout = {
   describe: () => ({
     versions: 'many',
     late: 'newest',
-    deletionsInTail: true,
-    equalInTail: true,
-    tail: 'time',
     counted: 'by order',
     trims: 'versions',
     withoutView: { latest: 'newest', get: 'newest', count: 'estimate' },
@@ -85,33 +82,6 @@ const layout = {
     return { items: page.map(itemOf), next, scan: scans.keep(name, scan.state) }
   },
 
-  async tail (connection, key, { after, sinceMs, limit, known, retention, nowMs, size = createReadSize() }) {
-    const name = key('values')
-    const minTs = Math.max(sinceMs, windowStart(retention, nowMs))
-    const looked = Math.min(limit, MAX_READ)
-    const asking = countFloor(connection, name, retention.maxItems)
-    asking.catch(() => {})
-    /** @type {Version[]} */
-    const versions = []
-    let place = after && after.ts >= minTs ? after : null
-    let ended = false
-    for (let bytes = 0; versions.length < looked && bytes < MAX_READ_BYTES && !ended;) {
-      const asked = size.of(looked - versions.length)
-      const piece = versionsOf(place ? await newerThan(connection, name, place, asked) : await oldestFrom(connection, name, minTs, asked),
-        size)
-      for (const { value } of piece) bytes += value.length
-      versions.push(...piece)
-      place = versions.at(-1) ?? null
-      ended = piece.length < asked
-    }
-    const floor = await asking
-    const shown = versions.filter((version) => (floor === null || compareVersions(version, floor) > 0) && !known(version))
-    return {
-      items: shown.map((version) => ({ ...itemOf(version), stamp: version.stamp, deleted: version.deleted })),
-      next: ended || !place ? null : placeOf(place)
-    }
-  },
-
   async get (connection, key, wantedIds, { retention, nowMs }) {
     const scan = beginScan(connection, key('values'), { minTs: windowStart(retention, nowMs), maxItems: retention.maxItems })
     /** @type {Map<string, Item | null>} */
@@ -135,7 +105,7 @@ const layout = {
   async piece (connection, key, { before, minTs, limit, size }) {
     const name = key('values')
     const wanted = size.of(limit)
-    const place = before && { score: scoreOf(before.ts, before.seq), bytes: memberBound(before, 'begin') }
+    const place = before && { score: scoreOf(before.ts, before.seq), bytes: memberBound(before) }
     const flat = place
       ? await seekMembers(connection, name, place, 'older', wanted, 1)
       : await connection.send('ZREVRANGEBYSCORE', name, '+inf', minTs, 'WITHSCORES', 'LIMIT', 0, wanted)
@@ -177,7 +147,7 @@ const placeOf = ({ id, ts, seq, stamp }) => ({ id, ts, seq, stamp })
  * @param {any} connection
  * @param {string} name
  * @param {number} maxItems
- * @returns {Promise<Required<import('../item/index.js').VersionPlace> | null>} the newest version that is not live
+ * @returns {Promise<import('./values-scan.js').VersionPlace | null>} the newest version that is not live
  */
 async function countFloor (connection, name, maxItems) {
   if (maxItems === 0) return null
@@ -185,17 +155,3 @@ async function countFloor (connection, name, maxItems) {
     versionsOf(await connection.send('ZREVRANGE', name, maxItems - 1, maxItems, 'WITHSCORES'), createReadSize())
   return floor ?? (oldest ? justBelow(oldest) : null)
 }
-
-/** @param {any} connection @param {string} name @param {number} minTs @param {number} wanted @returns {Promise<Buffer[]>} */
-const oldestFrom = (connection, name, minTs, wanted) =>
-  connection.send('ZRANGEBYSCORE', name, minTs, '+inf', 'WITHSCORES', 'LIMIT', 0, wanted)
-
-/**
- * @param {any} connection
- * @param {string} name
- * @param {import('./values-scan.js').VersionPlace} place
- * @param {number} wanted
- * @returns {Promise<Buffer[]>}
- */
-const newerThan = (connection, name, place, wanted) =>
-  seekMembers(connection, name, { score: scoreOf(place.ts, place.seq), bytes: memberBound(place, 'behind') }, 'newer', wanted, 1)

@@ -17,7 +17,7 @@ export const names = (items) => items.map(({ id }) => String(id)).join(' ')
  * @param {(t: import('tap').Test, arm: import('./partition.js').Arm & ReturnType<typeof openLog>) => Promise<void>} run
  */
 export const overLogArms = (t, run) => overAllArms(t, async (t, arm) => {
-  if (arm.guarantees.tail === 'log') await run(t, { ...arm, ...openLog(arm) })
+  if (arm.layout.log) await run(t, { ...arm, ...openLog(arm) })
 })
 
 /** @param {import('./partition.js').Arm} arm */

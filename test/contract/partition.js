@@ -119,10 +119,6 @@ async function openArm (t, server, layoutName, msetex, isFull) {
         }
       },
 
-      /** @param {{ after?: any, sinceMs?: number, limit?: number, known?: (version: any) => boolean } & Now} question */
-      tail: ({ after = null, sinceMs = 0, limit = 1000, known = () => false, retention, nowMs }) =>
-        layout.tail(asking, key, { after, sinceMs, limit, known, retention, nowMs }),
-
       /** @param {Buffer[]} ids @param {Now} now */
       get: (ids, now) => layout.get(asking, key, ids, now),
       /** @param {Now} now */

@@ -5,6 +5,7 @@
 import t from 'tap'
 import fc from 'fast-check'
 import { MEMBER_HEAD_BYTES, writeMemberHead } from '../../src/item/member.js'
+import { createReadSize } from '../../src/layouts/index.js'
 import { holds } from '../properties.js'
 import { nightly } from '../scope.js'
 import { createModel, expectSame, shown } from './model.js'
@@ -13,11 +14,11 @@ import { UNLIMITED, gone, item, overAllArms } from './partition.js'
 const NOW = 1_750_000_000_000
 const bytes = (/** @type {string} */ text) => Buffer.from(text)
 
-await overAllArms(t, async (t, { guarantees, connection, open, fullTest }) => {
+await overAllArms(t, async (t, { layout, guarantees, connection, open, fullTest }) => {
   if (guarantees.versions === 'one') return
   const { maxScan } = guarantees
   // how deep a log is read, and what else may lie in it: log.test.js
-  const isLog = guarantees.tail === 'log'
+  const isLog = layout.log !== undefined
   const atMost = (/** @type {number} */ maxItems) => ({ retention: { windowMs: 0, maxItems }, nowMs: NOW })
   const refused = { code: 'VIEW_NEEDED', message: new RegExp(`${maxScan} stored versions were looked at`), retryable: false }
 
@@ -159,7 +160,7 @@ await overAllArms(t, async (t, { guarantees, connection, open, fullTest }) => {
     await partition.append([item('a', NOW)])
     await connection.send('ZADD', partition.key('values'), NOW + 1, 'stranger')
     for (const question of [() => partition.latest({ ...UNLIMITED }), () => partition.get([bytes('a')], UNLIMITED),
-      () => partition.tail({ ...UNLIMITED })]) {
+      () => layout.piece?.(connection, partition.key, { before: null, minTs: 0, limit: 10, size: createReadSize() })]) {
       await t.rejects(/** @type {() => Promise<unknown>} */ (question), { code: 'KEY_HOLDS_OTHER' })
     }
   })
