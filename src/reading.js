@@ -22,6 +22,7 @@ import { createSubscription, subscribe } from './view/index.js'
  * @property {string | null} next for `after`, to get the next page; null at the end
  * @property {number} asOf time of the answer, ms since 1970, on the clock of this process
  * @property {number | null} lagMs how far the replica that answered was behind; null = unknown
+ * @property {string} [position] if asked for: for `from` of `subscribe`, which misses nothing that this page does not have
  */
 
 /**
@@ -29,6 +30,7 @@ import { createSubscription, subscribe } from './view/index.js'
  * @property {number} [limit] maximum number of items; default: 100
  * @property {number | null} [sinceMs] only items of that event time and newer, ms since 1970
  * @property {string | null} [after] the `next` of the page before
+ * @property {boolean} [position] whether the page has one, to subscribe from; without a view it takes one more round trip
  */
 
 /**
@@ -57,7 +59,7 @@ import { createSubscription, subscribe } from './view/index.js'
  */
 
 const NEWEST = 100
-const PAGE_OPTIONS = ['limit', 'sinceMs', 'after']
+const PAGE_OPTIONS = ['limit', 'sinceMs', 'after', 'position']
 const SUBSCRIBE_OPTIONS = ['from', 'signal', 'pollMs', 'wait', 'onWaiting']
 /** limit of a timer */
 const MAX_TIMER_MS = 2 ** 31
@@ -83,14 +85,16 @@ export class Reading {
    */
   latest = async (question) => {
     const given = typeof question === 'number' ? { limit: question } : optionsIn(question, PAGE_OPTIONS)
-    const { limit = NEWEST, sinceMs = null, after = null } = given
+    const { limit = NEWEST, sinceMs = null, after = null, position: isPlaced = false } = given
     if (!Number.isSafeInteger(limit) || limit < 1) throw invalid(`limit ${shown(limit)}; expected an integer of 1 or more`)
     if (sinceMs !== null) checkSince(sinceMs)
     if (after !== null && typeof after !== 'string') throw invalid(`after ${shown(after)}; expected the "next" of an earlier page`)
+    if (typeof isPlaced !== 'boolean') throw invalid(`position ${shown(isPlaced)}; expected true or false`)
     const { feed, views } = this.#source
     const place = after === null ? null : decodeCursor(feed, after)
-    const { items, next, asOf, lagMs, node } = await (await views()).latest(feed, { limit, sinceMs, after: place })
-    return { items: items.map((item) => this.#item(item, node)), next: next && encodeCursor(feed, next), asOf, lagMs }
+    const { items, next, asOf, lagMs, node, position } = await (await views()).latest(feed, { limit, sinceMs, after: place, isPlaced })
+    const page = { items: items.map((item) => this.#item(item, node)), next: next && encodeCursor(feed, next), asOf, lagMs }
+    return position ? { ...page, position } : page
   }
 
   /**

@@ -13,8 +13,9 @@ t.test('settings for one layout do not keep feeds of another out', async (t) => 
   const { primary: { url: redisUrl }, keyPrefix } = await sharedDeployment(t)
   const connection = await connectFor(t, redisUrl)
   for (const layout of layoutNames()) {
+    const { format, arrivals } = layoutOf(layout)
     await agree(connection, keyPrefix,
-      { feed: layout, layout, partitions: 2, windowMs: 60_000, maxItems: 100, format: layoutOf(layout).format })
+      { feed: layout, layout, partitions: 2, windowMs: 60_000, maxItems: 100, format, ...arrivals && { log: 1 } })
   }
   const { post } = await startGateway(t,
     { redisUrl, keyPrefix, flags: ['--ack-within-ms', '60000', '--layout', 'segments', '--compress', 'brotli', '--late', 'newest'] })

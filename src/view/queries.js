@@ -3,8 +3,8 @@
  * lost in between, another node is tried once.
  */
 import { listDefinitions, listNames, partitionKey } from '../feeds/index.js'
-import { partitionOf } from '../item/index.js'
-import { createReadSize, layoutOf, logOf, MAX_READ } from '../layouts/index.js'
+import { createdMsOf, encodeOffsets, partitionOf } from '../item/index.js'
+import { createReadSize, layoutOf, logOf, MAX_READ, newestEntryId } from '../layouts/index.js'
 import { createReads } from '../store/index.js'
 import { createDefinitionCache } from './definition-cache.js'
 import { createFeedWaits } from './feed-waits.js'
@@ -12,6 +12,8 @@ import { bytesOf, mergePages, shrinkOnLoss } from './merge-pages.js'
 
 /** of ids and values in a page */
 export const MAX_BYTES = 16 * 1024 * 1024
+/** assumed lag of a node that does not report it */
+export const UNKNOWN_LAG_MS = 1000
 
 /** @typedef {import('../layouts/index.js').Item} Item */
 /** @typedef {import('../layouts/index.js').Place} Place */
@@ -51,16 +53,21 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
     /**
      * @param {string} feed
      * @param {{ limit: number, sinceMs?: number | null, after?: Place | null, maxBytes?: number, node?: Reads,
-     *   scan?: unknown[] }} question
+     *   scan?: unknown[], isPlaced?: boolean }} question
      *   a page ends early when ids and values reach `maxBytes`; `next` then starts the next page. `node`: that answered the
      *   page before; the pages of one listing come from the same nodes while they live. `scan`: of the page before, from which some
-     *   layouts resume
+     *   layouts resume. `isPlaced`: with the position from which a subscription misses nothing that the page lacks
      */
-    latest: (feed, { limit, sinceMs = null, after = null, maxBytes = MAX_BYTES, node, scan = [] }) => onNode(async (connection) => {
-      const definition = await definitionOf(connection, feed)
-      const of = { definition, keyPrefix, size: sizeOf(feed), nowMs: now() }
-      return mergePages(connection, of, { limit, sinceMs, after, maxBytes, scan })
-    }, node),
+    async latest (feed, { limit, sinceMs = null, after = null, maxBytes = MAX_BYTES, node, scan = [], isPlaced = false }) {
+      const { definition, ends, ...page } = await onNode(async (connection) => {
+        const definition = await definitionOf(connection, feed)
+        // before the page, so that a change in between comes twice, not never
+        const ends = isPlaced ? await endsOf(connection, definition, keysOf(definition)) : null
+        const of = { definition, keyPrefix, size: sizeOf(feed), nowMs: now() }
+        return { ...await mergePages(connection, of, { limit, sinceMs, after, maxBytes, scan }), definition, ends }
+      }, node)
+      return { ...page, position: ends && positionAt(definition, ends, page) }
+    },
 
     /** @param {string} feed @param {Buffer[]} ids answered in their order; null = not live */
     get: (feed, ids) => onNode(async (connection) => {
@@ -130,6 +137,21 @@ function createOnNode (deployment, now) {
       return answer(createReads(deployment, { prefer: first, but: first }))
     }
   }
+}
+
+/** @param {Connection} connection @param {Definition} definition @param {((part: string) => string)[]} keys by partition */
+function endsOf (connection, { layout }, keys) {
+  const { part } = logOf(layoutOf(layout))
+  return Promise.all(keys.map((key) => newestEntryId(connection, key(part))))
+}
+
+/** @param {Definition} definition @param {string[]} ends of logs @param {{ asOf: number, lagMs: number | null }} read when they were */
+function positionAt (definition, ends, { asOf, lagMs }) {
+  const offsets = ends.map((entryId) => {
+    const [ms, n] = entryId.split('-').map(Number)
+    return { ms, n, versions: 0, isEnd: true }
+  })
+  return encodeOffsets(definition.feed, { readMs: Math.max(0, asOf - (lagMs ?? UNKNOWN_LAG_MS)), offsets }, createdMsOf(definition))
 }
 
 /** How many items to read at once, by feed, learnt from their sizes. */

@@ -18,12 +18,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { checkCreation, createdMsOf, decodeOffsets, encodeOffsets } from '../item/index.js'
 import { createReadSize } from '../layouts/index.js'
 import { readArrived } from './arrivals-versions.js'
+import { UNKNOWN_LAG_MS } from './queries.js'
 import { MAX_ENTRIES, beginPart, checkSame, createEntriesAtOnce, headOf, isUnreadable, readBehind } from './log-resume.js'
 
 /** scanned before a position, in all partitions together */
 const SCANNED_BYTES = 4 * 1024 * 1024
-/** assumed lag of a node that does not report it */
-const UNKNOWN_LAG_MS = 1000
 /** by how much the clock of the writer that created the feed may be ahead */
 const CLOCKS_MS = 2000
 

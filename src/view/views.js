@@ -29,6 +29,12 @@ import { createUsability, createViewLookup } from './view-lookup.js'
 import { createViewRegistry, isExactPerRequest } from './view-registry.js'
 import { createViewStatus } from './view-status.js'
 
+/** Of a node that reads only so deep. @param {Error & { code?: string }} error */
+const orShort = (error) => {
+  if (error.code !== 'VIEW_NEEDED') throw error
+  return null
+}
+
 /** A page of the newest, which a view answers before it is complete. */
 const PAGE = Object.freeze({ isPage: true })
 
@@ -94,7 +100,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     revision (feed) {
       const view = openViewOf(feed)
       if (view === null) return null
-      const { isUsable, readMs, asOf, lagMs } = usabilityOf(view, PAGE)
+      const { isUsable, readMs, asOf, lagMs } = usabilityOf(view)
       return isUsable ? { key: view.revision(), readMs, asOf, lagMs } : null
     },
 
@@ -108,7 +114,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     visit (feed, question, visit) {
       const view = openViewOf(feed)
       if (view === null) return null
-      const { isUsable, asOf, lagMs } = usabilityOf(view, PAGE)
+      const { isUsable, asOf, lagMs } = usabilityOf(view)
       const page = isUsable ? view.visit(question, visit) : null
       return page && { next: page.next, asOf, lagMs }
     },
@@ -121,7 +127,12 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
       if (gone && !isUsable) throw gone
       const page = isUsable ? pageOf(view, question) : null
       if (page === null) return queries.latest(feed, question).catch(orBehind(feed, view))
-      return /** @type {any} */ ({ ...page, scan: undefined, node: undefined, asOf, lagMs })
+      // a page that ends where the view has not read yet is for those who cannot have a longer one
+      const longer = page.isCut && !view.isComplete ? await queries.latest(feed, question).catch(orShort) : null
+      if (longer !== null) return longer
+      const position = question.isPlaced ? view.position() : null
+      const { items, next } = page
+      return /** @type {any} */ ({ items, next, position, scan: undefined, node: undefined, asOf, lagMs })
     },
 
     /**
@@ -162,7 +173,8 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
 /**
  * A page of copied items.
  * @param {View} view @param {Parameters<Queries['latest']>[1]} question
- * @returns {{ items: Item[], next: Place | null } | null} null = what the question needs was evicted
+ * @returns {{ items: Item[], next: Place | null, isCut: boolean } | null} null = what the question needs was evicted; `isCut`: it ends
+ *   before its limit, because the view has nothing below
  */
 function pageOf (view, { limit, sinceMs, after, maxBytes = MAX_BYTES }) {
   /** @type {Item[]} */
@@ -173,5 +185,5 @@ function pageOf (view, { limit, sinceMs, after, maxBytes = MAX_BYTES }) {
     bytes += valueEnd - valueAt + idEnd - idAt
     return bytes < maxBytes
   })
-  return page && { items, next: page.next }
+  return page && { items, next: page.next, isCut: page.next !== null && items.length < limit && bytes < maxBytes }
 }
