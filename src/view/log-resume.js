@@ -3,7 +3,7 @@
  *
  * There is no gap if the entry is still there, as a log is trimmed from its old end. Nor if everything behind it must still be
  * live: it arrived within the window, fewer than `maxItems` versions are behind it, and retention was not widened since. A log of arrivals
- * keeps its newest entry, so only one that was empty has none to look for: then it must be young and small.
+ * keeps its newest entry: it has the entry or an older one, and only a log that was empty must be young and small.
  *
  * @typedef {{ name: string, appendedName: string, entryId: string, versions: number, sinceMs: number, isNew?: boolean,
  *   origins: ReturnType<typeof createOrigins> }} Part of one partition. `appendedName`: key of the counter of appended versions;
@@ -110,7 +110,10 @@ export async function readBehind (connection, { feed, parts, log, count, definit
     const isThere = log.isIndex
       ? isWholeIndex(connection, part, { definition, found: found[i], isAll: found[i].length < count, nowMs })
       : isWhole(connection, part, { definition, seen, nowMs })
-    if (await isThere) return true
+    const isKnown = await isThere
+    if (isKnown === true) return true
+    // asked again: what was found is not delivered yet
+    if (isKnown === null) found[i] = []
     if (found[i].length === 0) return false
     throw expired(feed, `entries behind ${entryId === BEFORE_FIRST ? 'the start of the log' : entryId} may have been trimmed`)
   }))
@@ -135,12 +138,18 @@ async function isWhole (connection, { name, appendedName, entryId, sinceMs, isNe
 }
 
 /**
- * The same of a log of arrivals.
+ * The same of a log of arrivals. null: not known, because the node has nothing of the log any more, for example where its slot has moved.
  * @param {Connection} connection @param {Part} part
  * @param {{ definition: Definition, found: LogEntry[], isAll: boolean, nowMs: number }} read
+ * @returns {Promise<boolean | null>}
  */
 async function isWholeIndex (connection, { name, entryId, sinceMs, isNew }, { definition, found, isAll, nowMs }) {
-  if (entryId !== BEFORE_FIRST) return hasEntry(connection, name, entryId)
+  if (entryId !== BEFORE_FIRST) {
+    // the oldest go first: with this entry or an older one, nothing behind it has gone. Where its slot moved, or a replica was promoted,
+    // the entry itself may never have been
+    const before = await entriesBefore(connection, name, { before: nextEntryId(entryId), count: 1 })
+    return before.length > 0 ? true : await newestEntryId(connection, name) === BEFORE_FIRST ? null : false
+  }
   if (isNew === true) return true
   const entries = isAll ? found.length : await connection.send('XLEN', name)
   const largest = found.reduce((most, entry) => Math.max(most, entry.bytes.length), 0)
