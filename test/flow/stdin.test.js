@@ -171,7 +171,8 @@ wholeTest('--replay 10 shifts the first time to now and replays ten times as fas
     return found.length === gaps.length && found
   })).reverse()
   t.same(items.map(({ id }) => id), gaps.map((_, i) => `${i}`), 'in the order of the input')
-  t.ok(items[0].ts >= sentAt, 'the first is now')
+  // the clock of the writer is monotonic since its start, so an adjusted clock of the machine differs from it
+  t.ok(items[0].ts >= sentAt - 100, 'the first is now')
   t.same(items.filter(({ ts }, i) => Math.abs(ts - items[0].ts - gaps[i] / 10) > 1), [], 'a tenth of the distances')
   t.ok(summary.seconds >= 0.9, 'and the pace is theirs')
 })
