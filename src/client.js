@@ -167,7 +167,7 @@ function checked (given, feed, options) {
   if (faults.length > 0) throw invalid(faults.join('\n'))
   const {
     ids = [], limit, maxRate, encoding = 'base64', from = null, onRetry, silentMs = SILENT_MS, authToken, signal, wait = true,
-    onWaiting = () => console.warn(`follow: feed ${feed} has no items yet; waiting for the first (onWaiting is told instead)`)
+    onWaiting = () => console.warn(`follow: feed ${feed} has no items yet; waiting for the first (pass onWaiting to handle it)`)
   } = options
   const query = new URLSearchParams(ids.map((/** @type {string} */ id) => ['id', id]))
   for (const [name, value] of Object.entries({ limit, maxRate, encoding })) if (value !== undefined) query.set(name, String(value))
