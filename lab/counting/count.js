@@ -66,7 +66,7 @@ function slowTime () {
 export async function count (load, options, { idlePerSecond = 0 } = {}) {
   const restore = slowTime()
   try {
-    const [small, large] = await Promise.all([load.small, load.large].map((batches) => countSize(load, options, batches)))
+    const [small, large] = await both([load.small, load.large].map((batches) => countSize(load, options, batches)))
     const units = (load.large - load.small) * load.batchUnits
     const idle = idlePerSecond * (large.seconds - small.seconds)
     return {
@@ -77,6 +77,15 @@ export async function count (load, options, { idlePerSecond = 0 } = {}) {
   } finally {
     restore()
   }
+}
+
+/**
+ * Fails only after all have ended: until then their servers run, in a folder that the caller removes.
+ * @template T @param {Promise<T>[]} sizes @returns {Promise<T[]>}
+ */
+async function both (sizes) {
+  await Promise.allSettled(sizes)
+  return Promise.all(sizes)
 }
 
 /** @param {Load} load @param {Omit<ServerOptions, 'form'>} options @param {number} batches @param {number} [idleSeconds] */
@@ -131,7 +140,7 @@ function perUnit (before, after, { units, idle }) {
 export async function countIdle (load, options) {
   const restore = slowTime()
   try {
-    const [still, idle] = await Promise.all([0, IDLE_SECONDS].map((seconds) => countSize(load, options, load.small, seconds)))
+    const [still, idle] = await both([0, IDLE_SECONDS].map((seconds) => countSize(load, options, load.small, seconds)))
     return Math.max(0, (idle.nodes[0].instructions - still.nodes[0].instructions) / (idle.seconds - still.seconds))
   } finally {
     restore()
