@@ -18,6 +18,7 @@
  */
 import { keptMs } from '../feeds/index.js'
 import { createReads } from '../store/index.js'
+import { eachTick } from '../ticks.js'
 import { createContents } from './contents.js'
 import { createHistory } from './history.js'
 import { createProcessors } from './processors.js'
@@ -60,7 +61,7 @@ export function createFigures ({ queries, deployment, keyPrefix, now, elapsed = 
     const cpu = Object.fromEntries(nodes.map(({ address }) => [address, last.cpuOf(address)]))
     history.add({ at: Math.floor(now()), lagMs, cpu }, (feed) => found?.get(feed)?.itemsPerSecond ?? null)
   }
-  const timer = setInterval(sample, EVERY_MS)
+  const end = eachTick(EVERY_MS, sample)
   sample()
 
   return {
@@ -92,7 +93,7 @@ export function createFigures ({ queries, deployment, keyPrefix, now, elapsed = 
 
     close () {
       isClosed = true
-      clearInterval(timer)
+      end()
     }
   }
 }
