@@ -42,6 +42,7 @@ export default {
   seconds: 3,
   warmUpSeconds: 1.5,
   rounds: 5,
+  counted: { levels: ['8 writers'], why: 'a count has one connection, and batches of the published arms are alike at the other levels' },
   measures: ['primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'primaryCpuPercent', 'replicaCpuPercent', 'replicatedBytesPerItem',
     'memoryBytesPerLiveItem', 'generatorCpuMicrosPerItem', 'commandsPerItem', 'itemsPerSecond', 'behindMsP99'],
   differs: [
