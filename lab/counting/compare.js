@@ -15,6 +15,8 @@ import { partsAt } from '../plan/cells.js'
 
 /** of a count and its window, in items a batch and in the share of each command that items are sent with */
 const LIMIT = 0.02
+/** Commands that writers also send once a second, and how many of a batch are only those. */
+const UPKEEP = Object.freeze({ names: Object.freeze(['set', 'sadd', 'hset']), mostPerBatch: 0.1 })
 /** What replies are read with. */
 export const READS = Object.freeze(['zrevrangebyscore', 'zrangebyscore', 'zrevrange', 'xrevrange', 'xrange', 'mget'])
 /** What makes a form of writing: other commands are about times, leases and figures. */
@@ -51,7 +53,8 @@ export function differencesOf ({ node, unit, itemsPerBatch, isShared = false }, 
   const inWindow = isShared ? repliesOf(perBatch, window) : unit === 'reply' ? 1 : batchesOf(perBatch, window)
   const forms = names.flatMap((name) => {
     const [is, was] = [perBatch[name], (window.callsPerUnit[name] ?? 0) * inWindow]
-    const isSame = Math.abs(is - was) <= LIMIT * Math.max(1, is, was)
+    const isUpkeep = UPKEEP.names.includes(name) && Math.max(is, was) <= UPKEEP.mostPerBatch
+    const isSame = isUpkeep || Math.abs(is - was) <= LIMIT * Math.max(1, is, was)
     return isSame ? [] : [`${name} ${number(is)} times a batch, ${number(was)} in the window`]
   })
   return [...size, ...forms]
