@@ -4,6 +4,7 @@ import { outcomeOf } from '../../lab/analysis/statements.js'
 import { analyse } from '../../lab/analysis/index.js'
 import { ratioOfMedians, ratioOfRatios } from '../../lab/analysis/statistics.js'
 import { headlineOf } from '../../lab/report/headline.js'
+import { figureWithInterval } from '../../lab/report/numbers.js'
 import { countsText, statementsOf, withCounts, withStatements } from '../../lab/report/statements.js'
 import { planOf, resultOf } from './results.js'
 
@@ -80,6 +81,7 @@ t.test('time-outs give no ratio, whatever their number', async (t) => {
   t.match(comparisons.find(({ arm }) => arm === 'values'),
     { ratio: null, verdict: 'unknown', sentence: /time-outs in 1 of 5 samples of `values`/ })
   t.match(further.find(({ arm }) => arm === 'values'), { measure: 'polledMsP50', ratio: 1 }, 'the median is no time-out')
+  t.equal(figureWithInterval({ median: 10_000, low: 9_000, high: 10_000, isCut: true }), '>= 10,000', 'they may be longer')
   t.match(became({ of, against, value: 2 }, cut), { became: 'not measured', why: /time-outs/ })
 })
 
