@@ -89,6 +89,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     definitions: queries.definitions,
     definition: queries.definition,
     untilFeed: queries.untilFeed,
+    secret: queries.secret,
     ofLog: queries.ofLog,
 
     /**
