@@ -15,7 +15,7 @@ import { isModule } from '../src/settings/index.js'
 import { loadSystems, SYSTEM_NAMES as SYSTEMS } from '../src/systems/list.js'
 import { DRAIN_MS, flagsOf, runChildren } from './children.js'
 
-const CROWD = new URL('./crowd-thread.js', import.meta.url)
+const CROWD = new URL('../demo/crowd-thread.js', import.meta.url)
 const HOST = '127.0.0.1'
 const PORTS_TRIED = 20
 /** of some demos only */

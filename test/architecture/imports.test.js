@@ -6,7 +6,7 @@ import { SYSTEM_NAMES, SYSTEMS } from '../../src/systems/list.js'
 import { folders, importsOf, sourceFiles, withoutComments } from './source.js'
 
 const isOurs = (/** @type {string} */ name) =>
-  name === 'settings.js' || /^(src|lab|bin|writers|readers|experiments|charts|infra)\//.test(name)
+  name === 'settings.js' || /^(src|lab|bin|demo|writers|readers|experiments|charts|infra)\//.test(name)
 const isIn = (/** @type {string} */ file, /** @type {string} */ place) => file === place || file.startsWith(place + '/')
 
 const sources = await sourceFiles()
@@ -70,7 +70,7 @@ t.test('no process and no part of the engine knows a system by its name', async 
 })
 
 t.test('settings.js is imported by process files, and its table also by the options of the library', async (t) => {
-  const isProcessFile = (/** @type {string} */ file) => ['bin', 'writers', 'readers'].includes(dirname(file))
+  const isProcessFile = (/** @type {string} */ file) => ['bin', 'demo', 'writers', 'readers'].includes(dirname(file))
   t.same(edges.filter(({ from, to }) => to === 'settings.js' && !isProcessFile(from)), [])
   t.same(edges.filter(({ to }) => to === 'src/settings-table.js').map(({ from }) => from), ['settings.js', 'src/options.js'])
 })
@@ -90,8 +90,8 @@ t.test('the client of each kind of server is imported in one folder', async (t) 
   t.same(edges.filter(({ from, to }) => !isIn(from, 'src') && /^(ioredis|redis|iovalkey|@valkey\/)/.test(to)), [])
 })
 
-t.test('only src/http, readers, writers, lab/serving and bin/local import fastify', async (t) => {
-  const may = ['src/http', 'lab/serving', 'readers', 'writers', 'bin/local']
+t.test('only src/http, readers, writers, lab/serving and demo/local import fastify', async (t) => {
+  const may = ['src/http', 'lab/serving', 'readers', 'writers', 'demo/local']
   const wrong = edges.filter(({ from, to }) => /^@?fastify/.test(to) && !may.some((place) => isIn(from, place)))
   t.same(wrong, [])
 })

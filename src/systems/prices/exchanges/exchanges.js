@@ -10,7 +10,7 @@
 import { isModule, LOCAL_EXCHANGES } from '../../../settings/index.js'
 import { kraken } from './kraken.js'
 
-/** The exchanges of `npm start exchanges` (bin/exchanges/server.js). @type {Adapter} */
+/** The exchanges of `npm start exchanges` (demo/exchanges/server.js). @type {Adapter} */
 const local = {
   url: (base, asset) => `${base}/ticker/${encodeURIComponent(asset)}`,
   read: ({ symbol, price, volume, ts }, asset) => symbol === asset ? { price, volume, ts } : 'wrong_symbol'
