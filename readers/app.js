@@ -3,8 +3,8 @@
  *
  * @typedef {import('../src/view/index.js').Queries & import('../src/replies/index.js').ItemQueries &
  *   { revision?: (feed: string) => import('../src/replies/index.js').Revision | null,
- *   watch?: import('../src/view/index.js').Views['watch'], mayBreakOff?: (feed: string) => Promise<boolean> }} Queries `revision`,
- *   `visit`, `watch` and `mayBreakOff`: of views, if there are any
+ *   mayBreakOff?: (feed: string) => Promise<boolean> } & Partial<Pick<import('../src/view/index.js').Views, 'watch' | 'scan'>>} Queries
+ *   `revision`, `visit`, `scan`, `watch` and `mayBreakOff`: of views, if there are any
  */
 import { createFigures } from '../src/figures/index.js'
 import { createReplies } from '../src/replies/index.js'

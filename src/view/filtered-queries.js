@@ -33,7 +33,7 @@ const AS_OF_MS = 1000
 /** @typedef {import('./queries.js').Queries} Queries */
 /** @typedef {{ limit: number, sinceMs: number | null, after: Place | null }} Question */
 /** @typedef {{ next: Place | null, asOf: number, lagMs: number | null }} Page */
-/** @typedef {Pick<Queries, 'latest' | 'get'> & { visit?: (feed: string, question: Question, visit: Visit) => Page | null }} Source */
+/** @typedef {Pick<Queries, 'latest' | 'get'> & Partial<Pick<import('./views.js').Views, 'scan'>>} Source `scan`: of views */
 /** @typedef {Page & { isCut: boolean }} Scanned */
 
 /** @param {number} ms @returns {number} */
@@ -156,7 +156,7 @@ function createScan (queries, filter) {
         return !isOver && (left % LOOK_EVERY !== 0 || performance.now() < sliceMs)
       }
       /** @type {Page | null} */
-      let page = queries.visit?.(feed, { limit: left, sinceMs, after: place }, visitAny) ?? null
+      let page = await queries.scan?.(feed, { limit: left, sinceMs, after: place }, visitAny) ?? null
       if (page === null) {
         const { node: reads, scan } = node ?? {}
         const limit = Math.min(left, PAGE_ITEMS)

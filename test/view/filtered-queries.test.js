@@ -29,7 +29,7 @@ function createSource (isNode) {
   /** @param {any} question @param {any} visit */
   const visit = (question, visit) => ({ ...store.latest({ ...question, nowMs: NOW }, visit), asOf: NOW + 17, lagMs: 1 })
   const queries = /** @type {any} */ ({
-    visit (/** @type {string} */ _feed, /** @type {any} */ question, /** @type {any} */ one) {
+    async scan (/** @type {string} */ _feed, /** @type {any} */ question, /** @type {any} */ one) {
       if (isNode) return null
       asked.visits++
       return visit(question, one)
