@@ -63,7 +63,7 @@
  * @import { Connection, LookUp, Router } from '../store/index.js'
  * @import { OpenAdmission } from './opening.js'
  * @import { createWaitingRoom } from '../waiting-room/index.js'
- * @import { createViewers } from './hub.js'
+ * @import { createViewers } from './viewers.js'
  * @import { createEventWaits } from './waits.js'
  * @import * as Public from './definition.js'
  * @import { Reading, Target } from './reading.js'

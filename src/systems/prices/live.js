@@ -8,7 +8,8 @@
  * @typedef {{ minChange: Decimal, price: Decimal | null, status: string }} Viewer `minChange`: percent; `price`: as it was last sent
  */
 import { compare, compareDistance, decimalOf } from './decimals.js'
-import { createHub, HEARTBEAT_MS } from '../hub.js'
+import { HEARTBEAT_MS } from '../../push/index.js'
+import { createKeyViewers } from '../viewers.js'
 import { eventOf } from './replies.js'
 
 /**
@@ -16,7 +17,7 @@ import { eventOf } from './replies.js'
  *   push: import('../../push/index.js').Push, log: import('pino').Logger }} parts
  */
 export function createPriceLive ({ reading, now, ...parts }) {
-  const { sourceOf, close } = createHub({
+  const { sourceOf, close } = createKeyViewers({
     ...parts,
     async read (/** @type {string} */ asset) {
       const current = await reading.current(asset)
