@@ -7,7 +7,8 @@ import { eventually } from '../servers.js'
 const LEASE_MS = 300
 
 function fake () {
-  const state = { aheadMs: 0, lived: 1, isSilent: false, /** @type {number[]} */ stopped: [], /** @type {number[]} */ jumped: [] }
+  /** @type {{ aheadMs: number, lived: number, isSilent: boolean, stopped: number[], jumped: number[] }} */
+  const state = { aheadMs: 0, lived: 1, isSilent: false, stopped: [], jumped: [] }
   const connection = {
     runScript: async () => state.isSilent
       ? new Promise(() => {})

@@ -10,7 +10,8 @@ const RING = { rule: 'r', key: 'k', name: 'ring' }
 /** @param {import('tap').Test} t @param {(task: any, entry?: any) => Promise<unknown>} run */
 function owned (t, run) {
   const stop = new AbortController()
-  const state = { looks: 0, aheadMs: 0, /** @type {[string, number][]} */ tasks: [], /** @type {any} */ waker: null }
+  /** @type {{ looks: number, aheadMs: number, tasks: [string, number][], waker: any }} */
+  const state = { looks: 0, aheadMs: 0, tasks: [], waker: null }
   const connection = {
     async sendAll () {
       state.looks++
