@@ -1,7 +1,8 @@
 /**
- * Pushes changes as server-sent events: a hub per followed feed, and bounds on streams.
+ * Pushes changes as server-sent events: a hub for what is viewed, and bounds on streams.
  *
- *     route -> caps -> stream -> hub of the feed -> view
+ *     route -> caps -> stream -> viewers of a feed  (hub.js)                    -> view
+ *                             -> viewers of a key   (src/systems/viewers.js)    -> key view
  */
 import { FreshetError } from '../errors.js'
 import { isPositionOf } from '../item/index.js'
@@ -9,7 +10,10 @@ import { createBudget } from './budget.js'
 import { createCaps } from './caps.js'
 import { createHubs } from './hubs.js'
 import { createCounts, exposeCounts } from './metrics.js'
+import { createPassing } from './passing.js'
 import { createStreams } from './streams.js'
+import { createTicks } from './ticks.js'
+import { createViewers } from './viewers.js'
 import { createWaiting } from './waiting.js'
 
 const LINGER_MS = 10_000
@@ -25,6 +29,8 @@ const LINGER_MS = 10_000
  *   the first item of a feed that does not exist
  * @typedef {import('./streams.js').Source} Source
  * @typedef {import('./stream.js').Stream} Stream
+ * @typedef {import('./viewer.js').Viewer} Viewer
+ * @typedef {ReturnType<typeof createViewers>} Viewers
  * @typedef {import('node:http').ServerResponse} Response
  * @typedef {{ token: string | null, isPermitted: () => boolean, open: () => Response }} Client `token`: identifies its token, null =
  *   none is needed; `isPermitted`: whether it may read the feed now; `open` writes the head, after all checks
@@ -38,10 +44,17 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
   const counts = createCounts()
   const budget = createBudget()
   const caps = createCaps({ caps: limits, budget, counts })
-  const hubs = createHubs({ queries, now, budget, counts, log, lingerMs })
+  const ticks = createTicks()
+  const hubs = createHubs({ queries, now, budget, counts, log, lingerMs, ticks })
   const streams = createStreams({ budget, caps, counts, hold })
   const waiting = createWaiting({ queries, hubs, log })
+  const passing = createPassing({ viewersOf, counts })
   exposeCounts(registry, counts, budget)
+
+  /** @template R @param {import('./viewers.js').Encoder<R>} encoder */
+  function viewersOf (encoder) {
+    return createViewers({ encoder, ticks, budget, log, onError: (error) => log.error({ err: error }, 'pushing failed, retrying') })
+  }
 
   /** @param {Client} client @param {ReadonlySet<string> | null} ids */
   function check ({ token, isPermitted }, ids) {
@@ -112,6 +125,11 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
       if (!response.destroyed) streams.add(response, client, source)
     },
 
+    /** The hub of a subject whose events are encoded elsewhere. */
+    viewersOf,
+    /** A source whose events come ready (passing.js). */
+    sourceFrom: passing.sourceFrom,
+
     /** Ends the streams whose tokens were revoked, have expired, or no longer permit their feed. */
     revoke: streams.revoke,
 
@@ -120,10 +138,12 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
     /** Ends all streams. */
     async close () {
       streams.close()
+      passing.close()
       await hubs.close()
     }
   }
 }
 
-export { EMPTY_HEARTBEAT, resetEvent, retryAfter } from './events.js'
+export { resetEvent, retryAfter } from './events.js'
+export { HEARTBEAT_MS } from './stream.js'
 export { TICK_MS } from './ticks.js'
