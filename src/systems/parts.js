@@ -66,7 +66,7 @@
  * @import { OpenAdmission } from './opening.js'
  * @import { importModule } from './user-module.js'
  * @import { createWaitingRoom } from '../waiting-room/index.js'
- * @import { createViewers } from './hub.js'
+ * @import { createViewers } from './viewers.js'
  * @import { createEventWaits } from './waits.js'
  * @import * as Public from './definition.js'
  * @import { Reading, Target } from './reading.js'

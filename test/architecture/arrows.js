@@ -18,7 +18,7 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/view': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
   'src/metrics': ['src/errors.js', 'src/runtime', 'src/store', 'src/pipeline'],
   'src/fields': ['src/errors.js', 'src/settings'],
-  'src/http': ['src/errors.js', 'src/fields', 'src/metrics', 'src/settings'],
+  'src/http': ['src/errors.js', 'src/item', 'src/fields', 'src/metrics', 'src/settings'],
   'src/replies': ['src/errors.js', 'src/item', 'src/http'],
   'src/push': ['src/errors.js', 'src/item', 'src/layouts', 'src/view', 'src/http', 'src/replies', 'src/metrics'],
   'src/systems': [
