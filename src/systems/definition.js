@@ -299,7 +299,7 @@
  * @property {string} about what the crowd does @property {string} commands where to send what @property {string} tasks what consumers do
  * @property {string} [beside] a command of Freshet that runs beside it
  * @property {string[]} [settings] that no other demo takes
- * @property {() => Promise<{ runCrowd: (options: any) => unknown }>} [crowd] loads it
+ * @property {() => Promise<{ runCrowd: (options: any) => unknown }>} [crowd] loads it; `settings` of its options: those of the system
  */
 
 /**
