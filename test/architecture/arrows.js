@@ -23,7 +23,7 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/push': ['src/errors.js', 'src/item', 'src/layouts', 'src/view', 'src/http', 'src/replies', 'src/metrics'],
   'src/systems': [
     'src/errors.js', 'src/settings', 'src/item', 'src/admission', 'src/consumers', 'src/schedule', 'src/waiting-room', 'src/sql',
-    'src/store', 'src/embedded', 'src/metrics', 'src/fields', 'src/http', 'src/replies', 'src/push'
+    'src/store', 'src/metrics', 'src/fields', 'src/http', 'src/push'
   ],
   'src/figures': ['src/errors.js', 'src/runtime', 'src/item', 'src/feeds', 'src/store'],
   src: [],
@@ -35,5 +35,5 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   charts: [],
   experiments: [],
   infra: [],
-  'settings.js': ['src/errors.js', 'src/settings', 'src/settings-table.js']
+  'settings.js': ['src/errors.js', 'src/settings', 'src/settings-table.js', 'src/systems/settings.js']
 })
