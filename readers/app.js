@@ -60,7 +60,7 @@ export function createReaderApp ({
     access?.listen(push.revoke)
     // streams end before the server waits for its connections
     app.addHook('preClose', () => push.close())
-    app.register(liveRoutes, { push, access })
+    app.register(liveRoutes, { push, queries, access })
     if (systems && database) {
       app.addHook('preClose', async () => systems.end())
       for (const system of systems.all) app.register(systemRoutes, { system, push, database, access })

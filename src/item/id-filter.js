@@ -38,13 +38,15 @@ export function readIdFilter (list) {
 /** @param {Entry[]} given */
 function createIdFilter (given) {
   const entries = withoutCovered(given)
-  const exact = entries.every(({ isBeginning }) => !isBeginning) ? entries.map(({ bytes }) => bytes) : null
+  const named = entries.filter(({ isBeginning }) => !isBeginning).map(({ bytes }) => bytes)
+  const beginnings = entries.filter(({ isBeginning }) => isBeginning).map(({ bytes }) => bytes)
   return Object.freeze({
     /** The same text for the same ids. */
     of: JSON.stringify(entries.map(({ bytes, isBeginning }) => `${bytes}${isBeginning ? ANY : ''}`)),
-    entries,
+    named,
+    beginnings,
     /** All ids that it permits; null: it has beginnings. */
-    exact,
+    exact: beginnings.length === 0 ? named : null,
 
     /** @param {Uint8Array} bytes @param {number} [at] @param {number} [end] where the id is in them */
     has (bytes, at = 0, end = bytes.length) {

@@ -7,7 +7,7 @@
 import { FreshetError } from '../errors.js'
 import { isPositionOf } from '../item/index.js'
 import { createBudget } from './budget.js'
-import { createCaps } from './caps.js'
+import { countOf, createCaps } from './caps.js'
 import { createHubs } from './hubs.js'
 import { createCounts, exposeCounts } from './metrics.js'
 import { createPassing } from './passing.js'
@@ -23,10 +23,16 @@ const LINGER_MS = 10_000
  * @typedef {ReturnType<typeof createPush>} Push
  * @typedef {import('../view/index.js').Queries} Queries
  * @typedef {{ watch: import('../view/index.js').Views['watch'] } & Pick<Queries, 'definition' | 'ofLog' | 'untilFeed'>} PushQueries
- * @typedef {{ feed: string, limit: number, periodMs: number, ids: ReadonlySet<string> | null, encoding: string,
- *   position: string | null, wait: boolean }} Wanted
- *   `ids`: latin1 strings of their bytes, null = all; `position`: from which it resumes; one that is none costs a reset; `wait`: for
- *   the first item of a feed that does not exist
+ * @typedef {object} Wanted
+ * @property {string} feed
+ * @property {ReadonlySet<string> | null} ids latin1 strings of their bytes, null = all
+ * @property {readonly string[]} [beginnings] of further ids, the same
+ * @property {number} limit of the snapshot
+ * @property {string} encoding
+ * @property {number} periodMs minimum between deliveries of changes
+ * @property {string | null} position from which it resumes; one that is none costs a reset
+ * @property {boolean} wait for the first item of a feed that does not exist
+ * @property {import('./sealed-positions.js').PositionSeal | null} [seal] of a client that may see some ids only
  * @typedef {import('./streams.js').Source} Source
  * @typedef {import('./stream.js').Stream} Stream
  * @typedef {import('./viewer.js').Viewer} Viewer
@@ -56,7 +62,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
     return createViewers({ encoder, ticks, budget, log, onError: (error) => log.error({ err: error }, 'pushing failed, retrying') })
   }
 
-  /** @param {Client} client @param {ReadonlySet<string> | null} ids */
+  /** @param {Client} client @param {number} ids */
   function check ({ token, isPermitted }, ids) {
     if (!isPermitted()) throw new FreshetError('UNAUTHORIZED', 'the token was revoked or has expired')
     hubs.throwIfClosed()
@@ -88,7 +94,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
   /** @param {Wanted} wanted @param {Client} client @param {Source} source */
   function open (wanted, client, source) {
     // again, since time has passed
-    check(client, wanted.ids)
+    check(client, countOf(wanted))
     const response = client.open()
     if (!response.destroyed) streams.add(response, client, source, wanted)
   }
@@ -102,8 +108,8 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
      *   was sent
      */
     async stream (wanted, client) {
-      const { feed, limit, ids, wait } = wanted
-      check(client, ids)
+      const { feed, limit, wait } = wanted
+      check(client, countOf(wanted))
       if (!await exists(feed, wait)) return open(wanted, client, waiting.sourceOf(wanted))
       const followed = await hubs.follow(feed)
       try {
@@ -120,7 +126,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
      * @throws {import('../errors.js').FreshetError} OVERLOADED, UNAUTHORIZED; then nothing was sent
      */
     attach (client, source) {
-      check(client, null)
+      check(client, 0)
       const response = client.open()
       if (!response.destroyed) streams.add(response, client, source)
     },
@@ -145,5 +151,6 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
 }
 
 export { resetEvent, retryAfter } from './events.js'
+export { createPositionSeal } from './sealed-positions.js'
 export { HEARTBEAT_MS } from './stream.js'
 export { TICK_MS } from './ticks.js'

@@ -92,6 +92,17 @@ export function filteredQueries (queries, filter) {
       return /** @type {any} */ ({ ...scanned, items, next: isMore && last ? last : scanned.next, node: undefined, scan: undefined })
     },
 
+    /** @param {string} feed @param {number} limit @returns {Promise<{ ids: string[], isCut: boolean }>} latin1, newest first */
+    async newestIds (feed, limit) {
+      /** @type {string[]} */
+      const ids = []
+      const { isCut } = await scan(feed, { sinceMs: null, after: null }, (bytes, idAt, idEnd) => {
+        ids.push(bytes.toString('latin1', idAt, idEnd))
+        return ids.length < limit
+      })
+      return { ids, isCut }
+    },
+
     /** @type {Queries['get']} of other ids there is none, and none is looked up */
     async get (feed, ids) {
       const own = ids.filter((id) => filter.has(id))
