@@ -64,7 +64,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
 
   /** @param {Client} client @param {number} ids */
   function check ({ token, isPermitted }, ids) {
-    if (!isPermitted()) throw new FreshetError('UNAUTHORIZED', 'the token was revoked or has expired')
+    if (!isPermitted()) throw new FreshetError('UNAUTHORIZED', 'the token was revoked or has expired; send one that is valid here')
     hubs.throwIfClosed()
     caps.check(token, ids)
   }
