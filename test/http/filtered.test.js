@@ -74,6 +74,8 @@ for (const [name, options] of Object.entries(FEEDS)) {
       const seen = []
       for (const path of [...paths, '/v1/feeds', '/readyz']) {
         for (const headers of [{}, NDJSON]) {
+          // whose reply is of all ids, and may be shared with others of its kind
+          await get(ALL.token, path, headers)
           const { status, json, body, headers: got } = await get(token, path, headers)
           const shown = Object.fromEntries([...got].filter(([name]) => !['date', 'freshet-as-of', 'age', 'freshet-next'].includes(name)))
           seen.push({ path, status, shown, hasNext: got.has('freshet-next'), body: withoutTimes(json ?? body) })
