@@ -19,7 +19,7 @@ const LIMIT = 0.02
  * Commands that writers also send once a second, and how many of a batch are only those: leases and figures; trimming, which is a script.
  * @type {Readonly<Record<string, number>>}
  */
-const UPKEEP = Object.freeze({ set: 0.1, sadd: 0.1, hset: 0.1, evalsha: 0.03, exec: 0.03 })
+const UPKEEP = Object.freeze({ set: 0.5, sadd: 0.5, hset: 0.5, evalsha: 0.03, exec: 0.03 })
 /** What replies are read with. */
 export const READS = Object.freeze(['zrevrangebyscore', 'zrangebyscore', 'zrevrange', 'xrevrange', 'xrange', 'mget'])
 /** What makes a form of writing: other commands are about times, leases and figures. */
