@@ -9,12 +9,12 @@ const entriesIn = (/** @type {any} */ reply) =>
 
 /** @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key */
 export async function contentOf (connection, key) {
-  /** @param {string} part @param {(key: string) => string[]} command @param {(reply: any) => any} read @returns {Promise<Record<string, any>>} */
+  /** @param {string} part @param {(key: string) => [string, ...string[]]} command @param {(reply: any) => any} read @returns {Promise<Record<string, any>>} */
   const ofEach = async (part, command, read) => Object.fromEntries(await Promise.all(KEYS.map(async (name) =>
     [name, read(await connection.send(...command(key(`${part}:${name}`))))])))
-  const hash = (/** @type {string} */ name) => ['HGETALL', name]
-  const set = (/** @type {string} */ name) => ['ZRANGE', name, '0', '-1', 'WITHSCORES']
-  const stream = (/** @type {string} */ name) => ['XRANGE', name, '-', '+']
+  const hash = (/** @type {string} */ name) => /** @type {[string, string]} */ (['HGETALL', name])
+  const set = (/** @type {string} */ name) => /** @type {[string, ...string[]]} */ (['ZRANGE', name, '0', '-1', 'WITHSCORES'])
+  const stream = (/** @type {string} */ name) => /** @type {[string, ...string[]]} */ (['XRANGE', name, '-', '+'])
   const [states, members, events, holds, waiting, outbox, tasks] = await Promise.all([
     ofEach('state', hash, fieldsIn),
     ofEach('members', hash, fieldsIn),
