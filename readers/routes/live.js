@@ -16,7 +16,7 @@ const VERSION = {
   required: ['id'],
   properties: { ...ITEM_SCHEMA.properties, deleted: { type: 'boolean', enum: [true], description: 'instead of a value' } }
 }
-const FIELDS = {
+export const FIELDS = {
   limit: integer(0, MAX_SNAPSHOT, { description: `items in the snapshot; default: ${SNAPSHOT_ITEMS}, or one for each id` }),
   maxRate: number(0.1, 1000, {
     description: `maximum deliveries per second, at most ${MAX_RATE}; of an id that changes more often only the newest version is sent`,
@@ -29,7 +29,7 @@ const FIELDS = {
 
 const ITEMS = { type: 'object', required: ['items'], properties: { items: { type: 'array', items: VERSION } } }
 /** of one event; docs/pushing.md says what clients do with it */
-const EVENT = {
+export const EVENT = {
   type: 'object',
   properties: {
     event: { type: 'string', enum: ['snapshot', 'items', 'reset'] },
@@ -43,15 +43,27 @@ const EVENT = {
   }
 }
 
+/** what requests send */
+export const RESUMING = Object.freeze({
+  'last-event-id': { type: 'string', description: 'the `id` of the last event received; with another one, `reset` and a snapshot come' }
+})
+
+/** @param {Record<string, any>} query @param {import('fastify').FastifyRequest} request */
+export const wantedIn = ({ limit, maxRate, id, encoding }, request) => ({
+  limit: limit ?? (id ? id.length : SNAPSHOT_ITEMS),
+  encoding,
+  periodMs: 1000 / maxRate,
+  ids: id ? new Set(id.map((/** @type {Buffer} */ one) => one.toString('latin1'))) : null,
+  position: lastEventId(request)
+})
+
 const LIVE = feedRoute({
   summary: 'The newest items, then changes: server-sent events `snapshot`, `items`, `reset`; resumes after Last-Event-ID',
   params: { feed: FEED_SCHEMA },
   query: querySchema(FIELDS),
   content: { 'text/event-stream': EVENT },
   isCached: false,
-  requestHeaders: {
-    'last-event-id': { type: 'string', description: 'the `id` of the last event received; with another one, `reset` and a snapshot come' }
-  },
+  requestHeaders: RESUMING,
   codes: ['ITEM_ID_INVALID', 'FEED_UNKNOWN', 'VIEW_NEEDED']
 })
 
@@ -63,15 +75,7 @@ export async function liveRoutes (app, { push, access }) {
   // HEAD would never end
   app.get('/v1/feeds/:feed/live', { schema: LIVE, exposeHeadRoute: false }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
-    const { limit, maxRate, id, encoding, wait } = readQuery(request, FIELDS)
-    await push.stream({
-      feed,
-      limit: limit ?? (id ? id.length : SNAPSHOT_ITEMS),
-      encoding,
-      wait: wait === 'yes',
-      periodMs: 1000 / maxRate,
-      ids: id ? new Set(id.map((/** @type {Buffer} */ one) => one.toString('latin1'))) : null,
-      position: lastEventId(request)
-    }, clientOf(request, reply, access, feed))
+    const query = readQuery(request, FIELDS)
+    await push.stream({ feed, ...wantedIn(query, request), wait: query.wait === 'yes' }, clientOf(request, reply, access, [feed]))
   })
 }

@@ -12,9 +12,9 @@ export function createCaps ({ caps, budget, counts }) {
   const byToken = new Map()
   let wantedIds = 0
 
-  /** @param {string | null} token @param {ReadonlySet<string> | null} ids @param {1 | -1} sign */
+  /** @param {string | null} token @param {number} ids @param {1 | -1} sign */
   function count (token, ids, sign) {
-    wantedIds += sign * (ids?.size ?? 0)
+    wantedIds += sign * ids
     if (token === null) return
     const streams = (byToken.get(token) ?? 0) + sign
     if (streams > 0) byToken.set(token, streams)
@@ -22,14 +22,14 @@ export function createCaps ({ caps, budget, counts }) {
   }
 
   return {
-    /** @param {string | null} token @param {ReadonlySet<string> | null} ids @throws {FreshetError} OVERLOADED */
+    /** @param {string | null} token @param {number} ids that it subscribes to @throws {FreshetError} OVERLOADED */
     check (token, ids) {
       if (budget.streams >= caps.maxStreams) {
         counts.refused.process++
         throw new FreshetError('OVERLOADED',
           `${budget.streams} streams are open, which is the limit of this reader (--max-streams); try again, or use another reader`)
       }
-      if (ids !== null && wantedIds + ids.size > MAX_WANTED_IDS) {
+      if (ids > 0 && wantedIds + ids > MAX_WANTED_IDS) {
         counts.refused.process++
         throw new FreshetError('OVERLOADED',
           `streams of this reader subscribe to ${wantedIds} ids, of ${MAX_WANTED_IDS} allowed; try again, or use another reader`)
@@ -41,10 +41,10 @@ export function createCaps ({ caps, budget, counts }) {
       }
     },
 
-    /** @param {string | null} token @param {ReadonlySet<string> | null} ids */
+    /** @param {string | null} token @param {number} ids */
     enter (token, ids) { count(token, ids, 1) },
 
-    /** @param {string | null} token @param {ReadonlySet<string> | null} ids */
+    /** @param {string | null} token @param {number} ids */
     leave (token, ids) { count(token, ids, -1) }
   }
 }

@@ -88,8 +88,8 @@ export function createDelivery ({ changes, isDeleted, budget, counts }) {
     }
     if (stream.list === null) {
       if (!hasChanges(changes, stream)) {
-        if (nowMs - stream.sentMs <= HEARTBEAT_MS || !stream.hasRoom()) return
         stream.position = position
+        if (nowMs - stream.sentMs <= HEARTBEAT_MS || !stream.hasRoom()) return
         return stream.send(heartbeat(view.confirmedMs, position))
       }
       if (!stream.isDue(nowMs)) return

@@ -31,6 +31,7 @@ const STUCK_MS = 5000
 export function createStream ({ response, budget, ids, limit, encoding, periodMs, isPermitted, onEnd }) {
   let isOver = false
   let waiting = 0
+  let isTogether = false
   let sentMs = performance.now()
   /** When the client last read something. */
   let readMs = sentMs
@@ -97,6 +98,18 @@ export function createStream ({ response, budget, ids, limit, encoding, periodMs
       sentMs = performance.now()
       response.write(bytes)
       count(sentMs)
+    },
+
+    /** What is sent until the event loop goes on is one write. */
+    together () {
+      const { socket } = response
+      if (isTogether || !socket) return
+      isTogether = true
+      socket.cork()
+      process.nextTick(() => {
+        isTogether = false
+        socket.uncork()
+      })
     },
 
     /** @param {Buffer} frame an event (events.js) @param {number} nowMs */

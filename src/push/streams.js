@@ -19,10 +19,11 @@ export function createStreams ({ budget, caps, counts, hold }) {
   return {
     /**
      * @param {import('./index.js').Response} response @param {import('./index.js').Client} client @param {Source} source
-     * @param {Partial<import('./index.js').Wanted>} [wanted] of a feed
+     * @param {Partial<import('./index.js').Wanted>} [wanted] of feeds @param {number} [feeds] how many
      */
-    add (response, { token, isPermitted }, source, { ids = null, limit = 0, encoding = '', periodMs = 0 } = {}) {
-      caps.enter(token, ids)
+    add (response, { token, isPermitted }, source, { ids = null, limit = 0, encoding = '', periodMs = 0 } = {}, feeds = 1) {
+      const wantedIds = (ids?.size ?? 0) * feeds
+      caps.enter(token, wantedIds)
       const release = hold()
       const stream = createStream({
         response,
@@ -34,7 +35,7 @@ export function createStreams ({ budget, caps, counts, hold }) {
         isPermitted,
         onEnd (reason) {
           counts.ended[reason]++
-          caps.leave(token, ids)
+          caps.leave(token, wantedIds)
           release()
           streams.delete(stream)
           source.remove(stream)

@@ -1,7 +1,7 @@
 /**
  * What one viewer of a feed has and lacks: a stream (stream.js), or a part of a stream of several feeds (part.js).
  *
- * @typedef {import('./stream.js').Stream} Viewer
+ * @typedef {import('./stream.js').Stream | import('./part.js').Part} Viewer
  */
 
 /** Deliveries that are due within this time are made now, since the caller runs in ticks. */

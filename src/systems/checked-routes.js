@@ -14,6 +14,10 @@ const ACCESS = Object.freeze(['write', 'admin', 'public'])
 const TYPES = Object.freeze(['string', 'integer', 'boolean'])
 const KEYWORDS = Object.freeze(['type', 'description', 'optional', 'enum', 'pattern', 'minLength', 'maxLength', 'minimum', 'maximum'])
 
+const SUBJECT = /^[a-z][a-zA-Z]{0,31}$/
+/** query parameters of /v1/live */
+const TAKEN = Object.freeze(['feed', 'limit', 'maxRate', 'id', 'encoding', 'tail', 'since'])
+
 /** @param {unknown} given */
 function shown (given) {
   if (typeof given === 'string') return `'${given}'`
@@ -88,6 +92,8 @@ const faultsOfQuery = (row, where, isKnown) => [
 const faultsOfStream = (row, where, isKnown) => [
   ...faultsOfPath(row.path, where, row.source === undefined),
   ...functionsOf(row, where, row.source === undefined ? ['snapshot', 'event'] : ['source']),
+  ...unless(row.subject === undefined || (SUBJECT.test(row.subject) && !TAKEN.includes(row.subject)), `${where}.subject`, row.subject,
+    `a word, such as auction, other than ${TAKEN.join(' ')}`),
   ...faultsOfCodes(row.codes, where, isKnown)
 ]
 
