@@ -53,7 +53,9 @@ export async function severalRoutes (app, { push, access, keyStreams }) {
     }))))
 
   // HEAD would never end
-  app.get('/v1/live', { schema: routeOf(fields), exposeHeadRoute: false }, async (request, reply) => {
+  app.get('/v1/live', {
+    config: /** @type {any} */ ({ access: 'read' }), schema: routeOf(fields), exposeHeadRoute: false
+  }, async (request, reply) => {
     const query = readQuery(request, fields)
     const feeds = [...new Set(/** @type {string[]} */ (query.feed ?? []))]
     const systems = new Set(subjects.flatMap(({ subject, system }) => query[subject] ? [`@${system}`] : []))

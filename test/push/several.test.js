@@ -1,20 +1,16 @@
-/** Several feeds, and keys of systems, in one stream: events name their feed, and one position resumes all. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+/** Several feeds in one stream: events name their feed, and one position resumes all. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { openFeed } from '../../src/index.js'
+import { follow } from '../../src/client.js'
 import { dropFeed } from '../../src/feeds/definitions.js'
+import { openFeed } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
+import { startFollowing } from '../client/following.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, startServer } from '../servers.js'
 import { startReader } from '../services.js'
-import { startAuctions } from '../systems/auctions/auctioning.js'
 import { openLive } from './live-client.js'
 
-const TOKEN = 'several-secret-0123456789'
-const AUTHORIZED = { authorization: `Bearer ${TOKEN}` }
 const MAX_POSITION = 6 * 1024
 
 /** @param {readonly { event: string, data: any }[]} events @param {string} feed */
@@ -40,7 +36,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
       }
     }
   }
-  const follow = (/** @type {import('tap').Test} */ t, /** @type {string} */ query, /** @type {string} */ from = '') =>
+  const live = (/** @type {import('tap').Test} */ t, /** @type {string} */ query, /** @type {string} */ from = '') =>
     openLive(t, reader.url, `/v1/live?encoding=utf8&${query}`, { headers: from === '' ? {} : { 'last-event-id': from } })
 
   await t.test('events name their feed, in all layouts, and one position resumes all', async (t) => {
@@ -48,7 +44,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     const all = await Promise.all(layoutNames().map((layout, i) => open(t, feeds[i], { layout, partitions: i + 1 })))
     for (const { put } of all) await put({ a: '1', b: '1' })
     const query = feeds.map((feed) => `feed=${feed}`).join('&')
-    const first = await follow(t, query)
+    const first = await live(t, query)
     await eventually(() => feeds.every((feed) => of(first.events, feed).length > 0))
     for (const feed of feeds) {
       const [snapshot] = of(first.events, feed)
@@ -64,11 +60,11 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     const { position } = first
     first.close()
     for (const { put } of all) await put({ b: '3' })
-    const again = await follow(t, query, position)
+    const again = await live(t, query, position)
     await eventually(() => feeds.every((feed) => valuesIn(of(again.events, feed)).b === '3'))
     t.notOk(again.events.some(({ event }) => event !== 'items'), 'no snapshot')
     t.same(valuesIn(of(again.events, feeds[1])), { b: '3' }, 'nothing that it had')
-    const other = await follow(t, [...feeds].reverse().map((feed) => `feed=${feed}`).join('&'), position)
+    const other = await live(t, [...feeds].reverse().map((feed) => `feed=${feed}`).join('&'), position)
     await eventually(() => feeds.every((feed) => valuesIn(of(other.events, feed)).b === '3'))
     t.notOk(other.events.some(({ event }) => event !== 'items'), 'the order of feeds does not matter')
   })
@@ -77,7 +73,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     const [a, b] = await Promise.all([open(t, 'paced-a'), open(t, 'paced-b')])
     await a.put({ x: '0' })
     await b.put({ x: '0' })
-    const client = await follow(t, 'feed=paced-a&feed=paced-b')
+    const client = await live(t, 'feed=paced-a&feed=paced-b')
     await eventually(() => client.events.length === 2)
     const begunMs = performance.now()
     for (let n = 1; performance.now() - begunMs < 2500; n++) {
@@ -96,8 +92,8 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     const waiting = await openLive(t, reader.url, '/v1/live?feed=known&feed=later', { onBytes: (some) => { bytes += some } })
     await eventually(() => bytes.includes(': no items yet in later\n'))
     waiting.close()
-    const some = await follow(t, 'feed=known&feed=later&id=a&id=z')
-    const none = await follow(t, 'feed=known&feed=later&limit=0')
+    const some = await live(t, 'feed=known&feed=later&id=a&id=z')
+    const none = await live(t, 'feed=known&feed=later&limit=0')
     await eventually(() => some.events.length === 1 && none.events.length === 1)
     t.same(valuesIn(some.events), { a: '1' })
     t.same(none.events[0].data, { feed: 'known', items: [] })
@@ -111,10 +107,42 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     t.equal(of(some.events, 'known').length, 1)
   })
 
+  await t.test('the client follows a list of feeds, and resumes all of them', async (t) => {
+    const one = await open(t, 'listed-a', { layout: 'segments' })
+    await one.put({ a: '1' })
+    /** @type {any[]} */
+    const waits = []
+    const options = { encoding: /** @type {const} */ ('utf8'), onWaiting: (/** @type {string | undefined} */ feed) => waits.push(feed) }
+    const first = startFollowing(t, reader.url, ['listed-a', 'listed-b'], options)
+    await eventually(() => first.events.length === 1 && waits.length === 1)
+    t.same(waits, ['listed-b'])
+    const two = await open(t, 'listed-b')
+    await two.put({ b: '1' })
+    await eventually(() => first.items.has('b'))
+    t.same(first.events.map(({ event, feed }) => `${event} ${feed}`), ['snapshot listed-a', 'snapshot listed-b'])
+    await pause(1100)
+    await one.put({ a: '2' })
+    await eventually(() => first.items.get('a').value === '2')
+    const { position } = first.events.at(-1)
+    t.type(position, 'string')
+    await first.stop()
+    await one.put({ a: '3' })
+    await two.put({ b: '3' })
+    const again = startFollowing(t, reader.url, ['listed-b', 'listed-a'], { ...options, from: position })
+    await eventually(() => again.items.get('a')?.value === '3' && again.items.get('b')?.value === '3')
+    t.same(new Set(again.names()), new Set(['items']))
+    const wrong = startFollowing(t, reader.url, ['listed-a', 'listed-b'], { ...options, from: `${position}A` })
+    await eventually(() => wrong.events.length === 4)
+    t.same(wrong.events.map(({ event }) => event).sort(), ['reset', 'reset', 'snapshot', 'snapshot'])
+    t.throws(() => follow(reader.url, []), { code: 'ARGUMENT_INVALID', message: /feed: undefined/ })
+    t.throws(() => follow(reader.url, ['a', '']), { code: 'ARGUMENT_INVALID' })
+    t.throws(() => follow(reader.url, ['a'], { wait: false }), { code: 'ARGUMENT_INVALID', message: /wait: false/ })
+  })
+
   await t.test('positions of other feeds, too long or changed ones are reset, each feed by itself', async (t) => {
     const both = await Promise.all([open(t, 'own-a'), open(t, 'own-b'), open(t, 'own-c')])
     for (const { put } of both) await put({ x: '1' })
-    const client = await follow(t, 'feed=own-a&feed=own-b')
+    const client = await live(t, 'feed=own-a&feed=own-b')
     await eventually(() => client.events.length === 2 && client.position !== '')
     const { position } = client
     const bytes = Buffer.from(position, 'base64url')
@@ -126,7 +154,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
       ['own-a', 'own-b', single.position], ['own-a', 'own-b', 'x']
     ]
     for (const [a, b, from] of wrong) {
-      const { events } = await follow(t, `feed=${a}&feed=${b}`, from)
+      const { events } = await live(t, `feed=${a}&feed=${b}`, from)
       await eventually(() => events.length === 4)
       for (const feed of [a, b]) {
         t.same(of(events, feed).map(({ event, data }) => [event, data.reason]), [['reset', 'invalid'], ['snapshot', undefined]])
@@ -143,7 +171,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     gone.append({ id: 'a', value: '1' })
     await gone.close()
     await kept.put({ a: '1' })
-    const client = await follow(t, 'feed=kept&feed=gone')
+    const client = await live(t, 'feed=kept&feed=gone')
     await eventually(() => client.events.length === 2)
     await pause(1100)
     await kept.put({ a: '2' })
@@ -157,7 +185,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     await eventually(() => valuesIn(of(client.events, 'kept')).b === '2')
     await eventually(() => of(client.events, 'gone').some(({ event }) => event === 'reset'))
     t.notOk(of(client.events, 'kept').some(({ event }) => event === 'reset'))
-    const again = await follow(t, 'feed=kept&feed=gone', position)
+    const again = await live(t, 'feed=kept&feed=gone', position)
     await eventually(() => valuesIn(of(again.events, 'kept')).b === '2' && valuesIn(of(again.events, 'gone')).b === '2')
     t.same(of(again.events, 'gone')[0].data.reason, 'expired')
     t.notOk(of(again.events, 'kept').some(({ event }) => event !== 'items'))
@@ -179,71 +207,8 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     t.match(await refusal('?feed=wide&wait=no'), [400, 'REQUEST_INVALID', /wait/])
     t.match(await refusal(`?${Array.from({ length: 257 }, (_, n) => `feed=f${n}`).join('&')}`), [400, 'REQUEST_INVALID', /256/])
     t.match(await refusal('?auction=nothing'), [404, 'AUCTION_UNKNOWN'])
-    const many = await follow(t, `feed=wide&${Array.from({ length: 56 }, (_, n) => `feed=f${n}`).join('&')}`)
+    const many = await live(t, `feed=wide&${Array.from({ length: 56 }, (_, n) => `feed=f${n}`).join('&')}`)
     await eventually(() => many.events.length === 1)
     t.ok(many.position.length <= MAX_POSITION, `${many.position.length} bytes`)
   })
-})
-
-t.test('tokens: a feed that is not permitted is named, and a token that loses one ends its streams', async (t) => {
-  const server = await startServer(t, { engine })
-  const folder = await mkdtemp(join(tmpdir(), 'freshet-test-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const file = join(folder, 'tokens')
-  const permit = (/** @type {string[]} */ ...feeds) => writeFile(file, JSON.stringify({ token: TOKEN, scopes: ['read'], feeds }) + '\n')
-  await permit('a*', 'b')
-  const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--tokens', file] })
-  const ask = (/** @type {string} */ query) => openLive(t, reader.url, `/v1/live?${query}`, { headers: AUTHORIZED })
-  const hundred = Array.from({ length: 97 }, (_, n) => `feed=a${n}`).join('&')
-  const refused = await ask(`${hundred}&feed=nothing&feed=b`)
-  await refused.ended
-  t.match([refused.status, JSON.parse(refused.body)], [403, { code: 'FORBIDDEN', detail: /not for the feed nothing/ }])
-  const keys = await ask('feed=b&auction=lamp')
-  await keys.ended
-  t.match([keys.status, JSON.parse(keys.body)], [403, { detail: /@auctions/ }])
-  const control = await connectFor(t, server.url)
-  const feed = await openFeed('b', { redisUrl: server.url })
-  t.teardown(() => feed.close())
-  feed.append({ id: 'x', value: '1' })
-  await feed.flush()
-  const client = await ask(`${hundred}&feed=b`)
-  await eventually(() => client.events.length === 1)
-  t.ok(await control.send('PING'))
-  await permit('a*')
-  await client.ended
-  const again = await ask(`${hundred}&feed=b`)
-  await again.ended
-  t.match([again.status, JSON.parse(again.body)], [403, { detail: /not for the feed b/ }])
-})
-
-t.test('keys of systems, with a feed, in one stream', async (t) => {
-  const server = await startServer(t, { engine })
-  const { gateway, reader } = await startAuctions(t, { primary: server, readerFlags: ['--read-from', 'primary'] })
-  for (const id of ['lamp', 'vase']) t.equal((await gateway.create(id)).status, 201)
-  const feed = await openFeed('ticks', { redisUrl: server.url })
-  t.teardown(() => feed.close())
-  feed.append({ id: 'x', value: '1' })
-  await feed.flush()
-  await eventually(async () => (await reader.get('/v1/auctions/lamp')).status === 200)
-  const path = '/v1/live?auction=lamp&auction=vase&feed=ticks'
-  const client = await openLive(t, reader.url, path)
-  await eventually(() => client.events.length >= 3)
-  t.same(client.events.slice(0, 3).map(({ data }) => data.feed ?? data.subject.auction).sort(), ['lamp', 'ticks', 'vase'])
-  await gateway.bid('lamp', 'ann', '10.00')
-  const bids = ({ events } = client) =>
-    events.filter(({ event }) => event === 'bid').map(({ data }) => `${data.subject.auction} ${data.amount}`)
-  await eventually(() => bids().length === 1)
-  await pause(1100)
-  await gateway.bid('vase', 'ann', '20.00')
-  await eventually(() => bids().length === 2)
-  t.same(bids(), ['lamp 10.00', 'vase 20.00'])
-  const { position } = client
-  client.close()
-  await gateway.bid('lamp', 'bob', '11.00')
-  const again = await openLive(t, reader.url, path, { headers: { 'last-event-id': position } })
-  await eventually(() => again.events.length > 0)
-  t.same([again.names(), bids(again)], [['bid'], ['lamp 11.00']], 'only what came since')
-  const unknown = await openLive(t, reader.url, '/v1/live?auction=lamp&auction=none')
-  await unknown.ended
-  t.match([unknown.status, JSON.parse(unknown.body).code], [404, 'AUCTION_UNKNOWN'])
 })
