@@ -12,6 +12,8 @@ const LABEL_WIDTH = { least: 60, most: 210 }
 const LINE_HEIGHT = 14
 const ROW_GAP = 12
 const GAP = 10
+/** of a bar that lacks rounds, or is cut off */
+const FAILED_OPACITY = 0.4
 /** a limit this many times the other bars is cut off */
 const FAR = 3
 /** ratio of the largest to the smallest level above which each has its own axis, with a note */
@@ -82,7 +84,7 @@ function panel (drawing, { level, rows, columns, limit, ownAxes, isFirst, isLast
     layer: [
       ...Object.entries(BARS).map(([role, look]) => ({
         transform: [{ filter: `datum.role === '${role}' && datum.mid !== null` }],
-        mark: { type: 'bar', height: 16, strokeWidth: 1, ...look },
+        mark: { type: 'bar', height: 16, strokeWidth: 1, ...look, fillOpacity: { expr: `datum.mark === '' ? 1 : ${FAILED_OPACITY}` } },
         encoding: {
           x: {
             ...x('mid'),

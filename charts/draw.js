@@ -34,7 +34,7 @@ const LINE = 1.3
  * @property {number | null} published in the unit of mid: the published ratio times our figure of the other arm; a hollow diamond
  * @property {string} value mid as text
  * @property {string} ratio as text
- * @property {string} mark why there is no figure
+ * @property {string} mark why there is no figure, or what is wrong with it; a bar is then paler
  */
 
 /**

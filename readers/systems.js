@@ -6,6 +6,7 @@
  */
 import { createStopper, maskWith, ownerOf, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
 import { createDeadLetters } from '../src/consumers/index.js'
+import { createServices } from '../src/embedded/index.js'
 import { FreshetError } from '../src/errors.js'
 import { partitionOf } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
@@ -122,7 +123,8 @@ async function openSystem (definition, { deployment, routes, name, counters: met
     letters: createDeadLetters({ ...target, connectionOf: (partition) => target.connectionOf(partition, false) }),
     waitingRoom: () => createWaitingRoom({ ...target, now: Date.now, log }),
     viewers: createViewers({ reading, view, push: given.push, log }),
-    figures: () => readFigures(target.connectionOf(0, false), keyOf(0))
+    figures: () => readFigures(target.connectionOf(0, false), keyOf(0)),
+    embedded: createServices(settings, { report: (line) => log.info(line), signal: given.signal })
   }
   own = await reader(parts)
   return {

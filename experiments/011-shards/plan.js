@@ -37,6 +37,11 @@ export default {
   warmUpSeconds: 1,
   overheadSeconds: 3.5,
   rounds: 5,
+  counted: {
+    levels: ['segments', 'ids'],
+    without: ['1 in a cluster', '3 over three', '10 over three', '10 on one of three'],
+    why: 'a count has one primary, and cannot say which of several is the busiest'
+  },
   measures: ['primariesCpuMicrosPerItem', 'serversCpuMicrosPerItem', 'itemsPerSecond', 'busiestPrimaryPercent', 'itemsPerBatch',
     'flushMsP99', 'generatorCpuMicrosPerItem'],
   differs: [

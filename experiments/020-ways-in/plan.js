@@ -40,6 +40,9 @@ export default {
   seconds: 2,
   warmUpSeconds: 0.9,
   rounds: 5,
+  counted: {
+    without: ['gateway (1000 a request)', 'gateway (100 a request)'], why: 'requests of the gateway become batches by time'
+  },
   measures: ['itemsPerSecond', 'flushMsP50', 'flushMsP99', 'primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem',
     'generatorCpuMicrosPerItem', 'commandsPerItem', 'behindMsP99'],
   differs: [

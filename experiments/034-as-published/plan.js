@@ -31,6 +31,7 @@ export default {
   seconds: 12,
   warmUpSeconds: 2,
   rounds: 5,
+  counted: { levels: ['4 writers x 10 k'], why: 'the writers were the limit of the other level' },
   measures: ['primaryCpuPercent', 'replicaCpuPercent', 'primaryCpuMicrosPerItem', 'replicaCpuMicrosPerItem', 'itemsPerSecond',
     'behindMsP99', 'generatorCpuMicrosPerItem'],
   differs: [

@@ -7,7 +7,7 @@
  * @typedef {import('../systems/invariants.js').Invariant} Invariant
  */
 import { contradictionsOf, lacksOf } from './contradictions.js'
-import { percentilesInOrder } from './percentiles.js'
+import { belowZero, percentilesInOrder } from './percentiles.js'
 import { AA_SUFFIX } from '../plan/index.js'
 import { servingInvariants } from '../serving/figures.js'
 import { holds } from '../systems/invariants.js'
@@ -33,6 +33,7 @@ export function invariantsOf (sample) {
       `${offered} offered; ${items} acknowledged + ${refused} refused + ${dropped} dropped + ${failed} failed`),
     holds('items of the window are among those acknowledged', items <= itemsAcknowledged, `${items} of ${itemsAcknowledged}`),
     holds('items were acknowledged', items > 0, `${items} items`),
+    notBelowZero(sample),
     holds('percentiles are in order', [sample.behindMs, sample.flushMs ?? null].every(percentilesInOrder),
       JSON.stringify([sample.behindMs, sample.flushMs])),
     ...(ledger.nodesEqual === undefined
@@ -45,6 +46,12 @@ export function invariantsOf (sample) {
           ...responseInvariants(serving, itemsAcknowledged)]
       : [])
   ]
+}
+
+/** @param {object} sample or its figures @returns {Invariant} */
+export function notBelowZero (sample) {
+  const faults = belowZero(sample)
+  return holds('no latency is below 0', faults.length === 0, faults.join(', ') || 'none')
 }
 
 /**

@@ -102,7 +102,9 @@ const ledgerUnlike = ({ acknowledged, verified, versions }, itemsAcknowledged) =
 
 /** @param {Sample} sample */
 function marksUnlike (sample) {
-  const due = marksOf(sample)
+  // before 2026-11-29 stolen time was marked as noisy
+  const isOfBefore = sample.marks.includes('noisy') && !sample.marks.includes('stolen')
+  const due = marksOf(sample).map((mark) => mark === 'stolen' && isOfBefore ? 'noisy' : mark)
   const lacking = due.filter((mark) => !sample.marks.includes(mark))
   const extra = Object.keys(MARKS).filter((mark) => mark !== 'relay-bound' && sample.marks.includes(mark) && !due.includes(mark))
   return [

@@ -34,11 +34,12 @@
  * @property {{ at: string, samples: number }[]} [takenUp] when it resumed after an interruption, and after how many samples
  * @property {Sample[]} samples
  * @property {import('../aws/blocks.js').Block[]} [blocks] for CloudWatch; absent = none
+ * @property {import('../counting/report.js').Counts} [counts] of instructions, of a file beside it; absent = none
  * @property {string[]} [notes] about interruptions, and servers that are not the lab's
  *
  * @typedef {import('./groups.js').Group} Group
- * @typedef {{ median: number | null, low: number | null, high: number | null, min: number | null, max: number | null, n: number }} Figure
- *   `low`, `high`: 95 % interval of the median
+ * @typedef {{ median: number | null, low: number | null, high: number | null, min: number | null, max: number | null, n: number,
+ *   isCut?: boolean }} Figure `low`, `high`: 95 % interval of the median; `isCut`: the median is of time-outs, so that it is larger
  * @typedef {{ level: string, arm: string, figures: Record<string, Figure>, counters: Record<string, number | null> } &
  *   import('./groups.js').Counts} Cell
  *   `figures` by measure of the plan; `counters`: medians (measures.js)
@@ -61,6 +62,7 @@
  */
 import { median } from 'simple-statistics'
 import { FreshetError } from '../errors.js'
+import { countedRatio } from '../counting/compare.js'
 import { budgetsOf } from './budgets.js'
 import { consumptionsOf } from './consumption.js'
 import { costOf } from './cost.js'
@@ -90,8 +92,9 @@ export function analyse (result) {
   return {
     main,
     cells: groups.map((group) => cellOf(group, plan.measures)),
-    comparisons: comparisonsOf({ plan, groups, noise, levels }, main),
-    further: plan.measures.slice(1).flatMap((measure) => comparisonsOf({ plan, groups, noise, levels }, measure)),
+    comparisons: comparisonsOf({ plan, groups, noise, levels, counted: result.counts?.cells ?? [] }, main),
+    further: plan.measures.slice(1).flatMap((measure) =>
+      comparisonsOf({ plan, groups, noise, levels, counted: result.counts?.cells ?? [] }, measure)),
     across: acrossOf(plan, groups),
     noise,
     costs: plan.fixedAndMarginal ? costsOf(plan, groups) : [],
@@ -109,11 +112,12 @@ export function analyse (result) {
 }
 
 /**
- * @param {{ plan: Plan, groups: Group[], noise: Noise[], levels: string[] }} of
+ * @param {{ plan: Plan, groups: Group[], noise: Noise[], levels: string[],
+ *   counted: import('../counting/compare.js').CountedCell[] }} of
  * @param {string} measure
  * @returns {Comparison[]} expectations and published ratios are of the first measure
  */
-function comparisonsOf ({ plan, groups, noise, levels }, measure) {
+function comparisonsOf ({ plan, groups, noise, levels, counted }, measure) {
   const isMain = measure === plan.measures[0]
   return levels.flatMap((level) => {
     const pairs = pairsOf(plan, level).filter(({ arm, against }) => find(groups, level, arm) && find(groups, level, against))
@@ -125,6 +129,7 @@ function comparisonsOf ({ plan, groups, noise, levels }, measure) {
       measure,
       ...sidesOf(find(groups, level, pair.arm), find(groups, level, pair.against), measure),
       noise: noise.find((one) => one.level === level && one.measure === measure) ?? null,
+      counted: countedRatio(counted, { plan, level, arm: pair.arm, against: pair.against, measure }),
       baseline: plan.baseline
     }))
   })
@@ -175,8 +180,13 @@ function cellOf (group, measures) {
   const figures = Object.fromEntries(measures.map((measure) => {
     const values = valuesOf(group, measure)
     const isThere = values.length > 0
+    const cut = group.valid.filter((sample) => MEASURES[measure].isCut(sample)).length
     return [measure, {
-      ...medianWithInterval(values), min: isThere ? Math.min(...values) : null, max: isThere ? Math.max(...values) : null, n: values.length
+      ...medianWithInterval(values),
+      min: isThere ? Math.min(...values) : null,
+      max: isThere ? Math.max(...values) : null,
+      n: values.length,
+      ...(cut > 0 && 2 * cut >= values.length && { isCut: true })
     }]
   }))
   const counters = Object.fromEntries(COUNTERS.map((measure) => [measure, medianOf(valuesOf(group, measure))]))

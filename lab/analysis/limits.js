@@ -6,5 +6,7 @@ export const GENERATOR_BOUND = 0.8
 export const KEPT_UP = 0.97
 /** Cores used by other processes, above which a sample is marked. */
 export const NOISY_CORES = 0.15
-/** The same for stolen time. */
-export const NOISY_STEAL_PERCENT = 2
+/** Share of the machine's time that another machine took, above which a sample is marked. */
+export const STOLEN_PERCENT = 2
+/** The same, above which it is measured again. */
+export const REPEATED_STOLEN_PERCENT = 5

@@ -7,10 +7,11 @@
  *     a line        fixed and marginal cost (cost.js)
  *     nothing       with the reason; "no time" is none
  *
- *     confirmed       the direction is shown, beyond noise; "the same": within a tenth; a range contains the whole interval
- *     refuted         the opposite is shown
- *     undecided       neither
- *     not measured    there is nothing to compare
+ *     confirmed                   the direction is shown, beyond noise, or by a count of instructions where a window shows none; "the
+ *                                 same": within a tenth; a range contains the whole interval
+ *     refuted                     the opposite is shown
+ *     no measurable difference    neither
+ *     not measured                there is nothing to compare: `why`
  *
  * The size is apart from that: whether the interval contains the published value.
  *
@@ -38,12 +39,14 @@
  * @property {{ arm: string, part: 'fixedPercent' | 'marginalMicrosPerItem' }} [line]
  * @property {string} [why] it is not measured
  *
- * @typedef {'confirmed' | 'refuted' | 'undecided' | 'not measured'} Became
- * @typedef {{ became: Became, isSizeInside: boolean | null, ratio?: RatioWithInterval & { withinNoise: boolean | null }, of?: Term,
+ * @typedef {'confirmed' | 'refuted' | 'no measurable difference' | 'not measured'} Became
+ * @typedef {{ became: Became, isSizeInside: boolean | null, ratio?: RatioWithInterval & Pick<import('./verdict.js').Outcome,
+ *   'withinNoise' | 'counted' | 'isByCount'>, of?: Term,
  *   against?: Term, unit?: string, figure?: { median: number | null, low: number | null, high: number | null },
- *   count?: { held: number, all: number }, cut?: string | null, bound?: string | null, why?: string }} Outcome `bound`: where the load was
+ *   count?: { held: number, all: number }, bound?: string | null, why?: string }} Outcome `bound`: where the load was
  *   at its own limit
  */
+import { countedRatio } from '../counting/compare.js'
 import { FreshetError } from '../errors.js'
 import { AA_SUFFIX } from '../plan/index.js'
 import { costOf } from './cost.js'
@@ -54,7 +57,9 @@ import { medianWithInterval, ratioOfMedians, ratioOfRatios } from './statistics.
 import { isInside, judge, SAME } from './verdict.js'
 
 /** @type {readonly Became[]} */
-export const BECAME = Object.freeze(['confirmed', 'refuted', 'undecided', 'not measured'])
+export const BECAME = Object.freeze(['confirmed', 'refuted', 'no measurable difference', 'not measured'])
+
+const TOO_FEW = 'too few valid measurements for an interval'
 
 /**
  * @param {Statement} statement
@@ -64,13 +69,16 @@ export const BECAME = Object.freeze(['confirmed', 'refuted', 'undecided', 'not m
  */
 export function outcomeOf (statement, result) {
   const { why, holds, line, between, against, value } = statement
-  if (why !== undefined) return { became: 'not measured', isSizeInside: null, why }
+  if (why !== undefined) return unmeasured(why)
   const groups = groupsOf(result)
   if (holds) return heldOf(holds, groups)
   if (line) return lineOf(line, statement, groups)
   const range = between ?? (against === undefined && value !== undefined ? aTenthAbout(value) : null)
   return range ? figureOf(statement, range, result, groups) : ratioOf(statement, result, groups)
 }
+
+/** @param {string} why @returns {Outcome} */
+const unmeasured = (why) => ({ became: 'not measured', isSizeInside: null, why })
 
 /** @param {Result} result @param {Partial<Term>} of @returns {Term} with its defaults */
 const termOf = ({ plan }, { measure = plan.measures[0], arm = plan.baseline, level = Object.keys(plan.levels)[0] }) =>
@@ -103,11 +111,15 @@ function ratioOf (statement, result, groups) {
     baseline: result.plan.baseline,
     ...sides,
     cut: whyNone,
+    counted: isWithinLevel(of, against) && per === undefined
+      ? countedRatio(result.counts?.cells ?? [], { ...of, against: against.arm, plan: result.plan })
+      : null,
     expected: null,
     published: { value, direction, label: statement.says }
   }, whyNone === null ? ratio : { ratio: null, low: null, high: null })
-  const { sameDirection, isSizeInside } = judged
-  return { became: becameOf(sameDirection), isSizeInside, ratio: judged, of, against, cut: whyNone, bound: boundOf(groups, [of, against]) }
+  const { sameDirection, isSizeInside, low, counted } = judged
+  if (counted === null && low === null) return unmeasured(whyNone ?? TOO_FEW)
+  return { became: becameOf(sameDirection), isSizeInside, ratio: judged, of, against, bound: boundOf(groups, [of, against]) }
 }
 
 /** @param {Group[]} groups @param {Term[]} terms @returns {string | null} null: in none of the samples */
@@ -124,7 +136,7 @@ function boundOf (groups, terms) {
 const isWithinLevel = (of, against) => of.level === against.level && of.measure === against.measure
 
 /** @param {boolean | null} isSo @returns {Became} */
-const becameOf = (isSo) => isSo === null ? 'undecided' : isSo ? 'confirmed' : 'refuted'
+const becameOf = (isSo) => isSo === null ? 'no measurable difference' : isSo ? 'confirmed' : 'refuted'
 
 /** The A/A pair of the level. @param {Result} result @param {Group[]} groups @param {Term} of */
 function noiseOf ({ plan }, groups, { level, measure }) {
@@ -154,7 +166,9 @@ function figureOf (statement, range, result, groups) {
   const of = termOf(result, partly)
   const values = valuesOf(groupOf(groups, of), of.measure).map((value) => value * times)
   const { median, ...interval } = medianWithInterval(values)
-  const figure = { median, ...(every ? { low: Math.min(...values), high: Math.max(...values) } : interval) }
+  const { low, high } = every && values.length > 0 ? { low: Math.min(...values), high: Math.max(...values) } : interval
+  if (low === null || high === null) return unmeasured(TOO_FEW)
+  const figure = { median, low, high }
   const isSizeInside = statement.value === undefined ? null : isInside(statement.value, figure)
   return { became: inRange(range, figure), isSizeInside, figure, of, unit: MEASURES[of.measure].unit, bound: boundOf(groups, [of]) }
 }
@@ -162,12 +176,11 @@ function figureOf (statement, range, result, groups) {
 /** @param {number} value @returns {Range} */
 const aTenthAbout = (value) => [value * SAME.low, value * SAME.high]
 
-/** @param {Range} range @param {import('./statistics.js').Interval} figure @returns {Became} */
+/** @param {Range} range @param {{ low: number, high: number }} figure @returns {Became} */
 function inRange ([least, most], { low, high }) {
-  if (low === null || high === null) return 'undecided'
   const [from, to] = [least ?? -Infinity, most ?? Infinity]
   if (low >= from && high <= to) return 'confirmed'
-  return high < from || low > to ? 'refuted' : 'undecided'
+  return high < from || low > to ? 'refuted' : 'no measurable difference'
 }
 
 /** @param {NonNullable<Statement['holds']>} holds @param {Group[]} groups @returns {Outcome} */
@@ -175,18 +188,20 @@ function heldOf ({ arms, levels }, groups) {
   const those = groups.filter(({ arm, level }) => arms.includes(arm) && (levels === undefined || levels.includes(level)))
   const held = those.reduce((sum, { valid }) => sum + valid.length, 0)
   const broken = those.reduce((sum, { invalid }) => sum + invalid.length, 0)
-  return { became: held + broken === 0 ? 'undecided' : becameOf(broken === 0), isSizeInside: null, count: { held, all: held + broken } }
+  if (held + broken === 0) return unmeasured('there is no measurement of these arms')
+  return { became: becameOf(broken === 0), isSizeInside: null, count: { held, all: held + broken } }
 }
 
 /** @param {NonNullable<Statement['line']>} line @param {Statement} statement @param {Group[]} groups @returns {Outcome} */
 function lineOf ({ arm, part }, { between = [0, null] }, groups) {
   const levels = groups.filter((group) => group.arm === arm).map(({ level, valid }) => ({ level, samples: valid }))
   const { mid, low, high } = costOf(arm, levels)[part]
+  if (low === null || high === null) return unmeasured('too few levels keep the planned rate: they make no line')
   const [from, to] = between
-  const isSizeInside = low === null || high === null || to === null ? null : low <= to && high >= Number(from)
+  const isSizeInside = to === null ? null : low <= to && high >= Number(from)
   return {
     // more than nothing is what is claimed; the size is of another machine
-    became: low === null || high === null ? 'undecided' : low > 0 ? 'confirmed' : high < 0 ? 'refuted' : 'undecided',
+    became: low > 0 ? 'confirmed' : high < 0 ? 'refuted' : 'no measurable difference',
     isSizeInside,
     figure: { median: mid, low, high },
     unit: part === 'fixedPercent' ? '% of a core' : 'us',

@@ -10,6 +10,9 @@
  * cause is drift or order, and the farther end of its interval counts. This is the one rule of noise, for verdicts, charts and
  * statements alike.
  *
+ * Where a window shows no difference, a count of instructions may (counting/): a ratio farther from 1 than counts of one load differ is a
+ * difference, and the count decides. "No measurable difference" is left where neither shows one.
+ *
  * A time at which somebody gave up is no measurement of how long it takes: values that are cut off there give no ratio.
  *
  * "The same" is a claim too: its interval must lie within 10 %. "No measurable difference" alone does not prove it, because a wide
@@ -32,9 +35,12 @@
  * @property {Direction | null} expected
  * @property {{ value?: number, direction?: Direction, label: string } | null} published a ratio, or a direction alone
  * @property {string | null} [cut] why the values are no ratio: they are time-outs
+ * @property {{ ratio: number, limit: number } | null} [counted] ratio of instructions, and how close to 1 it is none; null = not counted
  *
  * @typedef {object} Outcome
  * @property {Verdict} verdict
+ * @property {number | null} counted ratio of instructions
+ * @property {boolean} isByCount the verdict is that of the count
  * @property {boolean | null} withinNoise not larger than the difference of the A/A pair; null = no difference, or no pair
  * @property {boolean | null} sameDirection as published; null = nothing published, or undecided here
  * @property {boolean | null} isSizeInside whether the interval contains the published ratio; null = none published, or no interval
@@ -69,11 +75,14 @@ export function compare (pair) {
  * @returns {RatioWithInterval & Outcome}
  */
 export function judge (pair, ratio) {
-  const { noise, expected, published } = pair
-  const verdict = verdictOf(ratio)
+  const { noise, expected, published, counted = null } = pair
+  const inWindow = verdictOf(ratio)
   const floor = noise && noiseFloor(noise)
-  const withinNoise = isDifference(verdict) && floor !== null ? distance(ratio.ratio) <= floor : null
-  const outcome = { ...ratio, verdict, withinNoise }
+  const isWithin = isDifference(inWindow) && floor !== null ? distance(ratio.ratio) <= floor : null
+  const byCount = verdictOfCount(counted)
+  const isByCount = isDifference(byCount) && !isShown({ verdict: inWindow, withinNoise: isWithin })
+  const [verdict, withinNoise] = isByCount ? [byCount, null] : [inWindow, isWithin]
+  const outcome = { ...ratio, verdict, withinNoise, counted: counted && counted.ratio, isByCount }
   return {
     ...outcome,
     sameDirection: published && as(outcome, published.direction ?? directionOf(Number(published.value))),
@@ -83,10 +92,19 @@ export function judge (pair, ratio) {
   }
 }
 
-/** @typedef {RatioWithInterval & Pick<Outcome, 'verdict' | 'withinNoise'>} Shown */
+/** @typedef {RatioWithInterval & Pick<Outcome, 'verdict' | 'withinNoise' | 'counted' | 'isByCount'>} Shown */
+
+/** The ratio that shows the difference. @param {Pick<Outcome, 'counted' | 'isByCount'> & { ratio: number | null }} of */
+export const decidingRatio = ({ ratio, counted, isByCount }) => isByCount ? counted : ratio
 
 /** @param {Verdict} verdict */
 const isDifference = (verdict) => verdict === 'less' || verdict === 'more'
+
+/** @param {Pair['counted']} counted @returns {Verdict} */
+function verdictOfCount (counted) {
+  if (!counted) return 'unknown'
+  return Math.abs(counted.ratio - 1) <= counted.limit ? 'none' : counted.ratio < 1 ? 'less' : 'more'
+}
 
 /** Whether a difference larger than the noise was shown. @param {Pick<Outcome, 'verdict' | 'withinNoise'>} outcome */
 export const isShown = ({ verdict, withinNoise }) => isDifference(verdict) && !withinNoise
@@ -114,17 +132,26 @@ function as (outcome, expected) {
 
 /** @param {Shown} outcome @returns {boolean | null} false: a difference was shown that may exceed 10 %; null = undecided */
 function isSame (outcome) {
-  const { low, high, withinNoise } = outcome
-  if (low === null || high === null || withinNoise) return null
-  if (low >= SAME.low && high <= SAME.high) return true
-  return isShown(outcome) ? false : null
+  const { low, high, withinNoise, isByCount, counted } = outcome
+  if (low !== null && high !== null && !withinNoise) {
+    if (low >= SAME.low && high <= SAME.high) return true
+    if (isShown(outcome) && !isByCount) return false
+  }
+  return counted === null ? null : counted >= SAME.low && counted <= SAME.high
 }
 
 /** @param {Omit<Pair, 'level'>} pair @param {Shown} outcome */
-function sentenceOf (pair, { ratio, low, high, verdict, withinNoise }) {
+function sentenceOf (pair, { ratio, low, high, verdict, withinNoise, counted, isByCount }) {
   const { arm, against, measure, noise, baseline } = pair
+  if (isByCount) {
+    const window = ratio === null ? '' : `; CPU time ${ratioWithInterval({ ratio, low, high })}`
+    return `\`${arm}\` ${MEASURES[measure].verb} ${countedText(counted)} x the instructions of \`${against}\`${window}`
+  }
   if (ratio === null || low === null || high === null) return `\`${arm}\` against \`${against}\`: unknown, ${whyUnknown(pair, ratio)}`
-  if (verdict === 'none') return `\`${arm}\` against \`${against}\`: no measurable difference [${textsOf([low, high]).join('-')}]`
+  if (verdict === 'none') {
+    const same = counted === null ? '' : `, ${countedText(counted)} x the instructions`
+    return `\`${arm}\` against \`${against}\`: no measurable difference [${textsOf([low, high]).join('-')}]${same}`
+  }
   if (withinNoise && noise) {
     return `\`${arm}\` against \`${against}\`: no difference beyond the noise of this machine ` +
       `(${ratioWithInterval({ ratio, low, high })}; \`${baseline}\` against itself ${ratioWithInterval(noise)})`
@@ -160,6 +187,9 @@ export function textsOf (ratios, isNotOne = false) {
   if (isNotOne) while (decimals < MOST_DECIMALS && looksEqual()) decimals++
   return ratios.map((ratio) => ratio.toFixed(decimals))
 }
+
+/** @param {number | null} counted @returns {string} such as 1.04 */
+export const countedText = (counted) => counted === null ? '-' : textsOf([counted])[0]
 
 /** @param {RatioWithInterval} of @returns {string} such as 0.58 x [0.55-0.61]; a dash when there is none */
 export function ratioWithInterval ({ ratio, low, high }) {

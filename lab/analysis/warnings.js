@@ -27,7 +27,7 @@ export function warningsOf ({ settings, finishedAt, samples }, groups, { noise, 
     return count && `${count} of ${valid.length}`
   })
   const bound = marked('generator-bound')
-  const noisy = marked('noisy')
+  const [noisy, stolen] = [marked('noisy'), marked('stolen')]
   const slow = cellsWhere(groups, ({ valid }) => {
     const reach = reachOf(valid)
     return reach !== null && reach < KEPT_UP && `${Math.round(reach * 100)} %`
@@ -44,7 +44,8 @@ export function warningsOf ({ settings, finishedAt, samples }, groups, { noise, 
     !settings.quick && few && `fewer than ${ROUNDS} valid samples: ${few}; their intervals are wide or missing`,
     bound && `the load was the limit, not the server, in samples of ${bound}: their items per second and lateness are those of the load`,
     slow && `the planned rate was not reached: ${slow}`,
-    noisy && `other programs used the processors, or CPU time was stolen, in samples of ${noisy}`,
+    noisy && `other programs used the processors in samples of ${noisy}`,
+    stolen && `CPU time was stolen in samples of ${stolen}`,
     mixed && `the samples of ${mixed} mix engines`,
     ...noise.filter((pair) => ['less', 'more'].includes(verdictOf(pair))).map((pair) =>
       `the A/A pair differs at ${pair.level}: ${ratioWithInterval(pair)}; differences of that size are noise there`),

@@ -4,10 +4,10 @@
  *
  * Log layouts get 500 ids, each in many versions, which are delivered once and in order; the others an id for each item.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import pino from 'pino'
 import { openFeed, openReader } from '../../src/index.js'
 import { layoutOf } from '../../src/layouts/index.js'
+import { untilDue } from '../systems/pace.js'
 import { until } from './until.js'
 
 const CHUNK = 50
@@ -70,7 +70,7 @@ export async function openRun ({
         chunks.push({ atMs, ms: atMs - sentMs, items: end - from })
       }, () => {})
       await feed.ready({ deadlineMs: Infinity })
-      await pause(Math.max(0, dueMs + everyMs - performance.now()))
+      await untilDue(dueMs + everyMs)
     }
   })().catch((error) => { failure ??= error })
 

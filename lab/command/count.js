@@ -2,12 +2,13 @@
  * `npm run experiment -- ... --count`: counts the arms of plans. Counts of an experiment stand beside the windows of its newest result; ad
  * hoc, beside those of the run before.
  */
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { FreshetError } from '../errors.js'
-import { sectionOfCounts, textOfCounts } from '../counting/report.js'
+import { textOfCounts } from '../counting/report.js'
 import { countPlan } from '../counting/run.js'
 import { expectValgrind } from '../counting/valgrind.js'
+import { presented } from '../report/presented.js'
 import { newestResult, readResult, resultName, writeWhole } from '../run/result.js'
 import { findEngine } from '../servers/engines.js'
 import { defaultCacheDir, ROOT } from '../../src/embedded/index.js'
@@ -31,6 +32,7 @@ export async function expectCountable ({ settings, env }) {
  * @returns {Promise<number>} exit status: 1 when a count is INVALID
  */
 export async function countOne ({ settings, env, signal }, plan, folder, { arms, others, result: given, report }) {
+  if (plan.counted?.levels?.length === 0) throw new FreshetError('PLAN_INVALID', `${plan.name} is not counted: ${plan.counted.why}`)
   const resultFile = given ?? (folder && await newestResult(folder))
   const place = { env, cacheDir: settings.cacheDir ?? defaultCacheDir(ROOT), report, signal, others }
   const work = join(LAB, 'counting')
@@ -39,7 +41,7 @@ export async function countOne ({ settings, env, signal }, plan, folder, { arms,
   const counts = await countPlan({
     plan,
     arms,
-    result: resultFile ? await readResult(resultFile) : null,
+    result: resultFile ? presented(await readResult(resultFile), plan) : null,
     resultFile,
     root: ROOT,
     folder: work,
@@ -54,11 +56,4 @@ export async function countOne ({ settings, env, signal }, plan, folder, { arms,
   await writeWhole(file, JSON.stringify(counts, null, 1) + '\n')
   process.stdout.write(`\ncounts       ${relative(process.cwd(), file)}\n`)
   return counts.cells.some(({ invalid }) => invalid.length > 0) ? 1 : 0
-}
-
-/** The section of a page. @param {string} folder of an experiment @returns {Promise<string>} empty without counts */
-export async function countedSection (folder) {
-  const names = await readdir(join(folder, 'counts')).catch(() => [])
-  const newest = names.filter((name) => name.endsWith('.json')).sort().at(-1)
-  return newest === undefined ? '' : sectionOfCounts(JSON.parse(await readFile(join(folder, 'counts', newest), 'utf8')))
 }

@@ -21,8 +21,7 @@ import { drawingOf } from '../report/drawing.js'
 import { markdownOf } from '../report/markdown.js'
 import { overTimeOf } from '../report/over-time.js'
 import { presented } from '../report/presented.js'
-import { newestResult, readResult, writeWhole } from '../run/result.js'
-import { countedSection } from './count.js'
+import { newestCounts, newestResult, readResult, writeWhole } from '../run/result.js'
 import { CHARTS, EXPERIMENTS } from './places.js'
 
 /** @typedef {import('./run.js').Parts} Parts */
@@ -152,7 +151,7 @@ export async function judgedOf (folder, experiments) {
     const those = statements.filter(({ experiment }) => experiment === number)
     const newest = those.length > 0 ? await newestResult(folder) : null
     if (newest === null) return []
-    const result = presented(await readResult(newest), plan)
+    const result = presented(await readResult(newest), plan, await newestCounts(folder))
     return those.map((statement) => ({ statement, outcome: outcomeOf(statement, result) }))
   }))
   return judged.flat()
@@ -164,13 +163,12 @@ export async function judgedOf (folder, experiments) {
  * @returns {Promise<string[]>} files written
  */
 export async function drawResult (file, folder, name, current) {
-  const result = presented(await readResult(file), current)
+  const result = presented(await readResult(file), current, await newestCounts(dirname(dirname(file))))
   const analysis = analyse(result)
   const { plan } = result
   const [svg, markdown] = [join(folder, `${name}.svg`), join(folder, `${name}.md`)]
   await writeWhole(svg, await drawSvg(drawingOf(analysis, result, plan)))
-  await writeWhole(markdown, markdownOf(analysis, result, plan, relative(folder, file), `${name}.svg`,
-    await countedSection(dirname(dirname(file)))))
+  await writeWhole(markdown, markdownOf(analysis, result, plan, relative(folder, file), `${name}.svg`))
   const overTime = overTimeOf(result, plan)
   if (overTime === null) return [svg, markdown]
   const second = join(folder, `${name}-over-time.svg`)

@@ -10,6 +10,7 @@ import { median } from 'simple-statistics'
 import { FreshetError } from '../errors.js'
 import { loadNamed, partsAt } from '../plan/cells.js'
 import { LOADS } from '../loads/index.js'
+import { ASK_IDS } from '../serving/plan.js'
 import { limitIn } from '../serving/responses.js'
 import { isScripted, READS } from './compare.js'
 import { openDecisions } from './decisions.js'
@@ -18,9 +19,9 @@ import { openOwnLoad } from './own-loads.js'
 import { openAsked, openPages } from './pages.js'
 
 /** Counted beyond the small size. */
-const [ITEMS, DECISIONS, PAGES] = [40_000, 1_280, 200]
-/** of the items that pages are read from */
-const MOST_STORED = 10_000
+const [ITEMS, CHEAP_ITEMS, DECISIONS, PAGES] = [20_000, 400_000, 1_280, 200]
+/** Ids that come again and again are as many, at most: the pass that writes each once takes most of the time of a count. */
+const MOST_REPEATED = 20_000
 /** More ids are not all written before counting begins: their load is one of new ids. */
 const MOST_IDS = 100_000
 const SMALL = 20
@@ -89,14 +90,15 @@ export function countedArm (plan, cell, settings, window) {
   if (load === 'gateway') throw cannot('requests of the gateway become batches by time')
   const isLibrary = load === 'writer' || load === 'library'
   if (!isLibrary && !Object.hasOwn(LOADS, load)) throw cannot(`there is no load ${load}`)
-  const { ids, partitions = 1, batchItems = 1000 } = /** @type {Record<string, any>} */ ({ ...settings, ...loadNamed(load).always })
+  const { ids: wanted, partitions = 1, batchItems = 1000 } = /** @type {Record<string, any>} */ ({ ...settings, ...loadNamed(load).always })
+  const ids = wanted > MOST_IDS ? wanted : Math.min(wanted, MOST_REPEATED)
   const ofBatch = Math.max(1, Math.round(window?.itemsPerBatch ?? batchItems))
   const batchUnits = ofBatch * (isLibrary ? partitions : 1)
   const small = ids > MOST_IDS ? SMALL : Math.ceil(1.05 * ids / batchUnits) + LEAST
   // of what costs so little, what a server does by the second would be a part
   const isCheap = load === 'blob' || (isLibrary && settings.layout === 'segments')
   // one writer has the ids of all
-  const given = { ...settings, writers: 1, batchItems: ofBatch, wholeBatches: true }
+  const given = { ...settings, ids, writers: 1, batchItems: ofBatch, wholeBatches: true }
   return {
     unit: 'item',
     node: 'primary',
@@ -104,7 +106,7 @@ export function countedArm (plan, cell, settings, window) {
       form: 'pair',
       batchUnits,
       small,
-      large: small + Math.max(LEAST, Math.ceil((isCheap ? 10 : 1) * ITEMS / batchUnits)),
+      large: small + Math.max(LEAST, Math.ceil((isCheap ? CHEAP_ITEMS : ITEMS) / batchUnits)),
       open: isLibrary
         ? openItems({ ...given, flushItems: batchUnits, mayWatch: !isScripted(window) })
         : openOwnLoad(load, given)
@@ -135,22 +137,20 @@ function decisionArm ({ technique, driver = 'direct' }, window) {
  * @returns {CountedArm}
  */
 function readingArm ({ by, asks, path, settings: ofReader }, { layout, ids, valueBytes, batchItems = 1000 }, window) {
-  const isAsked = by === 'ask' || (by === 'reader' && ofReader.views === 'none')
+  const isAsked = by === 'ask' || by === ASK_IDS || (by === 'reader' && ofReader.views === 'none')
   if (!isAsked || asks !== 'pages' || ofReader.readFrom === 'primary') {
     throw cannot('its replies come from memory, or are not pages from a replica')
   }
   const limit = limitIn(path) ?? 100
   const ofBatch = Math.max(1, Math.round(window?.itemsPerBatch ?? batchItems))
-  const pages = { layout, ids: Math.min(Number(ids), MOST_STORED), valueBytes, batchItems: ofBatch, limit }
+  const pages = { layout, ids, valueBytes, batchItems: ofBatch, limit }
   return {
     unit: 'reply',
     node: 'replica',
     load: {
-      form: 'pair',
-      batchUnits: 1,
+      ...(by === 'reader' ? openPages(pages) : openAsked({ ...pages, withValues: by === 'ask' })),
       small: LEAST,
-      large: LEAST + Math.ceil(PAGES / Math.max(1, limit / 100)),
-      open: by === 'ask' ? openAsked(pages) : openPages(pages)
+      large: LEAST + Math.ceil(PAGES / Math.max(1, limit / 100))
     }
   }
 }

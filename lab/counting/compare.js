@@ -11,8 +11,12 @@
  *   baseline; `error`: an outcome of the arm, without figures
  */
 
+import { partsAt } from '../plan/cells.js'
+
 /** of a count and its window, in items a batch and in the share of each command that items are sent with */
 const LIMIT = 0.02
+/** Commands that writers also send once a second, and how many of a batch are only those. */
+const UPKEEP = Object.freeze({ names: Object.freeze(['set', 'sadd', 'hset']), mostPerBatch: 0.1 })
 /** What replies are read with. */
 export const READS = Object.freeze(['zrevrangebyscore', 'zrangebyscore', 'zrevrange', 'xrevrange', 'xrange', 'mget'])
 /** What makes a form of writing: other commands are about times, leases and figures. */
@@ -49,7 +53,8 @@ export function differencesOf ({ node, unit, itemsPerBatch, isShared = false }, 
   const inWindow = isShared ? repliesOf(perBatch, window) : unit === 'reply' ? 1 : batchesOf(perBatch, window)
   const forms = names.flatMap((name) => {
     const [is, was] = [perBatch[name], (window.callsPerUnit[name] ?? 0) * inWindow]
-    const isSame = Math.abs(is - was) <= LIMIT * Math.max(1, is, was)
+    const isUpkeep = UPKEEP.names.includes(name) && Math.max(is, was) <= UPKEEP.mostPerBatch
+    const isSame = isUpkeep || Math.abs(is - was) <= LIMIT * Math.max(1, is, was)
     return isSame ? [] : [`${name} ${number(is)} times a batch, ${number(was)} in the window`]
   })
   return [...size, ...forms]
@@ -78,6 +83,32 @@ function repliesOf (perRead, { callsPerUnit }) {
 
 /** @param {number} n */
 const number = (n) => n >= 100 ? String(Math.round(n)) : String(Number(n.toPrecision(3)))
+
+/** the node whose instructions stand for a measure of CPU time @type {Readonly<Record<string, 'primary' | 'replica'>>} */
+const NODE_OF = Object.freeze({
+  primaryCpuMicrosPerItem: 'primary', replicaCpuMicrosPerItem: 'replica', replicaCpuMicrosPerItemRead: 'replica'
+})
+
+/** Counts of one load differ by less: where the levels of skip lists are fixed (generator.js), and elsewhere. */
+const SAME = Object.freeze({ fixed: 0.03, elsewhere: 0.06 })
+const HAS_FIXED_LEVELS = /^valkey (9\.[1-9]|[1-9]\d)/
+
+/**
+ * Instructions of an arm to those of another at the same level.
+ * @param {CountedCell[]} cells of a count
+ * @param {{ plan: import('../plan/index.js').Plan, level: string, arm: string, against: string, measure: string }} of
+ * @returns {{ ratio: number, limit: number } | null} `limit`: as close to 1 it is no difference; null: one of them is not counted, or
+ *   INVALID, or the measure is not of a server's CPU time
+ */
+export function countedRatio (cells, { plan, level, arm, against, measure }) {
+  const [is, was] = [arm, against].map((name) =>
+    cells.find((cell) => cell.level === level && cell.arm === name && cell.invalid.length === 0))
+  const [above, below] = [is, was].map((cell) => cell?.nodes.find(({ role }) => role === NODE_OF[measure])?.instructions)
+  if (above === undefined || below === undefined || is?.unit !== was?.unit) return null
+  const engines = [arm, against].map((name) => partsAt(plan, { level, arm: name }).engine)
+  const isFixed = engines.every((engine) => engine === null || HAS_FIXED_LEVELS.test(engine))
+  return { ratio: above / below, limit: isFixed ? SAME.fixed : SAME.elsewhere }
+}
 
 /** @param {CountedCell[]} cells @param {CountedCell} cell @param {string} baseline @param {number} node index @returns {number | null} */
 export function ratioOf (cells, cell, baseline, node) {

@@ -14,6 +14,7 @@
  * @property {number} batchUnits units of a batch
  * @property {number} small batches
  * @property {number} large batches
+ * @property {ServerOptions['fill']} [fill] before the replica of form `read`
  * @property {(servers: { primaryUrl: string, replicaUrls: string[] }) => Promise<Counted>} open
  *
  * @typedef {{ role: 'primary' | 'replica', instructions: number, commands: number, bytesIn: number, bytesOut: number,
@@ -59,7 +60,7 @@ function slowTime () {
 
 /**
  * @param {Load} load @param {Omit<ServerOptions, 'form'>} options
- * @param {{ idlePerSecond?: number }} [known] instructions of a primary that is only connected to
+ * @param {{ idlePerSecond?: number }} [known] instructions of the first node when it is only connected to
  * @returns {Promise<Count>}
  * @throws {import('../errors.js').FreshetError} COUNT_FAILED, LAB_REPLICAS_BEHIND, SERVER_LOST, and errors of the load
  */
@@ -89,8 +90,8 @@ async function both (sizes) {
 }
 
 /** @param {Load} load @param {Omit<ServerOptions, 'form'>} options @param {number} batches @param {number} [idleSeconds] */
-async function countSize ({ form, open }, options, batches, idleSeconds = 0) {
-  const servers = await openCountedServers({ ...options, form })
+async function countSize ({ form, fill, open }, options, batches, idleSeconds = 0) {
+  const servers = await openCountedServers({ ...options, form, fill })
   try {
     const beganMs = now()
     const load = await Promise.race([servers.lost, open(servers)])
@@ -134,7 +135,7 @@ function perUnit (before, after, { units, idle }) {
 }
 
 /**
- * Instructions of an idle second of the primary, with the connections of a load.
+ * Instructions of an idle second of the first node, with the connections of a load.
  * @param {Load} load @param {Omit<ServerOptions, 'form'>} options @returns {Promise<number>}
  */
 export async function countIdle (load, options) {

@@ -1,6 +1,7 @@
 /** Counts as text for a terminal, and as a section of a page. */
 import { aligned } from '../report/columns.js'
 import { list, table } from '../report/markdown-table.js'
+import { countedText } from '../analysis/verdict.js'
 import { figure, ratio } from '../report/numbers.js'
 import { contradictions, ratioOf } from './compare.js'
 
@@ -22,6 +23,9 @@ export const SEEN = Object.freeze([
 const HEADS = ['level', 'arm', 'node', 'instructions', 'x baseline', 'commands', 'bytes in', 'bytes out', 'of', 'a batch', 'window: x CPU',
   'a batch', 'commands']
 
+/** @param {number | null} one @returns {string} such as 0.50 x */
+const times = (one) => one === null ? '-' : `${countedText(one)} x`
+
 /** @param {Counts} counts @returns {string[][]} */
 function rowsOf ({ cells, baseline }) {
   return cells.flatMap((cell) => {
@@ -34,7 +38,7 @@ function rowsOf ({ cells, baseline }) {
         cell.arm,
         node.role,
         cell.invalid.length > 0 ? 'INVALID' : figure(node.instructions),
-        ratio(ratioOf(cells, cell, baseline, i)),
+        times(ratioOf(cells, cell, baseline, i)),
         figure(node.commands), figure(node.bytesIn), figure(node.bytesOut), cell.unit, String(cell.batchUnits),
         isFirst && cell.ratio ? `${ratio(cell.ratio.ratio)} [${ratio(cell.ratio.low)}-${ratio(cell.ratio.high)}]` : '',
         isFirst && window && cell.unit !== 'reply' ? figure(window.itemsPerBatch) : '',

@@ -59,13 +59,7 @@ const page = (layout, isDaily = false) => ({
   unit: 'page',
   node: 'replica',
   isDaily,
-  load: {
-    form: 'pair',
-    batchUnits: 1,
-    small: 20,
-    large: 320,
-    open: openPages({ layout, ids: 1_000, valueBytes: 128, batchItems: 1_000, limit: 100 })
-  }
+  load: { ...openPages({ layout, ids: 1_000, valueBytes: 128, batchItems: 1_000, limit: 100 }), small: 20, large: 320 }
 })
 
 const daily = { isDaily: true }

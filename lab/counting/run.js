@@ -1,5 +1,6 @@
 /**
- * Counts the arms of a plan, level by level, the baseline twice.
+ * Counts the arms of a plan, level by level, the baseline twice: those that the plan names (`counted`), without its ceiling, which is no
+ * question.
  *
  * @typedef {import('./report.js').Counts} Counts
  * @typedef {import('./compare.js').CountedCell} CountedCell
@@ -34,7 +35,7 @@ export async function countPlan ({ plan, arms, result, resultFile, root, folder,
   const groups = result ? groupsOf(result) : []
   /** @type {Counts['keys']} */
   const keys = {}
-  /** by engine @type {Record<string, number>} */
+  /** by engine and form of the servers @type {Record<string, number>} */
   const idle = {}
   /** @type {CountedCell[]} */
   const cells = []
@@ -58,14 +59,16 @@ export async function countPlan ({ plan, arms, result, resultFile, root, folder,
     }
     try {
       const { load: name, engine, serving } = partsAt(plan, cell)
-      const settings = result?.effective?.[level]?.[cell.arm] ??
-        settled(name, { ...plan.fixed, ...plan.levels[level].settings, ...plan.arms[cell.arm].settings })
+      const planned = { ...plan.fixed, ...plan.levels[level].settings, ...plan.arms[cell.arm].settings }
+      // results from before a setting existed do not name it; the plan does
+      const settings = settled(name, { ...result?.effective?.[level]?.[cell.arm], ...planned })
       const { load, node } = countedArm(plan, cell, settings, window)
       const { program, ...found } = await engineOf(engine)
       keys[engineName(found)] ??= await keyOf(program)
       const place = { program, engine: engineName(found), folder }
-      idle[place.engine] ??= await countIdle(load, place)
-      const { nodes, units, batches } = await count(load, place, { idlePerSecond: idle[place.engine] })
+      const kind = `${place.engine} ${load.form}`
+      idle[kind] ??= await countIdle(load, place)
+      const { nodes, units, batches } = await count(load, place, { idlePerSecond: idle[kind] })
       const counted = /** @type {import('./count.js').PerUnit} */ (nodes.find(({ role }) => role === node))
       const itemsPerBatch = unit === 'item' ? load.batchUnits / (settings.partitions ?? 1) : load.batchUnits
       const invalid = differencesOf({ node: counted, unit, itemsPerBatch, isShared: serving?.by === 'reader' }, window)
@@ -79,11 +82,13 @@ export async function countPlan ({ plan, arms, result, resultFile, root, folder,
     report(`${level}, ${arm}: ${outcome}`)
   }
 
-  for (const level of Object.keys(plan.levels)) {
+  const { levels = Object.keys(plan.levels), without = [] } = plan.counted ?? {}
+  for (const level of levels) {
     const those = Object.keys(plan.arms).filter((arm) => !plan.levels[level].without.includes(arm) &&
-      (arms.length === 0 || arms.includes(arm) || arm === plan.baseline))
+      (arms.length === 0 ? arm !== plan.ceiling && !without.includes(arm) : arms.includes(arm) || arm === plan.baseline))
     for (const arm of those) if (!signal.aborted) await countCell(level, arm)
-    if (!signal.aborted) await countCell(level, plan.baseline + AA_SUFFIX, plan.baseline)
+    // one pair shows how exact the counts are
+    if (!signal.aborted && level === levels[0]) await countCell(level, plan.baseline + AA_SUFFIX, plan.baseline)
   }
   return {
     format: FORMAT,

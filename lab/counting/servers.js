@@ -22,10 +22,11 @@ const WAIT_MS = 600_000
 const LAST_SLOT = 16_383
 
 /**
- * @typedef {{ program: string, engine: string, form: 'primary' | 'fed' | 'pair' | 'cluster', folder: string,
- *   waitMs?: number }} Options `engine` such as `valkey 9.1.2`; `fed`: a primary that keeps what it would replicate; `pair`: with a
- *   replica, which is counted, too; `cluster`: one primary that has all slots; `folder`: parent of the temporary folder; `waitMs` for a
- *   reply, and for a replica
+ * @typedef {{ program: string, engine: string, form: 'primary' | 'fed' | 'pair' | 'read' | 'cluster', folder: string,
+ *   fill?: (primaryUrl: string) => Promise<void>, waitMs?: number }} Options `engine` such as `valkey 9.1.2`; `fed`: a primary that keeps
+ *   what it would replicate; `pair`: with a replica, which is counted, too; `read`: a replica of a primary that is not counted, and that
+ *   `fill` fills before; `cluster`: one primary that has all slots; `folder`: parent of the temporary folder; `waitMs` for a reply, and
+ *   for a replica
  * @typedef {Awaited<ReturnType<typeof openCountedServers>>} CountedServers
  * @typedef {Awaited<ReturnType<typeof startServer>>} Server
  * @typedef {{ role: 'primary' | 'replica', instructions: number, commands: number, offset: number, netInputBytes: number,
@@ -33,7 +34,7 @@ const LAST_SLOT = 16_383
  */
 
 /** @param {Options} options @throws {FreshetError} COUNT_FAILED: the engine does not run under valgrind; SERVERS_FAILED */
-export async function openCountedServers ({ program, engine, form, folder, waitMs = WAIT_MS }) {
+export async function openCountedServers ({ program, engine, form, folder, fill = async () => {}, waitMs = WAIT_MS }) {
   await mkdir(folder, { recursive: true })
   const own = await mkdtemp(join(folder, 'count-'))
   const guard = createGuard()
@@ -51,7 +52,7 @@ export async function openCountedServers ({ program, engine, form, folder, waitM
   /** @param {string[]} args @param {Server} [primary] */
   async function start (args, primary) {
     const node = await startServer({
-      program: primary && form === 'fed' ? program : wrapped,
+      program: form === (primary ? 'fed' : 'read') ? program : wrapped,
       folder: own,
       replicaOf: primary,
       args,
@@ -68,16 +69,18 @@ export async function openCountedServers ({ program, engine, form, folder, waitM
   const wrapped = await wrapProgram({ program, engine, folder: own })
   try {
     const primary = await start(form === 'cluster' ? ['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())] : [])
-    if (form === 'fed' || form === 'pair') {
+    if (form === 'read') await fill(primary.url)
+    if (['fed', 'pair', 'read'].includes(form)) {
       const replica = await start([], primary)
       // until the primary knows that its child has ended, it puts off the growth of its tables
       await untilLogged(primary, /Background RDB transfer terminated/)
       // what it replicates from now on, it keeps for a replica that comes back
       if (form === 'fed') await replica.kill()
     }
-    const counted = form === 'fed' ? [primary] : nodes
+    const counted = form === 'fed' ? [primary] : form === 'read' ? nodes.slice(1) : nodes
     for (const { url, pid } of counted) {
-      if (hasSeed(engine)) await fixGenerator({ pid, program })
+      // a replica that was filled has drawn numbers; reads draw none
+      if (hasSeed(engine) && form !== 'read') await fixGenerator({ pid, program })
       await queryNode(url, (node) => node.send('DEBUG', 'SET-ACTIVE-EXPIRE', '0'), { deadlineMs: waitMs })
     }
     if (form === 'cluster') await queryNode(primary.url, takeAllSlots, { deadlineMs: waitMs })
@@ -88,8 +91,8 @@ export async function openCountedServers ({ program, engine, form, folder, waitM
     }))
     lost.catch(() => {})
     return {
-      primaryUrl: urls[0],
-      replicaUrls: urls.slice(1),
+      primaryUrl: primary.url,
+      replicaUrls: form === 'read' ? urls : urls.slice(1),
       lost,
 
       /** Ends the servers. @returns {Promise<NodeCount[]>} the primary first @throws {FreshetError} COUNT_FAILED, SERVER_LOST */
@@ -102,7 +105,7 @@ export async function openCountedServers ({ program, engine, form, folder, waitM
           await shutDown(node)
           const { netInputBytes, netOutputBytes, connections, commands, calls, offset } = figures[i]
           counts.push({
-            role: i === 0 ? /** @type {const} */ ('primary') : /** @type {const} */ ('replica'),
+            role: i === 0 && form !== 'read' ? /** @type {const} */ ('primary') : /** @type {const} */ ('replica'),
             instructions: await instructionsOf(own, node.pid),
             commands,
             offset,

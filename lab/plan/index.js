@@ -31,6 +31,9 @@
  * @typedef {{ measure?: string, arm: string, against?: string, level?: string, says: string }} About the title, with {} for the ratio of
  *   the pair, or for the figure of the arm, of the first measure unless it names one
  *
+ * @typedef {{ levels?: string[], without?: string[], why?: string }} CountedPart levels and arms whose instructions are counted, by default
+ *   all; no level: none; `why` the rest is not
+ *
  * @typedef {object} Plan
  * @property {string} name of its folder, or `ad-hoc`
  * @property {string} number three digits; empty when ad hoc
@@ -48,6 +51,7 @@
  * @property {number} warmUpSeconds
  * @property {number} [overheadSeconds] of a measurement besides warm-up and window, for the estimate; absent in old results
  * @property {number} rounds
+ * @property {CountedPart} [counted] absent in results
  * @property {string[]} measures the first is the main one
  * @property {string[]} differs differences in the work of arms (L12)
  * @property {Expectation[]} expected
@@ -125,6 +129,7 @@ const SHAPE = object({
   warmUpSeconds: number(0, 600),
   overheadSeconds: [number(0, 600), OVERHEAD_SECONDS],
   rounds: integer(5, 100),
+  counted: [object({ levels: [list(text(60)), undefined], without: [list(text(60)), undefined], why: [text(160), undefined] }), undefined],
   measures: list(oneOf(Object.keys(MEASURES)), 1),
   differs: [list(text()), []],
   expected: [list(object({ arm: text(60), against: text(60), direction: oneOf(DIRECTIONS), level: [text(60), undefined] })), []],

@@ -32,8 +32,8 @@ export const faultsBetween = (plan, checkSettings) => [
 
 /** @param {Plan} plan @returns {string[]} */
 function unknownNames ({
-  arms = {}, labels = {}, chart = {}, formerly = {}, levels = {}, baseline, ceiling, expected = [], pairs = [], budgets = [], measures = [],
-  published, fixedAndMarginal
+  arms = {}, labels = {}, chart = {}, formerly = {}, levels = {}, counted = {}, baseline, ceiling, expected = [], pairs = [], budgets = [],
+  measures = [], published, fixedAndMarginal
 }) {
   /** @type {string[]} */
   const faults = []
@@ -48,6 +48,12 @@ function unknownNames ({
   for (const arm of Object.keys(labels)) lookUp('labels', arm, arms, 'arm')
   for (const arm of [chart.about?.arm, chart.about?.against, ...chart.arms ?? []]) lookUp('chart', arm, arms, 'arm')
   for (const level of [chart.about?.level, chart.overTime, ...chart.levels ?? []]) lookUp('chart', level, levels, 'level')
+  for (const level of counted.levels ?? []) lookUp('counted.levels', level, levels, 'level')
+  for (const arm of counted.without ?? []) {
+    lookUp('counted.without', arm, arms, 'arm')
+    if (arm === baseline) faults.push(`counted.without: ${JSON.stringify(arm)} is the baseline, which every ratio needs`)
+  }
+  if ((counted.levels || counted.without) && !counted.why) faults.push('counted.why is missing; expected why the rest is not counted')
   for (const name of Object.values(formerly)) lookUp('formerly', name, { ...arms, ...levels }, 'arm or level')
   if (baseline !== undefined && baseline === ceiling) {
     faults.push(`ceiling: ${JSON.stringify(ceiling)} is the baseline; expected another arm, such as one with load blob`)

@@ -12,7 +12,7 @@ import { captionOf } from './conditions.js'
 import { comparisonsOf, figureOf, ratioText, titleOf } from './figures.js'
 import { isOverX, noiseAtLevels } from './finding.js'
 import { headlineOf } from './headline.js'
-import { capitalized, figure } from './numbers.js'
+import { capitalized, medianText } from './numbers.js'
 import { noiseRemarks, remarksOf } from './remarks.js'
 import { aboutCeiling, labelOf, labelWithRole, roleOf } from './roles.js'
 import { MEASURES } from '../analysis/measures.js'
@@ -111,6 +111,13 @@ function notesOf (rows) {
   })
 }
 
+/** @param {Analysis} analysis @param {import('./figures.js').Place} place @returns {string} empty: each round is in the figure */
+function failureText ({ cells }, { arm, level }) {
+  const cell = cells.find((one) => one.arm === arm && one.level === level)
+  const failed = cell ? cell.invalid + Object.values(cell.ended).reduce((sum, n) => sum + n, 0) : 0
+  return failed === 0 ? '' : `failed in ${failed} of ${failed + Number(cell?.n)} rounds`
+}
+
 /** @param {Analysis} analysis @param {Plan} plan @param {import('./figures.js').Place} place @returns {Row} */
 function rowOf (analysis, plan, { arm, level }) {
   const place = { arm, level }
@@ -126,8 +133,8 @@ function rowOf (analysis, plan, { arm, level }) {
     low: of?.low ?? null,
     high: of?.high ?? null,
     published: known?.published?.value && to ? known.published.value * to.median : null,
-    value: of ? figure(of.median) : '',
+    value: of ? medianText(of) : '',
     ratio: of ? ratioText(analysis, plan, place) : '',
-    mark: of ? '' : remarksOf(analysis, place, { reasons: 1 }).join('; ') || 'no valid measurement has a value'
+    mark: of ? failureText(analysis, place) : remarksOf(analysis, place, { reasons: 1 }).join('; ') || 'no valid measurement has a value'
   }
 }

@@ -2,6 +2,7 @@
  * Figures of an analysis as text: of an arm at a level, and its ratio to the baseline.
  */
 import { MEASURES } from '../analysis/measures.js'
+import { countedText } from '../analysis/verdict.js'
 import { ratioWithInterval } from './numbers.js'
 import { roleOf } from './roles.js'
 
@@ -22,7 +23,7 @@ export function titleOf (measure) {
 
 /**
  * @param {Analysis} analysis @param {Place} of @param {string} [measure]
- * @returns {{ median: number, low: number | null, high: number | null } | null} null: no valid sample has a value
+ * @returns {{ median: number, low: number | null, high: number | null, isCut?: boolean } | null} null: no valid sample has a value
  */
 export function figureOf ({ cells, main }, { arm, level }, measure = main) {
   const of = cells.find((cell) => cell.arm === arm && cell.level === level)?.figures[measure]
@@ -45,16 +46,19 @@ export const comparisonsOf = ({ comparisons, main }, { arm, level }) =>
  */
 export function ratioText (analysis, plan, of) {
   if (roleOf(of.arm, plan) === 'baseline') return 'baseline'
-  const ratio = roleOf(of.arm, plan) === 'repeat'
-    ? analysis.noise.find(({ level, measure }) => level === of.level && measure === analysis.main)
-    : comparisonsOf(analysis, of).find(({ against }) => against === plan.baseline)
-  return ratio ? ratioWithInterval(ratio) : '-'
+  if (roleOf(of.arm, plan) === 'repeat') {
+    const noise = analysis.noise.find(({ level, measure }) => level === of.level && measure === analysis.main)
+    return noise ? ratioWithInterval(noise) : '-'
+  }
+  const ratio = comparisonsOf(analysis, of).find(({ against }) => against === plan.baseline)
+  if (!ratio) return '-'
+  return ratio.isByCount ? `${countedText(ratio.counted)} x by count` : ratioWithInterval(ratio)
 }
 
 /** @param {Comparison} comparison @returns {string} whether our ratio is on the same side of 1 as the published one */
 export function directionText ({ sameDirection, verdict }) {
   if (sameDirection !== null) return sameDirection ? 'yes' : 'no'
-  return verdict === 'unknown' ? 'unknown' : 'undecided'
+  return verdict === 'unknown' ? 'unknown' : 'no difference'
 }
 
 /** @param {number} value @returns {string} as it was published, to three digits */

@@ -6,7 +6,7 @@
  * A/A pair, the sentence says that there is no measurable difference.
  */
 import { MEASURES } from '../analysis/measures.js'
-import { isShown, textsOf } from '../analysis/verdict.js'
+import { decidingRatio, isShown, textsOf } from '../analysis/verdict.js'
 import { figureOf, unitOf } from './figures.js'
 import { figure, ratioWithInterval } from './numbers.js'
 import { aboutCeiling, roleOf } from './roles.js'
@@ -44,12 +44,12 @@ function sentenceOf ({ arm, against, all }, { levels }) {
   const within = all.filter(({ withinNoise }) => withinNoise)
   for (const different of [less, more]) {
     if (different.length === all.length) {
-      return `\`${arm}\` ${MEASURES[all[0].measure].verb} ${spanOf(different)} x \`${against}\` ${at(different, all)}`
+      return `\`${arm}\` ${MEASURES[all[0].measure].verb} ${spanOf(different)} x \`${against}\` ${at(different, all)}${byCount(different)}`
     }
   }
   const parts = [
-    ...(less.length ? [`less ${at(less, all)} (${spanOf(less)} x)`] : []),
-    ...(more.length ? [`more ${at(more, all)} (${spanOf(more)} x)`] : []),
+    ...(less.length ? [`less ${at(less, all)} (${spanOf(less)} x${byCount(less)})`] : []),
+    ...(more.length ? [`more ${at(more, all)} (${spanOf(more)} x${byCount(more)})`] : []),
     ...(none.length ? [`no measurable difference ${at(none, all)}`] : []),
     ...(within.length ? [`no difference beyond the noise of this machine ${at(within, all)}`] : []),
     ...(unknown.length ? [`unknown ${at(unknown, all)}`] : [])
@@ -64,12 +64,18 @@ function at (those, all) {
   return all.length === 2 ? 'at both levels' : `at all ${all.length} levels`
 }
 
+/** @param {Comparison[]} those @returns {string} how many differ by a count of instructions alone */
+function byCount (those) {
+  const counted = those.filter(({ isByCount }) => isByCount).length
+  return counted === 0 ? '' : counted === those.length ? ', by count' : `, ${counted} by count`
+}
+
 /** @param {number} ratio that is not 1 @returns {string} such as 2.05 */
 export const timesText = (ratio) => textsOf([ratio], true)[0]
 
 /** The smallest and the largest ratio. @param {Comparison[]} those @param {(ratio: number) => string} [textOf] @returns {string} */
 export function spanOf (those, textOf = timesText) {
-  const ratios = those.map(({ ratio }) => Number(ratio))
+  const ratios = those.map((one) => Number(decidingRatio(one)))
   const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map(textOf)
   return least === most ? least : `${least} to ${most}`
 }

@@ -7,10 +7,10 @@
  * something. No title is about a sample in which the load was at its own limit: that figure is of the load.
  */
 import { MEASURES } from '../analysis/measures.js'
-import { isShown } from '../analysis/verdict.js'
+import { decidingRatio, isShown } from '../analysis/verdict.js'
 import { figureOf, unitOf } from './figures.js'
 import { endsOf, pairsOf, spanOf } from './finding.js'
-import { capitalized, figure } from './numbers.js'
+import { capitalized, figure, medianText } from './numbers.js'
 import { labelOf } from './roles.js'
 
 /** characters */
@@ -50,7 +50,7 @@ function about (analysis, plan, { measure = analysis.main, arm, against, level, 
   if (against === undefined) {
     const place = { arm, level: level ?? Object.keys(plan.levels)[0] }
     const of = isUnbound(analysis, arm, place.level) && figureOf(analysis, place, measure)
-    return of ? [says.replace('{}', figure(of.median))] : byItself(analysis, plan)
+    return of ? [says.replace('{}', medianText(of))] : byItself(analysis, plan)
   }
   const all = [...analysis.comparisons, ...analysis.further].filter((one) => one.measure === measure && one.arm === arm &&
     one.against === against && (level === undefined || one.level === level))
@@ -77,11 +77,11 @@ function ofPair ({ arm, against, all }, plan) {
   if (shown.length === 0) {
     return [`${a} against ${b}: ${all.every(({ verdict }) => verdict === 'unknown') ? 'unknown' : 'no measurable difference'}`]
   }
-  const { noun } = MEASURES[all[0].measure]
+  const noun = shown.some(({ isByCount }) => isByCount) ? '' : MEASURES[all[0].measure].noun
   const where = shown.length === all.length
     ? ''
     : shown.length === 1 ? ` at ${shown[0].level}` : ` at ${shown.length} of ${all.length} levels`
-  const isLess = shown.every(({ ratio }) => Number(ratio) < 1)
+  const isLess = shown.every((one) => Number(decidingRatio(one)) < 1)
   const span = isLess ? `${spanOf(shown, shareText)} % of` : `${spanOf(shown)} x`
   const texts = [`${a}: ${span} ${b}${where}`, `${arm}: ${span} ${against}${where}`]
   return noun ? [`${a}: ${span} the ${noun} of ${b}${where}`, ...texts] : texts
@@ -93,7 +93,7 @@ const shareText = (/** @type {number} */ ratio) => ratio < 0.1 ? (ratio * 100).t
 function alone (analysis, plan) {
   for (const level of Object.keys(plan.levels)) {
     const of = isUnbound(analysis, plan.baseline, level) && figureOf(analysis, { arm: plan.baseline, level })
-    if (of) return [`${labelOf(plan.baseline, plan)}: ${figure(of.median)} ${unitOf(analysis.main)} at ${level}`]
+    if (of) return [`${labelOf(plan.baseline, plan)}: ${medianText(of)} ${unitOf(analysis.main)} at ${level}`]
   }
   const isBound = Object.keys(plan.levels).some((level) => !isUnbound(analysis, plan.baseline, level))
   return [isBound ? 'No finding: the load was at its limit' : 'No finding: the baseline has no valid measurement']

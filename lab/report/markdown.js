@@ -2,13 +2,14 @@
  * A result as a page: the finding, the chart, published figures beside ours, every figure, and the evidence.
  */
 import { MEASURES } from '../analysis/measures.js'
-import { SAME } from '../analysis/verdict.js'
+import { countedText, SAME } from '../analysis/verdict.js'
 import { accountOf, limitsOf } from './account.js'
 import { believe } from './belief.js'
 import { budgetsSection } from './budgets.js'
 import { cloudwatchSection } from './cloudwatch.js'
 import { rowsOf, textOf } from './conditions.js'
 import { consumersSection } from './consumers.js'
+import { sectionOfCounts } from '../counting/report.js'
 import { costText, ratioText, titleOf } from './figures.js'
 import { ceilingOf, noiseOf, verdictsOf } from './finding.js'
 import { headlineOf } from './headline.js'
@@ -34,10 +35,9 @@ const NONE = Object.freeze({ ratio: null, low: null, high: null })
  * @param {Plan} plan
  * @param {string} [raw] path of the raw result, from the folder of the page
  * @param {string} [chart] path of the chart, from there
- * @param {string} [counted] section of counts (counting/report.js)
  * @returns {string} Markdown
  */
-export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.name}.svg`, counted = '') {
+export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.name}.svg`) {
   const headline = headlineOf(analysis, plan)
   return [
     `# ${headline}\n\n`,
@@ -49,7 +49,7 @@ export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.na
     section('Compared with published figures', publishedSection(analysis, plan)),
     section('What CloudWatch says', cloudwatchSection(result, plan)),
     section('Figures', figures(analysis, plan)),
-    section('Counted', counted),
+    section('Counted', countedSection(result.counts, plan)),
     ...partsSections(result, plan).map(({ title, body }) => section(title, body)),
     section('What a reader costs', consumersSection(analysis)),
     section('Fixed and marginal cost', costs(analysis, plan)),
@@ -81,7 +81,8 @@ function verdict (analysis, plan) {
 
 /** @param {Comparison} comparison @param {boolean} withLevel */
 function predictionOf ({ arm, against, level, expected, asExpected, verdict, withinNoise }, withLevel) {
-  const open = verdict === 'unknown' ? 'unknown' : withinNoise ? 'undecided, within the noise of this machine' : 'undecided'
+  const none = 'no measurable difference'
+  const open = verdict === 'unknown' ? 'unknown' : withinNoise ? `${none}, within the noise of this machine` : none
   const outcome = asExpected === null
     ? open
     : asExpected ? `confirmed${expected === 'same' ? `: between ${ratio(SAME.low)} and ${ratio(SAME.high)} x` : ''}` : '**refuted**'
@@ -114,14 +115,20 @@ function ratios ({ comparisons, further, across }, { levels, measures, ...plan }
   const byLevel = Object.keys(levels).map((level) => {
     const those = [...comparisons, ...further].filter((one) => one.level === level)
     const pairs = [...new Map(those.map(({ arm, against }) => [JSON.stringify([arm, against]), { arm, against }])).values()]
-    const rows = pairs.map(({ arm, against }) => [`${shownArm(arm, plan)} / ${shownArm(against, plan)}`, ...measures.map((measure) =>
-      ratioWithInterval(those.find((one) => one.measure === measure && one.arm === arm && one.against === against) ?? NONE))])
+    const rows = pairs.map(({ arm, against }) => [`${shownArm(arm, plan)} / ${shownArm(against, plan)}`, ...measures.map((measure) => {
+      const one = those.find((one) => one.measure === measure && one.arm === arm && one.against === against)
+      return ratioWithInterval(one ?? NONE) + (one && one.counted !== null ? `\n*${countedText(one.counted)} x by count*` : '')
+    })])
     return rows.length ? `**${level}**\n\n` + table(heads, rows) : ''
   })
   const ofArms = [...new Set(across.map(({ arm }) => arm))].map((arm) => [shownArm(arm, plan),
     ...measures.map((measure) => ratioWithInterval(across.find((one) => one.arm === arm && one.measure === measure) ?? NONE))])
   return byLevel.join('') + (ofArms.length ? `**${across[0].level} / ${across[0].from}**\n\n` + table(heads, ofArms) : '')
 }
+
+/** What is counted, and why the rest is not. @param {Result['counts']} counts @param {Plan} plan */
+const countedSection = (counts, { counted }) =>
+  (counts ? sectionOfCounts(counts) : '') + (counted?.why ? `Not counted: ${counted.why}.\n\n` : '')
 
 /** @param {Analysis} analysis @param {Plan} plan */
 function costs ({ costs }, plan) {

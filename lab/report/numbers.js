@@ -26,12 +26,16 @@ export const interval = (low, high) =>
 /** @param {import('../analysis/consumption.js').Estimate} estimate @returns {string} such as 2.60 [2.55-2.66] */
 export const estimated = ({ mid, low, high }) => `${figure(mid)} ${interval(low, high)}`.trim()
 
+/** @param {{ median: number | null, isCut?: boolean }} of @returns {string} */
+export const medianText = ({ median, isCut = false }) => `${isCut ? '>= ' : ''}${figure(median)}`
+
 /**
- * @param {{ median: number | null, low: number | null, high: number | null } | null | undefined} of
- * @returns {string} such as 2.60 [2.55-2.66]; without the interval where all rounds are equal
+ * @param {{ median: number | null, low: number | null, high: number | null, isCut?: boolean } | null | undefined} of
+ * @returns {string} such as 2.60 [2.55-2.66]; without the interval where all rounds are equal; of time-outs >= 10,000
  */
 export function figureWithInterval (of) {
   if (!of || of.median === null) return '-'
+  if (of.isCut) return medianText(of)
   const isAlike = figure(of.low) === figure(of.high)
   return `${figure(of.median)} ${isAlike ? '' : interval(of.low, of.high)}`.trim()
 }

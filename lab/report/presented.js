@@ -3,6 +3,7 @@
  * what the chart shows, pairs to compare, and the published figures to compare with. Figures and settings are those of the result;
  * `late: overwrite`, which results from before that setting do not name because it was the default, is named.
  */
+import { marked } from '../analysis/marks.js'
 import { AA_SUFFIX } from '../plan/index.js'
 
 /** @typedef {import('../analysis/index.js').Result} Result */
@@ -15,10 +16,11 @@ const BY_NAME = new Set(['arms', 'levels', 'effective'])
 /**
  * @param {Result} result
  * @param {Plan} current plan of the experiment
- * @returns {Result} with a plan in today's words
+ * @param {Result['counts'] | null} [counts] of its instructions
+ * @returns {Result} with a plan in today's words, and the counts beside it
  */
-export function presented (result, current) {
-  const { formerly = {}, labels, chart, question, pairs = [], published, fixed } = current
+export function presented (result, current, counts = null) {
+  const { formerly = {}, labels, chart, question, pairs = [], published, counted, fixed } = current
   const known = { ...result.plan.arms, ...result.plan.levels }
   const names = new Map(Object.entries(formerly).filter(([, now]) => !(now in known))
     .flatMap(([before, now]) => [[before, now], [before + AA_SUFFIX, now + AA_SUFFIX]]))
@@ -30,9 +32,10 @@ export function presented (result, current) {
     question,
     pairs: pairs.filter(({ arm, against }) => arm in named.plan.arms && against in named.plan.arms),
     published: publishedOf(published, named.samples),
+    ...(counted && { counted }),
     fixed: fixed.late ? { late: fixed.late, ...named.plan.fixed } : named.plan.fixed
   }
-  return { ...rest, ...named, plan: { ...named.plan, ...words } }
+  return { ...rest, ...named, samples: named.samples.map(marked), plan: { ...named.plan, ...words }, ...(counts && { counts }) }
 }
 
 /** Without what was not measured then. @param {Plan['chart']} chart @param {Plan} plan of the result @returns {Plan['chart']} */

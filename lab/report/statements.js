@@ -7,6 +7,7 @@
  */
 import { BECAME } from '../analysis/statements.js'
 import { MEASURES } from '../analysis/measures.js'
+import { countedText } from '../analysis/verdict.js'
 import { code, table } from './markdown-table.js'
 import { count, figure, figureWithInterval, ratioWithInterval } from './numbers.js'
 
@@ -59,13 +60,14 @@ function publishedOf ({ value, from, between, direction, against, why }) {
 }
 
 /** @param {Statement} statement @param {Outcome} outcome */
-function hereOf ({ per, of }, { why, cut, ratio, figure, unit, count: held, bound }) {
+function hereOf ({ per, of }, { why, ratio, figure, unit, count: held, bound }) {
   if (why !== undefined) return why
-  if (cut) return cut
   if (held) return `in ${count(held.held)} of ${count(held.all)} measurements`
   const limit = bound ? `; ${bound}` : ''
+  const counted = ratio && ratio.counted !== null ? `; ${countedText(ratio.counted)} x by count` : ''
+  const noise = ratio?.withinNoise ? ', within the noise' : ''
   return ratio
-    ? `${ratioWithInterval(ratio)}${per ? ` of that at ${per.level}` : ''}${ratio.withinNoise ? ', within the noise' : ''}${limit}`
+    ? `${ratioWithInterval(ratio)}${per ? ` of that at ${per.level}` : ''}${noise}${counted}${limit}`
     : `${figureWithInterval(figure)} ${unit}${of?.times ? `, in a scale of time of 1 / ${of.times}` : ''}${limit}`
 }
 
@@ -81,9 +83,9 @@ export const withStatements = (page, section) => section === '' || !page.include
   ? page
   : page.slice(0, page.indexOf(BEGIN)) + section + page.slice(page.indexOf(END) + END.length)
 
-/** @param {Outcome[]} outcomes @returns {string} such as "Statements: 2 confirmed, 1 refuted, 7 undecided, 0 not measured." */
+/** @param {Outcome[]} outcomes @returns {string} "Statements: 2 confirmed, 1 refuted, 7 without measurable difference, 0 not measured." */
 export const countsText = (outcomes) => `Statements: ${BECAME.map((became) =>
-  `${outcomes.filter((one) => one.became === became).length} ${became}`).join(', ')}.`
+  `${outcomes.filter((one) => one.became === became).length} ${became.replace(/^no /, 'without ')}`).join(', ')}.`
 
 /**
  * @param {string} page of all experiments

@@ -62,7 +62,8 @@ function verdict (analysis, plan) {
     ...(verdicts.length === 0 ? [headlineOf(analysis, plan)] : changeOf(analysis, plan)),
     ...verdicts,
     ...(published.length
-      ? [`same direction as published: ${same.length} of ${published.length}${open ? `, ${open} undecided or unknown` : ''}`]
+      ? [`same direction as published: ${same.length} of ${published.length}` +
+          `${open ? `, ${open} without measurable difference, or unknown` : ''}`]
       : []),
     ...[noiseOf(analysis, plan), ceilingOf(analysis, plan)].filter((line) => line !== '')
   ]

@@ -6,6 +6,7 @@
  * @typedef {import('./sample.js').Sample} Sample
  * @typedef {import('../plan/schedule.js').Cell} Cell
  */
+import { isToRepeat } from '../analysis/marks.js'
 import { measureBlocks } from '../aws/blocks.js'
 import { FreshetError } from '../errors.js'
 import { measure } from './measurement.js'
@@ -15,6 +16,9 @@ import { partsAt } from '../plan/cells.js'
 import { remaining } from '../plan/schedule.js'
 import { sourceDigest } from './source.js'
 import { resume } from './unfinished.js'
+
+/** of one measurement */
+const MOST_REPEATS = 2
 
 /**
  * @typedef {object} Options
@@ -80,11 +84,12 @@ export async function runExperiment ({
     onProgress({ cell, done, of: schedule.length })
     /** @type {Error | null} */
     let leftover = null
-    const sample = await measureCell(cell, options.seconds).catch((error) => {
+    const once = () => measureCell(cell, options.seconds).catch((error) => {
       if (!error.sample || signal.aborted) throw error
       leftover = error
       return error.sample
     })
+    const sample = options.quick ? await once() : await undisturbed(once)
     result.samples.push(sample)
     result.notes = notesOf(result)
     result.engine = enginesOf(result.samples)
@@ -99,6 +104,16 @@ export async function runExperiment ({
   result.finishedAt = new Date().toISOString()
   await writeResult(unfinished, result)
   return result
+}
+
+/**
+ * Measures again while too much time was stolen, a few times: what remains then is marked.
+ * @param {() => Promise<Sample>} measureOnce @returns {Promise<Sample>} `repeated`: how often
+ */
+export async function undisturbed (measureOnce) {
+  let sample = await measureOnce()
+  for (let repeated = 1; repeated <= MOST_REPEATS && isToRepeat(sample); repeated++) sample = { ...await measureOnce(), repeated }
+  return sample
 }
 
 /**

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { FreshetError } from '../errors.js'
 import { ROOT } from '../../src/embedded/index.js'
 import { leastValueBytes } from '../loads/source.js'
-import { invariantsOf } from '../analysis/check.js'
+import { invariantsOf, notBelowZero } from '../analysis/check.js'
 import { startLoad, withoutSettings } from './child.js'
 import { isDisturbed } from '../cluster/disturbances.js'
 import { contentOf } from '../content/index.js'
@@ -95,8 +95,11 @@ export async function measure (cell, { openServers, rttMs, signal, writerCommand
     }, { writerCommand, gatewayCommand, env, deadlineMs: (cell.settings.warmUp + cell.settings.duration) * 1000 + spareMs })
     const window = await Promise.race([watchWindow(cell, { servers, load, serving, delay }), stopping])
     Object.assign(sample, figuresOf(cell, window, servers))
-    if (cell.contention) Object.assign(sample, decidedOf(window.ended))
-    else if (!cell.isBlock) {
+    if (cell.contention) {
+      Object.assign(sample, decidedOf(window.ended))
+      sample.invariants = [...sample.invariants, notBelowZero(sample)]
+    }
+    if (!cell.contention && !cell.isBlock) {
       Object.assign(sample, await Promise.race([contentOf({ ...cell, feed: FEED }, window.ended.acknowledged, servers), stopping]))
       sample.invariants = invariantsOf(sample)
     }

@@ -84,6 +84,17 @@ export async function readResult (file) {
   return result
 }
 
+/**
+ * @param {string} folder of one experiment
+ * @returns {Promise<import('../counting/report.js').Counts | null>} its newest count; null = it was not counted
+ */
+export async function newestCounts (folder) {
+  const counts = join(folder, 'counts')
+  const names = await readdir(counts).catch(() => [])
+  const newest = names.filter((name) => name.endsWith('.json')).sort().at(-1)
+  return newest === undefined ? null : JSON.parse(await readFile(join(counts, newest), 'utf8'))
+}
+
 /** @param {string} startedAt ISO time @returns {string} name of a file, sortable by time */
 export const resultName = (startedAt) => `${startedAt.replace(/\.\d+Z$/, 'Z').replaceAll(':', '-')}.json`
 

@@ -43,6 +43,7 @@
  * @property {string[]} marks what distorts the figures: see marks.js
  * @property {string[]} [notes] about servers that are not the lab's
  * @property {{ name: string, ok: boolean, detail: string }[]} invariants
+ * @property {number} [repeated] how often it was measured again, because time was stolen; absent = never
  * @property {boolean} valid
  * @property {null | { code: string, message: string }} error that ended the measurement
  */

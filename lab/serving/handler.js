@@ -20,16 +20,17 @@ const PIECE = 1000
 const NO_BOUNDS = Object.freeze({ windowMs: 0, maxItems: 0 })
 
 /**
- * @param {{ connections: Connection[], keyPrefix: string, feed: string, layout: string }} parts a feed in one partition
+ * @param {{ connections: Connection[], keyPrefix: string, feed: string, layout: string, withValues?: boolean }} parts a feed in one
+ *   partition; `withValues` false: what is in the sorted set of layout ids alone
  * @returns {{ newest: (limit: number) => Promise<string>, everything: () => AsyncGenerator<string> }} the newest items as JSON;
  *   all of them as NDJSON, of layout ids
  */
-export function createHandler ({ connections, keyPrefix, feed, layout }) {
+export function createHandler ({ connections, keyPrefix, feed, layout, withValues = true }) {
   const key = onlyKey(keyPrefix, feed)
   let turn = 0
   const next = () => connections[turn++ % connections.length]
   const { log, latest } = layoutOf(layout)
-  const findPage = layout === 'ids' ? pageOfIds : log ? pageOfLog : pageOfLayout
+  const findPage = layout === 'ids' ? withValues ? pageOfIds : pageOfSet : log ? pageOfLog : pageOfLayout
 
   /**
    * @param {Connection} connection
@@ -75,16 +76,27 @@ export function createHandler ({ connections, keyPrefix, feed, layout }) {
     return { lines, last: lines.length === limit ? last : null }
   }
 
+  /** @param {Connection} connection @param {number} limit @param {string} [before] score */
+  async function placesOf (connection, limit, before = '+inf') {
+    /** @type {Buffer[]} id, score, id, score, ... */
+    const flat = await connection.send('ZREVRANGEBYSCORE', key('ids'), before, '-inf', 'WITHSCORES', 'LIMIT', 0, limit)
+    return Array.from({ length: flat.length / 2 }, (_, i) => ({ id: flat[2 * i], ...unscore(Number(flat[2 * i + 1])) }))
+  }
+
+  /** Without values. @param {Connection} connection @param {number} limit */
+  async function pageOfSet (connection, limit) {
+    const places = await placesOf(connection, limit)
+    const lines = places.map(({ id, ts }) => JSON.stringify({ id: id.toString(), ts }))
+    return { lines, last: places.length === limit ? places[limit - 1] : null }
+  }
+
   /**
    * @param {Connection} connection @param {number} limit
    * @param {{ ofAll?: boolean, after?: import('../../src/item/index.js').Place | null }} [options] `after`: only older items; `ofAll`:
    *   leave out items that were rewritten between the two commands, which were sent on an earlier page
    */
   async function pageOfIds (connection, limit, { ofAll = false, after = null } = {}) {
-    const before = after ? `(${scoreOf(after.ts, after.seq)}` : '+inf'
-    /** @type {Buffer[]} id, score, id, score, ... */
-    const flat = await connection.send('ZREVRANGEBYSCORE', key('ids'), before, '-inf', 'WITHSCORES', 'LIMIT', 0, limit)
-    const places = Array.from({ length: flat.length / 2 }, (_, i) => ({ id: flat[2 * i], ...unscore(Number(flat[2 * i + 1])) }))
+    const places = await placesOf(connection, limit, after ? `(${scoreOf(after.ts, after.seq)}` : undefined)
     /** @type {(Buffer | null)[]} */
     const records = places.length ? await connection.send('MGET', ...places.map(({ id }) => `${key('item:')}${id}`)) : []
     const lines = places.flatMap(({ id, ts, seq }, i) => {

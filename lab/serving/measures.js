@@ -17,6 +17,13 @@ const middle = (values) => values.length > 0 ? median(values) : null
 export const SERVING_MEASURES = Object.freeze({
   itemsReadPerSecond: row('Items read per second', 'items/s', 'reads',
     ({ itemsPerAnswer, requestsPerSecond }) => itemsPerAnswer === undefined ? null : itemsPerAnswer * Number(requestsPerSecond), HIGHER),
+  replicaCpuMicrosPerItemRead: row('Replica CPU time per item read, with what it applies meanwhile', 'us', 'costs a replica',
+    ({ itemsPerAnswer, requests: { answered } }, { nodes }) => {
+      const replicas = nodes.filter(({ role }) => role === 'replica')
+      return replicas.length === 0 || !itemsPerAnswer
+        ? null
+        : per(replicas.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0) * 1e6, answered * itemsPerAnswer)
+    }, { noun: 'replica CPU' }),
   newestAgeMsP99: row('Age of the newest item when a page arrives, 99th percentile', 'ms', 'shows a newest item of',
     ({ newestAgeMs }) => newestAgeMs?.p99, { noun: 'age' }),
   requestsPerSecond: row('Responses per second', 'responses/s', 'reaches', ({ requestsPerSecond }) => requestsPerSecond, THROUGHPUT),

@@ -146,13 +146,8 @@ function startConnection (index, { urls, connections, everyMs, skips = false, fr
       if (timer || pending) return
       if (everyMs === 0) return send(now())
       if (skips) n = Math.max(n, Math.ceil((now() - startMs) / everyMs - index / connections))
-      const waitMs = dueMs(index, n) - now()
-      if (waitMs <= 0) return send(dueMs(index, n))
-      timer = setTimeout(() => {
-        timer = null
-        // a late timer is not the server's fault
-        send(now())
-      }, Math.ceil(waitMs))
+      if (dueMs(index, n) <= now()) return send(dueMs(index, n))
+      waitForTurn()
     },
     head: (status) => pending !== null && pending.counts && inspector.wants(status, index),
     response (status, bytes, body) {
@@ -171,10 +166,19 @@ function startConnection (index, { urls, connections, everyMs, skips = false, fr
     }
   })
 
+  /** A timer may fire early, and then waits again. */
+  function waitForTurn () {
+    timer = setTimeout(() => {
+      timer = null
+      if (now() < dueMs(index, n)) return waitForTurn()
+      // a late timer is not the server's fault
+      send(now())
+    }, Math.ceil(dueMs(index, n) - now()))
+  }
+
   /** @param {number} sinceMs when it should have been sent */
   function send (sinceMs) {
     const sentMs = now()
-    // a timer may fire early
     const due = everyMs === 0 ? sentMs : dueMs(index, n++)
     if (sentMs >= untilMs || due >= untilMs) return
     const counts = due >= fromMs

@@ -2,6 +2,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
+ * Waits until something is due. A timer takes whole milliseconds and may fire early: nothing begins before its time.
+ * @param {number} dueMs @param {{ now?: () => number, signal?: AbortSignal }} [on] `now`: the clock of `dueMs`
+ * @returns {Promise<void>} at once when it is due already, or aborted
+ */
+export async function untilDue (dueMs, { now = () => performance.now(), signal } = {}) {
+  for (let aheadMs = dueMs - now(); aheadMs > 0 && !signal?.aborted; aheadMs = dueMs - now()) {
+    await sleep(Math.ceil(aheadMs), undefined, { signal }).catch(() => {})
+  }
+}
+
+/**
  * Begins work at a constant rate, whatever becomes of what has begun.
  * @param {{ rate: number, seconds?: number, signal: AbortSignal }} how `rate`: 1/s; `seconds`: without it until it is aborted
  * @param {(n: number, dueMs: number) => void} begin `dueMs` on the clock of `performance.now()`
@@ -10,8 +21,7 @@ export async function atRate ({ rate, seconds = Infinity, signal }, begin) {
   const startMs = performance.now()
   for (let n = 0; n < rate * seconds; n++) {
     const dueMs = startMs + n * 1000 / rate
-    const aheadMs = dueMs - performance.now()
-    if (aheadMs > 0) await sleep(aheadMs, undefined, { signal }).catch(() => {})
+    await untilDue(dueMs, { signal })
     if (signal.aborted) return
     begin(n, dueMs)
   }

@@ -1,8 +1,10 @@
 /** Changes of several feeds, and of keys of systems, as one stream of server-sent events (src/push/several.js). */
+import { randomUUID } from 'node:crypto'
 import { FreshetError } from '../../src/errors.js'
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { ID_TEXT, many, querySchema, readId, text } from '../../src/fields/index.js'
-import { feedRoute, missing, readQuery } from '../../src/http/index.js'
+import { feedRoute, FILTERS_IDS, idsOf, missing, readQuery } from '../../src/http/index.js'
+import { createPositionSeal } from '../../src/push/index.js'
 import { EVENT, FIELDS as OF_ONE, RESUMING, wantedIn } from './live.js'
 import { clientOf } from './streams.js'
 
@@ -32,10 +34,10 @@ const routeOf = (fields) => feedRoute({
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ push: import('../../src/push/index.js').Push, access: import('../../src/http/index.js').Access | null,
- *   keyStreams: import('../key-streams.js').KeyStreams[] }} parts
+ * @param {{ push: import('../../src/push/index.js').Push, queries: import('../app.js').Queries,
+ *   access: import('../../src/http/index.js').Access | null, keyStreams: import('../key-streams.js').KeyStreams[] }} parts
  */
-export async function severalRoutes (app, { push, access, keyStreams }) {
+export async function severalRoutes (app, { push, queries, access, keyStreams }) {
   const subjects = keyStreams.flatMap(({ system, named }) => named.map(({ subject, sourceOf }) => ({ system, subject, sourceOf })))
   const fields = { feed: FEED, ...Object.fromEntries(subjects.map(({ subject }) => [subject, keyField(subject)])), ...FIELDS }
 
@@ -54,10 +56,10 @@ export async function severalRoutes (app, { push, access, keyStreams }) {
 
   // HEAD would never end
   app.get('/v1/live', {
-    config: /** @type {any} */ ({ access: 'read' }), schema: routeOf(fields), exposeHeadRoute: false
+    config: /** @type {any} */ ({ access: 'read', ...FILTERS_IDS }), schema: routeOf(fields), exposeHeadRoute: false
   }, async (request, reply) => {
     const query = readQuery(request, fields)
-    const feeds = [...new Set(/** @type {string[]} */ (query.feed ?? []))]
+    const feeds = [...new Set(/** @type {string[]} */ (query.feed ?? []))].sort()
     const systems = new Set(subjects.flatMap(({ subject, system }) => query[subject] ? [`@${system}`] : []))
     const whats = [...feeds, ...systems]
     if (whats.length === 0) {
@@ -65,7 +67,10 @@ export async function severalRoutes (app, { push, access, keyStreams }) {
       throw new FreshetError('REQUEST_INVALID', `nothing to follow; expected one or more of ${names.join(', ')}`)
     }
     expectPermitted(request, access, whats)
-    await push.streamSeveral({ feeds, ...wantedIn(query, request) }, await keysIn(query, request), clientOf(request, reply, access, whats))
+    const filter = idsOf(request)
+    const seal = filter && createPositionSeal(feeds.join(), await secretOf(queries, feeds), filter)
+    const wanted = { feeds, ...wantedIn(query, request), seal }
+    await push.streamSeveral(wanted, await keysIn(query, request), clientOf(request, reply, access, whats))
   })
 }
 
@@ -77,7 +82,23 @@ function expectPermitted (request, access, whats) {
   const { grant } = /** @type {{ grant?: import('../../src/http/index.js').Grant }} */ (/** @type {unknown} */ (request))
   if (!access || !grant) return
   for (const what of whats) {
-    const why = missing(grant, 'read', what)
+    const why = missing(grant, 'read', what) ??
+      (grant.ids !== null && what.startsWith('@') ? `this token is for some ids only, and streams of ${what} do not filter by id` : null)
     if (why !== null) throw new FreshetError('FORBIDDEN', why)
   }
+}
+
+/**
+ * The secret of the first feed that exists; without one, positions are of this request only.
+ * @param {import('../app.js').Queries} queries @param {readonly string[]} feeds @returns {Promise<string>}
+ */
+async function secretOf (queries, feeds) {
+  for (const feed of feeds) {
+    const secret = await queries.secret(feed).catch((error) => {
+      if (error.code !== 'FEED_UNKNOWN') throw error
+      return null
+    })
+    if (secret !== null) return secret
+  }
+  return randomUUID()
 }

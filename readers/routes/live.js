@@ -1,10 +1,11 @@
 /** Changes of a feed as server-sent events (src/push). */
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { integer, many, number, oneOf, querySchema, text } from '../../src/fields/index.js'
-import { feedRoute, readQuery } from '../../src/http/index.js'
+import { feedRoute, FILTERS_IDS, idsOf, readQuery } from '../../src/http/index.js'
 import { ENCODINGS, ITEM_SCHEMA } from '../../src/replies/index.js'
 import { ID_SCHEMA, idBytes } from '../../src/item/index.js'
-import { TICK_MS } from '../../src/push/index.js'
+import { createPositionSeal, TICK_MS } from '../../src/push/index.js'
+import { ownIds } from './own-ids.js'
 import { clientOf, lastEventId } from './streams.js'
 
 const MAX_IDS = 1000
@@ -48,14 +49,22 @@ export const RESUMING = Object.freeze({
   'last-event-id': { type: 'string', description: 'the `id` of the last event received; with another one, `reset` and a snapshot come' }
 })
 
-/** @param {Record<string, any>} query @param {import('fastify').FastifyRequest} request */
-export const wantedIn = ({ limit, maxRate, id, encoding }, request) => ({
-  limit: limit ?? (id ? id.length : SNAPSHOT_ITEMS),
-  encoding,
-  periodMs: 1000 / maxRate,
-  ids: id ? new Set(id.map((/** @type {Buffer} */ one) => one.toString('latin1'))) : null,
-  position: lastEventId(request)
-})
+/**
+ * What a query wants of feeds, and a token permits.
+ * @param {Record<string, any>} query @param {import('fastify').FastifyRequest} request
+ */
+export function wantedIn ({ limit, maxRate, id, encoding }, request) {
+  const filter = idsOf(request)
+  const ids = ownIds(filter, id)
+  return {
+    limit: limit ?? (id ? id.length : SNAPSHOT_ITEMS),
+    encoding,
+    periodMs: 1000 / maxRate,
+    ids: ids ? new Set(ids.map(latin1)) : filter ? new Set(filter.named.map(latin1)) : null,
+    beginnings: ids ? [] : filter?.beginnings.map(latin1),
+    position: lastEventId(request)
+  }
+}
 
 const LIVE = feedRoute({
   summary: 'The newest items, then changes: server-sent events `snapshot`, `items`, `reset`; resumes after Last-Event-ID',
@@ -69,13 +78,28 @@ const LIVE = feedRoute({
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ push: import('../../src/push/index.js').Push, access: import('../../src/http/index.js').Access | null }} parts
+ * @param {{ push: import('../../src/push/index.js').Push, queries: import('../app.js').Queries,
+ *   access: import('../../src/http/index.js').Access | null }} parts
  */
-export async function liveRoutes (app, { push, access }) {
+export async function liveRoutes (app, { push, queries, access }) {
   // HEAD would never end
-  app.get('/v1/feeds/:feed/live', { schema: LIVE, exposeHeadRoute: false }, async (request, reply) => {
+  app.get('/v1/feeds/:feed/live', { schema: LIVE, config: FILTERS_IDS, exposeHeadRoute: false }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     const query = readQuery(request, FIELDS)
-    await push.stream({ feed, ...wantedIn(query, request), wait: query.wait === 'yes' }, clientOf(request, reply, access, [feed]))
+    const wanted = wantedIn(query, request)
+    const filter = idsOf(request)
+    const seal = filter && createPositionSeal(feed, await queries.secret(feed), filter)
+    const { position } = wanted
+    await push.stream({
+      feed,
+      ...wanted,
+      wait: query.wait === 'yes',
+      // one that does not open is none, which costs a reset
+      position: position && seal ? seal.open(position) ?? '' : position,
+      seal
+    }, clientOf(request, reply, access, [feed]))
   })
 }
+
+/** @param {Buffer} id */
+const latin1 = (id) => id.toString('latin1')

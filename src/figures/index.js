@@ -30,18 +30,22 @@ const HISTORY_MS = 600_000
 const WAIT_MS = 500
 /** older samples are too old to show */
 const USABLE_MS = 3000
+/** from clients that may see some ids only */
+const none = () => { throw new Error('queriesOf is needed for figures of some ids') }
+const HIDDEN = Object.freeze({ itemsPerSecond: null, writers: null, lastWriteAt: null, keptMs: null, nodes: [], history: [] })
 
 /**
  * @param {{ queries: import('./contents.js').Queries & Pick<import('../view/index.js').Views, 'status'>,
+ *   queriesOf?: import('./contents.js').QueriesOf,
  *   deployment: Pick<import('../store/index.js').Servers, 'shard' | 'nodes' | 'figures'>, keyPrefix: string,
- *   now: () => number, elapsed?: () => number, log: { warn: (facts: object, message: string) => void } }} parts `now`: ms since
- *   1970; `elapsed`: monotonic ms
+ *   now: () => number, elapsed?: () => number, log: { warn: (facts: object, message: string) => void } }} parts `queriesOf`: for
+ *   `ofOwn`; `now`: ms since 1970; `elapsed`: monotonic ms
  */
-export function createFigures ({ queries, deployment, keyPrefix, now, elapsed = () => performance.now(), log }) {
+export function createFigures ({ queries, queriesOf = none, deployment, keyPrefix, now, elapsed = () => performance.now(), log }) {
   const history = createHistory()
   /** @param {import('../feeds/index.js').Definition} definition */
   const reach = (definition) => keptMs(createReads(deployment).router, keyPrefix, definition, now())
-  const contents = createContents({ queries, reach, elapsed })
+  const contents = createContents({ queries, queriesOf, reach, elapsed })
   const rates = createRates({ deployment, keyPrefix, elapsed, log })
   const processors = createProcessors(deployment)
   const readRates = oneAtATime(() => rates.read(history.choose))
@@ -87,6 +91,20 @@ export function createFigures ({ queries, deployment, keyPrefix, now, elapsed = 
           ({ role, address, engine, state, lagMs: role === 'replica' ? lagMs : null, cpu: cpuOf(address) })),
         // after a suspend of the process there are older ones
         history: history.of(feed, Math.max(sinceMs, now() - HISTORY_MS))
+      }
+    },
+
+    /**
+     * Of the ids of a filter: numbers that other ids have a part in are null.
+     * @param {string} feed @param {import('../item/index.js').IdFilter} filter @returns {Promise<FeedFigures>} @throws as `of`
+     */
+    async ofOwn (feed, filter) {
+      const { ready, reasons } = queries.status(feed)
+      return {
+        ...await contents.of(feed, filter),
+        ...HIDDEN,
+        ready,
+        reasons: reasons.length > 0 ? ['a token without ids is shown the reasons'] : []
       }
     },
 

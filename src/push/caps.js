@@ -6,6 +6,9 @@ const MAX_WANTED_IDS = 250_000
 
 /** @typedef {{ maxStreams: number, maxStreamsPerToken: number }} Caps */
 
+/** How many ids and beginnings of ids it names. @param {Partial<Pick<import('./index.js').Wanted, 'ids' | 'beginnings'>>} wanted */
+export const countOf = ({ ids, beginnings }) => (ids?.size ?? 0) + (beginnings?.length ?? 0)
+
 /** @param {{ caps: Caps, budget: import('./budget.js').Budget, counts: import('./metrics.js').Counts }} parts */
 export function createCaps ({ caps, budget, counts }) {
   /** @type {Map<string, number>} streams */

@@ -10,16 +10,18 @@
  * The position of the view is sent with the last event of a delivery. Before that, the stream has some newer versions and
  * lacks some older ones, so no position is correct for it.
  */
+import { steadyMs } from '../view/index.js'
 import { MAX_CHUNK_BYTES } from './budget.js'
 import { FRAME_BYTES, createEvents, heartbeat, resetEvent } from './events.js'
 import { noteSent, withoutSent } from './sent-parts.js'
+import { shownPosition } from './sealed-positions.js'
 import { createSnapshots, newestAmong } from './snapshots.js'
 import { HEARTBEAT_MS } from './stream.js'
 
 /** Most items of the first snapshot of a stream that waited for its feed. */
 const FIRST_ITEMS = 100_000
 /** Lists up to this size are not bounded in number. */
-const SMALL_LIST_IDS = 1000
+export const SMALL_LIST_IDS = 1000
 
 /** @typedef {import('../view/index.js').View} View */
 /** @typedef {import('./stream.js').Stream} Stream */
@@ -30,14 +32,15 @@ const SMALL_LIST_IDS = 1000
 /**
  * @typedef {{ name: string, at: number, encoding: string, isBehind: boolean, part: Part }} SharedPart for streams that are alike
  * @typedef {{ isFull: boolean, parts: Map<readonly string[], SharedPart[]> }} Shared `parts`: of lists of streams of all ids
- * @typedef {Shared & { view: View, position: string, nowMs: number }} Round
+ * @typedef {Shared & import('./sealed-positions.js').Sealing & { view: View, nowMs: number }} Round
  */
 
 /**
  * @param {{ changes: import('./changes.js').Changes, isDeleted: (id: string) => boolean, budget: import('./budget.js').Budget,
- *   counts: import('./metrics.js').Counts }} parts `isDeleted`: for layouts that do not keep deletions
+ *   counts: import('./metrics.js').Counts, ownSnapshots: ReturnType<typeof import('./own-snapshots.js').createOwnSnapshots> }} parts
+ *   `isDeleted`: for layouts that do not keep deletions
  */
-export function createDelivery ({ changes, isDeleted, budget, counts }) {
+export function createDelivery ({ changes, isDeleted, budget, counts, ownSnapshots }) {
   const snapshots = createSnapshots(changes)
   const partOf = createParts({ changes, isDeleted, budget })
 
@@ -49,6 +52,10 @@ export function createDelivery ({ changes, isDeleted, budget, counts }) {
     }
     const limit = stream.isFirst ? FIRST_ITEMS : stream.limit
     stream.isFirst = false
+    if (stream.beginnings.length > 0 && limit > 0) {
+      stream.delivered(nowMs)
+      return ownSnapshots.begin(view, stream, limit)
+    }
     const { ids, seq } = stream.ids !== null
       ? { ids: newestAmong(view, stream.ids, limit), seq: changes.end }
       : snapshots.ofAll(view, limit, nowMs)
@@ -85,12 +92,14 @@ export function createDelivery ({ changes, isDeleted, budget, counts }) {
     if (stream.needsSnapshot) {
       if (!stream.hasRoom()) return
       beginSnapshot(round, stream)
+      if (stream.isResuming) return
     }
     if (stream.list === null) {
       if (!hasChanges(changes, stream)) {
         stream.position = position
         if (nowMs - stream.sentMs <= HEARTBEAT_MS || !stream.hasRoom()) return
-        return stream.send(heartbeat(view.confirmedMs, position))
+        const asOf = stream.seal === null ? view.confirmedMs : steadyMs(view.confirmedMs)
+        return stream.send(heartbeat(asOf, shownPosition(stream, round)))
       }
       if (!stream.isDue(nowMs)) return
     }
@@ -174,13 +183,13 @@ function createParts ({ changes, isDeleted, budget }) {
 
   /** @param {Round} round @param {Stream} stream @returns {Part} */
   function build (round, stream) {
-    const { name, ids, at } = /** @type {import('./stream.js').List} */ (stream.list)
+    const { name, ids, at, isCut } = /** @type {import('./stream.js').List} */ (stream.list)
     const writer = writerOf(stream.encoding)
     writer.begin(name)
     let next = at
     while (next < ids.length && writer.length < budget.chunkBytes) put(round.view, writer, ids[next++])
     const isLast = next === ids.length && !hasChanges(changes, stream)
-    const frame = writer.end(isLast ? round.position : null)
+    const frame = writer.end(isLast ? shownPosition(stream, round) : null, isCut)
     return { frame: writer.isEmpty && name !== 'snapshot' ? null : frame, next, seq: changes.end, isLast }
   }
 

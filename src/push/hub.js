@@ -2,7 +2,7 @@
  * Pushes the changes of one feed to all of its clients, from one view.
  *
  *     view -> changed ids, at most every 10 ms    ->  streams of all ids      changes after their sequence number (changes.js)
- *                                                 ->  streams of some ids     those of their ids that changed
+ *                                                 ->  streams of some ids     those of their ids that changed (id-index.js)
  *                                                            |
  *                        the newest version of each, from the view, when it is sent (delivery.js)
  *
@@ -15,9 +15,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createChanges } from './changes.js'
-import { createDelivery, reset } from './delivery.js'
+import { createDelivery, reset, SMALL_LIST_IDS } from './delivery.js'
 import { emptySnapshot, resetEvent } from './events.js'
+import { createOwnSnapshots } from './own-snapshots.js'
 import { createResuming } from './resume.js'
+import { shownPosition } from './sealed-positions.js'
 import { createDeletedIds, createSubscribers } from './subscribers.js'
 import { TICK_MS, createTicks } from './ticks.js'
 import { createViewers } from './viewers.js'
@@ -43,23 +45,20 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log, t
   const subscribers = createSubscribers()
   const deleted = createDeletedIds()
   const changes = createChanges()
-  const delivery = createDelivery({ changes, isDeleted: deleted.has, budget, counts })
   const stop = new AbortController()
   let viewVersion = 0
+  const ownSnapshots = createOwnSnapshots({ viewVersion: () => viewVersion, log })
+  const delivery = createDelivery({ changes, isDeleted: deleted.has, budget, counts, ownSnapshots })
   const watch = watchView({
     view: watched.view, isWanted: subscribers.want, onChanged: () => viewers.soon(), onDeleted: deleted.note
   })
   const encoder = encoderOf({ changes, delivery, refresh })
-  const viewers = createViewers({
-    encoder,
-    ticks,
-    budget,
-    log,
-    onError (error) {
-      log.error({ feed, err: error }, 'pushing changes failed, retrying')
-      watch.interrupt()
-    }
-  })
+  /** @param {Error} error */
+  function onError (error) {
+    log.error({ feed, err: error }, 'pushing changes failed, retrying')
+    watch.interrupt()
+  }
+  const viewers = createViewers({ encoder, ticks, budget, log, onError })
   /** @param {Stream} stream */
   function begin (stream) {
     noteChanges()
@@ -168,13 +167,16 @@ function encoderOf ({ changes, delivery, refresh }) {
       seq = begunSeq
       /** @type {Set<readonly string[]>} */
       const lists = new Set()
+      let owned = 0
       for (const stream of streams) {
+        if (stream.beginnings.length > 0) owned += stream.changed.size
         if (stream.ids !== null) continue
         if (!stream.needsSnapshot || stream.isFromHead) seq = Math.min(seq, stream.seq)
         if (stream.list !== null) lists.add(stream.list.ids)
       }
       let listed = 0
       for (const ids of lists) listed += ids.length
+      if (owned > MAX_LISTED_IDS) resetOwn(streams)
       isFull = listed > MAX_LISTED_IDS
       return isFull
     },
@@ -187,6 +189,18 @@ function encoderOf ({ changes, delivery, refresh }) {
 }
 
 /**
+ * Streams of beginnings of ids that are far behind, each at a point of its own.
+ * @param {Iterable<Stream>} streams
+ */
+function resetOwn (streams) {
+  for (const stream of streams) {
+    if (stream.beginnings.length === 0 || stream.changed.size <= SMALL_LIST_IDS || stream.isResuming) continue
+    stream.changed.clear()
+    reset(stream, 'slow')
+  }
+}
+
+/**
  * Of a stream without items in its snapshot, all changes since its position follow.
  * @param {Stream} stream
  * @param {{ resuming: ReturnType<typeof createResuming>, counts: import('./metrics.js').Counts }} parts
@@ -195,7 +209,7 @@ function resetRebuilt (stream, { resuming, counts }) {
   const { limit, position } = stream
   if (limit > 0 || position === null) return reset(stream, 'rebuilt')
   stream.send(resetEvent('rebuilt'))
-  stream.send(emptySnapshot(position))
+  stream.send(emptySnapshot(shownPosition(stream, { position })))
   counts.resets++
   Object.assign(stream, { needsSnapshot: false, isFromHead: false, list: null })
   resuming.add(stream, position)

@@ -22,11 +22,17 @@ const LINGER_MS = 10_000
  * @typedef {ReturnType<typeof createPush>} Push
  * @typedef {import('../view/index.js').Queries} Queries
  * @typedef {{ watch: import('../view/index.js').Views['watch'] } & Pick<Queries, 'definition' | 'ofLog' | 'untilFeed'>} PushQueries
- * @typedef {{ feed: string, limit: number, periodMs: number, ids: ReadonlySet<string> | null, encoding: string,
- *   position: string | null, wait: boolean }} Wanted
+ * @typedef {object} Wanted
+ * @property {string} feed
+ * @property {ReadonlySet<string> | null} ids latin1 strings of their bytes, null = all
+ * @property {readonly string[]} [beginnings] of further ids, the same
+ * @property {number} limit of the snapshot
+ * @property {string} encoding
+ * @property {number} periodMs minimum between deliveries of changes
+ * @property {string | null} position from which it resumes; one that is none costs a reset
+ * @property {boolean} wait for the first item of a feed that does not exist
+ * @property {import('./sealed-positions.js').PositionSeal | null} [seal] of a client that may see some ids only
  * @typedef {Omit<Wanted, 'feed' | 'wait'> & { feeds: readonly string[] }} WantedOfSeveral each is waited for
- *   `ids`: latin1 strings of their bytes, null = all; `position`: from which it resumes; one that is none costs a reset; `wait`: for
- *   the first item of a feed that does not exist
  * @typedef {import('./several.js').Subject} Subject
  * @typedef {import('./streams.js').Source} Source
  * @typedef {import('./stream.js').Stream} Stream
@@ -82,5 +88,6 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
 }
 
 export { resetEvent, retryAfter } from './events.js'
+export { createPositionSeal } from './sealed-positions.js'
 export { HEARTBEAT_MS } from './stream.js'
 export { TICK_MS } from './ticks.js'

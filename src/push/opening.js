@@ -8,6 +8,7 @@
  */
 import { FreshetError } from '../errors.js'
 import { decodeSeveral, isPositionOf } from '../item/index.js'
+import { countOf } from './caps.js'
 import { severalOf } from './several.js'
 
 /** Most partitions of the feeds of one stream: their positions fit into 6 KiB. */
@@ -56,7 +57,7 @@ export function createOpening ({ queries, hubs, waiting, streams, caps }) {
   /** @param {Client} client @param {Source} source @param {Partial<Wanted>} [wanted] @param {number} [feeds] */
   function open (client, source, wanted, feeds = 1) {
     // again, since time has passed
-    check(client, (wanted?.ids?.size ?? 0) * feeds)
+    check(client, countOf(wanted ?? {}) * feeds)
     const response = client.open()
     if (!response.destroyed) streams.add(response, client, source, wanted, feeds)
   }
@@ -69,8 +70,8 @@ export function createOpening ({ queries, hubs, waiting, streams, caps }) {
      * @throws {FreshetError} OVERLOADED, UNAUTHORIZED, FEED_UNKNOWN without `wait`, VIEW_NEEDED; then nothing was sent
      */
     async stream (wanted, client) {
-      const { feed, limit, ids, wait, position } = wanted
-      check(client, ids?.size)
+      const { feed, limit, wait, position } = wanted
+      check(client, countOf(wanted))
       if (!await exists(feed, wait)) return open(client, waiting.sourceOf(wanted), wanted)
       const followed = await hubs.follow(feed)
       try {
@@ -88,8 +89,8 @@ export function createOpening ({ queries, hubs, waiting, streams, caps }) {
      * @throws {FreshetError} as `stream`, and REQUEST_INVALID: too many partitions
      */
     async streamSeveral (wanted, keys, client) {
-      const { feeds, limit, ids, position } = wanted
-      check(client, (ids?.size ?? 0) * feeds.length)
+      const { feeds, limit, position, seal } = wanted
+      check(client, countOf(wanted) * feeds.length)
       const definitions = new Map(await Promise.all(feeds.map(async (feed) =>
         /** @type {const} */ ([feed, await definitionOf(feed, true)]))))
       expectFew(definitions, keys.length)
@@ -100,9 +101,10 @@ export function createOpening ({ queries, hubs, waiting, streams, caps }) {
         if (limit === 0) await Promise.all([...followed.values()].map(({ hub }) => hub.isFollowing()))
         const subjects = [...feeds.map((feed) => subjectOf(feed, (/** @type {string | null} */ own) => {
           const one = followed.get(feed)
-          return one ? sourceOf(feed, own, one) : waiting.sourceOf({ ...wanted, feed, position: own, wait: true })
+          return one ? sourceOf(feed, own, one) : waiting.sourceOf({ ...wanted, feed, position: own, wait: true, seal: null })
         })), ...keys]
-        const positions = position === null ? null : decodeSeveral(subjects, position, definitions)
+        const opened = position !== null && seal ? seal.open(position) : position
+        const positions = opened === null ? null : decodeSeveral(subjects, opened, definitions)
         open(client, severalOf(subjects, { positions, isResumed: position !== null, wanted }), wanted, feeds.length)
       } finally {
         for (const [feed, one] of followed) hubs.lingerIfEmpty(feed, one)

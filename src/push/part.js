@@ -22,12 +22,11 @@ const [COLON, DIGIT_0, BRACE] = Buffer.from(':0}')
 
 /**
  * @param {import('./stream.js').Stream} stream
- * @param {{ label: string, isFeed: boolean, ids: ReadonlySet<string> | null, limit: number, encoding: string, periodMs: number,
- *   position: string | null, several: { positionDue: (nowMs: number) => string | null, beat: () => string } }} options `label`:
- *   the first member of its data, as JSON; `position`: that the client has; `several`: the position of the whole stream, if it is due, and
- *   a heartbeat
+ * @param {Omit<import('./several.js').Wanted, 'seal'> & { label: string, isFeed: boolean, position: string | null,
+ *   several: { positionDue: (nowMs: number) => string | null, beat: () => string } }} options `label`: the first member of its data, as
+ *   JSON; `position`: that the client has; `several`: the position of the whole stream, if it is due, and a heartbeat
  */
-export function createPart (stream, { label, isFeed, ids, limit, encoding, periodMs, position, several }) {
+export function createPart (stream, { label, isFeed, periodMs, position, several, ...wanted }) {
   const named = namerOf(label)
   /** Everything up to here was sent, as far as its events have said. */
   let known = position
@@ -43,7 +42,8 @@ export function createPart (stream, { label, isFeed, ids, limit, encoding, perio
   }
 
   const part = {
-    ...stateOf({ ids, limit, encoding }),
+    // the position of the whole is sealed
+    ...stateOf({ ...wanted, seal: null }),
     ...createRate(periodMs),
     /** Whether its feed does not exist yet. */
     get isWaiting () { return isWaiting },

@@ -15,11 +15,12 @@ const POSITION_EVERY_MS = 1000
 /** What no subject has as a position: it costs a reset. */
 const INVALID = '-'
 
+/** @typedef {Pick<import('./index.js').Wanted, 'limit' | 'encoding' | 'periodMs' | 'ids' | 'beginnings' | 'seal'>} Wanted */
+
 /**
  * @param {readonly Subject[]} subjects
  * @param {{ positions: ReadonlyMap<string, string | null> | null, isResumed: boolean,
- *   wanted: Pick<import('./index.js').Wanted, 'limit' | 'encoding' | 'periodMs' | 'ids'> }} options `positions`: by name, null =
- *   the client has none that is valid; `isResumed`: it has sent one
+ *   wanted: Wanted }} options `positions`: by name, null = the client has none that is valid; `isResumed`: it has sent one
  * @returns {Source}
  */
 export function severalOf (subjects, { positions, isResumed, wanted }) {
@@ -27,7 +28,10 @@ export function severalOf (subjects, { positions, isResumed, wanted }) {
   const parts = []
   let positionMs = -Infinity
 
-  const position = () => encodeSeveral(parts.map(({ name, isFeed, part }) => ({ name, isFeed, position: part.reached() })))
+  function position () {
+    const whole = encodeSeveral(parts.map(({ name, isFeed, part }) => ({ name, isFeed, position: part.reached() })))
+    return wanted.seal ? wanted.seal.shown({ position: whole }) : whole
+  }
 
   const several = {
     /** @param {number} nowMs Infinity: it is due */

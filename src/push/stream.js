@@ -24,11 +24,10 @@ const STUCK_MS = 5000
 /** @typedef {import('node:http').ServerResponse} Response */
 /**
  * @param {{ response: Response, budget: import('./budget.js').Budget,
- *   ids: ReadonlySet<string> | null, limit: number, encoding: string, periodMs: number, isPermitted: () => boolean,
- *   onEnd: (reason: string) => void }} options `ids`: latin1 strings of their bytes, null = all; `limit`: of the snapshot;
- *   `periodMs`: minimum between deliveries of changes
+ *   isPermitted: () => boolean, onEnd: (reason: string) => void } &
+ *   Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal'>} options
  */
-export function createStream ({ response, budget, ids, limit, encoding, periodMs, isPermitted, onEnd }) {
+export function createStream ({ response, budget, periodMs, isPermitted, onEnd, ...wanted }) {
   let isOver = false
   let waiting = 0
   let isTogether = false
@@ -67,7 +66,7 @@ export function createStream ({ response, budget, ids, limit, encoding, periodMs
   function measure () { if (waiting > 0) count(performance.now()) }
 
   return {
-    ...stateOf({ ids, limit, encoding }),
+    ...stateOf(wanted),
     ...createRate(periodMs),
     isPermitted,
 

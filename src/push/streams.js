@@ -1,5 +1,6 @@
 /** The open streams of a process. Events come from feeds or from other sources; all count for the same bounds, and are ended alike. */
 import { retryAfter } from './events.js'
+import { countOf } from './caps.js'
 import { createStream } from './stream.js'
 
 /** Clients of a reader that stops reconnect within this time, not all at once. */
@@ -21,21 +22,24 @@ export function createStreams ({ budget, caps, counts, hold }) {
      * @param {import('./index.js').Response} response @param {import('./index.js').Client} client @param {Source} source
      * @param {Partial<import('./index.js').Wanted>} [wanted] of feeds @param {number} [feeds] how many
      */
-    add (response, { token, isPermitted }, source, { ids = null, limit = 0, encoding = '', periodMs = 0 } = {}, feeds = 1) {
-      const wantedIds = (ids?.size ?? 0) * feeds
-      caps.enter(token, wantedIds)
+    add (response, { token, isPermitted }, source, wanted = {}, feeds = 1) {
+      const { ids = null, beginnings, limit = 0, encoding = '', periodMs = 0, seal } = wanted
+      const count = countOf({ ids, beginnings }) * feeds
+      caps.enter(token, count)
       const release = hold()
       const stream = createStream({
         response,
         budget,
         ids,
+        beginnings,
         limit,
         encoding,
         periodMs,
+        seal,
         isPermitted,
         onEnd (reason) {
           counts.ended[reason]++
-          caps.leave(token, wantedIds)
+          caps.leave(token, count)
           release()
           streams.delete(stream)
           source.remove(stream)

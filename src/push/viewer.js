@@ -8,16 +8,19 @@
 const EARLY_MS = 3
 
 /**
- * @typedef {{ name: 'items' | 'snapshot', ids: readonly string[], at: number }} List ids to send, from index `at` on;
- *   `name`: of the next event
+ * @typedef {{ name: 'items' | 'snapshot', ids: readonly string[], at: number, isCut?: boolean }} List ids to send, from index `at` on;
+ *   `name`: of the next event; `isCut`: the scan for it ended at its bound
  */
 
-/** @param {{ ids: ReadonlySet<string> | null, limit: number, encoding: string }} wanted as of createStream */
-export const stateOf = ({ ids, limit, encoding }) => ({
+/** @param {Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'seal'>} wanted as of createStream */
+export const stateOf = ({ ids, beginnings = [], limit, encoding, seal = null }) => ({
   ids,
+  beginnings,
+  /** Of a client that may see some ids only; null: its positions are plain. */
+  seal,
   limit,
   encoding,
-  /** Changed ids of `ids` that were not sent yet. @type {Set<string>} */
+  /** Changed ids of `ids` and `beginnings` that were not sent yet. @type {Set<string>} */
   changed: new Set(),
   /** Of a stream of all ids the changes up to here were sent, or are in `list`. */
   seq: 0,
@@ -34,7 +37,7 @@ export const stateOf = ({ ids, limit, encoding }) => ({
   resetReason: /** @type {string | null} */ (null),
   /** Everything up to here was sent, null = unknown. @type {string | null} */
   position: /** @type {string | null} */ (null),
-  /** Whether the changes since its position are being looked up. */
+  /** Whether the changes since its position, or the items of its snapshot, are being looked up. */
   isResuming: false
 })
 

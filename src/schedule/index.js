@@ -126,6 +126,7 @@ export async function runTasks ({ connectionOf, keyOf, clock }, { partition, sig
 /**
  * Tasks that are commands: the rule decides what a task does, and the script removes it.
  * @template T @param {(command: import('../admission/index.js').Command) => Promise<T>} submit
- * @returns {(task: Task) => Promise<T>}
+ * @returns {(task: Task, args?: readonly string[]) => Promise<T>} `args` of the command, behind the name of the task
  */
-export const taskCommands = (submit) => ({ rule, key, name }) => submit({ rule, key, scope: '', requestId: '', args: [name], isTask: true })
+export const taskCommands = (submit) => ({ rule, key, name }, args = []) =>
+  submit({ rule, key, scope: '', requestId: '', args: [name, ...args], isTask: true })

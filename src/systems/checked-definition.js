@@ -11,8 +11,8 @@ import { DURABILITY, KNOWN } from './options.js'
 export const NAME = /^[a-z][a-z0-9-]{0,31}$/
 export const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
 const PARTS = Object.freeze([
-  'name', 'rules', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers', 'migrations', 'metrics', 'page',
-  'rows', 'gateway', 'reader', 'demo', 'findings', 'memory', 'driver', 'withoutReplica', 'hasRows', 'isUncached', 'needsDatabase',
+  'name', 'rules', 'settings', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers', 'migrations', 'metrics',
+  'page', 'rows', 'gateway', 'reader', 'demo', 'findings', 'memory', 'driver', 'withoutReplica', 'hasRows', 'isUncached', 'needsDatabase',
   'keepsSecret', 'keepsUnread', 'isLetterNeeded', 'logged'
 ])
 const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'claimant', 'keepEvents', 'keeps', 'maxArgBytes'])

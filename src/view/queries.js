@@ -7,6 +7,7 @@ import { createdMsOf, encodeOffsets, partitionOf } from '../item/index.js'
 import { createReadSize, layoutOf, logOf, MAX_READ, newestEntryId } from '../layouts/index.js'
 import { createReads } from '../store/index.js'
 import { createDefinitionCache } from './definition-cache.js'
+import { createFeedSecrets } from './feed-secrets.js'
 import { createFeedWaits } from './feed-waits.js'
 import { bytesOf, mergePages, shrinkOnLoss } from './merge-pages.js'
 
@@ -49,6 +50,9 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
 
     /** Waits for a feed that does not exist (feed-waits.js). */
     untilFeed: until,
+
+    /** For what is sealed (feed-secrets.js). */
+    secret: createFeedSecrets({ keyPrefix, lookUp: deployment.lookUp, onNode }),
 
     /**
      * @param {string} feed

@@ -9,12 +9,11 @@ import { draw } from '../../charts/draw.js'
 import { analyse } from '../../lab/analysis/index.js'
 import { listExperiments } from '../../lab/plan/catalog.js'
 import { checkResult } from '../../lab/analysis/check.js'
-import { countedSection } from '../../lab/command/count.js'
 import { drawingOf } from '../../lab/report/drawing.js'
 import { markdownOf } from '../../lab/report/markdown.js'
 import { overTimeOf } from '../../lab/report/over-time.js'
 import { presented } from '../../lab/report/presented.js'
-import { newestResult, readResult } from '../../lab/run/result.js'
+import { newestCounts, newestResult, readResult } from '../../lab/run/result.js'
 import { ratioWithInterval } from '../../lab/analysis/verdict.js'
 import { nightly, scoped, wholeTest } from '../scope.js'
 
@@ -36,7 +35,7 @@ const answers = await readFile(join(ROOT, 'experiments', 'README.md'), 'utf8')
 
 for (const { name, number, folder, file, plan: current } of looked) {
   const raw = await readResult(file)
-  const result = presented(raw, current)
+  const result = presented(raw, current, await newestCounts(folder))
   const analysis = analyse(result)
   const readme = await readFile(join(folder, 'README.md'), 'utf8')
   const results = readme.slice(readme.indexOf('## Results'), readme.indexOf('\n## Method'))
@@ -60,7 +59,7 @@ for (const { name, number, folder, file, plan: current } of looked) {
   wholeTest(`${name}: page and chart are drawn from it (npm run charts)`, async (t) => {
     const { plan } = result
     t.equal(await readFile(join(CHARTS, `${name}.md`), 'utf8'),
-      markdownOf(analysis, result, plan, relative(CHARTS, file), `${name}.svg`, await countedSection(folder)))
+      markdownOf(analysis, result, plan, relative(CHARTS, file), `${name}.svg`))
     t.equal(await readFile(join(CHARTS, `${name}.svg`), 'utf8'), await draw(drawingOf(analysis, result, plan)))
     const overTime = overTimeOf(result, plan)
     if (overTime) t.equal(await readFile(join(CHARTS, `${name}-over-time.svg`), 'utf8'), await draw(overTime))

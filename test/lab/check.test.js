@@ -148,7 +148,7 @@ t.test('L7: marks are those that the figures give', async (t) => {
     ['generator-bound', { generator: { ...generator, loopUse: 0.81 } }],
     ['generator-bound', { generator: { ...generator, cpuSeconds: 4.1 } }],
     ['noisy', { machine: { ...machine, otherCores: 0.2 } }],
-    ['noisy', { machine: { ...machine, stealPercent: 3 } }],
+    ['stolen', { machine: { ...machine, stealPercent: 3 } }],
     ['behind', { planned: 300_000 }],
     ['full copy', { nodes: [{ ...primary, fullSyncs: 1 }, replica] }],
     ['evicted', { nodes: [primary, { ...replica, evictedKeys: 2 }] }]
@@ -158,6 +158,7 @@ t.test('L7: marks are those that the figures give', async (t) => {
     t.match(faultsOf({ marks: [mark] }), [new RegExp(`: has the mark ${mark}, which its figures do not justify$`)])
   }
   t.same(faultsOf({ marks: ['relay-bound'] }), [], 'what the relay did stands in no sample')
+  t.same(faultsOf({ machine: { ...machine, stealPercent: 3 }, marks: ['noisy'] }), [], 'results from before stolen time had its own mark')
 })
 
 t.test('figures of serving are held to each other', async (t) => {

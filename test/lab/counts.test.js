@@ -45,6 +45,8 @@ t.test('another size of batches or another share of a form makes a count INVALID
   t.match(differencesOf(counted({ zadd: 0.01, exec: 0.01 }, 100), window), [/^100 items a batch, 251 in the window/])
   t.match(differencesOf(counted({ zadd: 0.004, evalsha: 0.004 }), window),
     [/^exec 0 times a batch, 1 in the window/, /^evalsha 1 times a batch, 0/])
+  const upkeep = { itemsPerBatch: 1000, commandsPerUnit: 0.005, callsPerUnit: { zadd: 0.001, exec: 0.001, set: 0.000025, sadd: 0.000025 } }
+  t.same(differencesOf(counted({ zadd: 0.001, exec: 0.001 }, 1000), upkeep), [], 'what is done once a second is no form')
 })
 
 t.test('marks of late items are no form of ids, but entries are one of segments', async (t) => {

@@ -4,6 +4,7 @@ import { outcomeOf } from '../../lab/analysis/statements.js'
 import { analyse } from '../../lab/analysis/index.js'
 import { ratioOfMedians, ratioOfRatios } from '../../lab/analysis/statistics.js'
 import { headlineOf } from '../../lab/report/headline.js'
+import { figureWithInterval } from '../../lab/report/numbers.js'
 import { countsText, statementsOf, withCounts, withStatements } from '../../lab/report/statements.js'
 import { planOf, resultOf } from './results.js'
 
@@ -20,7 +21,7 @@ t.test('a ratio: the direction decides, and the size is apart', async (t) => {
   t.match(became({ of, against, value: 0.1 }), { became: 'confirmed', isSizeInside: false })
   t.match(became({ of, against, value: 1.5 }), { became: 'refuted', isSizeInside: false })
   t.match(became({ of, against, direction: 'more' }), { became: 'refuted', isSizeInside: null })
-  t.match(became({ of: { arm: 'reference' }, against, value: 1.2 }), { became: 'undecided' })
+  t.match(became({ of: { arm: 'reference' }, against, value: 1.2 }), { became: 'no measurable difference' })
   t.match(became({ of, against, value: 1.2, direction: 'less' }), { became: 'confirmed' }, 'the claim counts, not the value')
 })
 
@@ -42,7 +43,7 @@ t.test('across levels and measures, and how much a ratio changes', async (t) => 
 t.test('a figure in a range or within a tenth, a line, an invariant, and what is not measured', async (t) => {
   t.match(became({ of, between: [2, 3] }), { became: 'confirmed' })
   t.match(became({ of, between: [3, null] }), { became: 'refuted' })
-  t.match(became({ of, between: [2.6, 3] }), { became: 'undecided' })
+  t.match(became({ of, between: [2.6, 3] }), { became: 'no measurable difference' })
   t.match(became({ of, value: 2.6 }), { became: 'confirmed', isSizeInside: true })
   t.match(became({ of: { ...of, times: 4 }, value: 10.4 }), { became: 'confirmed' })
   t.match(became({ of, value: 1 }), { became: 'refuted', isSizeInside: false })
@@ -53,7 +54,7 @@ t.test('a figure in a range or within a tenth, a line, an invariant, and what is
     change: ({ arm }) => arm === 'ids' ? { invariants: [{ name: 'x', ok: false, detail: '' }] } : {}
   })
   t.match(became({ holds: { arms: ['ids'] } }, broken), { became: 'refuted', count: { held: 0, all: 5 } })
-  t.match(became({ line: { arm: 'ids', part: 'fixedPercent' } }), { became: 'undecided' }, 'two levels are no line')
+  t.match(became({ line: { arm: 'ids', part: 'fixedPercent' } }), { became: 'not measured', why: /too few levels/ }, 'two levels are no line')
   t.match(became({ why: 'no machine' }), { became: 'not measured', why: 'no machine' })
   t.throws(() => became({ of: { arm: 'nobody' }, against, value: 1 }), { code: 'RESULT_INVALID' })
 })
@@ -66,7 +67,7 @@ t.test('a difference no larger than that of the A/A pair decides nothing', async
       ? { nodes: nodes.map((/** @type {any} */ node) => ({ ...node, cpuMicrosPerItem: node.cpuMicrosPerItem * 1.5 })) }
       : {}
   })
-  t.match(became({ of, against, value: 1.2 }, noisy), { became: 'undecided', ratio: { withinNoise: true } })
+  t.match(became({ of, against, value: 1.2 }, noisy), { became: 'no measurable difference', ratio: { withinNoise: true } })
 })
 
 t.test('time-outs give no ratio, whatever their number', async (t) => {
@@ -80,7 +81,8 @@ t.test('time-outs give no ratio, whatever their number', async (t) => {
   t.match(comparisons.find(({ arm }) => arm === 'values'),
     { ratio: null, verdict: 'unknown', sentence: /time-outs in 1 of 5 samples of `values`/ })
   t.match(further.find(({ arm }) => arm === 'values'), { measure: 'polledMsP50', ratio: 1 }, 'the median is no time-out')
-  t.match(became({ of, against, value: 2 }, cut), { became: 'undecided', cut: /time-outs/ })
+  t.equal(figureWithInterval({ median: 10_000, low: 9_000, high: 10_000, isCut: true }), '>= 10,000', 'they may be longer')
+  t.match(became({ of, against, value: 2 }, cut), { became: 'not measured', why: /time-outs/ })
 })
 
 t.test('no title is about samples in which the load was at its limit', async (t) => {
@@ -111,7 +113,7 @@ t.test('pages: one statement stands on the page, more stand beside it, and are c
   t.match(alone.page, /\| values cost less<br>\*`values` \/ `ids`, .* \| 0\.605 x \(26 \/ 43\) \| 0\.6\d x \[.*\] \| inside \| confirmed \|/)
   t.equal(alone.beside, '')
   const both = statementsOf(judged, 'a study')
-  t.match(both.page, /\[Statements: 1 confirmed, 0 refuted, 0 undecided, 1 not measured\]\(statements\.md\)/)
+  t.match(both.page, /\[Statements: 1 confirmed, 0 refuted, 0 without measurable difference, 1 not measured\]\(statements\.md\)/)
   t.match(both.beside, /\| values cost less \| - \| no machine \| +\| not measured \|/)
   t.equal(withStatements(`a\n\n${both.page}\n\nb`, alone.page), `a\n\n${alone.page}\n\nb`)
   t.equal(withStatements('nothing', alone.page), 'nothing')

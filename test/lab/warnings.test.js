@@ -27,12 +27,13 @@ t.test('warnings', async (t) => {
 
   await t.test('noisy samples', async (t) => {
     t.match(warned(ofArm('ids', () => ({ marks: ['noisy'] }))),
-      [/^other programs used the processors, .* `ids` at 50 k items\/s \(5 of 5\)$/])
+      [/^other programs used the processors in samples of `ids` at 50 k items\/s \(5 of 5\)$/])
+    t.match(warned(ofArm('ids', () => ({ marks: ['stolen'] }))), [/^CPU time was stolen in samples of `ids` at 50 k items\/s \(5 of 5\)$/])
   })
 
   await t.test('what holds of every arm is reported once, and long lists end', async (t) => {
     t.same(warned({ change: () => ({ marks: ['noisy'] }) }),
-      ['other programs used the processors, or CPU time was stolen, in samples of every arm at every level (5 of 5)'])
+      ['other programs used the processors in samples of every arm at every level (5 of 5)'])
     const levels = Object.fromEntries([1, 2, 3].map((x) => [`${x} k`, { settings: { rate: x * 1000 }, without: [] }]))
     const [many] = warned({ plan: planOf({ levels, published: null }), change: ({ arm }) => ({ marks: arm === 'blob' ? [] : ['noisy'] }) })
     t.match(many, /`ids` at 1 k \(5 of 5\), .*`values` at 2 k \(5 of 5\) and 6 more$/)

@@ -31,7 +31,7 @@ t.test('tokens: a feed that is not permitted is named, and a token that loses on
   const keys = await ask('feed=b&auction=lamp')
   await keys.ended
   t.match([keys.status, JSON.parse(keys.body)], [403, { detail: /@auctions/ }])
-  const feed = await openFeed('b', { redisUrl: server.url })
+  const feed = await openFeed('b', { redisUrl: server.url, deadlineMs: 20_000 })
   t.teardown(() => feed.close())
   feed.append({ id: 'x', value: '1' })
   await feed.flush()
@@ -48,7 +48,7 @@ t.test('keys of systems, with a feed, in one stream', async (t) => {
   const server = await startServer(t, { engine })
   const { gateway, reader } = await startAuctions(t, { primary: server, readerFlags: ['--read-from', 'primary'] })
   for (const id of ['lamp', 'vase']) t.equal((await gateway.create(id)).status, 201)
-  const feed = await openFeed('ticks', { redisUrl: server.url })
+  const feed = await openFeed('ticks', { redisUrl: server.url, deadlineMs: 20_000 })
   t.teardown(() => feed.close())
   feed.append({ id: 'x', value: '1' })
   await feed.flush()

@@ -26,7 +26,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
 
   /** @param {import('tap').Test} t @param {string} feed @param {object} [options] */
   async function open (t, feed, options) {
-    const one = await openFeed(feed, { redisUrl: server.url, ...options })
+    const one = await openFeed(feed, { redisUrl: server.url, deadlineMs: 20_000, ...options })
     t.teardown(() => one.close())
     return {
       /** @param {Record<string, string>} items */
@@ -167,7 +167,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
 
   await t.test('a feed that is dropped and created again is reset, and the others go on', async (t) => {
     const kept = await open(t, 'kept')
-    const gone = await openFeed('gone', { redisUrl: server.url })
+    const gone = await openFeed('gone', { redisUrl: server.url, deadlineMs: 20_000 })
     gone.append({ id: 'a', value: '1' })
     await gone.close()
     await kept.put({ a: '1' })

@@ -6,8 +6,8 @@
  * @typedef {{ user: number, gateway: number, asset: string, due: number, sent: number, answered: number, status: number, level: string,
  *   value: Value | null }} Heard times in ms since 1970; `due`: as planned, or as it was sent; `status` 0: the connection ended
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { openLine } from '../../serving/line.js'
+import { untilDue } from '../pace.js'
 
 /** until a request counts as unanswered */
 const ANSWERED_WITHIN_MS = 10_000
@@ -76,7 +76,7 @@ export function createClient (urls) {
       const using = users.map(async ({ share, pick }, n) => {
         const everyMs = rate > 0 ? 1000 / (rate * share) : 0
         for (let due = startMs + Math.random() * everyMs; !signal.aborted; due += everyMs) {
-          if (everyMs > 0) await sleep(Math.max(0, due - clock()), undefined, { signal }).catch(() => {})
+          if (everyMs > 0) await untilDue(due, { now: clock, signal })
           if (signal.aborted) return
           if (!await lines[n].ask(pick(), everyMs > 0 ? due : undefined)) return
         }

@@ -7,10 +7,10 @@
  *     <- { event: 'end' }                      -> { event: 'end', latenciesMs, failed }
  */
 import { setMaxListeners } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { tellParent } from '../../../src/runtime/index.js'
 import { serveParent } from '../../serving/child-process.js'
 import { openLine } from '../../serving/line.js'
+import { untilDue } from '../pace.js'
 
 /** so many that a slow reply does not delay the next requests */
 const LINES = 50
@@ -31,7 +31,7 @@ async function look (sale) {
   const beganMs = performance.now()
   await Promise.all(lines.map(async (line, i) => {
     for (let dueMs = beganMs + i * everyMs; ; dueMs += LINES * everyMs) {
-      await sleep(Math.max(0, dueMs - performance.now()), undefined, { signal }).catch(() => {})
+      await untilDue(dueMs, { signal })
       if (signal.aborted) return
       const { status } = await line.get(`/v1/sales/${sale}`)
       if (status === 200) latenciesMs.push(performance.now() - dueMs)
