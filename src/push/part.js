@@ -22,7 +22,7 @@ const [COLON, DIGIT_0, BRACE] = Buffer.from(':0}')
 
 /**
  * @param {import('./stream.js').Stream} stream
- * @param {Omit<import('./several.js').Wanted, 'seal'> & { label: string, isFeed: boolean, position: string | null,
+ * @param {import('./several.js').Wanted & { label: string, isFeed: boolean, position: string | null,
  *   several: { positionDue: (nowMs: number) => string | null, beat: () => string } }} options `label`: the first member of its data, as
  *   JSON; `position`: that the client has; `several`: the position of the whole stream, if it is due, and a heartbeat
  */
@@ -42,8 +42,7 @@ export function createPart (stream, { label, isFeed, periodMs, position, several
   }
 
   const part = {
-    // the position of the whole is sealed
-    ...stateOf({ ...wanted, seal: null }),
+    ...stateOf({ ...wanted, seal: plain(wanted.seal) }),
     ...createRate(periodMs),
     /** Whether its feed does not exist yet. */
     get isWaiting () { return isWaiting },
@@ -83,6 +82,12 @@ export function createPart (stream, { label, isFeed, periodMs, position, several
   }
   return part
 }
+
+/**
+ * The position of the whole is sealed, so those of its parts are not.
+ * @param {import('./sealed-positions.js').PositionSeal | null} [seal]
+ */
+const plain = (seal) => seal ? { ...seal, shown: (/** @type {import('./sealed-positions.js').Sealing} */ { position }) => position } : null
 
 /** Renamed events, by what encoders gave. They are of one subject each. @type {WeakMap<Buffer, Named>} */
 const renamed = new WeakMap()

@@ -44,6 +44,44 @@ t.test('tokens: a feed that is not permitted is named, and a token that loses on
   t.match([again.status, JSON.parse(again.body)], [403, { detail: /not for the feed b/ }])
 })
 
+t.test('a token with ids gets these of each feed, and a position that is sealed as a whole', async (t) => {
+  const server = await startServer(t, { engine })
+  const folder = await mkdtemp(join(tmpdir(), 'freshet-test-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'tokens')
+  await writeFile(file, JSON.stringify({ token: TOKEN, scopes: ['read'], feeds: ['*'], ids: ['mine-*', 'ours'] }) + '\n')
+  const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary', '--tokens', file] })
+  const feeds = await Promise.all(['one', 'two'].map((feed) => openFeed(feed, { redisUrl: server.url, deadlineMs: 20_000 })))
+  for (const feed of feeds) t.teardown(() => feed.close())
+  const put = async (/** @type {string} */ value) => {
+    for (const feed of feeds) {
+      for (const id of ['mine-1', 'ours', 'theirs']) feed.append({ id, value })
+      await feed.flush()
+    }
+  }
+  const ask = (/** @type {string} */ query, from = '') => openLive(t, reader.url, `/v1/live?encoding=utf8&${query}`,
+    { headers: { ...AUTHORIZED, ...(from === '' ? {} : { 'last-event-id': from }) } })
+  const has = (/** @type {{ items: Map<string, any> }} */ { items }, /** @type {string} */ value) => items.get('ours')?.value === value
+  await put('1')
+  const client = await ask('feed=one&feed=two')
+  await eventually(() => client.events.length >= 2 && has(client, '1'))
+  await pause(1100)
+  await put('2')
+  await eventually(() => has(client, '2') && client.events.filter(({ event }) => event === 'items').length >= 2)
+  t.same([...client.items.keys()].sort(), ['mine-1', 'ours'])
+  const { position } = client
+  client.close()
+  await put('3')
+  const again = await ask('feed=one&feed=two', position)
+  await eventually(() => has(again, '3'))
+  t.notOk(again.events.some(({ event }) => event !== 'items'), 'it resumes')
+  const plain = await ask('feed=one&feed=two', position.slice(11))
+  await plain.until('reset', 2)
+  const keys = await ask('feed=one&auction=lamp')
+  await keys.ended
+  t.match([keys.status, JSON.parse(keys.body)], [403, { detail: /some ids only/ }])
+})
+
 t.test('keys of systems, with a feed, in one stream', async (t) => {
   const server = await startServer(t, { engine })
   const { gateway, reader } = await startAuctions(t, { primary: server, readerFlags: ['--read-from', 'primary'] })
