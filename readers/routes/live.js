@@ -1,4 +1,5 @@
 /** Changes of a feed as server-sent events (src/push). */
+import { FreshetError } from '../../src/errors.js'
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { integer, many, number, oneOf, querySchema, text } from '../../src/fields/index.js'
 import { feedRoute, FILTERS_IDS, idsOf, readQuery } from '../../src/http/index.js'
@@ -10,6 +11,7 @@ import { clientOf, lastEventId } from './streams.js'
 
 const MAX_IDS = 1000
 const MAX_SNAPSHOT = 10_000
+const MAX_TIME = 2 ** 41 - 1
 const SNAPSHOT_ITEMS = 100
 const MAX_RATE = 1000 / TICK_MS
 const VERSION = {
@@ -24,6 +26,8 @@ export const FIELDS = {
     default: MAX_RATE
   }),
   id: many(MAX_IDS, text(idBytes, { description: 'only items with these ids', expects: 'an id', schema: ID_SCHEMA })),
+  since: integer(0, MAX_TIME, { description: 'begin with all that was written since: ms since 1970, on the clock of the server' }),
+  tail: integer(1, MAX_SNAPSHOT, { description: 'begin with so many ids that changed last' }),
   wait: oneOf(['no', 'yes'], { description: 'whether to wait for a feed that does not exist, and to begin with its first item' }),
   encoding: oneOf(ENCODINGS, { description: 'encoding of values; values that are not valid in it are base64 and marked so' })
 }
@@ -53,7 +57,8 @@ export const RESUMING = Object.freeze({
  * What a query wants of feeds, and a token permits.
  * @param {Record<string, any>} query @param {import('fastify').FastifyRequest} request
  */
-export function wantedIn ({ limit, maxRate, id, encoding }, request) {
+export function wantedIn ({ limit, maxRate, id, encoding, since, tail }, request) {
+  if (since !== null && tail !== null) throw new FreshetError('REQUEST_INVALID', 'since and tail: both are given; expected one of them')
   const filter = idsOf(request)
   const ids = ownIds(filter, id)
   return {
@@ -62,7 +67,8 @@ export function wantedIn ({ limit, maxRate, id, encoding }, request) {
     periodMs: 1000 / maxRate,
     ids: ids ? new Set(ids.map(latin1)) : filter ? new Set(filter.named.map(latin1)) : null,
     beginnings: ids ? [] : filter?.beginnings.map(latin1),
-    position: lastEventId(request)
+    position: lastEventId(request),
+    start: since !== null ? { sinceMs: since } : tail !== null ? { tail } : null
   }
 }
 

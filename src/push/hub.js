@@ -109,8 +109,9 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log, t
       stream.seq = changes.end
       subscribers.add(stream)
       stream.position = position ?? watch.continuous?.position() ?? null
-      if (position === null) beginFresh(stream, { isNoted: watch.continuous !== null, isInvalid })
-      else resuming.add(stream, position)
+      const from = position ?? (isInvalid || stream.isFirst ? null : stream.start)
+      if (from === null) beginFresh(stream, { isNoted: watch.continuous !== null, isInvalid })
+      else resuming.add(stream, from)
       viewers.add(stream)
     },
 

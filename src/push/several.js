@@ -15,7 +15,7 @@ const POSITION_EVERY_MS = 1000
 /** What no subject has as a position: it costs a reset. */
 const INVALID = '-'
 
-/** @typedef {Pick<import('./index.js').Wanted, 'limit' | 'encoding' | 'periodMs' | 'ids' | 'beginnings' | 'seal'>} Wanted */
+/** @typedef {Pick<import('./index.js').Wanted, 'limit' | 'encoding' | 'periodMs' | 'ids' | 'beginnings' | 'seal' | 'start'>} Wanted */
 
 /**
  * @param {readonly Subject[]} subjects

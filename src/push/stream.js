@@ -25,7 +25,7 @@ const STUCK_MS = 5000
 /**
  * @param {{ response: Response, budget: import('./budget.js').Budget,
  *   isPermitted: () => boolean, onEnd: (reason: string) => void } &
- *   Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal'>} options
+ *   Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal' | 'start'>} options
  */
 export function createStream ({ response, budget, periodMs, isPermitted, onEnd, ...wanted }) {
   let isOver = false

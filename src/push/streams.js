@@ -23,7 +23,7 @@ export function createStreams ({ budget, caps, counts, hold }) {
      * @param {Partial<import('./index.js').Wanted>} [wanted] of feeds @param {number} [feeds] how many
      */
     add (response, { token, isPermitted }, source, wanted = {}, feeds = 1) {
-      const { ids = null, beginnings, limit = 0, encoding = '', periodMs = 0, seal } = wanted
+      const { ids = null, beginnings, limit = 0, encoding = '', periodMs = 0, seal, start } = wanted
       const count = countOf({ ids, beginnings }) * feeds
       caps.enter(token, count)
       const release = hold()
@@ -36,6 +36,7 @@ export function createStreams ({ budget, caps, counts, hold }) {
         encoding,
         periodMs,
         seal,
+        start,
         isPermitted,
         onEnd (reason) {
           counts.ended[reason]++
