@@ -48,6 +48,8 @@
  * @typedef {object} FollowOptions
  * @property {readonly string[]} [ids] only these; default: all
  * @property {number} [limit] items in a snapshot
+ * @property {number} [since] instead of a snapshot, all that was written since this time: ms since 1970, on the clock of the server
+ * @property {number} [tail] instead of a snapshot, so many ids that changed last
  * @property {number} [maxRate] maximum deliveries per second; of an id that changes more often only the newest version comes
  * @property {E} [encoding] default: base64
  * @property {string | null} [from] the position of an earlier event, to resume after it
@@ -124,7 +126,9 @@ const OPTIONS = {
   onRetry: { is: (value) => typeof value === 'function', expects: 'a function of an error and a wait in ms' },
   wait: { is: (value) => typeof value === 'boolean', expects: 'true or false' },
   onWaiting: { is: (value) => typeof value === 'function', expects: 'a function' },
-  silentMs: { is: (value) => Number.isSafeInteger(value) && value > 0 && value < 2 ** 31, expects: 'milliseconds, 1 or more' }
+  silentMs: { is: (value) => Number.isSafeInteger(value) && value > 0 && value < 2 ** 31, expects: 'milliseconds, 1 or more' },
+  since: { is: (value) => Number.isSafeInteger(value) && value >= 0, expects: 'milliseconds since 1970' },
+  tail: { is: (value) => Number.isSafeInteger(value) && value > 0, expects: 'a number of ids, 1 or more' }
 }
 
 /** @param {any} given @param {any} feed @param {any} options */
@@ -148,12 +152,15 @@ function checked (given, feed, options) {
   }
   if (faults.length > 0) throw invalid(faults.join('\n'))
   const {
-    ids = [], limit, maxRate, encoding = 'base64', from = null, onRetry, silentMs = SILENT_MS, authToken, signal, wait = true,
+    ids = [], limit, since, tail, maxRate, encoding = 'base64', from = null, onRetry, silentMs = SILENT_MS, authToken, signal,
+    wait = true,
     onWaiting = (/** @type {string} */ one = feed) =>
       console.warn(`follow: feed ${one} has no items yet; waiting for the first (pass onWaiting to handle it)`)
   } = options
   const query = new URLSearchParams(ids.map((/** @type {string} */ id) => ['id', id]))
-  for (const [name, value] of Object.entries({ limit, maxRate, encoding })) if (value !== undefined) query.set(name, String(value))
+  for (const [name, value] of Object.entries({ limit, since, tail, maxRate, encoding })) {
+    if (value !== undefined) query.set(name, String(value))
+  }
   if (Array.isArray(feed)) for (const one of feeds) query.append('feed', one)
   else if (wait) query.set('wait', 'yes')
   return {

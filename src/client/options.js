@@ -28,7 +28,9 @@ const OPTIONS = {
   onRetry: { is: (value) => typeof value === 'function', expects: 'a function of an error and a wait in ms' },
   wait: { is: (value) => typeof value === 'boolean', expects: 'true or false' },
   onWaiting: { is: (value) => typeof value === 'function', expects: 'a function' },
-  silentMs: { is: (value) => Number.isSafeInteger(value) && value > 0 && value < 2 ** 31, expects: 'milliseconds, 1 or more' }
+  silentMs: { is: (value) => Number.isSafeInteger(value) && value > 0 && value < 2 ** 31, expects: 'milliseconds, 1 or more' },
+  since: { is: (value) => Number.isSafeInteger(value) && value >= 0, expects: 'milliseconds since 1970' },
+  tail: { is: (value) => Number.isSafeInteger(value) && value > 0, expects: 'a number of ids, 1 or more' }
 }
 
 /** @param {any} given @param {any} feed @param {any} options */
@@ -52,12 +54,15 @@ export function checked (given, feed, options) {
   }
   if (faults.length > 0) throw invalid(faults.join('\n'))
   const {
-    ids = [], limit, maxRate, encoding = 'base64', from = null, onRetry, silentMs = SILENT_MS, authToken, signal, wait = true,
+    ids = [], limit, since, tail, maxRate, encoding = 'base64', from = null, onRetry, silentMs = SILENT_MS, authToken, signal,
+    wait = true,
     onWaiting = (/** @type {string} */ one = feed) =>
       console.warn(`follow: feed ${one} has no items yet; waiting for the first (pass onWaiting to handle it)`)
   } = options
   const query = new URLSearchParams(ids.map((/** @type {string} */ id) => ['id', id]))
-  for (const [name, value] of Object.entries({ limit, maxRate, encoding })) if (value !== undefined) query.set(name, String(value))
+  for (const [name, value] of Object.entries({ limit, since, tail, maxRate, encoding })) {
+    if (value !== undefined) query.set(name, String(value))
+  }
   if (Array.isArray(feed)) for (const one of feeds) query.append('feed', one)
   else if (wait) query.set('wait', 'yes')
   return {

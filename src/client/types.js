@@ -30,6 +30,8 @@
  * @typedef {object} FollowOptions
  * @property {readonly string[]} [ids] only these; default: all
  * @property {number} [limit] items in a snapshot
+ * @property {number} [since] instead of a snapshot, all that was written since this time: ms since 1970, on the clock of the server
+ * @property {number} [tail] instead of a snapshot, so many ids that changed last
  * @property {number} [maxRate] maximum deliveries per second; of an id that changes more often only the newest version comes
  * @property {E} [encoding] default: base64
  * @property {string | null} [from] the position of an earlier event, to resume after it
