@@ -18,6 +18,7 @@
  */
 import { keptMs } from '../feeds/index.js'
 import { createReads } from '../store/index.js'
+import { eachTick } from '../ticks.js'
 import { createContents } from './contents.js'
 import { createHistory } from './history.js'
 import { createProcessors } from './processors.js'
@@ -64,7 +65,7 @@ export function createFigures ({ queries, queriesOf = none, deployment, keyPrefi
     const cpu = Object.fromEntries(nodes.map(({ address }) => [address, last.cpuOf(address)]))
     history.add({ at: Math.floor(now()), lagMs, cpu }, (feed) => found?.get(feed)?.itemsPerSecond ?? null)
   }
-  const timer = setInterval(sample, EVERY_MS)
+  const end = eachTick(EVERY_MS, sample)
   sample()
 
   return {
@@ -110,7 +111,7 @@ export function createFigures ({ queries, queriesOf = none, deployment, keyPrefi
 
     close () {
       isClosed = true
-      clearInterval(timer)
+      end()
     }
   }
 }

@@ -24,7 +24,7 @@ export const PARTITIONS_PER_KEY = 4
 export function createOpening ({ queries, hubs, waiting, streams, caps }) {
   /** @param {Client} client @param {number} [ids] */
   function check ({ token, isPermitted }, ids = 0) {
-    if (!isPermitted()) throw new FreshetError('UNAUTHORIZED', 'the token was revoked or has expired')
+    if (!isPermitted()) throw new FreshetError('UNAUTHORIZED', 'the token was revoked or has expired; send one that is valid here')
     hubs.throwIfClosed()
     caps.check(token, ids)
   }

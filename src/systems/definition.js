@@ -307,7 +307,7 @@
  * A system. Name and rules are enough for the library; the rest is for the processes of Freshet (`--systems`).
  * @typedef {object} SystemData
  * @property {string} name a-z first, then up to 31 of a-z 0-9 -
- * @property {Record<string, Rule>} rules by name, which is like that of a system; all with Lua, or all of `rules`
+ * @property {Record<string, Rule>} rules by name, which is like that of a system
  * @property {'memory' | 'replica' | number | 'aof'} [durability] as the option of openSystem, which overrides it
  * @property {string} [withoutReplica] durability where the primary has no replica; default: the same
  * @property {Record<string, SystemError>} [errors] of its routes, by code
