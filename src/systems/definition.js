@@ -140,6 +140,7 @@
  * @typedef {object} StreamRoute
  * @property {string} path without `source` its `:id` is the key
  * @property {string} summary
+ * @property {string} [subject] what its key is called in `/v1/live?...=`, such as `auction`; without it the stream is not part of others
  * @property {(stored: Stored, own: any, newest: (count: number) => Event[]) => unknown} [snapshot] `newest`: events in memory, the newest
  *   first
  * @property {(event: Event, own: any) => unknown} [event] its data
