@@ -83,7 +83,7 @@ async function openSystem (definition, { deployment, routes, name, counters: met
   const lookUp = (/** @type {any[]} */ ...words) => deployment.lookUp(/** @type {any} */ (words))
   const [options, whole] = [{ keyPrefix, system }, systemKey(keyPrefix, system)]
   const stored = await readSystem(nodeOf(whole, false), options) ?? await readSystem({ send: lookUp }, options)
-  if (stored === null) throw new FreshetError(unknown)
+  if (stored === null) throw new FreshetError(unknown, `nothing of ${system} is stored with the key prefix ${keyPrefix}; create it first`)
   const { partitions, secret } = stored
   const keyOf = partitionKeys(keyPrefix, system, stored)
   const target = {

@@ -64,7 +64,8 @@ async function vitepress (folder, report) {
     async fetch (workshop) {
       await writeFile(join(workshop, 'package.json'), JSON.stringify({ name, private: true, dependencies }))
       await writeFile(join(workshop, 'package-lock.json'), lock)
-      await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error'], { cwd: workshop, timeout: DEADLINE_MS })
+      await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error'],
+        { cwd: workshop, timeout: DEADLINE_MS })
       return workshop
     }
   })
@@ -124,6 +125,6 @@ const firstOf = (text) => /^(?![#|<![`\s-]).+?[.?!](?=\s|$)/ms.exec(text)?.[0].r
 
 if (import.meta.filename === process.argv[1]) {
   const report = (/** @type {string} */ line) => { process.stderr.write(`site: ${line}\n`) }
-  const out = await buildSite({ report })
-  report(`written to ${relative(process.cwd(), out)}; to look at it: python3 -m http.server --bind 127.0.0.1 --directory ${relative(process.cwd(), out)}`)
+  const out = relative(process.cwd(), await buildSite({ report }))
+  report(`written to ${out}; to look at it: python3 -m http.server --bind 127.0.0.1 --directory ${out}`)
 }

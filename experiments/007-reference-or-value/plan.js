@@ -12,8 +12,6 @@ export default {
     'ids (full batches)': { settings: { layout: 'ids', batchMs: 25 }, note: 'the same in batches of 1,000' },
     'ids (overwrite)': { settings: { layout: 'ids', late: 'overwrite' } },
     values: { settings: { layout: 'values' } },
-    'ids (overwrite; never change)': { settings: { layout: 'ids', late: 'overwrite', valueChange: 'never' } },
-    'values (never change)': { settings: { layout: 'values', valueChange: 'never' } },
     'ids (overwrite; full batches)': {
       settings: { layout: 'ids', late: 'overwrite', batchMs: 25 },
       note: 'batches wait 25 ms and have 1,000 items, like those of the published arms'
@@ -39,8 +37,6 @@ export default {
     'ids (full batches)': 'ids, full batches',
     'ids (overwrite)': 'ids, overwriting',
     values: 'values in the set',
-    'ids (overwrite; never change)': 'overwriting, unchanged',
-    'values (never change)': 'in the set, unchanged',
     'ids (overwrite; full batches)': 'overwriting, full batch',
     'values (full batches)': 'in the set, full batches',
     reference: 'published: ids + SETEX',
@@ -57,15 +53,14 @@ export default {
   },
   formerly: {
     ids: 'ids (overwrite)',
-    'ids (never change)': 'ids (overwrite; never change)',
     'ids (full batches)': 'ids (overwrite; full batches)'
   },
   levels: {
     'the same ids again': { settings: { ids: 100_000 } },
     'new ids': {
       settings: { ids: 1_000_000 },
-      without: ['ids (full batches)', 'ids (overwrite; never change)', 'values (never change)', 'ids (overwrite; full batches)',
-        'values (full batches)', 'reference', 'published values (never change)', 'published values (change)']
+      without: ['ids (full batches)', 'ids (overwrite; full batches)', 'values (full batches)', 'reference',
+        'published values (never change)', 'published values (change)']
     }
   },
   fixed: { rate: 40_000, valueBytes: 128, windowMs: 60_000, maxItems: 0 },
@@ -89,8 +84,6 @@ export default {
     { arm: 'values', against: 'ids (overwrite)', direction: 'less' },
     { arm: 'ids (overwrite; full batches)', against: 'reference', direction: 'less' },
     { arm: 'values (full batches)', against: 'ids (overwrite; full batches)', direction: 'less' },
-    { arm: 'ids (overwrite; never change)', against: 'ids (overwrite)', direction: 'same' },
-    { arm: 'values (never change)', against: 'values', direction: 'same' },
     { arm: 'reference', against: 'ids (overwrite)', direction: 'more' },
     { arm: 'published values (never change)', against: 'reference', direction: 'less' },
     { arm: 'published values (change)', against: 'published values (never change)', direction: 'more' },

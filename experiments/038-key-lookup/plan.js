@@ -11,11 +11,12 @@ export default {
   ceiling: 'bare',
   arms: {
     'ids and MGET': { settings: { layout: 'ids' }, ...asks('ask'), note: 'a range of the sorted set, then the values by their keys' },
-    'values in the set': { settings: { layout: 'values' }, ...asks('ask'), note: 'a range of the sorted set' },
-    'ids only': { settings: { layout: 'ids' }, ...asks('ask ids'), note: 'the same range of layout ids, without the values' },
+    'values in the set': { settings: { layout: 'values' }, ...asks('ask range'), note: 'a range of the sorted set, with all versions' },
+    'newest in the set': { settings: { layout: 'values' }, ...asks('ask'), note: 'as Freshet reads it: the newest version of each id' },
+    'ids only': { settings: { layout: 'ids' }, ...asks('ask range'), note: 'a range of the sorted set, without the values' },
     bare: { settings: { layout: 'ids' }, ...asks('bare'), note: 'the same page from memory: no server is asked' }
   },
-  labels: { 'ids and MGET': 'ids, then MGET', bare: 'constant responses' },
+  labels: { 'ids and MGET': 'ids, then MGET', 'newest in the set': 'newest of each id', bare: 'constant responses' },
   chart: {
     about: {
       arm: 'values in the set',
@@ -40,6 +41,7 @@ export default {
   ],
   expected: [
     { arm: 'values in the set', against: 'ids and MGET', direction: 'less' },
+    { arm: 'newest in the set', against: 'values in the set', direction: 'more' },
     { arm: 'ids only', against: 'values in the set', direction: 'less' },
     { arm: 'ids only', against: 'ids and MGET', direction: 'less' },
     { arm: 'bare', against: 'ids and MGET', direction: 'less' }

@@ -10,7 +10,7 @@ import { median } from 'simple-statistics'
 import { FreshetError } from '../errors.js'
 import { loadNamed, partsAt } from '../plan/cells.js'
 import { LOADS } from '../loads/index.js'
-import { ASK_IDS } from '../serving/plan.js'
+import { ASK_RANGE } from '../serving/plan.js'
 import { limitIn } from '../serving/responses.js'
 import { isScripted, READS } from './compare.js'
 import { openDecisions } from './decisions.js'
@@ -137,7 +137,7 @@ function decisionArm ({ technique, driver = 'direct' }, window) {
  * @returns {CountedArm}
  */
 function readingArm ({ by, asks, path, settings: ofReader }, { layout, ids, valueBytes, batchItems = 1000 }, window) {
-  const isAsked = by === 'ask' || by === ASK_IDS || (by === 'reader' && ofReader.views === 'none')
+  const isAsked = by === 'ask' || by === ASK_RANGE || (by === 'reader' && ofReader.views === 'none')
   if (!isAsked || asks !== 'pages' || ofReader.readFrom === 'primary') {
     throw cannot('its replies come from memory, or are not pages from a replica')
   }
@@ -148,9 +148,10 @@ function readingArm ({ by, asks, path, settings: ofReader }, { layout, ids, valu
     unit: 'reply',
     node: 'replica',
     load: {
-      ...(by === 'reader' ? openPages(pages) : openAsked({ ...pages, withValues: by === 'ask' })),
+      ...(by === 'reader' ? openPages(pages) : openAsked({ ...pages, isRange: by === ASK_RANGE })),
       small: LEAST,
-      large: LEAST + Math.ceil(PAGES / Math.max(1, limit / 100))
+      // many, beside what loading a large feed costs
+      large: LEAST + PAGES
     }
   }
 }

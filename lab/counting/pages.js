@@ -27,10 +27,10 @@ export const openPages = (of) => openReading(of, async ({ primaryUrl, replicaUrl
   return { read: async () => (await feed.latest(of.limit)).items.length, close: () => reader.close() }
 })
 
-/** As the lab's own handler does, which serves `ask`. @param {Pages & { withValues?: boolean }} of @returns {Part} */
+/** As the lab's own handler does, which serves `ask`. @param {Pages & { isRange?: boolean }} of @returns {Part} */
 export const openAsked = (of) => openReading(of, async ({ replicaUrls }) => {
   const connections = await Promise.all(replicaUrls.map((url) => openConnection(url, { name: 'freshet-count', deadlineMs: DEADLINE_MS })))
-  const handler = createHandler({ connections, keyPrefix: PREFIX, feed: FEED, layout: of.layout, withValues: of.withValues })
+  const handler = createHandler({ connections, keyPrefix: PREFIX, feed: FEED, layout: of.layout, isRange: of.isRange })
   return {
     read: async () => JSON.parse(await handler.newest(of.limit)).items.length,
     close () { for (const connection of connections) connection.close() }

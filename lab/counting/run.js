@@ -60,8 +60,9 @@ export async function countPlan ({ plan, arms, result, resultFile, root, folder,
     try {
       const { load: name, engine, serving } = partsAt(plan, cell)
       const planned = { ...plan.fixed, ...plan.levels[level].settings, ...plan.arms[cell.arm].settings }
-      // results from before a setting existed do not name it; the plan does
-      const settings = settled(name, { ...result?.effective?.[level]?.[cell.arm], ...planned })
+      // its default has changed since some results
+      const { late: _, ...measured } = result?.effective?.[level]?.[cell.arm] ?? {}
+      const settings = settled(name, { ...measured, ...planned })
       const { load, node } = countedArm(plan, cell, settings, window)
       const { program, ...found } = await engineOf(engine)
       keys[engineName(found)] ??= await keyOf(program)

@@ -10,7 +10,7 @@
  * requests. Like the reader, it alternates between the replicas, with one connection to each.
  */
 import { onlyKey } from '../../src/feeds/index.js'
-import { encodeCursor, readRecord, RECORD_HEAD_BYTES, scoreOf, unscore } from '../../src/item/index.js'
+import { encodeCursor, readMember, readRecord, RECORD_HEAD_BYTES, scoreOf, unscore } from '../../src/item/index.js'
 import { entriesBefore, layoutOf } from '../../src/layouts/index.js'
 
 /** @typedef {import('../../src/store/index.js').Connection} Connection */
@@ -20,17 +20,17 @@ const PIECE = 1000
 const NO_BOUNDS = Object.freeze({ windowMs: 0, maxItems: 0 })
 
 /**
- * @param {{ connections: Connection[], keyPrefix: string, feed: string, layout: string, withValues?: boolean }} parts a feed in one
- *   partition; `withValues` false: what is in the sorted set of layout ids alone
+ * @param {{ connections: Connection[], keyPrefix: string, feed: string, layout: string, isRange?: boolean }} parts a feed in one
+ *   partition; `isRange`: one range of its sorted set, of layout ids without values, of values with all versions
  * @returns {{ newest: (limit: number) => Promise<string>, everything: () => AsyncGenerator<string> }} the newest items as JSON;
  *   all of them as NDJSON, of layout ids
  */
-export function createHandler ({ connections, keyPrefix, feed, layout, withValues = true }) {
+export function createHandler ({ connections, keyPrefix, feed, layout, isRange = false }) {
   const key = onlyKey(keyPrefix, feed)
   let turn = 0
   const next = () => connections[turn++ % connections.length]
   const { log, latest } = layoutOf(layout)
-  const findPage = layout === 'ids' ? withValues ? pageOfIds : pageOfSet : log ? pageOfLog : pageOfLayout
+  const findPage = isRange ? pageOfRange : layout === 'ids' ? pageOfIds : log ? pageOfLog : pageOfLayout
 
   /**
    * @param {Connection} connection
@@ -76,17 +76,13 @@ export function createHandler ({ connections, keyPrefix, feed, layout, withValue
     return { lines, last: lines.length === limit ? last : null }
   }
 
-  /** @param {Connection} connection @param {number} limit @param {string} [before] score */
-  async function placesOf (connection, limit, before = '+inf') {
-    /** @type {Buffer[]} id, score, id, score, ... */
-    const flat = await connection.send('ZREVRANGEBYSCORE', key('ids'), before, '-inf', 'WITHSCORES', 'LIMIT', 0, limit)
-    return Array.from({ length: flat.length / 2 }, (_, i) => ({ id: flat[2 * i], ...unscore(Number(flat[2 * i + 1])) }))
-  }
-
-  /** Without values. @param {Connection} connection @param {number} limit */
-  async function pageOfSet (connection, limit) {
-    const places = await placesOf(connection, limit)
-    const lines = places.map(({ id, ts }) => JSON.stringify({ id: id.toString(), ts }))
+  /** Of layout ids without values, of values with all versions. @param {Connection} connection @param {number} limit */
+  async function pageOfRange (connection, limit) {
+    const isOfIds = layout === 'ids'
+    const places = (await rangeOf(connection, key(layout), limit)).map(({ member, ...place }) =>
+      ({ ...place, ...(isOfIds ? { id: member, value: null } : readMember(member)) }))
+    const lines = places.map(({ id, ts, value }) =>
+      value === null ? JSON.stringify({ id: id.toString(), ts }) : lineOf(id, ts, value.toString('base64')))
     return { lines, last: places.length === limit ? places[limit - 1] : null }
   }
 
@@ -96,7 +92,8 @@ export function createHandler ({ connections, keyPrefix, feed, layout, withValue
    *   leave out items that were rewritten between the two commands, which were sent on an earlier page
    */
   async function pageOfIds (connection, limit, { ofAll = false, after = null } = {}) {
-    const places = await placesOf(connection, limit, after ? `(${scoreOf(after.ts, after.seq)}` : undefined)
+    const before = after ? `(${scoreOf(after.ts, after.seq)}` : '+inf'
+    const places = (await rangeOf(connection, key('ids'), limit, before)).map(({ member: id, ...place }) => ({ id, ...place }))
     /** @type {(Buffer | null)[]} */
     const records = places.length ? await connection.send('MGET', ...places.map(({ id }) => `${key('item:')}${id}`)) : []
     const lines = places.flatMap(({ id, ts, seq }, i) => {
@@ -127,6 +124,16 @@ export function createHandler ({ connections, keyPrefix, feed, layout, withValue
       } while (after)
     }
   }
+}
+
+/**
+ * The newest members of a sorted set.
+ * @param {Connection} connection @param {string} name @param {number} limit @param {string} [before] score
+ */
+async function rangeOf (connection, name, limit, before = '+inf') {
+  /** @type {Buffer[]} member, score, member, score, ... */
+  const flat = await connection.send('ZREVRANGEBYSCORE', name, before, '-inf', 'WITHSCORES', 'LIMIT', 0, limit)
+  return Array.from({ length: flat.length / 2 }, (_, i) => ({ member: flat[2 * i], ...unscore(Number(flat[2 * i + 1])) }))
 }
 
 /** @param {Buffer} id @param {number} ts @param {string} value base64 */

@@ -37,7 +37,7 @@ import { fetchEverything, untilReady } from './exports.js'
 import { servingFigures } from './figures.js'
 import { fill } from './fill.js'
 import { createFollowing } from './following.js'
-import { ASK_IDS, FOLLOWS, LEAD_SECONDS, leastSecondsOf } from './plan.js'
+import { ASK_RANGE, FOLLOWS, LEAD_SECONDS, leastSecondsOf } from './plan.js'
 import { startProcess } from './process.js'
 import { requestOnce } from './request.js'
 import { limitIn } from './responses.js'
@@ -154,7 +154,7 @@ function partsOf (serving, place, servers, client) {
       items,
       ...(items === liveItems && { leastItems: Math.floor(LEAST_SHARE * liveItems) }),
       bytes: null,
-      workload: by === 'bare' || by === ASK_IDS ? null : workload
+      workload: by === 'bare' || (by === ASK_RANGE && place.layout === 'ids') ? null : workload
     },
     currentWithinMs: isSteady && items !== null && by !== 'bare' ? CURRENT_WITHIN_MS : null,
     itemsPath: path.replace(/\?.*$/, ''),

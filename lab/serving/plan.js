@@ -11,7 +11,7 @@
  *
  * @typedef {import('../plan/index.js').Settings} Settings
  * @typedef {object} Serving
- * @property {'reader' | 'ask' | 'ask ids' | 'bare' | 'centrifugo'} by `npm start reader`, one of the lab's own (serve-process.js), or
+ * @property {'reader' | 'ask' | 'ask range' | 'bare' | 'centrifugo'} by `npm start reader`, one of the lab's own (serve-process.js), or
  *   Centrifugo (centrifugo-process.js) where it is on PATH
  * @property {'pages' | 'freshness' | 'everything' | 'push' | 'poll'} asks
  * @property {number} processes
@@ -31,9 +31,9 @@ import { limitIn } from './responses.js'
 import { faultsOfFollowing } from './following-plan.js'
 import { SEEN_WITHIN_MS } from './freshness.js'
 
-/** `ask` of layout ids without the values: what the sorted set alone costs. */
-export const ASK_IDS = 'ask ids'
-const BY = ['reader', 'ask', ASK_IDS, 'bare', 'centrifugo']
+/** `ask` with one range of the sorted set: of layout ids without the values, of values with all versions. */
+export const ASK_RANGE = 'ask range'
+const BY = ['reader', 'ask', ASK_RANGE, 'bare', 'centrifugo']
 /** They send constant items, which are not of the feed. */
 export const CONSTANT = ['bare', 'centrifugo']
 const ASKS = ['pages', 'freshness', 'everything', 'push', 'poll']
@@ -168,8 +168,8 @@ function faultsOfReference (place, { by, asks, path, settings = {} }, { layout, 
     faults.push(unfit(`${place}.settings.readFrom`, settings.readFrom, 'replica or primary'))
   }
   if (partitions !== 1) faults.push(`${place}: ${by} reads one partition; expected partitions 1, not ${partitions}`)
-  if (by === ASK_IDS && (layout !== 'ids' || asks !== 'pages')) {
-    faults.push(`${place}: ${by} reads pages of layout ids only; expected that, not ${asks} of ${layout}`)
+  if (by === ASK_RANGE && (!['ids', 'values'].includes(layout) || asks !== 'pages')) {
+    faults.push(`${place}: ${by} reads pages of layouts ids and values only; expected that, not ${asks} of ${layout}`)
   }
   if (asks === 'everything' && by === 'ask' && layout !== 'ids') {
     faults.push(`${place}: ${by} reads all items of layout ids only; expected that, not ${layout}`)

@@ -2,7 +2,7 @@
  * The reference servers, in a process of their own: fastify with its defaults and one route.
  *
  *     ask      handler.js on each request
- *     ask ids  the same without the values of layout ids
+ *     ask range  the same with one range of the sorted set, and nothing else
  *     bare     the same until it gets a constant response, a Buffer that it sends from then on, without connections to a
  *              server: the cost of HTTP itself for that many bytes (L11)
  *     stream   constant-stream.js: `bare` for clients of push
@@ -12,7 +12,7 @@
  *
  *                                                                        this -> lab   { event: 'loaded' }
  *     lab -> this   { event: 'start', urls, keyPrefix, feed, layout,     this -> lab   { event: 'up', url }
- *                     withValues }
+ *                     isRange }
  *     lab -> this   { event: 'constant', body }                          this -> lab   { event: 'constant', bytes }
  *                   or workload: all items of it; or stream: what to push
  *     lab -> this   { event: 'stop' }
@@ -41,13 +41,13 @@ let stream = null
 
 serveParent('loaded', { start: serve, constant: setConstant })
 
-/** @param {{ urls: string[], keyPrefix: string, feed: string, layout: string, withValues: boolean }} order `urls` of the nodes to read */
-async function serve ({ urls, keyPrefix, feed, layout, withValues }) {
+/** @param {{ urls: string[], keyPrefix: string, feed: string, layout: string, isRange?: boolean }} order `urls` of the nodes to read */
+async function serve ({ urls, keyPrefix, feed, layout, isRange }) {
   if (urls.length === 0) throw new Error('there is no replica to read; expected one, or the setting readFrom primary')
   const { signal } = listenForStop()
   connections = await Promise.all(urls.map((url) =>
     openConnection(url, { name: `freshet-lab-serve-${process.pid}`, deadlineMs: DEADLINE_MS })))
-  const handler = createHandler({ connections, keyPrefix, feed, layout, withValues })
+  const handler = createHandler({ connections, keyPrefix, feed, layout, isRange })
 
   const app = fastify({ forceCloseConnections: true })
   app.get('/v1/feeds/:feed/items', async (request, reply) => {

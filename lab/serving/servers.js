@@ -1,6 +1,6 @@
 /** The processes that serve in a measurement: readers, the reference servers of serve-process.js, or Centrifugo. */
 import { fileURLToPath } from 'node:url'
-import { ASK_IDS } from './plan.js'
+import { ASK_RANGE } from './plan.js'
 import { startProcess } from './process.js'
 
 const SERVE_PROCESS = fileURLToPath(new URL('serve-process.js', import.meta.url))
@@ -27,7 +27,7 @@ export function startServers ({ by, processes, settings }, { redisUrl, replicaUr
   async function up (server) {
     if (!isReader) {
       await server.receive('loaded')
-      server.send({ event: 'start', urls: isOfPrimary ? [redisUrl] : replicaUrls, keyPrefix, feed, layout, withValues: by !== ASK_IDS })
+      server.send({ event: 'start', urls: isOfPrimary ? [redisUrl] : replicaUrls, keyPrefix, feed, layout, isRange: by === ASK_RANGE })
     }
     return (await server.receive('up')).url
   }

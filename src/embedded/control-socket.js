@@ -29,8 +29,9 @@ const READY = Object.freeze(['ready', 'database', 'dynamodb'])
  * @param {{ onUse: (part: Part) => void, onLast: () => void }} calls when a part is first used, and when the last
  *   command leaves
  * @returns {Promise<{ broadcast(event: SupervisorEvent): void, refuse(part: Part, event: SupervisorEvent): void,
- *   broadcastAndDrain(event: SupervisorEvent): Promise<unknown>, shut(): void }>} `refuse` ends the connections that use a part: it did not start,
- *   and the next command tries again; after `shut` no client is admitted; `broadcastAndDrain` resolves when all connections have closed
+ *   broadcastAndDrain(event: SupervisorEvent): Promise<unknown>, shut(): void }>} `refuse` ends the connections that use a part: it did
+ *   not start, and the next command tries again; after `shut` no client is admitted; `broadcastAndDrain` resolves when all connections
+ *   have closed
  */
 export async function openControlSocket (socketPath, { onUse, onLast }) {
   /** @type {Map<import('node:net').Socket, Part>} */

@@ -140,6 +140,7 @@
  * @typedef {object} StreamRoute
  * @property {string} path without `source` its `:id` is the key
  * @property {string} summary
+ * @property {string} [subject] what its key is called in `/v1/live?...=`, such as `auction`; without it the stream is not part of others
  * @property {(stored: Stored, own: any, newest: (count: number) => Event[]) => unknown} [snapshot] `newest`: events in memory, the newest
  *   first
  * @property {(event: Event, own: any) => unknown} [event] its data
@@ -303,14 +304,14 @@
  * @property {string} about what the crowd does @property {string} commands where to send what @property {string} tasks what consumers do
  * @property {string} [beside] a command of Freshet that runs beside it
  * @property {string[]} [settings] that no other demo takes
- * @property {() => Promise<{ runCrowd: (options: any) => unknown }>} [crowd] loads it
+ * @property {() => Promise<{ runCrowd: (options: any) => unknown }>} [crowd] loads it; `settings` of its options: those of the system
  */
 
 /**
  * A system. Name and rules are enough for the library; the rest is for the processes of Freshet (`--systems`).
  * @typedef {object} SystemData
  * @property {string} name a-z first, then up to 31 of a-z 0-9 -
- * @property {Record<string, Rule>} rules by name, which is like that of a system; all with Lua, or all of `rules`
+ * @property {Record<string, Rule>} rules by name, which is like that of a system
  * @property {'memory' | 'replica' | number | 'aof'} [durability] as the option of openSystem, which overrides it
  * @property {string} [withoutReplica] durability where the primary has no replica; default: the same
  * @property {Record<string, SystemError>} [errors] of its routes, by code

@@ -73,7 +73,7 @@ export function createPriceQueries ({ find, peek, fromPrimary, until, submit, de
     if (current && isUsable(current.fields, now())) return found(current, 'server')
     const stored = await latestOf?.(asset)
     if (stored && isUsable(stored, now())) return { asset, fields: stored, generation: 'store', level: 'store' }
-    if (current === null) throw new FreshetError('ASSET_UNKNOWN')
+    if (current === null) throw new FreshetError('ASSET_UNKNOWN', `there is no asset ${asset}; create it with PUT /v1/assets/:asset`)
     const later = await wantOnce(asset) ?? current
     if (isUsable(later.fields, now())) return found(later, 'origin')
     throw missing(later.fields)
