@@ -1,13 +1,16 @@
 /**
- * The settings of a process: the table of src/settings-table.js, and how command lines are read with it. The library reads its options with
- * the same table (src/options.js), and loads no command line.
+ * The settings of a process: the table of src/settings-table.js with the settings of systems, and how command lines are read with it. The
+ * library reads its options with the same table (src/options.js), and loads no command line.
  */
 import { SettingsInvalid } from './src/errors.js'
 import * as commandLine from './src/settings/command-line/index.js'
 import { envOf, flagOf, table, withoutSecrets } from './src/settings/index.js'
-import { SETTINGS } from './src/settings-table.js'
+import { SETTINGS as ROWS } from './src/settings-table.js'
+import { OUR_SETTINGS } from './src/systems/settings.js'
 
-export { envOf, flagOf, SETTINGS, SettingsInvalid }
+export { envOf, flagOf, SettingsInvalid }
+
+export const SETTINGS = Object.freeze([...ROWS, ...OUR_SETTINGS])
 
 /** What --help explains of commands with many flags. */
 const OFTEN = Object.freeze([
@@ -26,19 +29,25 @@ export const settingsOfFlags = commandLine.settingsOfFlags.bind(null, SETTINGS)
 export const flagsOf = table.flagsOf.bind(null, SETTINGS)
 
 /**
- * The settings of a command.
+ * The settings of a command, with those of the modules of users that it names.
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @param {{ command: string, layouts?: string[], acks?: string[], positionals?: number,
- *   faultsOf?: (given: import('./src/settings/index.js').Given) => string[] }} known
+ *   faultsOf?: (given: import('./src/settings/index.js').Given) => string[],
+ *   settingsOfModules?: (names: string[], taken: readonly string[]) => Promise<import('./src/settings/index.js').Row[]> }} known
+ *   `settingsOfModules`: those of the modules among such names
  * @param {string | (() => Promise<string>)} usage first lines of its help
  * @returns {Promise<any>} null: its help was asked for, and printed @throws {SettingsInvalid}
  */
-export async function settingsOf ({ argv, env }, known, usage) {
+export async function settingsOf ({ argv, env }, { settingsOfModules, ...known }, usage) {
   const all = { layouts: [], acks: [], ...known }
-  if (!argv.includes('--help')) return resolve(argv, env, all)
-  process.stdout.write(await help(all, typeof usage === 'string' ? usage : await usage(), argv) + '\n')
+  const systems = commandLine.systemsIn(SETTINGS, argv, env, all.command)
+  const ofModules = await settingsOfModules?.(systems, SETTINGS.map(({ name }) => name)) ?? []
+  const rows = [...SETTINGS, ...ofModules]
+  if (!argv.includes('--help')) return Object.freeze({ ...commandLine.resolve(rows, argv, env, all), ofModules })
+  const often = [...OFTEN, ...ofModules.map(({ name }) => name)]
+  process.stdout.write(await commandLine.help(rows, often, all, typeof usage === 'string' ? usage : await usage(), argv) + '\n')
   return null
 }
 
 /** @param {Record<string, any>} settings @returns {Record<string, any>} as they may be logged: without secrets */
-export const printable = (settings) => withoutSecrets(SETTINGS, settings)
+export const printable = ({ ofModules = [], ...settings }) => withoutSecrets([...SETTINGS, ...ofModules], settings)

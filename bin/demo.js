@@ -7,15 +7,15 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { settingsOf, SettingsInvalid } from '../settings.js'
+import { envOf, SETTINGS, settingsOf, SettingsInvalid } from '../settings.js'
 import { expectFreePort, holdPort } from '../src/http/index.js'
 import { aborted } from '../src/runtime/index.js'
 import { unknownName } from '../src/settings/index.js'
 import { isModule } from '../src/settings/index.js'
-import { loadSystems, SYSTEM_NAMES as SYSTEMS } from '../src/systems/list.js'
+import { loadSystems, settingsOfModules, SYSTEM_NAMES as SYSTEMS } from '../src/systems/list.js'
 import { DRAIN_MS, flagsOf, runChildren } from './children.js'
 
-const CROWD = new URL('./crowd-thread.js', import.meta.url)
+const CROWD = new URL('../demo/crowd-thread.js', import.meta.url)
 const HOST = '127.0.0.1'
 const PORTS_TRIED = 20
 /** of some demos only */
@@ -43,14 +43,14 @@ Examples:
 export async function main (from) {
   const ours = await loadSystems()
   const faultsOf = (/** @type {import('../src/settings/index.js').Given} */ given) => faultsOfDemo(ours, given)
-  const given = await settingsOf(from, { command: 'demo', positionals: 1, faultsOf }, usageOf(ours))
+  const given = await settingsOf(from, { command: 'demo', positionals: 1, faultsOf, settingsOfModules }, usageOf(ours))
   if (given === null) return 0
   const [system] = given.positionals
-  const [{ name, demo, page }] = await loadSystems([system])
+  const [{ name, demo, page, settings: own = {} }] = await loadSystems([system])
   const unused = isModule(system) ? unusedBy(system, demo, { values: given, origins: given.origins }) : []
   if (unused.length > 0) throw new SettingsInvalid(unused)
   const [port, gatewayPort] = await freePorts([given.port, given.gatewayPort])
-  const settings = { ...given, system, name, demo, page, port, gatewayPort }
+  const settings = { ...given, system, name, demo, page, port, gatewayPort, of: settingsFor(given, own) }
   return runChildren(settings, from.env, (children, signal) => startAll(settings, children, signal))
 }
 
@@ -74,9 +74,25 @@ const unusedBy = (system, demo, { values, origins }) => OWN_SETTINGS
   .filter((name) => !demo.settings?.includes(name) && origins[name] !== 'default')
   .map((name) => `${name}: ${values[name]}; expected none, since the demo ${system} does not use it`)
 
+/**
+ * The settings of a system that were given, for each process.
+ * @param {any} given of the demo @param {Record<string, import('../src/systems/index.js').Setting>} own of the system
+ * @returns {(command: string) => { flags: string[], secrets: Record<string, string> }}
+ */
+const settingsFor = (given, own) => (command) => {
+  const rows = [...SETTINGS, ...given.ofModules].filter(({ name, uses }) =>
+    Object.hasOwn(own, name) && uses.includes(command) && (given.origins[name] ?? 'default') !== 'default')
+  return {
+    flags: flagsOf(given, rows.filter(({ secret }) => !secret).map(({ name }) => name)),
+    // not as a flag, which every user of the machine sees
+    secrets: Object.fromEntries(rows.filter(({ secret }) => secret).map((row) => [envOf(row), String(given[row.name])]))
+  }
+}
+
 /** @param {any} settings @param {import('./children.js').Children} children @param {AbortSignal} signal */
 async function startAll (settings, { start, print }, signal) {
-  const { system, name, demo: { commands, tasks, beside, crowd: hasCrowd }, page, port, gatewayPort, crowd, mode, workers } = settings
+  const { system, name, demo, page, port, gatewayPort, crowd, mode, workers, of } = settings
+  const { commands, tasks, beside, crowd: hasCrowd } = demo
   const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://${HOST}:${one}`)
   const common = flagsOf(settings, ['keyPrefix'])
   const served = isModule(system) ? ['--systems', system] : []
@@ -89,12 +105,15 @@ async function startAll (settings, { start, print }, signal) {
     await release(held)
   }
   if (signal.aborted) return
+  const [ofGateway, ofConsumers, ofReader] = ['gateway', 'consumers', 'reader'].map(of)
   const children = [
-    start('gateway', [...common, ...served, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
-      '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`, own.secrets),
-    ...Array.from({ length: workers }, () => start('consumers', [...common, '--systems', system, ...own.ofConsumers], () => tasks)),
-    start('reader', [...common, ...served, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) =>
-      page ? `${url}/${name}   open this page` : `${url}/docs   what ${name} answers`)
+    start('gateway', [...common, ...served, ...ofGateway.flags, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
+      '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`,
+    { ...ofGateway.secrets, ...own.secrets }),
+    ...Array.from({ length: workers }, () =>
+      start('consumers', [...common, '--systems', system, ...ofConsumers.flags, ...own.ofConsumers], () => tasks, ofConsumers.secrets)),
+    start('reader', [...common, ...served, ...ofReader.flags, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) =>
+      page ? `${url}/${name}   open this page` : `${url}/docs   what ${name} answers`, ofReader.secrets)
   ]
   await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])
   if (signal.aborted || !hasCrowd) return

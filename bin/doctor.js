@@ -1,8 +1,9 @@
 /** `npm start doctor`: versions, capabilities and permissions. Starts, downloads and writes nothing. */
 import { readFileSync } from 'node:fs'
 import { printable, settingsOf } from '../settings.js'
+import { createServices } from '../src/embedded/index.js'
 import { visibleLines } from '../src/runtime/index.js'
-import { loadSystems } from '../src/systems/list.js'
+import { loadSystems, settingsOfModules } from '../src/systems/list.js'
 import { databaseFindings } from './doctor/database.js'
 import { embeddedFindings } from './doctor/embedded.js'
 import { table } from './doctor/rows.js'
@@ -25,14 +26,16 @@ const DEADLINE_MS = 5_000
  * @throws {import('../settings.js').SettingsInvalid}
  */
 export async function main (from) {
-  const settings = await settingsOf(from, { command: 'doctor', layouts: ['ids'], acks: ['primary'] }, USAGE)
+  const settings = await settingsOf(from, { command: 'doctor', layouts: ['ids'], acks: ['primary'], settingsOfModules }, USAGE)
   if (settings === null) return 0
   const program = programFindings()
   const servers = settings.redisUrl
     ? await serverFindings(settings, printable(settings).redisUrl, DEADLINE_MS)
     : await embeddedFindings(settings, from.env)
   const database = await databaseFindings(settings, DEADLINE_MS)
-  const own = await Promise.all((await loadSystems(settings.systems)).flatMap(({ findings }) => findings?.(settings, DEADLINE_MS) ?? []))
+  const services = createServices(settings)
+  const own = await Promise.all((await loadSystems(settings.systems)).flatMap(({ findings }) =>
+    findings?.(settings, DEADLINE_MS, services) ?? []))
   const all = [program, servers, database, ...own]
   const problems = all.flatMap((one) => one.problems)
   const { notes = [] } = servers

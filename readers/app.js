@@ -1,15 +1,16 @@
 /**
  * The fastify app of the reader: feeds over HTTP. It never listens; server.js does, or the server that handler.js is part of.
  *
- * @typedef {import('../src/replies/index.js').ItemQueries &
+ * @typedef {import('../src/view/index.js').Queries & import('../src/replies/index.js').ItemQueries &
  *   { revision?: (feed: string) => import('../src/replies/index.js').Revision | null,
- *   watch?: import('../src/view/index.js').Views['watch'], mayBreakOff?: (feed: string) => Promise<boolean> }} Queries `revision`,
- *   `visit`, `watch` and `mayBreakOff`: of views, if there are any
+ *   mayBreakOff?: (feed: string) => Promise<boolean> } & Partial<Pick<import('../src/view/index.js').Views, 'watch' | 'scan'>>} Queries
+ *   `revision`, `visit`, `scan`, `watch` and `mayBreakOff`: of views, if there are any
  */
 import { createFigures } from '../src/figures/index.js'
 import { createReplies } from '../src/replies/index.js'
 import { createLimit, createReplyRoom, createServer, describeRoutes, healthRoutes } from '../src/http/index.js'
 import { createPush } from '../src/push/index.js'
+import { filteredQueries } from '../src/view/index.js'
 import { countRoutes } from './routes/count.js'
 import { feedRoutes } from './routes/feeds.js'
 import { figuresRoutes } from './routes/figures.js'
@@ -59,7 +60,7 @@ export function createReaderApp ({
     access?.listen(push.revoke)
     // streams end before the server waits for its connections
     app.addHook('preClose', () => push.close())
-    app.register(liveRoutes, { push, access })
+    app.register(liveRoutes, { push, queries, access })
     if (systems && database) {
       app.addHook('preClose', async () => systems.end())
       for (const system of systems.all) app.register(systemRoutes, { system, push, database, access })
@@ -67,7 +68,9 @@ export function createReaderApp ({
   }
   const figures = onlyFeeds || !deployment
     ? undefined
-    : createFigures({ queries, deployment, keyPrefix, now: clock, elapsed, log: app.log })
+    : createFigures({
+      queries, queriesOf: (filter) => filteredQueries(queries, filter), deployment, keyPrefix, now: clock, elapsed, log: app.log
+    })
   app.addHook('onClose', async () => figures?.close())
   app.register(async (feeds) => {
     createLimit(registry, maxRequests)(feeds)

@@ -96,7 +96,7 @@ function accessTo (feeds) {
   const grantOf = (names) => {
     if (!Array.isArray(names)) throw invalid(`feeds: ${shown(names)}; expected an array of names, or a function that returns one`)
     for (const name of names) if (name !== ALL_FEEDS) checkFeedName(typeof name === 'string' ? name.replace(/\*$/, '') : name)
-    return { id: null, scopes: new Set(['read']), feeds: new Set(names), untilMs: Infinity }
+    return { id: null, scopes: new Set(['read']), feeds: new Set(names), ids: null, untilMs: Infinity }
   }
   const always = typeof feeds === 'function' ? null : grantOf(feeds)
   return {

@@ -8,7 +8,7 @@ import { insideOfReader } from '../src/inside.js'
 import { layoutNames } from '../src/layouts/index.js'
 import { aborted, lastFromParent, runProcess, tellParent } from '../src/runtime/index.js'
 import { createReaderRegistry, startEmbedded } from '../src/metrics/index.js'
-import { loadSystems } from '../src/systems/list.js'
+import { loadSystems, settingsOfModules } from '../src/systems/list.js'
 import { createReaderApp } from './app.js'
 import { createReaderDatabase } from './database.js'
 import { openSystems } from './systems.js'
@@ -32,7 +32,7 @@ const openServing = /** @type {(options: any, serving: import('../src/view/index
  */
 export const main = (from) => runProcess(from, {
   table: { printable, settingsOf },
-  known: { command: 'reader', layouts: layoutNames(), acks: [] },
+  known: { command: 'reader', layouts: layoutNames(), acks: [], settingsOfModules },
   usage: USAGE,
   check: ({ host, port }) => expectFreePort({ host, port, setting: 'port' }),
   stopping: 'stopping'

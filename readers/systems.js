@@ -6,6 +6,7 @@
  */
 import { createStopper, maskWith, ownerOf, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
 import { createDeadLetters } from '../src/consumers/index.js'
+import { createServices } from '../src/embedded/index.js'
 import { FreshetError } from '../src/errors.js'
 import { partitionOf } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
@@ -82,7 +83,7 @@ async function openSystem (definition, { deployment, routes, name, counters: met
   const lookUp = (/** @type {any[]} */ ...words) => deployment.lookUp(/** @type {any} */ (words))
   const [options, whole] = [{ keyPrefix, system }, systemKey(keyPrefix, system)]
   const stored = await readSystem(nodeOf(whole, false), options) ?? await readSystem({ send: lookUp }, options)
-  if (stored === null) throw new FreshetError(unknown)
+  if (stored === null) throw new FreshetError(unknown, `nothing of ${system} is stored with the key prefix ${keyPrefix}; create it first`)
   const { partitions, secret } = stored
   const keyOf = partitionKeys(keyPrefix, system, stored)
   const target = {
@@ -122,7 +123,8 @@ async function openSystem (definition, { deployment, routes, name, counters: met
     letters: createDeadLetters({ ...target, connectionOf: (partition) => target.connectionOf(partition, false) }),
     waitingRoom: () => createWaitingRoom({ ...target, now: Date.now, log }),
     viewers: createViewers({ reading, view, push: given.push, log }),
-    figures: () => readFigures(target.connectionOf(0, false), keyOf(0))
+    figures: () => readFigures(target.connectionOf(0, false), keyOf(0)),
+    embedded: createServices(settings, { report: (line) => log.info(line), signal: given.signal })
   }
   own = await reader(parts)
   return {

@@ -1,15 +1,14 @@
 /**
- * ONE table of settings. Flags, environment variables, `--help`, docs/settings.md and validation come from its rows. settings.js binds it
- * to what reads command lines, src/options.js to what reads the options of the library.
+ * ONE table of settings. Flags, environment variables, `--help`, docs/settings.md and validation come from its rows. settings.js adds those
+ * of systems, and binds it to what reads command lines, src/options.js to what reads the options of the library.
  *
  * The flag wins over the environment variable, the variable over the default. All faults are reported at once, each with its
  * value, the expected range and its origin. src/settings does that; what rows need to know of the rest of the program (names of
  * layouts and acks) is passed to it. A row per setting makes the file longer than 250 lines.
  */
 import {
-  brokerList, databaseUrl, dynamodbEndpoint, exchangeList, exchangeUrls, FIELD, httpUrl, integer, keysSource, listWhere, matching, nodeUrls,
-  number, oneOf, oneOfKnown, oneWhere, originList, orReplicas, present, proxyList, readableFile, serverUrl, serverUrls, tierList,
-  trueOrFalse, writableFile, writerFlags
+  brokerList, databaseUrl, FIELD, httpUrl, integer, keysSource, listWhere, matching, nodeUrls, number, oneOf, oneOfKnown, oneWhere,
+  originList, orReplicas, present, proxyList, readableFile, serverUrl, serverUrls, trueOrFalse, writableFile, writerFlags
 } from './settings/index.js'
 import { ALL_SYSTEMS, isSystem, SYSTEM_NAMES } from './systems/names.js'
 
@@ -56,14 +55,6 @@ export const SETTINGS = Object.freeze([
   ...group('Servers', ['start', 'demo', 'reader', 'gateway', 'consumers', 'orders', 'doctor'], [
     row('databaseUrl', 'URL of the PostgreSQL database of sales, bids and orders; without it, the embedded one of this checkout, started ' +
       'when consumers first need it', { default: null, check: databaseUrl, secret: true })
-  ]),
-  ...group('Servers', ['demo', 'reader', 'consumers', 'doctor'], [
-    row('dynamodbTable', 'DynamoDB table of prices; without it, no history store (with --dynamodb-endpoint embedded: freshet-prices)',
-      { default: null, check: matching('3-255 of a-z A-Z 0-9 . _ -', /^[A-Za-z0-9._-]{3,255}$/) }),
-    row('dynamodbEndpoint', 'URL of DynamoDB, or embedded = that of this checkout, started when a command first needs it; without it, AWS',
-      { default: null, check: dynamodbEndpoint }),
-    row('dynamodbRegion', 'AWS region of the table; without it, that of AWS_REGION or of the AWS profile',
-      { default: null, check: matching('a region such as eu-central-1', /^[a-z]{2}(-[a-z]+)+-\d$/) })
   ]),
   ...group('Servers', ['start', 'servers'], [
     row('cluster', 'Run the embedded servers as a cluster of 3 primaries with a replica each', { default: false, check: present }),
@@ -192,32 +183,10 @@ export const SETTINGS = Object.freeze([
     row('maxWaitMs', 'Wait of the oldest unfinished order above which a POST of an order is refused, and of the oldest claim without its ' +
       'row above which claims are, with durability db; 0 = never',
     { unit: 'ms', default: 10_000, check: integer(0, 3_600_000) }),
-    row('saleTokenKey', 'File of the private key of sale tokens, a JSON Web Key; without it, one is generated and stored on the server',
-      { default: null, check: readableFile }),
-    row('saleTokenAlgorithm', 'Algorithm of a generated key of sale tokens', { default: 'HS256', check: oneOf('HS256', 'EdDSA') }),
-    row('assets', 'File of assets whose prices are kept, a JSON array of objects with asset, tier and pinned',
-      { default: null, check: readableFile }),
-    row('tiers', 'Refresh interval, soft and hard expiry of the prices of each tier, in seconds',
-      { default: 'hot=5/10/60,medium=30/60/300,cold=300/600/1800', check: tierList }),
-    row('orderDeadlineMs', 'Time after which an order is cancelled whose payment was not requested',
-      { unit: 'ms', default: 60_000, check: integer(100, 86_400_000) }),
     row('batches', 'Whether commands that arrive during a call share the next one',
       { uses: ['gateway', 'consumers'], default: 'yes', check: oneOf('yes', 'no') }),
     row('rejectionCache', 'Whether commands that would certainly be rejected are answered from memory',
       { default: 'yes', check: oneOf('yes', 'no') })
-  ]),
-  ...group('Payments', ['consumers'], [
-    row('paymentProvider', 'Provider that takes the payments of orders; local = that of npm start payments',
-      { default: 'local', check: oneOf('local', 'stripe') }),
-    row('paymentUrl', 'URL of the provider, where it is not the usual one', { default: null, check: httpUrl }),
-    row('paymentKey', 'Key of the API of the provider',
-      { default: null, check: matching('a key, without spaces', /^[\x21-\x7e]+$/), secret: true }),
-    row('paymentTimeoutMs', 'Reply timeout of the provider; the result is then looked up',
-      { unit: 'ms', default: 2_000, check: integer(10, 60_000) })
-  ]),
-  ...group('Payments', ['gateway', 'payments'], [
-    row('paymentSecret', 'Secret of the signatures of callbacks; without it, a gateway accepts none',
-      { default: null, check: matching('text, without spaces', /^[\x21-\x7e]+$/), secret: true })
   ]),
   ...group('Payments', ['payments'], [
     row('ledger', 'File of the ledger, one JSON object per change; without it, the ledger is lost with the process',
@@ -270,11 +239,6 @@ export const SETTINGS = Object.freeze([
     row('workers', 'Number of processes that drive orders, in the demo orders', { default: 1, check: integer(0, 16) }),
     row('mode', 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
       'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
-  ]),
-  ...group('Exchanges', ['consumers'], [
-    row('exchanges', 'Sources of prices; local = the three exchanges of npm start exchanges; paths = modules with sources of your own',
-      { default: ['local'], check: exchangeList }),
-    row('exchangeUrls', 'URLs of exchanges, where they are not the usual ones', { default: null, check: exchangeUrls })
   ]),
   ...group('Exchanges', ['exchanges'], [
     row('seed', 'Number that the prices depend on', { default: 1, check: integer(0, 2 ** 32 - 1) }),

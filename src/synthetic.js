@@ -1,7 +1,7 @@
 /**
  * The synthetic workload of the lab: ids `id-0`, `id-1`, ... in rotation, each item with a value that carries its number. From
  * the number of acknowledged items follows what a server must hold. The synthetic source of `npm start writer` has readable
- * values instead (writers/buses.js).
+ * values instead (demo/buses.js).
  *
  *     writer w of W:  ids      id-<w>, id-<W + w>, id-<2W + w>, ...        N of them
  *                     item n   has the id at (n - 1) mod N, n from 1

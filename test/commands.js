@@ -120,7 +120,7 @@ export function runCommand (t, args, { env = {}, input = '', cwd = ROOT, npm = f
  */
 export async function copyCheckout (t) {
   const root = await makeCheckout(t)
-  for (const part of ['package.json', 'settings.js', 'bin', 'lua', 'src', 'lab', 'writers', 'readers', 'charts']) {
+  for (const part of ['package.json', 'settings.js', 'bin', 'demo', 'lua', 'src', 'lab', 'writers', 'readers', 'charts']) {
     await cp(join(ROOT, part), join(root, part), { recursive: true })
   }
   await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))

@@ -9,12 +9,13 @@ import { Registry } from 'prom-client'
 import { printable, settingsOf } from '../settings.js'
 import { expectPartitions, readSystem } from '../src/admission/index.js'
 import { expectKafka } from '../src/consumers/index.js'
+import { createServices } from '../src/embedded/index.js'
 import { publicReason } from '../src/errors.js'
 import { createAdmissionMetrics, createConsumerMetrics } from '../src/metrics/index.js'
 import { aborted, runProcess, tellParent } from '../src/runtime/index.js'
 import { migrate } from '../src/sql/index.js'
 import { createServers } from '../src/store/index.js'
-import { loadSystems } from '../src/systems/list.js'
+import { loadSystems, settingsOfModules } from '../src/systems/list.js'
 import { openSystem } from './consumers/system.js'
 import { untilUp } from './consumers/until-up.js'
 import { useDatabase } from './database.js'
@@ -44,7 +45,7 @@ Examples:
 export async function main (from, load = loadSystems) {
   const status = await runProcess(from, {
     table: { printable, settingsOf },
-    known: { command: 'consumers', layouts: [], acks: [] },
+    known: { command: 'consumers', layouts: [], acks: [], settingsOfModules },
     usage: USAGE,
     stopping: 'stopping: partitions are given back'
   }, (settings, target, log, signal) => serve(settings, target, log, signal, { load }))
@@ -93,7 +94,8 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
     const migrated = used ? migrateWhenUp(used.database, { compared, definitions, log, signal, fail }) : Promise.resolve()
     await Promise.race([migrated, sleep(DATABASE_WITHIN_MS, undefined, { ref: false }), aborted(ending.signal)])
     const stop = AbortSignal.any([signal, ending.signal])
-    const parts = { id, servers, database: used?.database ?? null, migrated, leaseMs, log, signal: stop, fail }
+    const embedded = createServices(settings, { report: (line) => log.info(line), signal: stop })
+    const parts = { id, servers, database: used?.database ?? null, migrated, embedded, leaseMs, log, signal: stop, fail }
     /** @param {import('../src/systems/inside.js').Definition} definition */
     async function open (definition) {
       const { name } = definition

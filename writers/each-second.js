@@ -1,4 +1,5 @@
 /** Repeats something each second, one run at a time. A failure is reported when it begins, and when it becomes another one. */
+import { eachTick } from '../src/ticks.js'
 
 const EACH_MS = 1000
 
@@ -10,7 +11,7 @@ export function eachSecond (run, onFailure) {
   let isRunning = false
   /** @type {string | null} */
   let code = null
-  const timer = setInterval(() => {
+  return eachTick(EACH_MS, () => {
     if (isRunning) return
     isRunning = true
     run().then(() => { code = null }, (error) => {
@@ -18,6 +19,5 @@ export function eachSecond (run, onFailure) {
       code = error.code
       if (!isKnown) onFailure(error)
     }).finally(() => { isRunning = false })
-  }, EACH_MS).unref()
-  return () => clearInterval(timer)
+  })
 }

@@ -11,7 +11,7 @@ import { createWriterMetrics, startEmbedded } from '../src/metrics/index.js'
 import { ackNames } from '../src/pipeline/index.js'
 import { SERVERS_FAILED } from '../src/embedded/index.js'
 import { createServers, expectReplicas } from '../src/store/index.js'
-import { loadSystems } from '../src/systems/list.js'
+import { loadSystems, settingsOfModules } from '../src/systems/list.js'
 import { createGatewayApp } from './gateway/app.js'
 import { createDefinitions } from './gateway/definitions.js'
 import { createFeedLimit } from './gateway/feed-limit.js'
@@ -34,7 +34,7 @@ Examples:
  */
 export const main = (from) => runProcess(from, {
   table: { printable, settingsOf },
-  known: { command: 'gateway', layouts: layoutNames(), acks: ackNames() },
+  known: { command: 'gateway', layouts: layoutNames(), acks: ackNames(), settingsOfModules },
   usage: USAGE,
   check: ({ host, port }) => expectFreePort({ host, port, setting: 'port' }),
   stopping: 'stopping: answering requests and flushing items'

@@ -3,7 +3,7 @@
  */
 import { appendPaced } from '../src/pipeline/index.js'
 import { LATE_MS, isLateId, makeIds, makeValue } from '../src/synthetic.js'
-import { makeBuses } from './buses.js'
+import { makeBuses } from '../demo/buses.js'
 
 /**
  * @param {{ feed: import('../src/inside.js').WritableFeed, settings: any, index: number,

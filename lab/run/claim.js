@@ -5,7 +5,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { FreshetError } from '../errors.js'
-import { becomeTheOne, ownSocketPath } from '../../src/embedded/index.js'
+import { acquireLock, ownSocketPath } from '../../src/embedded/index.js'
 
 /**
  * @param {string} folder of the lab in this checkout
@@ -22,7 +22,7 @@ export async function claimLab (folder) {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await /** @type {Promise<void>} */ (new Promise((resolve, reject) => { server.once('error', reject).listen(path, () => resolve()) }))
-    if (await becomeTheOne(folder, path)) return release
+    if (await acquireLock(folder, path)) return release
   } catch (error) {
     await release().catch(() => {})
     throw new FreshetError('RESULT_UNWRITABLE',

@@ -7,7 +7,7 @@ import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Code of the processes of a measurement. */
-const PARTS = ['bin', 'lab', 'lua', 'readers', 'src', 'writers']
+const PARTS = ['bin', 'demo', 'lab', 'lua', 'readers', 'src', 'writers']
 const FILES = ['package-lock.json', 'package.json', 'settings.js']
 
 /** @param {string} root the folder of this package @returns {Promise<string>} the same for the same files */

@@ -1,13 +1,24 @@
 /** The number of live items of a feed. */
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
-import { NO_FIELDS, querySchema } from '../../src/fields/index.js'
-import { feedRoute, readQuery } from '../../src/http/index.js'
+import { NO_FIELDS, querySchema, text } from '../../src/fields/index.js'
+import { feedRoute, FILTERS_IDS, idsOf, readQuery } from '../../src/http/index.js'
+import { CURSOR_SCHEMA } from '../../src/item/index.js'
+import { filteredQueries } from '../../src/view/index.js'
+import { cursorsFor, sharedBy } from './own-ids.js'
+
+const FIELDS = {
+  after: text(String, {
+    description: 'only for tokens with ids: count further, from where a count that was not complete ended',
+    expects: 'the text of "next" in an earlier response',
+    schema: CURSOR_SCHEMA
+  })
+}
 
 const COUNT = feedRoute({
   summary: 'Number of live items; `exact` is false where the layout can only estimate it',
   params: { feed: FEED_SCHEMA },
-  codes: ['FEED_UNKNOWN', 'VIEW_NEEDED'],
-  query: querySchema(NO_FIELDS),
+  codes: ['CURSOR_INVALID', 'FEED_UNKNOWN', 'VIEW_NEEDED'],
+  query: querySchema(FIELDS),
   content: {
     'application/json': {
       type: 'object',
@@ -15,7 +26,13 @@ const COUNT = feedRoute({
       properties: {
         count: { type: 'integer', minimum: 0 },
         exact: { type: 'boolean' },
-        asOf: { type: 'integer', description: 'milliseconds since 1970, on the clock of this reader' }
+        asOf: { type: 'integer', description: 'milliseconds since 1970, on the clock of this reader' },
+        complete: {
+          type: 'boolean',
+          enum: [false],
+          description: 'for a token with ids: 100,000 items were looked at, and `count` is of these; add the count after `next`'
+        },
+        next: CURSOR_SCHEMA
       }
     }
   }
@@ -26,12 +43,29 @@ const COUNT = feedRoute({
  * @param {{ queries: import('../app.js').Queries, replies: import('../../src/replies/index.js').Replies }} parts
  */
 export async function countRoutes (app, { queries, replies }) {
-  app.get('/v1/feeds/:feed/count', { schema: COUNT }, async (request, reply) => {
+  app.get('/v1/feeds/:feed/count', { schema: COUNT, config: FILTERS_IDS }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
+    const filter = idsOf(request)
+    if (filter) return countOwn(request, reply, feed, filter)
     readQuery(request, NO_FIELDS)
     return replies.serve(request, reply, { feed }, async () => {
       const { count, exact, asOf, lagMs } = await queries.count(feed)
       return { asOf, lagMs, body: Buffer.from(JSON.stringify({ count, exact, asOf })), content: [`${count} ${exact}`] }
     })
   })
+
+  /**
+   * @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply @param {string} feed
+   * @param {import('../../src/item/index.js').IdFilter} filter
+   */
+  async function countOwn (request, reply, feed, filter) {
+    const { after } = readQuery(request, FIELDS)
+    const cursors = await cursorsFor(queries, feed, filter)
+    const from = after === null ? null : cursors.decode(after)
+    return replies.serve(request, reply, { feed, ...sharedBy(filter) }, async () => {
+      const { count, exact, next, isCut, asOf, lagMs } = await filteredQueries(queries, filter).count(feed, { after: from })
+      const rest = isCut && next ? { complete: false, next: cursors.encode(next) } : {}
+      return { asOf, lagMs, body: Buffer.from(JSON.stringify({ count, exact, asOf, ...rest })), content: [`${count} ${exact} ${isCut}`] }
+    })
+  }
 }

@@ -1,7 +1,7 @@
 /** Definitions of feeds: layout, partitions, retention. */
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { NO_FIELDS, querySchema } from '../../src/fields/index.js'
-import { feedRoute, readableFeeds, readQuery } from '../../src/http/index.js'
+import { feedRoute, FILTERS_IDS, readableFeeds, readQuery } from '../../src/http/index.js'
 
 const DEFINITION = {
   type: 'object',
@@ -46,7 +46,7 @@ export async function feedRoutes (app, { queries, replies, asOf }) {
     return { asOf: asOf(), lagMs: null, body, content: [body] }
   }
 
-  app.get('/v1/feeds', { schema: LIST, config: /** @type {any} */ ({ access: 'read' }) }, async (request, reply) => {
+  app.get('/v1/feeds', { schema: LIST, config: /** @type {any} */ ({ access: 'read', ...FILTERS_IDS }) }, async (request, reply) => {
     readQuery(request, NO_FIELDS)
     const { isAll, of, has } = readableFeeds(/** @type {any} */ (request).grant)
     // replies are shared by clients who may read the same feeds
@@ -56,7 +56,7 @@ export async function feedRoutes (app, { queries, replies, asOf }) {
     })
   })
 
-  app.get('/v1/feeds/:feed', { schema: ONE }, async (request, reply) => {
+  app.get('/v1/feeds/:feed', { schema: ONE, config: FILTERS_IDS }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     readQuery(request, NO_FIELDS)
     return replies.serve(request, reply, {}, async () => builtFrom(await queries.definition(feed)))

@@ -3,7 +3,7 @@ import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { EVERY_MS } from '../../src/figures/index.js'
 import { JSON_TYPE, SingleFlight } from '../../src/replies/index.js'
 import { integer, querySchema } from '../../src/fields/index.js'
-import { feedRoute, readQuery } from '../../src/http/index.js'
+import { feedRoute, FILTERS_IDS, idsOf, readQuery } from '../../src/http/index.js'
 import { MAX_TS } from '../../src/item/index.js'
 
 const FIELDS = {
@@ -17,7 +17,7 @@ const CPU = { type: 'object', additionalProperties: orNull('number'), descriptio
 
 const FIGURES = feedRoute({
   summary: 'Figures of a feed and its nodes, now and per second over the last minutes; null where a server does not respond within ' +
-    'half a second',
+    'half a second, and where other ids would show to a token with ids',
   params: { feed: FEED_SCHEMA },
   codes: ['FEED_UNKNOWN'],
   query: querySchema(FIELDS),
@@ -83,16 +83,18 @@ export async function figuresRoutes (app, { figures, clock }) {
   /** @type {SingleFlight<Buffer>} */
   const flights = new SingleFlight()
 
-  app.get('/v1/feeds/:feed/figures', { schema: FIGURES }, async (request, reply) => {
+  app.get('/v1/feeds/:feed/figures', { schema: FIGURES, config: FILTERS_IDS }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     const { since } = readQuery(request, FIELDS)
-    const body = await flights.join(request.url, () => build(feed, since)).result
+    const filter = idsOf(request)
+    const key = filter === null ? request.url : `${request.url} ${filter.of}`
+    const body = await flights.join(key, () => build(feed, since, filter)).result
     return reply.header('cache-control', 'no-store').header('content-type', JSON_TYPE).send(body)
   })
 
-  /** @param {string} feed @param {number | null} since */
-  async function build (feed, since) {
-    const { definition, ...rest } = await figures.of(feed, since ?? -1)
+  /** @param {string} feed @param {number | null} since @param {import('../../src/item/index.js').IdFilter | null} filter */
+  async function build (feed, since, filter) {
+    const { definition, ...rest } = await (filter === null ? figures.of(feed, since ?? -1) : figures.ofOwn(feed, filter))
     const { layout = null, partitions = null, windowMs = null, maxItems = null } = definition ?? {}
     const asOf = Math.floor(clock())
     return Buffer.from(JSON.stringify({ feed, asOf, layout, partitions, windowMs, maxItems, ...rest, everyMs: EVERY_MS }))

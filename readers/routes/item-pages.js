@@ -1,13 +1,17 @@
 /**
  * Bodies of pages of items: built whole, as JSON or NDJSON, or streamed as NDJSON. The cursor of the next page is in the body, in the
  * header Freshet-Next or, if the body is streamed, in the trailer Freshet-Next. Without a cursor the feed ends there.
+ *
+ * For a client that may see some ids only, a scan may end before the page is full: `complete` is false then, or the header
+ * Freshet-Complete. Such a cursor may name another id, so its place is not part of the entity tag.
  */
 import { Readable } from 'node:stream'
 import { newestNow } from '../../src/replies/index.js'
 import { clientGone, problemOf, problemText } from '../../src/http/index.js'
-import { encodeCursor } from '../../src/item/index.js'
+import { plainCursors } from '../../src/item/index.js'
 
 /** @typedef {import('../../src/replies/index.js').Chunk} Chunk */
+/** @typedef {import('../../src/item/index.js').Cursors} Cursors */
 /** @typedef {import('../../src/item/index.js').Place} Place */
 /** @typedef {{ parts: Buffer[], bytes: number, last: Chunk }} Page */
 
@@ -21,8 +25,8 @@ const NOTHING_AROUND = Object.freeze({ before: '', after: () => '' })
 /** @param {string} feed @param {number} asOf */
 const jsonHead = (feed, asOf) => `{"feed":"${feed}","asOf":${asOf},"items":[`
 
-/** @param {string} feed @param {Place | null} next */
-const jsonTail = (feed, next) => `],"next":${JSON.stringify(cursorOf(feed, next))}}`
+/** @param {string | null} next @param {boolean} [isCut] */
+const jsonTail = (next, isCut = false) => `],"next":${JSON.stringify(next)}${isCut ? ',"complete":false' : ''}}`
 
 /**
  * Builds a small page from a view, synchronously.
@@ -34,14 +38,15 @@ const jsonTail = (feed, next) => `],"next":${JSON.stringify(cursorOf(feed, next)
 export const pageBuilder = (queries, { room, sizes }, feed, query, format, ndjson) => ({ asOf, lagMs }) => {
   const estimate = sizes.estimate(feed, query.limit, MAX_PAGE_BYTES)
   if (estimate > MAX_NOW_ESTIMATE || !room.mayBeginNow(estimate)) return null
+  const cursors = plainCursors(feed)
   const around = ndjson
     ? NOTHING_AROUND
-    : { before: jsonHead(feed, asOf), after: (/** @type {Place | null} */ next) => jsonTail(feed, next) }
+    : { before: jsonHead(feed, asOf), after: (/** @type {Place | null} */ next) => jsonTail(cursorOf(cursors, next)) }
   const page = newestNow(queries, feed, query, format, around)
   if (!page) return null
   const { bytes, itemsAt, items } = page
   sizes.learn(feed, items, bytes.length, query.sinceMs === null && query.after === null && page.next === null)
-  const next = ndjson ? cursorOf(feed, page.next) : null
+  const next = ndjson ? cursorOf(cursors, page.next) : null
   return { asOf, lagMs, body: bytes, content: [bytes.subarray(itemsAt), next ?? ''], next }
 }
 
@@ -66,28 +71,33 @@ export async function readPage (chunks, maxBytes, isWanted) {
   return { parts, bytes, last }
 }
 
-/** @param {string} feed @param {Place | null} place */
-const cursorOf = (feed, place) => place && encodeCursor(feed, place)
+/** @param {Cursors} cursors @param {Place | null} place */
+const cursorOf = (cursors, place) => place && cursors.encode(place)
 
-/** @param {string} feed @param {Page} page @returns {import('../../src/replies/index.js').Built} */
-export function buildJson (feed, { parts, last }) {
-  const content = [...parts, Buffer.from(jsonTail(feed, last.next))]
-  return { asOf: last.asOf, lagMs: last.lagMs, body: Buffer.concat([Buffer.from(jsonHead(feed, last.asOf)), ...content]), content }
+/** @param {string} feed @param {Page} page @param {Cursors} cursors @returns {import('../../src/replies/index.js').Built} */
+export function buildJson (feed, { parts, last }, cursors) {
+  const tail = jsonTail(cursorOf(cursors, last.next), last.isCut)
+  const body = Buffer.concat([Buffer.from(jsonHead(feed, last.asOf)), ...parts, Buffer.from(tail)])
+  return { asOf: last.asOf, lagMs: last.lagMs, body, content: [...parts, cursors.isSealed ? jsonTail(shownOf(last), last.isCut) : tail] }
 }
 
-/** @param {string} feed @param {Page} page @returns {import('../../src/replies/index.js').Built} */
-export function buildNdjson (feed, { parts, last }) {
-  const next = cursorOf(feed, last.next)
-  return { asOf: last.asOf, lagMs: last.lagMs, body: Buffer.concat(parts), content: [...parts, next ?? ''], next }
+/** @param {Page} page @param {Cursors} cursors @returns {import('../../src/replies/index.js').Built} */
+export function buildNdjson ({ parts, last }, cursors) {
+  const next = cursorOf(cursors, last.next)
+  const content = [...parts, (cursors.isSealed ? shownOf(last) : next) ?? '']
+  return { asOf: last.asOf, lagMs: last.lagMs, body: Buffer.concat(parts), content, next, isCut: last.isCut }
 }
+
+/** What a sealed cursor shows. @param {Chunk} last */
+const shownOf = ({ next }) => next && 'more'
 
 /**
  * A stream that breaks off ends with a line that is the problem, without an `id`, and its connection is closed without the end of the body.
- * @param {string} feed @param {Page} page the first chunks @param {AsyncGenerator<Chunk>} chunks the others
+ * @param {Page} page the first chunks @param {AsyncGenerator<Chunk>} chunks the others @param {Cursors} cursors
  * @param {import('fastify').FastifyReply} reply
  * @returns {Readable}
  */
-export function streamNdjson (feed, { parts, last }, chunks, reply) {
+export function streamNdjson ({ parts, last }, chunks, cursors, reply) {
   let next = last.next
   async function * rest () {
     yield * parts.splice(0)
@@ -102,6 +112,6 @@ export function streamNdjson (feed, { parts, last }, chunks, reply) {
       throw error
     }
   }
-  reply.trailer('freshet-next', async () => cursorOf(feed, next) ?? '')
+  reply.trailer('freshet-next', async () => cursorOf(cursors, next) ?? '')
   return Readable.from(rest(), { objectMode: false })
 }

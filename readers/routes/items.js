@@ -12,8 +12,9 @@ import {
   selectedChunks
 } from '../../src/replies/index.js'
 import { integer, many, oneOf, querySchema, text } from '../../src/fields/index.js'
-import { feedRoute, readQuery } from '../../src/http/index.js'
-import { CURSOR_SCHEMA, decodeCursor, ID_SCHEMA, idBytes, MAX_TS } from '../../src/item/index.js'
+import { feedRoute, FILTERS_IDS, idsOf, readQuery } from '../../src/http/index.js'
+import { CURSOR_SCHEMA, ID_SCHEMA, idBytes, MAX_TS } from '../../src/item/index.js'
+import { cursorsFor, ownIds, queriesFor, sharedBy } from './own-ids.js'
 import { buildJson, buildNdjson, MAX_NOW_BYTES, MAX_PAGE_BYTES, pageBuilder, readPage, streamNdjson } from './item-pages.js'
 
 const DEFAULT_LIMIT = 100
@@ -63,7 +64,10 @@ const MANY = feedRoute({
         feed: FEED_SCHEMA,
         asOf: { type: 'integer', description: 'as Freshet-As-Of' },
         items: { type: 'array', items: ITEM_SCHEMA, maxItems: MAX_PAGE_ITEMS },
-        next: { ...CURSOR_SCHEMA, type: ['string', 'null'], description: '`after` of the next page; null at the end' }
+        next: { ...CURSOR_SCHEMA, type: ['string', 'null'], description: '`after` of the next page; null at the end' },
+        complete: {
+          type: 'boolean', enum: [false], description: 'for a token with ids: 100,000 items were looked at; `next` continues there'
+        }
       }
     },
     'application/x-ndjson': { type: 'string', description: 'one item per line, as in application/json' }
@@ -71,7 +75,8 @@ const MANY = feedRoute({
   headers: {
     'Freshet-Next': {
       ...CURSOR_SCHEMA, description: 'of NDJSON: `after` of the next page, absent at the end; a trailer if the body is streamed'
-    }
+    },
+    'Freshet-Complete': { type: 'string', enum: ['false'], description: 'of NDJSON: as `complete`' }
   },
   codes: ['CURSOR_INVALID', ...CODES]
 })
@@ -89,9 +94,9 @@ const ONE = feedRoute({
  * @param {{ queries: import('../app.js').Queries, replies: import('../../src/replies/index.js').Replies }} parts
  */
 export async function itemRoutes (app, { queries, replies }) {
-  app.get('/v1/feeds/:feed/items', { schema: MANY }, (request, reply) => {
-    // this URL was checked when its reply was built
-    if (!replies.serveNow(request, reply)) return serveMany(request, reply)
+  app.get('/v1/feeds/:feed/items', { schema: MANY, config: FILTERS_IDS }, (request, reply) => {
+    // this URL was checked when its reply was built, which is for clients that may see all ids
+    if (idsOf(request) !== null || !replies.serveNow(request, reply)) return serveMany(request, reply)
   })
 
   /** @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply */
@@ -99,13 +104,16 @@ export async function itemRoutes (app, { queries, replies }) {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     const ndjson = prefersNdjson(request.headers.accept)
     const query = readQuery(request, ndjson ? NDJSON_FIELDS : JSON_FIELDS)
-    const wanted = { limit: query.limit, sinceMs: query.since, after: query.after === null ? null : decodeCursor(feed, query.after) }
+    const filter = idsOf(request)
+    const cursors = await cursorsFor(queries, feed, filter)
+    const ids = ownIds(filter, query.id)
+    const wanted = { limit: query.limit, sinceMs: query.since, after: query.after === null ? null : cursors.decode(query.after) }
     const isPage = wanted.limit <= MAX_PAGE_ITEMS
-    const isWhole = isPage || query.id || await queries.mayBreakOff?.(feed)
+    const isWhole = isPage || ids || filter || await queries.mayBreakOff?.(feed)
     const bytesOf = isWhole
-      ? () => replies.sizes.estimate(feed, query.id?.length ?? wanted.limit, MAX_PAGE_BYTES)
+      ? () => replies.sizes.estimate(feed, ids?.length ?? wanted.limit, MAX_PAGE_BYTES)
       : () => replies.sizes.estimate(feed, PAGE_ITEMS, PAGE_BYTES) + STREAM_BYTES
-    const isOfAll = !query.id && wanted.sinceMs === null && wanted.after === null
+    const isOfAll = !ids && !filter && wanted.sinceMs === null && wanted.after === null
     const format = {
       write: itemWriter(query.encoding),
       separator: ndjson ? 0 : COMMA,
@@ -113,17 +121,18 @@ export async function itemRoutes (app, { queries, replies }) {
       chunkBytes: isWhole ? PAGE_CHUNK_BYTES : STREAM_CHUNK_BYTES
     }
     reply.header('vary', VARY)
-    const buildNow = query.id || wanted.limit > MAX_NOW_ITEMS
+    const buildNow = ids || filter || wanted.limit > MAX_NOW_ITEMS
       ? undefined
       : pageBuilder(queries, replies, feed, wanted, { ...format, chunkBytes: MAX_NOW_BYTES }, ndjson)
     const type = ndjson ? NDJSON_TYPE : JSON_TYPE
-    return replies.serve(request, reply, { feed, type, vary: VARY, buildNow, bytesOf }, async (isWanted) => {
-      const chunks = query.id ? selectedChunks(queries, feed, query.id, wanted, format) : newestChunks(queries, feed, wanted, format)
+    return replies.serve(request, reply, { feed, type, vary: VARY, buildNow, bytesOf, ...sharedBy(filter) }, async (isWanted) => {
+      const from = queriesFor(queries, filter)
+      const chunks = ids ? selectedChunks(from, feed, ids, wanted, format) : newestChunks(from, feed, wanted, format)
       const page = await readPage(chunks, ndjson && !isWhole ? 1 : MAX_PAGE_BYTES, isWanted)
       replies.sizes.learn(feed, page.last.items, page.bytes, isOfAll && page.last.next === null)
-      if (!ndjson || page.last.end) {
+      if (!ndjson || page.last.end || filter) {
         await chunks.return(undefined)
-        return ndjson ? buildNdjson(feed, page) : buildJson(feed, page)
+        return ndjson ? buildNdjson(page, cursors) : buildJson(feed, page, cursors)
       }
       if (isWhole && await queries.mayBreakOff?.(feed)) {
         await chunks.return(undefined)
@@ -131,17 +140,19 @@ export async function itemRoutes (app, { queries, replies }) {
       }
       replies.setStreamHeaders(reply, { asOf: page.last.asOf, lagMs: page.last.lagMs, type, vary: VARY }, feed)
       replies.room.hold(reply.raw, bytesOf())
-      return streamNdjson(feed, page, chunks, reply)
+      return streamNdjson(page, chunks, cursors, reply)
     })
   }
 
-  app.get('/v1/feeds/:feed/items/:id', { schema: ONE }, async (request, reply) => {
+  app.get('/v1/feeds/:feed/items/:id', { schema: ONE, config: FILTERS_IDS }, async (request, reply) => {
     const params = /** @type {any} */ (request.params)
     const feed = checkFeedName(params.feed)
     const id = idBytes(params.id)
     const query = readQuery(request, ITEM_FIELDS)
-    return replies.serve(request, reply, { feed, bytesOf: () => replies.sizes.estimate(feed, 1, MAX_PAGE_BYTES) }, async () => {
-      const { items: [item], asOf, lagMs } = await queries.get(feed, [id])
+    const filter = idsOf(request)
+    const bytesOf = () => replies.sizes.estimate(feed, 1, MAX_PAGE_BYTES)
+    return replies.serve(request, reply, { feed, bytesOf, ...sharedBy(filter) }, async () => {
+      const { items: [item], asOf, lagMs } = await queriesFor(queries, filter).get(feed, [id])
       if (!item) {
         throw new FreshetError('ITEM_UNKNOWN', `feed ${feed} has no live item ${JSON.stringify(params.id)}`, { feed, id: params.id, lagMs })
       }

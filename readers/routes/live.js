@@ -1,10 +1,11 @@
 /** Changes of a feed as server-sent events (src/push). */
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { integer, many, number, oneOf, querySchema, text } from '../../src/fields/index.js'
-import { feedRoute, readQuery } from '../../src/http/index.js'
+import { feedRoute, FILTERS_IDS, idsOf, readQuery } from '../../src/http/index.js'
 import { ENCODINGS, ITEM_SCHEMA } from '../../src/replies/index.js'
 import { ID_SCHEMA, idBytes } from '../../src/item/index.js'
-import { TICK_MS } from '../../src/push/index.js'
+import { createPositionSeal, TICK_MS } from '../../src/push/index.js'
+import { ownIds } from './own-ids.js'
 import { clientOf, lastEventId } from './streams.js'
 
 const MAX_IDS = 1000
@@ -57,21 +58,32 @@ const LIVE = feedRoute({
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ push: import('../../src/push/index.js').Push, access: import('../../src/http/index.js').Access | null }} parts
+ * @param {{ push: import('../../src/push/index.js').Push, queries: import('../app.js').Queries,
+ *   access: import('../../src/http/index.js').Access | null }} parts
  */
-export async function liveRoutes (app, { push, access }) {
+export async function liveRoutes (app, { push, queries, access }) {
   // HEAD would never end
-  app.get('/v1/feeds/:feed/live', { schema: LIVE, exposeHeadRoute: false }, async (request, reply) => {
+  app.get('/v1/feeds/:feed/live', { schema: LIVE, config: FILTERS_IDS, exposeHeadRoute: false }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     const { limit, maxRate, id, encoding, wait } = readQuery(request, FIELDS)
+    const filter = idsOf(request)
+    const ids = ownIds(filter, id)
+    const seal = filter && createPositionSeal(feed, await queries.secret(feed), filter)
+    const last = lastEventId(request)
     await push.stream({
       feed,
       limit: limit ?? (id ? id.length : SNAPSHOT_ITEMS),
       encoding,
       wait: wait === 'yes',
       periodMs: 1000 / maxRate,
-      ids: id ? new Set(id.map((/** @type {Buffer} */ one) => one.toString('latin1'))) : null,
-      position: lastEventId(request)
+      ids: ids ? new Set(ids.map(latin1)) : filter ? new Set(filter.named.map(latin1)) : null,
+      beginnings: ids ? [] : filter?.beginnings.map(latin1),
+      // one that does not open is none, which costs a reset
+      position: last && seal ? seal.open(last) ?? '' : last,
+      seal
     }, clientOf(request, reply, access, feed))
   })
 }
+
+/** @param {Buffer} id */
+const latin1 = (id) => id.toString('latin1')

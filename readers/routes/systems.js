@@ -1,6 +1,7 @@
 /** The queries and streams of a system, as its definition has them. */
 import { givenOfQuery, queryRoutes, querySchemaOf } from '../../src/http/index.js'
 import { eventOf } from '../../src/admission/index.js'
+import { matchesTag } from '../../src/replies/index.js'
 import { createEvents } from '../../src/systems/inside.js'
 import { clientOf, lastEventId } from './streams.js'
 
@@ -12,6 +13,13 @@ import { clientOf, lastEventId } from './streams.js'
 export async function systemRoutes (app, { system, push, database, access }) {
   const { definition: { name, queries, unknown, stream } } = system
   const opened = () => system.opened(push)
+  // a query with an ETag does not send again what the client has
+  app.addHook('onSend', async (request, reply, payload) => {
+    const tag = reply.statusCode === 200 ? reply.getHeader('etag') : undefined
+    if (tag === undefined || !matchesTag(request.headers['if-none-match'], String(tag))) return payload
+    reply.code(304).removeHeader('content-type')
+    return ''
+  })
   app.register(queryRoutes, { name, queries, unknown, opened, database, access })
 
   for (const row of stream) {

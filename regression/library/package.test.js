@@ -66,7 +66,7 @@ t.test('the package holds what a user needs and nothing else', async (t) => {
   }
   const scripts = (await readdir(join(ROOT, 'lua'), { recursive: true })).filter((name) => name.endsWith('.lua'))
   for (const script of scripts) t.ok(names.includes(`lua/${script}`), script)
-  const folders = /^(bin|docs|examples|experiments|infra|lua|readers|src|types\/(readers|src)|writers)\//
+  const folders = /^(bin|demo|docs|examples|experiments|infra|lua|readers|src|types\/(readers|src)|writers)\//
   const alone = /^(package\.json|(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|LICENSE|settings\.js)$/
   const isAllowed = (/** @type {string} */ name) => folders.test(name) || alone.test(name)
   // lockfiles of programs that are fetched when they are needed

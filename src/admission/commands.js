@@ -61,7 +61,7 @@ export async function decisionOfRequest (connection, key, command) {
   const stored = await connection.send('GET', key(`request:${prepare({ ...command, args: [] }).request}`))
   if (stored === null) {
     throw new FreshetError('REQUEST_NOT_ACCEPTED',
-      'no request with this key was accepted so far, or it has expired; repeat the command with the same key to settle it')
+      `no request ${command.requestId} was accepted so far, or it has expired; repeat the command with the same key to settle it`)
   }
   return { ...decisionOf(String(stored)), isReplay: true }
 }

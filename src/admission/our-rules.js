@@ -13,12 +13,15 @@
  * @property {(error: any) => any} meaningOf an error of a call
  * @property {(reply: string) => import('./commands.js').Decision & { accepted?: boolean }} decisionOf a reply
  */
-import { libraryOf, readScript } from '../store/index.js'
+import { libraryOf, readScript, ruleText } from '../store/index.js'
 import { decisionOf } from './commands.js'
 import { ourVersions } from './rule-versions.js'
 import { DURATIONS, KEPT, OURS } from './rules/index.js'
 
 const NAMES = Object.freeze(['bounded', 'latest', 'max', 'once', 'step'])
+
+/** Of the arguments of a command, all together, where others have their own bound: such as the lines of an order. */
+const MAX_ARG_BYTES = 64 * 1024
 
 /** What a definition has in place of a rule with Lua, by name. @type {Readonly<Record<string, any>>} */
 export const NAMED_RULES = Object.freeze(Object.fromEntries(NAMES.map((ours) => [ours, Object.freeze({ ours })])))
@@ -59,3 +62,37 @@ export function oursIn (rules) {
   const memory = { folds: pick(folds, names), certain: pick(certain, names), claimants: pick(claimants, names), names: fields }
   return { ...OUR_RULES, names, memory }
 }
+
+/**
+ * A rule of ours as one with Lua, for a system that has rules of its own beside it. It counts its events in the field `seq` by itself.
+ * @param {string} name @returns {import('./own-rules.js').OwnRule}
+ */
+export function ownFormOf (name) {
+  const [[, version]] = ourVersions([name])
+  const { [name]: fold } = OURS.folds
+  const { [name]: certain } = OURS.certain
+  const claimant = OURS.claimants?.[name]
+  return {
+    text: ruleText(name),
+    version: Number(version),
+    keeps: KEPT[name] ?? [],
+    durations: DURATIONS.filter((task) => task.startsWith(`${name} `)),
+    maxArgBytes: MAX_ARG_BYTES,
+    ...fold && {
+      fold (state, { seq, ...event }) {
+        if (!fold(state, /** @type {any} */ ({ ...event, seq: String(seq) }))) throw new Error('the event does not say everything')
+        return state
+      }
+    },
+    ...certain && {
+      certain (state, args) {
+        const found = certain(state, [...args])
+        return found && { code: found.code, details: detailsOf(found.details) }
+      }
+    },
+    ...claimant && { claimant: (args) => claimant([...args]) }
+  }
+}
+
+/** @param {readonly (string | number)[]} flat names and values in turn */
+const detailsOf = (flat) => Object.fromEntries(flat.flatMap((name, i) => i % 2 === 0 ? [[String(name), flat[i + 1]]] : []))

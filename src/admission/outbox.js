@@ -10,10 +10,11 @@
  * @typedef {{ id: string, rule: string, key: string, seq: number, fields: Fields }} Entry `id` of the outbox; `fields` of the event
  */
 import { setMaxListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { followStream } from '../store/index.js'
 
-/** also how often an idle outbox is confirmed */
-const BLOCK_MS = 100
+/** also how often an idle outbox is confirmed, unless it is wanted more often */
+const BLOCK_MS = 1000
 const COUNT = 1000
 const FIRST_WAIT_MS = 50
 
@@ -23,10 +24,12 @@ const FIRST_WAIT_MS = 50
  * @param {{ open: import('../store/index.js').OpenStream, agreed?: () => Promise<unknown>,
  *   keyOf: (partition: number) => (part: string) => string, partitions: number,
  *   sinceMs?: number, onEntry: (partition: number, entry: Entry) => void, onReset: (partition: number) => void,
- *   isOnDemand?: boolean, log: import('pino').Logger }} options `open`: a session at a node that has the key; `agreed`: when `keyOf` knows
- *   the keys; `sinceMs`: how far back a session begins; without it, at the end; `isOnDemand`: partitions are followed from `follow` on
+ *   isOnDemand?: boolean, confirmMs?: number, log: import('pino').Logger }} options `open`: a session at a node that has the key;
+ *   `agreed`: when `keyOf` knows
+ *   the keys; `sinceMs`: how far back a session begins; without it, at the end; `isOnDemand`: partitions are followed from `follow` on, and
+ *   how current they are is not asked, so that an idle one costs nothing; `confirmMs`: how often an idle outbox is confirmed
  */
-export function followOutboxes ({ partitions, isOnDemand = false, ...options }) {
+export function followOutboxes ({ partitions, isOnDemand = false, confirmMs = BLOCK_MS, ...options }) {
   const { open, agreed = async () => {}, keyOf, sinceMs, onEntry, onReset, log } = options
   const stop = new AbortController()
   // of as many sessions as there are partitions
@@ -42,6 +45,18 @@ export function followOutboxes ({ partitions, isOnDemand = false, ...options }) 
   /** of the last failure in a row, since all partitions fail together @type {string | undefined} */
   let lastCode
 
+  /**
+   * @param {Connection} connection @param {number} partition
+   * @returns {Promise<boolean>} false: a replica has got another primary, whose entries may have ids below the last one read
+   */
+  async function isSame (connection, partition) {
+    const found = await generationIn(connection, keyOf(partition)('generation'))
+    const before = generations[partition]
+    if (found !== before) onReset(partition)
+    generations[partition] = found
+    return before === '' || lineageOf(found) === lineageOf(before)
+  }
+
   /** @param {number} partition */
   const sessionsOf = (partition) => ({
     async key () {
@@ -49,7 +64,7 @@ export function followOutboxes ({ partitions, isOnDemand = false, ...options }) 
       return keyOf(partition)('outbox')
     },
     count: COUNT,
-    blockMs: BLOCK_MS,
+    blockMs: confirmMs,
     firstWaitMs: FIRST_WAIT_MS,
 
     /** @param {Connection} connection */
@@ -71,17 +86,7 @@ export function followOutboxes ({ partitions, isOnDemand = false, ...options }) 
       if (isWhole) confirmedMs[partition] = sentMs
     },
 
-    /**
-     * @param {Connection} connection
-     * @returns {Promise<boolean>} false: a replica has got another primary, whose entries may have ids below the last one read
-     */
-    async check (connection) {
-      const found = await generationIn(connection, keyOf(partition)('generation'))
-      const before = generations[partition]
-      if (found !== before) onReset(partition)
-      generations[partition] = found
-      return before === '' || lineageOf(found) === lineageOf(before)
-    },
+    check: isOnDemand ? undefined : (/** @type {Connection} */ connection) => isSame(connection, partition),
 
     ended () { confirmedMs[partition] = -Infinity },
 
@@ -119,6 +124,40 @@ export function followOutboxes ({ partitions, isOnDemand = false, ...options }) 
       await Promise.all(running)
     }
   }
+}
+
+/**
+ * Says when entries come to an outbox, without reading all of them: how many there are does not matter.
+ * @param {import('../store/index.js').OpenStream} open
+ * @param {{ key: string, everyMs: number, onNews: () => void, signal: AbortSignal, log: import('pino').Logger }} parts `key` of the outbox;
+ *   `onNews` is called at most each `everyMs` while there are entries, and when a session begins, which may have missed some
+ * @returns {Promise<void>} once `signal` is aborted
+ */
+export function followNews (open, { key, everyMs, onNews, signal, log }) {
+  /** @type {Connection} */
+  let connection
+  return followStream(open, {
+    key: () => key,
+    count: 1,
+    blockMs: BLOCK_MS,
+    firstWaitMs: FIRST_WAIT_MS,
+    signal,
+    async begin (session) {
+      connection = session
+      const end = await endOf(session, key)
+      onNews()
+      return end
+    },
+    async take (entries) {
+      if (entries.length === 0) return
+      onNews()
+      await sleep(everyMs, undefined, { signal })
+      const end = await endOf(connection, key)
+      if (end !== String(entries[entries.length - 1][0])) onNews()
+      return end
+    },
+    failed: ({ code, message: reason }) => log.debug({ code, reason }, 'following an outbox was interrupted')
+  })
 }
 
 /** @param {Connection} connection @param {string} key of an outbox @returns {Promise<string>} its last entry */

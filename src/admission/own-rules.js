@@ -22,6 +22,7 @@
  * @property {(args: readonly string[]) => string} [claimant] the user of a command; an earlier claim of that user is the answer
  * @property {(state: Fields, event: import('./own-state.js').OwnEvent) => Record<string, string | number | null | undefined>} [fold] the
  *   state after an event
+ * @property {readonly string[]} [durations] of a rule of ours: its tasks that are durations
  * @typedef {string | { code: string, details?: Record<string, string | number> }} Certain
  * @typedef {ReturnType<typeof createOwnRules>} OwnRules
  */
@@ -86,7 +87,7 @@ export function createOwnRules ({ keyPrefix, system, rules }) {
       admit: scriptWith('admit', partOf('rules'), 'local versions, keptEvents, parts = ' + [
         table(stored.map(([name, version, digest]) => `['${name}'] = '${version} ${digest}'`)),
         table(names.flatMap((name) => rules[name].keepEvents === undefined ? [] : `['${name}'] = ${rules[name].keepEvents}`)),
-        table(names.flatMap((name) => rules[name].keeps?.length ? [`['${name}'] = { '${rules[name].keeps.join("', '")}' }`] : []))
+        table(names.flatMap((name) => rules[name].keeps ? [`['${name}'] = {${rules[name].keeps.map((part) => `'${part}'`).join()}}`] : []))
       ].join(', ') + `\n${SHOWN}\n${GUARDS}`),
       compile: scriptWith('compile-rule', CHUNKS, '')
     }
@@ -117,7 +118,7 @@ export function createOwnRules ({ keyPrefix, system, rules }) {
     versionsOf: () => stored,
     isAgreedEverywhere: true,
     /** Its tasks that are durations (partition-clock.js). */
-    durations: names.filter((name) => rules[name].keeps?.includes('holds')).map((name) => `${name} expire`),
+    durations: names.flatMap((name) => rules[name].durations ?? (rules[name].keeps?.includes('holds') ? [`${name} expire`] : [])),
     /** A scheduled task is decided only while it is due, and removed then. */
     isDueOnly: true,
     /** What it has of a key besides state and events. @param {string} rule */

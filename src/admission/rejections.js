@@ -11,6 +11,7 @@ import { createKeyView } from './key-view.js'
 import { prepare } from './commands.js'
 
 const MAX_AGE_MS = 250
+const CONFIRM_MS = 100
 
 /** Instead of a request id: the holder of a claim gets `already_claimed`, not `sold_out`. */
 const holderOf = (/** @type {string} */ rule, /** @type {string} */ key, /** @type {string} */ user) =>
@@ -26,7 +27,7 @@ const holderOf = (/** @type {string} */ rule, /** @type {string} */ key, /** @ty
 export function createRejections ({ requestMs, metrics, onEntry = () => {}, rules = OURS, ...options }) {
   const { certain, claimants, names } = rules
   const accepted = createAccepted({ requestMs })
-  const view = createKeyView({ ...options, rules, sinceMs: requestMs, onEntry: note })
+  const view = createKeyView({ ...options, rules, sinceMs: requestMs, confirmMs: CONFIRM_MS, onEntry: note })
   /** @param {import('./outbox.js').Entry} entry */
   function note (entry) {
     const { rule, key, fields } = entry

@@ -1,39 +1,37 @@
 /**
- * Which partitions of a system this process owns, and the work that it does for them.
+ * Which partitions of a system this process owns.
  *
- * The server's clock times a lease; this process counts from when it sent the request, so it stops before another one begins. What it sends
- * late is refused by the fencing token, or harmless because effects are idempotent.
+ *     tick, each third of a lease ─▶ heartbeat ─▶ who lives ─▶ which partitions are ours ─▶ take, or give back (leases.js)
  *
- * Work may wait for this process. With each renewal of a lease it says for how long, and gateways refuse commands that would add to it
- * (lua/includes/partition.lua). A partition without an owner, or with a new one, has no such wait: its owner has not been too slow.
+ * A process has one lease, which its heartbeats renew (heartbeats.js): a partition that it took stays its own while it lives. The server's
+ * clock times the lease; this process counts from when it sent the heartbeat, so it stops before another one begins. What it sends late is
+ * refused by the fencing token, or harmless because effects are idempotent.
  *
- * @typedef {{ partition: number, token: number, signal: AbortSignal, drives?: (waitMs: WaitMs) => void }} Owned `token`: fencing token;
- *   `signal`: it is lost, or given back; `drives` tells how to ask the driver of the system for the wait of its work
- * @typedef {() => number} WaitMs for how long the oldest unfinished work of the partition has waited for this process; of a consumer of
- *   entries: for how long it has been able to work, because lua/lease.lua reads the age of its oldest entry
- * @typedef {(owned: Owned) => Promise<void>} Work ends when the signal is aborted
- * @typedef {{ token: number, waitMs: WaitMs, stop: AbortController, askedMs: number, timer: NodeJS.Timeout, working: Promise<void>,
- *   hasEnded: boolean, leaving: Promise<void> | null }} Lease `askedMs`: when it was given or renewed; `timer`: stops the work when the
- *   lease was not renewed in time, whatever the connection does
+ * @typedef {import('./leases.js').Owned} Owned
+ * @typedef {import('./leases.js').Work} Work
+ * @typedef {object} Options
+ * @property {string} id of this process, unlike any other
+ * @property {number} partitions
+ * @property {(partition: number) => import('../store/index.js').Connection} connectionOf to the primary
+ * @property {(partition: number) => (part: string) => string} keyOf
+ * @property {Work} work
+ * @property {string | null} [driver] of the system: TASKS, or a consumer of entries; null: other processes have it
+ * @property {import('pino').Logger} log
+ * @property {(partition: number) => Promise<number>} [leastToken] the database may know higher tokens than the server
+ * @property {number} [leaseMs] a heartbeat each third of it; a partition that is not free is tried again each twelfth
+ * @property {(partition: number) => number} [homeOf] the partition whose heartbeats keep its lease, the same for all processes
+ * @property {(partition: number) => void} [onClock] the clock of its primary jumped
  */
+import { untilTick } from '../ticks.js'
 import { ownerOf } from './assignment.js'
+import { createHeartbeats, homesBy, MEMBERS } from './heartbeats.js'
+import { createLeases } from './leases.js'
 
-/** The driver of a system whose work is scheduled tasks. */
-export const TASKS = '@tasks'
-/** How long a partition stays with a process that sends no heartbeat. */
+/** How long the partitions of a process that sends no heartbeat stay with it. */
 export const LEASE_MS = 3000
-const RENEWALS_PER_LEASE = 3
+const BEATS_PER_LEASE = 3
 /** Tries of a partition that another process holds, or whose server did not answer. */
 const TRIES_PER_LEASE = 12
-/** The keys of the script that gives leases. */
-const LEASED = Object.freeze(['owner', 'generation', 'cursors', 'outbox'])
-const NO_LEASE = Object.freeze({ token: 0, waitMs: () => 0 })
-
-/** @param {AbortController} stop @param {number} atMs */
-const stopAt = (stop, atMs) => setTimeout(() => stop.abort(), atMs - performance.now())
-
-/** Other partitions are served all the while. @param {Lease} lease @param {Promise<unknown>} leaving */
-const leave = (lease, leaving) => { lease.leaving = leaving.then(() => {}, () => {}) }
 
 /** One run at a time of each name; what fails is tried again by the next. */
 function createRuns () {
@@ -50,108 +48,81 @@ function createRuns () {
   }
 }
 
-/**
- * @param {object} options
- * @param {string} options.id of this process, unlike any other
- * @param {number} options.partitions
- * @param {(partition: number) => import('../store/index.js').Connection} options.connectionOf to the primary
- * @param {(partition: number) => (part: string) => string} options.keyOf
- * @param {Work} options.work
- * @param {string | null} [options.driver] of the system: TASKS, or a consumer of entries; null: other processes have it
- * @param {import('pino').Logger} options.log
- * @param {(partition: number) => Promise<number>} [options.leastToken] the database may know higher tokens than the server
- * @param {number} [options.leaseMs] renewed each third of it; a partition that is not free is tried again each twelfth
- */
-export function createOwnership ({
-  id, partitions, connectionOf, keyOf, work, driver = null, log, leastToken = async () => 0, leaseMs = LEASE_MS
-}) {
+/** @param {Options} options */
+export function createOwnership ({ homeOf: givenHomeOf, onClock = () => {}, leaseMs = LEASE_MS, ...options }) {
+  const { id, partitions, connectionOf } = options
+  const homeOf = givenHomeOf ?? homesBy(connectionOf)
   const all = Array.from({ length: partitions }, (_, partition) => partition)
-  const everyMs = leaseMs / RENEWALS_PER_LEASE
-  /** @type {Map<number, Lease>} by partition */
-  const leases = new Map()
-  /** @type {Set<number>} as of the last heartbeat */
+  const [everyMs, tryMs] = [leaseMs / BEATS_PER_LEASE, leaseMs / TRIES_PER_LEASE]
+  /** as of the last heartbeat @type {Set<number>} */
   let mine = new Set()
   let isClosed = false
-  let beatMs = -Infinity
   const runs = createRuns()
-  /** @type {NodeJS.Timeout} */
+  /** @type {NodeJS.Timeout | undefined} */
   let timer
+  let dueMs = Infinity
 
-  /** @param {boolean} lives */
-  async function beat (lives) {
-    const nowMs = performance.now()
-    const ids = await connectionOf(0).runScript('heartbeat', [keyOf(0)('consumers')], [id, lives ? 1 : 0, leaseMs])
-    beatMs = nowMs
-    const living = ids.map(String)
-    mine = new Set(all.filter((partition) => ownerOf(living, partition) === id))
+  /** Looks again after this time at the latest. @param {number} ms */
+  function lookWithin (ms) {
+    if (isClosed || dueMs <= performance.now() + ms) return
+    clearTimeout(timer)
+    dueMs = performance.now() + ms
+    timer = setTimeout(look, ms)
   }
 
-  /** @param {number} partition @param {Pick<Lease, 'token' | 'waitMs'>} lease @param {number} ms @param {number} [least] */
-  async function askLease (partition, { token, waitMs }, ms, least = 0) {
-    const wait = driver === null ? ['', ''] : [Math.round(waitMs()), driver === TASKS ? '' : driver]
-    return Number(await connectionOf(partition).runScript('lease', LEASED.map(keyOf(partition)), [id, token, ms, least, ...wait]))
-  }
+  const leases = createLeases({
+    ...options,
+    homeOf,
+    leaseMs,
+    onTaken (partition, askedMs) { if (ownedAt(homeOf(partition)).length === 0) heartbeats.keep(homeOf(partition), askedMs) },
+    onEnded: () => lookWithin(tryMs),
+    onLeft: () => lookWithin(0)
+  })
 
-  /** @param {number} partition */
-  async function take (partition) {
-    const least = await leastToken(partition)
-    const askedMs = performance.now()
-    const token = await askLease(partition, NO_LEASE, leaseMs, least)
-    if (token === 0) return
-    const stop = new AbortController()
-    /** @type {Lease} */
-    const lease = {
-      ...NO_LEASE, token, stop, askedMs, timer: stopAt(stop, askedMs + leaseMs), working: Promise.resolve(), hasEnded: false, leaving: null
-    }
-    lease.working = work({ partition, token, signal: stop.signal, drives: (waitMs) => { lease.waitMs = waitMs } })
-      .catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'work on a partition failed'))
-      .finally(() => { lease.hasEnded = true })
-    leases.set(partition, lease)
-    log.info({ partition, token }, 'partition taken')
-  }
+  /** @param {number} home @returns {number[]} partitions with a lease that it keeps */
+  const ownedAt = (home) => [...leases.all.keys()].filter((partition) => homeOf(partition) === home)
 
-  /** @param {number} partition @param {Lease} lease */
-  async function renew (partition, lease) {
-    const askedMs = performance.now()
-    if (await askLease(partition, lease, leaseMs) !== lease.token) return leave(lease, drop(partition, lease, 'another has it'))
-    clearTimeout(lease.timer)
-    lease.askedMs = askedMs
-    lease.timer = stopAt(lease.stop, askedMs + leaseMs)
-  }
+  const heartbeats = createHeartbeats({
+    ...options,
+    leaseMs,
+    onStop (home) { for (const partition of ownedAt(home)) leases.all.get(partition)?.stop.abort() },
+    onJump: (home) => ownedAt(home).forEach(onClock)
+  })
 
-  /**
-   * Waits for its work, so that nothing of it comes after the next owner's.
-   * @param {number} partition @param {Lease} lease @param {string} why
-   */
-  async function drop (partition, lease, why) {
-    lease.stop.abort()
-    clearTimeout(lease.timer)
-    await lease.working
-    leases.delete(partition)
-    log.info({ partition, token: lease.token, why }, 'partition left')
+  /** @param {number} home */
+  async function beat (home) {
+    const leftMs = await heartbeats.beat(home)
+    if (home !== MEMBERS) return
+    mine = new Set(all.filter((partition) => ownerOf(Object.keys(leftMs), partition) === id))
+    // one that sends no more heartbeats is gone when its lease is over
+    lookWithin(1 + Math.min(...Object.values(leftMs)))
   }
-
-  /** @param {number} partition @param {Lease} lease */
-  const giveBack = (partition, lease) => drop(partition, lease, 'given back').then(() => askLease(partition, lease, 0))
 
   /** @param {number} partition */
   async function settleOne (partition) {
-    const lease = leases.get(partition)
-    if (lease === undefined) return mine.has(partition) ? take(partition) : undefined
-    if (lease.leaving !== null) return
-    if (lease.stop.signal.aborted) return leave(lease, drop(partition, lease, 'not renewed in time'))
-    if (!mine.has(partition) || lease.hasEnded) return leave(lease, giveBack(partition, lease))
-    return performance.now() - lease.askedMs >= everyMs ? renew(partition, lease) : undefined
+    const lease = leases.all.get(partition)
+    if (lease !== undefined) return leases.settle(partition, lease, mine.has(partition))
+    if (mine.has(partition)) await leases.take(partition)
   }
 
-  /** A primary that does not answer delays its own partitions only. */
-  const settle = () => Promise.all(isClosed ? [] : all.map((partition) => runs.begin(partition, () => settleOne(partition))))
+  /** A primary that does not answer delays its own partitions only. @param {readonly number[]} some */
+  async function settle (some) {
+    if (isClosed) return
+    await Promise.all(some.map((partition) => runs.begin(partition, () => settleOne(partition))))
+    if (all.some((partition) => mine.has(partition) !== leases.all.has(partition))) lookWithin(tryMs)
+  }
+
+  /** @param {number} home @param {readonly number[]} some partitions */
+  const visit = (home, some) => runs.begin(`heartbeat ${home}`, () => beat(home)).then(() => settle(some))
 
   async function look () {
-    timer = setTimeout(look, leaseMs / TRIES_PER_LEASE)
-    settle()
-    if (performance.now() - beatMs >= everyMs) await runs.begin('heartbeat', () => beat(true))
-    await settle()
+    dueMs = Infinity
+    lookWithin(untilTick(everyMs))
+    // what was stopped is left also while the server does not answer
+    settle([...leases.all].flatMap(([partition, { stop }]) => stop.signal.aborted ? [partition] : []))
+    const others = new Set([...mine, ...leases.all.keys()].map(homeOf))
+    others.delete(MEMBERS)
+    await Promise.all([visit(MEMBERS, all), ...[...others].map((home) => visit(home, ownedAt(home)))])
   }
 
   return {
@@ -159,15 +130,15 @@ export function createOwnership ({
     joined: look(),
 
     /** Partitions that this process owns. */
-    get owned () { return [...leases.keys()] },
+    get owned () { return [...leases.all.keys()] },
 
     /** Gives all leases back, so that others can take them at once. */
     async close () {
       isClosed = true
       clearTimeout(timer)
       await runs.ended()
-      await Promise.all([...leases].map(([partition, lease]) => lease.leaving ?? giveBack(partition, lease).catch(() => {})))
-      await beat(false).catch(() => {})
+      await leases.close()
+      await heartbeats.close()
     }
   }
 }

@@ -62,19 +62,29 @@ export async function followPartition (consumer, target, steps) {
         leave()
         if (!signal.aborted) reject(error)
       })
+      able.during(taking)
       return taking
     })
   })
   leave()
 }
 
-/** For how long a consumer has been able to work: what waits while the database is away does not wait for it. */
+/**
+ * For how long a consumer has been able to work: what waits while the database is away does not wait for it. Nothing waits while it has no
+ * entries.
+ */
 function createAble () {
   /** null: it is not @type {number | null} */
   let sinceMs = performance.now()
+  let taking = 0
   return {
-    ms: () => sinceMs === null ? 0 : performance.now() - sinceMs,
-    note (/** @type {boolean} */ isAble) { sinceMs = isAble ? sinceMs ?? performance.now() : null }
+    ms: () => sinceMs === null || taking === 0 ? 0 : performance.now() - sinceMs,
+    note (/** @type {boolean} */ isAble) { sinceMs = isAble ? sinceMs ?? performance.now() : null },
+    /** @param {Promise<unknown>} work on entries */
+    during (work) {
+      taking++
+      work.finally(() => { taking-- }).catch(() => {})
+    }
   }
 }
 

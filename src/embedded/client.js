@@ -6,7 +6,7 @@ import { chmod, mkdir, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { FreshetError } from '../errors.js'
 import { namedEngine } from './engine.js'
-import { connectToTheOne } from './lock.js'
+import { connectToHolder } from './lock.js'
 import { converse, logOf, reachSupervisor, within } from './reach.js'
 
 const RELEASE_DEADLINE_MS = 5_000
@@ -104,7 +104,7 @@ async function use (part, {
  *   no supervisor runs
  */
 export async function lookAtEmbeddedServers ({ root }) {
-  const socket = await connectToTheOne(join(await realpath(root), '.freshet'))
+  const socket = await connectToHolder(join(await realpath(root), '.freshet'))
   if (!socket) return null
   const { news, ended } = converse(socket, 'look', () => {})
   await within(ended, LOOK_DEADLINE_MS)

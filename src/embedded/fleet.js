@@ -23,7 +23,7 @@ import { spawnServer, startServer, untilInSync } from './server-process.js'
 const PRIMARIES = 3
 
 /**
- * @param {{ folder: string, signal: AbortSignal, say: (event: import('./door.js').SupervisorEvent) => void,
+ * @param {{ folder: string, signal: AbortSignal, say: (event: import('./control-socket.js').SupervisorEvent) => void,
  *   fail: (error: Error & { how?: string }) => void, revives?: boolean }} options `folder` holds a folder for each server; after
  *   `signal` no server stays running; `fail` is called when the servers cannot go on, with `how` naming the server that ended;
  *   `revives`: a dead replica is restarted, otherwise its end is a failure too

@@ -6,7 +6,6 @@
  * @typedef {import('./target.js').Target} Target
  */
 export { defaultCacheDir, lookAtEmbeddedServers, useEmbeddedServers } from './client.js'
-export { hasDynalite, VERSION as DYNALITE_VERSION } from './dynamodb/pinned.js'
 export {
   chooseEngine, compareVersions, enginesFound, installAdvice, installedEngines, namedEngine, newest, programsOnPath
 } from './engine.js'
@@ -14,10 +13,11 @@ export { createFleet } from './fleet.js'
 export { freePort } from './free-port.js'
 export { createGuard } from './guard.js'
 export { isLocalRequest, REFUSED } from './local-requests.js'
-export { becomeTheOne, ownSocketPath } from './lock.js'
+export { acquireLock, ownSocketPath } from './lock.js'
 export { findPip, PINNED_VERSION } from './pinned.js'
-export { startCluster } from './postgres/cluster.js'
+export { startCluster } from './postgres/data-folder.js'
 export { createPostgres } from './postgres/database.js'
 export { hasPostgres, VERSION as POSTGRES_VERSION } from './postgres/pinned.js'
 export { startServer } from './server-process.js'
+export { createServices } from './services.js'
 export { formOf, ownPart, ROOT, runningPart, SERVERS_FAILED, withTarget } from './target.js'

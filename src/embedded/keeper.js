@@ -12,8 +12,8 @@ const TAKEN_OVER_WITHIN_MS = 15_000
 const LOOK_MS = 100
 
 /**
- * @param {{ signal: AbortSignal, say: (event: import('./door.js').SupervisorEvent) => void, add: (server: Server) => void }} parts after
- *   `signal` no server is started; `add` is called with each that is
+ * @param {{ signal: AbortSignal, say: (event: import('./control-socket.js').SupervisorEvent) => void,
+ *   add: (server: Server) => void }} parts after `signal` no server is started; `add` is called with each that is
  */
 export function createKeeper ({ signal, say, add }) {
   /**

@@ -42,7 +42,7 @@ export function ownSocketPath (folder) {
  * @param {string} socketPath
  * @returns {Promise<boolean>} whether it is the supervisor now; false: another one is
  */
-export async function becomeTheOne (folder, socketPath) {
+export async function acquireLock (folder, socketPath) {
   const links = join(folder, 'supervisors')
   await mkdir(links, { recursive: true })
   for (;;) {
@@ -68,7 +68,7 @@ export async function becomeTheOne (folder, socketPath) {
  * @param {string} folder
  * @returns {Promise<import('node:net').Socket | null>} a connection to the supervisor; null when there is none
  */
-export async function connectToTheOne (folder) {
+export async function connectToHolder (folder) {
   const holder = await highest(folder)
   return holder ? connectTo(holder.socketPath) : null
 }

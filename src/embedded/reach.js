@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { FreshetError } from '../errors.js'
-import { connectToTheOne } from './lock.js'
+import { connectToHolder } from './lock.js'
 
 const START_DEADLINE_MS = 240_000
 const POLL_MS = 20
@@ -20,7 +20,7 @@ const SUPERVISOR = fileURLToPath(new URL('supervisor-process.js', import.meta.ur
 
 /**
  * @typedef {import('node:net').Socket} Socket
- * @typedef {import('./door.js').SupervisorEvent} SupervisorEvent
+ * @typedef {import('./control-socket.js').SupervisorEvent} SupervisorEvent
  * @typedef {Extract<SupervisorEvent, { event: 'ready' }>} Ready
  * @typedef {Extract<SupervisorEvent, { event: 'database' }>} Database
  * @typedef {Extract<SupervisorEvent, { event: 'dynamodb' }>} Dynamodb
@@ -44,7 +44,7 @@ export async function reachSupervisor (part, supervision, { env, report, signal 
   const { folder } = supervision
   const until = Date.now() + START_DEADLINE_MS
   while (Date.now() < until && !signal?.aborted) {
-    const socket = await connectToTheOne(folder) ?? await startSupervisor(supervision, env, until, signal)
+    const socket = await connectToHolder(folder) ?? await startSupervisor(supervision, env, until, signal)
     if (!socket) continue
     const { ready, ended } = converse(socket, part, report)
     const event = await within(ready, until - Date.now(), signal)
@@ -107,7 +107,7 @@ async function startSupervisor (supervision, env, until, signal) {
   closeSync(log)
   child.on('error', () => {}).unref()
   while (child.exitCode === null && child.signalCode === null && Date.now() < until && !signal?.aborted) {
-    const socket = await connectToTheOne(folder)
+    const socket = await connectToHolder(folder)
     if (socket) return socket
     await pause(POLL_MS)
   }

@@ -16,11 +16,11 @@ import { rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
-import { openDoor } from './door.js'
+import { openControlSocket } from './control-socket.js'
 import { createDynamodb } from './dynamodb/server.js'
 import { chooseEngine } from './engine.js'
 import { createFleet } from './fleet.js'
-import { becomeTheOne, ownSocketPath } from './lock.js'
+import { acquireLock, ownSocketPath } from './lock.js'
 import { createPostgres } from './postgres/database.js'
 
 const FIRST_COMMAND_DEADLINE_MS = 30_000
@@ -41,9 +41,9 @@ export async function supervise ({ folder, cacheDir, named, replicas, form = 're
   const ending = new AbortController()
   /** @param {Error | null} failure */
   const end = (failure) => ending.abort(failure)
-  const say = (/** @type {import('./door.js').SupervisorEvent} */ event) => {
+  const say = (/** @type {import('./control-socket.js').SupervisorEvent} */ event) => {
     process.stderr.write(JSON.stringify(withoutPassword(event)) + '\n')
-    door.say(event)
+    control.broadcast(event)
   }
   const fleet = createFleet({ folder: join(folder, 'servers'), signal: ending.signal, say, fail: end })
 
@@ -67,31 +67,31 @@ export async function supervise ({ folder, cacheDir, named, replicas, form = 're
     dynamodb: async () => say({ event: 'dynamodb', ...await dynamodb.start() })
   }
 
-  /** Servers in use stay where the database cannot be started. @param {import('./door.js').Part} part @param {Error} error */
+  /** Servers in use stay where the database cannot be started. @param {import('./control-socket.js').Part} part @param {Error} error */
   function failed (part, error) {
     if (part === 'servers' || ending.signal.aborted) end(error)
-    else door.refuse(part, asEvent(error))
+    else control.refuse(part, asEvent(error))
   }
 
   const starting = /** @type {Promise<void>[]} */ ([])
   const socketPath = ownSocketPath(folder)
   // the socket may be in /tmp
   const umask = process.umask(0o077)
-  const door = await openDoor(socketPath, {
+  const control = await openControlSocket(socketPath, {
     onUse: (part) => starting.push(start[part]().catch((error) => failed(part, error))),
     onLast: () => end(null)
   })
   process.umask(umask)
-  if (await becomeTheOne(folder, socketPath)) {
+  if (await acquireLock(folder, socketPath)) {
     await truncate(join(folder, 'supervisor.log'))
     await ended(ending, () => starting.length === 0)
-    door.shut()
+    control.shut()
     await fleet.kill()
     await Promise.all(starting)
     await Promise.all([fleet.close(), postgres.close(), dynamodb.close()])
   }
   const failure = ending.signal.reason
-  if (failure) await Promise.race([door.sayLast(asEvent(failure)), pause(LAST_WORDS_DEADLINE_MS)])
+  if (failure) await Promise.race([control.broadcastAndDrain(asEvent(failure)), pause(LAST_WORDS_DEADLINE_MS)])
   await rm(socketPath, { force: true })
   return failure ? 1 : 0
 }
@@ -109,9 +109,9 @@ async function ended (ending, isUnused) {
   clearTimeout(unused)
 }
 
-/** For the log. @param {import('./door.js').SupervisorEvent} event */
+/** For the log. @param {import('./control-socket.js').SupervisorEvent} event */
 const withoutPassword = (event) => event.event === 'database' ? { ...event, url: new URL(event.url).host } : event
 
-/** @param {any} failure @returns {import('./door.js').SupervisorEvent} */
+/** @param {any} failure @returns {import('./control-socket.js').SupervisorEvent} */
 const asEvent = (failure) =>
   ({ event: 'failed', code: failure instanceof FreshetError ? failure.code : 'SERVERS_FAILED', message: failure.message })

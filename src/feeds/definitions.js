@@ -11,8 +11,9 @@
  * @typedef {import('../store/index.js').Router} Connection to the primary, or to all of them
  */
 import { FreshetError } from '../errors.js'
+import { newSecret } from '../item/index.js'
 import { layoutOf } from '../layouts/index.js'
-import { definitionKey, formatFor, namesKey, partitionKey, partitionPattern, writersKey } from './keys.js'
+import { definitionKey, formatFor, namesKey, partitionKey, partitionPattern, secretKey, writersKey } from './keys.js'
 
 const MAX_NAME_CHARS = 64
 const NAME = new RegExp(`^[a-z0-9][a-z0-9._-]{0,${MAX_NAME_CHARS - 1}}$`)
@@ -69,8 +70,12 @@ export async function createFeed (primary, prefix, wanted) {
   const isMissing = await primary.send('GET', key) === null
   // the name first: a definition without its name would never be listed
   await primary.send('SADD', namesKey(prefix), wanted.feed)
-  const isNew = isMissing &&
-    await primary.send('SET', key, JSON.stringify({ createdAt: new Date().toISOString(), ...wanted }), 'NX') !== null
+  const text = JSON.stringify({ createdAt: new Date().toISOString(), ...wanted })
+  const [set] = await Promise.all([
+    isMissing ? primary.send('SET', key, text, 'NX') : null,
+    primary.send('SET', secretKey(prefix, wanted.feed), newSecret(), 'NX')
+  ])
+  const isNew = set !== null
   return { definition: expectAgreed(await readDefinition(primary, prefix, wanted.feed), wanted), isNew }
 }
 
@@ -138,6 +143,13 @@ export async function readDefinition (node, prefix, feed) {
   throw new FreshetError('KEY_HOLDS_OTHER', `${key} does not hold a definition; expected JSON written by Freshet`)
 }
 
+/**
+ * The secret of a feed, for what readers seal.
+ * @param {Pick<Connection, 'send'>} node @param {string} prefix @param {string} feed
+ * @returns {Promise<string | null>} null: no writer of this version has opened the feed yet
+ */
+export const readSecret = async (node, prefix, feed) => (await node.send('GET', secretKey(prefix, checkFeedName(feed))))?.toString() ?? null
+
 /** @param {Connection} node @param {string} prefix @returns {Promise<string[]>} of all feeds */
 export const listNames = async (node, prefix) => (await node.send('SMEMBERS', namesKey(prefix))).map(String)
 
@@ -198,7 +210,7 @@ export async function dropFeed (primary, prefix, feed, nodes = [primary]) {
       cursor = String(next)
     } while (cursor !== '0')
   }
-  removed += await primary.send('UNLINK', definitionKey(prefix, feed), writersKey(prefix, feed))
+  removed += await primary.send('UNLINK', definitionKey(prefix, feed), secretKey(prefix, feed), writersKey(prefix, feed))
   await primary.send('SREM', namesKey(prefix), feed)
   return removed
 }

@@ -6,7 +6,7 @@
  */
 export {
   agree, checkFeedName, createFeed, definitionOf, dropFeed, expectAgreed, FEED_SCHEMA, findDefinition,
-  isAgreed, isFeedName, isFollowable, isWider, listDefinitions, listNames, readDefinition, withoutLog
+  isAgreed, isFeedName, isFollowable, isWider, listDefinitions, listNames, readDefinition, readSecret, withoutLog
 } from './definitions.js'
 export { changeRetention, putFeed } from './changes.js'
 export { expiryMs } from './extend.js'

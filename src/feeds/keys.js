@@ -4,6 +4,7 @@
  *
  *     fr:feeds                     names of all feeds
  *     fr:{latest}:feed             definition
+ *     fr:{latest}:secret           of what readers seal (item/seal.js)
  *     fr:{latest}:writers          heartbeats (feeds/heartbeats.js)
  *     fr:{latest:0}:ids            partition 0, part `ids`
  *     fr:{latest:0}:item:<id>
@@ -28,6 +29,9 @@ export const namesKey = (prefix) => `${prefix}feeds`
 
 /** @param {string} prefix @param {string} feed */
 export const definitionKey = (prefix, feed) => `${prefix}{${feed}}:feed`
+
+/** @param {string} prefix @param {string} feed */
+export const secretKey = (prefix, feed) => `${prefix}{${feed}}:secret`
 
 /** @param {string} prefix @param {string} feed */
 export const writersKey = (prefix, feed) => `${prefix}{${feed}}:writers`

@@ -19,69 +19,76 @@ const NOTHING = Object.freeze({ count: null, exact: null, newestTs: null, keptMs
 /** Just trimmed, a set has nothing beyond `maxItems`; a reach counts until others must have been written. */
 const REACH_FOR_MS = 3000
 
+/** @typedef {import('../item/index.js').IdFilter} IdFilter */
 /** @typedef {Pick<import('../view/index.js').Views, 'definition' | 'count' | 'latest'>} Queries */
+/** @typedef {(filter: IdFilter) => Pick<ReturnType<typeof import('../view/index.js').filteredQueries>, 'count' | 'newestTs'>} QueriesOf */
 /** @typedef {{ contents: Contents, answeredMs: number, reachedMs: number }} Answered `reachedMs`: when `keptMs` was read */
 
 /**
- * @param {{ queries: Queries, reach: (definition: Definition) => Promise<number | null>, elapsed: () => number }} parts `reach`: keptMs;
- *   `elapsed`: monotonic ms
+ * @param {{ queries: Queries, queriesOf: QueriesOf, reach: (definition: Definition) => Promise<number | null>,
+ *   elapsed: () => number }} parts `queriesOf` a client that may see some ids only; `reach`: keptMs; `elapsed`: monotonic ms
  */
-export function createContents ({ queries, reach, elapsed }) {
-  /** most recently used last @type {Map<string, Answered>} */
+export function createContents ({ queries, queriesOf, reach, elapsed }) {
+  /** by feed and filter, most recently used last @type {Map<string, Answered>} */
   const known = new Map()
   /** @type {Map<string, Promise<Answered | Error>>} */
   const pending = new Map()
 
-  /** @param {string} feed @returns {Promise<Answered | Error>} an error = a fault of the feed */
-  async function readAll (feed) {
+  /** @param {string} key @param {string} feed @param {IdFilter | null} filter @returns {Promise<Answered | Error>} a fault of the feed */
+  async function readAll (key, feed, filter) {
     const definition = await queries.definition(feed).catch((error) =>
-      OF_THE_FEED.includes(error.code) ? error : known.get(feed)?.contents.definition ?? null)
+      OF_THE_FEED.includes(error.code) ? error : known.get(key)?.contents.definition ?? null)
     if (definition instanceof Error) {
-      known.delete(feed)
+      known.delete(key)
       return definition
     }
-    const [counted, newest, reached] = await Promise.all([queries.count(feed).catch(() => null),
-      queries.latest(feed, { limit: 1 }).catch(() => null), definition && reach(definition).catch(() => null)])
+    const own = filter && queriesOf(filter)
+    const [counted, newestTs, reached] = await Promise.all([
+      (own ? own.count(feed) : queries.count(feed)).catch(() => null),
+      (own ? own.newestTs(feed) : queries.latest(feed, { limit: 1 }).then(({ items: [item] }) => item?.ts ?? null)).catch(() => null),
+      definition && !filter ? reach(definition).catch(() => null) : null
+    ])
     const answeredMs = elapsed()
-    const before = known.get(feed)
+    const before = known.get(key)
     const isUsable = before && answeredMs - before.reachedMs < REACH_FOR_MS && isSameRetention(before.contents.definition, definition)
     const contents = {
       definition,
       count: counted?.count ?? null,
       exact: counted?.exact ?? null,
-      newestTs: newest?.items[0]?.ts ?? null,
+      newestTs,
       keptMs: reached ?? (isUsable ? before.contents.keptMs : null)
     }
     const answered = { contents, answeredMs, reachedMs: reached === null ? before?.reachedMs ?? -Infinity : answeredMs }
-    if (definition !== null) keep(feed, answered)
+    if (definition !== null) keep(key, answered)
     return answered
   }
 
-  /** @param {string} feed @returns {Promise<Answered | Error>} shared by concurrent callers */
-  function shared (feed) {
-    const answer = pending.get(feed) ?? readAll(feed).finally(() => pending.delete(feed))
-    pending.set(feed, answer)
+  /** @param {string} key @param {string} feed @param {IdFilter | null} filter @returns {Promise<Answered | Error>} of concurrent callers */
+  function shared (key, feed, filter) {
+    const answer = pending.get(key) ?? readAll(key, feed, filter).finally(() => pending.delete(key))
+    pending.set(key, answer)
     return answer
   }
 
-  /** @param {string} feed @param {Answered} answered */
-  function keep (feed, answered) {
-    known.delete(feed)
+  /** @param {string} key @param {Answered} answered */
+  function keep (key, answered) {
+    known.delete(key)
     if (known.size >= MAX_FEEDS) known.delete(/** @type {string} */ (known.keys().next().value))
-    known.set(feed, answered)
+    known.set(key, answered)
   }
 
   return {
     /**
-     * @param {string} feed
+     * @param {string} feed @param {IdFilter | null} [filter] of the ids that count; null = all
      * @returns {Promise<Contents>}
      * @throws {Error} FEED_UNKNOWN and other faults of the feed
      */
-    async of (feed) {
-      const last = known.get(feed)
-      if (last) keep(feed, last)
+    async of (feed, filter = null) {
+      const key = filter === null ? feed : `${feed} ${filter.of}`
+      const last = known.get(key)
+      if (last) keep(key, last)
       if (last && elapsed() - last.answeredMs <= FRESH_MS) return last.contents
-      const answer = await within(shared(feed), WAIT_MS) ?? last
+      const answer = await within(shared(key, feed, filter), WAIT_MS) ?? last
       if (answer instanceof Error) throw answer
       if (answer && elapsed() - answer.answeredMs <= USABLE_MS) return answer.contents
       return { definition: answer?.contents.definition ?? null, ...NOTHING }

@@ -18,6 +18,7 @@
  */
 import { keptMs } from '../feeds/index.js'
 import { createReads } from '../store/index.js'
+import { eachTick } from '../ticks.js'
 import { createContents } from './contents.js'
 import { createHistory } from './history.js'
 import { createProcessors } from './processors.js'
@@ -30,18 +31,22 @@ const HISTORY_MS = 600_000
 const WAIT_MS = 500
 /** older samples are too old to show */
 const USABLE_MS = 3000
+/** from clients that may see some ids only */
+const none = () => { throw new Error('queriesOf is needed for figures of some ids') }
+const HIDDEN = Object.freeze({ itemsPerSecond: null, writers: null, lastWriteAt: null, keptMs: null, nodes: [], history: [] })
 
 /**
  * @param {{ queries: import('./contents.js').Queries & Pick<import('../view/index.js').Views, 'status'>,
+ *   queriesOf?: import('./contents.js').QueriesOf,
  *   deployment: Pick<import('../store/index.js').Servers, 'shard' | 'nodes' | 'figures'>, keyPrefix: string,
- *   now: () => number, elapsed?: () => number, log: { warn: (facts: object, message: string) => void } }} parts `now`: ms since
- *   1970; `elapsed`: monotonic ms
+ *   now: () => number, elapsed?: () => number, log: { warn: (facts: object, message: string) => void } }} parts `queriesOf`: for
+ *   `ofOwn`; `now`: ms since 1970; `elapsed`: monotonic ms
  */
-export function createFigures ({ queries, deployment, keyPrefix, now, elapsed = () => performance.now(), log }) {
+export function createFigures ({ queries, queriesOf = none, deployment, keyPrefix, now, elapsed = () => performance.now(), log }) {
   const history = createHistory()
   /** @param {import('../feeds/index.js').Definition} definition */
   const reach = (definition) => keptMs(createReads(deployment).router, keyPrefix, definition, now())
-  const contents = createContents({ queries, reach, elapsed })
+  const contents = createContents({ queries, queriesOf, reach, elapsed })
   const rates = createRates({ deployment, keyPrefix, elapsed, log })
   const processors = createProcessors(deployment)
   const readRates = oneAtATime(() => rates.read(history.choose))
@@ -60,7 +65,7 @@ export function createFigures ({ queries, deployment, keyPrefix, now, elapsed = 
     const cpu = Object.fromEntries(nodes.map(({ address }) => [address, last.cpuOf(address)]))
     history.add({ at: Math.floor(now()), lagMs, cpu }, (feed) => found?.get(feed)?.itemsPerSecond ?? null)
   }
-  const timer = setInterval(sample, EVERY_MS)
+  const end = eachTick(EVERY_MS, sample)
   sample()
 
   return {
@@ -90,9 +95,23 @@ export function createFigures ({ queries, deployment, keyPrefix, now, elapsed = 
       }
     },
 
+    /**
+     * Of the ids of a filter: numbers that other ids have a part in are null.
+     * @param {string} feed @param {import('../item/index.js').IdFilter} filter @returns {Promise<FeedFigures>} @throws as `of`
+     */
+    async ofOwn (feed, filter) {
+      const { ready, reasons } = queries.status(feed)
+      return {
+        ...await contents.of(feed, filter),
+        ...HIDDEN,
+        ready,
+        reasons: reasons.length > 0 ? ['a token without ids is shown the reasons'] : []
+      }
+    },
+
     close () {
       isClosed = true
-      clearInterval(timer)
+      end()
     }
   }
 }

@@ -67,7 +67,7 @@ export function createRates ({ deployment, keyPrefix, elapsed, log }) {
      * @throws {import('../errors.js').FreshetError} when no node is available
      */
     async read (choose) {
-      const reads = createReads(deployment, { prefer: asked })
+      const reads = createReads(deployment, { prefer: asked, isBackground: true })
       const connection = reads.router
       asked = reads
       const names = (await connection.send('SMEMBERS', namesKey(keyPrefix))).map(String)

@@ -20,10 +20,11 @@ function objectIn (text) {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new FreshetError('REQUEST_INVALID', `the body is not JSON: ${error.message}`)
+    throw new FreshetError('REQUEST_INVALID', `the body is not JSON: ${error.message}; expected a JSON object`)
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  throw new FreshetError('REQUEST_INVALID', 'the body is not a JSON object')
+  const given = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`
+  throw new FreshetError('REQUEST_INVALID', `the body is ${given}; expected a JSON object`)
 }
 
 /**

@@ -6,7 +6,7 @@ export { FreshetError } from '../errors.js'
 
 const OF_HTTP = define('http', {
   UNAUTHORIZED: { status: 401, meaning: 'the bearer token is missing, unknown, revoked or expired' },
-  FORBIDDEN: { status: 403, meaning: 'the bearer token does not have the scope, or is not for this feed' },
+  FORBIDDEN: { status: 403, meaning: 'the bearer token does not have the scope, or is not for this feed or id' },
   NOT_FOUND: { status: 404, meaning: 'no route matches this path' },
   METHOD_NOT_ALLOWED: { status: 405, meaning: 'the path has routes for other methods only' },
   REQUEST_TIMEOUT: { status: 408, meaning: 'the request did not arrive in time' },

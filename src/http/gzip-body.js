@@ -17,7 +17,8 @@ export function unpackBody (packed, bounds, done) {
   const free = collectBody(gunzip, { announced: null, ...bounds }, (error, bytes) => {
     gunzip.destroy()
     const isBroken = /** @type {{ code?: string } | null} */ (error)?.code?.startsWith('Z_')
-    done(isBroken ? new FreshetError('REQUEST_INVALID', `the body is not gzip (${error?.message})`) : error, bytes)
+    const fault = `the body is not gzip (${error?.message}); expected gzip, or no Content-Encoding`
+    done(isBroken ? new FreshetError('REQUEST_INVALID', fault) : error, bytes)
   })
   gunzip.end(packed)
   return () => {

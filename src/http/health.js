@@ -5,7 +5,7 @@
 import { FreshetError } from './errors.js'
 import { problemsOf, processRoute } from './route-schemas.js'
 import { registerProcess } from '../metrics/index.js'
-import { readableFeeds } from './security/index.js'
+import { idsOf, readableFeeds } from './security/index.js'
 
 const REASONS = Object.freeze({ type: 'array', items: { type: 'string' } })
 const NOTES = Object.freeze({ ...REASONS, description: 'what was wrong with the servers; no reason to route elsewhere' })
@@ -47,10 +47,10 @@ const EXPOSITION = processRoute({ summary: 'Prometheus metrics', type: 'text/pla
 /** What the routes need (security/guard.js). @type {any[]} */
 const [PUBLIC, OPTIONAL, METRICS] = [{ access: 'public' }, { access: 'optional' }, { access: 'metrics' }]
 
-/** Whether the client may see names of all feeds, and addresses. @param {import('fastify').FastifyRequest} request */
+/** Whether the client may see names of all feeds, numbers of items, and addresses. @param {import('fastify').FastifyRequest} request */
 function seesAll (request) {
   const { grant } = /** @type {{ grant?: import('./security/index.js').Grant | null }} */ (request)
-  return grant !== null && readableFeeds(grant).isAll
+  return grant !== null && readableFeeds(grant).isAll && idsOf(request) === null
 }
 
 /** Reasons and nodes name feeds and addresses. @param {Status} status @returns {Status} */

@@ -9,7 +9,9 @@
 import { asError, cutText, kindOf } from '../errors.js'
 import { FreshetError, HTTP_ERRORS } from './errors.js'
 
-const OF_CONTENT = ['content-encoding', 'etag', 'age', 'cache-status', 'freshet-as-of', 'freshet-lag-ms', 'freshet-next', 'freshet-stale']
+const OF_CONTENT = [
+  'content-encoding', 'etag', 'age', 'cache-status', 'freshet-as-of', 'freshet-complete', 'freshet-lag-ms', 'freshet-next', 'freshet-stale'
+]
 
 /**
  * @typedef {{ status: number, code: string, title: string, detail: string, retryable: boolean, facts: Record<string,

@@ -9,9 +9,10 @@ import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { Histogram } from 'prom-client'
 import { refusedAnswers } from '../store/index.js'
+import { eachTick, untilTick } from '../ticks.js'
 import { counter, gauge, one } from './scrape.js'
 
-const SAMPLE_MS = 100
+const SAMPLE_MS = 1000
 const DELAY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
 
 /**
@@ -58,15 +59,13 @@ export function registerProcess (registry, { isReady }) {
 function sampleLoopDelay (registry) {
   const delays = new Histogram({
     name: 'freshet_loop_delay_seconds',
-    help: 'Delay of a timer by the event loop, sampled ten times a second',
+    help: 'Delay of a timer by the event loop, sampled once a second',
     buckets: DELAY_SECONDS,
     registers: [registry]
   })
-  let dueMs = performance.now() + SAMPLE_MS
-  const timer = setInterval(() => {
-    const nowMs = performance.now()
-    delays.observe(Math.max(0, nowMs - dueMs) / 1000)
-    dueMs = nowMs + SAMPLE_MS
-  }, SAMPLE_MS).unref()
-  return () => clearInterval(timer)
+  let dueMs = performance.now() + untilTick(SAMPLE_MS)
+  return eachTick(SAMPLE_MS, () => {
+    delays.observe(Math.max(0, performance.now() - dueMs) / 1000)
+    dueMs = performance.now() + untilTick(SAMPLE_MS)
+  })
 }

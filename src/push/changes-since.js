@@ -11,6 +11,7 @@ import { FreshetError } from '../errors.js'
 import { decodeOffsets } from '../item/index.js'
 import { compareEntryIds } from '../layouts/index.js'
 import { beginPart, checkSame, createEntriesAtOnce, isUnreadable, MAX_ENTRIES, readBehind } from '../view/index.js'
+import { IdIndex } from './id-index.js'
 import { compareOffsets } from './positions.js'
 
 /** Most entries of all clients that are looked up together; beyond it the oldest clients are reset. */
@@ -25,8 +26,7 @@ const SLICE_MS = 3
 /** @typedef {{ ms: number, n: number, seq: number }} Entry `seq`: in the order of reading */
 /**
  * @typedef {{ queries: Pick<import('../view/index.js').Queries, 'ofLog'>, view: View,
- *   clients: { position: string, ids: ReadonlySet<string> | null }[], now: () => number, signal: AbortSignal }} Lookup
- *   `ids`: those that a client wants, latin1 strings of their bytes, null = all
+ *   clients: ({ position: string } & import('./id-index.js').Wants)[], now: () => number, signal: AbortSignal }} Lookup
  * @typedef {(index: number) => { ids: readonly string[], at: number }} Missed the ids that a client missed: those from `at` on
  */
 
@@ -40,7 +40,7 @@ export async function changesSince ({ queries, view, clients, now, signal }) {
   const positions = clients.map(({ position }) => decodeOffsets(feed, position, partitions))
   const until = decodeOffsets(feed, view.position(), partitions).offsets
   const parts = await beginParts({ queries, definition: view.definition, positions })
-  const collected = createCollected({ wanted: wantedOf(clients), partitions })
+  const collected = createCollected({ clients, partitions })
   const size = createEntriesAtOnce()
   let sliceMs = performance.now()
   const isThere = (/** @type {{ entryId: string }} */ { entryId }, /** @type {number} */ partition) =>
@@ -68,7 +68,7 @@ export async function changesSince ({ queries, view, clients, now, signal }) {
     // the node may lag behind the view
     if (!isDone && found.every((entries) => entries.length < count)) await sleep(RETRY_MS, undefined, { signal })
   }
-  return collected.missedBy(clients, positions)
+  return collected.missedBy(positions)
 }
 
 /**
@@ -91,9 +91,15 @@ async function beginParts ({ queries, definition, positions }) {
 
 /**
  * Entries that were read, and the ids in them.
- * @param {{ wanted: Set<string> | null, partitions: number }} options `wanted`: by any client, null = all
+ * @param {{ clients: Lookup['clients'], partitions: number }} options
  */
-function createCollected ({ wanted, partitions }) {
+function createCollected ({ clients, partitions }) {
+  const isOfAll = clients.some(({ ids }) => ids === null)
+  /** Clients of some ids, by their index. @type {IdIndex<number>} */
+  const wants = new IdIndex()
+  clients.forEach((client, index) => wants.add(index, client))
+  /** Ids that clients with beginnings want, by their index. @type {Map<number, Set<string>>} */
+  const found = new Map()
   /** Entries by partition. @type {Entry[][]} */
   const read = Array.from({ length: partitions }, () => [])
   /** The number of the last entry with each id, in this order. @type {Map<string, number>} */
@@ -113,21 +119,25 @@ function createCollected ({ wanted, partitions }) {
       bytes += entry.bytes.length
       read[partition].push({ ms: entry.ms, n: Number(entry.entryId.slice(entry.entryId.indexOf('-') + 1)), seq: ++seq })
       for (const id of idsOf(log, entry.bytes)) {
-        if (wanted !== null && !wanted.has(id)) continue
+        if (!isOfAll && !wants.has(id)) continue
         lastSeqs.delete(id)
         lastSeqs.set(id, seq)
+        wants.each(id, (index) => {
+          if (clients[index].beginnings.length > 0) found.set(index, (found.get(index) ?? new Set()).add(id))
+        })
       }
     },
 
-    /** @param {Lookup['clients']} clients @param {ReturnType<typeof decodeOffsets>[]} positions @returns {Missed} */
-    missedBy (clients, positions) {
+    /** @param {ReturnType<typeof decodeOffsets>[]} positions of the clients @returns {Missed} */
+    missedBy (positions) {
       const ids = [...lastSeqs.keys()]
       const seqs = [...lastSeqs.values()]
       return (index) => {
         const first = Math.min(...positions[index].offsets.map((offset, partition) => firstAfter(read[partition], offset)))
-        const { ids: own } = clients[index]
+        const { ids: own, beginnings } = clients[index]
         if (own === null) return { ids, at: firstWhere(seqs.length, (i) => seqs[i] >= first) }
-        return { ids: [...own].filter((id) => (lastSeqs.get(id) ?? 0) >= first), at: 0 }
+        const named = beginnings.length > 0 ? found.get(index) ?? [] : own
+        return { ids: [...named].filter((id) => (lastSeqs.get(id) ?? 0) >= first), at: 0 }
       }
     }
   }
@@ -139,15 +149,6 @@ function createCollected ({ wanted, partitions }) {
  * @param {LogOffset} b
  */
 const compareDelivered = (a, b) => compareOffsets(a, b) || (a.versions || Infinity) - (b.versions || Infinity) || 0
-
-/** The ids that any client wants; null: all. @param {Lookup['clients']} clients */
-function wantedOf (clients) {
-  if (clients.some(({ ids }) => ids === null)) return null
-  /** @type {Set<string>} */
-  const wanted = new Set()
-  for (const { ids } of clients) for (const id of ids ?? []) wanted.add(id)
-  return wanted
-}
 
 /** `seq` of the first entry that was not delivered entirely. @param {Entry[]} entries @param {LogOffset} offset */
 function firstAfter (entries, offset) {

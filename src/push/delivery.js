@@ -10,18 +10,18 @@
  * The position of the view is sent with the last event of a delivery. Before that, the stream has some newer versions and
  * lacks some older ones, so no position is correct for it.
  */
+import { steadyMs } from '../view/index.js'
 import { MAX_CHUNK_BYTES } from './budget.js'
-import { EMPTY_HEARTBEAT, FRAME_BYTES, createEvents, heartbeat, resetEvent } from './events.js'
+import { FRAME_BYTES, createEvents, heartbeat, resetEvent } from './events.js'
 import { noteSent, withoutSent } from './sent-parts.js'
+import { shownPosition } from './sealed-positions.js'
 import { createSnapshots, newestAmong } from './snapshots.js'
+import { HEARTBEAT_MS } from './stream.js'
 
-export const HEARTBEAT_MS = 10_000
-/** Longest time of a round; the rest follows after other work of the event loop. */
-const SLICE_MS = 5
 /** Most items of the first snapshot of a stream that waited for its feed. */
 const FIRST_ITEMS = 100_000
 /** Lists up to this size are not bounded in number. */
-const SMALL_LIST_IDS = 1000
+export const SMALL_LIST_IDS = 1000
 
 /** @typedef {import('../view/index.js').View} View */
 /** @typedef {import('./stream.js').Stream} Stream */
@@ -32,14 +32,15 @@ const SMALL_LIST_IDS = 1000
 /**
  * @typedef {{ name: string, at: number, encoding: string, isBehind: boolean, part: Part }} SharedPart for streams that are alike
  * @typedef {{ isFull: boolean, parts: Map<readonly string[], SharedPart[]> }} Shared `parts`: of lists of streams of all ids
- * @typedef {Shared & { view: View, position: string, nowMs: number }} Round
+ * @typedef {Shared & import('./sealed-positions.js').Sealing & { view: View, nowMs: number }} Round
  */
 
 /**
  * @param {{ changes: import('./changes.js').Changes, isDeleted: (id: string) => boolean, budget: import('./budget.js').Budget,
- *   counts: import('./metrics.js').Counts, log: import('pino').Logger }} parts `isDeleted`: for layouts that do not keep deletions
+ *   counts: import('./metrics.js').Counts, ownSnapshots: ReturnType<typeof import('./own-snapshots.js').createOwnSnapshots> }} parts
+ *   `isDeleted`: for layouts that do not keep deletions
  */
-export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
+export function createDelivery ({ changes, isDeleted, budget, counts, ownSnapshots }) {
   const snapshots = createSnapshots(changes)
   const partOf = createParts({ changes, isDeleted, budget })
 
@@ -51,6 +52,10 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
     }
     const limit = stream.isFirst ? FIRST_ITEMS : stream.limit
     stream.isFirst = false
+    if (stream.beginnings.length > 0 && limit > 0) {
+      stream.delivered(nowMs)
+      return ownSnapshots.begin(view, stream, limit)
+    }
     const { ids, seq } = stream.ids !== null
       ? { ids: newestAmong(view, stream.ids, limit), seq: changes.end }
       : snapshots.ofAll(view, limit, nowMs)
@@ -81,18 +86,20 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
   /** @param {Round} round @param {Stream} stream */
   function serve (round, stream) {
     const { nowMs, view, position } = round
-    if (stream.isResuming) return keepAlive(stream, nowMs)
+    if (stream.isResuming) return stream.keepAlive(nowMs)
     const needsChanges = !stream.needsSnapshot || stream.isFromHead
     if (stream.ids === null && needsChanges && !changes.covers(stream.seq)) return reset(stream, 'slow')
     if (stream.needsSnapshot) {
-      if (!stream.hasRoom()) return keepAlive(stream, nowMs)
+      if (!stream.hasRoom()) return
       beginSnapshot(round, stream)
+      if (stream.isResuming) return
     }
     if (stream.list === null) {
       if (!hasChanges(changes, stream)) {
         if (nowMs - stream.sentMs <= HEARTBEAT_MS || !stream.hasRoom()) return
         stream.position = position
-        return stream.send(heartbeat(view.confirmedMs, position))
+        const asOf = stream.seal === null ? view.confirmedMs : steadyMs(view.confirmedMs)
+        return stream.send(heartbeat(asOf, shownPosition(stream, round)))
       }
       if (!stream.isDue(nowMs)) return
     }
@@ -104,10 +111,13 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
     while (stream.list !== null && stream.hasRoom() && sendPart(round, stream));
   }
 
-  /** Whether a stream lacks something, or waits for something else than changes. @param {Stream} stream */
-  const lacksAnything = (stream) => stream.isResuming || hasLongDelivery(stream) || hasChanges(changes, stream)
-
   return {
+    serve,
+
+    /** Whether a stream lacks something, or waits for something else than changes. @param {Stream} stream */
+    lacks: (stream) => stream.isResuming || isLong(stream) || hasChanges(changes, stream),
+    isLong,
+
     /**
      * Begins a turn of all streams, which may take several rounds.
      * @param {boolean} isFull no further large lists are allowed
@@ -116,32 +126,7 @@ export function createDelivery ({ changes, isDeleted, budget, counts, log }) {
     share: (isFull) => ({ isFull, parts: new Map() }),
 
     /** The content of the view was replaced. */
-    clear () { snapshots.clear() },
-
-    /**
-     * One round over streams, or as much of it as there is time for.
-     * @param {View} view that is complete @param {Iterator<Stream>} streams
-     * @param {{ isLong: boolean, shared: Shared, lacking: Set<Stream> }} which `isLong`: streams with long deliveries, or the others;
-     *   `lacking`: streams that lack something after their turn, which the round updates
-     * @returns {boolean} whether all were served; otherwise the next round continues
-     */
-    round (view, streams, { isLong, shared, lacking }) {
-      const nowMs = performance.now()
-      const round = { view, position: view.position(), nowMs, ...shared }
-      while (performance.now() - nowMs < SLICE_MS) {
-        const { done, value: stream } = streams.next()
-        if (done) return true
-        try {
-          if (hasLongDelivery(stream) === isLong) serve(round, stream)
-        } catch (error) {
-          log.error({ err: error }, 'stream failed')
-          stream.end('failed', '')
-        }
-        if (!stream.isOver && lacksAnything(stream)) lacking.add(stream)
-        else if (lacking.size > 0) lacking.delete(stream)
-      }
-      return false
-    }
+    clear () { snapshots.clear() }
   }
 }
 
@@ -167,13 +152,8 @@ export function reset (stream, reason) {
   Object.assign(stream, { resetReason: reason, needsSnapshot: true, isFromHead: false, list: null })
 }
 
-/** @param {Stream} stream @param {number} nowMs */
-export function keepAlive (stream, nowMs) {
-  if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(EMPTY_HEARTBEAT)
-}
-
 /** @param {Stream} stream */
-const hasLongDelivery = ({ needsSnapshot, list }) => needsSnapshot || list !== null
+const isLong = ({ needsSnapshot, list }) => needsSnapshot || list !== null
 
 /** @param {import('./changes.js').Changes} changes @param {Stream} stream */
 const hasChanges = (changes, stream) => stream.ids === null ? stream.seq < changes.end : stream.changed.size > 0
@@ -203,13 +183,13 @@ function createParts ({ changes, isDeleted, budget }) {
 
   /** @param {Round} round @param {Stream} stream @returns {Part} */
   function build (round, stream) {
-    const { name, ids, at } = /** @type {import('./stream.js').List} */ (stream.list)
+    const { name, ids, at, isCut } = /** @type {import('./stream.js').List} */ (stream.list)
     const writer = writerOf(stream.encoding)
     writer.begin(name)
     let next = at
     while (next < ids.length && writer.length < budget.chunkBytes) put(round.view, writer, ids[next++])
     const isLast = next === ids.length && !hasChanges(changes, stream)
-    const frame = writer.end(isLast ? round.position : null)
+    const frame = writer.end(isLast ? shownPosition(stream, round) : null, isCut)
     return { frame: writer.isEmpty && name !== 'snapshot' ? null : frame, next, seq: changes.end, isLast }
   }
 

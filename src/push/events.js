@@ -58,9 +58,10 @@ export function createEvents (encoding) {
     /** Whether the event has no items. */
     get isEmpty () { return isEmpty },
 
-    /** @param {string | null} position null: more events follow @returns {Buffer} a frame */
-    end (position) {
-      out.text(position === null ? ']}\n\n' : `]}\nid: ${position}\n\n`)
+    /** @param {string | null} position null: more events follow @param {boolean} [isCut] it may lack items @returns {Buffer} a frame */
+    end (position, isCut = false) {
+      out.text(isCut ? '],"complete":false}\n' : ']}\n')
+      out.text(position === null ? '\n' : `id: ${position}\n\n`)
       out.bytes.write((out.length - HEAD.length).toString(16).padStart(SIZE_DIGITS, '0'), 0)
       out.text(TAIL)
       return out.take()

@@ -9,10 +9,12 @@ import { createHub } from './hub.js'
 
 /**
  * @param {{ queries: import('./index.js').PushQueries, now: () => number, budget: import('./budget.js').Budget,
- *   counts: import('./metrics.js').Counts, log: import('pino').Logger, lingerMs: number }} parts `lingerMs`: how long a hub without
- *   streams and its view are kept, since disconnected clients come back
+ *   counts: import('./metrics.js').Counts, log: import('pino').Logger, lingerMs: number,
+ *   ticks: import('./ticks.js').Ticks }} parts `lingerMs`: how long a hub without streams and its view are kept, since disconnected clients
+ *   come back
  */
-export function createHubs ({ queries, now, budget, counts, log, lingerMs }) {
+export function createHubs ({ lingerMs, ...parts }) {
+  const { queries } = parts
   /** @type {Map<string, Promise<Followed>>} */
   const followed = new Map()
   /** When hubs of feeds without streams end. @type {Map<string, NodeJS.Timeout>} */
@@ -32,7 +34,7 @@ export function createHubs ({ queries, now, budget, counts, log, lingerMs }) {
       watched.release()
       throw error
     }
-    return { watched, hub: createHub({ feed, watched, queries, now, budget, counts, log }) }
+    return { watched, hub: createHub({ ...parts, feed, watched }) }
   }
 
   /** @param {Followed} one */

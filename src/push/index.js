@@ -1,15 +1,19 @@
 /**
- * Pushes changes as server-sent events: a hub per followed feed, and bounds on streams.
+ * Pushes changes as server-sent events: a hub for what is viewed, and bounds on streams.
  *
- *     route -> caps -> stream -> hub of the feed -> view
+ *     route -> caps -> stream -> viewers of a feed  (hub.js)                    -> view
+ *                             -> viewers of a key   (src/systems/viewers.js)    -> key view
  */
 import { FreshetError } from '../errors.js'
 import { isPositionOf } from '../item/index.js'
 import { createBudget } from './budget.js'
-import { createCaps } from './caps.js'
+import { countOf, createCaps } from './caps.js'
 import { createHubs } from './hubs.js'
 import { createCounts, exposeCounts } from './metrics.js'
+import { createPassing } from './passing.js'
 import { createStreams } from './streams.js'
+import { createTicks } from './ticks.js'
+import { createViewers } from './viewers.js'
 import { createWaiting } from './waiting.js'
 
 const LINGER_MS = 10_000
@@ -19,12 +23,20 @@ const LINGER_MS = 10_000
  * @typedef {ReturnType<typeof createPush>} Push
  * @typedef {import('../view/index.js').Queries} Queries
  * @typedef {{ watch: import('../view/index.js').Views['watch'] } & Pick<Queries, 'definition' | 'ofLog' | 'untilFeed'>} PushQueries
- * @typedef {{ feed: string, limit: number, periodMs: number, ids: ReadonlySet<string> | null, encoding: string,
- *   position: string | null, wait: boolean }} Wanted
- *   `ids`: latin1 strings of their bytes, null = all; `position`: from which it resumes; one that is none costs a reset; `wait`: for
- *   the first item of a feed that does not exist
+ * @typedef {object} Wanted
+ * @property {string} feed
+ * @property {ReadonlySet<string> | null} ids latin1 strings of their bytes, null = all
+ * @property {readonly string[]} [beginnings] of further ids, the same
+ * @property {number} limit of the snapshot
+ * @property {string} encoding
+ * @property {number} periodMs minimum between deliveries of changes
+ * @property {string | null} position from which it resumes; one that is none costs a reset
+ * @property {boolean} wait for the first item of a feed that does not exist
+ * @property {import('./sealed-positions.js').PositionSeal | null} [seal] of a client that may see some ids only
  * @typedef {import('./streams.js').Source} Source
  * @typedef {import('./stream.js').Stream} Stream
+ * @typedef {import('./viewer.js').Viewer} Viewer
+ * @typedef {ReturnType<typeof createViewers>} Viewers
  * @typedef {import('node:http').ServerResponse} Response
  * @typedef {{ token: string | null, isPermitted: () => boolean, open: () => Response }} Client `token`: identifies its token, null =
  *   none is needed; `isPermitted`: whether it may read the feed now; `open` writes the head, after all checks
@@ -38,14 +50,21 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
   const counts = createCounts()
   const budget = createBudget()
   const caps = createCaps({ caps: limits, budget, counts })
-  const hubs = createHubs({ queries, now, budget, counts, log, lingerMs })
+  const ticks = createTicks()
+  const hubs = createHubs({ queries, now, budget, counts, log, lingerMs, ticks })
   const streams = createStreams({ budget, caps, counts, hold })
   const waiting = createWaiting({ queries, hubs, log })
+  const passing = createPassing({ viewersOf, counts })
   exposeCounts(registry, counts, budget)
 
-  /** @param {Client} client @param {ReadonlySet<string> | null} ids */
+  /** @template R @param {import('./viewers.js').Encoder<R>} encoder */
+  function viewersOf (encoder) {
+    return createViewers({ encoder, ticks, budget, log, onError: (error) => log.error({ err: error }, 'pushing failed, retrying') })
+  }
+
+  /** @param {Client} client @param {number} ids */
   function check ({ token, isPermitted }, ids) {
-    if (!isPermitted()) throw new FreshetError('UNAUTHORIZED', 'the token was revoked or has expired')
+    if (!isPermitted()) throw new FreshetError('UNAUTHORIZED', 'the token was revoked or has expired; send one that is valid here')
     hubs.throwIfClosed()
     caps.check(token, ids)
   }
@@ -75,7 +94,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
   /** @param {Wanted} wanted @param {Client} client @param {Source} source */
   function open (wanted, client, source) {
     // again, since time has passed
-    check(client, wanted.ids)
+    check(client, countOf(wanted))
     const response = client.open()
     if (!response.destroyed) streams.add(response, client, source, wanted)
   }
@@ -89,8 +108,8 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
      *   was sent
      */
     async stream (wanted, client) {
-      const { feed, limit, ids, wait } = wanted
-      check(client, ids)
+      const { feed, limit, wait } = wanted
+      check(client, countOf(wanted))
       if (!await exists(feed, wait)) return open(wanted, client, waiting.sourceOf(wanted))
       const followed = await hubs.follow(feed)
       try {
@@ -107,10 +126,15 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
      * @throws {import('../errors.js').FreshetError} OVERLOADED, UNAUTHORIZED; then nothing was sent
      */
     attach (client, source) {
-      check(client, null)
+      check(client, 0)
       const response = client.open()
       if (!response.destroyed) streams.add(response, client, source)
     },
+
+    /** The hub of a subject whose events are encoded elsewhere. */
+    viewersOf,
+    /** A source whose events come ready (passing.js). */
+    sourceFrom: passing.sourceFrom,
 
     /** Ends the streams whose tokens were revoked, have expired, or no longer permit their feed. */
     revoke: streams.revoke,
@@ -120,10 +144,13 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
     /** Ends all streams. */
     async close () {
       streams.close()
+      passing.close()
       await hubs.close()
     }
   }
 }
 
-export { EMPTY_HEARTBEAT, resetEvent, retryAfter } from './events.js'
+export { resetEvent, retryAfter } from './events.js'
+export { createPositionSeal } from './sealed-positions.js'
+export { HEARTBEAT_MS } from './stream.js'
 export { TICK_MS } from './ticks.js'

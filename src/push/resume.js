@@ -114,7 +114,7 @@ function createLookup ({ feed, viewVersion, queries, begin, again, now, signal, 
     const version = viewVersion()
     for (const { stream } of some) begin(stream)
     try {
-      const clients = some.map(({ position, stream: { ids } }) => ({ position, ids }))
+      const clients = some.map(({ position, stream: { ids, beginnings } }) => ({ position, ids, beginnings }))
       const missed = await changesSince({ queries, view: from, clients, now, signal: over })
       some.forEach((one, index) => {
         const { stream } = one

@@ -8,36 +8,31 @@
  * nothing for 15 to 30 s is ended; the client may reconnect and resume.
  */
 import { whenClosed } from '../http/index.js'
-import { eventOf } from './events.js'
+import { EMPTY_HEARTBEAT, eventOf } from './events.js'
+import { createRate, stateOf } from './viewer.js'
+
+/** A stream is never silent for longer. */
+export const HEARTBEAT_MS = 10_000
 
 /** Socket timeout; heartbeats come more often. */
 const STALLED_MS = 15_000
-/** Deliveries that are due within this time are made now, since the caller runs in ticks. */
-const EARLY_MS = 3
 /** Socket timeout while the budget is exceeded (budget.js). */
 const STUCK_MS = 5000
 
 /** @typedef {ReturnType<typeof createStream>} Stream */
+/** @typedef {import('./viewer.js').List} List */
 /** @typedef {import('node:http').ServerResponse} Response */
 /**
- * @typedef {{ name: 'items' | 'snapshot', ids: readonly string[], at: number }} List ids to send, from index `at` on;
- *   `name`: of the next event
- */
-
-/**
  * @param {{ response: Response, budget: import('./budget.js').Budget,
- *   ids: ReadonlySet<string> | null, limit: number, encoding: string, periodMs: number, isPermitted: () => boolean,
- *   onEnd: (reason: string) => void }} options `ids`: latin1 strings of their bytes, null = all; `limit`: of the snapshot;
- *   `periodMs`: minimum between deliveries of changes
+ *   isPermitted: () => boolean, onEnd: (reason: string) => void } &
+ *   Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal'>} options
  */
-export function createStream ({ response, budget, ids, limit, encoding, periodMs, isPermitted, onEnd }) {
+export function createStream ({ response, budget, periodMs, isPermitted, onEnd, ...wanted }) {
   let isOver = false
   let waiting = 0
   let sentMs = performance.now()
   /** When the client last read something. */
   let readMs = sentMs
-  /** When changes were last delivered. */
-  let deliveredMs = -Infinity
   budget.enter()
 
   /** @param {string} reason */
@@ -70,42 +65,13 @@ export function createStream ({ response, budget, ids, limit, encoding, periodMs
   function measure () { if (waiting > 0) count(performance.now()) }
 
   return {
-    ids,
-    limit,
-    encoding,
+    ...stateOf(wanted),
+    ...createRate(periodMs),
     isPermitted,
-    /** Changed ids of `ids` that were not sent yet. @type {Set<string>} */
-    changed: new Set(),
-    /** Of a stream of all ids the changes up to here were sent, or are in `list`. */
-    seq: 0,
-    /** What is sent before further changes: a snapshot, or changes. @type {List | null} */
-    list: /** @type {List | null} */ (null),
-    /** What was sent of the last list of a stream of all ids. @type {import('./sent-parts.js').Sent | null} */
-    sent: /** @type {import('./sent-parts.js').Sent | null} */ (null),
-    needsSnapshot: false,
-    /** Whether its first snapshot has no items, so that the changes since the head of the response follow it. */
-    isFromHead: false,
-    /** Whether it waited for its feed: its first snapshot has all items. */
-    isFirst: false,
-    /** The reason in the reset event before the snapshot. @type {string | null} */
-    resetReason: /** @type {string | null} */ (null),
-    /** Everything up to here was sent, null = unknown. @type {string | null} */
-    position: /** @type {string | null} */ (null),
-    /** Whether the changes since its position are being looked up. */
-    isResuming: false,
 
     get isOver () { return isOver },
     /** When something was last sent. */
     get sentMs () { return sentMs },
-
-    /** @param {number} nowMs */
-    isDue: (nowMs) => nowMs - deliveredMs >= periodMs - EARLY_MS,
-
-    /** Changes are delivered now. @param {number} nowMs */
-    delivered (nowMs) {
-      // early deliveries do not add up
-      deliveredMs = Math.max(nowMs - EARLY_MS, Math.min(nowMs, deliveredMs + periodMs))
-    },
 
     measure,
 
@@ -117,6 +83,11 @@ export function createStream ({ response, budget, ids, limit, encoding, periodMs
       if (isOver) return false
       measure()
       return waiting <= budget.roomBytes
+    },
+
+    /** Sends a heartbeat if nothing was sent for some time. @param {number} nowMs @param {string} [comment] */
+    keepAlive (nowMs, comment = EMPTY_HEARTBEAT) {
+      if (nowMs - sentMs > HEARTBEAT_MS && this.hasRoom()) this.send(comment)
     },
 
     /** @param {Buffer | string} bytes whole events */

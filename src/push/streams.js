@@ -1,5 +1,6 @@
 /** The open streams of a process. Events come from feeds or from other sources; all count for the same bounds, and are ended alike. */
 import { retryAfter } from './events.js'
+import { countOf } from './caps.js'
 import { createStream } from './stream.js'
 
 /** Clients of a reader that stops reconnect within this time, not all at once. */
@@ -21,20 +22,23 @@ export function createStreams ({ budget, caps, counts, hold }) {
      * @param {import('./index.js').Response} response @param {import('./index.js').Client} client @param {Source} source
      * @param {Partial<import('./index.js').Wanted>} [wanted] of a feed
      */
-    add (response, { token, isPermitted }, source, { ids = null, limit = 0, encoding = '', periodMs = 0 } = {}) {
-      caps.enter(token, ids)
+    add (response, { token, isPermitted }, source, { ids = null, beginnings, limit = 0, encoding = '', periodMs = 0, seal } = {}) {
+      const count = countOf({ ids, beginnings })
+      caps.enter(token, count)
       const release = hold()
       const stream = createStream({
         response,
         budget,
         ids,
+        beginnings,
         limit,
         encoding,
         periodMs,
+        seal,
         isPermitted,
         onEnd (reason) {
           counts.ended[reason]++
-          caps.leave(token, ids)
+          caps.leave(token, count)
           release()
           streams.delete(stream)
           source.remove(stream)

@@ -1,4 +1,5 @@
 /** Streams by the ids they subscribe to, and recently deleted ids. Ids are latin1 strings of their bytes. */
+import { IdIndex } from './id-index.js'
 
 /** Most deleted ids that are kept, for layouts whose views do not keep them. */
 const MAX_DELETED = 100_000
@@ -6,8 +7,8 @@ const MAX_DELETED = 100_000
 /** @typedef {import('./stream.js').Stream} Stream */
 
 export function createSubscribers () {
-  /** Subscribers by id. Most ids have one, which needs no set. @type {Map<string, Stream | Set<Stream>>} */
-  const byId = new Map()
+  /** @type {IdIndex<Stream>} */
+  const index = new IdIndex()
   let ofAll = 0
 
   return {
@@ -15,37 +16,24 @@ export function createSubscribers () {
     get ofAll () { return ofAll },
 
     /** Whether any stream wants it. @param {string} id */
-    want: (id) => ofAll > 0 || byId.has(id),
+    want: (id) => ofAll > 0 || index.has(id),
 
     /** @param {Stream} stream */
     add (stream) {
       if (stream.ids === null) ofAll++
-      for (const id of stream.ids ?? []) {
-        const existing = byId.get(id)
-        if (existing === undefined) byId.set(id, stream)
-        else if (existing instanceof Set) existing.add(stream)
-        else byId.set(id, new Set([existing, stream]))
-      }
+      index.add(stream, stream)
     },
 
     /** @param {Stream} stream */
     remove (stream) {
       if (stream.ids === null) ofAll--
-      for (const id of stream.ids ?? []) {
-        const existing = byId.get(id)
-        if (existing === stream) byId.delete(id)
-        else if (existing instanceof Set && existing.delete(stream) && existing.size === 0) byId.delete(id)
-      }
+      index.remove(stream, stream)
     },
 
     /** Adds changed ids to the streams that subscribe to them. @param {Iterable<string>} ids */
     notify (ids) {
-      if (byId.size === 0) return
-      for (const id of ids) {
-        const existing = byId.get(id)
-        if (existing instanceof Set) for (const stream of existing) stream.changed.add(id)
-        else existing?.changed.add(id)
-      }
+      if (index.isEmpty) return
+      for (const id of ids) index.each(id, (stream) => stream.changed.add(id))
     }
   }
 }

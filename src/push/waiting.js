@@ -3,7 +3,6 @@
  * hub, and its snapshot has all items of the feed.
  */
 import { isPositionOf } from '../item/index.js'
-import { HEARTBEAT_MS } from './delivery.js'
 import { NO_ITEMS, retryAfter } from './events.js'
 
 const LOOK_EVERY_MS = 1000
@@ -25,7 +24,7 @@ export function createWaiting ({ queries, hubs, log }) {
   function beat () {
     for (const stream of waiting) {
       stream.measure()
-      if (performance.now() - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) stream.send(NO_ITEMS)
+      stream.keepAlive(performance.now(), NO_ITEMS)
     }
   }
 

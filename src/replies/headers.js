@@ -13,7 +13,9 @@
  * @property {string} type
  * @property {string} vary
  * @property {string | null} [tag]
+ * @property {boolean} [isPrivate] no cache that others use may keep it
  * @property {string | null} [next] the cursor, for replies that have it in a header
+ * @property {boolean} [isCut] for replies that say in a header that a scan ended at its bound
  * @property {Buffer} [body] none: its length is unknown
  * @property {Buffer | null} [gzipped]
  */
@@ -25,14 +27,14 @@
  * @param {{ maxStaleMs: number, nowMs: number }} at
  * @returns {string[]} name, value, name, value ...
  */
-export function headOf ({ asOf, type, vary, tag, next, body, gzipped }, freshness, kind, { maxStaleMs, nowMs }) {
+export function headOf ({ asOf, type, vary, isPrivate, tag, next, isCut, body, gzipped }, freshness, kind, { maxStaleMs, nowMs }) {
   // a body has its own time; without one the time of the last confirmation holds
   const at = kind === 'notModified' ? freshness.asOf : asOf
   const age = Math.max(0, Math.floor((nowMs - at) / 1000))
   const lines = [
     'freshet-as-of', String(at),
     'age', String(age),
-    'cache-control', `max-age=0, stale-if-error=${Math.floor(maxStaleMs / 1000)}`,
+    'cache-control', `${isPrivate ? 'private, ' : ''}max-age=0, stale-if-error=${Math.floor(maxStaleMs / 1000)}`,
     'x-content-type-options', 'nosniff',
     'vary', vary
   ]
@@ -43,6 +45,7 @@ export function headOf ({ asOf, type, vary, tag, next, body, gzipped }, freshnes
   if (tag) lines.push('etag', tag)
   if (freshness.lagMs !== null) lines.push('freshet-lag-ms', String(Math.round(freshness.lagMs)))
   if (next) lines.push('freshet-next', next)
+  if (isCut) lines.push('freshet-complete', 'false')
   if (freshness.stale) lines.push('freshet-stale', 'true', 'cache-status', `freshet; hit; ttl=-${age}; detail=${freshness.stale}`)
   return lines
 }

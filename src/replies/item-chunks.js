@@ -16,12 +16,12 @@
  *   valueEnd: number) => boolean | void} Visit
  *   bytes are valid during the call only; false: the page ends after this item
  * @typedef {{ limit: number, sinceMs: number | null, after: Place | null }} Query
- * @typedef {{ next: Place | null, asOf: number, lagMs: number | null }} Page
- * @typedef {Queries & { visit?: (feed: string, query: Query, visit: Visit) => Page | null }} ItemQueries
+ * @typedef {{ next: Place | null, asOf: number, lagMs: number | null, isCut?: boolean }} Page `isCut`: no more is read for this reply
+ * @typedef {Pick<Queries, 'latest' | 'get'> & { visit?: (feed: string, query: Query, visit: Visit) => Page | null }} ItemQueries
  *   `visit`: newest first, synchronously from memory; null when no view is ready
- * @typedef {{ bytes: Buffer, items: number, next: Place | null, end: boolean, asOf: number, lagMs: number | null }} Chunk
- *   `items`: so far; `next`: the place of the last item so far, null when the feed ends there; `asOf` and `lagMs` are those of the
- *   first page
+ * @typedef {{ bytes: Buffer, items: number, next: Place | null, end: boolean, isCut?: boolean, asOf: number, lagMs: number | null }} Chunk
+ *   `items`: so far; `next`: the place of the last item so far, null when the feed ends there; `isCut`: it ended before its limit, at the
+ *   bound of a scan (view/filtered-queries.js); `asOf` and `lagMs` are those of the first page
  * @typedef {object} Format
  * @property {import('./encode-items.js').ItemWriter} write
  * @property {number} separator the byte between two items, 0 = none
@@ -77,7 +77,10 @@ export async function * newestChunks (queries, feed, { limit, sinceMs, after }, 
       first ??= page
       place = page.next
       const { asOf, lagMs } = first
-      if (place === null || text.items >= limit) return yield { bytes: text.take(), items: text.items, next: place, end: true, asOf, lagMs }
+      const { isCut } = page
+      if (place === null || text.items >= limit || isCut) {
+        return yield { bytes: text.take(), items: text.items, next: place, end: true, isCut, asOf, lagMs }
+      }
       if (!text.isFull()) continue
       yield { bytes: text.take(), items: text.items, next: place, end: false, asOf, lagMs }
       await setImmediate()
@@ -151,7 +154,8 @@ async function select (queries, feed, ids, { limit, sinceMs, after }) {
   let asOf = Infinity
   /** @type {number | null} */
   let lagMs = 0
-  for (let at = 0; at < ids.length;) {
+  let at = 0
+  do {
     const read = await queries.get(feed, ids.slice(at, at + group))
     at += group
     asOf = Math.min(asOf, read.asOf)
@@ -161,7 +165,7 @@ async function select (queries, feed, ids, { limit, sinceMs, after }) {
     const all = [...kept, ...found].sort(newestFirst)
     kept = cut(all, limit)
     isCut ||= kept.length < all.length
-  }
+  } while (at < ids.length)
   return { items: kept, next: isCut ? kept[kept.length - 1] : null, asOf, lagMs }
 }
 

@@ -6,6 +6,8 @@
  *                      20 x when it has none, between 1 and 50 ms. For a page of 100 items that is 1 to 2 ms.
  *     without a view   concurrent identical requests share one query. Nothing is reused afterwards.
  *
+ * A private reply is reused for as long, but not while the view is the same: its `asOf` would tell whether other items change.
+ *
  * The body is fixed when it is built, with `asOf` in it. What changes while it is reused (age, replica lag) is in headers.
  *
  * @typedef {object} Built by a route
@@ -13,10 +15,12 @@
  * @property {(Buffer | string)[]} content the reply without its time
  * @property {number} [items] in the body
  * @property {string | null} [next] the cursor, for replies that have it in a header
+ * @property {boolean} [isCut] for replies that say in a header that a scan ended at its bound
  *
  * @typedef {object} Wanted what a request asks for
  * @property {string} key the URL, with the type unless it is JSON
  * @property {string | null} feed whose view may have the reply @property {string} type @property {string} vary
+ * @property {boolean} isPrivate whether it is of a client that may see some ids only
  * @property {BuildNow | undefined} buildNow
  * @property {() => number} bytesOf an estimate of the memory that building it takes
  * @property {(gone: () => void) => void} onGone calls back when the client is gone
@@ -73,6 +77,12 @@ export function reuseMsOf (costMs, loopUse) {
 export const freshnessOf = ({ asOf, lagMs }, state) =>
   state?.freshness.stale ? { ...state.freshness, asOf } : { asOf, lagMs, stale: null }
 
+/**
+ * Without what belongs to one request.
+ * @param {Omit<Wanted, 'bytesOf' | 'onGone'>} wanted
+ */
+const keptOf = ({ key, feed, type, vary, isPrivate, buildNow }) => ({ key, feed, type, vary, isPrivate, buildNow })
+
 /** @param {Revision | null} revision @param {() => number} clock @param {number} maxStaleMs @returns {ViewState | null} */
 function stateOf (revision, clock, maxStaleMs) {
   if (!revision) return null
@@ -118,23 +128,20 @@ export function createReplyCache ({ registry, store, room, maxStaleMs, clock, el
    * @param {number} builtMs when the build began
    * @returns {CachedReply}
    */
-  function cache ({ key, feed, type, vary, buildNow }, state, { asOf, lagMs, body, content, next }, builtMs) {
-    const before = store.get(key)
+  function cache (wanted, state, { asOf, lagMs, body, content, next, isCut }, builtMs) {
+    const before = store.get(wanted.key)
     const nowMs = elapsed()
     const costMs = Math.min(nowMs - builtMs, 2 * (before?.costMs || Infinity))
     /** @type {CachedReply} */
     const reply = {
-      key,
-      feed,
-      type,
-      vary,
-      buildNow,
+      ...keptOf(wanted),
       asOf,
       lagMs,
       body,
       next,
+      isCut,
       tag: tagOf(content),
-      revision: state && state.key,
+      revision: state && !wanted.isPrivate ? state.key : null,
       freshness: freshnessOf({ asOf, lagMs }, state),
       builtMs,
       costMs,

@@ -123,16 +123,19 @@ export function createReplies ({
      * @param {import('fastify').FastifyRequest} request
      * @param {import('fastify').FastifyReply} reply
      * @param {{ type?: string, feed?: string | null, vary?: string, buildNow?: import('./reply-cache.js').BuildNow,
-     *   bytesOf?: () => number, of?: string }} about `feed`: a view of it may have the reply; `bytesOf`: an estimate of the memory
-     *   that building it takes, default: little; `of`: for replies that differ by client: which one this is
+     *   bytesOf?: () => number, of?: string, isPrivate?: boolean }} about `feed`: a view of it may have the reply; `bytesOf`: an estimate
+     *   of the memory that building it takes, default: little; `of`: for replies that differ by client: which one this is; `isPrivate`: it
+     *   is of a client that may see some ids only
      * @param {import('./reply-cache.js').Build} build sets the headers itself if it returns a stream
      * @returns {Promise<unknown>} what a handler returns
      */
-    async serve (request, reply, { type = JSON_TYPE, feed = null, vary = 'accept-encoding', buildNow, bytesOf = () => 0, of }, build) {
+    async serve (request, reply, about, build) {
+      const { type = JSON_TYPE, feed = null, vary = 'accept-encoding', buildNow, bytesOf = () => 0, of } = about
+      const { isPrivate = false } = about
       const { url, headers } = request
       const key = type === JSON_TYPE && of === undefined ? url : `${type} ${url} ${of ?? ''}`
       const onGone = (/** @type {() => void} */ gone) => whenClosed(reply.raw, gone)
-      const found = await getOrStale({ key, feed, type, vary, buildNow, bytesOf, onGone }, build)
+      const found = await getOrStale({ key, feed, type, vary, isPrivate, buildNow, bytesOf, onGone }, build)
       if (!('reply' in found)) return found
       const isMatch = (/** @type {CachedReply} */ { tag }) => matchesTag(headers['if-none-match'], tag)
       const takesGzip = !isMatch(found.reply) && acceptsGzip(headers['accept-encoding'])

@@ -10,7 +10,7 @@ import { withTarget } from '../embedded/index.js'
  * @param {object} command
  * @param {Pick<typeof import('../../settings.js'), 'printable' | 'settingsOf'>} command.table passed in, because only
  *   process files read settings
- * @param {{ command: string, layouts: string[], acks: string[] }} command.known
+ * @param {Parameters<typeof import('../../settings.js').settingsOf>[1]} command.known
  * @param {string} command.usage first lines of the help
  * @param {string} command.stopping log message of a stop request
  * @param {(settings: any) => Promise<void>} [command.check] rejects settings that cannot work, before servers are started

@@ -113,12 +113,6 @@ export const httpUrl = {
 }
 
 /** @type {Check} */
-export const dynamodbEndpoint = {
-  expects: 'embedded, or http://host[:port], or https://...',
-  read: (text, known) => text === 'embedded' ? text : httpUrl.read(text, known)
-}
-
-/** @type {Check} */
 export const originList = {
   expects: 'origins such as https://example.org, separated by commas, without a path',
   read: (text) => text.split(',').map((one) => {

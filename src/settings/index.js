@@ -8,7 +8,7 @@
  * @typedef {{ values: Record<string, any>, origins: Record<string, string>, words: string[] }} Given
  */
 export {
-  brokerList, databaseUrl, dynamodbEndpoint, httpUrl, keysSource, nodeUrls, originList, proxyList, serverUrl, serverUrls
+  brokerList, databaseUrl, httpUrl, keysSource, nodeUrls, originList, proxyList, serverUrl, serverUrls
 } from './addresses.js'
 export {
   FIELD, grouped, integer, isModule, listWhere, matching, number, oneOf, oneOfKnown, oneWhere, orReplicas, present, readableFile,
@@ -16,5 +16,4 @@ export {
 } from './checks.js'
 export { envOf, flagOf, givenBy, readRows, withoutSecrets } from './rows.js'
 export { didYouMean, unknownName } from './unknown.js'
-export { exchangeList, exchangeUrls, LOCAL_EXCHANGES, tierList } from './of-prices.js'
 export * as table from './resolve.js'

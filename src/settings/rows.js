@@ -4,8 +4,10 @@
  * @typedef {import('./checks.js').Check} Check
  * @typedef {import('./checks.js').Known} Known
  * @typedef {{ name: string, default: any, check: Check, meaning: string, uses: string[], unit?: string,
- *   group: string, env?: string | null, secret?: boolean, defaults?: Record<string, any> }} Row `env`: null = no
- *   variable; `defaults`: defaults of single commands
+ *   group: string, env?: string | null, secret?: boolean, defaults?: Record<string, any>, otherwise?: (values: any) => any,
+ *   fits?: (value: any, values: any) => string | null }} Row `env`: null = no variable; `defaults`: defaults of single commands;
+ *   `otherwise`: the default, where it depends on others; `fits`: what is expected in place of a given value, because of others; null: it
+ *   fits
  */
 import { nodeUrls, serverUrl, serverUrls } from './addresses.js'
 import { expected } from './checks.js'
@@ -35,6 +37,12 @@ export function readRows (rows, known, faults, givenOf) {
     const [origin, given] = givenOf(row) ?? ['default']
     origins[row.name] = origin
     values[row.name] = origin === 'default' ? defaultOf(row, known.command) : readOne(row, given, origin, known, faults)
+  }
+  const isGiven = (/** @type {Row} */ { name }) => origins[name] !== 'default'
+  for (const row of rows) if (row.otherwise && !isGiven(row)) values[row.name] = row.otherwise(values)
+  for (const row of rows) {
+    const expected = row.fits && isGiven(row) && values[row.name] !== null ? row.fits(values[row.name], values) : null
+    if (expected) faults.push(`${row.name}: ${row.secret ? '(hidden)' : values[row.name]} (${origins[row.name]}); expected ${expected}`)
   }
   return { values, origins }
 }

@@ -5,11 +5,9 @@
  *   `words`: arguments that are no flags
  */
 import { withIam } from './addresses.js'
-import { LOCAL_EXCHANGES } from './of-prices.js'
 import { flagOf } from './rows.js'
 import { unexpectedWords } from './unknown.js'
 
-const EMBEDDED_TABLE = 'freshet-prices'
 const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '::1']
 /** Settings that are given together, or not at all. */
 const TOGETHER = [['jwtIssuer', 'jwtAudience', 'jwtKeys'], ['tlsCert', 'tlsKey']]
@@ -30,12 +28,10 @@ export function checkTogether (given) {
     ...chooseSource(given),
     ...(known.command !== 'writer' ? [] : MADE.includes(values.source) ? syntheticFaults(given) : recordFaults(given)),
     ...feedFaults(given),
-    ...exchangeFaults(given),
     ...loadFaults(given),
     ...['cluster', 'sentinel'].filter((name) => values[name] && values.redisUrl)
       .map((name) => fault(given, name, 'without --redis-url, whose servers are there already')),
     ...(values.cluster && values.sentinel ? [fault(given, 'sentinel', 'without --cluster: a cluster needs no Sentinels')] : []),
-    ...chooseTable(given),
     ...(known.command === 'experiment' ? experimentFaults(given) : []),
     ...TOGETHER.flatMap((names) => partFaults(given, names)),
     ...(values.host && !LOCAL_HOSTS.includes(values.host) ? hostFaults(given) : [])
@@ -113,14 +109,6 @@ function feedFaults (given) {
 }
 
 /** @param {Given} given */
-function exchangeFaults ({ values: { exchanges, exchangeUrls }, origins }) {
-  const names = (exchanges ?? []).flatMap((/** @type {string} */ name) => name === 'local' ? LOCAL_EXCHANGES : [name])
-  const others = (exchangeUrls ?? []).filter((/** @type {string} */ pair) => !names.includes(pair.split('=')[0]))
-  return others.map((/** @type {string} */ pair) =>
-    `exchangeUrls: ${pair} (${origins.exchangeUrls}); expected only exchanges in use: ${names.join(', ')}`)
-}
-
-/** @param {Given} given */
 function loadFaults (given) {
   const { values } = given
   const faults = []
@@ -131,18 +119,6 @@ function loadFaults (given) {
   }
   if (values.pace === 'burst' && values.rate === 0) faults.push(fault(given, 'pace', 'with a --rate above 0'))
   return faults
-}
-
-/** The embedded DynamoDB has a table without being asked for one. @param {Given} given */
-function chooseTable (given) {
-  const { values } = given
-  if (values.dynamodbEndpoint === 'embedded') {
-    values.dynamodbTable ??= EMBEDDED_TABLE
-    return values.dynamodbRegion ? [fault(given, 'dynamodbRegion', 'without --dynamodb-endpoint embedded, which has no region')] : []
-  }
-  if (values.dynamodbTable) return []
-  return ['dynamodbEndpoint', 'dynamodbRegion'].filter((name) => values[name])
-    .map((name) => fault(given, name, 'together with --dynamodb-table'))
 }
 
 /** @param {Given} given */

@@ -23,7 +23,8 @@ const MAX_PAUSE_MS = 10_000
  *   take: (entries: RawEntries, read: { sentMs: number, isWhole: boolean }) => Promise<unknown> | void,
  *   check?: (connection: StreamConnection) => Promise<boolean>, ended?: () => void,
  *   failed: (error: Error & { code?: string }) => void }} parts `begin`: the position of a session; `take`: also without entries,
- *   `isWhole`: there were no more when it was sent, performance.now(); `check`: false ends the session; `ended`: after each session
+ *   `isWhole`: there were no more when it was sent, performance.now(); a text that it resolves with is the position to go on from;
+ *   `check`: false ends the session; `ended`: after each session
  * @returns {Promise<void>} once `signal` is aborted
  */
 export function followStream (open, parts) {
@@ -50,7 +51,8 @@ export function followStream (open, parts) {
         }
         const taking = take(entries, { sentMs, isWhole })
         session.taken?.()
-        await taking
+        const moved = await taking
+        if (typeof moved === 'string') position = moved
         if (check === undefined) continue
         const nowMs = performance.now()
         if (nowMs - checkedMs > MAX_PAUSE_MS) break

@@ -36,7 +36,7 @@ export { capabilities, expectPrimary, figuresIn, nodeFigures, readInfo, replicaU
 export { refusedAnswers } from './refused-answers.js'
 export { probeServers, refusedRows } from './probe.js'
 export { openPublishedClient } from './published-client.js'
-export { CHUNK_HEAD, chunkOf, HIDDEN, libraryOf, partOf, readScript, scriptWith, versionsOfRules } from './scripts.js'
+export { CHUNK_HEAD, chunkOf, HIDDEN, libraryOf, partOf, readScript, ruleText, scriptWith, versionsOfRules } from './scripts.js'
 export { bareHost } from './tls.js'
 export { createStreamFollower } from './stream-follower.js'
 export { followStream } from './follow-stream.js'

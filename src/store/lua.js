@@ -316,21 +316,41 @@ local ok, rule = pcall(rules[name], guards())
 if not ok then return string.sub(tostring(rule), 1, 4096) end
 return type(rule) == 'function' and '' or 'it returns a ' .. type(rule) .. '; expected a function (state, args, now)'
 `,
-  'heartbeat': `-- Says that a process of consumers lives, and which others do.
+  'heartbeat': `-- Says that a process of consumers lives, and which others do: the leases of its partitions last as long as it does.
 -- Atomic, because all of them must reckon with one clock.
 -- KEYS [1] consumers: sorted set by time of the last heartbeat
 -- ARGV [1] id of the process, [2] 1 = it lives, 0 = it leaves, [3] ms after which one without a heartbeat is gone
--- RETURNS ids of those that live
--- COST O(log N + n)
+-- RETURNS now in ms; 1 if this process lived at its last heartbeat, 0 if others may have its leases; then of each that lives its id, and for how many ms it still does so without another heartbeat
+-- COST O(n log n) of processes
 -- MODE writes
-local consumers, id, lives, gone = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+local consumers, id, lives, gone = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if lives == '1' then redis.call('ZADD', consumers, now, id) else redis.call('ZREM', consumers, id) end
-redis.call('ZREMRANGEBYSCORE', consumers, '-inf', string.format('%.0f', now - gone))
--- heartbeats that came while the clock was ahead count as new ones
-for _, ahead in ipairs(redis.call('ZRANGEBYSCORE', consumers, string.format('(%.0f', now), '+inf')) do redis.call('ZADD', consumers, now, ahead) end
-return redis.call('ZRANGE', consumers, 0, -1)
+local nowText = string.format('%.0f', now)
+local reply = { nowText, 0 }
+local beats = redis.call('ZRANGE', consumers, 0, -1, 'WITHSCORES')
+for i = 1, #beats, 2 do
+  local one, leftMs = beats[i], beats[i + 1] + gone - now
+  -- a heartbeat that came while the clock was ahead counts as a new one
+  if leftMs > gone then
+    leftMs = gone
+    if one ~= id then redis.call('ZADD', consumers, nowText, one) end
+  end
+  if leftMs <= 0 then
+    redis.call('ZREM', consumers, one)
+  elseif one == id then
+    reply[2] = 1
+  else
+    reply[#reply + 1], reply[#reply + 2] = one, string.format('%.0f', leftMs)
+  end
+end
+if lives == '1' then
+  redis.call('ZADD', consumers, nowText, id)
+  reply[#reply + 1], reply[#reply + 2] = id, string.format('%.0f', gone)
+else
+  redis.call('ZREM', consumers, id)
+end
+return reply
 `,
   'includes/allowed': `-- What can be known of the writes of a command before the first one: types of keys, and permissions. Its decision fails here, with nothing stored.
 -- The server has checked all keys of the call. Before Redis 7.0 servers cannot say what the user may run. Lua does not roll back, so this is asked before the first write.
@@ -1536,35 +1556,46 @@ local function writeAll ()
   writeTasks()
 end
 `,
-  'lease': `-- Takes the lease of a partition if it is free, or renews it, or gives it back, notes the clock, and how long its work waits.
--- Atomic, because only one process may find it free. The token grows with each ownership, so that what an earlier owner sends late is refused.
--- KEYS [1] owner: hash, [2] generation: hash, [3] cursors: hash of consumers, [4] outbox: stream
--- ARGV [1] id of the process, [2] token that it holds, 0 = none, [3] lease: ms, 0 = it is given back, [4] a new token is higher than this one, [5] ms that the oldest work of the partition has waited for this process, empty if the process does not drive it, [6] consumer that drives it: nothing has waited longer than its oldest entry; empty = scheduled tasks
+  'lease': `-- Takes the lease of a partition if it is free, or confirms it, or gives it back, notes the clock, and how long its work waits.
+-- Atomic, because only one process may find it free. A lease lasts while its process sends heartbeats (heartbeat.lua). The token grows with each ownership, so that what an earlier owner sends late is refused.
+-- KEYS [1] owner: hash, [2] generation: hash, [3] cursors: hash of consumers, [4] outbox: stream, [5] consumers: sorted set by time of the last heartbeat
+-- ARGV [1] id of the process, [2] token that it holds, 0 = none, [3] ms after which a process without a heartbeat has no leases, 0 = this one is given back, [4] a new token is higher than this one, [5] ms that the oldest work of the partition has waited for this process, empty if the process does not drive it, [6] consumer that drives it: nothing has waited longer than its oldest entry; empty = scheduled tasks
 -- RETURNS integer, the token; 0 if another process holds the lease
--- COST O(1)
+-- COST O(log N) of processes
 -- MODE writes
-local owner, generation, cursors, outbox, id, held, lease, least, waited, driver = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6]
+local owner, generation, cursors, outbox, consumers = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local id, held, lease, least, waited, driver = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6]
 -- @include clock
--- a clock that went back is noted by turn-back, which needs the time before
-if now > last then redis.call('HSET', generation, 'now', string.format('%.0f', now)) end
-local known = redis.call('HMGET', owner, 'id', 'token', 'until')
-local token, ends = tonumber(known[2] or '0'), tonumber(known[3] or '0')
-if known[1] ~= id or known[2] ~= held then
-  -- no lease reaches further than this, so it was given while the clock was ahead
-  if lease > 0 and ends > now + lease then redis.call('HSET', owner, 'until', string.format('%.0f', now + lease)) end
-  if held ~= '0' or now < ends then return 0 end
+local known = redis.call('HMGET', owner, 'id', 'token')
+local other, token = known[1] or '', tonumber(known[2] or '0')
+if held ~= '0' then
+  if other ~= id or known[2] ~= held then return 0 end
+else
+  local seen = other ~= '' and other ~= id and tonumber(redis.call('ZSCORE', consumers, other) or '-inf')
+  -- a heartbeat that came while the clock was ahead counts as a new one
+  if seen and seen > now then redis.call('ZADD', consumers, string.format('%.0f', now), other) end
+  if seen and now < seen + lease then return 0 end
+  -- as a heartbeat: others would find the lease free
+  redis.call('ZADD', consumers, string.format('%.0f', now), id)
   token = math.max(token, least) + 1
 end
-redis.call('HSET', owner, 'id', id, 'token', token, 'until', string.format('%.0f', now + lease))
-if waited == '' then return token end
-local wait = tonumber(waited)
-if driver ~= '' then
-  local cursor = redis.call('HGET', cursors, driver)
-  local oldest = redis.call('XRANGE', outbox, cursor and '(' .. cursor or '-', '+', 'COUNT', 1)[1]
-  -- ids are on the steady clock of the partition
-  wait = oldest and math.min(wait, now + back - tonumber(string.match(oldest[1], '^%d+'))) or 0
+if held == '0' or lease == 0 then redis.call('HSET', owner, 'id', lease > 0 and id or '', 'token', token) end
+local sets = {}
+-- a clock that went back is noted by turn-back, which needs the time before
+if now > last then sets = { 'now', string.format('%.0f', now) } end
+if waited ~= '' then
+  local wait, untilMs = tonumber(waited), now + lease
+  if driver ~= '' and wait > 0 then
+    local cursor = redis.call('HGET', cursors, driver)
+    local oldest = redis.call('XRANGE', outbox, cursor and '(' .. cursor or '-', '+', 'COUNT', 1)[1]
+    -- ids are on the steady clock of the partition
+    wait = oldest and math.min(wait, now + back - tonumber(string.match(oldest[1], '^%d+'))) or 0
+  end
+  -- that nothing waits is said less often (src/consumers/ownership.js)
+  if wait <= 0 then untilMs = now + 4 * lease end
+  sets[#sets + 1], sets[#sets + 2] = 'wait', string.format('%.0f %.0f', untilMs, math.max(0, wait))
 end
-redis.call('HSET', generation, 'wait', string.format('%.0f %.0f', now + lease, math.max(0, wait)))
+if #sets > 0 then redis.call('HSET', generation, unpack(sets)) end
 return token
 `,
   'members-between': `-- Counts the members of a sorted set between two places in its order (score, then bytes), and reads the newest of them.

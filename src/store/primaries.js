@@ -23,10 +23,10 @@ const LONGEST_WAIT_MS = 500
 
 /**
  * @param {string} redisUrl
- * @param {Parameters<typeof createLink>[1] & { log?: import('pino').Logger, onUsed?: () => void }} options of each link; `prepare` without
- *   a value refuses what is no primary; `log`: as slotMapOf; `onUsed` is called for each command
+ * @param {Parameters<typeof createLink>[1] & { log?: import('pino').Logger }} options of each link; `prepare` without a value refuses
+ *   what is no primary; `log`: as slotMapOf
  */
-export function createPrimaries (redisUrl, { log, onUsed = () => {}, prepare, ...given }) {
+export function createPrimaries (redisUrl, { log, prepare, ...given }) {
   const map = slotMapOf(redisUrl, log)
   /** @type {WeakMap<Connection, string>} */
   const replicationIds = new WeakMap()
@@ -63,7 +63,6 @@ export function createPrimaries (redisUrl, { log, onUsed = () => {}, prepare, ..
 
   /** @param {string | Buffer} key @returns {Connection} @throws {FreshetError} SERVER_UNREACHABLE, or why there is no connection */
   function connectionOf (key) {
-    onUsed()
     const link = linkOf(key)
     if (link?.connection) return link.connection
     if (link?.lastError) throw link.lastError

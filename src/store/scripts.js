@@ -93,6 +93,9 @@ export function libraryOf ({ owner, head = '', scripts }) {
     [name, { ...script, body, sha, library, call: `${library}_${name}` }]))
 }
 
+/** The text of a rule in lua/rules, with its parts. @param {string} name @returns {string} */
+export const ruleText = (name) => withIncludes(textOf(`rules/${name}`).trimEnd())
+
 /** @param {string} text @returns {string} */
 const withIncludes = (text) => text.replace(INCLUDE, (_, part) => {
   const body = withIncludes(textOf(PARTS.test(part) ? part : `includes/${part}`).trimEnd())

@@ -68,10 +68,10 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
     router: createRouter(primary),
 
     /**
-     * Connections to all primaries for one purpose.
-     * @param {Omit<Parameters<typeof createPrimaries>[1], 'log' | 'onUsed'>} of
+     * Connections to all primaries for one purpose. What is sent there is no use of the servers (pace.js): much of it is in the background.
+     * @param {Omit<Parameters<typeof createPrimaries>[1], 'log'>} of
      */
-    primaries: (of) => createPrimaries(redisUrl, { ...of, log: options.log, onUsed: pace?.use }),
+    primaries: (of) => createPrimaries(redisUrl, { ...of, log: options.log }),
 
     /** Follows streams on the primaries of their keys. */
     primaryStreams: streamsAt(redisUrl, { name: `${options.name}:streams`, deadlineMs: options.deadlineMs }),
@@ -224,10 +224,11 @@ function createShards (map, onChange, open) {
 /**
  * Reads by one node of each shard, for a query or the pages of a listing.
  * @param {Pick<Servers, 'shard'>} servers
- * @param {{ prefer?: Reads, but?: Reads }} [before] `prefer`: of the previous page; `but`: that lost a node
+ * @param {{ prefer?: Reads, but?: Reads, isBackground?: boolean }} [before] `prefer`: of the previous page; `but`: that lost a node;
+ *   `isBackground`: no use of the servers (pace.js)
  * @typedef {ReturnType<typeof createReads>} Reads
  */
-export function createReads (servers, { prefer, but } = {}) {
+export function createReads (servers, { prefer, but, isBackground } = {}) {
   /** @type {Map<unknown, { connection: Connection, lagMs: number | null }>} by shard */
   const picked = new Map()
   /** @type {Connection | undefined} */
@@ -238,7 +239,7 @@ export function createReads (servers, { prefer, but } = {}) {
     const shard = servers.shard(key)
     const known = picked.get(shard)
     if (known) return known.connection
-    const one = shard.pick({ prefer: prefer?.of(shard), but: but?.lost })
+    const one = shard.pick({ prefer: prefer?.of(shard), but: but?.lost, isBackground })
     picked.set(shard, one)
     return one.connection
   }

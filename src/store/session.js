@@ -7,6 +7,7 @@
  * a reply.
  */
 import { FreshetError } from '../errors.js'
+import { watchSilence } from './silence.js'
 
 const LEAST_BYTES_PER_MS = 1024 * 1024 / 1000
 
@@ -39,25 +40,31 @@ export function createSession ({ address, wire, deadlineMs }) {
   const closedByServer = () => new Error(wire.protocolError ? `closed by the server: ${wire.protocolError}` : 'closed by the server')
   socket.once('close', () => end(cause ?? closedByServer()))
 
-  /** @returns {Error | null} */
-  function lateness () {
-    const nowMs = performance.now()
-    if (pending.size === 0) return null
-    if (nowMs - heardAtMs > deadlineMs) return new Error(`silent for ${deadlineMs} ms`)
-    const allowedMs = deadlineMs + partBytes / LEAST_BYTES_PER_MS
-    return nowMs - repliedAtMs > allowedMs ? new Error(`a reply was not complete after ${Math.round(allowedMs)} ms`) : null
+  /** Until the server is late; Infinity: it owes nothing. */
+  function leftMs () {
+    if (pending.size === 0) return Infinity
+    return Math.min(heardAtMs + deadlineMs, repliedAtMs + allowedMs()) - performance.now()
   }
-  const watch = setInterval(() => {
+  const allowedMs = () => deadlineMs + partBytes / LEAST_BYTES_PER_MS
+
+  const silence = watchSilence({
+    leftMs,
     // a busy process looks like a late server, so replies that have arrived are read first
-    if (lateness()) setImmediate(() => { const late = lateness(); if (late) end(late) })
-  }, Math.max(5, deadlineMs / 4)).unref()
+    late () {
+      setImmediate(() => {
+        if (leftMs() >= 0) return
+        const isSilent = performance.now() - heardAtMs > deadlineMs
+        end(new Error(isSilent ? `silent for ${deadlineMs} ms` : `a reply was not complete after ${Math.round(allowedMs())} ms`))
+      })
+    }
+  })
 
   /** @param {Error} because */
   function end (because) {
     if (isOver) return
     isOver = true
     cause = because
-    clearInterval(watch)
+    silence.end()
     socket.destroy()
     for (const reject of pending) reject(lost())
     pending.clear()
@@ -99,7 +106,10 @@ export function createSession ({ address, wire, deadlineMs }) {
      */
     request: (send, meaningOf) => new Promise((resolve, reject) => {
       if (isOver) return reject(lost())
-      if (pending.size === 0) heardAtMs = repliedAtMs = performance.now()
+      if (pending.size === 0) {
+        heardAtMs = repliedAtMs = performance.now()
+        silence.within(deadlineMs)
+      }
       pending.add(reject)
       send((error, reply) => {
         if (!pending.delete(reject)) return

@@ -14,6 +14,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { publicReason } from '../errors.js'
+import { untilTick } from '../ticks.js'
 import { createChoice } from './choice.js'
 import { createLagClock } from './lag.js'
 import { createLookups } from './lookups.js'
@@ -85,13 +86,13 @@ export function createShard ({ readFrom, lookups, isReading, ...options }) {
 
     /**
      * A node that may answer now.
-     * @param {{ but?: Connection, prefer?: Connection }} [among] `but`: one that has just failed; `prefer`: the one that
-     *   answered the previous page
+     * @param {{ but?: Connection, prefer?: Connection, isBackground?: boolean }} [among] `but`: one that has just failed; `prefer`: the one
+     *   that answered the previous page; `isBackground`: no use of the servers (pace.js)
      * @returns {{ connection: Connection, lagMs: number | null }}
      * @throws {import('../errors.js').FreshetError} REPLICAS_GONE, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
      */
     pick (among) {
-      pace?.use()
+      if (!among?.isBackground) pace?.use()
       const node = choose(among)
       return { connection: /** @type {Connection} */ (node.link.connection), lagMs: lagNow(node) }
     },
@@ -273,7 +274,7 @@ function createRounds (round, pace, onAsked) {
     await Promise.race([round(), sleep(ROUND_MS, undefined, { ref: false })])
     if (isOver) return
     onAsked()
-    if (pace) timer = setTimeout(next, pace.ms)
+    if (pace) timer = setTimeout(next, untilTick(pace.ms))
   }
   const unwatch = pace?.onBusy(() => {
     if (timer === undefined) return

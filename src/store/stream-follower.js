@@ -19,7 +19,7 @@ import { createLine } from './stream-line.js'
 /** Lines of a process: each is a connection and a blocked client of a server. */
 const BUDGET = { lines: 0, max: 512 }
 /** share of the deadline that a read blocks: the reply must arrive before the server counts as silent */
-const BLOCK_SHARE = 0.25
+const BLOCK_SHARE = 0.4
 const NO_SLOT = -1
 
 /**

@@ -44,19 +44,21 @@ export function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
     const [from, all] = [lowestOf(asked), [...asked]]
     const count = Math.max(MIN_COUNT, Math.min(MAX_COUNT, ...all.map((want) => want.count)))
     const nowMs = performance.now()
-    const blockMs = Math.max(1, Math.ceil(Math.min(...all.map(({ untilMs }) => untilMs)) - nowMs))
+    const blockMs = Math.max(1, Math.ceil(Math.min(longestMs, Math.min(...all.map(({ untilMs }) => untilMs)) - nowMs)))
     endsMs = nowMs + blockMs
     isBlocked = true
     try {
       const reply = await main.send('XREAD', 'COUNT', count, 'BLOCK', blockMs, 'STREAMS', ...from.keys(), ...from.values())
       isBlocked = false
+      // nothing came that a pause could collect
+      if (reply !== null) pausedUntilMs = performance.now() + PAUSE_MS
       share(asked, { reply, count, held: main.reads, wants, readAlone })
     } catch (error) {
       isBlocked = false
+      pausedUntilMs = performance.now() + PAUSE_MS
       if (error.outcome !== 'forbidden' && error.outcome !== 'refused') throw error
       await refuse(asked, { error, main, wants })
     } finally {
-      pausedUntilMs = performance.now() + PAUSE_MS
       clearTimeout(waker)
       waker = undefined
     }
@@ -68,7 +70,7 @@ export function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
     /** @param {Subscriber} one @param {Read} read @returns {Promise<any>} the reply of XREAD, for this key */
     wait: (one, read) => new Promise((resolve, reject) => {
       const nowMs = performance.now()
-      wants.add({ one, ...read, untilMs: nowMs + Math.min(read.blockMs, longestMs), resolve, reject })
+      wants.add({ one, ...read, untilMs: nowMs + read.blockMs, resolve, reject })
       if (!isRunning) run()
       else if (isBlocked && endsMs - nowMs > PAUSE_MS) waker ??= setTimeout(unblock, PAUSE_MS)
     }),

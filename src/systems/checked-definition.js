@@ -1,18 +1,21 @@
 /** The check of a definition: all its faults at once, in the message of SETTINGS_INVALID. */
 import { readFile } from 'node:fs/promises'
-import { KEPT_PARTS, NAMED_RULES } from '../admission/index.js'
+import { KEPT_PARTS, NAMED_RULES, ownFormOf } from '../admission/index.js'
 import { SettingsInvalid } from '../errors.js'
 import { givenBy, readRows } from '../settings/index.js'
 import { DURABILITY, KNOWN } from './options.js'
 
 /** @import { OwnRule } from '../admission/index.js' */
-/** @typedef {{ name: string, durability?: string, rules: Record<string, OwnRule> }} Definition `rules`: those of Freshet as they are */
+/**
+ * @typedef {{ name: string, durability?: string, rules: Record<string, OwnRule> }} Definition `rules`: those of Freshet as they are, or,
+ *   beside rules with Lua, in the form of those
+ */
 
 export const NAME = /^[a-z][a-z0-9-]{0,31}$/
 export const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
 const PARTS = Object.freeze([
-  'name', 'rules', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers', 'migrations', 'metrics', 'page',
-  'rows', 'gateway', 'reader', 'demo', 'findings', 'memory', 'driver', 'withoutReplica', 'hasRows', 'isUncached', 'needsDatabase',
+  'name', 'rules', 'settings', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers', 'migrations', 'metrics',
+  'page', 'rows', 'gateway', 'reader', 'demo', 'findings', 'memory', 'driver', 'withoutReplica', 'hasRows', 'isUncached', 'needsDatabase',
   'keepsSecret', 'keepsUnread', 'isLetterNeeded', 'logged'
 ])
 const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'claimant', 'keepEvents', 'keeps', 'maxArgBytes'])
@@ -68,23 +71,18 @@ export async function checkedDefinition (given) {
   faults.push(
     ...typeof name === 'string' && NAME.test(name) ? [] : [`name: ${String(name)}; expected ${NAMED}`],
     ...unknownIn(given, PARTS, 'the system'),
-    ...isTable ? faultsOfRules(rules) : ['rules: expected an object with a rule or more']
+    ...isTable
+      ? Object.entries(rules).flatMap(([rule, one]) => faultsOfRule(rule, one))
+      : ['rules: expected an object with a rule or more']
   )
   if (faults.length > 0) throw new SettingsInvalid(faults)
+  const isMixed = Object.values(rules).some(({ ours }) => !ours)
   const read = await Promise.all(Object.entries(rules).map(async ([rule, one]) => {
-    const { lua, version = 1, ...rest } = one
-    return [rule, one.ours ? one : { text: await textOf(rule, lua), version, ...rest }]
+    const { ours, lua, version = 1, ...rest } = one
+    if (ours) return [rule, isMixed ? ownFormOf(rule) : one]
+    return [rule, { text: await textOf(rule, lua), version, ...rest }]
   }))
   return { name, durability: values.durability ?? undefined, rules: Object.fromEntries(read) }
-}
-
-/** @param {Record<string, any>} rules */
-function faultsOfRules (rules) {
-  const kinds = new Set(Object.values(rules).map((rule) => typeof rule?.ours === 'string'))
-  return [
-    ...Object.entries(rules).flatMap(([rule, one]) => faultsOfRule(rule, one)),
-    ...kinds.size > 1 ? ['rules: expected rules with Lua alone, or rules of Freshet alone'] : []
-  ]
 }
 
 /** @param {string} rule @param {string | URL} lua its text, or where that is */

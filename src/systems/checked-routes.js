@@ -5,6 +5,7 @@ import { define, kindOf, SettingsInvalid } from '../errors.js'
 import '../http/index.js'
 import '../sql/index.js'
 import { NAME, NAMED } from './checked-definition.js'
+import { TYPES as SETTING_TYPES } from './settings.js'
 
 /** @import { System } from './definition.js' */
 
@@ -12,6 +13,11 @@ const CODE = /^[A-Z][A-Z0-9_]{2,63}$/
 const METHODS = Object.freeze(['POST', 'PUT', 'DELETE'])
 const ACCESS = Object.freeze(['write', 'admin', 'public'])
 const TYPES = Object.freeze(['string', 'integer', 'boolean'])
+const SETTING = /^[a-z][a-zA-Z0-9]{0,63}$/
+const PARTS_OF_SETTINGS = Object.freeze([
+  'description', 'type', 'default', 'unit', 'minimum', 'maximum', 'enum', 'pattern', 'read', 'expects', 'hint', 'secret', 'uses',
+  'otherwise', 'fits'
+])
 const KEYWORDS = Object.freeze(['type', 'description', 'optional', 'enum', 'pattern', 'minLength', 'maxLength', 'minimum', 'maximum'])
 
 /** @param {unknown} given */
@@ -99,7 +105,27 @@ const faultsOfRows = (rows, where) => Object.entries(Object(rows)).flatMap(([wri
 
 /** Without a status clients get none. @param {any} status @param {unknown} retryable */
 const isStatus = (status, retryable) => status === undefined || (Number.isInteger(status) && status >= 400 && status < 500) ||
-  (status === 503 && retryable === true)
+  ([502, 503, 504].includes(status) && retryable === true)
+
+/** @param {string} name @param {any} setting */
+function faultsOfSetting (name, setting) {
+  const where = `settings.${name}`
+  if (Object(setting) !== setting) return unless(false, where, setting, 'an object with a description')
+  const { description, type = 'string', uses = [], read, expects, enum: words, ...rest } = setting
+  const unknown = Object.keys(setting).find((part) => !PARTS_OF_SETTINGS.includes(part))
+  return [
+    ...unless(SETTING.test(name), 'settings', name, 'a-z first, then a-z A-Z 0-9'),
+    ...unless(unknown === undefined, where, unknown, PARTS_OF_SETTINGS.join(' ')),
+    ...unless(typeof description === 'string' && description !== '', `${where}.description`, description, 'a text'),
+    ...unless(SETTING_TYPES.includes(type), `${where}.type`, type, SETTING_TYPES.join(' | ')),
+    ...unless(Array.isArray(uses), `${where}.uses`, uses, 'a list of commands'),
+    ...unless(words === undefined || (Array.isArray(words) && words.length > 0), `${where}.enum`, words, 'a list of texts'),
+    ...unless(read === undefined || typeof expects === 'string', `${where}.expects`, expects, 'a text about what read takes'),
+    ...functionsOf(setting, where, ['read', 'otherwise', 'fits'].filter((part) => setting[part] !== undefined)),
+    ...['minimum', 'maximum'].flatMap((part) =>
+      unless(rest[part] === undefined || Number.isFinite(rest[part]), `${where}.${part}`, rest[part], 'a number'))
+  ]
+}
 
 /** @param {any} metrics */
 const faultsOfMetrics = (metrics) => typeof metrics === 'object' && typeof (metrics?.reader ?? metrics?.consumers) === 'function'
@@ -145,19 +171,21 @@ async function faultsOfMigrations (folder, name) {
  * @throws {SettingsInvalid} with all faults; no error is defined then
  */
 export async function checkRoutes (given) {
-  const { name, errors = {}, unknown, commands = {}, queries = {}, stream, consumers = {}, rows, migrations, metrics, page } = given
+  const { name, errors = {}, unknown, settings = {}, commands = {}, queries = {}, stream, consumers = {}, rows } = given
+  const { migrations, metrics, page } = given
   // before codes are looked at: modules are loaded side by side
   const misnamed = migrations instanceof URL ? await faultsOfMigrations(migrations, name) : []
   const isKnown = (/** @type {string} */ code) => Object.hasOwn(errors, code) || kindOf(code) !== undefined
   const faults = [
     ...Object.entries(errors).flatMap(([code, { status, meaning, retryable } = /** @type {any} */ ({})]) => [
       ...unless(CODE.test(code), 'errors', code, 'A-Z, then A-Z 0-9 _'),
-      ...unless(isStatus(status, retryable), `errors.${code}.status`, status, '400 to 499, or 503 with retryable'),
+      ...unless(isStatus(status, retryable), `errors.${code}.status`, status, '400 to 499, or 502 to 504 with retryable'),
       ...unless(typeof meaning === 'string' && meaning !== '', `errors.${code}.meaning`, meaning, 'a text'),
       ...[undefined, name].includes(kindOf(code)?.domain)
         ? []
         : [`errors.${code}: this code is ${kindOf(code)?.domain}'s; choose another one`]
     ]),
+    ...Object.entries(settings).flatMap(([setting, row]) => faultsOfSetting(setting, row)),
     ...unknown === undefined ? [] : unless(isKnown(unknown), 'unknown', unknown, 'a code of errors'),
     ...Object.entries(commands).flatMap(([command, row]) => faultsOfCommand(row, `commands.${command}`, isKnown)),
     ...Object.entries(queries).flatMap(([query, row]) => faultsOfQuery(row, `queries.${query}`, isKnown)),

@@ -129,9 +129,9 @@ function commandRow (row, where, rules) {
   return {
     schemas: Object.fromEntries(statuses.map((status) => [status, ANY])),
     codes,
-    /** @param {any} given @param {unknown} _own @param {any} parts */
-    async run (given, _own, { submit }) {
-      const decision = await submit({ ...commandOf(await guarded(command)(given), rules), requestId: given.requestId })
+    /** @param {any} given @param {any} own @param {any} parts */
+    async run (given, own, parts) {
+      const decision = await parts.submit({ ...commandOf(await guarded(command)(given, own, parts), rules), requestId: given.requestId })
       const { code, details, seq, isReplay } = Object.hasOwn(replies, decision.code) ? decision : expectTaken(decision, {})
       const reply = Object.hasOwn(replies, code) ? replies[code] : undefined
       if (reply === undefined) throw new FreshetError('RULE_FAILED', `the rule answered ${code}, which ${where}.replies does not have`)

@@ -11,7 +11,7 @@
  * @import { Owned } from '../consumers/index.js'
  * @import { Frame, Job } from './frame.js'
  * @import { OpenAdmission } from './opening.js'
- * @import { Handler, Worker } from './definition.js'
+ * @import { Handler, Handlers, Worker } from './definition.js'
  */
 import { eventOf } from '../admission/index.js'
 import { followPartition, retry, TASKS } from '../consumers/index.js'
@@ -20,6 +20,8 @@ import { NAME, NAMED } from './checked-definition.js'
 import { invalid } from './command-arguments.js'
 import { createTasks } from './own-tasks.js'
 
+/** How a definition names its scheduled tasks as its driver. */
+export const OF_TASKS = 'tasks'
 /** at an entry that is taken alone */
 const ATTEMPTS = 3
 const MAX_ATTEMPTS = 1000
@@ -29,9 +31,11 @@ const running = new Map()
 
 /**
  * @param {OpenAdmission['target']} target
- * @param {{ frame: Frame, rules: object, submit: (command: Command) => Promise<unknown> }} parts `rules` that this process has, by name
+ * @param {{ frame: Frame, rules: object, submit: (command: Command) => Promise<unknown>, run?: Handlers['run'],
+ *   triggers?: Handlers['triggers'], driver?: string | null }} parts `rules` that this process has, by name; `run` and `triggers` of
+ *   tasks, as handlers; `driver`: TASKS, if tasks finish the work that commands start
  */
-export function createConsumers (target, { frame, rules, submit }) {
+export function createConsumers (target, { frame, rules, submit, run: decide, triggers, driver }) {
   const { system, partitions, keyOf, connectionOf } = target
 
   /** @param {Omit<Job, 'what'> & { name: string }} job @returns {Promise<Worker>} */
@@ -41,7 +45,7 @@ export function createConsumers (target, { frame, rules, submit }) {
     return { close }
   }
 
-  const tasks = createTasks(target, { rules, submit, join: (run) => join({ name: TASKS, run }) })
+  const tasks = createTasks(target, { rules, submit, decide, join: (run) => join({ name: TASKS, run, triggers, driver }) })
 
   return {
     /** @param {string} consumer @param {Handler} handler @param {{ attempts?: number }} [options] */
@@ -95,14 +99,14 @@ async function handOver (name, entries, { begin, handler, owned }) {
 /**
  * The handlers of a definition, and the tasks of rules with Lua, in a process of consumers. Handlers of a system with tables begin once it
  * has them.
- * @param {import('./parts.js').Definition} definition @param {{ handlers?: Record<string, Handler> }} made by it
+ * @param {import('./parts.js').Definition} definition @param {Handlers} made by it
  * @param {import('./parts.js').ConsumerParts} parts @param {Frame} frame
  * @returns {Promise<string[]>} their names
  */
-export async function joinHandlers ({ name: system, rules, hasLua, migrations }, { handlers = {} }, parts, frame) {
-  const { target, submit, database, migrated, metrics, signal, fail, log } = parts
-  const { consume, runTasks } = createConsumers(target, { frame, rules, submit })
-  const more = { metrics, ...database && { database: { query: database.query, transaction: database.transaction } } }
+export async function joinHandlers ({ name: system, rules, hasLua, migrations, driver }, { handlers = {}, run, triggers }, parts, frame) {
+  const { target, submit, database, migrated, metrics, settings, signal, fail, log } = parts
+  const { consume, runTasks } = createConsumers(target, { frame, rules, submit, run, triggers, driver: driver === OF_TASKS ? TASKS : null })
+  const more = { metrics, settings, ...database && { database: { query: database.query, transaction: database.transaction } } }
   const join = () => Promise.all(Object.entries(handlers).map(([consumer, handler]) =>
     retry(() => consume(consumer, (entries, owned) => handler(entries, { ...owned, ...more })), {
       signal,

@@ -35,8 +35,9 @@
  */
 
 /**
- * What clients of the routes get, by its code. One without a status is not for them: it is logged.
- * @typedef {{ status?: number, meaning: string, retryable?: boolean }} SystemError
+ * What clients of the routes get, by its code. One without a status is not for them: it is logged. `exitStatus` 2: a process that ends
+ * with it needs other settings.
+ * @typedef {{ status?: number, meaning: string, retryable?: boolean, exitStatus?: 1 | 2 }} SystemError
  */
 
 /**
@@ -55,6 +56,25 @@
 /** @typedef {{ status: number, body?: unknown, isReplay?: boolean }} Reply */
 
 /**
+ * A setting of the processes that serve the system, as they have their own: a flag, an environment variable, a line of `--help`, a check
+ * with all faults at once. Values are in `settings` of parts.
+ * @typedef {object} Setting
+ * @property {string} description a noun phrase
+ * @property {'string' | 'integer' | 'number' | 'boolean' | 'file' | 'url'} [type] default: string; file: one that can be read; url: of HTTP
+ * @property {any} [default] default: null
+ * @property {string} [unit] such as ms
+ * @property {number} [minimum] @property {number} [maximum] of numbers; default: 0, and none
+ * @property {readonly string[]} [enum] @property {string} [pattern] of a text
+ * @property {(text: string) => unknown} [read] in place of a type: the value; throws for a text that it does not take
+ * @property {string} [expects] what `read` or `pattern` takes, for messages @property {string} [hint] the same in `--help`
+ * @property {boolean} [secret] is not logged
+ * @property {readonly string[]} [uses] gateway, reader, consumers, doctor, demo; default: all of them
+ * @property {(values: any) => any} [otherwise] the default, where it depends on other settings
+ * @property {(value: any, values: any) => string | null} [fits] what is expected in place of a given value, because of other settings;
+ *   null: it fits
+ */
+
+/**
  * A route of the gateway: a command of a rule.
  * @typedef {object} CommandRoute
  * @property {string} [method] POST, PUT or DELETE; default: POST
@@ -62,8 +82,8 @@
  * @property {'write' | 'admin' | 'public'} [access] which tokens may use it; default: write
  * @property {string} summary for OpenAPI
  * @property {Record<string, BodyField>} [body] fields by name
- * @property {(given: Given) => Omit<Command, 'requestId'> | Promise<Omit<Command, 'requestId'>>} command its request id is the header
- *   Idempotency-Key
+ * @property {(given: Given, own: any, parts: GatewayParts) => Omit<Command, 'requestId'> | Promise<Omit<Command, 'requestId'>>} command
+ *   its request id is the header Idempotency-Key; `parts.settings` has the settings
  * @property {Record<string, number | string>} replies by code of the rule: the status of the reply, or the code of an error
  * @property {undefined} [run]
  */
@@ -158,7 +178,22 @@
  * @property {{ send: (command: string, ...args: any[]) => Promise<any> }} router commands to the primary of their key
  * @property {string} systemKey what names of keys begin with that are stored with the system
  * @property {() => { isUp: () => boolean }} watchDatabase whether the database answers
+ * @property {() => Promise<string>} primaryIds another text when a primary of the system is another one; rejects while one is away
  * @property {any} settings of the process, docs/settings.md @property {AbortSignal} signal the process stops @property {any} log
+ */
+
+/**
+ * A key as the server keeps it.
+ * @typedef {{ key: string, partition: number, fields: Record<string, string>, events: Record<string, string>[], generation: string }} Found
+ */
+
+/**
+ * Services that Freshet runs for a checkout. `start`: shares a running one; `onFailure` gets why it ended. `look`: starts nothing; `url`:
+ * null while it does not run.
+ * @typedef {object} EmbeddedServices
+ * @property {(service: 'dynamodb', options: { onFailure: (error: Error) => void }) =>
+ *   Promise<{ url: string, release: () => Promise<void> }>} start
+ * @property {(service: 'dynamodb') => Promise<{ program: string, url: string | null }>} look
  */
 
 /**
@@ -171,7 +206,15 @@
  * @property {(key: string, name: string) => Promise<string | null>} memberAtPrimary one that a replica does not have
  * @property {(begin: (done: () => void) => () => void, ms: number) => Promise<void>} waitFor until `done` is called, or the time is over;
  *   `begin` returns what ends it
- * @property {(key: string) => Promise<any>} find a key as the server keeps it, with `fields` and its newest `events`, or null
+ * @property {(key: string) => Promise<Found | null>} find a key as the server keeps it, with its newest `events`, or null
+ * @property {(key: string) => Found | undefined} peek what is in memory
+ * @property {(key: string) => Promise<Found | null>} fromPrimary as `find`, of the primary
+ * @property {(key: string, listener: () => void) => () => void} watch a key in memory: called after each change, and when it is no longer
+ *   there; returns what ends it
+ * @property {<T>(key: string, read: () => Promise<T>, isDue: (one: T) => boolean, ms: number) => Promise<T>} until reads again after each
+ *   change of the key, until it is as wanted or the time is over
+ * @property {(rule: string, isNext: boolean) => Promise<string[]>} names all keys with a scheduled task of the rule, sorted; `isNext`: of
+ *   the pages after the first, which share its list
  * @property {(one: any) => Stored} storedOf what `find` returns
  * @property {(key: string, since: any, of?: { read?: () => Promise<any>, isEnded?: (one: any) => boolean }) => Promise<any>} since as
  *   `find`, once it has events up to `minSeq`, or has ended
@@ -187,6 +230,8 @@
  * @property {() => number} now ms since 1970
  * @property {{ rows: (text: string, values: unknown[]) => Promise<any[]> }} database rejects with DATABASE_DOWN
  * @property {any} metrics of the reader
+ * @property {() => boolean} isShared whether caches between client and reader may store replies
+ * @property {EmbeddedServices} embedded
  * @property {any} settings of the process @property {AbortSignal} signal the process stops @property {any} log
  */
 
@@ -197,7 +242,8 @@
  * @property {(key: string) => Promise<Record<string, string>>} stateOf a key on the primary
  * @property {(key: string) => number} partitionOf
  * @property {string} id of the process
- * @property {(task: { rule: string, key: string, name: string }) => Promise<Decision>} decideTask the command of a task
+ * @property {(task: { rule: string, key: string, name: string }, args?: readonly string[]) => Promise<Decision>} decideTask the command of
+ *   a task, with further arguments behind its name
  * @property {(partition: number) => any} connectionOf the primary
  * @property {(partition: number) => (part: string) => string} keyOf keys of a partition
  * @property {() => number[]} owned partitions
@@ -206,6 +252,10 @@
  * @property {() => Promise<(partition: number) => Promise<void>>} openConfirm what is decided is as durable as the system wants
  * @property {Database | null} database null: there is none, and no rows are written
  * @property {any} metrics of the consumers
+ * @property {EmbeddedServices} embedded
+ * @property {(path: string) => Promise<Record<string, any>>} importModule what a module exports whose path a setting names; rejects with
+ *   why it cannot be loaded, and where
+ * @property {(error: Error) => void} fail ends the process
  * @property {any} settings of the process @property {AbortSignal} signal the process stops @property {any} log
  */
 
@@ -224,8 +274,8 @@
  * @typedef {object} Handlers
  * @property {Record<string, Handler>} [handlers] of entries, by name
  * @property {Record<string, Rows | Rows['write']>} [rows] in the database, by name; at most one
- * @property {(task: { rule: string, key: string, name: string }) => Promise<unknown>} [run] a task that is due; default: the command of
- *   its name
+ * @property {(task: { rule: string, key: string, name: string }) => Promise<unknown>} [run] a task that is due; default:
+ *   `decideTask`
  * @property {(entry: RawEntry) => boolean} [triggers] whether tasks are looked at again at once
  * @property {{ name: string, write: (entries: RawEntry[]) => Promise<void> } | null} [batches] of entries, elsewhere
  * @property {() => unknown} [figures] of this process, which readers show, as JSON
@@ -256,10 +306,12 @@
  * A system. Name and rules are enough for the library; the rest is for the processes of Freshet (`--systems`).
  * @typedef {object} SystemData
  * @property {string} name a-z first, then up to 31 of a-z 0-9 -
- * @property {Record<string, Rule>} rules by name, which is like that of a system; all with Lua, or all of `rules`
+ * @property {Record<string, Rule>} rules by name, which is like that of a system
  * @property {'memory' | 'replica' | number | 'aof'} [durability] as the option of openSystem, which overrides it
  * @property {string} [withoutReplica] durability where the primary has no replica; default: the same
  * @property {Record<string, SystemError>} [errors] of its routes, by code
+ * @property {Record<string, Setting>} [settings] of the processes that serve it, by name: `holdMs` is `--hold-ms`, and of the system seats
+ *   the variable `SEATS_HOLD_MS`
  * @property {string} [unknown] the code of the error for a key that is not there
  * @property {Record<string, CommandRoute | OwnCommand>} [commands] by name
  * @property {Record<string, QueryRoute | OwnQuery>} [queries] by name
@@ -277,7 +329,8 @@
  * @property {boolean} [needsDatabase] consumers start an embedded one if none is given; default: whether it has migrations
  * @property {boolean} [keepsSecret] in the database, for ids that outlive the memory of the servers
  * @property {boolean} [keepsUnread] entries of the outbox wait for consumers, also before there are any
- * @property {(settings: any, deadlineMs: number) => Promise<Findings>} [findings] of doctor; default: whether the server takes its rules
+ * @property {(settings: any, deadlineMs: number, embedded: EmbeddedServices) => Promise<Findings>} [findings] of doctor; default:
+ *   whether the server takes its rules
  * @property {(letter: { consumer: string }, state: Record<string, string>) => boolean} [isLetterNeeded] whether a dead letter must not be
  *   discarded
  * @property {(key: string) => Record<string, unknown>} [logged] what the log says about a key
@@ -343,13 +396,26 @@
 
 /** @typedef {{ key: string, state: State, seq: number, version: number, generation: string }} Stored */
 
+/**
+ * A system that a program reads as a reader does: keys in memory, kept current by the outbox. `opened`: connects at its first call, and
+ * again after a failure; `own`: what `reader(parts)` of the definition returned as `queries`. It rejects with the code `unknown` of the
+ * definition while nothing of the system is stored.
+ * @typedef {object} OpenedQueries
+ * @property {() => Promise<{ own: any, parts: QueryParts }>} opened
+ * @property {() => Promise<void>} close
+ */
+
+/** @typedef {'letters' | 'figures' | 'waitingRoom' | 'viewers' | 'database' | 'metrics' | 'isShared' | 'embedded' | 'settings'} Process */
+
+/** @typedef {Omit<ReaderParts, Process>} QueryParts of a reader those that need no HTTP server and no database */
+
 /** @typedef {{ query: (text: string, values?: unknown[]) => Promise<{ rows: any[], rowCount: number | null }> }} Client of PostgreSQL */
 
 /** @typedef {Client & { transaction: <T>(run: (client: Client) => Promise<T>) => Promise<T> }} Database */
 
 /**
- * @typedef {{ partition: number, token: number, signal: AbortSignal, database?: Database, metrics?: any }} Owned `token`: grows with each
- *   owner; `signal`: lease lost; `database` and `metrics`: in the consumers of Freshet
+ * @typedef {{ partition: number, token: number, signal: AbortSignal, database?: Database, metrics?: any, settings?: any }} Owned `token`:
+ *   grows with each owner; `signal`: lease lost; `database`, `metrics` and `settings`: in the consumers of Freshet
  */
 
 /** @typedef {(entries: Entry[], owned: Owned) => unknown} Handler */

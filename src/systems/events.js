@@ -1,5 +1,5 @@
 /**
- * The events of keys, such as auctions and orders, as server-sent events (hub.js).
+ * The events of keys, such as auctions and orders, as server-sent events (viewers.js).
  *
  *     event: snapshot   how it is now
  *     event: <name>     one event; id: <generation>:<sequence number>
@@ -13,23 +13,23 @@
  *
  * @import { Fields, KeyState } from '../admission/index.js'
  * @import { Stream } from '../push/index.js'
- * @import { Send } from './hub.js'
+ * @import { Send } from './viewers.js'
  */
 import { resetEvent } from '../push/index.js'
-import { createHub } from './hub.js'
+import { createKeyViewers } from './viewers.js'
 
 const POSITION = /^(.{1,40}):(\d{1,15})$/
 const NOWHERE = Object.freeze({ generation: '', seq: 0 })
 
 /**
- * @param {Omit<Parameters<typeof createHub>[0], 'read' | 'sendTo'> & Views & { current: (id: string) => Promise<KeyState> }} parts
+ * @param {Omit<Parameters<typeof createKeyViewers>[0], 'read' | 'sendTo'> & Views & { current: (id: string) => Promise<KeyState> }} parts
  *   `current` throws if there is no such id
  */
 export function createEvents ({ current, snapshot, event, push, ...parts }) {
   const { seqOf } = parts.view
   const { bytesOf, snapshotOf } = createEncoder({ snapshot, event, seqOf })
 
-  const { sourceOf, close } = createHub(/** @type {any} */ ({
+  const { sourceOf, close } = createKeyViewers(/** @type {any} */ ({
     ...parts,
     push,
     read: async (/** @type {string} */ id) => {

@@ -2,8 +2,6 @@
  * Events of a key as they come. One connection follows the outboxes of the system and wakes the followers of a key, which then read its
  * event stream from where they are. So what a follower missed while the server was away is read like everything else.
  *
- * @typedef {{ wake: () => void, partition: number }} Follower
- *
  * @import { Connection } from '../store/index.js'
  * @import { OpenAdmission } from './opening.js'
  * @import { Event } from './definition.js'
@@ -11,6 +9,7 @@
 import { eventOf, eventsOf, followOutboxes, generationOf, readState } from '../admission/index.js'
 import { FreshetError } from '../errors.js'
 import { invalid } from './command-arguments.js'
+import { createEventWaits } from './waits.js'
 
 const COUNT = 500
 const LOOK_EVERY_MS = 1000
@@ -18,23 +17,19 @@ const LOOK_EVERY_MS = 1000
 /** @param {OpenAdmission['target']} target @param {AbortSignal} closing */
 export function createFollowing (target, closing) {
   const { streams, partitions, partitionOf, keyOf, connectionOf, names } = target
-  /** Followers by key. @type {Map<string, Set<Follower>>} */
-  const followers = new Map()
+  const waits = createEventWaits()
   /** Followers by partition, and what ends the following of its outbox. */
   const followed = Array.from({ length: partitions }, () => ({ count: 0, leave () {} }))
   /** @type {ReturnType<typeof followOutboxes> | null} */
   let outbox = null
-
-  /** @param {string} key */
-  const wake = (key) => { for (const one of followers.get(key) ?? []) one.wake() }
 
   function open () {
     return followOutboxes({
       ...streams,
       ...target,
       isOnDemand: true,
-      onEntry: (_, { key }) => wake(key),
-      onReset: (partition) => { for (const set of followers.values()) for (const one of set) if (one.partition === partition) one.wake() }
+      onEntry: (_, { key }) => waits.note(key),
+      onReset: waits.noteAll
     })
   }
 
@@ -49,20 +44,16 @@ export function createFollowing (target, closing) {
       }
       const ended = signal ? AbortSignal.any([closing, signal]) : closing
       if (ended.aborted) return
-      let isWoken = true
-      let notify = () => {}
-      const me = { partition: partitionOf(key), wake () { isWoken = true; notify() } }
-      followers.set(key, (followers.get(key) ?? new Set()).add(me))
-      ended.addEventListener('abort', me.wake)
+      const partition = partitionOf(key)
+      const watching = waits.watching(key, ended)
       outbox ??= open()
-      const own = followed[me.partition]
-      if (own.count++ === 0) own.leave = outbox.follow(me.partition)
+      const own = followed[partition]
+      if (own.count++ === 0) own.leave = outbox.follow(partition)
       let position = after
       /** @type {string | null} */
       let generation = null
       try {
         while (!ended.aborted) {
-          isWoken = false
           const found = await readNow(key, position).catch((error) => {
             if (!error.retryable) throw error
             return null
@@ -77,14 +68,11 @@ export function createFollowing (target, closing) {
           }
           if (found?.events.length === COUNT) continue
           // an outbox that is not followed yet wakes no one
-          if (!isWoken) await new Promise((resolve) => { notify = () => resolve(null); setTimeout(resolve, LOOK_EVERY_MS).unref() })
+          await watching.changed(LOOK_EVERY_MS)
         }
       } finally {
-        ended.removeEventListener('abort', me.wake)
+        watching.end()
         if (--own.count === 0) own.leave()
-        const set = followers.get(key)
-        set?.delete(me)
-        if (set?.size === 0) followers.delete(key)
       }
     },
 

@@ -16,13 +16,15 @@
  * @import { Logger } from 'pino'
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { followOutboxes } from '../admission/index.js'
+import { followNews, followOutboxes } from '../admission/index.js'
 import { createEffects, createOwnership, LEASE_MS, TASKS } from '../consumers/index.js'
 import { FreshetError } from '../errors.js'
 import { runTasks } from '../schedule/index.js'
 import { closeInTime } from './closing.js'
 
 const LOOK_EVERY_MS = 250
+/** Tasks of a system that does not say which of its entries set some are looked at so often while there are entries. */
+const NEWS_EVERY_MS = 250
 /** The keys that owners of their own have. */
 const OWN_KEYS = Object.freeze(['owner', 'consumers', 'handler'])
 
@@ -35,8 +37,10 @@ const OWN_KEYS = Object.freeze(['owner', 'consumers', 'handler'])
  * @property {string} what it is, for messages
  * @property {string} [name] of owners of its own
  * @property {Effect[]} [effects]
- * @property {(task: Task, signal: AbortSignal) => Promise<unknown>} [run] tasks that are due; the signal is that of the partition
- * @property {(entry: Entry) => boolean} [triggers] whether tasks are looked at again at once
+ * @property {(task: Task, signal: AbortSignal, entry?: Entry) => Promise<unknown>} [run] tasks that are due; the signal is that of the
+ *   partition; `entry`: that the task came with; true: the task is over, and set no other one
+ * @property {(entry: Entry) => boolean | null | Task} [triggers] whether tasks are looked at at once; false: within a moment; null: it set
+ *   no task; a task that is due is run without a look. Without it tasks are looked at while there are entries
  * @property {(partition: number) => Promise<void>} [onPrimary] when a partition is taken, and when its primary is another one
  * @property {string | null} [driver] of the system: TASKS, or the name of an effect
  * @property {(partition: number) => Promise<number>} [leastToken] as createOwnership
@@ -78,8 +82,8 @@ export function createFrame (target, { id, metrics, logged, leaseMs = LEASE_MS }
     /** @param {Job} job @throws {FreshetError} PIPELINE_CLOSED */
     join ({ what, name, driver = null, leastToken, ...job }) {
       if (isClosed) throw new FreshetError('PIPELINE_CLOSED', `the system ${system} was closed`)
-      const { work, close: closeWork } = createWork(job, { target, driver, leaseMs })
-      const ownership = createOwnership({ ...target, id, keyOf: keysOf(name), work, driver, leastToken, leaseMs })
+      const { work, look, close: closeWork } = createWork(job, { target, driver, leaseMs })
+      const ownership = createOwnership({ ...target, id, keyOf: keysOf(name), work, driver, leastToken, leaseMs, onClock: look })
       /** @type {Promise<void> | null} */
       let closing = null
       async function end () {
@@ -114,15 +118,31 @@ export function createFrame (target, { id, metrics, logged, leaseMs = LEASE_MS }
  * @param {{ target: OpenAdmission['target'], leaseMs: number, driver: string | null }} parts
  */
 function createWork ({ effects = [], run, triggers, onPrimary }, { target, target: { keyOf, routes, log }, driver, leaseMs }) {
-  /** of owned partitions: their tasks are looked at again at once @type {Map<number, () => void>} */
+  /** of owned partitions @type {Map<number, import('../schedule/index.js').Waker>} */
   const wakers = new Map()
+  const look = (/** @type {number} */ partition) => wakers.get(partition)?.now()
   const waking = triggers && followOutboxes({
     ...target.streams,
     ...target,
     isOnDemand: true,
-    onEntry: (partition, entry) => { if (triggers(entry)) wakers.get(partition)?.() },
-    onReset: (partition) => wakers.get(partition)?.()
+    onEntry (partition, entry) {
+      const [waker, task] = [wakers.get(partition), triggers(entry)]
+      if (task === null) return
+      if (typeof task === 'object') waker?.start(task, entry)
+      else if (task) waker?.now()
+      else waker?.soon()
+    },
+    onReset: look
   })
+  /** @param {number} partition @returns {() => void} ends it */
+  function follow (partition) {
+    if (waking) return waking.follow(partition)
+    const leaving = new AbortController()
+    followNews(target.streams.open, {
+      key: keyOf(partition)('outbox'), everyMs: NEWS_EVERY_MS, onNews: () => look(partition), signal: leaving.signal, log
+    })
+    return () => leaving.abort()
+  }
 
   return {
     /** @type {Work} */
@@ -134,11 +154,11 @@ function createWork ({ effects = [], run, triggers, onPrimary }, { target, targe
       const running = [aborted(owned.signal), ...effects.map((effect) => effect.run(of(effect.name)))]
       if (run) {
         let leave = () => {}
-        const begin = (/** @type {() => void} */ wake) => {
-          wakers.set(partition, wake)
-          leave = waking?.follow(partition) ?? leave
+        const begin = (/** @type {import('../schedule/index.js').Waker} */ waker) => {
+          wakers.set(partition, waker)
+          leave = follow(partition)
         }
-        running.push(runTasks(target, of(TASKS), (task) => run(task, owned.signal), begin).finally(() => {
+        running.push(runTasks(target, of(TASKS), (task, entry) => run(task, owned.signal, entry), begin).finally(() => {
           wakers.delete(partition)
           leave()
         }))
@@ -150,6 +170,7 @@ function createWork ({ effects = [], run, triggers, onPrimary }, { target, targe
       await endTogether(running, failing, leaseMs)
     },
 
+    look,
     close: async () => { await waking?.close() }
   }
 }

@@ -10,12 +10,12 @@
  *
  * docs/own-systems.md has the contract of a rule.
  *
- * @import { CheckOptions, Checked, OpenedSystem, Rule, System, SystemOptions } from './definition.js'
+ * @import { CheckOptions, Checked, OpenedQueries, OpenedSystem, Rule, System, SystemOptions } from './definition.js'
  * @import * as Words from './words.js'
  */
 import { idWith as hashed, NAMED_RULES } from '../admission/index.js'
-import { define, SettingsInvalid } from '../errors.js'
-import { BREAKERS, createBreaker } from './breaker.js'
+import { asError, define, SettingsInvalid } from '../errors.js'
+import { BREAKERS, createBreaker, MIN_FAILURES } from './breaker.js'
 import { checkRule as check } from './check-rule.js'
 import { checkedDefinition } from './checked-definition.js'
 import * as columns from './columns.js'
@@ -26,6 +26,7 @@ import { SYSTEM_NAMES } from './names.js'
 import { open } from './opened.js'
 import { checkedOptions } from './options.js'
 import { localUrl } from './process-figures.js'
+import { openOwnQueries } from './queries.js'
 import * as vocabulary from './vocabulary.js'
 
 export { FreshetError, SettingsInvalid } from '../errors.js'
@@ -55,6 +56,15 @@ export async function openSystem (definition, options) {
  * @throws {FreshetError} RULE_INCONSISTENT, with the commands; RULE_FAILED, and as openSystem
  */
 export const checkRule = async (rule, options) => check(rule, options)
+
+/**
+ * Opens a system for queries of a program, which get what `reader(parts)` of a definition gets in a reader.
+ * @param {System} definition
+ * @param {Pick<SystemOptions, 'redisUrl' | 'keyPrefix' | 'deadlineMs' | 'log'>} options
+ * @returns {OpenedQueries}
+ * @throws {FreshetError} SETTINGS_INVALID, with all faults of the options
+ */
+export const openQueries = (definition, options) => openOwnQueries(definition, options)
 
 // what definitions are written with; src/systems/auctions is one
 
@@ -86,7 +96,7 @@ export const columnsOf = columns.columnsOf
 export const createCrowdClient = crowd.createCrowdClient
 
 /** @type {Words.Calls} */
-export const calls = Object.freeze({ createBreaker, states: BREAKERS, localUrl })
+export const calls = Object.freeze({ createBreaker, states: BREAKERS, minFailures: MIN_FAILURES, localUrl, asError })
 
 /** @type {Words.DefineErrors} */
 export function defineErrors (name, errors) {

@@ -5,6 +5,7 @@ import { SettingsInvalid } from '../errors.js'
 import { isModule } from '../settings/index.js'
 import { definitionOf } from './complete.js'
 import { ALL_SYSTEMS } from './names.js'
+import { settingRows } from './settings.js'
 import { importModule } from './user-module.js'
 
 export { SYSTEM_NAMES } from './names.js'
@@ -35,6 +36,24 @@ export async function loadSystems (names, ours = SYSTEMS) {
   const faults = [...takenNames(systems, wanted), ...takenRoutes(systems)]
   if (faults.length > 0) throw new SettingsInvalid(faults)
   return systems
+}
+
+/**
+ * The settings of modules of users, as rows for the processes that serve them.
+ * @param {readonly string[]} names of systems; those that are no paths of modules are left out
+ * @param {readonly string[]} taken names of settings
+ * @returns {Promise<import('../settings/index.js').Row[]>}
+ * @throws {SettingsInvalid} a module that cannot be loaded, a name that is taken
+ */
+export async function settingsOfModules (names, taken) {
+  const systems = await loadSystems(names.filter(isModule))
+  const all = systems.flatMap(({ name, settings = {} }) =>
+    settingRows(name, settings, { variables: `${name.replaceAll('-', '_').toUpperCase()}_` }).map((row) => ({ system: name, row })))
+  const used = [...taken, ...all.map(({ row: { name } }) => name)]
+  const faults = all.filter(({ row: { name } }, i) => used.indexOf(name) !== taken.length + i)
+    .map(({ system, row: { name } }) => `systems: the setting ${name} of ${system} is taken; choose another name`)
+  if (faults.length > 0) throw new SettingsInvalid(faults)
+  return all.map(({ row }) => row)
 }
 
 /** @param {Loader} load @returns {Promise<Definition>} */

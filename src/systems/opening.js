@@ -114,10 +114,15 @@ export function openReading (target, { unknown, memory, streams, onEntry, log })
     members: reading.members,
     memberAtPrimary: reading.memberAtPrimary,
     waitFor: reading.waitFor,
+    until: reading.until,
     find: view.get,
+    peek: view.peek,
+    fromPrimary: view.fromPrimary,
+    watch: view.watch,
     storedOf: view.storedOf,
     since: reading.since,
-    due: reading.due
+    due: reading.due,
+    names: reading.names
   }
 }
 

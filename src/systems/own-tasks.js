@@ -19,13 +19,12 @@ const STOPPED_PAUSE_MS = 60_000
 
 /**
  * @param {OpenAdmission['target']} target
- * @param {{ rules: object, submit: (command: Command) => Promise<unknown>,
+ * @param {{ rules: object, submit: (command: Command) => Promise<unknown>, decide?: (task: Task) => Promise<unknown>,
  *   join: (run: (task: Task, signal: AbortSignal) => Promise<unknown>) => Promise<Worker> }} parts `rules` that this process has, by name;
- *   `join` the processes that run tasks
+ *   `decide`: what a definition does with a task; `join` the processes that run tasks
  */
-export function createTasks (target, { rules, submit, join }) {
+export function createTasks (target, { rules, submit, decide = taskCommands(submit), join }) {
   const { system, log } = target
-  const decide = taskCommands(submit)
   /** @type {Promise<Worker> | null} */
   let joined = null
   let hasLeft = false

@@ -30,8 +30,9 @@
  *   log: Logger }} GatewayParts `counters` of its commands; `router` to the primaries; `primaryIds`: replication
  *   ids of the primaries of its partitions, throws while one is away
  *
- * @typedef {Target & Pick<Public.ReaderParts, 'get' | 'events' | 'mask'> &
- *   Pick<Reading, 'members' | 'memberAtPrimary' | 'waitFor' | 'since' | 'due'> & {
+ * @typedef {Target & Pick<Public.ReaderParts, 'get' | 'events' | 'mask' | 'embedded'> &
+ *   Pick<Reading, 'members' | 'memberAtPrimary' | 'waitFor' | 'until' | 'since' | 'due' | 'names'> &
+ *   Pick<KeyView, 'peek' | 'fromPrimary' | 'watch'> & {
  *   find: KeyView['get'], storedOf: KeyView['storedOf'], letters: DeadLetters,
  *   waitingRoom: () => ReturnType<typeof createWaitingRoom>, viewers: ReturnType<typeof createViewers>,
  *   byRequest: Reading['byRequest'],
@@ -46,8 +47,9 @@
  * @typedef {Omit<OpenAdmission, 'close'> & {
  *   id: string, connectionOf: (partition: number) => Connection, database: Database | null, migrated: Promise<void>,
  *   metrics: any, counters: AdmissionMetrics & ConsumerMetrics, deadLetter: (partition: number, letter: NewLetter) => Promise<void>,
- *   openConfirm: () => Promise<(partition: number) => Promise<void>>, owned: () => number[], decideTask: (task: Task) => Promise<Decision>,
- *   entryLost: typeof entryLost, settings: any, signal: AbortSignal,
+ *   openConfirm: () => Promise<(partition: number) => Promise<void>>, owned: () => number[],
+ *   decideTask: (task: Task, args?: readonly string[]) => Promise<Decision>,
+ *   entryLost: typeof entryLost, embedded: Public.EmbeddedServices, importModule: typeof importModule, settings: any, signal: AbortSignal,
  *   fail: (error: Error) => void, log: Logger }} ConsumerParts `id` of the process; `connectionOf` the primary; `migrated`: when the
  *   database has its tables, never if it cannot have them; `metrics`: its own; `counters` of commands, entries; `openConfirm`: what is
  *   decided is as durable as the system wants; `owned` partitions; `fail`: the process ends
@@ -62,8 +64,9 @@
  * @import { Database } from '../sql/index.js'
  * @import { Connection, LookUp, Router } from '../store/index.js'
  * @import { OpenAdmission } from './opening.js'
+ * @import { importModule } from './user-module.js'
  * @import { createWaitingRoom } from '../waiting-room/index.js'
- * @import { createViewers } from './hub.js'
+ * @import { createViewers } from './viewers.js'
  * @import { createEventWaits } from './waits.js'
  * @import * as Public from './definition.js'
  * @import { Reading, Target } from './reading.js'

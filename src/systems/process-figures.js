@@ -1,4 +1,6 @@
 /** What each process of consumers sees, for readers to show: a key per process in partition 0, which expires with the process. */
+import { eachTick } from '../ticks.js'
+
 /** @import { Connection } from '../store/index.js' */
 
 const EVERY_MS = 1000
@@ -12,14 +14,14 @@ const partOf = (/** @type {string} */ id) => `figures:${id}`
  *   stored as JSON
  */
 export function publishFigures ({ connection, key, id, figures }) {
-  const timer = setInterval(async () => {
+  const close = eachTick(EVERY_MS, async () => {
     try {
       await connection().send('SET', key(partOf(id)), JSON.stringify(figures()), 'PX', LIVES_MS)
     } catch {
       // the servers are away; the key expires
     }
-  }, EVERY_MS).unref()
-  return { close () { clearInterval(timer) } }
+  })
+  return { close }
 }
 
 /**

@@ -14,7 +14,7 @@
  * @import { Connection } from '../store/index.js'
  */
 import { decisionOfRequest, eventOf, eventsOf } from '../admission/index.js'
-import { FreshetError } from '../errors.js'
+import { FreshetError, kindOf } from '../errors.js'
 import { createTaskLists } from './task-lists.js'
 import { createWaits } from './waits.js'
 
@@ -39,7 +39,7 @@ export function createReading ({ view, unknown, lookUp, connectionOf, keyOf, par
   async function current (key) {
     const one = await view.get(key)
     if (one) return one
-    throw new FreshetError(unknown)
+    throw new FreshetError(unknown, `${kindOf(unknown)?.meaning}: ${key}; check it, or create it first`)
   }
 
   /**

@@ -1,4 +1,10 @@
-/** Waits for changes of keys, in readers and gateways. */
+/**
+ * The one wait for changes of keys: queries of readers, commands of gateways, and followers of the library.
+ *
+ *     until      reads a key, and again after each change, until it is as wanted
+ *     watching   what is read between two waits misses no change
+ *     waitFor    anything that calls back
+ */
 
 /** How often a gateway reads a key again, whose event it may have missed. */
 const LOOK_EVERY_MS = 100
@@ -53,7 +59,7 @@ export function createWaits ({ watch, lookMs }) {
   }
 }
 
-/** Waits in a gateway, which notes what the events of its system say. */
+/** Waits of a process that notes what the events of its system say. */
 export function createEventWaits () {
   /** @type {Map<string, Set<(fact?: any) => void>>} */
   const listeners = new Map()
@@ -64,11 +70,40 @@ export function createEventWaits () {
     listeners.set(name, own.add(listener))
     return () => { if (own.delete(listener) && own.size === 0) listeners.delete(name) }
   }
+  const waits = createWaits({ watch, lookMs: () => LOOK_EVERY_MS })
 
   return {
-    ...createWaits({ watch, lookMs: () => LOOK_EVERY_MS }),
+    ...waits,
     watch,
     /** @param {string} name @param {unknown} [fact] that its listeners get */
-    note (name, fact) { for (const listener of listeners.get(name) ?? []) listener(fact) }
+    note (name, fact) { for (const listener of listeners.get(name) ?? []) listener(fact) },
+    /** Anything may have changed. */
+    noteAll () { for (const own of listeners.values()) for (const listener of own) listener() },
+
+    /**
+     * Watches a name from now on, so that a change is not missed while its user is busy.
+     * @param {string} name @param {AbortSignal} signal ends its waits
+     */
+    watching (name, signal) {
+      let isChanged = false
+      let wake = () => {}
+      const note = () => {
+        isChanged = true
+        wake()
+      }
+      const unwatch = watch(name, note)
+      signal.addEventListener('abort', note)
+      return {
+        /** Resolves after a change since the last call, or a time. @param {number} ms */
+        async changed (ms) {
+          if (!isChanged) await waits.waitFor((done) => { wake = done; return () => {} }, ms)
+          isChanged = false
+        },
+        end () {
+          signal.removeEventListener('abort', note)
+          unwatch()
+        }
+      }
+    }
   }
 }

@@ -108,10 +108,11 @@
  * }} CreateCrowdClient
  */
 /**
- * Calls of other services. `createBreaker`: a circuit breaker, whose states are `states`, the best first; `localUrl`: the URL of what
- * runs on this machine, whose faults a page may switch, else null.
+ * Calls of other services. `createBreaker`: a circuit breaker, whose states are `states`, the best first, and which opens after
+ * `minFailures` at the earliest; `localUrl`: the URL of what runs on this machine, whose faults a page may switch, else null; `asError`:
+ * what code of others has thrown, with a short message.
  * @typedef {{ createBreaker: (options: { limit: number, resetMs?: number, now?: () => number }) => any, states: readonly string[],
- *   localUrl: (url: string) => string | null }} Calls
+ *   minFailures: number, localUrl: (url: string) => string | null, asError: (thrown: unknown) => Error }} Calls
  */
 
 /**

@@ -11,6 +11,7 @@
  * @typedef {import('./view-status.js').ViewFigures} ViewFigures
  * @typedef {import('./views.js').Views} Views
  */
+export { filteredQueries, MAX_SCANNED, steadyMs } from './filtered-queries.js'
 export { beginPart, checkSame, createEntriesAtOnce, isUnreadable, MAX_ENTRIES, readBehind } from './log-resume.js'
 export { openQueries } from './reader.js'
 export { subscribe } from './subscribe.js'

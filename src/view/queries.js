@@ -7,6 +7,7 @@ import { createdMsOf, encodeOffsets, partitionOf } from '../item/index.js'
 import { createReadSize, layoutOf, logOf, MAX_READ, newestEntryId } from '../layouts/index.js'
 import { createReads } from '../store/index.js'
 import { createDefinitionCache } from './definition-cache.js'
+import { createFeedSecrets } from './feed-secrets.js'
 import { createFeedWaits } from './feed-waits.js'
 import { bytesOf, mergePages, shrinkOnLoss } from './merge-pages.js'
 
@@ -35,20 +36,25 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
   const sizeOf = createSizes()
   const keysOf = (/** @type {Definition} */ definition) =>
     Array.from({ length: definition.partitions }, (_, partition) => partitionKey(keyPrefix, definition, partition))
-  const definition = async (/** @type {string} */ feed) =>
-    (await onNode(async (connection) => ({ definition: await definitionOf(connection, feed) }))).definition
+  /** @param {string} feed @param {boolean} [isBackground] as createOnNode */
+  const definition = async (feed, isBackground) =>
+    (await onNode(async (connection) => ({ definition: await definitionOf(connection, feed) }), undefined, isBackground)).definition
   const names = async () => (await onNode(async (connection) => ({ names: new Set(await listNames(connection, keyPrefix)) }))).names
   const { until } = createFeedWaits({ names, definitionOf: definition })
 
   return {
-    /** Of all feeds that can be read. @returns {Promise<Definition[]>} */
-    definitions: async () => (await onNode(async (connection) => ({ list: await listDefinitions(connection, keyPrefix) }))).list,
+    /** Of all feeds that can be read. @param {boolean} [isBackground] as createOnNode @returns {Promise<Definition[]>} */
+    definitions: async (isBackground) =>
+      (await onNode(async (connection) => ({ list: await listDefinitions(connection, keyPrefix) }), undefined, isBackground)).list,
 
-    /** @param {string} feed @throws {import('../errors.js').FreshetError} FEED_UNKNOWN */
+    /** @type {typeof definition} @throws {import('../errors.js').FreshetError} FEED_UNKNOWN */
     definition,
 
     /** Waits for a feed that does not exist (feed-waits.js). */
     untilFeed: until,
+
+    /** For what is sealed (feed-secrets.js). */
+    secret: createFeedSecrets({ keyPrefix, lookUp: deployment.lookUp, onNode }),
 
     /**
      * @param {string} feed
@@ -122,10 +128,11 @@ function createOnNode (deployment, now) {
    * @template T
    * @param {(connection: Connection) => Promise<T>} read
    * @param {Reads} [prefer]
+   * @param {boolean} [isBackground] no use of the servers (src/store/pace.js)
    * @returns {Promise<T & { asOf: number, lagMs: number | null, node: Reads }>}
    */
-  return async (read, prefer) => {
-    const first = createReads(deployment, { prefer })
+  return async (read, prefer, isBackground) => {
+    const first = createReads(deployment, { prefer, isBackground })
     const answer = async (/** @type {Reads} */ node) => {
       const asOf = deployment.confirmedAt(now())
       return { ...await read(node.router), asOf, lagMs: node.lagMs, node }
@@ -134,7 +141,7 @@ function createOnNode (deployment, now) {
       return await answer(first)
     } catch (error) {
       if (first.lost === undefined) throw error
-      return answer(createReads(deployment, { prefer: first, but: first }))
+      return answer(createReads(deployment, { prefer: first, but: first, isBackground }))
     }
   }
 }

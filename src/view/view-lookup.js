@@ -98,6 +98,7 @@ export function createViewLookup ({ registry: { held, follow, note, signal }, qu
 
   return {
     viewOf,
+    untilComplete,
 
     /** The view of a feed that answers queries and is already open. @param {string} feed @returns {View | null} */
     openViewOf (feed) {

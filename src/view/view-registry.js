@@ -19,6 +19,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isFollowable, isSpread } from '../feeds/index.js'
 import { layoutNames, layoutOf } from '../layouts/index.js'
+import { untilTick } from '../ticks.js'
 import { DUPLICATE, SKIP_REASONS } from './log-intake.js'
 import { createView } from './view.js'
 
@@ -96,12 +97,13 @@ export function createViewRegistry ({ queries, log, mode, discover, written, idl
   }
 
   async function refreshAll () {
-    const definitions = await queries.definitions()
+    const definitions = await queries.definitions(true)
     definitions.forEach(follow)
     await Promise.all(unlistedOf(held, definitions).map(refresh))
   }
 
-  const refresh = (/** @type {string} */ feed) => queries.definition(feed).then(follow, (error) => { if (!error.retryable) shut(feed) })
+  /** @param {string} feed */
+  const refresh = (feed) => queries.definition(feed, true).then(follow, (error) => { if (!error.retryable) shut(feed) })
 
   async function refreshHeld () {
     for (const [feed, { usedMs }] of held) {
@@ -199,7 +201,7 @@ function keepRefreshing ({ refresh, afterwards, isIdle, log, signal }) {
         error = failure
       }
       afterwards()
-      await sleep(LOOK_MS, undefined, { signal }).catch(() => {})
+      await sleep(untilTick(LOOK_MS), undefined, { signal }).catch(() => {})
     }
   }
   const ended = keep()

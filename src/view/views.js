@@ -10,6 +10,8 @@
  *     over its bound        view, below it: node  view; VIEW_OVER_BOUND for what was evicted
  *     more than 1 s behind  node                  VIEW_BEHIND; node where that is exact
  *
+ * Scans (filtered-queries.js) open a view of any layout, and wait for it some seconds before they use a node.
+ *
  * While no node can be asked, a view answers until it is older than `maxStaleMs`, with its age.
  *
  * @typedef {import('../item/index.js').Place} Place named here, with Log, Connection and Definition, for the published types
@@ -26,6 +28,7 @@
 import { FreshetError } from '../errors.js'
 import { MAX_BYTES } from './queries.js'
 import { createUsability, createViewLookup } from './view-lookup.js'
+import { createScannedViews } from './scanned-views.js'
 import { createViewRegistry, isExactPerRequest } from './view-registry.js'
 import { createViewStatus } from './view-status.js'
 
@@ -49,7 +52,8 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
   const { queries, deployment, now, mode } = options
   const registry = createViewRegistry({ ...options, discover, written })
   const { behindOf, usabilityOf } = createUsability({ deployment, now, maxStaleMs })
-  const { viewOf, openViewOf } = createViewLookup({ registry, queries, deployment, isNone: mode === 'none', discover, written })
+  const scanned = createScannedViews({ registry, queries, isNone: mode === 'none' })
+  const { viewOf, openViewOf, untilComplete } = createViewLookup({ registry, queries, deployment, isNone: mode === 'none', discover, written })
 
   /** @param {string} feed @param {View | null} view */
   function behind (feed, view) {
@@ -84,11 +88,20 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     throw gone ?? behind(feed, view)
   }
 
+  /** @param {View | null} view @param {import('./view.js').Question} question @param {import('./partitioned-store.js').Visit} visit */
+  function visitIn (view, question, visit) {
+    if (view === null) return null
+    const { isUsable, asOf, lagMs } = usabilityOf(view)
+    const page = isUsable ? view.visit(question, visit) : null
+    return page && { next: page.next, asOf, lagMs }
+  }
+
   return {
     ...createViewStatus({ queries, registry, discover, behindOf }),
     definitions: queries.definitions,
     definition: queries.definition,
     untilFeed: queries.untilFeed,
+    secret: queries.secret,
     ofLog: queries.ofLog,
 
     /**
@@ -111,12 +124,19 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
      * @returns {{ next: import('../item/index.js').Place | null, asOf: number, lagMs: number | null } | null} null: no view can
      *   answer now, and nothing was visited. `next`: where the next page starts, from a view or a node
      */
-    visit (feed, question, visit) {
-      const view = openViewOf(feed)
-      if (view === null) return null
-      const { isUsable, asOf, lagMs } = usabilityOf(view)
-      const page = isUsable ? view.visit(question, visit) : null
-      return page && { next: page.next, asOf, lagMs }
+    visit: (feed, question, visit) => visitIn(openViewOf(feed), question, visit),
+
+    /**
+     * As `visit`, for scans of all items: also of a view that exists only because items are scanned, or watched.
+     * @param {string} feed @param {import('./view.js').Question} question @param {import('./partitioned-store.js').Visit} visit
+     * @throws {FreshetError} FEED_UNKNOWN
+     */
+    async scan (feed, question, visit) {
+      deployment.use()
+      await scanned.keep(feed)
+      const one = registry.held.get(feed)
+      if (one && !one.view.isComplete) await untilComplete(one)
+      return visitIn(one?.view ?? null, question, visit)
     },
 
     /** @type {Queries['latest']} */
@@ -166,7 +186,10 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
       return { view: () => registry.held.get(feed)?.view ?? null, release: () => registry.unwant(feed) }
     },
 
-    close: registry.close
+    async close () {
+      scanned.close()
+      await registry.close()
+    }
   }
 }
 

@@ -18,21 +18,22 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/view': ['src/errors.js', 'src/item', 'src/layouts', 'src/feeds', 'src/store'],
   'src/metrics': ['src/errors.js', 'src/runtime', 'src/store', 'src/pipeline'],
   'src/fields': ['src/errors.js', 'src/settings'],
-  'src/http': ['src/errors.js', 'src/fields', 'src/metrics', 'src/settings'],
+  'src/http': ['src/errors.js', 'src/item', 'src/fields', 'src/metrics', 'src/settings'],
   'src/replies': ['src/errors.js', 'src/item', 'src/http'],
   'src/push': ['src/errors.js', 'src/item', 'src/layouts', 'src/view', 'src/http', 'src/replies', 'src/metrics'],
   'src/systems': [
     'src/errors.js', 'src/settings', 'src/item', 'src/admission', 'src/consumers', 'src/schedule', 'src/waiting-room', 'src/sql',
-    'src/store', 'src/embedded', 'src/metrics', 'src/fields', 'src/http', 'src/replies', 'src/push'
+    'src/store', 'src/metrics', 'src/fields', 'src/http', 'src/push'
   ],
   'src/figures': ['src/errors.js', 'src/runtime', 'src/item', 'src/feeds', 'src/store'],
   src: [],
-  bin: ['settings.js', 'src', 'lab', 'writers', 'readers'],
-  writers: ['settings.js', 'src'],
+  bin: ['settings.js', 'src', 'lab', 'writers', 'readers', 'demo'],
+  demo: ['settings.js', 'src'],
+  writers: ['settings.js', 'src', 'demo'],
   readers: ['settings.js', 'src'],
   lab: ['src', 'writers', 'charts'],
   charts: [],
   experiments: [],
   infra: [],
-  'settings.js': ['src/errors.js', 'src/settings', 'src/settings-table.js']
+  'settings.js': ['src/errors.js', 'src/settings', 'src/settings-table.js', 'src/systems/settings.js']
 })

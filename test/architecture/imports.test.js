@@ -6,7 +6,7 @@ import { SYSTEM_NAMES, SYSTEMS } from '../../src/systems/list.js'
 import { folders, importsOf, sourceFiles, withoutComments } from './source.js'
 
 const isOurs = (/** @type {string} */ name) =>
-  name === 'settings.js' || /^(src|lab|bin|writers|readers|experiments|charts|infra)\//.test(name)
+  name === 'settings.js' || /^(src|lab|bin|demo|writers|readers|experiments|charts|infra)\//.test(name)
 const isIn = (/** @type {string} */ file, /** @type {string} */ place) => file === place || file.startsWith(place + '/')
 
 const sources = await sourceFiles()
@@ -40,25 +40,25 @@ t.test('every folder of src has its arrows', async (t) => {
 t.test('folders of src are entered by their index', async (t) => {
   const place = (/** @type {string} */ file) => /^src\/[^/]+(?=\/)/.exec(file)?.[0]
   // src/systems/index.js is that of users
-  const isFace = (/** @type {string} */ file) => file.endsWith('/index.js') || /^src\/systems\/(list|names|inside)\.js$/.test(file)
+  const isFace = (/** @type {string} */ file) => file.endsWith('/index.js') || /^src\/systems\/(list|names|settings|inside)\.js$/.test(file)
   const wrong = [...edges, ...typeEdges].filter(({ from, to }) => place(to) !== undefined && place(from) !== place(to) && !isFace(to))
   t.same(wrong, [])
 })
 
-t.test('a system imports no other system, and only the list knows them all', async (t) => {
+t.test('a system imports no other system, and only the list and the settings know them all', async (t) => {
   const systemOf = (/** @type {string} */ file) => /^src\/systems\/([^/]+)\//.exec(file)?.[1]
   const wrong = [...edges, ...typeEdges].filter(({ from, to }) =>
-    isIn(from, 'src') && systemOf(to) !== undefined && systemOf(from) !== systemOf(to) && from !== 'src/systems/list.js')
+    isIn(from, 'src') && systemOf(to) !== undefined && systemOf(from) !== systemOf(to) &&
+    !/^src\/systems\/(list|settings)\.js$/.test(from))
   t.same(wrong, [])
 })
 
-t.test('systems that are moved import freshet-feed/systems, packages and their own files only, as those of users do', async (t) => {
-  const moved = ['auctions', 'sales', 'orders']
-  for (const system of moved) {
+t.test('systems import freshet-feed/systems, packages and their own files only, as those of users do', async (t) => {
+  for (const system of SYSTEM_NAMES) {
     const place = `src/systems/${system}`
     const own = [...edges, ...typeEdges].filter(({ from }) => isIn(from, place))
     t.ok(own.some(({ to }) => to === 'freshet-feed/systems'), system)
-    t.same(own.filter(({ to }) => to !== 'freshet-feed/systems' && !/^(node:|jose$|prom-client$|@opentelemetry\/api$)/.test(to) && !isIn(to, place)), [], system)
+    t.same(own.filter(({ to }) => to !== 'freshet-feed/systems' && !/^(node:|jose$|prom-client$|@opentelemetry\/api$|@aws-sdk\/client-dynamodb$)/.test(to) && !isIn(to, place)), [], system)
   }
 })
 
@@ -70,7 +70,7 @@ t.test('no process and no part of the engine knows a system by its name', async 
 })
 
 t.test('settings.js is imported by process files, and its table also by the options of the library', async (t) => {
-  const isProcessFile = (/** @type {string} */ file) => ['bin', 'writers', 'readers'].includes(dirname(file))
+  const isProcessFile = (/** @type {string} */ file) => ['bin', 'demo', 'writers', 'readers'].includes(dirname(file))
   t.same(edges.filter(({ from, to }) => to === 'settings.js' && !isProcessFile(from)), [])
   t.same(edges.filter(({ to }) => to === 'src/settings-table.js').map(({ from }) => from), ['settings.js', 'src/options.js'])
 })
@@ -90,8 +90,8 @@ t.test('the client of each kind of server is imported in one folder', async (t) 
   t.same(edges.filter(({ from, to }) => !isIn(from, 'src') && /^(ioredis|redis|iovalkey|@valkey\/)/.test(to)), [])
 })
 
-t.test('only src/http, readers, writers, lab/serving and bin/local import fastify', async (t) => {
-  const may = ['src/http', 'lab/serving', 'readers', 'writers', 'bin/local']
+t.test('only src/http, readers, writers, lab/serving and demo/local import fastify', async (t) => {
+  const may = ['src/http', 'lab/serving', 'readers', 'writers', 'demo/local']
   const wrong = edges.filter(({ from, to }) => /^@?fastify/.test(to) && !may.some((place) => isIn(from, place)))
   t.same(wrong, [])
 })

@@ -6,7 +6,7 @@ import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const FOLDERS = ['src', 'lab', 'bin', 'writers', 'readers', 'experiments', 'charts', 'infra']
+const FOLDERS = ['src', 'lab', 'bin', 'demo', 'writers', 'readers', 'experiments', 'charts', 'infra']
 /** @type {RegExp} `import x from 'y'`, `export x from 'y'`, `import 'y'`, `import('y')` */
 const IMPORT = /(?:^\s*(?:import|export)\s[^'"]*?from\s*|^\s*import\s*|\bimport\()['"]([^'"]+)['"]/gm
 

@@ -7,4 +7,5 @@
  * @returns {Promise<number>} the token
  */
 export const askLease = async (connection, key, { id = `p${Math.random()}`, token = 0, ms = 1, waitMs = '', driver = '' } = {}) =>
-  Number(await connection.runScript('lease', ['owner', 'generation', 'cursors', 'outbox'].map(key), [id, token, ms, 0, waitMs, driver]))
+  Number(await connection.runScript('lease', ['owner', 'generation', 'cursors', 'outbox', 'consumers'].map(key),
+    [id, token, ms, 0, waitMs, driver]))

@@ -27,7 +27,9 @@ t.test('rendezvous hashing: shares are even, and only the partitions of one that
 })
 
 for (const engine of engines) {
-  t.test(engineName(engine), async (t) => {
+  // in a cluster heartbeats go to each partition
+  const isSpread = engine !== engines[0]
+  t.test(`${engineName(engine)}, ${isSpread ? 'heartbeats of each partition' : 'heartbeats of each process'}`, async (t) => {
     const server = await startServer(t, { engine })
     /** what is worked on, by partition: ids @type {Map<number, string[]>} */
     const working = new Map()
@@ -51,6 +53,7 @@ for (const engine of engines) {
         keyOf,
         log: silentLog,
         leaseMs: 1500,
+        homeOf: isSpread || firstUrl ? (partition) => partition : undefined,
         async work ({ partition, token, signal }) {
           const others = working.get(partition) ?? []
           if (others.length > 0) overlaps.push(`${partition}: ${id} beside ${others}`)
@@ -144,6 +147,7 @@ for (const engine of engines) {
       await eventually(() => working.get(0)?.length === 0)
       await sleep(2000)
       t.equal(taken.length, before, 'the others were renewed')
+      t.same(all.slice(1).filter((partition) => working.get(partition)?.length !== 1), [])
       proxy.speak()
       await ownersAre(['d'])
       await d.close()

@@ -125,14 +125,15 @@ await overAllArms(t, async (t, { layout, guarantees, server, connection, open })
     t.same(await Promise.all((await partition.keys()).map((key) => connection.send('PTTL', key))).then((ttls) => [...new Set(ttls)]), [-1])
   })
 
-  await t.test('an abandoned feed leaves only its definition', async (t) => {
+  await t.test('an abandoned feed leaves only its definition and its secret', async (t) => {
     for (const late of /** @type {const} */ (['overwrite', 'newest'])) {
       const partition = open({ ttlMs: 300, late })
       await agree(connection, 'fr:',
         { feed: partition.feed, layout: layout.name, partitions: 1, windowMs: 100, maxItems: 0, format: layout.format })
       await partition.append(aged(20))
       await eventually(async () => (await partition.keys()).length === 0)
-      t.same((await connection.send('KEYS', `*${partition.feed}*`)).map(String), [`fr:{${partition.feed}}:feed`])
+      const left = (await connection.send('KEYS', `*${partition.feed}*`)).map(String).sort()
+      t.same(left, ['feed', 'secret'].map((part) => `fr:{${partition.feed}}:${part}`))
     }
   })
 

@@ -10,13 +10,23 @@ import { readPage, ROOT } from './examples.js'
 
 const run = promisify(execFile)
 const docs = (await readdir(join(ROOT, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)
-const names = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...docs]
+const decisions = (await readdir(join(ROOT, 'docs/decisions'))).map((name) => `docs/decisions/${name}`)
+const names = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...docs, 'docs/acl/README.md', ...decisions]
 const pages = await Promise.all(names.map(async (name) => ({ name, text: await readPage(name) })))
 
 t.test('README is one page', async (t) => {
   const lines = pages[0].text.split('\n')
-  t.ok(lines.length <= 200, `${lines.length} lines`)
+  t.ok(lines.length <= 150, `${lines.length} lines`)
   t.same(lines.filter((line) => line.length > 400), [])
+})
+
+t.test('a decision has a question, a choice, a number and what would change it', async (t) => {
+  const parts = ['# ', '**Question.**', '**Choice.**', '**Number.**', '**What would change it.**']
+  for (const { name, text } of pages.filter(({ name }) => name.startsWith('docs/decisions/'))) {
+    const found = parts.map((part) => text.indexOf(part))
+    t.same(found, found.toSorted((one, other) => one - other), name)
+    t.notOk(found.includes(-1), name)
+  }
 })
 
 t.test('links lead to files and headings', async (t) => {

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { becomeTheOne, connectToTheOne, ownSocketPath } from '../../src/embedded/lock.js'
+import { acquireLock, connectToHolder, ownSocketPath } from '../../src/embedded/lock.js'
 import { makeCheckout } from './checkout.js'
 
 /** Listens and tries to become the supervisor. @param {import('tap').Test} t @param {string} folder */
@@ -11,20 +11,20 @@ async function candidate (t, folder) {
   const server = createServer((socket) => socket.on('error', () => {}).resume())
   await new Promise((resolve) => server.listen(socketPath, () => resolve(null)))
   t.teardown(() => server.close())
-  return { won: await becomeTheOne(folder, socketPath), die: () => new Promise((resolve) => server.close(resolve)) }
+  return { won: await acquireLock(folder, socketPath), die: () => new Promise((resolve) => server.close(resolve)) }
 }
 
 t.test('of concurrent candidates exactly one wins, in every round', async (t) => {
   const folder = await makeCheckout(t)
-  t.equal(await connectToTheOne(folder), null)
+  t.equal(await connectToHolder(folder), null)
   for (let round = 0; round < 30; round++) {
     const candidates = await Promise.all(Array.from({ length: 8 }, () => candidate(t, folder)))
     t.equal(candidates.filter(({ won }) => won).length, 1)
-    const socket = await connectToTheOne(folder)
+    const socket = await connectToHolder(folder)
     t.ok(socket)
     socket?.destroy()
     await Promise.all(candidates.map(({ die }) => die()))
-    t.equal(await connectToTheOne(folder), null)
+    t.equal(await connectToHolder(folder), null)
   }
   const links = await readdir(join(folder, 'supervisors'))
   t.ok(links.length <= 8, 'few old links are kept')

@@ -69,7 +69,7 @@ async function listening (t, app, routes) {
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
     const body = isStream ? '' : await response.text()
     over.abort()
-    const isJson = /json/.test(response.headers.get('content-type') ?? '') && body !== ''
+    const isJson = /[/+]json/.test(response.headers.get('content-type') ?? '') && body !== ''
     return { status: response.status, headers: response.headers, body, json: isJson ? JSON.parse(body) : null }
   }
   return { url, app, routes, ask }

@@ -48,6 +48,21 @@ t.test('a JSON Web Token permits what its claims say, until it expires', async (
     t.same((await ask(await es.sign({ scope: 'read' }), '/v1/feeds')).json().feeds, [])
   })
 
+  await t.test('with ids it is for these only, and it is refused if they cannot be read', async (t) => {
+    const seen = async (/** @type {any} */ ids) => {
+      const answer = await ask(await es.sign({ ...CLAIMS, ids }))
+      return answer.json().items.map((/** @type {any} */ { id }) => id)
+    }
+    t.same(await seen(['a']), ['a'])
+    t.same(await seen(['a*']), ['a'])
+    t.same(await seen(['*']), ['a'])
+    t.same(await seen(['b', 'c*']), [])
+    for (const ids of [null, 'a', [], [7], [''], ['a', null], { 0: 'a' }]) {
+      const { detail } = isProblem(t, await ask(await es.sign({ ...CLAIMS, ids })), 401, 'UNAUTHORIZED')
+      t.match(detail, /claim "ids" is (not a list|a list of 0|an id of .*); expected an array of 1-1000 ids, or beginnings/)
+    }
+  })
+
   await t.test('not when it is expired, not yet valid, for others, or not signed by a key of the issuer', async (t) => {
     const header = { alg: 'HS256', kid: 'es' }
     const payload = { ...CLAIMS, iss: ISSUER, aud: AUDIENCE, exp: seconds(600) }

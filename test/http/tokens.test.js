@@ -32,13 +32,22 @@ t.test('a line gives a token its scopes and feeds; only the digest of the token 
 })
 
 t.test('a beginning of names is for all feeds that begin so, and for no system', (t) => {
-  const grant = { id: null, scopes: new Set(['read']), feeds: new Set(['tenant-3.*', '*x', '@*', 'a']), untilMs: Infinity }
+  const grant = { id: null, scopes: new Set(['read']), feeds: new Set(['tenant-3.*', '*x', '@*', 'a']), ids: null, untilMs: Infinity }
   for (const [feed, isPermitted] of /** @type {[string, boolean][]} */ ([
     ['tenant-3.buses', true], ['tenant-3.', true], ['tenant-33', false], ['tenant-3', false], ['a', true], ['ab', false], ['bx', false],
     ['@auctions', false], ['*', false]
   ])) t.equal(permits(grant, 'read', feed), isPermitted, feed)
   t.equal(permits(grant, 'write', 'a'), false)
   t.end()
+})
+
+t.test('ids are those that the list permits; "*" is every id', async (t) => {
+  const { get } = await openedFrom(t, JSON.stringify({ ...ROW, ids: ['bus-*', 'tram'] }))
+  const { ids } = /** @type {any} */ (get(digestOf(SECRET)))
+  t.same(['bus-7', 'tram', 'tram-1', 'bus'].map((id) => ids.has(Buffer.from(id))), [true, true, false, false])
+  for (const row of [ROW, { ...ROW, ids: ['bus-*', '*'] }]) {
+    t.equal((await openedFrom(t, JSON.stringify(row))).get(digestOf(SECRET))?.ids, null)
+  }
 })
 
 t.test('faults are named by line, all at once, without the text of the line', async (t) => {
@@ -50,6 +59,11 @@ t.test('faults are named by line, all at once, without the text of the line', as
     [[{ ...ROW, scopes: 'read' }], /scopes is not/], [[{ ...ROW, feeds: 'latest' }], /feeds is not a list of feed names/],
     [[{ ...ROW, feeds: ['*-bus'] }], /feeds is not/], [[{ ...ROW, feeds: ['@a*'] }], /feeds is not/],
     [[{ ...ROW, feeds: undefined }], /feeds is not/],
+    [[{ ...ROW, ids: null }], /line 1: ids is not a list; expected a list of 1-1000 ids, or beginnings of ids such as "bus-\*", or no ids/],
+    [[{ ...ROW, ids: [] }], /ids is a list of 0/], [[{ ...ROW, ids: 'bus-*' }], /ids is not a list/],
+    [[{ ...ROW, ids: ['a', 7] }], /ids is an id of type number/], [[{ ...ROW, ids: [''] }], /ids is an id of 0 bytes/],
+    [[{ ...ROW, ids: ['a\n'] }], /ids is an id with a control character/],
+    [[{ ...ROW, id: ['a'] }], /a field other than token, scopes, feeds, ids/],
     [[ROW, { ...ROW, scopes: ['write'] }], /line 2: a token that an earlier line has/],
     [[ROW, 'x', 'y'], /line 2: not JSON; line 3: not JSON; expected lines such as/]
   ])) {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { connectFor, engineName, eventually, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
+import { createServices } from '../../src/embedded/index.js'
 import { createServers } from '../../src/store/index.js'
 import { checkedDefinition } from '../../src/systems/checked-definition.js'
 import { connect } from '../../src/systems/connected.js'
@@ -81,7 +82,7 @@ t.test('a chunk that never ends is stopped when the system is opened, or looked 
 
   const definition = { name: 'seats', rules: { seat: { lua } } }
   const { findings } = await definitionOf(definition)
-  const { problems } = /** @type {any} */ (await findings?.({ redisUrl, keyPrefix: 'fr:' }, 1000))
+  const { problems } = /** @type {any} */ (await findings?.({ redisUrl, keyPrefix: 'fr:' }, 1000, createServices({ cacheDir: null })))
   t.match(problems, [/stopped/])
 
   const { rules } = await checkedDefinition(definition)

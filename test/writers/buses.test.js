@@ -1,7 +1,7 @@
 /** The values of the synthetic source: positions of buses. */
 import t from 'tap'
 import fc from 'fast-check'
-import { BUS_BYTES, makeBuses } from '../../writers/buses.js'
+import { BUS_BYTES, makeBuses } from '../../demo/buses.js'
 import { holds } from '../properties.js'
 
 const METRES_PER_DEGREE = 111_000

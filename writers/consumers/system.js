@@ -6,12 +6,11 @@ import { consume, consumeBatches, createKafkaEffect, entryLost, lagOf, TASKS } f
 import { aborted } from '../../src/runtime/index.js'
 import { taskCommands } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
-import { createFrame, durabilityOf, hasReplicas, joinHandlers, openDefinition, publishFigures } from '../../src/systems/inside.js'
+import {
+  createFrame, durabilityOf, hasReplicas, importModule, joinHandlers, OF_TASKS, openDefinition, publishFigures
+} from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
 import { untilUp } from './until-up.js'
-
-/** How a definition names its scheduled tasks as its driver. */
-const OF_TASKS = 'tasks'
 
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
 /** @typedef {import('../../src/systems/inside.js').Definition} Definition */
@@ -21,7 +20,7 @@ const OF_TASKS = 'tasks'
 
 /**
  * @param {Definition} definition @param {any} settings
- * @param {Pick<ConsumerParts, 'id' | 'database' | 'log' | 'signal' | 'fail'> & {
+ * @param {Pick<ConsumerParts, 'id' | 'database' | 'embedded' | 'log' | 'signal' | 'fail'> & {
  *   servers: import('../../src/store/index.js').Servers, migrated: Promise<void>, leaseMs?: number,
  *   metrics: import('../../src/metrics/index.js').AdmissionMetrics & import('../../src/metrics/index.js').ConsumerMetrics,
  *   ownMetrics: any, onWait: (error: Error & { code?: string }) => void }} parts
@@ -64,6 +63,7 @@ export async function openSystem (definition, settings, parts) {
       owned: () => worker.owned,
       decideTask: taskCommands(opening.submit),
       entryLost,
+      importModule,
       settings,
       deadLetter,
       openConfirm
@@ -121,9 +121,13 @@ export async function openSystem (definition, settings, parts) {
  */
 async function handlersOf (definition, parts, frame) {
   const handlers = await definition.consumers(parts)
-  const run = definition.hasLua ? undefined : parts.decideTask
+  const { run = parts.decideTask } = handlers
+  /** @param {import('../../src/schedule/index.js').Task} task */
+  const runTask = (task) => run(task)
   try {
-    return { run, ...handlers, joined: await joinHandlers(definition, handlers, parts, frame) }
+    const joined = await joinHandlers(definition, handlers, parts, frame)
+    // tasks of rules with Lua have owners of their own, as in the library
+    return { ...handlers, ...definition.hasLua ? { run: undefined, triggers: undefined } : { run: runTask }, joined }
   } catch (error) {
     await handlers.close?.()
     throw error

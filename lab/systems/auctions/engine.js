@@ -11,7 +11,7 @@ const REQUEST_MS = 600_000
  * @param {{ redisUrl: string, keyPrefix: string, batches: boolean, hasCache: boolean, isFunction?: boolean, durability?: string,
  *   system?: string, rule?: string, onEntry?: (entry: import('../../../src/admission/index.js').Entry) => void }} options `isFunction`: it
  *   decides by a function, as Freshet does, and otherwise by a script; `onEntry`: of the outbox, with a cache
- * @returns {Promise<import('./techniques.js').Technique>}
+ * @returns {Promise<import('./techniques.js').Technique & Pick<import('../own/subjects.js').Subject, 'versionOf'>>}
  */
 export async function openEngine ({
   redisUrl, keyPrefix, batches, hasCache, isFunction = true, durability = 'memory', system = 'auctions', rule = 'max', onEntry
@@ -52,6 +52,7 @@ export async function openEngine ({
     counts,
     submit: (command) => admission.submit(command),
     read: async (key) => Number(await connectionOf().send('HGET', keyOf(0)(`state:${key}`), 'price')),
+    versionOf: async (/** @type {string} */ key) => Number(await connectionOf().send('HGET', keyOf(0)(`state:${key}`), 'version')),
 
     async stored (key) {
       // requests are in the outbox

@@ -25,14 +25,14 @@ export const keyOf = (n) => `k${n % KEYS}`
  * @returns {Promise<Subject>}
  */
 async function ours (target, rule, { create, command }) {
-  const { submit, stored, close } = await openEngine({ ...target, batches: true, hasCache: false, rule })
+  const { submit, versionOf, close } = await openEngine({ ...target, batches: true, hasCache: false, rule })
   const send = (/** @type {number} */ n, /** @type {string} */ requestId, /** @type {string[]} */ args) =>
     submit({ rule, key: keyOf(n), scope: 'u', requestId, args })
   const closeAt = String(Date.now() + CLOSES_AFTER_MS)
   for (let n = 0; n < KEYS; n++) await send(n, `c${n}`, create(closeAt))
   return {
     submit: (n) => send(n, `r${n}`, command(n)),
-    versionOf: async (key) => Number((await stored(key)).state.version),
+    versionOf,
     close
   }
 }

@@ -25,7 +25,8 @@
  * @typedef {import('../invariants.js').Invariant} Invariant
  */
 import { LEASE_MS } from '../../../src/consumers/index.js'
-import { RESET_MS, syntheticTick, thresholdOf } from '../../../src/systems/prices/index.js'
+import { RESET_MS } from '../../../src/systems/inside.js'
+import { syntheticTick, thresholdOf } from '../../../src/systems/prices/index.js'
 import { countEach } from '../../analysis/counts.js'
 import { result } from '../invariants.js'
 import { tierOf } from './assets.js'

@@ -6,9 +6,8 @@
  */
 import { createAdmission, createAgreement, createKeyView, fieldsOf } from '../../../src/admission/index.js'
 import { createPrimaries, openConnection } from '../../../src/store/index.js'
-import {
-  createDemand, createEncoder, createPriceQueries, createPrices, createReading, STATUSES
-} from '../../../src/systems/prices/index.js'
+import { createReading } from '../../../src/systems/inside.js'
+import { createDemand, createEncoder, createPriceQueries, createPrices, STATUSES } from '../../../src/systems/prices/index.js'
 import { eachOf, ruleTiers, tierOf } from './assets.js'
 import { METRICS, silent } from '../auctions/silent.js'
 
@@ -33,7 +32,7 @@ export async function openProductArm (technique, { redisUrl, keyPrefix, tiers, i
     metrics: METRICS
   })
   await admission.agreed()
-  const { submit, partitionOf, keyOf } = admission
+  const { submit, partitionOf, keyOf } = /** @type {any} */ (admission)
   const connectionOf = (/** @type {number} */ partition) => routes.route(keyOf(partition)('')).connection
   const stateOf = async (/** @type {string} */ asset) =>
     fieldsOf((await connectionOf(partitionOf(asset)).send('HGETALL', keyOf(partitionOf(asset))(`state:${asset}`))).map(String))
@@ -41,7 +40,7 @@ export async function openProductArm (technique, { redisUrl, keyPrefix, tiers, i
   const view = technique === 'scheduled' ? serverView(stateOf, partitionOf) : memoryView({ ...parts, redisUrl })
   const demand = createDemand({ submit })
   const reading = createReading({ view, unknown: 'ASSET_UNKNOWN', ...parts })
-  const queries = createPriceQueries({ view, reading, submit, demand, store: null, now: Date.now })
+  const queries = createPriceQueries({ ...view, ...reading, find: view.get, submit, demand, store: null, now: Date.now })
   const encoder = createEncoder({ isShared: () => false })
   const prices = createPrices({ submit, stateOf, tiers: ruleTiers(tiers), waits: reading })
 

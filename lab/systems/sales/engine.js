@@ -45,7 +45,8 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
   if (mode !== 'direct') {
     const clock = createPartitionClock({ system: SYSTEM, keyOf: () => key, metrics: {}, log: silent })
     const owned = { partition: 0, signal: stop.signal }
-    runTasks({ connectionOf: () => connection, keyOf: () => key, clock }, owned, taskCommands(engine.submit))
+    const decide = taskCommands(engine.submit)
+    runTasks({ connectionOf: () => connection, keyOf: () => key, clock }, owned, (task) => decide(task))
   }
   const sales = createSales({ submit: /** @type {any} */ (engine.submit), agreed, tokens, settlement: null, waits: null })
 

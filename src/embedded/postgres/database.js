@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { FreshetError } from '../../errors.js'
 import { createGuard } from '../guard.js'
-import { identity, isOpenToOthers, startCluster } from './cluster.js'
+import { identity, isOpenToOthers, startCluster } from './data-folder.js'
 import { pinnedPostgres } from './pinned.js'
 
 const OPEN_TO_OTHERS = 0o711
@@ -20,7 +20,7 @@ const OPEN_TO_OTHERS = 0o711
  */
 export function createPostgres ({ folder, cacheDir, report, signal, fail }) {
   const guard = createGuard()
-  /** @type {import('./cluster.js').Cluster | null} */
+  /** @type {import('./data-folder.js').Cluster | null} */
   let cluster = null
   /** The folder that is removed at the end. @type {string | null} */
   let home = null

@@ -1,5 +1,5 @@
 /** Who may do what: tokens of a file, JSON Web Tokens, or both. */
-import { ALL_FEEDS, covers, digestOf, permits, unauthorized } from './grants.js'
+import { ALL_FEEDS, covers, digestOf, permits, sameIds, unauthorized } from './grants.js'
 import { openTokens } from './tokens.js'
 
 const EXPIRY_CHECK_MS = 1000
@@ -11,7 +11,8 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
  * @typedef {object} Access
  * @property {(authorization: string | undefined, request: import('node:http').IncomingMessage) => Grant | Promise<Grant>} identify the
  *   grant at once, unless a JWT has to be verified; it throws UNAUTHORIZED, and a promise may reject with NOT_READY, too
- * @property {(grant: Grant, scope: import('./grants.js').Scope, feed: string) => boolean} stillPermits whether a grant still permits it
+ * @property {(grant: Grant, scope: import('./grants.js').Scope, feed: string) => boolean} stillPermits whether a grant still permits it,
+ *   and the same ids
  * @property {(listener: () => void) => void} listen the listener is called when `stillPermits` may have changed
  * @property {() => void} close
  */
@@ -43,7 +44,7 @@ export async function openAccess ({ tokens: file, jwtKeys, ...ofIssuer }, { log 
     stillPermits (grant, scope, feed) {
       // a changed line of the file replaces the grant
       const now = grant.untilMs === Infinity ? tokens?.get(grant.id) : grant.untilMs > Date.now() ? grant : undefined
-      return now !== undefined && permits(now, scope, feed)
+      return now !== undefined && permits(now, scope, feed) && sameIds(now, grant)
     },
 
     listen (listener) { onChange = listener },
@@ -59,7 +60,7 @@ export async function openAccess ({ tokens: file, jwtKeys, ...ofIssuer }, { log 
 /**
  * Which feeds a grant may read.
  * @param {Grant | undefined} grant undefined: no tokens are required
- * @returns {{ isAll: boolean, of: string, has: (feed: string) => boolean }} `of`: the same text for the same feeds
+ * @returns {{ isAll: boolean, of: string, has: (feed: string) => boolean }} `isAll`: of all feeds; `of`: the same text for the same feeds
  */
 export function readableFeeds (grant) {
   if (!grant || grant.feeds.has(ALL_FEEDS)) return { isAll: true, of: ALL_FEEDS, has: () => true }

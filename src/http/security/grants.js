@@ -2,9 +2,12 @@
  * What a token permits. The token itself is kept nowhere: its SHA-256 digest identifies it.
  *
  * @typedef {'read' | 'write' | 'admin'} Scope
- * @typedef {{ id: string | null, scopes: ReadonlySet<string>, feeds: ReadonlySet<string>, untilMs: number }} Grant `id`: the digest of the
- *   token, or null of a request that needs none; `feeds`: names, beginnings of names such as
- *   `tenant-3.*`, or `*` for all feeds and systems; `untilMs`: ms since 1970, Infinity = until it is revoked
+ * @typedef {object} Grant
+ * @property {string | null} id the digest of the token, or null of a request that needs none
+ * @property {ReadonlySet<string>} scopes
+ * @property {ReadonlySet<string>} feeds names, beginnings of names such as `tenant-3.*`, or `*` for all feeds and systems
+ * @property {import('../../item/index.js').IdFilter | null} ids of items in these feeds, null = all
+ * @property {number} untilMs ms since 1970, Infinity = until it is revoked
  */
 import { hash } from 'node:crypto'
 import { FreshetError } from '../errors.js'
@@ -26,6 +29,15 @@ export function covers (feeds, feed) {
   for (const one of feeds) if (one.endsWith('*') && feed.startsWith(one.slice(0, -1))) return true
   return false
 }
+
+/** The config of a route that filters by id (guard.js). */
+export const FILTERS_IDS = /** @type {any} */ (Object.freeze({ filtersIds: true }))
+
+/** Whether both permit the same ids. @param {Grant} a @param {Grant} b */
+export const sameIds = (a, b) => a.ids?.of === b.ids?.of
+
+/** The ids that a request is limited to; null: none. @param {object} request @returns {import('../../item/index.js').IdFilter | null} */
+export const idsOf = (request) => /** @type {{ grant?: Grant | null }} */ (request).grant?.ids ?? null
 
 /** @param {string} received */
 export const unauthorized = (received) => new FreshetError('UNAUTHORIZED',

@@ -7,7 +7,7 @@
  *
  * What a route needs is `access` in its config. Without it: the scope read, or write if the method may change something, for the
  * feed in the path; and a valid token for other routes. Routes of a system name it in `system`: tokens have it among their feeds, as
- * `@auctions`.
+ * `@auctions`. A token with `ids` is for routes that filter, which say so in `filtersIds`: any other route of feeds and systems refuses it.
  *
  * @typedef {'public' | 'optional' | 'any' | 'metrics' | import('./grants.js').Scope} Need `public`: no token is looked at;
  *   `optional`: the route treats clients without a valid token differently; `any`: a valid token; `metrics`: see below
@@ -20,7 +20,10 @@ import { ALL_FEEDS, permits } from './grants.js'
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS', 'TRACE']
 const WINDOW_MS = 1000
 const PREFLIGHT_FOR_S = 600
-const EXPOSED = ['Freshet-As-Of', 'Freshet-Lag-Ms', 'Freshet-Next', 'Freshet-Stale', 'Idempotent-Replayed', 'Age', 'ETag', 'Retry-After']
+const EXPOSED = [
+  'Freshet-As-Of', 'Freshet-Complete', 'Freshet-Lag-Ms', 'Freshet-Next', 'Freshet-Stale', 'Idempotent-Replayed', 'Age', 'ETag',
+  'Retry-After'
+]
 const SENT = ['Authorization', 'Content-Type', 'Freshet-Ticket', 'Idempotency-Key', 'If-None-Match', 'Last-Event-ID']
 const NO_RATE_HEADERS = { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false }
 
@@ -124,7 +127,7 @@ function refuse (request, reply, done) {
   const need = needOf(request)
   if (need === 'public' || need === 'optional') return done()
   if (!grant) return done(/** @type {FreshetError} */ (refusal))
-  const why = missing(grant, need, ownerOf(request))
+  const why = missing(grant, need, ownerOf(request)) ?? unfiltered(grant, need, request)
   if (why === null) return done()
   if (need !== 'metrics' && !grant.scopes.has(need)) reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${need}"`)
   done(new FreshetError('FORBIDDEN', why))
@@ -134,6 +137,15 @@ function refuse (request, reply, done) {
 function ownerOf ({ params, routeOptions: { config } }) {
   const { system } = /** @type {any} */ (config ?? {})
   return system ? `@${system}` : /** @type {{ feed?: string }} */ (params ?? {}).feed
+}
+
+/**
+ * @param {Grant} grant @param {Need} need @param {import('fastify').FastifyRequest} request
+ * @returns {string | null} why a token with `ids` is refused
+ */
+function unfiltered ({ ids }, need, { method, routeOptions: { url, config } }) {
+  if (ids === null || need === 'any' || /** @type {any} */ (config ?? {}).filtersIds) return null
+  return `this token is for some ids only, and ${method} ${url} does not filter by id; use a token without ids`
 }
 
 /** @param {Grant} grant @param {Need} need @param {string} [feed] @returns {string | null} why it is not permitted */

@@ -34,6 +34,6 @@ export async function openSecurity (settings, { log }) {
 }
 
 export { readableFeeds } from './access.js'
-export { ALL_FEEDS, permits } from './grants.js'
+export { ALL_FEEDS, FILTERS_IDS, idsOf, permits } from './grants.js'
 export { cleanForwarded, trustOf } from './forwarded.js'
 export { protect } from './guard.js'

@@ -1,12 +1,14 @@
 /**
  * JSON Web Tokens: signed by the keys of one issuer, for one audience, with an expiry. The claim `scope` has the scopes, separated
- * by spaces, and `feeds` is an array of feed names; `["*"]` is every feed. A token without `feeds` is for no feed.
+ * by spaces, and `feeds` is an array of feed names; `["*"]` is every feed. A token without `feeds` is for no feed. With `ids` it is for
+ * these ids only; one whose `ids` cannot be read is refused, as it must not be for all.
  *
  * Keys come from a file, which is read again when it changes, or from a URL. Those of a URL are fetched at the start, every ten
  * minutes, and when a token names an unknown key, but not more often than every two seconds. While the issuer does not answer,
  * the keys fetched before stay in use.
  */
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
+import { EXPECTED_IDS, readIdFilter } from '../../item/index.js'
 import { FreshetError } from '../errors.js'
 import { SCOPES, unauthorized } from './grants.js'
 import { watchFiles } from './watched-files.js'
@@ -85,13 +87,18 @@ function refusalOf (error) {
   return unauthorized('an invalid token')
 }
 
-/** @param {string} id digest @param {import('jose').JWTPayload} claims @returns {Grant} */
-function grantOf (id, { exp, scope, feeds }) {
+/** @param {string} id digest @param {import('jose').JWTPayload} claims @returns {Grant} @throws {FreshetError} UNAUTHORIZED */
+function grantOf (id, { exp, scope, feeds, ids }) {
   const scopes = typeof scope === 'string' ? scope.split(' ').filter((one) => SCOPES.includes(one)) : []
+  const filter = ids === undefined ? null : readIdFilter(ids)
+  if (typeof filter === 'string') {
+    throw unauthorized(`a token whose claim "ids" is ${filter}; expected an array of ${EXPECTED_IDS}, or no such claim for all`)
+  }
   return {
     id,
     scopes: new Set(scopes),
     feeds: new Set(Array.isArray(feeds) ? feeds.filter((one) => typeof one === 'string') : []),
+    ids: filter,
     untilMs: (Number(exp) + CLOCK_TOLERANCE_S) * 1000
   }
 }

@@ -2,15 +2,17 @@
  * The token file: one JSON object per line, so that tokens can be issued, changed and revoked while the process runs.
  *
  *     {"token":"a-long-random-text","scopes":["read"],"feeds":["latest","positions"]}
+ *     {"token":"another-random-text","scopes":["read"],"feeds":["latest"],"ids":["bus-*"]}
  *
  * Empty lines and lines that begin with # are ignored.
  */
 import { statSync } from 'node:fs'
+import { EXPECTED_IDS, readIdFilter } from '../../item/index.js'
 import { FreshetError } from '../errors.js'
 import { ALL_FEEDS, digestOf, SCOPES } from './grants.js'
 import { watchFiles } from './watched-files.js'
 
-const FIELDS = Object.freeze(['token', 'scopes', 'feeds'])
+const FIELDS = Object.freeze(['token', 'scopes', 'feeds', 'ids'])
 const TOKEN = /^[\x21-\x7e]{8,}$/
 const FEED = /^(\*|@?[a-z0-9][a-z0-9._-]{0,63}|[a-z0-9][a-z0-9._-]{0,62}\*)$/
 const READABLE_BY_OTHERS = 0o004
@@ -32,14 +34,16 @@ function grantIn (line) {
     return 'not JSON'
   }
   if (typeof row !== 'object' || row === null || Array.isArray(row)) return 'not an object'
-  const { token, scopes, feeds } = row
-  if (Object.keys(row).some((name) => !FIELDS.includes(name))) return 'a field other than token, scopes, feeds'
+  const { token, scopes, feeds, ids = null } = row
+  if (Object.keys(row).some((name) => !FIELDS.includes(name))) return `a field other than ${FIELDS.join(', ')}`
   if (typeof token !== 'string' || !TOKEN.test(token)) return 'token is not 8 or more ASCII characters without spaces'
   if (!isListOf(scopes, (one) => SCOPES.includes(one))) return `scopes is not a list of ${SCOPES.join(', ')}`
   if (!isListOf(feeds, (one) => FEED.test(one))) {
     return `feeds is not a list of feed names or beginnings such as "tenant-3.*", or ["${ALL_FEEDS}"] for all`
   }
-  return { id: digestOf(token), scopes: new Set(scopes), feeds: new Set(feeds), untilMs: Infinity }
+  const filter = 'ids' in row ? readIdFilter(ids) : null
+  if (typeof filter === 'string') return `ids is ${filter}; expected a list of ${EXPECTED_IDS}, or no ids for all`
+  return { id: digestOf(token), scopes: new Set(scopes), feeds: new Set(feeds), ids: filter, untilMs: Infinity }
 }
 
 /** @param {string} file @param {string} text @returns {Map<Grant['id'], Grant>} by digest @throws {FreshetError} TOKENS_INVALID */

@@ -57,6 +57,21 @@ export function resolve (table, argv, env, known) {
   return Object.freeze({ ...values, origins: Object.freeze(origins), positionals })
 }
 
+/** Settings that name systems. */
+const OF_SYSTEMS = Object.freeze(['systems', 'system'])
+
+/**
+ * Names of systems in a command line whose other settings are not known yet: modules have settings of their own.
+ * @param {readonly Row[]} table @param {string[]} argv @param {Record<string, string | undefined>} env @param {string} command
+ * @returns {string[]}
+ */
+export function systemsIn (table, argv, env, command) {
+  const rows = rowsOf(table, command)
+  const { flags, words } = readFlags(rows, argv)
+  const named = rows.filter(({ name }) => OF_SYSTEMS.includes(name)).map((row) => flags[flagOf(row.name)] ?? env[String(envOf(row))] ?? '')
+  return [...named, ...words].flatMap((given) => String(given).split(',')).map((one) => one.trim()).filter(Boolean)
+}
+
 /** @param {readonly Row[]} table @param {Record<string, string | undefined>} env @returns {string[]} faults */
 function unknownVariables (table, env) {
   const variables = table.flatMap((row) => envOf(row) ?? [])

@@ -98,7 +98,8 @@ function statusOf ({ status, openAt }, nowMs) {
 export function resultOf ({ key, state, seq }, last, mask, isNamed) {
   const { status, price, leader, reserve, bids } = state
   if (status !== 'closed') {
-    throw new FreshetError('AUCTION_OPEN', 'the auction is open; closeAt says when it ends', { closeAt: Number(state.closeAt) })
+    const closeAt = Number(state.closeAt)
+    throw new FreshetError('AUCTION_OPEN', `the auction is open until ${new Date(closeAt).toISOString()}; ask again then`, { closeAt })
   }
   const isSold = leader !== '' && (reserve === '' || Number(price) >= Number(reserve))
   return {

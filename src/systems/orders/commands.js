@@ -140,7 +140,9 @@ async function place (given, { secret, stateOf, decide, deadlineMs }) {
   const wanted = mergeLines(lines)
   const [customer, ...products] = await Promise.all([customerKey(customerId), ...wanted.map(({ sku }) => productKey(sku))].map(stateOf))
   try {
-    if (customer.status === undefined) throw new FreshetError('CUSTOMER_UNKNOWN')
+    if (customer.status === undefined) {
+      throw new FreshetError('CUSTOMER_UNKNOWN', `there is no customer ${customerId}; create one with POST /v1/customers`)
+    }
     const prices = products.map(({ status, about }) => status === 'open' ? JSON.parse(about).price : null)
     const { lines: priced, total } = pricedLines(wanted, prices)
     const args = ['place', customerId, String(total), JSON.stringify(priced), address, deadlineMs, correlationOf(given)]

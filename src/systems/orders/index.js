@@ -15,12 +15,14 @@ import { createOrderHandlers } from './handlers.js'
 import { isLetterNeeded, sagaIdOf } from './keys.js'
 import { createOrderMetrics } from './metrics.js'
 import { createOrderQueries, QUERIES, STREAM } from './queries.js'
+import { SETTINGS } from './settings.js'
 
 /** @type {import('freshet-feed/systems').System} */
 export default {
   name: 'orders',
   rules: { step: rules.step, bounded: rules.bounded, once: rules.once },
   errors: ERRORS,
+  settings: SETTINGS,
   unknown: 'ORDER_UNKNOWN',
   durability: 'replica',
   withoutReplica: 'memory',

@@ -32,7 +32,7 @@ export function mergeLines (lines) {
 export function pricedLines (lines, prices) {
   const priced = lines.map(({ sku, quantity, price: given }, i) => {
     const price = prices[i]
-    if (price === null) throw new FreshetError('PRODUCT_UNKNOWN', `there is no product ${sku}`, { sku })
+    if (price === null) throw new FreshetError('PRODUCT_UNKNOWN', `there is no product ${sku}; create it with PUT`, { sku })
     if (given !== null && given !== price) {
       throw new FreshetError('ORDER_PRICE_DIFFERS', `${sku} costs ${moneyText(price)}, not ${moneyText(given)}`,
         { sku, price: moneyText(price) })

@@ -111,6 +111,9 @@ export const PRODUCT_COMMANDS = {
   }
 }
 
+/** @param {string} sku */
+const noProduct = (sku) => new FreshetError('PRODUCT_UNKNOWN', `there is no product ${sku}; create it with PUT /v1/products/:sku`)
+
 /** @type {import('freshet-feed/systems').OwnQuery} */
 export const PRODUCT = {
   path: '/v1/products/:sku',
@@ -118,11 +121,11 @@ export const PRODUCT = {
   fields: fields.query.since(),
   reply: objectOf({ ...STOCK, name: { type: 'string' }, price: AMOUNT }),
   codes: ['PRODUCT_UNKNOWN'],
-  none () { throw new FreshetError('PRODUCT_UNKNOWN') },
+  none ({ params: { sku } }) { throw noProduct(sku) },
   async run ({ params: { sku }, query }, { find, since }) {
     const read = async () => {
       const one = await find(productKey(sku))
-      if (one?.fields.status !== 'open') throw new FreshetError('PRODUCT_UNKNOWN')
+      if (one?.fields.status !== 'open') throw noProduct(sku)
       return one
     }
     const { fields } = await since(productKey(sku), query, { read })

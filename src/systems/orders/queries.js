@@ -179,7 +179,7 @@ export function createOrderQueries (parts) {
     const one = await find(key)
     if (one) return one
     const [archived] = await rows(ARCHIVED, [key])
-    if (!archived) throw new FreshetError('ORDER_UNKNOWN')
+    if (!archived) throw new FreshetError('ORDER_UNKNOWN', `there is no order ${id}; check the id`)
     const events = (await rows(EVENTS, [key])).map(({ data, ...event }) => ({ ...data, ...event }))
     return { key, isLast: true, partition: -1, generation: 'archive', fields: archived, events }
   }

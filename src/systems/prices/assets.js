@@ -1,14 +1,13 @@
 /** Assets of a file: created when the gateway starts, and again whenever the primary is another one, which may have lost them. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SettingsInvalid } from '../../errors.js'
-import { idField, readFields } from '../../fields/index.js'
+import { fields, SettingsInvalid } from 'freshet-feed/systems'
 import { KEEPING } from './commands.js'
 import { assetOf } from './names.js'
 
 const LOOK_EVERY_MS = 1000
 const AT_ONCE = 256
-const ENTRY = { asset: idField(''), ...KEEPING }
+const ENTRY = { asset: fields.id(''), ...KEEPING }
 
 /** @typedef {{ asset: string, tier: string | null, pinned: boolean | null }} Asset */
 
@@ -30,7 +29,7 @@ export function readAssets (file) {
   const seen = new Set()
   return list.map((one, i) => {
     try {
-      const { asset, tier, pinned } = readFields(Object(one), ENTRY)
+      const { asset, tier, pinned } = fields.read(Object(one), ENTRY)
       if (seen.has(assetOf(asset))) throw new Error(`asset ${asset} is there twice`)
       seen.add(assetOf(asset))
       return { asset: assetOf(asset), tier, pinned }

@@ -2,37 +2,35 @@
  * Commands of prices: assets, their tiers, and refreshes on demand.
  *
  * @typedef {{ status: number, body: Record<string, unknown>, isReplay: boolean }} Reply
- * @import { Command, Decision, Fields } from '../../admission/index.js'
+ * @import { Command, Decision, Given, State, System, Waits } from 'freshet-feed/systems'
  * @typedef {{ tier: string | null, pinned: boolean | null }} Keeping null: as it is
  */
 import { hash } from 'node:crypto'
-import { FreshetError } from '../../errors.js'
-import { choiceField, flagField, ID_TEXT, optional } from '../../fields/index.js'
-import { expectTaken } from '../decisions.js'
-import { objectOf, SEQ, TIME } from '../schemas.js'
+import { decisions, fields, FreshetError, schemas } from 'freshet-feed/systems'
 import { assetOf, TIERS } from './names.js'
 
+const { id: ID, objectOf, seq: SEQ, time: TIME } = schemas
 const RULE = 'latest'
 const PHASES = 1000
 /** Longest wait for a refresh: sources answer within 0.4 s, after a queue. */
 const REFRESH_WITHIN_MS = 2000
 
 export const KEEPING = {
-  tier: optional(choiceField(...TIERS)('how often it is refreshed; without it, as it is, or cold')),
-  pinned: optional(flagField('whether it stays in that tier, however often it is asked for'))
+  tier: fields.optional(fields.choice(...TIERS)('how often it is refreshed; without it, as it is, or cold')),
+  pinned: fields.optional(fields.flag('whether it stays in that tier, however often it is asked for'))
 }
 const ASSET = objectOf({
-  asset: ID_TEXT, tier: { type: 'string', description: 'the one in effect' }, pinned: { type: 'boolean' }, seq: SEQ
+  asset: ID, tier: { type: 'string', description: 'the one in effect' }, pinned: { type: 'boolean' }, seq: SEQ
 })
 const REFRESHED = objectOf({
-  asset: ID_TEXT,
+  asset: ID,
   status: { type: 'string', enum: ['refreshed', 'in_progress', 'too_soon'] },
   price: { type: 'string' },
   updatedAt: TIME,
   seq: SEQ
 })
 
-/** @type {import('../definition.js').System['commands']} */
+/** @type {System['commands']} */
 export const COMMANDS = {
   set: {
     method: 'PUT',
@@ -53,7 +51,7 @@ export const COMMANDS = {
   }
 }
 
-/** @type {import('../decisions.js').Refusals} */
+/** @type {Parameters<typeof decisions.taken>[1]} */
 const REFUSED = { unknown: ['ASSET_UNKNOWN', 'there is no asset with this id; PUT /v1/assets/:asset creates it'] }
 
 /** When an asset is refreshed within its interval. @param {string} asset */
@@ -72,13 +70,14 @@ export const replyOf = (asset, { code, seq, isReplay, details: { tier, pinned } 
 
 /**
  * What commands run on.
- * @param {{ submit: (command: Command) => Promise<Decision>, stateOf: (asset: string) => Promise<Fields>, tiers: string,
- *   waits: Pick<import('../reading.js').Reading, 'until'> }} parts `stateOf`: from the primary; `tiers`: intervals and expiries (timesOf);
+ * @param {{ submit: (command: Command) => Promise<Decision>, stateOf: (asset: string) => Promise<State>, tiers: string,
+ *   waits: Pick<Waits, 'until'> }} parts `stateOf`: from the primary; `tiers`: intervals and expiries (timesOf);
  *   `waits`: resolve when an event of an asset arrives
  */
 export function createPrices ({ submit, stateOf, tiers, waits }) {
   /** @param {string} asset @param {string[]} args @param {string} requestId or empty */
-  const run = async (asset, args, requestId) => expectTaken(await submit({ rule: RULE, key: asset, scope: '', requestId, args }), REFUSED)
+  const run = async (asset, args, requestId) =>
+    decisions.taken(await submit({ rule: RULE, key: asset, scope: '', requestId, args }), REFUSED)
 
   return {
     run,
@@ -95,7 +94,7 @@ export function createPrices ({ submit, stateOf, tiers, waits }) {
   }
 }
 
-/** Refreshes now, and waits for the outcome. @param {import('../../http/index.js').Given} given @param {Prices} prices */
+/** Refreshes now, and waits for the outcome. @param {Given} given @param {Prices} prices */
 async function refresh ({ params, requestId }, { run, stateOf, waits }) {
   const asset = assetOf(params.asset)
   const { code, isReplay } = await run(asset, ['force'], requestId)

@@ -2,7 +2,7 @@
  * 1,000 assets in three tiers, and a crowd that asks for their prices. Few assets are asked for often (Zipf), whatever their tier; every
  * two minutes they are others, so assets are seen to move up, and down again.
  */
-import { createCrowdClient } from '../crowd-client.js'
+import { createCrowdClient } from 'freshet-feed/systems'
 
 const COINS = (
   'btc eth usdt bnb sol xrp usdc ada doge trx ton avax shib dot link bch near ltc pol leo dai uni icp etc apt stx xlm fil atom arb ' +

@@ -11,7 +11,7 @@ const MAX_ASSETS = 50_000
 /** @typedef {ReturnType<typeof createDemand>} Demand */
 
 /**
- * @param {{ submit: import('../../admission/index.js').Admission['submit'], onDropped?: (requests: number) => void }} parts `onDropped`:
+ * @param {{ submit: import('freshet-feed/systems').ReaderParts['submit'], onDropped?: (requests: number) => void }} parts `onDropped`:
  *   requests that are not counted
  */
 export function createDemand ({ submit, onDropped = () => {} }) {

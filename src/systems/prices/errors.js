@@ -1,7 +1,7 @@
 /** Errors of prices. */
-import { define } from '../../errors.js'
+import { defineErrors } from 'freshet-feed/systems'
 
-define('prices', {
+export const ERRORS = defineErrors('prices', {
   ASSET_UNKNOWN: { status: 404, meaning: 'there is no asset with this id' },
   PRICE_NO_DATA: { status: 503, retryable: true, meaning: 'the asset has no price yet' },
   PRICE_NO_QUORUM: { status: 503, retryable: true, meaning: 'too few sources agree on a price' },

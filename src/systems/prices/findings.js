@@ -1,20 +1,20 @@
 /** The history store of prices, as doctor shows it. */
-import { defaultCacheDir, DYNALITE_VERSION, hasDynalite, ROOT, runningPart } from '../../embedded/index.js'
 import { createPriceStore } from './store/index.js'
+
+/** @import { EmbeddedServices, Findings } from 'freshet-feed/systems' */
 
 /** @param {string[]} cells */
 const row = (...cells) => ['history store', ...cells]
 
 /**
- * @param {Record<string, any>} settings @param {number} deadlineMs @returns {Promise<import('../definition.js').Findings>}
+ * @param {Record<string, any>} settings @param {number} deadlineMs @param {Pick<EmbeddedServices, 'look'>} embedded
+ * @returns {Promise<Findings>}
  */
-export async function findings ({ dynamodbTable, dynamodbEndpoint, dynamodbRegion, cacheDir }, deadlineMs) {
+export async function findings ({ dynamodbTable, dynamodbEndpoint, dynamodbRegion }, deadlineMs, { look }) {
   if (dynamodbTable === null) return { rows: [row('none; the history of prices is what the event stream holds')], problems: [] }
   if (dynamodbEndpoint === 'embedded') {
-    const isFetched = await hasDynalite(cacheDir ?? defaultCacheDir(ROOT))
-    const state = isFetched ? 'the pinned copy' : 'downloaded when a command first needs it, 3 MB'
-    const running = await runningPart('dynamodb') ?? 'not running'
-    return { rows: [row(dynamodbTable, `dynalite ${DYNALITE_VERSION} (${state})`, running)], problems: [] }
+    const { program, url } = await look('dynamodb')
+    return { rows: [row(dynamodbTable, program, url ?? 'not running')], problems: [] }
   }
   const location = { endpoint: dynamodbEndpoint ?? undefined, region: dynamodbRegion ?? undefined }
   const where = [dynamodbEndpoint ?? 'AWS', ...(dynamodbRegion ? [dynamodbRegion] : [])]

@@ -1,7 +1,9 @@
 /**
  * Prices of a time range: from the event stream of the asset, and what is older from the history store.
  *
- * @typedef {{ reading: import('../reading.js').Reading, store: import('./queries.js').Store | null }} Own `store`: null = there is none
+ * @typedef {Pick<import('freshet-feed/systems').ReaderParts, 'events'> & { store: import('./queries.js').Store | null }} Own `store`: null:
+ *   there is none
+ * @typedef {import('freshet-feed/systems').Event} Event
  * @typedef {{ at: number, price: string, seq: number }} Point `at`: ms since 1970; `price`: decimal text, as it was stored
  * @typedef {{ at: number, open: string, high: string, low: string, close: string, points: number }} Candle `at`: its beginning
  */
@@ -9,16 +11,19 @@ import { compare, decimalOf } from './decimals.js'
 
 const MAX_POINTS = 10_000
 
-/** @param {Own} own @param {string} asset @param {number} from @param {number} to ms since 1970 @returns {Promise<Point[]>} */
-async function pointsOf ({ reading, store }, asset, from, to) {
-  const events = await reading.events(asset, 'XRANGE', '-', '+')
-  const all = events.filter(({ type }) => type === 'price').map(({ at, price, seq }) => ({ at: Number(at), price, seq: Number(seq) }))
+/**
+ * @param {Event[]} events all that are kept, the oldest first @param {Own['store']} store
+ * @param {string} asset @param {number} from @param {number} to ms since 1970
+ * @returns {Promise<Point[]>}
+ */
+async function pointsOf (events, store, asset, from, to) {
+  const all = events.filter(({ type }) => type === 'price').map(({ at, price, seq }) => ({ at: Number(at), price: String(price), seq }))
   const points = all.filter(({ at }) => at >= from && at <= to)
   if (store === null || (all.length > 0 && all[0].at <= from)) return points
   const last = all.length > 0 ? Math.min(to, all[0].at - 1) : to
   const older = await store.history(asset, from, last, MAX_POINTS).catch((error) => {
     // its first event is here, so most likely there is nothing older
-    if (events[0]?.seq !== '1') throw error
+    if (events[0]?.seq !== 1) throw error
     return []
   })
   return [...older, ...points]
@@ -30,9 +35,16 @@ async function pointsOf ({ reading, store }, asset, from, to) {
  *   of each step
  * @throws {FreshetError} ASSET_UNKNOWN
  */
-export async function historyOf (own, asset, { from, to, stepMs }) {
-  const points = (await pointsOf(own, asset, from, to)).slice(-MAX_POINTS)
-  if (points.length === 0) await own.reading.current(asset)
+export async function historyOf ({ events: read, store }, asset, { from, to, stepMs }) {
+  let unknown = null
+  const events = await read(asset, { after: 0, limit: MAX_POINTS }).catch((error) => {
+    if (error.code !== 'ASSET_UNKNOWN') throw error
+    // the store has what the servers may have lost
+    unknown = error
+    return []
+  })
+  const points = (await pointsOf(events, store, asset, from, to)).slice(-MAX_POINTS)
+  if (points.length === 0 && unknown) throw unknown
   return { asset, items: stepMs === null ? points : candles(points, stepMs) }
 }
 

@@ -1,16 +1,15 @@
 /**
- * Prices, on rule `latest` of src/admission.
+ * Prices, on rule `latest` of Freshet.
  *
  *     consumers  task `refresh` -> sources -> aggregate -> rule `latest` -> state, events, outbox
  *     gateway    commands.js -> admission
  *     reader     outbox -> key view -> queries.js
  */
-import { NAMED_RULES } from '../../admission/index.js'
-import { createEventWaits } from '../waits.js'
+import { rules } from 'freshet-feed/systems'
 import { keepAssets, readAssets } from './assets.js'
 import { COMMANDS, createPrices, timesOf } from './commands.js'
 import { createDemand } from './demand.js'
-import './errors.js'
+import { ERRORS } from './errors.js'
 import { exchangesOf } from './exchanges/exchanges.js'
 import { findings } from './findings.js'
 import { createPriceLive } from './live.js'
@@ -19,14 +18,17 @@ import { createPriceQueries } from './queries.js'
 import { QUERIES, STREAM } from './query-table.js'
 import { createRefresher } from './refresh.js'
 import { createEncoder } from './replies.js'
+import { SETTINGS } from './settings.js'
 import { loadSources } from './sources/own.js'
-import { createSources, mergeFigures } from './sources/sources.js'
+import { createSources } from './sources/sources.js'
 import { openPriceStore } from './store/index.js'
 
-/** @type {import('../definition.js').System} */
+/** @type {import('freshet-feed/systems').System} */
 export default {
   name: 'prices',
-  rules: { latest: NAMED_RULES.latest },
+  rules: { latest: rules.latest },
+  errors: ERRORS,
+  settings: SETTINGS,
   unknown: 'ASSET_UNKNOWN',
   durability: 'memory',
   demo: {
@@ -45,8 +47,8 @@ export default {
   findings,
   metrics: { reader: createPriceReplyMetrics, consumers: createPriceMetrics },
 
-  gateway ({ submit, stateOf, settings, primaryIds, log }) {
-    const waits = createEventWaits()
+  gateway ({ submit, stateOf, settings, waits: openWaits, primaryIds, log }) {
+    const waits = openWaits()
     const prices = createPrices({ submit, stateOf, tiers: timesOf(settings.tiers), waits })
     const assets = settings.assets === null ? [] : readAssets(settings.assets)
     const stop = new AbortController()
@@ -62,24 +64,21 @@ export default {
     }
   },
 
-  async reader ({ reading, view, submit, now, push, figures, isShared, metrics, settings, signal, log }) {
+  async reader (parts) {
+    const { submit, now, isShared, metrics, settings, embedded, log } = parts
     const onFailure = (/** @type {Error & { code?: string }} */ { code, message }) =>
       log.error({ code, reason: message }, 'prices are served without their history store')
-    const store = await openPriceStore(settings, { report: (line) => log.info(line), signal, onFailure, metrics: metrics.store })
-      .catch((error) => {
-        onFailure(error)
-        return null
-      })
+    const store = await openPriceStore(settings, { embedded, onFailure, metrics: metrics.store }).catch((error) => {
+      onFailure(error)
+      return null
+    })
     const demand = createDemand({ submit, onDropped: metrics.uncounted })
-    const live = createPriceLive({ reading, view, now, push, log })
+    const live = createPriceLive(parts)
     return {
       queries: {
-        ...createPriceQueries({ view, reading, submit, demand, store, now }),
-        view,
-        reading,
+        ...createPriceQueries({ ...parts, demand, store }),
         store,
         live,
-        sources: async () => mergeFigures(await figures()),
         encoder: createEncoder({ isShared }),
         now,
         metrics
@@ -93,12 +92,10 @@ export default {
   },
 
   async consumers (parts) {
-    const { metrics, settings, log, signal, fail } = parts
+    const { metrics, settings, embedded, importModule, log, fail } = parts
     const exchanges = exchangesOf(settings)
-    const own = await loadSources(settings.exchanges, exchanges.map(({ name }) => name))
-    const store = await openPriceStore(settings, {
-      report: (line) => log.info(line), signal, onFailure: fail, metrics: metrics.store
-    })
+    const own = await loadSources(settings.exchanges, exchanges.map(({ name }) => name), importModule)
+    const store = await openPriceStore(settings, { embedded, onFailure: fail, metrics: metrics.store })
     await store?.check().catch((error) => {
       if (error.code === 'DYNAMODB_TABLE_UNUSABLE') throw error
       log.error({ code: error.code, reason: error.message }, 'history waits for its store')
@@ -119,8 +116,6 @@ export default {
   }
 }
 
-export { RESET_MS } from '../breaker.js'
-export { createReading } from '../reading.js'
 export { aggregate } from './aggregate.js'
 export { syntheticTick } from './exchanges/synthetic.js'
 export { STATUSES } from './replies.js'

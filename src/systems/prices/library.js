@@ -11,41 +11,48 @@
  * Consumers (`npx freshet consumers --systems prices`) call the sources. An asset without a price is asked for once by all processes
  * together (queries.js), so each source is called once, too.
  *
- * @import { Log } from '../../options.js'
+ * @import { OpenedQueries, System, SystemOptions } from 'freshet-feed/systems'
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readSystem } from '../../admission/index.js'
-import { FreshetError } from '../../errors.js'
-import { createServers } from '../../store/index.js'
-import { expectKey, invalid } from '../command-arguments.js'
-import { openDefinition, openReading } from '../opening.js'
-import { checkedOptions } from '../options.js'
-import { UNCOUNTED } from '../uncounted.js'
+import { FreshetError, openQueries, rules, schemas } from 'freshet-feed/systems'
 import { createDemand } from './demand.js'
-import './errors.js'
+import { ERRORS } from './errors.js'
 import { assetOf } from './names.js'
 import { createPriceQueries } from './queries.js'
 import { createEncoder, eventOf } from './replies.js'
 
-export { FreshetError, SettingsInvalid } from '../../errors.js'
+export { FreshetError, SettingsInvalid } from 'freshet-feed/systems'
 
-const SYSTEM = 'prices'
-const UNKNOWN = 'ASSET_UNKNOWN'
-const OPTIONS = Object.freeze(['redisUrl', 'keyPrefix', 'deadlineMs'])
+const ID = new RegExp(/** @type {any} */ (schemas.id).pattern)
 const MAX_ASSETS = 20_000
 /** A status changes with the time, without an event. */
 const TICK_MS = 250
-/** Between two looks at an asset that is not kept current at the moment, as in reading.js. */
+/** Between two looks at an asset that is not kept current at the moment. */
 const LOOK_EVERY_MS = 50
 const AFTER_ERROR_MS = 1000
-let opened = 0
+
+/** What a program needs of prices. @type {System} */
+const PRICES = {
+  name: 'prices',
+  rules: { latest: rules.latest },
+  errors: ERRORS,
+  unknown: 'ASSET_UNKNOWN',
+  memory: { maxKeys: MAX_ASSETS, tail: 1 },
+  reader (parts) {
+    const demand = createDemand(parts)
+    return {
+      queries: { ...createPriceQueries({ ...parts, demand, store: null }), encoder: createEncoder({ isShared: () => false }) },
+      close: demand.close
+    }
+  }
+}
 
 /**
  * @typedef {object} PricesOptions
  * @property {string} redisUrl of the primary, redis:// or rediss://; of nodes of a cluster; or of Sentinels
  * @property {string} [keyPrefix] prefix of every key; default: fr:
  * @property {number} [deadlineMs] reply timeout of a server; the connection is then closed. Default: 1,000
- * @property {Log} [log] default: none
+ * @property {SystemOptions['log']} [log] default: none
  */
 
 /** @typedef {{ exchange: string, ok: boolean, ts?: number, reason?: string }} PriceSource `ok`: it counted; `reason`: why not */
@@ -85,31 +92,35 @@ let opened = 0
  * Opens prices for reading. Connections are opened by the first call, and again after a failure.
  * @param {PricesOptions} options
  * @returns {Prices}
- * @throws {import('../../errors.js').FreshetError} SETTINGS_INVALID, with all faults
+ * @throws {FreshetError} SETTINGS_INVALID, with all faults
  */
 export function openPrices (options) {
-  const settings = checkedOptions(options, {}, OPTIONS)
+  const queries = openQueries(PRICES, options)
   const closing = new AbortController()
-  const connections = createConnections(settings)
-
-  const idOf = (/** @type {string} */ given) => {
-    expectKey(given, 'asset')
-    return assetOf(given)
-  }
 
   return {
     async get (given) {
       const asset = idOf(given)
-      const { price, encoder } = await connections.opened()
+      const { own: { price, encoder } } = await queries.opened()
       return JSON.parse(String(encoder.replyOf(await price(asset), Date.now()).body))
     },
-    follow: (given, how) => followAsset(idOf(given), { connections, log: settings.log, ended: endOf(how, closing.signal) }),
+    follow: (given, how) => followAsset(idOf(given), { queries, log: options.log, ended: endOf(how, closing.signal) }),
     async close () {
       closing.abort()
-      await connections.close()
+      await queries.close()
     }
   }
 }
+
+/** @param {unknown} given @returns {string} @throws {FreshetError} ARGUMENT_INVALID */
+function idOf (given) {
+  if (typeof given === 'string' && ID.test(given)) return assetOf(given)
+  const shown = typeof given === 'string' ? JSON.stringify(given.slice(0, 100)) : `of type ${typeof given}`
+  throw invalid(`asset ${shown}; expected 1-64 of A-Z a-z 0-9 _ . : -`)
+}
+
+/** @param {string} message */
+const invalid = (message) => new FreshetError('ARGUMENT_INVALID', message)
 
 /** @param {{ signal?: AbortSignal } | undefined} options @param {AbortSignal} closing @returns {AbortSignal} */
 function endOf (options, closing) {
@@ -118,78 +129,21 @@ function endOf (options, closing) {
   return signal ? AbortSignal.any([closing, signal]) : closing
 }
 
-/** @param {any} settings */
-function createConnections (settings) {
-  const { keyPrefix, redisUrl, deadlineMs, log } = settings
-  const name = `freshet-${process.pid}-${SYSTEM}-${++opened}`
-  /** @type {{ servers: import('../../store/index.js').Servers, routes: import('../../store/index.js').Primaries } | null} */
-  let connected = null
-  /** @type {ReturnType<typeof open> | null} */
-  let opening = null
-  let isClosed = false
-
-  function connect () {
-    const servers = createServers({ redisUrl, isReading: false, isAsked: false, name, deadlineMs, log })
-    return { servers, routes: servers.primaries({ name, deadlineMs }) }
-  }
-
-  async function open () {
-    const { servers, routes } = connected ??= connect()
-    await routes.opened.catch(() => {})
-    const stored = await readSystem(routes.router, { keyPrefix, system: SYSTEM })
-    if (stored === null) throw new FreshetError(UNKNOWN, 'no asset was ever created on this server; PUT /v1/assets/:asset creates one')
-    const opening = openDefinition({ name: SYSTEM }, { ...settings, systemPartitions: stored.partitions },
-      { servers, routes, name, metrics: UNCOUNTED, log })
-    await opening.agreed()
-    const { view, reading } = openReading(opening.open().target, {
-      unknown: UNKNOWN, memory: { maxKeys: MAX_ASSETS, tail: 1 }, streams: servers.primaryStreams, log
-    })
-    const { submit } = opening
-    const demand = createDemand({ submit })
-    return {
-      ...createPriceQueries({ view, reading, submit, demand, store: null, now: Date.now }),
-      encoder: createEncoder({ isShared: () => false }),
-      view,
-      reading,
-      async close () {
-        demand.close()
-        reading.close()
-        await view.close()
-        await opening.close()
-      }
-    }
-  }
-
-  return {
-    opened () {
-      if (isClosed) throw new FreshetError('PIPELINE_CLOSED', 'the prices are closed; open them again')
-      opening ??= open()
-      opening.catch(() => { opening = null })
-      return opening
-    },
-    async close () {
-      isClosed = true
-      await (await opening?.catch(() => null))?.close()
-      await connected?.routes.close()
-      await connected?.servers.close()
-    }
-  }
-}
-
 /**
  * @param {string} asset
- * @param {{ connections: ReturnType<typeof createConnections>, log: any, ended: AbortSignal }} parts
+ * @param {{ queries: OpenedQueries, log: PricesOptions['log'], ended: AbortSignal }} parts
  * @returns {AsyncGenerator<PriceChange, void, void>}
  */
-async function * followAsset (asset, { connections, log, ended }) {
+async function * followAsset (asset, { queries, log, ended }) {
   let last = ''
   let isWaiting = false
   while (!ended.aborted) {
     try {
-      const { view, reading } = await connections.opened()
-      const { fields } = await reading.current(asset)
+      const { parts: { find, peek, watch, waitFor } } = await queries.opened()
+      const found = await find(asset)
+      if (found === null) throw new FreshetError('ASSET_UNKNOWN')
       isWaiting = false
-      const change = /** @type {PriceChange} */ (eventOf(asset, fields, Date.now()))
+      const change = /** @type {PriceChange} */ (eventOf(asset, found.fields, Date.now()))
       const text = `${change.price} ${change.status}`
       if (ended.aborted) return
       if (text !== last) {
@@ -197,18 +151,18 @@ async function * followAsset (asset, { connections, log, ended }) {
         yield change
         continue
       }
-      await reading.waitFor((done) => {
-        const leave = view.watch(asset, done)
+      await waitFor((done) => {
+        const leave = watch(asset, done)
         ended.addEventListener('abort', done)
         return () => {
           leave()
           ended.removeEventListener('abort', done)
         }
-      }, view.peek(asset) ? TICK_MS : LOOK_EVERY_MS)
+      }, peek(asset) ? TICK_MS : LOOK_EVERY_MS)
     } catch (error) {
       if (ended.aborted) return
       if (!error.retryable) throw error
-      if (!isWaiting) log.warn({ asset, code: error.code, reason: error.message }, 'a price cannot be read, retrying')
+      if (!isWaiting) log?.warn({ asset, code: error.code, reason: error.message }, 'a price cannot be read, retrying')
       isWaiting = true
       await sleep(AFTER_ERROR_MS, undefined, { signal: ended }).catch(() => {})
     }

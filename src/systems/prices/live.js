@@ -5,26 +5,27 @@
  * Each event is the newest price, so a viewer that reads slowly skips prices, never the last one.
  *
  * @typedef {import('./decimals.js').Decimal} Decimal
+ * @typedef {{ price: Decimal | null, status: string, bytes: Buffer }} Shown
  * @typedef {{ minChange: Decimal, price: Decimal | null, status: string }} Viewer `minChange`: percent; `price`: as it was last sent
+ *
+ * @import { ReaderParts, Stored } from 'freshet-feed/systems'
  */
 import { compare, compareDistance, decimalOf } from './decimals.js'
-import { createHub, HEARTBEAT_MS } from '../hub.js'
 import { eventOf } from './replies.js'
 
-/**
- * @param {{ reading: import('../reading.js').Reading, view: import('../../admission/index.js').KeyView, now: () => number,
- *   push: import('../../push/index.js').Push, log: import('pino').Logger }} parts
- */
-export function createPriceLive ({ reading, now, ...parts }) {
-  const { sourceOf, close } = createHub({
-    ...parts,
-    async read (/** @type {string} */ asset) {
-      const current = await reading.current(asset)
-      const event = eventOf(asset, current.fields, now())
-      const bytes = Buffer.from(`event: price\ndata: ${JSON.stringify(event)}\nid: ${current.generation}:${event.seq}\n\n`)
-      return { current, price: decimalOf(current.fields.price), status: event.status, bytes }
+const HEARTBEAT_MS = 10_000
+
+/** @param {Pick<ReaderParts, 'get' | 'viewers' | 'now'>} parts */
+export function createPriceLive ({ get, viewers, now }) {
+  const { sourceOf, close } = viewers({
+    /** @param {Stored} stored @returns {Shown} */
+    shown ({ key, state, seq, generation }) {
+      const event = eventOf(key, { ...state, seq: String(seq) }, now())
+      const bytes = Buffer.from(`event: price\ndata: ${JSON.stringify(event)}\nid: ${generation}:${seq}\n\n`)
+      return { price: decimalOf(state.price), status: event.status, bytes }
     },
-    sendTo ({ price, status, bytes }, stream, /** @type {Viewer} */ viewer, send) {
+    /** @param {Shown} shown @param {any} stream @param {Viewer} viewer @param {(stream: any, bytes: Buffer) => void} send */
+    sendTo ({ price, status, bytes }, stream, viewer, send) {
       const isBeat = performance.now() - stream.sentMs > HEARTBEAT_MS
       if (!isBeat && !hasMoved(viewer, price, status)) return viewer
       send(stream, bytes)
@@ -35,7 +36,7 @@ export function createPriceLive ({ reading, now, ...parts }) {
   return {
     /** @param {string} asset @param {number} minChange percent @throws {Error} ASSET_UNKNOWN */
     async sourceOf (asset, minChange) {
-      await reading.current(asset)
+      await get(asset)
       return sourceOf(asset, { minChange: /** @type {Decimal} */ (decimalOf(String(minChange))), price: null, status: '' })
     },
     close

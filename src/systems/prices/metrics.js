@@ -1,12 +1,30 @@
 /** Metrics of prices: of the processes that refresh them, of readers, and of the history store in both. */
-import { Counter, Histogram } from 'prom-client'
-import { counter, gauge } from '../../metrics/index.js'
-import { BREAKERS } from '../breaker.js'
+import { calls } from 'freshet-feed/systems'
+import { Counter, Gauge, Histogram } from 'prom-client'
 
 const REFRESH_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6]
 const AGE_SECONDS = [0.5, 1, 2, 5, 10, 30, 60, 300, 600, 1800]
 
 /** @typedef {import('./sources/source.js').SourceFigures} SourceFigures */
+/** @typedef {() => [labels: Record<string, string>, value: number][]} Read */
+/** @typedef {{ name: string, help: string, labelNames: string[] }} Named */
+
+/** A gauge that is read at each scrape. @param {import('prom-client').Registry} registry @param {Named} named @param {Read} read */
+const gauge = (registry, named, read) => new Gauge({
+  ...named,
+  registers: [registry],
+  collect () { for (const [labels, value] of read()) this.set(labels, value) }
+})
+
+/** A counter that is read at each scrape. @param {import('prom-client').Registry} registry @param {Named} named @param {Read} read */
+const counter = (registry, named, read) => new Counter({
+  ...named,
+  registers: [registry],
+  collect () {
+    this.reset()
+    for (const [labels, value] of read()) this.inc(labels, value)
+  }
+})
 
 /** @param {import('prom-client').Registry} registry */
 function createStoreMetrics (registry) {
@@ -35,13 +53,13 @@ export function createPriceMetrics (registry) {
   let figures = () => []
   /** @param {(one: SourceFigures) => number} read @returns {() => [Record<string, string>, number][]} */
   const each = (read) => () => figures().map((one) => [{ exchange: one.exchange }, read(one)])
-  const labels = ['exchange']
-  gauge(registry, { name: 'freshet_source_breaker', help: 'Circuit breaker of a source: 0 closed, 1 half-open, 2 open', labels },
-    each(({ breaker }) => BREAKERS.indexOf(breaker)))
-  counter(registry, { name: 'freshet_source_calls_total', help: 'Total calls of a source', labels }, each(({ calls }) => calls))
-  counter(registry, { name: 'freshet_source_skipped_total', help: 'Total refreshes that did not call a source', labels },
+  const labelNames = ['exchange']
+  gauge(registry, { name: 'freshet_source_breaker', help: 'Circuit breaker of a source: 0 closed, 1 half-open, 2 open', labelNames },
+    each(({ breaker }) => calls.states.indexOf(breaker)))
+  counter(registry, { name: 'freshet_source_calls_total', help: 'Total calls of a source', labelNames }, each((one) => one.calls))
+  counter(registry, { name: 'freshet_source_skipped_total', help: 'Total refreshes that did not call a source', labelNames },
     each(({ skipped }) => skipped))
-  counter(registry, { name: 'freshet_source_failures_total', help: 'Total calls without a usable reply', labels },
+  counter(registry, { name: 'freshet_source_failures_total', help: 'Total calls without a usable reply', labelNames },
     each(({ failures }) => failures))
 
   return {
@@ -63,7 +81,7 @@ export function createPriceReplyMetrics (registry) {
     counts.set(name, (counts.get(name) ?? 0) + 1)
   }
   counter(registry, {
-    name: 'freshet_price_replies_total', help: 'Total prices served, by where they were found and status', labels: ['level', 'status']
+    name: 'freshet_price_replies_total', help: 'Total prices served, by where they were found and status', labelNames: ['level', 'status']
   }, () => [...counts].map(([name, n]) => {
     const [level, status] = name.split(' ')
     return [{ level, status }, n]

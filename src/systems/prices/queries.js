@@ -8,13 +8,13 @@
  *
  *     want -> rule `latest`: accepted once -> the owner refreshes -> its event is in the memory of this reader -> waiting requests
  *
- * @typedef {import('../../admission/index.js').KeyState} KeyState
- * @typedef {import('../../admission/index.js').Fields} Fields
+ * @typedef {import('freshet-feed/systems').Found} KeyState
+ * @typedef {import('freshet-feed/systems').State} Fields
  * @typedef {import('./replies.js').Found} Found
  * @typedef {Pick<import('./store/index.js').PriceStore, 'latest' | 'history'>} Store
  */
 import { setImmediate } from 'node:timers/promises'
-import { FreshetError } from '../../errors.js'
+import { FreshetError } from 'freshet-feed/systems'
 import { failureOf, isUsable, missing, STATUSES } from './replies.js'
 
 const RULE = 'latest'
@@ -23,10 +23,10 @@ const WANT_MS = 900
 const MAX_STORE_READS = 1000
 
 /**
- * @param {Pick<import('../parts.js').ReaderParts, 'view' | 'reading' | 'submit' | 'now'> &
+ * @param {Pick<import('freshet-feed/systems').ReaderParts, 'find' | 'peek' | 'fromPrimary' | 'until' | 'submit' | 'now'> &
  *   { demand: import('./demand.js').Demand, store: Store | null }} parts
  */
-export function createPriceQueries ({ view, reading, submit, demand, store, now }) {
+export function createPriceQueries ({ find, peek, fromPrimary, until, submit, demand, store, now }) {
   /** Outcomes of refreshes that are asked for, by asset. @type {Map<string, Promise<KeyState | null>>} */
   const wanted = new Map()
   const latestOf = store && createStoreReads(store)
@@ -40,14 +40,14 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
    * @throws {FreshetError} of the connection, and SERVER_REFUSED without the permission to want
    */
   async function want (asset) {
-    const failedBefore = (await view.get(asset))?.fields.failedAt
+    const failedBefore = (await find(asset))?.fields.failedAt
     const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: '', args: ['want'] })
     if (code === 'unknown') return null
-    if (code !== 'accepted' && code !== 'in_progress') return view.fromPrimary(asset)
+    if (code !== 'accepted' && code !== 'in_progress') return fromPrimary(asset)
     const isDue = (/** @type {KeyState | null} */ one) =>
       one !== null && (isUsable(one.fields, now()) || one.fields.failedAt !== failedBefore)
-    const one = await reading.until(asset, () => view.get(asset), isDue, WANT_MS)
-    return isDue(one) ? one : view.fromPrimary(asset)
+    const one = await until(asset, () => find(asset), isDue, WANT_MS)
+    return isDue(one) ? one : fromPrimary(asset)
   }
 
   /** One refresh for all requests of this reader. @param {string} asset */
@@ -63,17 +63,17 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
    * @throws {FreshetError} ASSET_UNKNOWN, PRICE_NO_DATA, PRICE_NO_QUORUM, PRICE_EXPIRED, and when no node can be asked
    */
   async function price (asset, read = null) {
-    const inMemory = read ?? view.peek(asset)
+    const inMemory = read ?? peek(asset)
     if (inMemory && isUsable(inMemory.fields, now())) {
       demand.note(asset)
       return found(inMemory, read ? 'server' : 'local')
     }
-    const current = await view.get(asset)
+    const current = await find(asset)
     if (current) demand.note(asset)
     if (current && isUsable(current.fields, now())) return found(current, 'server')
     const stored = await latestOf?.(asset)
     if (stored && isUsable(stored, now())) return { asset, fields: stored, generation: 'store', level: 'store' }
-    if (current === null) throw new FreshetError('ASSET_UNKNOWN')
+    if (current === null) throw new FreshetError('ASSET_UNKNOWN', `there is no asset ${asset}; create it with PUT /v1/assets/:asset`)
     const later = await wantOnce(asset) ?? current
     if (isUsable(later.fields, now())) return found(later, 'origin')
     throw missing(later.fields)
@@ -88,7 +88,7 @@ export function createPriceQueries ({ view, reading, submit, demand, store, now 
      */
     prices: (assets) => Promise.all([...new Set(assets)].map((asset) => price(asset).catch((error) => {
       if (STATUSES[error.code] || error.retryable) {
-        return { asset, status: STATUSES[error.code] ?? 'unavailable', ...failureOf(view.peek(asset)?.fields) }
+        return { asset, status: STATUSES[error.code] ?? 'unavailable', ...failureOf(peek(asset)?.fields) }
       }
       throw error
     })))

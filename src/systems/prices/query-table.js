@@ -1,18 +1,19 @@
 /** The queries of prices as routes: the newest, several at once, history, tiers, sources, and a stream. */
-import { FreshetError } from '../../errors.js'
-import { ID_TEXT, integer, number, readId, required, text } from '../../fields/index.js'
-import { matchesTag } from '../../replies/index.js'
-import { byRequestRow, limitField, listOf, objectOf, pageOf, SEQ, sinceFields, TIME } from '../schemas.js'
+import { fields, FreshetError, queries, schemas } from 'freshet-feed/systems'
 import { replyOf } from './commands.js'
 import { historyOf } from './history.js'
 import { assetOf, TIERS } from './names.js'
 import { STATUSES } from './replies.js'
+import { mergeFigures } from './sources/sources.js'
 
+const { id: ID, listOf, objectOf, pageOf, seq: SEQ, time: TIME } = schemas
+const { integer, limit, number, required, since, text } = fields.query
 const MAX_MS = 2 ** 41 - 1
 const MAX_ASSETS = 100
 const HOUR_MS = 3_600_000
 const RULE = 'latest'
-const ONE_ID = ID_TEXT.pattern.slice(1, -1)
+const ONE_ID = /** @type {any} */ (ID).pattern.slice(1, -1)
+const IDS = new RegExp(`^${ONE_ID}(,${ONE_ID}){0,${MAX_ASSETS - 1}}$`)
 const JSON_TYPE = 'application/json; charset=utf-8'
 const DECIMAL = { type: 'string', description: 'decimal, without an exponent' }
 const TIER = { type: 'string', enum: TIERS }
@@ -21,7 +22,7 @@ const SOURCE = {
   ...objectOf({ exchange: { type: 'string' }, ok: { type: 'boolean' }, ts: TIME, reason: { type: 'string' } }), additionalProperties: true
 }
 const PRICE = objectOf({
-  asset: ID_TEXT,
+  asset: ID,
   price: DECIMAL,
   updatedAt: { ...TIME, description: 'when its refresh began, milliseconds since 1970' },
   asOf: { ...TIME, description: 'its time by its sources, from which Age and the expiries count' },
@@ -56,9 +57,8 @@ const withMore = (list, more) => ({ ...list, properties: { ...list.properties, .
 
 /** @param {string} given @returns {string[]} */
 function readAssets (given) {
-  const ids = given.split(',')
-  if (ids.length > MAX_ASSETS) throw new RangeError('too many')
-  return ids.map((id) => assetOf(readId(id, 'assets')))
+  if (!IDS.test(given)) throw new RangeError('no ids, or too many')
+  return given.split(',').map(assetOf)
 }
 
 /** @param {Record<string, any>} query */
@@ -69,20 +69,20 @@ function rangeIn (query) {
   return { from, to, stepMs: query.step }
 }
 
-/** @param {import('../../admission/index.js').KeyState} asset */
+/** @param {import('freshet-feed/systems').Found} asset */
 const shownAsset = ({ key, fields: { tier, pinned, seq } }) => ({ asset: key, tier, pinned: pinned === '1', seq: Number(seq) })
 
-/** @type {import('../definition.js').System['queries']} */
+/** @type {import('freshet-feed/systems').System['queries']} */
 export const QUERIES = {
   one: {
     path: '/v1/prices/:asset',
     summary: 'The newest price',
-    fields: sinceFields(),
+    fields: since(),
     reply: PRICE,
     codes: ['ASSET_UNKNOWN', 'PRICE_NO_DATA', 'PRICE_NO_QUORUM', 'PRICE_EXPIRED'],
-    async run ({ params, query, headers: given }, { reading, price, encoder, now, metrics }, reply) {
+    async run ({ params, query }, { price, encoder, now, metrics }, reply, parts) {
       const asset = assetOf(params.asset)
-      const read = query.minSeq === null ? null : await reading.since(asset, query)
+      const read = query.minSeq === null ? null : await parts.since(asset, query)
       const found = await price(asset, read).catch((/** @type {any} */ error) => {
         if (STATUSES[error.code]) metrics.missed(STATUSES[error.code])
         throw error
@@ -91,7 +91,6 @@ export const QUERIES = {
       const { body, headers } = answer
       metrics.served(answer)
       reply.headers(headers)
-      if (matchesTag(given['if-none-match'], headers.etag)) return reply.code(304).send()
       return reply.type(JSON_TYPE).send(body)
     }
   },
@@ -102,7 +101,7 @@ export const QUERIES = {
       assets: required(text(readAssets, {
         description: `ids, separated by commas, at most ${MAX_ASSETS}`,
         expects: `1-${MAX_ASSETS} ids, separated by commas`,
-        schema: { type: 'string', pattern: `^${ONE_ID}(,${ONE_ID}){0,${MAX_ASSETS - 1}}$` }
+        schema: { type: 'string', pattern: IDS.source }
       }))
     },
     reply: withMore(listOf(PRICE), { asOf: TIME }),
@@ -131,30 +130,30 @@ export const QUERIES = {
       to: integer(0, MAX_MS, { description: 'last time; without it, now' }),
       step: integer(1000, MAX_MS, { description: 'ms; open, high, low and close of each step instead of prices' })
     },
-    reply: withMore(listOf(POINT), { asset: ID_TEXT }),
+    reply: withMore(listOf(POINT), { asset: ID }),
     codes: ['ASSET_UNKNOWN'],
-    run: ({ params: { asset }, query }, own) => historyOf(own, assetOf(asset), rangeIn(query))
+    run: ({ params: { asset }, query }, { store }, _reply, { events }) => historyOf({ events, store }, assetOf(asset), rangeIn(query))
   },
-  byRequest: byRequestRow({
+  byRequest: queries.byRequest({
     path: '/v1/assets/:asset',
     codes: ['ASSET_UNKNOWN'],
     fields: {},
-    replyTo: async (id, { requestId }, { reading }) => replyOf(assetOf(id), await reading.byRequest(RULE, assetOf(id), '', requestId))
+    replyTo: async (id, { requestId }, _own, { byRequest }) => replyOf(assetOf(id), await byRequest(RULE, assetOf(id), '', requestId))
   }),
   list: {
     path: '/v1/assets',
     summary: 'Assets by id, with their tiers',
     fields: {
-      after: text((given) => readId(given, 'after'), { description: '`next` of the page before', expects: 'an id', schema: ID_TEXT }),
-      limit: limitField('assets')
+      after: fields.query.id('`next` of the page before'),
+      limit: limit('assets')
     },
-    reply: pageOf(objectOf({ asset: ID_TEXT, tier: TIER, pinned: { type: 'boolean' }, seq: SEQ })),
+    reply: pageOf(objectOf({ asset: ID, tier: TIER, pinned: { type: 'boolean' }, seq: SEQ })),
     none: () => ({ items: [], next: null }),
-    async run ({ query: { after, limit } }, { reading, view }) {
+    async run ({ query: { after, limit: most } }, _own, _reply, { names, find }) {
       /** @type {string[]} */
-      const assets = await reading.names(RULE, after !== null)
-      const page = assets.filter((asset) => after === null || asset > after).slice(0, limit)
-      const all = await Promise.all(page.map((asset) => view.get(asset)))
+      const assets = await names(RULE, after !== null)
+      const page = assets.filter((asset) => after === null || asset > after).slice(0, most)
+      const all = await Promise.all(page.map((asset) => find(asset)))
       const items = all.flatMap((one) => one ? [shownAsset(one)] : [])
       return { items, next: page.length > 0 && page.at(-1) !== assets.at(-1) ? String(page.at(-1)) : null }
     }
@@ -164,11 +163,11 @@ export const QUERIES = {
     summary: 'The sources, as the processes see them that refresh',
     reply: listOf(SOURCE_FIGURES),
     none: () => ({ items: [] }),
-    run: async (_given, { sources }) => ({ items: await sources() })
+    run: async (_given, _own, _reply, { figures }) => ({ items: mergeFigures(await figures()) })
   }
 }
 
-/** @type {import('../definition.js').StreamRoute} */
+/** @type {import('freshet-feed/systems').StreamRoute} */
 export const STREAM = {
   path: '/v1/prices/:asset/live',
   summary: 'Events `price`: when it has moved by minChange, or at the heartbeat (10 s)',

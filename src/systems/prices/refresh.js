@@ -4,11 +4,13 @@
  *
  * An older owner that goes on is harmless: its refresh began earlier, so the rule refuses it.
  */
-import { fieldsOf } from '../../admission/index.js'
 import { aggregate, QUORUM } from './aggregate.js'
 import { TIERS } from './names.js'
 
 const RULE = 'latest'
+
+/** @param {any[]} flat a reply to HGETALL @returns {Record<string, string>} */
+const fieldsIn = (flat) => Object.fromEntries(flat.flatMap((name, i) => i % 2 === 0 ? [[String(name), String(flat[i + 1])]] : []))
 
 /** @param {string} tier @param {string} tiers refresh, soft and hard ms of each @returns {number} hard */
 const hardMsOf = (tier, tiers) => Number(tiers.split(' ')[3 * TIERS.indexOf(tier) + 2])
@@ -16,8 +18,8 @@ const hardMsOf = (tier, tiers) => Number(tiers.split(' ')[3 * TIERS.indexOf(tier
 /**
  * @param {object} parts
  * @param {Pick<import('./sources/sources.js').Sources, 'ticks' | 'noteOld'>} parts.sources
- * @param {Pick<import('../../admission/index.js').Admission, 'submit' | 'partitionOf' | 'keyOf'>} parts.admission
- * @param {(partition: number) => import('../../store/index.js').Connection} parts.connectionOf the primary
+ * @param {Pick<import('freshet-feed/systems').ConsumerParts, 'submit' | 'partitionOf' | 'keyOf'>} parts.admission
+ * @param {import('freshet-feed/systems').ConsumerParts['connectionOf']} parts.connectionOf the primary
  * @param {(outcome: string, seconds: number) => void} parts.onRefresh `outcome`: price, stale, all_failed, no_quorum, moved,
  *   not_stored
  * @returns {(asset: string) => Promise<void>} errors: the primary does not answer
@@ -29,7 +31,7 @@ export function createRefresher ({ sources, admission: { submit, partitionOf, ke
     const [[seconds, micros], flat] = await connectionOf(partition)
       .sendAll([['TIME'], ['HGETALL', keyOf(partition)(`state:${asset}`)]])
     const startedMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
-    const { price, hard, candidate, tier, tiers } = fieldsOf(flat)
+    const { price, hard, candidate, tier, tiers } = fieldsIn(flat)
     const ticks = await sources.ticks(asset)
     const found = aggregate(ticks, {
       nowMs: Math.floor(startedMs + performance.now() - since),

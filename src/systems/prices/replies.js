@@ -4,13 +4,13 @@
  *     fresh ── soft expiry ──▶ stale ── hard expiry ──▶ no reply
  *     degraded: the last refresh failed, and the price has not reached its hard expiry
  *
- * @typedef {import('../../admission/index.js').Fields} Fields
+ * @typedef {import('freshet-feed/systems').State} Fields
  * @typedef {'local' | 'server' | 'store' | 'origin'} Level where the price was found
  * @typedef {{ asset: string, fields: Fields, generation: string, level: Level }} Found
  * @typedef {{ body: Buffer, headers: Record<string, string>, level: string, status: string, ageMs: number }} Reply `level`: as the header
  *   Freshet-Cache
  */
-import { FreshetError } from '../../errors.js'
+import { FreshetError } from 'freshet-feed/systems'
 
 /** The status of an asset without a price, by error code. */
 export const STATUSES = Object.freeze(/** @type {Record<string, string>} */ ({

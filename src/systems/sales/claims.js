@@ -186,7 +186,7 @@ export const CLAIM_QUERIES = {
       const member = await own.memberAtPrimary(id, `claim ${claim}`)
       const found = member === null ? undefined : memberOf(own.mask, claim, member)
       if (isClaim(found)) return found
-      throw new FreshetError('CLAIM_UNKNOWN')
+      throw new FreshetError('CLAIM_UNKNOWN', `sale ${id} has no claim ${claim}; check both ids`)
     }
   }
 }

@@ -13,6 +13,7 @@ import { createOrderWriter, ORDER_WRITER } from './orders.js'
 import { createSaleQueries, QUERIES, STREAMS } from './queries.js'
 import { QUEUE_COMMANDS } from './queue.js'
 import { createRestorer } from './restore.js'
+import { SETTINGS } from './settings.js'
 import { createSettlement } from './settlement.js'
 import { readTicket } from './tickets.js'
 import { ALGORITHMS, createTokens } from './tokens.js'
@@ -22,6 +23,7 @@ export default {
   name: 'sales',
   rules: { bounded: rules.bounded },
   errors: ERRORS,
+  settings: SETTINGS,
   unknown: 'SALE_UNKNOWN',
   durability: 'replica',
   withoutReplica: 'memory',

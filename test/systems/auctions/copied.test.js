@@ -92,11 +92,9 @@ t.test('the folder of auctions runs as the module of a user under another name',
   })
 })
 
-t.test('rules of Freshet keep their names, and are not mixed with Lua', async (t) => {
+t.test('rules of Freshet keep their names', async (t) => {
   const { rules } = await import('../../../src/systems/index.js')
-  const lua = 'return function () return 1 end'
   const redisUrl = 'redis://127.0.0.1:1'
   await t.rejects(openSystem({ name: 'lots', rules: { bid: rules.max } }, { redisUrl }), { message: /rules\.bid: this is the rule max of Freshet/ })
-  await t.rejects(openSystem({ name: 'lots', rules: { max: rules.max, own: { lua } } }, { redisUrl }), { message: /rules of Freshet alone/ })
   await t.rejects(openSystem({ name: 'lots', rules: { min: /** @type {any} */ ({ ours: 'min' }) } }, { redisUrl }), { message: /there is no rule min/ })
 })

@@ -1,8 +1,8 @@
 /** A gateway, a reader, consumers and a payment provider with orders, for tests. */
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { openLedger } from '../../../bin/payments/ledger.js'
-import { createPaymentServer } from '../../../bin/payments/server.js'
+import { openLedger } from '../../../demo/payments/ledger.js'
+import { createPaymentServer } from '../../../demo/payments/server.js'
 import { resolve } from '../../../settings.js'
 import { listen } from '../../../src/http/index.js'
 import { runCommand, runConsumers, runGateway } from '../../commands.js'

@@ -15,9 +15,8 @@ t.test('a step has the first, highest, lowest and last price of its time', async
 
 t.test('points outside of the range do not count, those on its ends do', async (t) => {
   const list = points([[999, '1'], [1000, '2'], [2000, '3'], [2001, '4']])
-  /** @type {any} */
-  const reading = { events: async () => list.map(({ at, price }, i) => ({ type: 'price', at: String(at), price, seq: String(i + 1) })) }
-  const { items } = await historyOf({ reading, store: null }, 'a', { from: 1000, to: 2000, stepMs: 5000 })
+  const events = async () => list.map(({ at, price }, i) => ({ type: 'price', ts: at, at: String(at), price, seq: i + 1 }))
+  const { items } = await historyOf({ events, store: null }, 'a', { from: 1000, to: 2000, stepMs: 5000 })
   t.same(items, [{ at: 0, open: '2', high: '3', low: '2', close: '3', points: 2 }])
   t.same(candles([], 1), [])
 })

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { resolve } from '../../../settings.js'
+import { importModule } from '../../../src/systems/inside.js'
 import { aggregate, createSources, exchangesOf, loadSources } from '../../../src/systems/prices/index.js'
 
 const PATIENT_MS = 20_000
@@ -82,7 +83,8 @@ t.test('a module exports sources by name; all its faults are reported', async (t
     'many.js': 'export const sources = Object.fromEntries(Array.from({ length: 20 }, (_, i) => ["s" + i, () => null]))'
   })
   const at = (/** @type {string[]} */ ...names) => names.map((name) => `${folder}/${name}`)
-  t.same((await loadSources(['local', ...at('mine.js', 'mine.cjs')], ['alpha'])).map(({ name }) => name), ['mine', 'other', 'common'])
+  const all = await loadSources(['local', ...at('mine.js', 'mine.cjs')], ['alpha'], importModule)
+  t.same(all.map(({ name }) => name), ['mine', 'other', 'common'])
   const cases = /** @type {[string, ...RegExp[]][]} */ ([
     ['absent.js', /^exchanges: .*absent.js cannot be loaded \(.*\); expected a module that exports sources, such as \{ mine: async/],
     ['broken.js', /cannot be loaded \(.*broken.js, line 2: /],
@@ -93,7 +95,7 @@ t.test('a module exports sources by name; all its faults are reported', async (t
     ['many.js', /21 sources; expected at most 16/]
   ])
   for (const [name, ...faults] of cases) {
-    const error = await loadSources(at(name), ['alpha']).catch((error) => error)
+    const error = await loadSources(at(name), ['alpha'], importModule).catch((error) => error)
     t.match(error, { code: 'SETTINGS_INVALID', faults }, name)
     t.equal(error.faults.length, faults.length)
   }

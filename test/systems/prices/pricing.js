@@ -1,5 +1,5 @@
 /** Exchanges, a gateway, consumers and a reader with prices, for tests. */
-import { createExchange } from '../../../bin/exchanges/server.js'
+import { createExchange } from '../../../demo/exchanges/server.js'
 import { resolve } from '../../../settings.js'
 import { silentLog } from '../../servers.js'
 import { startConsumers, startGateway, startReader } from '../../services.js'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createExchange } from '../../../bin/exchanges/server.js'
+import { createExchange } from '../../../demo/exchanges/server.js'
 import { aggregate, createSources, exchangesOf, syntheticTick } from '../../../src/systems/prices/index.js'
 import { eventually, freePort, silentLog } from '../../servers.js'
 

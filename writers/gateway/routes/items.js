@@ -3,7 +3,7 @@ import { FreshetError } from '../errors.js'
 import { ERRORS } from '../../../src/errors.js'
 import { checkFeedName, FEED_SCHEMA } from '../../../src/feeds/index.js'
 import { oneOf, querySchema, text } from '../../../src/fields/index.js'
-import { bodyOf, feedRoute, readQuery, takeBodies } from '../../../src/http/index.js'
+import { bodyOf, feedRoute, FILTERS_IDS, idsOf, readQuery, takeBodies } from '../../../src/http/index.js'
 import { EXPECTED_TS, ID_SCHEMA, idBytes, readTs, TS_SCHEMA } from '../../../src/item/index.js'
 import { countRefused } from '../../../src/pipeline/index.js'
 import { MAX_DEPTH } from '../raw-json.js'
@@ -77,11 +77,13 @@ const DELETE = feedRoute({
 export async function itemRoutes (app, { feeds, ingest, bodies, clock }) {
   takeBodies(app, { types: [JSON_TYPE, ...LINES_TYPES], ...bodies })
 
-  app.post('/v1/feeds/:feed/items', { schema: POST }, async (request) => {
+  app.post('/v1/feeds/:feed/items', { schema: POST, config: FILTERS_IDS }, async (request) => {
     const name = checkFeedName(/** @type {any} */ (request.params).feed)
     const { encoding } = readQuery(request, POST_FIELDS)
     const free = () => /** @type {import('../../../src/http/index.js').Request} */ (/** @type {unknown} */ (request)).freeBody?.()
-    const sent = createSent(bodyOf(request), { base64: encoding === 'base64', nowMs: Math.floor(clock()), free })
+    const filter = idsOf(request)
+    const sent = createSent(bodyOf(request), { base64: encoding === 'base64', nowMs: Math.floor(clock()), filter, free })
+    if (sent.other !== null) throw otherId(sent.other)
     if (sent.faults.count > 0) {
       // adds items that the feed refuses, if the feed can be opened
       await feeds.use(name, { mayCreate: false }, async (feed) => sent.check(feed)).catch((error) => {
@@ -94,10 +96,11 @@ export async function itemRoutes (app, { feeds, ingest, bodies, clock }) {
     return feeds.use(name, { mayCreate: true }, (feed) => ingest.take(feed, sent))
   })
 
-  app.delete('/v1/feeds/:feed/items/:id', { schema: DELETE }, async (request) => {
+  app.delete('/v1/feeds/:feed/items/:id', { schema: DELETE, config: FILTERS_IDS }, async (request) => {
     const params = /** @type {any} */ (request.params)
     const name = checkFeedName(params.feed)
     const id = idBytes(params.id)
+    if (idsOf(request)?.has(id) === false) throw otherId(id)
     const { ts } = readQuery(request, DELETE_FIELDS)
     // a deletion must not create a feed that was dropped
     return feeds.use(name, { mayCreate: false }, (feed) => ingest.take(feed, createDeletion(id, ts, Math.floor(clock()))))
@@ -108,14 +111,18 @@ export async function itemRoutes (app, { feeds, ingest, bodies, clock }) {
  * The items of a body. They are read again when they are appended; then the body is not held any more, so requests that wait for
  * an acknowledgement cost little.
  * @param {import('../../../src/http/index.js').Body} body
- * @param {import('../read-items.js').Reading & { free: () => void }} reading `free` returns the bytes of the body to the bound
+ * @param {import('../read-items.js').Reading & { filter: import('../../../src/item/index.js').IdFilter | null, free: () => void }} reading
+ *   `filter` of the ids that the client may write; `free` returns the bytes of the body to the bound
  */
-function createSent (body, { free, ...reading }) {
+function createSent (body, { filter, free, ...reading }) {
   let count = 0
   let bytes = 0
   let oldest = Infinity
   let newest = 0
+  /** @type {Buffer | null} */
+  let other = null
   const faults = readItems(body, reading, ({ id, ts, value }) => {
+    if (filter?.has(id) === false) other ??= id
     count++
     bytes += 2 * id.length + value.length + ITEM_HEAD_BYTES
     oldest = Math.min(oldest, ts)
@@ -125,6 +132,8 @@ function createSent (body, { free, ...reading }) {
     faults,
     count,
     bytes,
+    /** The first id that the client may not write. */
+    other: /** @type {Buffer | null} */ (other),
 
     /** @param {Feed} feed @throws {FreshetError} REQUEST_INVALID, items that the feed refuses are among the faults */
     check (feed) {
@@ -147,6 +156,9 @@ function createSent (body, { free, ...reading }) {
     }
   }
 }
+
+/** @param {Buffer} id */
+const otherId = (id) => new FreshetError('FORBIDDEN', `this token is not for the id ${JSON.stringify(id.toString())}; nothing was taken`)
 
 /** @param {string} given @returns {number} @throws {FreshetError} ITEM_TS_INVALID */
 function timeOf (given) {

@@ -1,4 +1,4 @@
-/** The provider of `npm start payments` (bin/payments/server.js). A payment is known by its key. */
+/** The provider of `npm start payments` (demo/payments/server.js). A payment is known by its key. */
 import { FreshetError } from '../errors.js'
 
 const JSON_TYPE = Object.freeze({ 'content-type': 'application/json' })

@@ -7,10 +7,10 @@
  *   Date of the reply, ms since 1970, or NaN
  * @typedef {{ name: string, base: string, adapter: Adapter }} Exchange
  */
-import { isModule, LOCAL_EXCHANGES } from '../../../settings/index.js'
+import { namesIn } from '../settings.js'
 import { kraken } from './kraken.js'
 
-/** The exchanges of `npm start exchanges` (bin/exchanges/server.js). @type {Adapter} */
+/** The exchanges of `npm start exchanges` (demo/exchanges/server.js). @type {Adapter} */
 const local = {
   url: (base, asset) => `${base}/ticker/${encodeURIComponent(asset)}`,
   read: ({ symbol, price, volume, ts }, asset) => symbol === asset ? { price, volume, ts } : 'wrong_symbol'
@@ -58,8 +58,7 @@ const KNOWN = Object.freeze({
  */
 export function exchangesOf ({ exchanges, exchangeUrls }) {
   const own = new Map((exchangeUrls ?? []).map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]))
-  const names = exchanges.filter((name) => !isModule(name)).flatMap((name) => name === 'local' ? LOCAL_EXCHANGES : [name])
-  return names.map((name) => {
+  return namesIn(exchanges).map((name) => {
     const { base, adapter } = KNOWN[name]
     return { name, base: (own.get(name) ?? base).replace(/\/+$/, ''), adapter }
   })

@@ -9,9 +9,8 @@
  * @typedef {(asset: string, options: { signal: AbortSignal }) => unknown} Ask `signal`: the deadline has passed, or the process ends
  * @typedef {{ name: string, ask: Ask }} OwnSource
  */
-import { asError, SettingsInvalid } from '../../../errors.js'
-import { isModule } from '../../../settings/index.js'
-import { importModule } from '../../user-module.js'
+import { calls, SettingsInvalid } from 'freshet-feed/systems'
+import { isModule } from '../settings.js'
 import { MAX_NUMBER_CHARS } from './call.js'
 
 const NAME = /^[a-z][a-z0-9_-]{0,31}$/
@@ -22,10 +21,11 @@ const LATE = Symbol('late')
 /**
  * @param {readonly string[]} exchanges as the setting: names, and paths of modules
  * @param {readonly string[]} taken names of exchanges in use
+ * @param {import('freshet-feed/systems').ConsumerParts['importModule']} importModule
  * @returns {Promise<OwnSource[]>}
  * @throws {SettingsInvalid} with all faults
  */
-export async function loadSources (exchanges, taken) {
+export async function loadSources (exchanges, taken, importModule) {
   /** @type {string[]} */
   const faults = []
   /** @type {OwnSource[]} */
@@ -88,7 +88,7 @@ export async function callOwn ({ name, ask }, asset, { callMs, signal, onThrown 
     return tick === null ? failed('bad_reply') : { tick: { exchange: name, ok: true, ...tick }, pauseMs: null }
   } catch (thrown) {
     if (over.signal.aborted) return failed(signal.aborted ? 'closed' : 'timeout')
-    onThrown(asError(thrown))
+    onThrown(calls.asError(thrown))
     return failed('threw')
   } finally {
     clearTimeout(timer)

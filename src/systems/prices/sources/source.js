@@ -4,7 +4,7 @@
  * A call waits until fewer than `limit` are in flight, and is refused as soon as the breaker is open. Its deadline starts when it starts.
  *
  * @typedef {import('./call.js').Tick} Tick
- * @typedef {{ exchange: string, breaker: import('../../breaker.js').BreakerState, latencyMs: number | null, lastError: string | null,
+ * @typedef {{ exchange: string, breaker: 'closed' | 'half-open' | 'open', latencyMs: number | null, lastError: string | null,
  *   lastErrorAt: number | null, calls: number, failures: number, skipped: number, url?: string }} SourceFigures `latencyMs`: moving
  *   average, null before the first reply; `lastError`: reason of the last failure, `lastErrorAt` its time, ms since 1970; `failures`: calls
  *   without a tick; `skipped`: ticks that failed without a call; `url`: of an exchange on this machine, whose faults a page may switch
@@ -12,8 +12,7 @@
 import { setMaxListeners } from 'node:events'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
-import { createBreaker } from '../../breaker.js'
-import { localUrl } from '../../process-figures.js'
+import { calls } from 'freshet-feed/systems'
 import { callExchange } from './call.js'
 import { callOwn } from './own.js'
 
@@ -29,7 +28,7 @@ const NEWEST = 0.2
  *   resetMs?: number, log?: { warn: (facts: object, message: string) => void } }} options `log`: of what a function of a user throws
  */
 export function createSource ({ exchange, limit, callMs, resetMs, log }) {
-  const breaker = createBreaker({ limit, resetMs })
+  const breaker = calls.createBreaker({ limit, resetMs })
   const { ask, url, close } = 'ask' in exchange ? asked(exchange, log) : requested(exchange, limit)
   const closing = new AbortController()
   // one of each call in flight
@@ -123,7 +122,7 @@ function requested (exchange, limit) {
   return {
     /** @param {string} asset @param {{ callMs: number, signal: AbortSignal }} how */
     ask: (asset, how) => callExchange(exchange, asset, { agent, ...how }),
-    url: localUrl(exchange.base) ?? undefined,
+    url: calls.localUrl(exchange.base) ?? undefined,
     close: () => agent.destroy()
   }
 }

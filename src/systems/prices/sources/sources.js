@@ -5,7 +5,7 @@
  * @typedef {import('./source.js').SourceFigures} SourceFigures
  * @typedef {ReturnType<typeof createSources>} Sources
  */
-import { BREAKERS, MIN_FAILURES } from '../../breaker.js'
+import { calls } from 'freshet-feed/systems'
 import { createSource } from './source.js'
 
 /** Most calls in flight. The sources share them equally, so that one that hangs takes nothing from the others. */
@@ -19,7 +19,7 @@ const limitOf = (sources) => Math.floor(MAX_CALLS / sources)
  * Calls that a source which died gets at most, before its breaker is open.
  * @param {number} sources how many there are
  */
-export const thresholdOf = (sources) => Math.max(limitOf(sources), MIN_FAILURES)
+export const thresholdOf = (sources) => Math.max(limitOf(sources), calls.minFailures)
 
 /**
  * @param {{ exchanges: (import('../exchanges/exchanges.js').Exchange | import('./own.js').OwnSource)[], callMs?: number,
@@ -61,7 +61,7 @@ export function mergeFigures (all) {
     const { lastError, lastErrorAt } = Number(before.lastErrorAt) > Number(one.lastErrorAt) ? before : one
     merged.set(one.exchange, {
       ...one,
-      breaker: BREAKERS.indexOf(breaker) >= BREAKERS.indexOf(one.breaker) ? breaker : one.breaker,
+      breaker: calls.states.indexOf(breaker) >= calls.states.indexOf(one.breaker) ? breaker : one.breaker,
       latencyMs: latencyMs === null ? one.latencyMs : Math.max(latencyMs, Number(one.latencyMs)),
       lastError,
       lastErrorAt

@@ -7,8 +7,9 @@
  *
  * @typedef {import('./client.js').StoreMetrics} StoreMetrics
  * @typedef {Awaited<ReturnType<typeof createPriceStore>>} PriceStore
+ *
+ * @import { EmbeddedServices } from 'freshet-feed/systems'
  */
-import { ownPart } from '../../../embedded/index.js'
 import { createClient, loadSdk } from './client.js'
 import { createReading } from './reading.js'
 import { createTable } from './table.js'
@@ -49,20 +50,20 @@ export async function createPriceStore ({
 
 /**
  * The store of a process, as its settings say.
- * @param {{ dynamodbTable: string | null, dynamodbEndpoint: string | null, dynamodbRegion: string | null,
- *   cacheDir: string | null }} settings
- * @param {Parameters<typeof ownPart>[2] & { metrics?: StoreMetrics }} to where reports about the embedded one go
+ * @param {{ dynamodbTable: string | null, dynamodbEndpoint: string | null, dynamodbRegion: string | null }} settings
+ * @param {{ embedded: Pick<EmbeddedServices, 'start'>, onFailure: (error: Error) => void, metrics?: StoreMetrics }} parts `onFailure` of
+ *   the embedded one
  * @returns {Promise<PriceStore | null>} null = there is none; `check` tells whether it can be used
  * @throws {import('./errors.js').FreshetError} DYNAMODB_MISSING; of the embedded one ENGINE_MISSING, SERVERS_FAILED
  */
-export async function openPriceStore ({ dynamodbTable: table, dynamodbEndpoint, dynamodbRegion, cacheDir }, { metrics, ...to }) {
+export async function openPriceStore ({ dynamodbTable: table, dynamodbEndpoint, dynamodbRegion }, { embedded, onFailure, metrics }) {
   if (table === null) return null
   if (dynamodbEndpoint !== 'embedded') {
     const location = { ...(dynamodbEndpoint && { endpoint: dynamodbEndpoint }), ...(dynamodbRegion && { region: dynamodbRegion }) }
     return createPriceStore({ table, location, metrics })
   }
   await loadSdk()
-  const { url, release } = await ownPart('dynamodb', { cacheDir }, to)
+  const { url, release } = await embedded.start('dynamodb', { onFailure })
   const store = await createPriceStore({ table, location: { ...EMBEDDED, endpoint: url }, metrics })
   await store.make().catch(async (error) => {
     await release()

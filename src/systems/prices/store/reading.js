@@ -5,7 +5,7 @@ import { fieldsOf, itemOf, LATEST, sortKey, textsOf } from './rows.js'
 const BATCH = 100
 const PAUSE_MS = 10
 
-/** @typedef {import('../../../admission/index.js').Fields} Fields */
+/** @typedef {import('freshet-feed/systems').State} Fields */
 
 /** @param {import('./client.js').StoreParts & { latestMs: number, historyMs: number }} parts deadlines */
 export function createReading ({ sdk, ask, metrics, table, latestMs, historyMs }) {

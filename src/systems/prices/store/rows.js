@@ -6,7 +6,7 @@
  *     btc-usd   0001795467901123    17       63012.5
  *     btc-usd   LATEST              17       63012.5     after all digits, so a query by time does not find it
  *
- * @typedef {import('../../../admission/index.js').Entry} Entry
+ * @typedef {import('freshet-feed/systems').RawEntry} Entry
  * @typedef {Record<string, string>} Row
  * @typedef {Record<string, { S: string } | { N: string }>} Item
  */
@@ -29,7 +29,7 @@ export const rowOf = ({ key, fields: { price, at, asOf = at, seq, sources, soft,
 /** @param {Row} row @returns {Row} the row LATEST with its price */
 export const latestOf = ({ at, ttl: _ttl, ...row }) => ({ ...row, at: LATEST, ts: String(Number(at)) })
 
-/** @param {Row} row LATEST @returns {import('../../../admission/index.js').Fields} what the servers would have of a price */
+/** @param {Row} row LATEST @returns {import('freshet-feed/systems').State} what the servers would have of a price */
 export const fieldsOf = ({ price, ts, asOf = ts, version, sources, soft, hard, tier }) =>
   ({ price, ts, asOf, seq: version, sources, soft, hard, tier, failures: '0' })
 

@@ -28,13 +28,14 @@ const READY = Object.freeze(['ready', 'database', 'dynamodb'])
  * @param {string} socketPath
  * @param {{ onUse: (part: Part) => void, onLast: () => void }} calls when a part is first used, and when the last
  *   command leaves
- * @returns {Promise<{ say(event: SupervisorEvent): void, refuse(part: Part, event: SupervisorEvent): void,
- *   sayLast(event: SupervisorEvent): Promise<unknown>, shut(): void }>} `refuse` ends the connections that use a part: it did not start,
- *   and the next command tries again; after `shut` no one is admitted; `sayLast` resolves when all connections have closed
+ * @returns {Promise<{ broadcast(event: SupervisorEvent): void, refuse(part: Part, event: SupervisorEvent): void,
+ *   broadcastAndDrain(event: SupervisorEvent): Promise<unknown>, shut(): void }>} `refuse` ends the connections that use a part: it did
+ *   not start, and the next command tries again; after `shut` no client is admitted; `broadcastAndDrain` resolves when all connections
+ *   have closed
  */
-export async function openDoor (socketPath, { onUse, onLast }) {
+export async function openControlSocket (socketPath, { onUse, onLast }) {
   /** @type {Map<import('node:net').Socket, Part>} */
-  const inside = new Map()
+  const clients = new Map()
   /** @type {SupervisorEvent[]} sent to each new connection */
   let news = []
   /** @type {Set<string>} */
@@ -43,10 +44,10 @@ export async function openDoor (socketPath, { onUse, onLast }) {
 
   /** @param {import('node:net').Socket} socket @param {Part} part */
   function hold (socket, part) {
-    inside.set(socket, part)
+    clients.set(socket, part)
     const leave = () => {
-      if (!inside.delete(socket)) return
-      if (inside.size > 0) socket.end()
+      if (!clients.delete(socket)) return
+      if (clients.size > 0) socket.end()
       else onLast()
     }
     socket.once('end', leave).once('close', leave)
@@ -54,7 +55,7 @@ export async function openDoor (socketPath, { onUse, onLast }) {
     used.add(part)
   }
 
-  const door = createServer({ allowHalfOpen: true }, (socket) => {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
     let isAsking = true
     socket.on('error', () => {}).once('end', () => { if (isAsking) socket.end() })
     socket.once('data', (word) => {
@@ -67,21 +68,21 @@ export async function openDoor (socketPath, { onUse, onLast }) {
       socket.resume()
     })
   })
-  await new Promise((resolve, reject) => door.once('error', reject).listen(socketPath, () => resolve(null)))
+  await new Promise((resolve, reject) => server.once('error', reject).listen(socketPath, () => resolve(null)))
 
   return {
-    say (event) {
+    broadcast (event) {
       if (event.event === 'report') news.push(event)
       if (READY.includes(event.event)) {
         news = [...news.filter((one) => one.event !== 'report'), event]
       }
-      for (const socket of inside.keys()) socket.write(line(event))
+      for (const socket of clients.keys()) socket.write(line(event))
     },
     refuse (part, event) {
       used.delete(part)
-      for (const [socket, one] of inside) if (one === part) socket.end(line(event))
+      for (const [socket, one] of clients) if (one === part) socket.end(line(event))
     },
-    sayLast: (event) => Promise.all([...inside.keys()].map((socket) => new Promise((resolve) => {
+    broadcastAndDrain: (event) => Promise.all([...clients.keys()].map((socket) => new Promise((resolve) => {
       socket.once('close', resolve).end(line(event), () => resolve(null))
     }))),
     shut () { isShut = true }

@@ -1,0 +1,58 @@
+/**
+ * What one viewer of a feed has and lacks: a stream (stream.js), or a part of a stream of several feeds (part.js).
+ *
+ * @typedef {import('./stream.js').Stream} Viewer
+ */
+
+/** Deliveries that are due within this time are made now, since the caller runs in ticks. */
+const EARLY_MS = 3
+
+/**
+ * @typedef {{ name: 'items' | 'snapshot', ids: readonly string[], at: number, isCut?: boolean }} List ids to send, from index `at` on;
+ *   `name`: of the next event; `isCut`: the scan for it ended at its bound
+ */
+
+/** @param {Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'seal'>} wanted as of createStream */
+export const stateOf = ({ ids, beginnings = [], limit, encoding, seal = null }) => ({
+  ids,
+  beginnings,
+  /** Of a client that may see some ids only; null: its positions are plain. */
+  seal,
+  limit,
+  encoding,
+  /** Changed ids of `ids` and `beginnings` that were not sent yet. @type {Set<string>} */
+  changed: new Set(),
+  /** Of a stream of all ids the changes up to here were sent, or are in `list`. */
+  seq: 0,
+  /** What is sent before further changes: a snapshot, or changes. @type {List | null} */
+  list: /** @type {List | null} */ (null),
+  /** What was sent of the last list of a stream of all ids. @type {import('./sent-parts.js').Sent | null} */
+  sent: /** @type {import('./sent-parts.js').Sent | null} */ (null),
+  needsSnapshot: false,
+  /** Whether its first snapshot has no items, so that the changes since the head of the response follow it. */
+  isFromHead: false,
+  /** Whether it waited for its feed: its first snapshot has all items. */
+  isFirst: false,
+  /** The reason in the reset event before the snapshot. @type {string | null} */
+  resetReason: /** @type {string | null} */ (null),
+  /** Everything up to here was sent, null = unknown. @type {string | null} */
+  position: /** @type {string | null} */ (null),
+  /** Whether the changes since its position, or the items of its snapshot, are being looked up. */
+  isResuming: false
+})
+
+/** @param {number} periodMs minimum between deliveries of changes */
+export function createRate (periodMs) {
+  /** When changes were last delivered. */
+  let deliveredMs = -Infinity
+  return {
+    /** @param {number} nowMs */
+    isDue: (nowMs) => nowMs - deliveredMs >= periodMs - EARLY_MS,
+
+    /** Changes are delivered now. @param {number} nowMs */
+    delivered (nowMs) {
+      // early deliveries do not add up
+      deliveredMs = Math.max(nowMs - EARLY_MS, Math.min(nowMs, deliveredMs + periodMs))
+    }
+  }
+}

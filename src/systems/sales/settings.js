@@ -1,0 +1,17 @@
+/** Settings of sales. `--help` of every process shows them, so they import nothing. */
+
+/** @type {import('freshet-feed/systems').System['settings']} */
+export const SETTINGS = {
+  saleTokenKey: {
+    description: 'File of the private key of sale tokens, a JSON Web Key; without it, one is generated and stored on the server',
+    uses: ['gateway'],
+    type: 'file'
+  },
+  saleTokenAlgorithm: {
+    description: 'Algorithm of a generated key of sale tokens',
+    uses: ['gateway'],
+    type: 'string',
+    enum: ['HS256', 'EdDSA'],
+    default: 'HS256'
+  }
+}

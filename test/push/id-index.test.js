@@ -1,0 +1,26 @@
+/** Who wants an id: by the id, and by beginnings of it. */
+import fc from 'fast-check'
+import t from 'tap'
+import { IdIndex } from '../../src/push/id-index.js'
+import { holds } from '../properties.js'
+
+const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 6 })
+const wanted = fc.record({ ids: fc.array(text, { maxLength: 3 }), beginnings: fc.uniqueArray(text, { maxLength: 4 }) })
+
+t.test('an id finds the members that want it, whatever came and went before', async (t) => {
+  await holds(t, fc.property(fc.array(wanted, { maxLength: 12 }), fc.array(fc.nat(11)), fc.array(text), (all, gone, ids) => {
+    /** @type {IdIndex<number>} */
+    const index = new IdIndex()
+    const members = all.map(({ ids, beginnings }) => ({ ids: new Set(ids), beginnings }))
+    members.forEach((one, i) => index.add(i, one))
+    const left = new Set(members.keys())
+    for (const i of gone) if (left.delete(i)) index.remove(i, members[i])
+    return ids.every((id) => {
+      const expected = [...left].filter((i) => members[i].ids.has(id) || members[i].beginnings.some((one) => id.startsWith(one)))
+      /** @type {Set<number>} */
+      const found = new Set()
+      index.each(id, (member) => found.add(member))
+      return [...found].sort().join() === expected.sort().join() && index.has(id) === expected.length > 0
+    }) && ([...left].some((i) => members[i].ids.size + members[i].beginnings.length > 0) || index.isEmpty)
+  }), { runs: 1000 })
+})
