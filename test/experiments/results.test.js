@@ -14,7 +14,7 @@ import { markdownOf } from '../../lab/report/markdown.js'
 import { overTimeOf } from '../../lab/report/over-time.js'
 import { presented } from '../../lab/report/presented.js'
 import { newestCounts, newestResult, readResult } from '../../lab/run/result.js'
-import { ratioWithInterval } from '../../lab/analysis/verdict.js'
+import { countedText, ratioWithInterval, textsOf } from '../../lab/analysis/verdict.js'
 import { nightly, scoped, wholeTest } from '../scope.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -23,6 +23,10 @@ const CHARTS = join(ROOT, 'charts')
 const RATIO = /\d+\.\d+ x \[\d+\.\d+-\d+\.\d+\](?! \(\[\d{3}\])/g
 /** without an interval, unless it is a budget or a prediction */
 const BARE = /(?<![\d.])(?<!budgets? |budget of |target |at most |predicted |to )(\d[\d,]*\.\d+) x(?! \[)/g
+/** with or without */
+const ANY = /(?<![\d.])(\d[\d,]*\.\d+) x/g
+/** of another experiment, a budget, or a prediction */
+const ELSEWHERE = /\]\(\.\.\/|budget|predicted/i
 /** pixels: a chart fits on a screen */
 const HIGHEST = 900
 const experiments = await listExperiments(join(ROOT, 'experiments'))
@@ -73,6 +77,10 @@ for (const { name, number, folder, file, plan: current } of looked) {
     const ratios = `${answer}${results}`.match(RATIO) ?? []
     t.ok(ratios.length > 0, 'with an interval')
     for (const ratio of ratios) t.ok(found.includes(ratio), ratio)
+    for (const { ratio, arms } of ratiosOfArms(results, Object.keys(result.plan.arms))) {
+      const those = [...comparisons, ...further, ...across].filter((one) => arms.includes(one.arm) || arms.includes(Object(one).against))
+      t.ok(those.some((one) => textsOfRatio(one).includes(ratio)), `${ratio} x is of ${arms.join(', ')}`)
+    }
     t.match(readme, /^\*\*Noise\.\*\* .*A\/A/m)
     const row = answers.split('\n').find((line) => line.startsWith(`| [${number}]`)) ?? ''
     t.notMatch(row, /not measured/i)
@@ -117,6 +125,22 @@ t.test('no title is about samples in which the load was at its own limit', async
       marks?.includes('generator-bound')), name)
   }
 })
+
+/**
+ * Ratios of parts of a page that name arms: such a ratio is of one of these, and not another one that is equal by accident.
+ * @param {string} text @param {string[]} all arms of the plan
+ */
+function ratiosOfArms (text, all) {
+  return text.split(/\n(?=[-|\n])/).flatMap((part) => {
+    const arms = all.filter((arm) => part.includes(`\`${arm}\``))
+    return arms.length === 0 || ELSEWHERE.test(part) ? [] : [...part.matchAll(ANY)].map(([, ratio]) => ({ ratio, arms }))
+  })
+}
+
+/** @param {{ ratio: number | null, low: number | null, high: number | null, counted?: number | null }} of @returns {string[]} */
+function textsOfRatio ({ ratio, low, high, counted = null }) {
+  return [ratioWithInterval({ ratio, low, high }).split(' ')[0], ...(ratio === null ? [] : textsOf([ratio])), countedText(counted)]
+}
 
 /** As a number of its own. @param {string} text @param {string} figures */
 const isIn = (text, figures) => new RegExp(`(?<![\\d.,])${text.replaceAll(/[.[\]]/g, '\\$&')}(?![\\d.])`).test(figures)
