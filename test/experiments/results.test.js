@@ -10,7 +10,7 @@ import { analyse } from '../../lab/analysis/index.js'
 import { listExperiments } from '../../lab/plan/catalog.js'
 import { checkResult } from '../../lab/analysis/check.js'
 import { drawingOf } from '../../lab/report/drawing.js'
-import { markdownOf } from '../../lab/report/markdown.js'
+import { countedPageOf, markdownOf } from '../../lab/report/markdown.js'
 import { overTimeOf } from '../../lab/report/over-time.js'
 import { presented } from '../../lab/report/presented.js'
 import { newestCounts, newestResult, readResult } from '../../lab/run/result.js'
@@ -101,6 +101,19 @@ t.test('numbers of answers, and ratios in pages, are those of the figures that a
     for (const [decimal] of row.matchAll(/\d[\d,]*\.\d+/g)) t.ok(isIn(decimal, figures), `experiments/README.md, ${number}: ${decimal}`)
     for (const [, ratio] of said.matchAll(BARE)) t.ok(isIn(`${ratio} x`, figures + beside), `${name}: ${ratio} x`)
     for (const [, ratio] of row.matchAll(BARE)) t.ok(isIn(`${ratio} x`, said + beside), `experiments/README.md, ${number}: ${ratio} x`)
+  }
+})
+
+t.test('an experiment that was counted and has no windows has a page of its counts, with the ratios of its README', async (t) => {
+  for (const { name, folder, plan } of experiments) {
+    const counts = await newestCounts(folder)
+    if (counts === null || await newestResult(folder)) continue
+    const page = await readFile(join(CHARTS, `${name}.md`), 'utf8')
+    t.equal(page, countedPageOf(counts, plan))
+    t.same([counts.dirty, counts.finishedAt !== null, counts.experiment], [false, true, name])
+    const readme = await readFile(join(folder, 'README.md'), 'utf8')
+    const said = readme.slice(0, readme.indexOf('### What would')) + readme.slice(readme.indexOf('## Results'), readme.indexOf('## Method'))
+    for (const [, ratio] of said.matchAll(BARE)) t.ok(isIn(`${ratio} x`, page), `${name}: ${ratio} x`)
   }
 })
 
