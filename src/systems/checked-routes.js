@@ -22,6 +22,10 @@ const PARTS_OF_SETTINGS = Object.freeze([
 ])
 const KEYWORDS = Object.freeze(['type', 'description', 'optional', 'enum', 'pattern', 'minLength', 'maxLength', 'minimum', 'maximum'])
 
+const SUBJECT = /^[a-z][a-zA-Z]{0,31}$/
+/** query parameters of /v1/live */
+const TAKEN = Object.freeze(['feed', 'limit', 'maxRate', 'id', 'encoding', 'tail', 'since'])
+
 /** @param {boolean} isRight @param {string} where @param {unknown} given @param {string} expected */
 const unless = (isRight, where, given, expected) => isRight ? [] : [`${where}: ${shown(given)}; expected ${expected}`]
 
@@ -91,6 +95,8 @@ const faultsOfQuery = (row, where, isKnown) => [
 const faultsOfStream = (row, where, isKnown) => [
   ...faultsOfPath(row.path, where, row.source === undefined),
   ...functionsOf(row, where, row.source === undefined ? ['snapshot', 'event'] : ['source']),
+  ...unless(row.subject === undefined || (SUBJECT.test(row.subject) && !TAKEN.includes(row.subject)), `${where}.subject`, row.subject,
+    `a word, such as auction, other than ${TAKEN.join(' ')}`),
   ...faultsOfCodes(row.codes, where, isKnown)
 ]
 
