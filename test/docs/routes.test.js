@@ -58,6 +58,7 @@ t.test('docs/routes.md shows every route as it is', async (t) => {
   if (process.env.UPDATE_DOCS) await writeFile(PAGE, wanted)
   else t.equal(text, wanted, 'run npm test with UPDATE_DOCS=1 to write the page')
   const known = new Set(TAGS)
-  const operations = [gateway, reader].flatMap(({ paths }) => Object.values(paths)).flatMap((methods) => Object.values(methods))
+  const operations = [gateway, reader].flatMap((/** @type {any} */ { paths }) => Object.values(paths))
+    .flatMap((/** @type {any} */ methods) => Object.values(methods))
   for (const { tags, summary } of operations) t.ok(tags.some((/** @type {string} */ tag) => known.has(tag)), `${summary}: ${tags}`)
 })
