@@ -96,8 +96,8 @@ export function createDelivery ({ changes, isDeleted, budget, counts, own }) {
     }
     if (stream.list === null) {
       if (!hasChanges(changes, stream)) {
-        if (nowMs - stream.sentMs <= HEARTBEAT_MS || !stream.hasRoom()) return
         stream.position = position
+        if (nowMs - stream.sentMs <= HEARTBEAT_MS || !stream.hasRoom()) return
         const asOf = stream.seal === null ? view.confirmedMs : steadyMs(view.confirmedMs)
         return stream.send(heartbeat(asOf, shownPosition(stream, round)))
       }
