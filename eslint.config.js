@@ -27,7 +27,7 @@ export default [
   },
   {
     // it runs in browsers, too, where only the console is the same
-    files: ['src/client.js', 'test/client/hostile.test.js'],
+    files: ['src/client.js', 'src/client/*.js', 'test/client/hostile.test.js'],
     rules: { 'no-console': ['error', { allow: ['warn'] }] }
   },
   {

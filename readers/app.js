@@ -15,7 +15,9 @@ import { countRoutes } from './routes/count.js'
 import { feedRoutes } from './routes/feeds.js'
 import { figuresRoutes } from './routes/figures.js'
 import { itemRoutes } from './routes/items.js'
+import { createKeyStreams } from './key-streams.js'
 import { liveRoutes } from './routes/live.js'
+import { severalRoutes } from './routes/live-several.js'
 import { pageRoutes } from './routes/page.js'
 import { systemRoutes } from './routes/systems.js'
 import { markUnconfirmed } from './unconfirmed.js'
@@ -60,10 +62,13 @@ export function createReaderApp ({
     access?.listen(push.revoke)
     // streams end before the server waits for its connections
     app.addHook('preClose', () => push.close())
+    const keyStreams = database ? systems?.all.map((system) => createKeyStreams(system, push)) ?? [] : []
     app.register(liveRoutes, { push, queries, access })
+    app.register(severalRoutes, { push, queries, access, keyStreams })
+    app.addHook('onClose', async () => { for (const one of keyStreams) one.close() })
     if (systems && database) {
       app.addHook('preClose', async () => systems.end())
-      for (const system of systems.all) app.register(systemRoutes, { system, push, database, access })
+      systems.all.forEach((system, i) => app.register(systemRoutes, { system, push, keyStreams: keyStreams[i], database, access }))
     }
   }
   const figures = onlyFeeds || !deployment

@@ -1,17 +1,22 @@
 /**
- * Follows a feed over HTTP: a snapshot, then changes as they come. When a connection ends or is silent, the client resumes
+ * Follows feeds over HTTP: a snapshot, then changes as they come. When a connection ends or is silent, the client resumes
  * from the last position, at the next of several readers.
  *
  *     import { follow } from 'freshet-feed/client'
  *     for await (const { event, items } of follow('http://127.0.0.1:8080', 'latest', { ids: ['bus-7'] })) ...
+ *     for await (const { event, feed, items } of follow('http://127.0.0.1:8080', ['buses', 'trams'])) ...
  *
  *     bytes -> events (createEventParser) -> one connection (eventsOf) -> all connections, one after another (run)
  *
  * It pulls: while the caller handles an event, nothing is read, the socket fills up, and the reader keeps only ids for it.
  *
- * The client is one file of more than 250 lines, because browsers load it as it is (/client.js). It imports nothing and needs
- * only `fetch`, so it also runs in Deno and Bun.
+ * It imports nothing and needs only `fetch`, so it also runs in Deno and Bun.
+ *
+ * The sources are in src/client; browsers load them as one file (/client.js), which `npm run client` writes.
  */
+// Written from src/client/ by `npm run client`; change the files there.
+
+/** Types of the client. */
 
 /** @typedef {'base64' | 'utf8' | 'json'} Encoding of values over the wire */
 
@@ -31,10 +36,11 @@
 
 /**
  * `snapshot`: the newest items, oldest first; they replace all earlier ones. `items`: changes, oldest first. `reset`: changes
- * may have been missed; a snapshot follows. `position`: for `from`, to resume after this event; null: a snapshot is needed.
+ * may have been missed; a snapshot follows. `position`: for `from`, to resume after this event; null: a snapshot is needed. `feed`: which
+ * one, if several are followed; the position is that of all.
  * @template {Encoding} [E='base64'] @template [T=any]
- * @typedef {{ event: 'snapshot' | 'items', items: LiveItem<E, T>[], reason?: undefined, position: string | null } |
- *   { event: 'reset', items?: undefined, reason: string, position: null }} LiveEvent
+ * @typedef {{ event: 'snapshot' | 'items', feed?: string, items: LiveItem<E, T>[], reason?: undefined, position: string | null } |
+ *   { event: 'reset', feed?: string, items?: undefined, reason: string, position: string | null }} LiveEvent
  */
 
 /**
@@ -42,39 +48,60 @@
  * @typedef {object} FollowOptions
  * @property {readonly string[]} [ids] only these; default: all
  * @property {number} [limit] items in a snapshot
+ * @property {number} [since] instead of a snapshot, all that was written since this time: ms since 1970, on the clock of the server
+ * @property {number} [tail] instead of a snapshot, so many ids that changed last
  * @property {number} [maxRate] maximum deliveries per second; of an id that changes more often only the newest version comes
  * @property {E} [encoding] default: base64
  * @property {string | null} [from] the position of an earlier event, to resume after it
  * @property {string} [authToken]
  * @property {boolean} [wait] whether to wait for a feed that does not exist yet; its first snapshot then has all items of the feed.
- *   Default: true; false: such a feed is an error, FEED_UNKNOWN
- * @property {() => void} [onWaiting] called when the feed has no items yet; default: `console.warn`
+ *   Default: true; false: such a feed is an error, FEED_UNKNOWN. A list of feeds is always waited for
+ * @property {(feed?: string) => void} [onWaiting] called when a feed has no items yet, with its name if a list is followed; default:
+ *   `console.warn`
  * @property {AbortSignal} [signal] ends the loop, without an error
  * @property {(error: Error, waitMs: number) => void} [onRetry] called with the reason why a connection ended, and the
  *   delay before the next one; default: the first one is printed by `console.warn`, unless events have come
  * @property {number} [silentMs] a connection without data for this long is closed; default: 30,000; readers send heartbeats every 10 s
  */
 
-const FIRST_WAIT_MS = 250
-const MAX_WAIT_MS = 10_000
-/** a reader may ask for at most this delay */
-const MAX_RETRY_AFTER_MS = 3_600_000
-const SILENT_MS = 30_000
-/** heartbeats come every 10 s; a connection silent for longer when a page wakes is taken for dead */
-const SILENT_AWAKE_MS = 15_000
-/** a page was frozen, or its machine slept or was offline: timers and connections may be dead */
-const WAKE_EVENTS = ['visibilitychange', 'pageshow', 'online']
-/** readers send events of at most 512 KiB, or one item */
-const MAX_EVENT_CHARS = 32 * 1024 * 1024
-const MAX_REFUSAL_CHARS = 64 * 1024
-const OK = 200
-const PROBLEM_TYPE = /^application\/problem\+json\s*(;|$)/i
+/**
+ * @typedef {string | URL | readonly (string | URL)[]} Readers addresses, such as http://127.0.0.1:8080; the others are for failover
+ */
+
+/** Why following ends, or why a reader refused. */
+/** the response was no problem of a reader */
 const HTTP_ERROR = 'HTTP_ERROR'
-/** a comment of a stream whose feed does not exist yet */
-const NO_ITEMS = 'no items yet'
 /** 4xx that are retried, and 5xx that is not */
 const RETRYABLE = [408, 425, 429]
 const NOT_IMPLEMENTED = 501
+
+/**
+ * A reader refused to stream. `code` is that of its problem, such as FEED_UNKNOWN, UNAUTHORIZED or OVERLOADED; or HTTP_ERROR if the
+ * response was no problem of a reader, as of a proxy that has lost its reader; or NOT_EVENTS; or ARGUMENT_INVALID. `retryable`: the
+ * client reconnects, and `onRetry` gets the error.
+ */
+export class FollowError extends Error {
+  /**
+   * @param {string} code @param {string} message
+   * @param {number} status of HTTP; 0 = no response
+   * @param {number} [retryAfterMs] not before
+   */
+  constructor (code, message, status, retryAfterMs = 0) {
+    super(message)
+    this.name = 'FollowError'
+    this.code = code
+    this.status = status
+    this.retryable = code === HTTP_ERROR || (status >= 500 ? status !== NOT_IMPLEMENTED : RETRYABLE.includes(status))
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** @param {string} message */
+const invalid = (message) => new FollowError('ARGUMENT_INVALID', `follow: ${message}`, 0)
+
+/** Checks what `follow` is given: all faults at once. */
+
+const SILENT_MS = 30_000
 /** half of a surrogate pair, which cannot be part of an address */
 const HALF_PAIR = /\p{Surrogate}/u
 
@@ -99,53 +126,9 @@ const OPTIONS = {
   onRetry: { is: (value) => typeof value === 'function', expects: 'a function of an error and a wait in ms' },
   wait: { is: (value) => typeof value === 'boolean', expects: 'true or false' },
   onWaiting: { is: (value) => typeof value === 'function', expects: 'a function' },
-  silentMs: { is: (value) => Number.isSafeInteger(value) && value > 0 && value < 2 ** 31, expects: 'milliseconds, 1 or more' }
-}
-
-/**
- * A reader refused to stream. `code` is that of its problem, such as FEED_UNKNOWN, UNAUTHORIZED or OVERLOADED; or HTTP_ERROR if the
- * response was no problem of a reader, as of a proxy that has lost its reader; or NOT_EVENTS; or ARGUMENT_INVALID. `retryable`: the
- * client reconnects, and `onRetry` gets the error.
- */
-export class FollowError extends Error {
-  /**
-   * @param {string} code @param {string} message
-   * @param {number} status of HTTP; 0 = no response
-   * @param {number} [retryAfterMs] not before
-   */
-  constructor (code, message, status, retryAfterMs = 0) {
-    super(message)
-    this.name = 'FollowError'
-    this.code = code
-    this.status = status
-    this.retryable = code === HTTP_ERROR || (status >= 500 ? status !== NOT_IMPLEMENTED : RETRYABLE.includes(status))
-    this.retryAfterMs = retryAfterMs
-  }
-}
-
-/**
- * @typedef {string | URL | readonly (string | URL)[]} Readers addresses, such as http://127.0.0.1:8080; the others are for failover
- */
-
-/**
- * Ends when `signal` is aborted or the loop is left; reconnects for ever after errors that may pass, and throws a FollowError for others.
- * @type {{
- *   <T = any>(readers: Readers, feed: string, options: FollowOptions<'json'> & { encoding: 'json' }):
- *     AsyncGenerator<LiveEvent<'json', T>, void, void>,
- *   <E extends Encoding = 'base64'>(readers: Readers, feed: string, options?: FollowOptions<E>): AsyncGenerator<LiveEvent<E>, void, void>
- * }}
- * @throws {FollowError} ARGUMENT_INVALID, at once, with all faults; in the loop the codes of FollowError
- */
-export const follow = (/** @type {any} */ readers, /** @type {any} */ feed, /** @type {any} */ options = {}) => {
-  const over = new AbortController()
-  const events = run(checked(readers, feed, options), over)
-  const leave = events.return.bind(events)
-  // else a generator first waits for its next event
-  events.return = (value) => {
-    over.abort()
-    return leave(value)
-  }
-  return events
+  silentMs: { is: (value) => Number.isSafeInteger(value) && value > 0 && value < 2 ** 31, expects: 'milliseconds, 1 or more' },
+  since: { is: (value) => Number.isSafeInteger(value) && value >= 0, expects: 'milliseconds since 1970' },
+  tail: { is: (value) => Number.isSafeInteger(value) && value > 0, expects: 'a number of ids, 1 or more' }
 }
 
 /** @param {any} given @param {any} feed @param {any} options */
@@ -155,9 +138,12 @@ function checked (given, feed, options) {
   const faults = urls.filter((url) => !isAddress(url)).map((url) => `reader: ${shown(url)}; ` +
     'expected an address such as http://127.0.0.1:8080 (location.origin in a page of the reader), with a token in authToken')
   if (urls.length === 0) faults.push('reader: none; expected one or more addresses, such as http://127.0.0.1:8080')
-  if (typeof feed !== 'string' || feed === '' || HALF_PAIR.test(feed)) {
-    faults.push(`feed: ${shown(feed)}; expected a feed name, such as latest`)
+  const feeds = [feed].flat()
+  for (const one of feeds.length > 0 ? feeds : [undefined]) {
+    if (typeof one === 'string' && one !== '' && !HALF_PAIR.test(one)) continue
+    faults.push(`feed: ${shown(one)}; expected a feed name, such as latest`)
   }
+  if (Array.isArray(feed) && options.wait === false) faults.push('wait: false; expected true with a list of feeds, which are waited for')
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(OPTIONS, name)) faults.push(`${name}: unknown option; expected one of ${Object.keys(OPTIONS).join(', ')}`)
     else if (value !== undefined && !OPTIONS[name].is(value)) {
@@ -166,27 +152,29 @@ function checked (given, feed, options) {
   }
   if (faults.length > 0) throw invalid(faults.join('\n'))
   const {
-    ids = [], limit, maxRate, encoding = 'base64', from = null, onRetry, silentMs = SILENT_MS, authToken, signal, wait = true,
-    onWaiting = () => console.warn(`follow: feed ${feed} has no items yet; waiting for the first (pass onWaiting to handle it)`)
+    ids = [], limit, since, tail, maxRate, encoding = 'base64', from = null, onRetry, silentMs = SILENT_MS, authToken, signal,
+    wait = true,
+    onWaiting = (/** @type {string} */ one = feed) =>
+      console.warn(`follow: feed ${one} has no items yet; waiting for the first (pass onWaiting to handle it)`)
   } = options
   const query = new URLSearchParams(ids.map((/** @type {string} */ id) => ['id', id]))
-  for (const [name, value] of Object.entries({ limit, maxRate, encoding })) if (value !== undefined) query.set(name, String(value))
-  if (wait) query.set('wait', 'yes')
+  for (const [name, value] of Object.entries({ limit, since, tail, maxRate, encoding })) {
+    if (value !== undefined) query.set(name, String(value))
+  }
+  if (Array.isArray(feed)) for (const one of feeds) query.append('feed', one)
+  else if (wait) query.set('wait', 'yes')
   return {
     urls: urls.map((url) => new URL(url).origin + new URL(url).pathname.replace(/\/+$/, '')),
-    path: `/v1/feeds/${encodeURIComponent(feed)}/live?${query}`,
+    path: Array.isArray(feed) ? `/v1/live?${query}` : `/v1/feeds/${encodeURIComponent(feed)}/live?${query}`,
     encoding: /** @type {Encoding} */ (encoding),
     from: /** @type {string | null} */ (from),
     authToken: /** @type {string | undefined} */ (authToken),
     signal: /** @type {AbortSignal | undefined} */ (signal),
     onRetry: /** @type {FollowOptions['onRetry']} */ (onRetry),
-    onWaiting: /** @type {() => void} */ (onWaiting),
+    onWaiting: /** @type {(feed?: string) => void} */ (onWaiting),
     silentMs
   }
 }
-
-/** @param {string} message */
-const invalid = (message) => new FollowError('ARGUMENT_INVALID', `follow: ${message}`, 0)
 
 /** @param {any} given */
 function isAddress (given) {
@@ -203,72 +191,143 @@ function shown (value) {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** @param {ReturnType<typeof checked>} plan @param {AbortController} over @returns {AsyncGenerator<any, void, void>} */
-async function * run ({ urls, from, signal, onRetry, onWaiting, ...how }, over) {
-  const ended = signal ? AbortSignal.any([signal, over.signal]) : over.signal
-  const readers = urls.map((url) => ({ url, notBeforeMs: 0 }))
-  let reader = readers[0]
-  let position = from
-  let retryMs = 0
-  let failures = 0
-  // a wrong address must not look like a feed without changes
-  let isQuiet = false
-  let isWaiting = false
-  try {
-    while (!ended.aborted) {
-      let lost
-      for await (const received of eventsOf(reader.url, { ...how, position }, ended)) {
-        if (ended.aborted) return
-        lost = received.lost
-        retryMs = received.retry ?? retryMs
-        if (received.isWaiting && !isWaiting) onWaiting()
-        if (received.isWaiting || received.event) isWaiting = received.isWaiting === true
-        if (received.event?.event === 'reset') position = null
-        else if (typeof received.id === 'string') position = received.id || null
-        if (received.event || received.id || received.isWaiting) {
-          failures = 0
-          isQuiet = true
-        }
-        if (received.event) yield { ...received.event, position }
-      }
-      if (ended.aborted) return
-      if (lost instanceof FollowError && !lost.retryable) {
-        if (lost.code !== 'POSITION_INVALID' || position === null) throw lost
-        // of a feed that was dropped and created again
-        yield { event: 'reset', reason: 'invalid', position: position = null }
-        continue
-      }
-      const nowMs = performance.now()
-      const waitMs = Math.max(retryMs, Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** failures++) * (0.5 + Math.random() / 2))
-      reader.notBeforeMs = nowMs + (lost.retryAfterMs ?? 0) * (1 + Math.random() / 4)
-      reader = nextOf(readers, reader, nowMs + waitMs)
-      const untilMs = Math.max(nowMs + waitMs, reader.notBeforeMs)
-      if (onRetry) onRetry(lost, Math.round(untilMs - nowMs))
-      else if (!isQuiet) console.warn(`follow: ${lost.message}; trying again until it answers (onRetry gets each failure)`)
-      isQuiet = true
-      await pause(untilMs - nowMs, reader.notBeforeMs - nowMs, ended)
+/** Server-sent events, and what they say. */
+
+/** a reader may ask for at most this delay */
+const MAX_RETRY_AFTER_MS = 3_600_000
+/** readers send events of at most 512 KiB, or one item */
+const MAX_EVENT_CHARS = 32 * 1024 * 1024
+/** a comment of a stream whose feed does not exist yet; of one of several feeds it is named */
+const NO_ITEMS = /^no items yet(?: in (\S+))?$/
+
+/**
+ * Parses server-sent events (HTML standard, 9.2.6) from text in pieces of any size. Each character is read once.
+ *
+ * @typedef {{ name: string, data: string | null, id: string | null, retry: number | null, waiting?: string[] }} Block `data` null: no
+ *   event, only a position or a delay; `waiting`: feeds that have no items yet, as comments say, '' = the one that is followed
+ *
+ * @param {number} [maxChars] of an event
+ * @returns {(text: string) => Generator<Block, void, void>}
+ */
+export function createEventParser (maxChars = MAX_EVENT_CHARS) {
+  /** @returns {Block} */
+  const empty = () => ({ name: '', data: null, id: null, retry: null })
+  let block = empty()
+  let line = ''
+  let endedInCr = false
+
+  function addField () {
+    const colon = line.indexOf(':')
+    const name = colon < 0 ? line : line.slice(0, colon)
+    const value = colon < 0 ? '' : line.slice(colon + (line[colon + 1] === ' ' ? 2 : 1))
+    const [isWaiting, feed = ''] = (name === '' && NO_ITEMS.exec(value)) || []
+    if (isWaiting) block.waiting = [...block.waiting ?? [], feed]
+    else if (name === 'event') block.name = value
+    else if (name === 'data') block.data = block.data === null ? value : `${block.data}\n${value}`
+    else if (name === 'id' && !value.includes('\0')) block.id = value
+    else if (name === 'retry' && /^\d+$/.test(value)) block.retry = Math.min(Number(value), MAX_RETRY_AFTER_MS)
+  }
+
+  return function * (text) {
+    if (text === '') return
+    let at = endedInCr && text[0] === '\n' ? 1 : 0
+    endedInCr = text.endsWith('\r')
+    for (let lf = -1, cr = -1; ;) {
+      if (lf < at) lf = indexOrEnd('\n', text, at)
+      if (cr < at) cr = indexOrEnd('\r', text, at)
+      const end = Math.min(lf, cr)
+      line += text.slice(at, end)
+      if (line.length + (block.data?.length ?? 0) > maxChars) throw new Error(`an event of more than ${maxChars} characters`)
+      if (end === text.length) return
+      at = end + (text.startsWith('\r\n', end) ? 2 : 1)
+      if (line === '') {
+        const whole = block
+        block = empty()
+        if (whole.data !== null || whole.id !== null || whole.retry !== null || whole.waiting) yield whole
+      } else addField()
+      line = ''
     }
-  } finally {
-    over.abort()
   }
 }
 
-/**
- * The next reader in turn that may be tried by then, or the one that may be tried soonest.
- * @template {{ notBeforeMs: number }} R @param {R[]} readers @param {R} last @param {number} whenMs @returns {R}
- */
-function nextOf (readers, last, whenMs) {
-  const at = readers.indexOf(last) + 1
-  const inTurn = [...readers.slice(at), ...readers.slice(0, at)]
-  return inTurn.find(({ notBeforeMs }) => notBeforeMs <= whenMs) ?? inTurn.sort((a, b) => a.notBeforeMs - b.notBeforeMs)[0]
+/** @param {string} what @param {string} text @param {number} from */
+function indexOrEnd (what, text, from) {
+  const at = text.indexOf(what, from)
+  return at < 0 ? text.length : at
 }
+
+/** @param {string} name @param {string} data @param {Encoding} wanted @returns {any} without its position; null: unknown to this version */
+function eventIn (name, data, wanted) {
+  if (name !== 'reset' && name !== 'snapshot' && name !== 'items') return null
+  const { items, reason, feed } = JSON.parse(data)
+  const of = feed === undefined ? {} : { feed }
+  if (name === 'reset') return { event: name, ...of, reason: String(reason) }
+  for (const item of items) {
+    if (item.deleted) continue
+    if ((item.encoding ?? wanted) === 'base64') item.value = bytesOf(item.value)
+    delete item.encoding
+  }
+  return { event: name, ...of, items }
+}
+
+/** @param {string} base64 */
+function bytesOf (base64) {
+  const text = atob(base64)
+  const bytes = new Uint8Array(text.length)
+  for (let at = 0; at < bytes.length; at++) bytes[at] = text.charCodeAt(at)
+  return bytes
+}
+
+/** Pauses, and pages that wake up. */
+
+/** a page was frozen, or its machine slept or was offline: timers and connections may be dead */
+const WAKE_EVENTS = ['visibilitychange', 'pageshow', 'online']
+
+/**
+ * Calls back when a page is shown again or is online again; in Node never.
+ * @param {() => void} listener @param {AbortSignal} until
+ */
+function onWake (listener, until) {
+  const page = /** @type {any} */ (globalThis)
+  const ifShown = () => { if (page.document?.visibilityState !== 'hidden') listener() }
+  for (const name of WAKE_EVENTS) page.addEventListener?.(name, ifShown, { signal: until })
+}
+
+/**
+ * @param {number} ms @param {number} leastMs a page that wakes up waits only this long @param {AbortSignal} ended
+ * @returns {Promise<void>}
+ */
+const pause = (ms, leastMs, ended) => new Promise((resolve) => {
+  const begunMs = performance.now()
+  const isOver = new AbortController()
+  let timer = setTimeout(over, ms)
+  function over () {
+    clearTimeout(timer)
+    ended.removeEventListener('abort', over)
+    isOver.abort()
+    resolve()
+  }
+  ended.addEventListener('abort', over)
+  onWake(() => {
+    clearTimeout(timer)
+    timer = setTimeout(over, begunMs + leastMs - performance.now())
+  }, isOver.signal)
+})
+
+/** One connection to a reader. */
+
+/** heartbeats come every 10 s; a connection silent for longer when a page wakes is taken for dead */
+const SILENT_AWAKE_MS = 15_000
+const MAX_REFUSAL_CHARS = 64 * 1024
+const OK = 200
+const PROBLEM_TYPE = /^application\/problem\+json\s*(;|$)/i
 
 /**
  * What one connection delivers; the last value has `lost`, the reason why it ended.
  * @param {string} url of a reader
  * @param {{ path: string, position: string | null, encoding: Encoding, authToken?: string, silentMs: number }} how
  * @param {AbortSignal} ended
- * @returns {AsyncGenerator<{ event?: any, id?: string | null, retry?: number | null, isWaiting?: true, lost?: any }>}
+ * @returns {AsyncGenerator<{ event?: any, id?: string | null, retry?: number | null, waiting?: string[], lost?: any }>}
  */
 async function * eventsOf (url, { path, position, encoding, authToken, silentMs }, ended) {
   const connection = new AbortController()
@@ -326,82 +385,6 @@ async function * eventsOf (url, { path, position, encoding, authToken, silentMs 
   }
 }
 
-/**
- * Parses server-sent events (HTML standard, 9.2.6) from text in pieces of any size. Each character is read once.
- *
- * @typedef {{ name: string, data: string | null, id: string | null, retry: number | null, isWaiting?: true }} Block `data` null: no
- *   event, only a position or a delay; `isWaiting`: a comment says that the feed has no items yet
- *
- * @param {number} [maxChars] of an event
- * @returns {(text: string) => Generator<Block, void, void>}
- */
-export function createEventParser (maxChars = MAX_EVENT_CHARS) {
-  /** @returns {Block} */
-  const empty = () => ({ name: '', data: null, id: null, retry: null })
-  let block = empty()
-  let line = ''
-  let endedInCr = false
-
-  function addField () {
-    const colon = line.indexOf(':')
-    const name = colon < 0 ? line : line.slice(0, colon)
-    const value = colon < 0 ? '' : line.slice(colon + (line[colon + 1] === ' ' ? 2 : 1))
-    if (name === '' && value === NO_ITEMS) block.isWaiting = true
-    else if (name === 'event') block.name = value
-    else if (name === 'data') block.data = block.data === null ? value : `${block.data}\n${value}`
-    else if (name === 'id' && !value.includes('\0')) block.id = value
-    else if (name === 'retry' && /^\d+$/.test(value)) block.retry = Math.min(Number(value), MAX_RETRY_AFTER_MS)
-  }
-
-  return function * (text) {
-    if (text === '') return
-    let at = endedInCr && text[0] === '\n' ? 1 : 0
-    endedInCr = text.endsWith('\r')
-    for (let lf = -1, cr = -1; ;) {
-      if (lf < at) lf = indexOrEnd('\n', text, at)
-      if (cr < at) cr = indexOrEnd('\r', text, at)
-      const end = Math.min(lf, cr)
-      line += text.slice(at, end)
-      if (line.length + (block.data?.length ?? 0) > maxChars) throw new Error(`an event of more than ${maxChars} characters`)
-      if (end === text.length) return
-      at = end + (text.startsWith('\r\n', end) ? 2 : 1)
-      if (line === '') {
-        const whole = block
-        block = empty()
-        if (whole.data !== null || whole.id !== null || whole.retry !== null || whole.isWaiting) yield whole
-      } else addField()
-      line = ''
-    }
-  }
-}
-
-/** @param {string} what @param {string} text @param {number} from */
-function indexOrEnd (what, text, from) {
-  const at = text.indexOf(what, from)
-  return at < 0 ? text.length : at
-}
-
-/** @param {string} name @param {string} data @param {Encoding} wanted @returns {any} without its position; null: unknown to this version */
-function eventIn (name, data, wanted) {
-  if (name === 'reset') return { event: name, reason: String(JSON.parse(data).reason) }
-  if (name !== 'snapshot' && name !== 'items') return null
-  const { items } = JSON.parse(data)
-  for (const item of items) {
-    if (item.deleted) continue
-    if ((item.encoding ?? wanted) === 'base64') item.value = bytesOf(item.value)
-    delete item.encoding
-  }
-  return { event: name, items }
-}
-
-/** @param {string} base64 */
-function bytesOf (base64) {
-  const text = atob(base64)
-  const bytes = new Uint8Array(text.length)
-  for (let at = 0; at < bytes.length; at++) bytes[at] = text.charCodeAt(at)
-  return bytes
-}
-
 /** @param {string} url @param {Response} response @param {() => Promise<string | null>} read */
 async function refusalOf (url, { status, headers }, read) {
   let text = ''
@@ -427,33 +410,96 @@ function lossOf (url, error) {
   return new Error(`${url}: ${cause?.message || cause?.code || error?.message || `${cause} was thrown`}`, { cause })
 }
 
+/** All connections, one after another: what is received, and where and when the next one begins. */
+
+const FIRST_WAIT_MS = 250
+const MAX_WAIT_MS = 10_000
+
 /**
- * Calls back when a page is shown again or is online again; in Node never.
- * @param {() => void} listener @param {AbortSignal} until
+ * @param {ReturnType<typeof checked>} plan @param {AbortController} over
+ * @returns {AsyncGenerator<any, void, void>}
  */
-function onWake (listener, until) {
-  const page = /** @type {any} */ (globalThis)
-  const ifShown = () => { if (page.document?.visibilityState !== 'hidden') listener() }
-  for (const name of WAKE_EVENTS) page.addEventListener?.(name, ifShown, { signal: until })
+async function * run ({ urls, from, signal, onRetry, onWaiting, ...how }, over) {
+  const ended = signal ? AbortSignal.any([signal, over.signal]) : over.signal
+  const readers = urls.map((url) => ({ url, notBeforeMs: 0 }))
+  let reader = readers[0]
+  let position = from
+  let retryMs = 0
+  let failures = 0
+  // a wrong address must not look like a feed without changes
+  let isQuiet = false
+  /** Feeds that have no items yet; '' is the only one. @type {Set<string>} */
+  const waiting = new Set()
+  try {
+    while (!ended.aborted) {
+      let lost
+      for await (const received of eventsOf(reader.url, { ...how, position }, ended)) {
+        if (ended.aborted) return
+        lost = received.lost
+        retryMs = received.retry ?? retryMs
+        for (const feed of received.waiting ?? []) {
+          if (!waiting.has(feed)) onWaiting(feed || undefined)
+          waiting.add(feed)
+        }
+        if (received.event) waiting.delete(received.event.feed ?? '')
+        if (typeof received.id === 'string') position = received.id || null
+        else if (received.event?.event === 'reset') position = null
+        if (received.event || received.id || received.waiting) {
+          failures = 0
+          isQuiet = true
+        }
+        if (received.event) yield { ...received.event, position }
+      }
+      if (ended.aborted) return
+      if (lost instanceof FollowError && !lost.retryable) {
+        if (lost.code !== 'POSITION_INVALID' || position === null) throw lost
+        // of a feed that was dropped and created again
+        yield { event: 'reset', reason: 'invalid', position: position = null }
+        continue
+      }
+      const nowMs = performance.now()
+      const waitMs = Math.max(retryMs, Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** failures++) * (0.5 + Math.random() / 2))
+      reader.notBeforeMs = nowMs + (lost.retryAfterMs ?? 0) * (1 + Math.random() / 4)
+      reader = nextOf(readers, reader, nowMs + waitMs)
+      const untilMs = Math.max(nowMs + waitMs, reader.notBeforeMs)
+      if (onRetry) onRetry(lost, Math.round(untilMs - nowMs))
+      else if (!isQuiet) console.warn(`follow: ${lost.message}; trying again until it answers (onRetry gets each failure)`)
+      isQuiet = true
+      await pause(untilMs - nowMs, reader.notBeforeMs - nowMs, ended)
+    }
+  } finally {
+    over.abort()
+  }
 }
 
 /**
- * @param {number} ms @param {number} leastMs a page that wakes up waits only this long @param {AbortSignal} ended
- * @returns {Promise<void>}
+ * The next reader in turn that may be tried by then, or the one that may be tried soonest.
+ * @template {{ notBeforeMs: number }} R @param {R[]} readers @param {R} last @param {number} whenMs @returns {R}
  */
-const pause = (ms, leastMs, ended) => new Promise((resolve) => {
-  const begunMs = performance.now()
-  const isOver = new AbortController()
-  let timer = setTimeout(over, ms)
-  function over () {
-    clearTimeout(timer)
-    ended.removeEventListener('abort', over)
-    isOver.abort()
-    resolve()
+function nextOf (readers, last, whenMs) {
+  const at = readers.indexOf(last) + 1
+  const inTurn = [...readers.slice(at), ...readers.slice(0, at)]
+  return inTurn.find(({ notBeforeMs }) => notBeforeMs <= whenMs) ?? inTurn.sort((a, b) => a.notBeforeMs - b.notBeforeMs)[0]
+}
+
+/**
+ * Ends when `signal` is aborted or the loop is left; reconnects for ever after errors that may pass, and throws a FollowError for others.
+ * @type {{
+ *   <T = any>(readers: Readers, feed: string | readonly string[], options: FollowOptions<'json'> & { encoding: 'json' }):
+ *     AsyncGenerator<LiveEvent<'json', T>, void, void>,
+ *   <E extends Encoding = 'base64'>(readers: Readers, feed: string | readonly string[], options?: FollowOptions<E>):
+ *     AsyncGenerator<LiveEvent<E>, void, void>
+ * }}
+ * @throws {FollowError} ARGUMENT_INVALID, at once, with all faults; in the loop the codes of FollowError
+ */
+export const follow = (/** @type {any} */ readers, /** @type {any} */ feed, /** @type {any} */ options = {}) => {
+  const over = new AbortController()
+  const events = run(checked(readers, feed, options), over)
+  const leave = events.return.bind(events)
+  // else a generator first waits for its next event
+  events.return = (value) => {
+    over.abort()
+    return leave(value)
   }
-  ended.addEventListener('abort', over)
-  onWake(() => {
-    clearTimeout(timer)
-    timer = setTimeout(over, begunMs + leastMs - performance.now())
-  }, isOver.signal)
-})
+  return events
+}

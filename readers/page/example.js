@@ -1,37 +1,43 @@
-/** Follows a feed while the page is visible: the newest items in a table. */
+/** Follows feeds while the page is visible, over one stream: the newest items in a table. */
 import { follow } from '/client.js'
 import { pause } from './pause.js'
 import { whileShown } from './shown.js'
 
 const SHOWN = 20
 const RETRY_MS = 3000
-const feed = new URLSearchParams(location.search).get('feed') ?? 'latest'
-const path = `/v1/feeds/${encodeURIComponent(feed)}`
+const named = new URLSearchParams(location.search).getAll('feed')
+const feeds = named.length > 0 ? named : ['latest']
 /** @type {(id: string) => any} */
 const at = (id) => document.getElementById(id)
-/** by id, the newest last @type {Map<string, { id: string, ts: number, value: string | Uint8Array }>} */
+/** by feed and id, the newest last @type {Map<string, { feed: string, id: string, ts: number, value: string | Uint8Array }>} */
 const items = new Map()
-let windowMs = 0
+/** retention by feed @type {Map<string, number>} */
+const windows = new Map()
 let aheadMs = 0
 /** of the last event, to resume after it @type {string | null} */
 let position = null
 
-/** @param {import('../../src/client.js').LiveItem<'utf8'>[]} changed */
-function take (changed) {
+/** @param {string} feed @param {import('../../src/client.js').LiveItem<'utf8'>[]} changed */
+function take (feed, changed) {
   for (const item of changed) {
-    items.delete(item.id)
-    if (!item.deleted) items.set(item.id, item)
+    const key = `${feed} ${item.id}`
+    items.delete(key)
+    if (!item.deleted) items.set(key, { feed, ...item })
   }
-  for (const id of items.keys()) if (items.size > SHOWN) items.delete(id)
+  for (const key of items.keys()) if (items.size > SHOWN) items.delete(key)
   show()
 }
 
 function show () {
   // there is no event for an item that leaves the window
-  for (const { id, ts } of items.values()) if (windowMs > 0 && ts < Date.now() - aheadMs - windowMs) items.delete(id)
-  at('items').replaceChildren(...[...items.values()].reverse().map(({ id, ts, value }) => {
+  for (const [key, { feed, ts }] of items) {
+    const windowMs = windows.get(feed) ?? 0
+    if (windowMs > 0 && ts < Date.now() - aheadMs - windowMs) items.delete(key)
+  }
+  at('items').replaceChildren(...[...items.values()].reverse().map(({ feed, id, ts, value }) => {
     const row = document.createElement('tr')
-    for (const text of [id, new Date(ts).toLocaleTimeString('en-GB'), textOf(value)]) row.insertCell().textContent = text
+    const texts = [...feeds.length > 1 ? [feed] : [], id, new Date(ts).toLocaleTimeString('en-GB'), textOf(value)]
+    for (const text of texts) row.insertCell().textContent = text
     return row
   }))
 }
@@ -45,12 +51,12 @@ function showState (state, text) {
   at('state').textContent = text
 }
 
-/** The retention of the feed, and by how much the clock of this machine differs from the reader's. */
-async function learn () {
-  const response = await fetch(path)
+/** The retention of a feed, and by how much the clock of this machine differs from the reader's. @param {string} feed */
+async function learn (feed) {
+  const response = await fetch(`/v1/feeds/${encodeURIComponent(feed)}`)
   if (!response.ok) return
   aheadMs = Date.now() - Date.parse(String(response.headers.get('date')))
-  windowMs = (await response.json()).windowMs
+  windows.set(feed, (await response.json()).windowMs)
 }
 
 /** @param {AbortSignal} signal */
@@ -65,13 +71,15 @@ async function run (signal) {
   })
   while (!signal.aborted) {
     try {
-      for await (const { event, items: changed, reason, position: last } of follow(location.origin, feed, { ...options, from: position })) {
+      // a list of feeds is one stream, too; its events name their feed
+      const following = follow(location.origin, feeds.length > 1 ? feeds : feeds[0], { ...options, from: position })
+      for await (const { event, feed = feeds[0], items: changed, reason, position: last } of following) {
         if (event === 'snapshot') {
-          items.clear()
-          await learn()
+          for (const [key, item] of items) if (item.feed === feed) items.delete(key)
+          await learn(feed)
         }
         showState('live', event === 'reset' ? `restarted: ${reason}` : 'connected')
-        if (changed) take(changed)
+        if (changed) take(feed, changed)
         position = last
       }
     } catch (error) {
@@ -81,6 +89,7 @@ async function run (signal) {
   }
 }
 
-at('feed').textContent = feed
+at('feed').textContent = feeds.join(', ')
+at('feeds').hidden = feeds.length === 1
 whileShown(run).restart()
 setInterval(show, 1000)

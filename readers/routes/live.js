@@ -1,4 +1,5 @@
 /** Changes of a feed as server-sent events (src/push). */
+import { FreshetError } from '../../src/errors.js'
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { integer, many, number, oneOf, querySchema, text } from '../../src/fields/index.js'
 import { feedRoute, FILTERS_IDS, idsOf, readQuery } from '../../src/http/index.js'
@@ -10,6 +11,7 @@ import { clientOf, lastEventId } from './streams.js'
 
 const MAX_IDS = 1000
 const MAX_SNAPSHOT = 10_000
+const MAX_TIME = 2 ** 41 - 1
 const SNAPSHOT_ITEMS = 100
 const MAX_RATE = 1000 / TICK_MS
 const VERSION = {
@@ -17,20 +19,22 @@ const VERSION = {
   required: ['id'],
   properties: { ...ITEM_SCHEMA.properties, deleted: { type: 'boolean', enum: [true], description: 'instead of a value' } }
 }
-const FIELDS = {
+export const FIELDS = {
   limit: integer(0, MAX_SNAPSHOT, { description: `items in the snapshot; default: ${SNAPSHOT_ITEMS}, or one for each id` }),
   maxRate: number(0.1, 1000, {
     description: `maximum deliveries per second, at most ${MAX_RATE}; of an id that changes more often only the newest version is sent`,
     default: MAX_RATE
   }),
   id: many(MAX_IDS, text(idBytes, { description: 'only items with these ids', expects: 'an id', schema: ID_SCHEMA })),
+  since: integer(0, MAX_TIME, { description: 'begin with all that was written since: ms since 1970, on the clock of the server' }),
+  tail: integer(1, MAX_SNAPSHOT, { description: 'begin with so many ids that changed last' }),
   wait: oneOf(['no', 'yes'], { description: 'whether to wait for a feed that does not exist, and to begin with its first item' }),
   encoding: oneOf(ENCODINGS, { description: 'encoding of values; values that are not valid in it are base64 and marked so' })
 }
 
 const ITEMS = { type: 'object', required: ['items'], properties: { items: { type: 'array', items: VERSION } } }
 /** of one event; docs/pushing.md says what clients do with it */
-const EVENT = {
+export const EVENT = {
   type: 'object',
   properties: {
     event: { type: 'string', enum: ['snapshot', 'items', 'reset'] },
@@ -44,15 +48,37 @@ const EVENT = {
   }
 }
 
+/** what requests send */
+export const RESUMING = Object.freeze({
+  'last-event-id': { type: 'string', description: 'the `id` of the last event received; with another one, `reset` and a snapshot come' }
+})
+
+/**
+ * What a query wants of feeds, and a token permits.
+ * @param {Record<string, any>} query @param {import('fastify').FastifyRequest} request
+ */
+export function wantedIn ({ limit, maxRate, id, encoding, since, tail }, request) {
+  if (since !== null && tail !== null) throw new FreshetError('REQUEST_INVALID', 'since and tail: both are given; expected one of them')
+  const filter = idsOf(request)
+  const ids = ownIds(filter, id)
+  return {
+    limit: limit ?? (id ? id.length : SNAPSHOT_ITEMS),
+    encoding,
+    periodMs: 1000 / maxRate,
+    ids: ids ? new Set(ids.map(latin1)) : filter ? new Set(filter.named.map(latin1)) : null,
+    beginnings: ids ? [] : filter?.beginnings.map(latin1),
+    position: lastEventId(request),
+    start: since !== null ? { sinceMs: since } : tail !== null ? { tail } : null
+  }
+}
+
 const LIVE = feedRoute({
   summary: 'The newest items, then changes: server-sent events `snapshot`, `items`, `reset`; resumes after Last-Event-ID',
   params: { feed: FEED_SCHEMA },
   query: querySchema(FIELDS),
   content: { 'text/event-stream': EVENT },
   isCached: false,
-  requestHeaders: {
-    'last-event-id': { type: 'string', description: 'the `id` of the last event received; with another one, `reset` and a snapshot come' }
-  },
+  requestHeaders: RESUMING,
   codes: ['ITEM_ID_INVALID', 'FEED_UNKNOWN', 'VIEW_NEEDED']
 })
 
@@ -65,23 +91,19 @@ export async function liveRoutes (app, { push, queries, access }) {
   // HEAD would never end
   app.get('/v1/feeds/:feed/live', { schema: LIVE, config: FILTERS_IDS, exposeHeadRoute: false }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
-    const { limit, maxRate, id, encoding, wait } = readQuery(request, FIELDS)
+    const query = readQuery(request, FIELDS)
+    const wanted = wantedIn(query, request)
     const filter = idsOf(request)
-    const ids = ownIds(filter, id)
     const seal = filter && createPositionSeal(feed, await queries.secret(feed), filter)
-    const last = lastEventId(request)
+    const { position } = wanted
     await push.stream({
       feed,
-      limit: limit ?? (id ? id.length : SNAPSHOT_ITEMS),
-      encoding,
-      wait: wait === 'yes',
-      periodMs: 1000 / maxRate,
-      ids: ids ? new Set(ids.map(latin1)) : filter ? new Set(filter.named.map(latin1)) : null,
-      beginnings: ids ? [] : filter?.beginnings.map(latin1),
+      ...wanted,
+      wait: query.wait === 'yes',
       // one that does not open is none, which costs a reset
-      position: last && seal ? seal.open(last) ?? '' : last,
+      position: position && seal ? seal.open(position) ?? '' : position,
       seal
-    }, clientOf(request, reply, access, feed))
+    }, clientOf(request, reply, access, [feed]))
   })
 }
 

@@ -26,14 +26,15 @@ function openStream (reply) {
 /**
  * The client of a request, for src/push.
  * @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply
- * @param {import('../../src/http/index.js').Access | null} access @param {string} what a feed, or the name of a system after an at sign
+ * @param {import('../../src/http/index.js').Access | null} access
+ * @param {readonly string[]} whats feeds, and names of systems after an at sign
  * @returns {import('../../src/push/index.js').Client}
  */
-export function clientOf (request, reply, access, what) {
+export function clientOf (request, reply, access, whats) {
   const { grant } = /** @type {{ grant?: import('../../src/http/index.js').Grant }} */ (/** @type {unknown} */ (request))
   return {
     token: grant?.id ?? null,
-    isPermitted: () => !access || !grant || access.stillPermits(grant, 'read', what),
+    isPermitted: () => !access || !grant || whats.every((what) => access.stillPermits(grant, 'read', what)),
     open: () => openStream(reply)
   }
 }

@@ -23,6 +23,7 @@ export { compareOrder, createSequence, MAX_SEQ, MAX_TS, newestFirst, scoreOf, un
 export { sequenceOf, WRITER_BYTES, WRITER_TEXT_LENGTH } from './origin.js'
 export { partitionOf, bucketOf } from './partition.js'
 export { checkCreation, createdMsOf, decodeOffsets, encodeOffsets, isPositionOf } from './position.js'
+export { decodeSeveral, encodeSeveral, MAX_POSITION } from './several-positions.js'
 export { MAX_VALUE_BYTES, readRecord, RECORD_HEAD_BYTES, writeRecordHead } from './record.js'
 export { createSeal, newSecret } from './seal.js'
 export {

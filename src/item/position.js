@@ -48,8 +48,11 @@ export function encodeOffsets (feed, { readMs, offsets }, createdMs = 0) {
  * @returns {LogPosition}
  * @throws {FreshetError} POSITION_INVALID
  */
-export function decodeOffsets (feed, text, partitions) {
-  const bytes = decoded(feed, BY_OFFSET, text, TIME_BYTES + partitions * OFFSET_BYTES)
+export const decodeOffsets = (feed, text, partitions) =>
+  offsetsIn(decoded(feed, BY_OFFSET, text, TIME_BYTES + partitions * OFFSET_BYTES), partitions)
+
+/** @param {Buffer} bytes @param {number} partitions @returns {LogPosition} */
+function offsetsIn (bytes, partitions) {
   const offsets = Array.from({ length: partitions }, (_, i) => {
     const at = REST_AT + TIME_BYTES + i * OFFSET_BYTES
     const last = bytes.readUInt32BE(at + 10)
@@ -58,6 +61,16 @@ export function decodeOffsets (feed, text, partitions) {
     }
   })
   return { readMs: bytes.readUIntBE(REST_AT, TIME_BYTES), offsets }
+}
+
+/**
+ * A position that was encoded here, of any feed.
+ * @param {string} text @returns {LogPosition & { createdMs: number }}
+ */
+export function readOffsets (text) {
+  const bytes = Buffer.from(text, 'base64url')
+  const partitions = (bytes.length - REST_AT - TIME_BYTES) / OFFSET_BYTES
+  return { createdMs: bytes.readUIntBE(CREATED_AT, TIME_BYTES), ...offsetsIn(bytes, partitions) }
 }
 
 /**

@@ -25,7 +25,7 @@ export function createCaps ({ caps, budget, counts }) {
   }
 
   return {
-    /** @param {string | null} token @param {number} ids @throws {FreshetError} OVERLOADED */
+    /** @param {string | null} token @param {number} ids that it subscribes to @throws {FreshetError} OVERLOADED */
     check (token, ids) {
       if (budget.streams >= caps.maxStreams) {
         counts.refused.process++

@@ -23,6 +23,13 @@ export const FRAME_BYTES = HEAD.length + TAIL.length
 /** @param {Buffer} frame @returns {Buffer} its event */
 export const eventOf = (frame) => frame.subarray(HEAD.length, -TAIL.length)
 
+/** @param {(Buffer | string)[]} parts of an event @returns {Buffer} */
+export function frameOf (parts) {
+  const bytes = parts.map((part) => Buffer.from(part))
+  const length = bytes.reduce((sum, part) => sum + part.length, 0)
+  return Buffer.concat([Buffer.from(`${length.toString(16).padStart(SIZE_DIGITS, '0')}\r\n`), ...bytes, Buffer.from(TAIL)])
+}
+
 /**
  * @typedef {{ ts: number, value: Buffer, deleted: false } | { ts: number | null, value: null, deleted: true }} Newest
  *   `ts` null: the layout does not keep the time of deletions

@@ -47,22 +47,17 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log, t
   const changes = createChanges()
   const stop = new AbortController()
   let viewVersion = 0
-  const ownSnapshots = createOwnSnapshots({ viewVersion: () => viewVersion, log })
-  const delivery = createDelivery({ changes, isDeleted: deleted.has, budget, counts, ownSnapshots })
+  const delivery = createDelivery({ changes, isDeleted: deleted.has, budget, counts, own: createOwnSnapshots(() => viewVersion, log) })
   const watch = watchView({
     view: watched.view, isWanted: subscribers.want, onChanged: () => viewers.soon(), onDeleted: deleted.note
   })
   const encoder = encoderOf({ changes, delivery, refresh })
-  const viewers = createViewers({
-    encoder,
-    ticks,
-    budget,
-    log,
-    onError (error) {
-      log.error({ feed, err: error }, 'pushing changes failed, retrying')
-      watch.interrupt()
-    }
-  })
+  /** @param {Error} error */
+  function onError (error) {
+    log.error({ feed, err: error }, 'pushing changes failed, retrying')
+    watch.interrupt()
+  }
+  const viewers = createViewers({ encoder, ticks, budget, log, onError })
   /** @param {Stream} stream */
   function begin (stream) {
     noteChanges()
@@ -113,8 +108,9 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log, t
       stream.seq = changes.end
       subscribers.add(stream)
       stream.position = position ?? watch.continuous?.position() ?? null
-      if (position === null) beginFresh(stream, { isNoted: watch.continuous !== null, isInvalid })
-      else resuming.add(stream, position)
+      const from = position ?? (isInvalid || stream.isFirst ? null : stream.start)
+      if (from === null) beginFresh(stream, { isNoted: watch.continuous !== null, isInvalid })
+      else resuming.add(stream, from)
       viewers.add(stream)
     },
 

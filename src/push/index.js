@@ -4,12 +4,11 @@
  *     route -> caps -> stream -> viewers of a feed  (hub.js)                    -> view
  *                             -> viewers of a key   (src/systems/viewers.js)    -> key view
  */
-import { FreshetError } from '../errors.js'
-import { isPositionOf } from '../item/index.js'
 import { createBudget } from './budget.js'
-import { countOf, createCaps } from './caps.js'
+import { createCaps } from './caps.js'
 import { createHubs } from './hubs.js'
 import { createCounts, exposeCounts } from './metrics.js'
+import { createOpening } from './opening.js'
 import { createPassing } from './passing.js'
 import { createStreams } from './streams.js'
 import { createTicks } from './ticks.js'
@@ -31,8 +30,11 @@ const LINGER_MS = 10_000
  * @property {string} encoding
  * @property {number} periodMs minimum between deliveries of changes
  * @property {string | null} position from which it resumes; one that is none costs a reset
+ * @property {import('./starts.js').Start | null} [start] where it begins without a position, in place of a snapshot
  * @property {boolean} wait for the first item of a feed that does not exist
  * @property {import('./sealed-positions.js').PositionSeal | null} [seal] of a client that may see some ids only
+ * @typedef {Omit<Wanted, 'feed' | 'wait'> & { feeds: readonly string[] }} WantedOfSeveral each is waited for
+ * @typedef {import('./several.js').Subject} Subject
  * @typedef {import('./streams.js').Source} Source
  * @typedef {import('./stream.js').Stream} Stream
  * @typedef {import('./viewer.js').Viewer} Viewer
@@ -62,74 +64,10 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
     return createViewers({ encoder, ticks, budget, log, onError: (error) => log.error({ err: error }, 'pushing failed, retrying') })
   }
 
-  /** @param {Client} client @param {number} ids */
-  function check ({ token, isPermitted }, ids) {
-    if (!isPermitted()) throw new FreshetError('UNAUTHORIZED', 'the token was revoked or has expired; send one that is valid here')
-    hubs.throwIfClosed()
-    caps.check(token, ids)
-  }
-
-  /** @param {Wanted} wanted @param {import('./hubs.js').Followed} followed @returns {Source} */
-  function sourceOf ({ feed, position }, followed) {
-    const isInvalid = position !== null && !isPositionOf(feed, position)
-    return {
-      add: (stream) => followed.hub.add(stream, isInvalid ? null : position, isInvalid),
-      remove (stream) {
-        followed.hub.remove(stream)
-        hubs.lingerIfEmpty(feed, followed)
-      }
-    }
-  }
-
-  /** @param {string} feed @param {boolean} mayLack whether it may be waited for @returns {Promise<boolean>} */
-  async function exists (feed, mayLack) {
-    const known = await hubs.get(feed)
-    if (known?.hub.hasView) return true
-    return queries.definition(feed).then(() => true, (error) => {
-      if (!mayLack || error.code !== 'FEED_UNKNOWN') throw error
-      return false
-    })
-  }
-
-  /** @param {Wanted} wanted @param {Client} client @param {Source} source */
-  function open (wanted, client, source) {
-    // again, since time has passed
-    check(client, countOf(wanted))
-    const response = client.open()
-    if (!response.destroyed) streams.add(response, client, source, wanted)
-  }
+  const opening = createOpening({ queries, hubs, waiting, streams, caps })
 
   return {
-    /**
-     * Streams to a client until either side ends it.
-     * @param {Wanted} wanted
-     * @param {Client} client
-     * @throws {import('../errors.js').FreshetError} OVERLOADED, UNAUTHORIZED, FEED_UNKNOWN without `wait`, VIEW_NEEDED; then nothing
-     *   was sent
-     */
-    async stream (wanted, client) {
-      const { feed, limit, wait } = wanted
-      check(client, countOf(wanted))
-      if (!await exists(feed, wait)) return open(wanted, client, waiting.sourceOf(wanted))
-      const followed = await hubs.follow(feed)
-      try {
-        if (limit === 0) await followed.hub.isFollowing()
-        open(wanted, client, sourceOf(wanted, followed))
-      } finally {
-        hubs.lingerIfEmpty(feed, followed)
-      }
-    },
-
-    /**
-     * Streams what a source sends, until either side ends it.
-     * @param {Client} client @param {Source} source
-     * @throws {import('../errors.js').FreshetError} OVERLOADED, UNAUTHORIZED; then nothing was sent
-     */
-    attach (client, source) {
-      check(client, 0)
-      const response = client.open()
-      if (!response.destroyed) streams.add(response, client, source)
-    },
+    ...opening,
 
     /** The hub of a subject whose events are encoded elsewhere. */
     viewersOf,

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { changesSince } from './changes-since.js'
 import { reset } from './delivery.js'
 import { compareAge, reachedFrom } from './positions.js'
+import { positionAt } from './starts.js'
 
 /** Longest wait of a stream for a view that is behind its position. */
 const REACHED_WITHIN_MS = 5000
@@ -19,7 +20,8 @@ const GATHER_MS = 50
 
 /** @typedef {import('../view/index.js').View} View */
 /** @typedef {import('./stream.js').Stream} Stream */
-/** @typedef {{ stream: Stream, position: string, sinceMs: number }} Resuming */
+/** @typedef {{ stream: Stream, position: string, sinceMs: number, tail?: number }} Resuming */
+/** @typedef {Omit<Resuming, 'position'> & { position: string | import('./starts.js').Start }} Waiting */
 /**
  * @typedef {object} Parts
  * @property {string} feed
@@ -34,7 +36,7 @@ const GATHER_MS = 50
 
 /** @param {Parts} parts */
 export function createResuming ({ feed, view, viewVersion, queries, begin, now, signal, log }) {
-  /** @type {Map<Stream, Resuming>} */
+  /** @type {Map<Stream, Waiting>} */
   const waiting = new Map()
   /** @type {Promise<void> | null} */
   let running = null
@@ -46,7 +48,7 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
     while (waiting.size > 0 && !signal.aborted) {
       await sleep(GATHER_MS, undefined, { signal }).catch(() => {})
       const from = view()
-      const reached = from === null ? [] : takeReached(from)
+      const reached = from === null ? [] : await takeReached(from)
       const isOfAll = (/** @type {Resuming} */ { stream }) => stream.ids === null
       if (from !== null && reached.length > 0) {
         // separately, since either may have too many changes
@@ -56,12 +58,15 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
     }
   }
 
-  /** Those whose positions the view has reached. @param {View} from @returns {Resuming[]} the oldest first */
-  function takeReached (from) {
+  /** Those whose positions the view has reached. @param {View} from @returns {Promise<Resuming[]>} the oldest first */
+  async function takeReached (from) {
     const isReached = reachedFrom(from)
     /** @type {Resuming[]} */
     const reached = []
-    for (const one of waiting.values()) {
+    for (const { position: start, ...rest } of [...waiting.values()]) {
+      const position = typeof start === 'string' ? start : await positionAt(start, { view: from, queries })
+      const one = { ...rest, position }
+      if (typeof start !== 'string' && 'tail' in start) one.tail = start.tail
       const answer = isReached(one.position)
       if (answer === false && performance.now() - one.sinceMs < REACHED_WITHIN_MS) continue
       waiting.delete(one.stream)
@@ -83,7 +88,7 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
   }
 
   return {
-    /** @param {Stream} stream @param {string} position */
+    /** @param {Stream} stream @param {string | import('./starts.js').Start} position */
     add (stream, position) {
       stream.isResuming = true
       waiting.set(stream, { stream, position, sinceMs: performance.now() })
@@ -119,7 +124,8 @@ function createLookup ({ feed, viewVersion, queries, begin, again, now, signal, 
       some.forEach((one, index) => {
         const { stream } = one
         if (viewVersion() !== version) return stream.limit === 0 ? again(one) : resetResuming(stream, 'rebuilt')
-        const { ids, at } = missed(index)
+        const { ids, at: first } = missed(index)
+        const at = one.tail === undefined ? first : Math.max(first, ids.length - one.tail)
         stream.list = at < ids.length ? { name: 'items', ids, at } : null
         stream.isResuming = false
       })

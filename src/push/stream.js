@@ -25,11 +25,12 @@ const STUCK_MS = 5000
 /**
  * @param {{ response: Response, budget: import('./budget.js').Budget,
  *   isPermitted: () => boolean, onEnd: (reason: string) => void } &
- *   Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal'>} options
+ *   Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal' | 'start'>} options
  */
 export function createStream ({ response, budget, periodMs, isPermitted, onEnd, ...wanted }) {
   let isOver = false
   let waiting = 0
+  let isTogether = false
   let sentMs = performance.now()
   /** When the client last read something. */
   let readMs = sentMs
@@ -96,6 +97,18 @@ export function createStream ({ response, budget, periodMs, isPermitted, onEnd, 
       sentMs = performance.now()
       response.write(bytes)
       count(sentMs)
+    },
+
+    /** What is sent until the event loop goes on is one write. */
+    together () {
+      const { socket } = response
+      if (isTogether || !socket) return
+      isTogether = true
+      socket.cork()
+      process.nextTick(() => {
+        isTogether = false
+        socket.uncork()
+      })
     },
 
     /** @param {Buffer} frame an event (events.js) @param {number} nowMs */

@@ -20,10 +20,11 @@ export function createStreams ({ budget, caps, counts, hold }) {
   return {
     /**
      * @param {import('./index.js').Response} response @param {import('./index.js').Client} client @param {Source} source
-     * @param {Partial<import('./index.js').Wanted>} [wanted] of a feed
+     * @param {Partial<import('./index.js').Wanted>} [wanted] of feeds @param {number} [feeds] how many
      */
-    add (response, { token, isPermitted }, source, { ids = null, beginnings, limit = 0, encoding = '', periodMs = 0, seal } = {}) {
-      const count = countOf({ ids, beginnings })
+    add (response, { token, isPermitted }, source, wanted = {}, feeds = 1) {
+      const { ids = null, beginnings, limit = 0, encoding = '', periodMs = 0, seal, start } = wanted
+      const count = countOf({ ids, beginnings }) * feeds
       caps.enter(token, count)
       const release = hold()
       const stream = createStream({
@@ -35,6 +36,7 @@ export function createStreams ({ budget, caps, counts, hold }) {
         encoding,
         periodMs,
         seal,
+        start,
         isPermitted,
         onEnd (reason) {
           counts.ended[reason]++

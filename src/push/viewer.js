@@ -1,7 +1,7 @@
 /**
  * What one viewer of a feed has and lacks: a stream (stream.js), or a part of a stream of several feeds (part.js).
  *
- * @typedef {import('./stream.js').Stream} Viewer
+ * @typedef {import('./stream.js').Stream | import('./part.js').Part} Viewer
  */
 
 /** Deliveries that are due within this time are made now, since the caller runs in ticks. */
@@ -12,14 +12,16 @@ const EARLY_MS = 3
  *   `name`: of the next event; `isCut`: the scan for it ended at its bound
  */
 
-/** @param {Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'seal'>} wanted as of createStream */
-export const stateOf = ({ ids, beginnings = [], limit, encoding, seal = null }) => ({
+/** @param {Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'seal' | 'start'>} wanted as of createStream */
+export const stateOf = ({ ids, beginnings = [], limit, encoding, seal = null, start = null }) => ({
   ids,
   beginnings,
   /** Of a client that may see some ids only; null: its positions are plain. */
   seal,
   limit,
   encoding,
+  /** Where it begins in place of a snapshot. */
+  start,
   /** Changed ids of `ids` and `beginnings` that were not sent yet. @type {Set<string>} */
   changed: new Set(),
   /** Of a stream of all ids the changes up to here were sent, or are in `list`. */

@@ -12,7 +12,7 @@
  * @typedef {import('./views.js').Views} Views
  */
 export { filteredQueries, MAX_SCANNED, steadyMs } from './filtered-queries.js'
-export { beginPart, checkSame, createEntriesAtOnce, isUnreadable, MAX_ENTRIES, readBehind } from './log-resume.js'
+export { beginPart, checkSame, createEntriesAtOnce, headOf, isUnreadable, MAX_ENTRIES, readBehind } from './log-resume.js'
 export { openQueries } from './reader.js'
 export { subscribe } from './subscribe.js'
 export { createSubscription } from './subscription.js'

@@ -3,6 +3,7 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/runtime': ['src/errors.js', 'src/embedded'],
   'src/settings': ['src/errors.js', 'src/redis-url.js'],
   'src/item': ['src/errors.js'],
+  'src/client': [],
   'src/layouts': ['src/errors.js', 'src/item'],
   'src/store': ['src/errors.js', 'src/redis-url.js'],
   'src/embedded': ['src/errors.js', 'src/store'],

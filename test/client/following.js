@@ -9,7 +9,7 @@ import { follow } from '../../src/client.js'
  * Follows in the background until the test ends, and remembers everything.
  * @param {import('tap').Test} t
  * @param {string | string[]} readers
- * @param {string} feed
+ * @param {string | string[]} feed
  * @param {import('../../src/client.js').FollowOptions<any>} [options]
  */
 export function startFollowing (t, readers, feed, options = {}) {

@@ -32,7 +32,8 @@ const NEEDS = {
     'GET /v1/feeds/:feed/figures': 'read',
     'GET /v1/feeds/:feed/items': 'read',
     'GET /v1/feeds/:feed/items/:id': 'read',
-    'GET /v1/feeds/:feed/live': 'read'
+    'GET /v1/feeds/:feed/live': 'read',
+    'GET /v1/live': 'read'
   },
   gateway: { ...HEALTH, ...DOCS, 'GET /': 'public', 'POST /v1/feeds/:feed/items': 'write', 'DELETE /v1/feeds/:feed/items/:id': 'write' }
 }
@@ -90,7 +91,8 @@ for (const [name, { routes, ask }] of Object.entries({ reader, gateway })) {
     const { method, url } = route
     const need = needOf(route)
     t.test(`${name}: ${method} ${url} needs ${need}`, async (t) => {
-      const path = url.replace(':feed', 'latest').replace(':id', 'a').replace('*', 'swagger-ui.css')
+      const plain = url.replace(':feed', 'latest').replace(':id', 'a').replace('*', 'swagger-ui.css')
+      const path = plain === '/v1/live' ? '/v1/live?feed=latest' : plain
       const send = (/** @type {Record<string, string>} */ headers) => ask(method, path, method === 'POST'
         ? { body: '[{"id":"a","value":1}]', headers: { 'content-type': 'application/json', ...headers } }
         : { headers })

@@ -149,7 +149,7 @@ function unfiltered ({ ids }, need, { method, routeOptions: { url, config } }) {
 }
 
 /** @param {Grant} grant @param {Need} need @param {string} [feed] @returns {string | null} why it is not permitted */
-function missing (grant, need, feed) {
+export function missing (grant, need, feed) {
   if (need === 'any') return null
   if (need === 'metrics') {
     // they have the names of all feeds

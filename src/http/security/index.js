@@ -36,4 +36,4 @@ export async function openSecurity (settings, { log }) {
 export { readableFeeds } from './access.js'
 export { ALL_FEEDS, FILTERS_IDS, idsOf, permits } from './grants.js'
 export { cleanForwarded, trustOf } from './forwarded.js'
-export { protect } from './guard.js'
+export { missing, protect } from './guard.js'

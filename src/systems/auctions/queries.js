@@ -111,6 +111,7 @@ export const QUERIES = {
 /** @type {StreamRoute} */
 export const STREAM = {
   path: '/v1/auctions/:id/live',
+  subject: 'auction',
   summary: 'The auction, then its events: `snapshot`, `bid`, `close`, `reset`; resumes after Last-Event-ID',
   reply: EVENT,
   codes: ['AUCTION_UNKNOWN'],

@@ -148,6 +148,7 @@ export const QUERIES = {
 /** @type {StreamRoute} */
 export const STREAM = {
   path: '/v1/orders/:id/live',
+  subject: 'order',
   summary: 'The order, then its events: `snapshot`, `step`, `reset`; resumes after Last-Event-ID',
   reply: EVENT,
   codes: ORDER_CODES,

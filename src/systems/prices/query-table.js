@@ -170,6 +170,7 @@ export const QUERIES = {
 /** @type {import('freshet-feed/systems').StreamRoute} */
 export const STREAM = {
   path: '/v1/prices/:asset/live',
+  subject: 'asset',
   summary: 'Events `price`: when it has moved by minChange, or at the heartbeat (10 s)',
   fields: { minChange: number(0.001, 100, { description: 'percent by which the price must have moved for an event', default: 0.001 }) },
   reply: PRICE,

@@ -83,6 +83,7 @@ export const QUERIES = {
 export const STREAMS = [
   {
     path: '/v1/sales/:id/live',
+    subject: 'sale',
     summary: 'The numbers of the sale whenever they change: `sale`',
     reply: SALE,
     codes: ['SALE_UNKNOWN'],

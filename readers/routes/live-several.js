@@ -1,0 +1,104 @@
+/** Changes of several feeds, and of keys of systems, as one stream of server-sent events (src/push/several.js). */
+import { randomUUID } from 'node:crypto'
+import { FreshetError } from '../../src/errors.js'
+import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
+import { ID_TEXT, many, querySchema, readId, text } from '../../src/fields/index.js'
+import { feedRoute, FILTERS_IDS, idsOf, missing, readQuery } from '../../src/http/index.js'
+import { createPositionSeal } from '../../src/push/index.js'
+import { EVENT, FIELDS as OF_ONE, RESUMING, wantedIn } from './live.js'
+import { clientOf } from './streams.js'
+
+const MAX_FEEDS = 256
+const MAX_KEYS = 64
+const { wait: _wait, ...FIELDS } = OF_ONE
+const FEED = many(MAX_FEEDS, text(checkFeedName, {
+  description: 'these feeds, with at most 256 partitions together; one that does not exist is waited for',
+  expects: 'a feed name',
+  schema: FEED_SCHEMA
+}))
+
+/** @param {string} name @returns {import('../../src/fields/index.js').Field} */
+const keyField = (name) => many(MAX_KEYS, text((id) => readId(id, name), {
+  description: `each ${name} as its own stream has it`, expects: 'an id', schema: ID_TEXT
+}))
+
+/** @param {Record<string, import('../../src/fields/index.js').Field>} fields */
+const routeOf = (fields) => feedRoute({
+  summary: 'Several feeds and keys of systems in one stream: the events of each, whose data name it; resumes after Last-Event-ID',
+  query: querySchema(fields),
+  content: { 'text/event-stream': EVENT },
+  isCached: false,
+  requestHeaders: RESUMING,
+  codes: ['ITEM_ID_INVALID', 'VIEW_NEEDED', 'FORBIDDEN']
+})
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {{ push: import('../../src/push/index.js').Push, queries: import('../app.js').Queries,
+ *   access: import('../../src/http/index.js').Access | null, keyStreams: import('../key-streams.js').KeyStreams[] }} parts
+ */
+export async function severalRoutes (app, { push, queries, access, keyStreams }) {
+  const subjects = keyStreams.flatMap(({ system, named }) => named.map(({ subject, sourceOf }) => ({ system, subject, sourceOf })))
+  const fields = { feed: FEED, ...Object.fromEntries(subjects.map(({ subject }) => [subject, keyField(subject)])), ...FIELDS }
+
+  /**
+   * The keys that a query names.
+   * @param {Record<string, any>} query @param {import('fastify').FastifyRequest} request
+   * @returns {Promise<import('../../src/push/index.js').Subject[]>}
+   */
+  const keysIn = (query, { headers, id: requestId }) => Promise.all(subjects.flatMap(({ subject, sourceOf }) =>
+    [...new Set(/** @type {string[]} */ (query[subject] ?? []))].map(async (id) => ({
+      name: `${subject}:${id}`,
+      label: `"subject":${JSON.stringify({ [subject]: id })}`,
+      isFeed: false,
+      sourceOf: await sourceOf({ id, headers, requestId })
+    }))))
+
+  // HEAD would never end
+  app.get('/v1/live', {
+    config: /** @type {any} */ ({ access: 'read', ...FILTERS_IDS }), schema: routeOf(fields), exposeHeadRoute: false
+  }, async (request, reply) => {
+    const query = readQuery(request, fields)
+    const feeds = [...new Set(/** @type {string[]} */ (query.feed ?? []))].sort()
+    const systems = new Set(subjects.flatMap(({ subject, system }) => query[subject] ? [`@${system}`] : []))
+    const whats = [...feeds, ...systems]
+    if (whats.length === 0) {
+      const names = ['feed', ...subjects.map(({ subject }) => subject)]
+      throw new FreshetError('REQUEST_INVALID', `nothing to follow; expected one or more of ${names.join(', ')}`)
+    }
+    expectPermitted(request, access, whats)
+    const filter = idsOf(request)
+    const seal = filter && createPositionSeal(feeds.join(), await secretOf(queries, feeds), filter)
+    const wanted = { feeds, ...wantedIn(query, request), seal }
+    await push.streamSeveral(wanted, await keysIn(query, request), clientOf(request, reply, access, whats))
+  })
+}
+
+/**
+ * @param {import('fastify').FastifyRequest} request @param {import('../../src/http/index.js').Access | null} access
+ * @param {readonly string[]} whats @throws {FreshetError} FORBIDDEN, with the first that is not permitted
+ */
+function expectPermitted (request, access, whats) {
+  const { grant } = /** @type {{ grant?: import('../../src/http/index.js').Grant }} */ (/** @type {unknown} */ (request))
+  if (!access || !grant) return
+  for (const what of whats) {
+    const why = missing(grant, 'read', what) ??
+      (grant.ids !== null && what.startsWith('@') ? `this token is for some ids only, and streams of ${what} do not filter by id` : null)
+    if (why !== null) throw new FreshetError('FORBIDDEN', why)
+  }
+}
+
+/**
+ * The secret of the first feed that exists; without one, positions are of this request only.
+ * @param {import('../app.js').Queries} queries @param {readonly string[]} feeds @returns {Promise<string>}
+ */
+async function secretOf (queries, feeds) {
+  for (const feed of feeds) {
+    const secret = await queries.secret(feed).catch((error) => {
+      if (error.code !== 'FEED_UNKNOWN') throw error
+      return null
+    })
+    if (secret !== null) return secret
+  }
+  return randomUUID()
+}

@@ -1,0 +1,94 @@
+/** Checks what `follow` is given: all faults at once. */
+import { invalid } from './error.js'
+
+/** @import { Encoding, FollowOptions } from './types.js' */
+
+const SILENT_MS = 30_000
+/** half of a surrogate pair, which cannot be part of an address */
+const HALF_PAIR = /\p{Surrogate}/u
+
+/** @param {unknown} value */
+const isHeader = (value) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
+
+/** @type {Record<string, { is: (value: any) => boolean, expects: string }>} */
+const OPTIONS = {
+  ids: {
+    is: (value) => Array.isArray(value) && value.length > 0 && value.every((id) => typeof id === 'string' && id !== ''),
+    expects: 'an array of one or more ids; default: all ids'
+  },
+  limit: { is: (value) => Number.isSafeInteger(value) && value >= 0, expects: 'a number of items, 0 or more' },
+  maxRate: { is: (value) => Number.isFinite(value) && value > 0, expects: 'a number of deliveries per second, above 0' },
+  encoding: { is: (value) => ['base64', 'utf8', 'json'].includes(value), expects: 'base64, utf8 or json' },
+  from: { is: (value) => value === null || isHeader(value), expects: 'the position of an event, or null' },
+  authToken: { is: isHeader, expects: 'a token, without spaces' },
+  signal: {
+    is: (value) => typeof value?.addEventListener === 'function' && typeof value.aborted === 'boolean',
+    expects: 'the signal of an AbortController'
+  },
+  onRetry: { is: (value) => typeof value === 'function', expects: 'a function of an error and a wait in ms' },
+  wait: { is: (value) => typeof value === 'boolean', expects: 'true or false' },
+  onWaiting: { is: (value) => typeof value === 'function', expects: 'a function' },
+  silentMs: { is: (value) => Number.isSafeInteger(value) && value > 0 && value < 2 ** 31, expects: 'milliseconds, 1 or more' },
+  since: { is: (value) => Number.isSafeInteger(value) && value >= 0, expects: 'milliseconds since 1970' },
+  tail: { is: (value) => Number.isSafeInteger(value) && value > 0, expects: 'a number of ids, 1 or more' }
+}
+
+/** @param {any} given @param {any} feed @param {any} options */
+export function checked (given, feed, options) {
+  if (typeof options !== 'object' || options === null) throw invalid(`options: ${shown(options)}; expected an object`)
+  const urls = [given].flat()
+  const faults = urls.filter((url) => !isAddress(url)).map((url) => `reader: ${shown(url)}; ` +
+    'expected an address such as http://127.0.0.1:8080 (location.origin in a page of the reader), with a token in authToken')
+  if (urls.length === 0) faults.push('reader: none; expected one or more addresses, such as http://127.0.0.1:8080')
+  const feeds = [feed].flat()
+  for (const one of feeds.length > 0 ? feeds : [undefined]) {
+    if (typeof one === 'string' && one !== '' && !HALF_PAIR.test(one)) continue
+    faults.push(`feed: ${shown(one)}; expected a feed name, such as latest`)
+  }
+  if (Array.isArray(feed) && options.wait === false) faults.push('wait: false; expected true with a list of feeds, which are waited for')
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(OPTIONS, name)) faults.push(`${name}: unknown option; expected one of ${Object.keys(OPTIONS).join(', ')}`)
+    else if (value !== undefined && !OPTIONS[name].is(value)) {
+      faults.push(`${name}: ${name === 'authToken' ? '(hidden)' : shown(value)}; expected ${OPTIONS[name].expects}`)
+    }
+  }
+  if (faults.length > 0) throw invalid(faults.join('\n'))
+  const {
+    ids = [], limit, since, tail, maxRate, encoding = 'base64', from = null, onRetry, silentMs = SILENT_MS, authToken, signal,
+    wait = true,
+    onWaiting = (/** @type {string} */ one = feed) =>
+      console.warn(`follow: feed ${one} has no items yet; waiting for the first (pass onWaiting to handle it)`)
+  } = options
+  const query = new URLSearchParams(ids.map((/** @type {string} */ id) => ['id', id]))
+  for (const [name, value] of Object.entries({ limit, since, tail, maxRate, encoding })) {
+    if (value !== undefined) query.set(name, String(value))
+  }
+  if (Array.isArray(feed)) for (const one of feeds) query.append('feed', one)
+  else if (wait) query.set('wait', 'yes')
+  return {
+    urls: urls.map((url) => new URL(url).origin + new URL(url).pathname.replace(/\/+$/, '')),
+    path: Array.isArray(feed) ? `/v1/live?${query}` : `/v1/feeds/${encodeURIComponent(feed)}/live?${query}`,
+    encoding: /** @type {Encoding} */ (encoding),
+    from: /** @type {string | null} */ (from),
+    authToken: /** @type {string | undefined} */ (authToken),
+    signal: /** @type {AbortSignal | undefined} */ (signal),
+    onRetry: /** @type {FollowOptions['onRetry']} */ (onRetry),
+    onWaiting: /** @type {(feed?: string) => void} */ (onWaiting),
+    silentMs
+  }
+}
+
+/** @param {any} given */
+function isAddress (given) {
+  if (!(typeof given === 'string' || given instanceof URL) || !URL.canParse(String(given))) return false
+  const { protocol, username, password, search, hash } = new URL(given)
+  return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === ''
+}
+
+/** @param {unknown} value shown without credentials of an address */
+function shown (value) {
+  if (typeof value === 'string' || value instanceof URL) return JSON.stringify(String(value).replace(/\/\/.*@/, '//...@').slice(0, 100))
+  if (value === null || ['number', 'boolean', 'undefined'].includes(typeof value)) return String(value)
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}

@@ -1,0 +1,134 @@
+/**
+ * Opens streams: checks that one may be opened, finds the hubs of what it wants, and checks again when they are found.
+ *
+ * @typedef {import('./index.js').Client} Client
+ * @typedef {import('./index.js').Wanted} Wanted
+ * @typedef {import('./hubs.js').Followed} Followed
+ * @typedef {import('./streams.js').Source} Source
+ */
+import { FreshetError } from '../errors.js'
+import { decodeSeveral, isPositionOf } from '../item/index.js'
+import { countOf } from './caps.js'
+import { severalOf } from './several.js'
+
+/** Most partitions of the feeds of one stream: their positions fit into 6 KiB. */
+export const MAX_PARTITIONS = 256
+/** A key counts as so many. */
+export const PARTITIONS_PER_KEY = 4
+
+/**
+ * @param {{ queries: Pick<import('./index.js').PushQueries, 'definition'>, hubs: ReturnType<typeof import('./hubs.js').createHubs>,
+ *   waiting: ReturnType<typeof import('./waiting.js').createWaiting>, streams: ReturnType<typeof import('./streams.js').createStreams>,
+ *   caps: ReturnType<typeof import('./caps.js').createCaps> }} parts
+ */
+export function createOpening ({ queries, hubs, waiting, streams, caps }) {
+  /** @param {Client} client @param {number} [ids] */
+  function check ({ token, isPermitted }, ids = 0) {
+    if (!isPermitted()) throw new FreshetError('UNAUTHORIZED', 'the token was revoked or has expired; send one that is valid here')
+    hubs.throwIfClosed()
+    caps.check(token, ids)
+  }
+
+  /** @param {string} feed @param {string | null} position @param {Followed} followed @returns {Source} */
+  function sourceOf (feed, position, followed) {
+    const isInvalid = position !== null && !isPositionOf(feed, position)
+    return {
+      add: (stream) => followed.hub.add(stream, isInvalid ? null : position, isInvalid),
+      remove (stream) {
+        followed.hub.remove(stream)
+        hubs.lingerIfEmpty(feed, followed)
+      }
+    }
+  }
+
+  /** @param {string} feed @param {boolean} mayLack whether it may be waited for @returns {Promise<boolean>} */
+  async function exists (feed, mayLack) {
+    const known = await hubs.get(feed)
+    if (known?.hub.hasView) return true
+    return await definitionOf(feed, mayLack) !== null
+  }
+
+  /** @param {string} feed @param {boolean} mayLack @returns {Promise<import('../feeds/index.js').Definition | null>} */
+  const definitionOf = (feed, mayLack) => queries.definition(feed).catch((error) => {
+    if (!mayLack || error.code !== 'FEED_UNKNOWN') throw error
+    return null
+  })
+
+  /** @param {Client} client @param {Source} source @param {Partial<Wanted>} [wanted] @param {number} [feeds] */
+  function open (client, source, wanted, feeds = 1) {
+    // again, since time has passed
+    check(client, countOf(wanted ?? {}) * feeds)
+    const response = client.open()
+    if (!response.destroyed) streams.add(response, client, source, wanted, feeds)
+  }
+
+  return {
+    /**
+     * Streams to a client until either side ends it.
+     * @param {Wanted} wanted
+     * @param {Client} client
+     * @throws {FreshetError} OVERLOADED, UNAUTHORIZED, FEED_UNKNOWN without `wait`, VIEW_NEEDED; then nothing was sent
+     */
+    async stream (wanted, client) {
+      const { feed, limit, wait, position } = wanted
+      check(client, countOf(wanted))
+      if (!await exists(feed, wait)) return open(client, waiting.sourceOf(wanted), wanted)
+      const followed = await hubs.follow(feed)
+      try {
+        if (limit === 0) await followed.hub.isFollowing()
+        open(client, sourceOf(feed, position, followed), wanted)
+      } finally {
+        hubs.lingerIfEmpty(feed, followed)
+      }
+    },
+
+    /**
+     * Streams several subjects to a client until either side ends it.
+     * @param {import('./index.js').WantedOfSeveral} wanted @param {readonly import('./several.js').Subject[]} keys of systems
+     * @param {Client} client
+     * @throws {FreshetError} as `stream`, and REQUEST_INVALID: too many partitions
+     */
+    async streamSeveral (wanted, keys, client) {
+      const { feeds, limit, position, seal } = wanted
+      check(client, countOf(wanted) * feeds.length)
+      const definitions = new Map(await Promise.all(feeds.map(async (feed) =>
+        /** @type {const} */ ([feed, await definitionOf(feed, true)]))))
+      expectFew(definitions, keys.length)
+      /** @type {Map<string, Followed>} */
+      const followed = new Map()
+      try {
+        await Promise.all(feeds.map(async (feed) => { if (definitions.get(feed)) followed.set(feed, await hubs.follow(feed)) }))
+        if (limit === 0) await Promise.all([...followed.values()].map(({ hub }) => hub.isFollowing()))
+        const subjects = [...feeds.map((feed) => subjectOf(feed, (/** @type {string | null} */ own) => {
+          const one = followed.get(feed)
+          return one ? sourceOf(feed, own, one) : waiting.sourceOf({ ...wanted, feed, position: own, wait: true, seal: null })
+        })), ...keys]
+        const opened = position !== null && seal ? seal.open(position) : position
+        const positions = opened === null ? null : decodeSeveral(subjects, opened, definitions)
+        open(client, severalOf(subjects, { positions, isResumed: position !== null, wanted }), wanted, feeds.length)
+      } finally {
+        for (const [feed, one] of followed) hubs.lingerIfEmpty(feed, one)
+      }
+    },
+
+    /**
+     * Streams what a source sends, until either side ends it.
+     * @param {Client} client @param {Source} source
+     * @throws {FreshetError} OVERLOADED, UNAUTHORIZED; then nothing was sent
+     */
+    attach: (client, source) => open(client, source)
+  }
+}
+
+/** @param {string} feed @param {(position: string | null) => Source} sourceOf @returns {import('./several.js').Subject} */
+const subjectOf = (feed, sourceOf) => ({ name: feed, label: `"feed":${JSON.stringify(feed)}`, isFeed: true, sourceOf })
+
+/** @param {ReadonlyMap<string, import('../feeds/index.js').Definition | null>} definitions @param {number} keys */
+function expectFew (definitions, keys) {
+  let partitions = PARTITIONS_PER_KEY * keys
+  for (const definition of definitions.values()) partitions += definition?.partitions ?? 1
+  if (partitions <= MAX_PARTITIONS) return
+  throw new FreshetError('REQUEST_INVALID', `the feeds have ${partitions} partitions together${keys > 0
+    ? `, where a key of a system counts as ${PARTITIONS_PER_KEY}`
+    : ''}; expected at most ${MAX_PARTITIONS} in one stream: use several streams`)
+}

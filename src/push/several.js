@@ -1,0 +1,63 @@
+/**
+ * Streams of several subjects: feeds, and keys of systems. Each is a part (part.js) with the source that a stream of its own would have.
+ *
+ * One position has those of all parts (src/item/several-positions.js). It comes with the first event, then at most once a second, and with
+ * heartbeats, so a client that resumes may get changes of up to a second again.
+ *
+ * @typedef {import('./streams.js').Source} Source
+ * @typedef {{ name: string, label: string, isFeed: boolean, sourceOf: (position: string | null) => Source }} Subject `name`: of a feed, or
+ *   of a key, such as `auction:lamp`; `label`: the first member of the data of its events, as JSON; `sourceOf` a position, or what is none
+ */
+import { encodeSeveral } from '../item/index.js'
+import { createPart } from './part.js'
+
+const POSITION_EVERY_MS = 1000
+/** What no subject has as a position: it costs a reset. */
+const INVALID = '-'
+
+/** @typedef {Pick<import('./index.js').Wanted, 'limit' | 'encoding' | 'periodMs' | 'ids' | 'beginnings' | 'seal' | 'start'>} Wanted */
+
+/**
+ * @param {readonly Subject[]} subjects
+ * @param {{ positions: ReadonlyMap<string, string | null> | null, isResumed: boolean,
+ *   wanted: Wanted }} options `positions`: by name, null = the client has none that is valid; `isResumed`: it has sent one
+ * @returns {Source}
+ */
+export function severalOf (subjects, { positions, isResumed, wanted }) {
+  /** @type {{ name: string, isFeed: boolean, part: import('./part.js').Part, source: Source }[]} */
+  const parts = []
+  let positionMs = -Infinity
+
+  function position () {
+    const whole = encodeSeveral(parts.map(({ name, isFeed, part }) => ({ name, isFeed, position: part.reached() })))
+    return wanted.seal ? wanted.seal.shown({ position: whole }) : whole
+  }
+
+  const several = {
+    /** @param {number} nowMs Infinity: it is due */
+    positionDue (nowMs) {
+      if (nowMs - positionMs < POSITION_EVERY_MS) return null
+      positionMs = nowMs === Infinity ? performance.now() : nowMs
+      return position()
+    },
+
+    /** Names the feeds that do not exist yet. */
+    beat () {
+      const waiting = parts.filter(({ part }) => part.isWaiting).map(({ name }) => `: no items yet in ${name}\n`)
+      return `${waiting.join('') || ': \n'}id: ${position()}\n\n`
+    }
+  }
+
+  return {
+    add (stream) {
+      for (const { name, label, isFeed, sourceOf } of subjects) {
+        const own = positions?.get(name) ?? null
+        const part = createPart(stream, { ...wanted, label, isFeed, position: own, several })
+        parts.push({ name, isFeed, part, source: sourceOf(isResumed && positions === null ? INVALID : own) })
+      }
+      for (const { part, source } of parts) if (!stream.isOver) source.add(part)
+    },
+
+    remove () { for (const { part, source } of parts) source.remove(part) }
+  }
+}

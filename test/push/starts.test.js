@@ -1,0 +1,77 @@
+/** Streams that begin where the client wants: with the ids that changed last, or with all since a time. */
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { openFeed } from '../../src/index.js'
+import { layoutNames } from '../../src/layouts/index.js'
+import { scopedEngines } from '../scope.js'
+import { engineName, eventually, startServer } from '../servers.js'
+import { startReader } from '../services.js'
+import { openLive } from './live-client.js'
+
+t.jobs = 2
+const [engine] = await scopedEngines()
+t.test(engineName(engine), { buffered: true }, async (t) => {
+  const server = await startServer(t, { engine })
+  const reader = await startReader(t, { redisUrl: server.url, flags: ['--read-from', 'primary'] })
+  const live = (/** @type {import('tap').Test} */ t, /** @type {string} */ path, /** @type {string} */ from = '') =>
+    openLive(t, `${reader.url}/v1`, path, { headers: from === '' ? {} : { 'last-event-id': from } })
+  const idsIn = (/** @type {{ events: any[] }} */ { events }) =>
+    events.flatMap(({ data }) => data.items ?? []).map(({ id }) => id)
+
+  for (const layout of layoutNames()) {
+    await t.test(layout, async (t) => {
+      const feed = `starts-${layout}`
+      const one = await openFeed(feed, { redisUrl: server.url, layout, partitions: 2, windowMs: 3_600_000, deadlineMs: 20_000 })
+      t.teardown(() => one.close())
+      /** Each is a batch of its own. @param {string[]} ids */
+      async function put (...ids) {
+        for (const id of ids) {
+          one.append({ id, value: '1' })
+          await one.flush()
+          await pause(2)
+        }
+      }
+      await put('a', 'b', 'c', 'd')
+      await pause(50)
+      const sinceMs = Date.now()
+      await pause(50)
+      await put('e', 'b', 'f')
+
+      const tail = await live(t, `/feeds/${feed}/live?tail=3`)
+      await eventually(() => idsIn(tail).length === 3)
+      t.same([tail.names().filter((name) => name !== 'items'), idsIn(tail)], [[], ['e', 'b', 'f']], 'those that changed last, in order')
+      const since = await live(t, `/feeds/${feed}/live?since=${sinceMs}`)
+      await eventually(() => idsIn(since).length === 3)
+      t.same([since.names().filter((name) => name !== 'items'), idsIn(since).sort()], [[], ['b', 'e', 'f']])
+      const all = await live(t, `/feeds/${feed}/live?tail=1000`)
+      await eventually(() => idsIn(all).length === 6)
+      const some = await live(t, `/feeds/${feed}/live?tail=2&id=a&id=b&id=f`)
+      await eventually(() => idsIn(some).length === 2)
+      t.same(idsIn(some).sort(), ['b', 'f'])
+      const later = await live(t, `/feeds/${feed}/live?since=${Date.now() + 60_000}`)
+      const several = await live(t, `/live?feed=${feed}&feed=${feed}-none&tail=2`)
+      await eventually(() => idsIn(several).length === 2)
+      t.same(idsIn(several).sort(), ['b', 'f'])
+
+      await put('g')
+      await eventually(() => [tail, since, all, later, several].every((client) => idsIn(client).includes('g')))
+      t.same([tail, since, all, several].map((client) => idsIn(client).length), [4, 4, 7, 3], 'each once')
+      t.same(idsIn(later), ['g'], 'a time that is to come begins now')
+      const { position } = tail
+      await put('h')
+      const again = await live(t, `/feeds/${feed}/live?tail=5`, position)
+      await eventually(() => idsIn(again).includes('h'))
+      t.same(idsIn(again), ['h'], 'a position comes first')
+      const before = await live(t, `/feeds/${feed}/live?since=1`)
+      await eventually(() => idsIn(before).length === 8)
+      t.same(new Set(idsIn(before)), new Set('abcdefgh'))
+    })
+  }
+
+  await t.test('both, and what is no number', async (t) => {
+    for (const query of ['tail=1&since=1', 'tail=0', 'tail=x', 'since=-1', 'tail=100000']) {
+      const { status } = await fetch(`${reader.url}/v1/feeds/starts-ids/live?${query}`)
+      t.equal(status, 400, query)
+    }
+  })
+})
