@@ -123,7 +123,8 @@ export function createAdmission ({
 
     /**
      * Commands of one key, in order, in one call.
-     * @param {import('./commands.js').Command[]} commands @returns {Promise<Answer[]>} @throws {import('../errors.js').FreshetError} as submit
+     * @param {import('./commands.js').Command[]} commands @returns {Promise<Answer[]>}
+     * @throws {import('../errors.js').FreshetError} as submit
      */
     async submitAll (commands) {
       const { batcher, confirm } = all[partitionOf(commands[0].key)]

@@ -56,10 +56,12 @@ export function createShard ({ readFrom, lookups, isReading, ...options }) {
     onChange,
     mustBePrimary: !isReading && role === 'primary'
   })
+  let isReady = false
   const topology = createTopology({
     ...options,
     nodeAt,
     onPolled () {
+      isReady ||= topology.nodes().every(({ role, state }) => role === 'primary' ? state === 'up' : state !== 'connecting')
       if (isReading) settle()
       onChange()
     }
@@ -82,7 +84,7 @@ export function createShard ({ readFrom, lookups, isReading, ...options }) {
     /** Resolves when every node was polled once. Rejects with what the first connection to the primary met. */
     ready,
     /** Whether every node was polled since the primary could first be used, also after `ready` was rejected. */
-    get isReady () { return topology.isPolled },
+    get isReady () { return isReady },
     /** Reply timeout; the connection is then closed. */
     deadlineMs,
 
@@ -170,7 +172,6 @@ function createTopology ({ primaryUrl, replicaUrls, nodeAt, log, map, pace, onPo
   /** when the address of the demoted primary was last connected to; null = it leads to a primary */
   let lookedMs = /** @type {number | null} */ (null)
   let isListed = replicaUrls !== null
-  let isPolled = false
   const listing = createListing()
 
   async function pollPrimary () {
@@ -211,7 +212,6 @@ function createTopology ({ primaryUrl, replicaUrls, nodeAt, log, map, pace, onPo
 
   const rounds = createRounds(round, pace, () => {
     contact.judge()
-    isPolled ||= primary.state === 'up' && [...replicas.values()].every(({ state }) => state !== 'connecting')
     onPolled()
   })
   const nodes = () => [primary, ...replicas.values()]
@@ -234,8 +234,6 @@ function createTopology ({ primaryUrl, replicaUrls, nodeAt, log, map, pace, onPo
     replicas: () => [...replicas.values()],
     /** How long ago the last contact with the primary was (primary-contact.js), ms; 0 = it is confirmed. */
     get unconfirmedMs () { return contact.unconfirmedMs },
-    /** Whether all nodes were asked since the primary first answered. */
-    get isPolled () { return isPolled },
     /** Whether the replicas are known: they were given, or the primary has named them. */
     get isListed () { return isListed },
     /** Whether the address of the primary leads to a replica, and the primary is looked for. */
