@@ -13,13 +13,14 @@ import { aborted } from '../src/runtime/index.js'
 import { unknownName } from '../src/settings/index.js'
 import { isModule } from '../src/settings/index.js'
 import { loadSystems, settingsOfModules, SYSTEM_NAMES as SYSTEMS } from '../src/systems/list.js'
+import { OUR_SETTINGS } from '../src/systems/settings.js'
 import { DRAIN_MS, flagsOf, runChildren } from './children.js'
 
 const CROWD = new URL('../demo/crowd-thread.js', import.meta.url)
 const HOST = '127.0.0.1'
 const PORTS_TRIED = 20
-/** of some demos only */
-const OWN_SETTINGS = ['mode', 'workers']
+/** of some demos only, as the settings of systems are */
+const OF_SOME = ['workers']
 /** @param {import('../src/systems/inside.js').Definition[]} systems */
 const usageOf = (systems) => `Usage: npm start demo -- ${SYSTEMS.join('|')}|PATH [flags]
 
@@ -47,10 +48,10 @@ export async function main (from) {
   if (given === null) return 0
   const [system] = given.positionals
   const [{ name, demo, page, settings: own = {} }] = await loadSystems([system])
-  const unused = isModule(system) ? unusedBy(system, demo, { values: given, origins: given.origins }) : []
+  const unused = isModule(system) ? unusedBy(system, { demo, settings: own }, { values: given, origins: given.origins }) : []
   if (unused.length > 0) throw new SettingsInvalid(unused)
   const [port, gatewayPort] = await freePorts([given.port, given.gatewayPort])
-  const settings = { ...given, system, name, demo, page, port, gatewayPort, of: settingsFor(given, own) }
+  const settings = { ...given, system, name, demo, page, port, gatewayPort, of: settingsFor(given, own), ofCrowd: valuesOf(given, own) }
   return runChildren(settings, from.env, (children, signal) => startAll(settings, children, signal))
 }
 
@@ -62,17 +63,20 @@ function faultsOfDemo (ours, { words: [system], ...given }) {
   if (system === undefined) return [`no system given; expected one of ${SYSTEMS.join(', ')}, as in npm start demo -- ${SYSTEMS[0]}`]
   if (isModule(system)) return []
   const known = ours.find(({ name }) => name === system)
-  if (known) return unusedBy(system, known.demo, given)
+  if (known) return unusedBy(system, known, given)
   return [unknownName(system, SYSTEMS, existsSync(system) ? `its path is ./${system}` : `the demos are ${SYSTEMS.join(', ')}`)]
 }
 
 /**
- * @param {string} system @param {{ settings?: readonly string[] }} demo
+ * @param {string} system @param {Pick<import('../src/systems/inside.js').Definition, 'demo' | 'settings'>} definition
  * @param {Pick<import('../src/settings/index.js').Given, 'values' | 'origins'>} given @returns {string[]} faults
  */
-const unusedBy = (system, demo, { values, origins }) => OWN_SETTINGS
-  .filter((name) => !demo.settings?.includes(name) && origins[name] !== 'default')
+const unusedBy = (system, { demo, settings = {} }, { values, origins }) => [...OF_SOME, ...OUR_SETTINGS.map(({ name }) => name)]
+  .filter((name) => !Object.hasOwn(settings, name) && !demo.settings?.includes(name) && (origins[name] ?? 'default') !== 'default')
   .map((name) => `${name}: ${values[name]}; expected none, since the demo ${system} does not use it`)
+
+/** What the demo has of the settings of a system. @param {any} given @param {object} own */
+const valuesOf = (given, own) => Object.fromEntries(Object.keys(own).filter((name) => name in given).map((name) => [name, given[name]]))
 
 /**
  * The settings of a system that were given, for each process.
@@ -91,7 +95,7 @@ const settingsFor = (given, own) => (command) => {
 
 /** @param {any} settings @param {import('./children.js').Children} children @param {AbortSignal} signal */
 async function startAll (settings, { start, print }, signal) {
-  const { system, name, demo, page, port, gatewayPort, crowd, mode, workers, of } = settings
+  const { system, name, demo, page, port, gatewayPort, crowd, workers, of, ofCrowd } = settings
   const { commands, tasks, beside, crowd: hasCrowd } = demo
   const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://${HOST}:${one}`)
   const common = flagsOf(settings, ['keyPrefix'])
@@ -117,7 +121,7 @@ async function startAll (settings, { start, print }, signal) {
   ]
   await Promise.race([aborted(signal), Promise.all(children.map(({ up }) => up))])
   if (signal.aborted || !hasCrowd) return
-  const thread = new Worker(CROWD, { workerData: { system, gatewayUrl, readerUrl, mode, isActive: crowd === 'yes' } })
+  const thread = new Worker(CROWD, { workerData: { system, gatewayUrl, readerUrl, settings: ofCrowd, isActive: crowd === 'yes' } })
   thread.on('message', (line) => print('crowd', line))
   signal.addEventListener('abort', () => { thread.terminate() })
 }

@@ -236,9 +236,7 @@ export const SETTINGS = Object.freeze([
   ]),
   ...group('Demo', ['demo'], [
     row('crowd', 'Whether a crowd takes part', { default: 'yes', check: oneOf('yes', 'no') }),
-    row('workers', 'Number of processes that drive orders, in the demo orders', { default: 1, check: integer(0, 16) }),
-    row('mode', 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
-      'held for the holder of a token', { default: 'queue', check: oneOf('direct', 'queue', 'token') })
+    row('workers', 'Number of processes that drive orders, in the demo orders', { default: 1, check: integer(0, 16) })
   ]),
   ...group('Exchanges', ['exchanges'], [
     row('seed', 'Number that the prices depend on', { default: 1, check: integer(0, 2 ** 32 - 1) }),

@@ -150,7 +150,8 @@ function readingArm ({ by, asks, path, settings: ofReader }, { layout, ids, valu
     load: {
       ...(by === 'reader' ? openPages(pages) : openAsked({ ...pages, isRange: by === ASK_RANGE })),
       small: LEAST,
-      large: LEAST + Math.ceil(PAGES / Math.max(1, limit / 100))
+      // many, beside what loading a large feed costs
+      large: LEAST + PAGES
     }
   }
 }

@@ -15,8 +15,11 @@ import { partsAt } from '../plan/cells.js'
 
 /** of a count and its window, in items a batch and in the share of each command that items are sent with */
 const LIMIT = 0.02
-/** Commands that writers also send once a second, and how many of a batch are only those. */
-const UPKEEP = Object.freeze({ names: Object.freeze(['set', 'sadd', 'hset']), mostPerBatch: 0.1 })
+/**
+ * Commands that writers also send once a second, and how many of a batch are only those: leases and figures; trimming, which is a script.
+ * @type {Readonly<Record<string, number>>}
+ */
+const UPKEEP = Object.freeze({ set: 0.5, sadd: 0.5, hset: 0.5, evalsha: 0.03, exec: 0.03 })
 /** What replies are read with. */
 export const READS = Object.freeze(['zrevrangebyscore', 'zrangebyscore', 'zrevrange', 'xrevrange', 'xrange', 'mget'])
 /** What makes a form of writing: other commands are about times, leases and figures. */
@@ -53,7 +56,7 @@ export function differencesOf ({ node, unit, itemsPerBatch, isShared = false }, 
   const inWindow = isShared ? repliesOf(perBatch, window) : unit === 'reply' ? 1 : batchesOf(perBatch, window)
   const forms = names.flatMap((name) => {
     const [is, was] = [perBatch[name], (window.callsPerUnit[name] ?? 0) * inWindow]
-    const isUpkeep = UPKEEP.names.includes(name) && Math.max(is, was) <= UPKEEP.mostPerBatch
+    const isUpkeep = Math.max(is, was) <= (UPKEEP[name] ?? 0)
     const isSame = isUpkeep || Math.abs(is - was) <= LIMIT * Math.max(1, is, was)
     return isSame ? [] : [`${name} ${number(is)} times a batch, ${number(was)} in the window`]
   })

@@ -3,7 +3,7 @@
  * (src/admission). Every command has a request id and is accepted.
  */
 import { readFile } from 'node:fs/promises'
-import { admissionKey, admit, createAgreement, createOwnRules, decisionOf, prepare } from '../../src/admission/index.js'
+import { admissionKey, admit, createAgreement, createOwnRules, decisionOf, ownFormOf, prepare } from '../../src/admission/index.js'
 import { createPrimaries } from '../../src/store/index.js'
 import { FreshetError } from '../errors.js'
 import { COMMANDS, HALL, KEYS, keyOf } from '../systems/own/subjects.js'
@@ -72,11 +72,8 @@ function creations (size) {
   return { rule: 'once', prepared: [], next: () => Array.from({ length: size }, one) }
 }
 
-/** A rule of ours as one of a user, which reads nothing else. @param {string} name @returns {Promise<Record<string, OwnRule>>} */
-async function asOwn (name) {
-  const text = await readFile(new URL(`../../lua/rules/${name}.lua`, import.meta.url), 'utf8')
-  return { [name]: { text: text.replace('read.turnBack(state, durations)', ''), version: 1 } }
-}
+/** A rule of ours as it is beside rules with Lua. @param {string} name @returns {Record<string, OwnRule>} */
+const asOwn = (name) => ({ [name]: ownFormOf(name) })
 
 /** @type {Readonly<Record<string, (size: number) => Promise<Work>>>} */
 const WORK = Object.freeze({
@@ -86,8 +83,8 @@ const WORK = Object.freeze({
   latest: async (size) => prices(size),
   once: async (size) => creations(size),
   hall: async (size) => ({ ...onKeys('hall', size), own: { hall: { text: await readFile(HALL, 'utf8'), version: 1 } } }),
-  'max of a user': async (size) => ({ ...onKeys('max', size), own: await asOwn('max') }),
-  'step of a user': async (size) => ({ ...steps(size), own: await asOwn('step') })
+  'max of a user': async (size) => ({ ...onKeys('max', size), own: asOwn('max') }),
+  'step of a user': async (size) => ({ ...steps(size), own: asOwn('step') })
 })
 
 /** @param {string} name of WORK @param {number} size commands of a call @returns {Load['open']} */

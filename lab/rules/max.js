@@ -84,9 +84,9 @@ const OPS = {
     return { code: 'ended', ...close(state, 'close', state.leader, state.price) }
   },
 
-  due (state, args, now, read) {
+  due (state, args, now) {
     if (state.status === 'open' && now < Number(state.closeAt)) return { code: 'not_due', details: detailsOf(state) }
-    return OPS.close(state, args, now, read)
+    return OPS.close(state, args, now)
   }
 }
 
@@ -100,5 +100,5 @@ function softClose (state, now) {
 }
 
 /** @type {Rule} */
-export const max = (state, args, now, read) =>
-  args[0] !== 'create' && state.status === undefined ? { code: 'unknown', details: [] } : OPS[args[0]](state, args, now, read)
+export const max = (state, args, now) =>
+  args[0] !== 'create' && state.status === undefined ? { code: 'unknown', details: [] } : OPS[args[0]](state, args, now)

@@ -3,27 +3,38 @@
  * of a rule is found under it.
  *
  * @typedef {import('../../src/admission/index.js').Command} Command
- * @typedef {{ code: string, accepted: boolean, seq: number, isReplay: boolean, details: Record<string, string> }} Decision
- * @typedef {Awaited<ReturnType<typeof import('./content.js').contentOf>>} Content of a partition
- * @typedef {{ before: Content, after: Content, command: Command, decision: Decision, now: number, generations: [string, string] }} Step
- *   one command of one call; `generations` before and after it
+ * @typedef {import('../../src/admission/index.js').Decision} Decision
+ * @typedef {import('./content.js').Content} Content of a partition
+ * @typedef {{ before: Content, after: Content, command: Command, decision: Decision, now: number }} Step the one command of a call about
+ *   its key
  * @typedef {Record<string, (step: Step) => boolean | null>} Invariants by name; null: says nothing of this step
  */
 import { foldLatest } from '../../src/admission/rules/latest.js'
 import { foldStep } from '../../src/admission/rules/step.js'
-import { ofStock } from './stock-invariants.js'
+import { isReopening, ofStock } from './stock-invariants.js'
 
 const n = Number
-const isAccepted = (/** @type {Step} */ { decision: { accepted, isReplay } }) => accepted && !isReplay
+const isAccepted = (/** @type {Step} */ { decision: { accepted, isReplay } }) => Boolean(accepted) && !isReplay
 /** @param {any} a @param {any} b */
 const isEqual = (a, b) => JSON.stringify(a) === JSON.stringify(b)
-/** @param {(step: Step & { was: Record<string, string>, is: Record<string, string>, op: string, args: string[] }) => boolean | null} holds */
-const ofKey = (holds) => (/** @type {Step} */ step) =>
-  holds({ ...step, was: step.before.states[step.command.key], is: step.after.states[step.command.key], op: step.command.args[0], args: step.command.args })
+/**
+ * @param {(step: Step & { was: Record<string, string>, is: Record<string, string>, op: string, args: string[] }) => boolean | null} holds
+ */
+const ofKey = (holds) => (/** @type {Step} */ step) => {
+  const { before, after, command: { key, args } } = step
+  return holds({ ...step, was: before.states[key], is: after.states[key], op: args[0], args })
+}
+
+/** What is stored of a key. @param {Content} content @param {Command} command */
+const partOf = ({ states, events, members, holds, waiting, outbox, tasks }, { rule, key }) => [
+  states[key], events[key], members[key], holds[key], waiting[key], outbox.filter(({ fields }) => fields.key === key),
+  Object.entries(tasks).filter(([name]) => name.startsWith(`${rule} ${key} `))
+]
 
 /** @type {Invariants} */
 const OF_ALL = {
-  'a rejected or replayed command changes nothing': (step) => isAccepted(step) ? null : isEqual(step.before, step.after),
+  'a rejected or replayed command changes nothing': (step) =>
+    isAccepted(step) ? null : isEqual(partOf(step.before, step.command), partOf(step.after, step.command)),
   'an accepted command raises the version by one': ofKey((step) =>
     isAccepted(step) ? n(step.is.version) === n(step.was.version ?? 0) + 1 : null),
   'events are numbered without a gap, and the state has the last number': ({ after, command: { key, rule } }) => {
@@ -38,8 +49,10 @@ const OF_ALL = {
 
 /** @type {Invariants} */
 const OF_ONCE = {
-  'what exists is not created again': ofKey(({ was, is, decision: { code, isReplay } }) =>
-    isReplay || code === 'other_body' ? null : code === (was.status ? 'exists' : 'created') && is.about !== undefined)
+  'what exists is not created again': ofKey(({ was, is, args, decision: { code, isReplay } }) => {
+    if (isReplay || code === 'other_body') return null
+    return was.status ? code === 'exists' && is.about === was.about : code === 'created' && is.about === args[1]
+  })
 }
 
 /** Edges of an order: step, and the statuses that it leaves. */
@@ -84,8 +97,8 @@ const OF_ORDER = {
     const [run, deadline] = ['run', 'deadline'].map((name) => task(after, `step order ${name}`))
     if (op === 'place') return code === 'created' && run === String(now) && deadline === is.deadline
     if (!EDGES[op]) return null
-    const isFinal = FINAL.includes(is.status)
-    return (run === undefined) === isFinal && (isFinal || n(run) === now) && (deadline === undefined) !== ['placed', 'held'].includes(is.status)
+    const [isFinal, isEarly] = [FINAL.includes(is.status), ['placed', 'held'].includes(is.status)]
+    return (run === undefined) === isFinal && (isFinal || n(run) === now) && (deadline === undefined) !== isEarly
   }),
   'a parked order rests until it is resumed': ofKey((step) => {
     const { was, is, op, after, decision: { code, isReplay } } = step
@@ -96,10 +109,16 @@ const OF_ORDER = {
     if (op === 'check') return was.parked === '' && was.status !== 'cancelled' ? code === 'illegal' : run !== undefined
     return op === 'checked' ? code === (FINAL.includes(was.status) ? 'accepted' : 'illegal') : null
   }),
+  'an order that is placed again exists, and another one with its id is refused': ofKey((step) => {
+    const { was, op, args, decision: { code, isReplay } } = step
+    if (op !== 'place' || !was.status || isReplay) return null
+    return code === 'other_body' || (code === 'exists' && isEqual([was.customer, was.total, was.lines, was.address], args.slice(1, 5)))
+  }),
   'an order keeps what was placed, and why it was cancelled': ofKey((step) => {
     const { was, is, op, args } = step
     if (!isAccepted(step)) return null
-    if (op === 'place') return isEqual([is.customer, is.total, is.lines, is.address], args.slice(1, 5)) && n(is.deadline) === step.now + n(args[5])
+    const placed = [is.customer, is.total, is.lines, is.address]
+    if (op === 'place') return isEqual(placed, args.slice(1, 5)) && n(is.deadline) === step.now + n(args[5])
     const isKept = ['customer', 'total', 'lines', 'address', 'deadline'].every((field) => is[field] === was[field])
     return isKept && (is.status !== 'cancelling' || was.status === 'cancelling' || is.reason === (args[1] ?? op))
   })
@@ -179,6 +198,21 @@ export const INVARIANTS = Object.freeze({
   once: { ...OF_ALL, ...OF_ONCE },
   max: OF_ALL
 })
+
+/**
+ * The generation grows with each command that makes a final rejection one no more.
+ * @param {Step[]} steps all of a call @param {[string, string]} generations before and after it
+ * @returns {string | null}
+ */
+export function brokenByCall (steps, generations) {
+  const ofStocks = steps.filter(({ command }) => command.rule === 'bounded')
+  const reopening = ofStocks.filter(isAccepted).map(isReopening)
+  // of a second command about a stock the state before is not known
+  if (reopening.includes(null) || new Set(ofStocks.map(({ command }) => command.key)).size < ofStocks.length) return null
+  const [was, is] = generations.map((generation) => n(generation.split('.').at(-1)))
+  const due = was + reopening.filter(Boolean).length
+  return is === due ? null : `the generation is ${is}, not ${due}: a final rejection is one no more`
+}
 
 /** @param {Step} step @returns {string | null} name of the first that is broken */
 export const brokenBy = (step) =>

@@ -14,7 +14,8 @@ function claimOf ({ members }, key, claim) {
   return status ? { status, quantity: n(quantity), user } : null
 }
 
-const unitsOf = (/** @type {Content} */ { members }, /** @type {string} */ key, /** @type {string} */ user) => n(members[key][`user ${user}`] ?? 0)
+/** @param {Content} content @param {string} key @param {string} user */
+const unitsOf = ({ members }, key, user) => n(members[key][`user ${user}`] ?? 0)
 
 /** Why a claim cannot be accepted; null: it can. @param {Step} step */
 function reasonOf ({ before, command: { key, args: [, user, quantity, claim,, mode] }, now }) {
@@ -52,6 +53,17 @@ function addsUp ({ states, members, holds }, key) {
   // a stock that forgets may be closed with holds, and created again
   const areSums = rememberMs !== undefined || (sums.held === n(held) && sums.sold === n(sold))
   return isWhole && isTimed && areSums && Object.values(units).every((left) => left === 0)
+}
+
+/**
+ * Whether a command makes a final rejection one no more: everything was sold.
+ * @param {Step} step that was accepted @returns {boolean | null} null: not known from the state alone
+ */
+export function isReopening ({ before, command: { key, args: [op, user, claim] } }) {
+  if (op === 'adopt' || op === 'restore') return null
+  const { sold, stock, status, rememberMs } = before.states[key]
+  const isForgotten = op === 'release' && claimOf(before, key, claim) === null && rememberMs !== undefined && user !== ''
+  return ['release', 'restock'].includes(op) && status !== undefined && sold === stock && !isForgotten
 }
 
 /** @param {(step: Step) => boolean} isAccepted @returns {import('./invariants.js').Invariants} */
@@ -102,8 +114,9 @@ export const ofStock = (isAccepted) => ({
   'what is due expires, and nothing else': (step) => {
     const { before, after, command: { key, args: [op] }, decision: { code, isReplay }, now } = step
     if (op !== 'expire' || !before.states[key].status || isReplay || ['other_body', 'restoring'].includes(code)) return null
-    const due = Object.values(before.holds[key]).some((until) => n(until) <= now)
-    return code === (due ? 'accepted' : 'not_due') && Object.values(after.holds[key]).every((until) => n(until) > now)
+    const due = Object.entries(before.holds[key]).filter(([, until]) => n(until) <= now)
+    const isGone = (/** @type {[string, string]} */ [claim]) => !(n(after.holds[key][claim]) <= now)
+    return code === (due.length > 0 ? 'accepted' : 'not_due') && due.every(isGone)
   },
 
   'the first hold is a task': ({ after, command: { key } }) => {
@@ -124,16 +137,6 @@ export const ofStock = (isAccepted) => ({
     return admitted.every(({ place }) => n(place) < first) && !isFree && (admitted.length === 0 || isOpen)
   },
 
-  'the generation grows when a final rejection is none any more': (step) => {
-    const { before, command: { key, args: [op, user, claim] }, generations, decision: { code } } = step
-    if (code === 'restoring' || ['adopt', 'restore'].includes(op)) return null
-    const { sold, stock, status, rememberMs } = before.states[key]
-    const isForgotten = op === 'release' && claimOf(before, key, claim) === null && rememberMs !== undefined && user !== ''
-    const isReopened = isAccepted(step) && ['release', 'restock'].includes(op) && status !== undefined && sold === stock && !isForgotten
-    const [was, is] = generations.map((generation) => n(generation.split('.').at(-1)))
-    return is === was + (isReopened ? 1 : 0)
-  },
-
   'a sale ends once: paused, closed and restocked as it was told': (step) => {
     const { before, after, command: { key, args: [op, more] }, decision: { code, isReplay }, now } = step
     const [was, is] = [before.states[key], after.states[key]]
@@ -144,7 +147,8 @@ export const ofStock = (isAccepted) => ({
       const to = op === 'pause' ? 'paused' : 'open'
       return isEnded ? code === 'closed' : was.status === to ? code === 'unchanged' : is.status === to
     }
-    if (op === 'close') return was.status === 'closed' ? code === 'closed' : is.status === 'closed' && after.tasks[`bounded ${key} due`] === undefined
+    const isOver = is.status === 'closed' && after.tasks[`bounded ${key} due`] === undefined
+    if (op === 'close') return was.status === 'closed' ? code === 'closed' : isOver
     if (op === 'remove') return was.status === 'closed' ? code === 'closed' : code === (was.held === '0' ? 'accepted' : 'has_holds')
     return op === 'due' ? code === (was.status === 'closed' || now < n(was.closeAt) ? 'not_due' : 'accepted') : null
   }

@@ -119,6 +119,18 @@ export function createAdmission ({
       // a rejection too: the state that it rests on must last as long
       await confirm(answer.generation)
       return answer
+    },
+
+    /**
+     * Commands of one key, in order, in one call.
+     * @param {import('./commands.js').Command[]} commands @returns {Promise<Answer[]>}
+     * @throws {import('../errors.js').FreshetError} as submit
+     */
+    async submitAll (commands) {
+      const { batcher, confirm } = all[partitionOf(commands[0].key)]
+      const answers = await batcher.submitAll(commands.map(prepare)).catch(countFailure)
+      await confirm(answers[answers.length - 1].generation)
+      return answers
     }
   }
 }

@@ -25,6 +25,28 @@ const LEAST_RETRY_MS = 1000
 const MOST_BASE_MS = 20_000
 
 /**
+ * @param {{ admitted: Admitted, i: number }} reply @param {Command} command
+ * @param {{ decode: (reply: string) => import('./commands.js').Decision, metrics: { dropped: (why: 'backlog') => void } }} parts
+ * @returns {Answer} @throws {FreshetError} ADMISSION_BACKLOG
+ */
+function answerOf ({ admitted: { replies, generation, now, waitMs }, i }, command, { decode, metrics }) {
+  if (String(replies[i]) === REFUSED) throw refusal(Number(waitMs), metrics)
+  return { ...decode(String(replies[i])), generation, now, ...command.startsWork && { waitMs } }
+}
+
+/** @param {number} deadlineMs @param {{ dropped: (why: 'late') => void }} metrics */
+function lateBy (deadlineMs, metrics) {
+  metrics.dropped('late')
+  return new FreshetError('ADMISSION_LATE', `not sent within ${deadlineMs} ms, because the servers are slow; try again`)
+}
+
+/** @param {number} maxWaiting @param {{ dropped: (why: 'full') => void }} metrics */
+function full (maxWaiting, metrics) {
+  metrics.dropped('full')
+  return new FreshetError('ADMISSION_FULL', `${maxWaiting.toLocaleString('en')} commands of this partition wait already; try again`)
+}
+
+/**
  * Work that has waited for long will take about as long again.
  * @param {number} waitMs of the oldest work @param {{ dropped: (why: 'backlog') => void }} metrics
  */
@@ -59,10 +81,7 @@ export function createBatcher ({
   function dropLate () {
     const nowMs = performance.now()
     const late = queue.findIndex(({ sinceMs }) => sinceMs + deadlineMs > nowMs)
-    for (const { reject } of queue.splice(0, late < 0 ? queue.length : late)) {
-      metrics.dropped('late')
-      reject(new FreshetError('ADMISSION_LATE', `not sent within ${deadlineMs} ms, because the servers are slow; try again`))
-    }
+    for (const { reject } of queue.splice(0, late < 0 ? queue.length : late)) reject(lateBy(deadlineMs, metrics))
   }
 
   /** A call may take longer than the deadline of those that wait for its end. */
@@ -94,12 +113,11 @@ export function createBatcher ({
   }
 
   function run () {
-    while (calls < maxCalls) {
-      const batch = take()
-      if (batch.length === 0) return
+    for (let batch; calls < maxCalls && (batch = take()).length > 0;) {
       calls++
       decide(batch)
     }
+    if (queue.length > 0) watch()
   }
 
   /** @param {Waiting[]} batch */
@@ -119,6 +137,16 @@ export function createBatcher ({
     run()
   }
 
+  /** @param {Command} command @returns {Promise<Answer>} once it is sent and decided */
+  async function queued (command) {
+    if (queue.length >= maxWaiting) throw full(maxWaiting, metrics)
+    const sinceMs = performance.now()
+    const reply = await new Promise((/** @type {Waiting['resolve']} */ resolve, reject) => {
+      queue.push({ command, sinceMs, resolve, reject })
+    })
+    return 'code' in reply ? reply : answerOf(reply, command, { decode, metrics })
+  }
+
   return {
     get waiting () { return queue.length },
 
@@ -127,21 +155,20 @@ export function createBatcher ({
      * @returns {Promise<Answer>}
      * @throws {FreshetError} ADMISSION_FULL, ADMISSION_LATE: not sent; ADMISSION_BACKLOG: refused; errors of `send`: outcome unknown
      */
-    async submit (command) {
-      if (queue.length >= maxWaiting) {
-        metrics.dropped('full')
-        throw new FreshetError('ADMISSION_FULL', `${maxWaiting.toLocaleString('en')} commands of this partition wait already; try again`)
-      }
-      const sinceMs = performance.now()
-      const reply = await new Promise((/** @type {Waiting['resolve']} */ resolve, reject) => {
-        queue.push({ command, sinceMs, resolve, reject })
-        run()
-        if (queue.length > 0) watch()
-      })
-      if ('code' in reply) return reply
-      const { admitted: { replies, generation, now, waitMs }, i } = reply
-      if (String(replies[i]) === REFUSED) throw refusal(Number(waitMs), metrics)
-      return { ...decode(String(replies[i])), generation, now, ...command.startsWork && { waitMs } }
+    submit (command) {
+      const answer = queued(command)
+      run()
+      return answer
+    },
+
+    /**
+     * In the same call, if all fit into it, in order. One that is not sent may be followed by others that are.
+     * @param {Command[]} commands @returns {Promise<Answer[]>} @throws {FreshetError} as submit, of the first that fails
+     */
+    submitAll (commands) {
+      const answers = Promise.all(commands.map(queued))
+      run()
+      return answers
     }
   }
 }

@@ -62,9 +62,13 @@ export function createAttempt ({ owned, connection, key }, { consumer, entry, mo
     /** How many attempts have begun. */
     get begun () { return begun },
 
-    /** To be called before the effect; again in the same attempt it does nothing. @throws {FreshetError} LEASE_LOST, ENTRY_UNFINISHED */
+    /**
+     * To be called before the effect; again in the same attempt it does nothing.
+     * @returns {Promise<number>} attempts that have begun @throws {FreshetError} LEASE_LOST, ENTRY_UNFINISHED
+     */
     async begin () {
       if (!isCounted && !isClosed) await (beginning = begin())
+      return begun
     },
 
     /** After a failure. @param {boolean} isBlamed */

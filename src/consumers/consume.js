@@ -3,6 +3,7 @@
  *
  *     own: token -> cursor row          an older owner can commit nothing from here on
  *     batch: attempt counted, rows + cursor (if the token is still ours), commit -> `after` on the server -> cursor on the server
+ *     with `writeAll`: one transaction for the batches of several partitions (together.js)
  *
  * The next owner begins after the cursor on the server, so `after` has happened for all that is before it; rows are written again without
  * effect.
@@ -14,6 +15,7 @@
  * @typedef {object} SqlEffect
  * @property {string} name
  * @property {(client: SqlClient, entries: Entry[]) => Promise<void>} write rows; writing again has no effect
+ * @property {(client: SqlClient, batches: import('./together.js').Batch[]) => Promise<unknown>} [writeAll] as `write`, of many partitions
  * @property {(entries: Entry[]) => Promise<void>} [after] on the server, after the commit; idempotent
  * @property {(entry: Entry) => Promise<boolean>} [rejected] what the database rejects: true if that settled it, so it is no dead letter
  * @typedef {object} BatchEffect
@@ -21,7 +23,8 @@
  * @property {(entries: Entry[], partition: number) => Promise<void>} write idempotent; repeated after a retryable error; any other one
  *   means that an entry of the batch is rejected for good
  * @typedef {{ query: (text: string, values?: unknown[]) => Promise<{ rows: any[], rowCount: number | null }> }} SqlClient
- * @typedef {{ query: SqlClient['query'], transaction: <T>(run: (client: SqlClient) => Promise<T>) => Promise<T> }} Database
+ * @typedef {{ query: SqlClient['query'], transaction: <T>(run: (client: SqlClient) => Promise<T>) => Promise<T>,
+ *   readonly isUp: boolean }} Database
  */
 import { lost } from './attempts.js'
 import { followPartition } from './partition.js'
@@ -32,24 +35,30 @@ const OWN = `INSERT INTO consumer_cursor AS stored (system, consumer, partition,
 const ADVANCE = 'UPDATE consumer_cursor SET entry = $5 WHERE system = $1 AND consumer = $2 AND partition = $3 AND token = $4'
 
 /**
- * @param {import('./partition.js').Target & { system: string, effect: SqlEffect, database: Database }} parts
+ * @param {import('./partition.js').Target & { system: string, effect: SqlEffect, database: Database,
+ *   together?: import('./together.js').Together }} parts `together` of the effect, in this process
  * @returns {Promise<void>} when the partition is given back @throws {import('./errors.js').FreshetError} LEASE_LOST
  */
-export async function consume ({ system, effect, database, ...target }) {
+export async function consume ({ system, effect, database, together, ...target }) {
   const { owned, metrics } = target
   const row = [system, effect.name, owned.partition, owned.token]
 
   const { rowCount } = await retry(() => database.query(OWN, row), { signal: owned.signal, onFailure: metrics.failed })
   if (rowCount !== 1) throw lost(owned)
 
+  /** @param {Entry[]} entries @param {() => Promise<number>} begin */
+  const write = (entries, begin) => database.transaction(async (client) => {
+    // the database answers: what ends the connection from here on may be an entry
+    await begin()
+    await effect.write(client, entries)
+    const { rowCount: moved } = await client.query(ADVANCE, [...row, /** @type {Entry} */ (entries.at(-1)).id])
+    if (moved !== 1) throw lost(owned)
+  })
+
   await followPartition(effect.name, target, {
-    write: (entries, begin) => database.transaction(async (client) => {
-      // the database answers: what ends the connection from here on may be an entry
-      await begin()
-      await effect.write(client, entries)
-      const { rowCount: moved } = await client.query(ADVANCE, [...row, /** @type {Entry} */ (entries.at(-1)).id])
-      if (moved !== 1) throw lost(owned)
-    }),
+    write: (entries, begin) => together === undefined
+      ? write(entries, begin)
+      : together.write({ ...owned, entries, begin, alone: () => write(entries, begin) }),
     after: effect.after,
     rejected: effect.rejected
   })

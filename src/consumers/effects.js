@@ -37,10 +37,10 @@ export function createEffects ({ metrics, logged = () => ({}), log, ...parts }) 
     /**
      * @param {string} effect its name
      * @param {(target: Target) => Promise<void>} run for a partition
-     * @param {{ pauseMs?: number, keysOf?: typeof keyOf }} [options] `pauseMs` as createOutboxReader; `keysOf` a partition, for this effect
+     * @param {{ everyMs?: number, keysOf?: typeof keyOf }} [options] `everyMs` as createOutboxReader; `keysOf` a partition, for this effect
      */
-    open (effect, run, { pauseMs, keysOf = keyOf } = {}) {
-      const reader = createOutboxReader({ ...streams, keyOf, pauseMs, log })
+    open (effect, run, { everyMs, keysOf = keyOf } = {}) {
+      const reader = createOutboxReader({ ...streams, keyOf, everyMs, log })
       return {
         name: effect,
 

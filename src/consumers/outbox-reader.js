@@ -11,6 +11,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { entryOf } from '../admission/index.js'
 import { followStream } from '../store/index.js'
+import { untilTick } from '../ticks.js'
 
 const COUNT = 200
 /** A partition that is idle needs no confirmation: the follower's own bound counts. */
@@ -19,10 +20,11 @@ const FIRST_WAIT_MS = 50
 
 /**
  * @param {Partial<Pick<import('../store/index.js').Opener, 'isSpread'>> & { open: import('../store/index.js').OpenStream,
- *   keyOf: (partition: number) => (part: string) => string, pauseMs?: number, log: import('pino').Logger }} parts `open`: a session at the
- *   primary of a key; `pauseMs`: after a batch that was not full, so that more entries are taken together
+ *   keyOf: (partition: number) => (part: string) => string, everyMs?: number, log: import('pino').Logger }} parts `open`: a session at the
+ *   primary of a key; `everyMs`: a batch that is not full waits for the next tick (src/ticks.js), so that more entries, of all partitions,
+ *   are taken together
  */
-export function createOutboxReader ({ open, keyOf, pauseMs = 0, log }) {
+export function createOutboxReader ({ open, keyOf, everyMs = 0, log }) {
   /** What ends the following, by partition. @type {Map<number, AbortController>} */
   const followed = new Map()
 
@@ -37,9 +39,10 @@ export function createOutboxReader ({ open, keyOf, pauseMs = 0, log }) {
       followed.set(partition, own)
       const { signal } = own
       /** @param {import('../admission/index.js').Entry[]} entries */
-      const takeAll = (entries) => take(entries)
-        .catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'entries were not taken'))
-        .then(() => pauseMs > 0 && entries.length < COUNT ? sleep(pauseMs, undefined, { signal }).catch(() => {}) : undefined)
+      async function takeAll (entries) {
+        if (everyMs > 0 && entries.length < COUNT) await sleep(untilTick(everyMs), undefined, { signal })
+        await take(entries).catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'entries were not taken'))
+      }
       followStream(open, {
         key: () => keyOf(partition)('outbox'),
         count: COUNT,

@@ -15,8 +15,8 @@
  * @property {Pick<import('./outbox-reader.js').OutboxReader, 'follow'>} reader
  * @property {{ finished: (entries: number) => void, failed: (error: Error, attempt: number) => void }} metrics
  * @typedef {object} Steps
- * @property {(entries: Entry[], begin: () => Promise<void>) => Promise<void>} write tried again while its error is retryable; calls `begin`
- *   before the effect, as late as it can
+ * @property {(entries: Entry[], begin: () => Promise<number>) => Promise<void>} write tried again while its error is retryable; calls
+ *   `begin` before the effect, as late as it can
  * @property {(entries: Entry[]) => Promise<void>} [after] the write
  * @property {number} [attempts] at an entry that is taken alone
  * @property {boolean} [isAwaited] the partition is given back only after the running `write` has ended

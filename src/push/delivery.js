@@ -37,10 +37,10 @@ export const SMALL_LIST_IDS = 1000
 
 /**
  * @param {{ changes: import('./changes.js').Changes, isDeleted: (id: string) => boolean, budget: import('./budget.js').Budget,
- *   counts: import('./metrics.js').Counts, ownSnapshots: ReturnType<typeof import('./own-snapshots.js').createOwnSnapshots> }} parts
- *   `isDeleted`: for layouts that do not keep deletions
+ *   counts: import('./metrics.js').Counts, own: ReturnType<typeof import('./own-snapshots.js').createOwnSnapshots> }} parts
+ *   `isDeleted`: for layouts that do not keep deletions; `own`: snapshots of beginnings of ids
  */
-export function createDelivery ({ changes, isDeleted, budget, counts, ownSnapshots }) {
+export function createDelivery ({ changes, isDeleted, budget, counts, own }) {
   const snapshots = createSnapshots(changes)
   const partOf = createParts({ changes, isDeleted, budget })
 
@@ -54,7 +54,7 @@ export function createDelivery ({ changes, isDeleted, budget, counts, ownSnapsho
     stream.isFirst = false
     if (stream.beginnings.length > 0 && limit > 0) {
       stream.delivered(nowMs)
-      return ownSnapshots.begin(view, stream, limit)
+      return own.begin(view, stream, limit)
     }
     const { ids, seq } = stream.ids !== null
       ? { ids: newestAmong(view, stream.ids, limit), seq: changes.end }

@@ -47,8 +47,7 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log, t
   const changes = createChanges()
   const stop = new AbortController()
   let viewVersion = 0
-  const ownSnapshots = createOwnSnapshots({ viewVersion: () => viewVersion, log })
-  const delivery = createDelivery({ changes, isDeleted: deleted.has, budget, counts, ownSnapshots })
+  const delivery = createDelivery({ changes, isDeleted: deleted.has, budget, counts, own: createOwnSnapshots(() => viewVersion, log) })
   const watch = watchView({
     view: watched.view, isWanted: subscribers.want, onChanged: () => viewers.soon(), onDeleted: deleted.note
   })

@@ -8,9 +8,9 @@ import { filteredQueries } from '../view/index.js'
 /** @typedef {import('../view/index.js').View} View */
 
 /**
- * @param {{ viewVersion: () => number, log: import('pino').Logger }} parts `viewVersion` changes whenever changes may have been missed
+ * @param {() => number} viewVersion changes whenever changes may have been missed @param {import('pino').Logger} log
  */
-export function createOwnSnapshots ({ viewVersion, log }) {
+export function createOwnSnapshots (viewVersion, log) {
   /** @param {View} view @param {Stream} stream @param {number} limit @param {number} version of the view */
   async function scan (view, stream, limit, version) {
     const { filter } = /** @type {import('./sealed-positions.js').PositionSeal} */ (stream.seal)

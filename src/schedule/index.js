@@ -13,7 +13,8 @@
  * @typedef {object} Waker
  * @property {() => void} now tasks are looked at at once
  * @property {() => void} soon within SOON_MS
- * @property {(task: Task, entry: import('../admission/index.js').Entry) => void} start an entry that came with a task that is due
+ * @property {(task: Task & { nextMs?: number }, entry: import('../admission/index.js').Entry) => void} start an entry that came with a task
+ *   that is due; `nextMs`: when its next one is, ms since 1970
  */
 import { MAX_BACK_MS } from '../admission/index.js'
 import { untilTick } from '../ticks.js'
@@ -63,7 +64,9 @@ export async function runTasks ({ connectionOf, keyOf, clock }, { partition, sig
     soon: () => pause.endWithin(SOON_MS),
     start (task, entry) {
       const text = textOf(task)
-      if (running.has(text) || active >= MAX_TASKS || signal.aborted) return pause.endWithin(0)
+      if (task.nextMs) pause.endWithin(task.nextMs - mostAheadMs - performance.now())
+      if (running.has(text)) return pause.endWithin(0)
+      if (active >= MAX_TASKS || signal.aborted) return pause.endWithin(SOON_MS)
       waits.begin(text, 0)
       running.set(text, runOne(text, entry))
     }
@@ -75,11 +78,8 @@ export async function runTasks ({ connectionOf, keyOf, clock }, { partition, sig
   async function runOne (text, entry) {
     const [rule, name, op] = text.split(' ')
     active++
-    let isOver = false
-    const error = await run({ rule, key: name, name: op }, entry).then((result) => {
-      isOver = result === true
-      return null
-    }, (error) => error)
+    const { isOver, error } = await run({ rule, key: name, name: op }, entry)
+      .then((result) => ({ isOver: result === true, error: null }), (error) => ({ isOver: false, error }))
     active--
     waits.end(text, error)
     const failed = error === null ? 0 : (failures.get(text) ?? 0) + 1

@@ -2427,7 +2427,7 @@ end
 return function (state, args) return ops[args[1]](state, args) end
 `,
   'rules/step': `-- Rule step: an order, driven by the owner of its partition. A step is accepted from certain statuses only.
--- VERSION 3
+-- VERSION 4
 -- STATE status (placed, held, capturing, captured, confirmed, cancelling, cancelled), customer, total, lines, address, deadline, correlation, placedAt, reason, parked, wasHeld, authorization, back, seq, version
 -- ARGS place customer total lines address deadlineMs correlation; held; capture_requested authorization; captured; confirmed; declined reason; cancel_requested; deadline; cancelled; check; checked; park reason; resume
 -- CODES created, exists, other_body, unknown, accepted, illegal, late, not_due
@@ -2478,7 +2478,9 @@ function ops.place (state, args, now)
   state.status, state.customer, state.total, state.lines, state.address = 'placed', args[2], args[3], args[4], args[5]
   state.deadline, state.correlation, state.authorization, state.placedAt = text(now + n(args[6])), args[7], '', text(now)
   state.reason, state.parked, state.wasHeld, state.seq = '', '', '', state.seq or '0'
-  local placed = event(state, 'placed', { customer = args[2], total = args[3], lines = args[4], address = args[5], deadline = state.deadline })
+  local placed = event(state, 'placed', {
+    customer = args[2], total = args[3], lines = args[4], address = args[5], deadline = state.deadline, correlation = args[7]
+  })
   return 'created', outcome(state), { events = { placed }, tasks = { run = text(now), deadline = state.deadline } }
 end
 

@@ -38,8 +38,8 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
   /** @type {Set<() => void>} */
   const watchers = new Set()
   const onChange = () => { for (const watcher of [...watchers]) watcher() }
-  const shards = createShards(map, onChange, (primaryUrl, isFirst) => {
-    const shard = createShard({ ...options, map, onChange, primaryUrl, replicaUrls: isFirst ? replicaUrls : null })
+  const shards = createShards(map, onChange, (primaryUrl, isFirst, onShard) => {
+    const shard = createShard({ ...options, map, onChange: onShard, primaryUrl, replicaUrls: isFirst ? replicaUrls : null })
     if (isWithReplicas) shard.addReplicas()
     return shard
   })
@@ -140,31 +140,25 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
 
 /**
  * The shards of the primaries that have slots now. Without a cluster there is one.
- * @param {import('./slot-map.js').SlotMap} map @param {() => void} onChange is called after a change of the map
- * @param {(url: string, isFirst: boolean) => Shard} open `isFirst`: the given address, before the primaries are known
+ * @param {import('./slot-map.js').SlotMap} map @param {() => void} onChange is called after a change of the map or of a shard
+ * @param {(url: string, isFirst: boolean, onChange: () => void) => Shard} open `isFirst`: the given address, before the primaries are known
  */
 function createShards (map, onChange, open) {
-  const first = open(map.seeds[0], true)
-  /** by URL of the primary @type {Map<string, { shard: Shard, isReady: boolean }>} */
+  const first = open(map.seeds[0], true, onChange)
+  /** by URL of the primary @type {Map<string, Shard>} */
   const shards = new Map()
   /** that answered last, by slot @type {Map<number, Shard>} */
   const lastOf = new Map()
-  let isClosed = false
+  let [isClosed, isFirstOpen] = [false, true]
 
-  /** @param {string} url */
-  function add (url) {
-    const shard = open(url, false)
-    const added = { shard, isReady: false }
-    shards.set(url, added)
-    shard.ready.then(() => {
-      added.isReady = true
-      drop()
-    }, () => {})
+  function changed () {
+    drop()
+    onChange()
   }
 
   function follow () {
     if (!map.isCluster || isClosed) return
-    for (const url of map.primaries) if (!shards.has(url)) add(url)
+    for (const url of map.primaries) if (!shards.has(url)) shards.set(url, open(url, false, changed))
     drop()
   }
 
@@ -172,8 +166,9 @@ function createShards (map, onChange, open) {
   function drop () {
     const urls = map.primaries
     if (!urls.every((url) => shards.get(url)?.isReady)) return
-    first.close()
-    for (const [url, { shard }] of shards) {
+    if (isFirstOpen) first.close()
+    isFirstOpen = false
+    for (const [url, shard] of shards) {
       if (urls.includes(url)) continue
       shards.delete(url)
       for (const [slot, last] of lastOf) if (last === shard) lastOf.delete(slot)
@@ -188,19 +183,19 @@ function createShards (map, onChange, open) {
 
   async function start () {
     await first.ready.catch((error) => { if (!map.isCluster) throw error })
-    if (map.isCluster) await Promise.all([...shards.values()].map(({ shard }) => shard.ready))
+    if (map.isCluster) await Promise.all([...shards.values()].map((shard) => shard.ready))
   }
   const ready = start()
   ready.catch(() => {})
 
-  const all = () => map.isCluster ? [...shards.values()].map(({ shard }) => shard) : [first]
+  const all = () => map.isCluster ? [...shards.values()] : [first]
 
   return {
     ready,
     all,
 
     /** That of the primary of a key. @param {string | Buffer} key @returns {Shard} @throws {import('../errors.js').FreshetError} */
-    now: (key) => map.isCluster ? shards.get(map.urlOf(key))?.shard ?? first : first,
+    now: (key) => map.isCluster ? shards.get(map.urlOf(key)) ?? first : first,
 
     /** The shard that answers for a key. @param {string | Buffer} key or hash tag in braces @returns {Shard} */
     of (key) {
@@ -209,8 +204,8 @@ function createShards (map, onChange, open) {
       const last = lastOf.get(slot)
       // while no primary has the slot, replicas of the last one may answer
       const next = last && !map.has(slot) ? undefined : shards.get(map.urlOf(key))
-      if (next?.isReady) lastOf.set(slot, next.shard)
-      return lastOf.get(slot) ?? next?.shard ?? first
+      if (next?.isReady) lastOf.set(slot, next)
+      return lastOf.get(slot) ?? next ?? first
     },
 
     async close () {

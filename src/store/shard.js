@@ -56,10 +56,12 @@ export function createShard ({ readFrom, lookups, isReading, ...options }) {
     onChange,
     mustBePrimary: !isReading && role === 'primary'
   })
+  let isReady = false
   const topology = createTopology({
     ...options,
     nodeAt,
     onPolled () {
+      isReady ||= topology.nodes().every(({ role, state }) => role === 'primary' ? state === 'up' : state !== 'connecting')
       if (isReading) settle()
       onChange()
     }
@@ -81,6 +83,8 @@ export function createShard ({ readFrom, lookups, isReading, ...options }) {
   return {
     /** Resolves when every node was polled once. Rejects with what the first connection to the primary met. */
     ready,
+    /** Whether every node was polled since the primary could first be used, also after `ready` was rejected. */
+    get isReady () { return isReady },
     /** Reply timeout; the connection is then closed. */
     deadlineMs,
 

@@ -62,12 +62,14 @@ function faultsOfRule (name, rule) {
  * @throws {SettingsInvalid} with all faults
  */
 export async function checkedDefinition (given) {
-  if (typeof given !== 'object' || given === null) throw new SettingsInvalid([`a system is an object with name and rules, not ${given}`])
+  if (typeof given !== 'object' || given === null) {
+    throw new SettingsInvalid([`a system is an object with name and rules, not ${String(given)}`])
+  }
   const { name, rules } = given
   const isTable = typeof rules === 'object' && rules !== null && Object.keys(rules).length > 0
   /** @type {string[]} */
   const faults = []
-  const { values } = readRows([DURABILITY], KNOWN, faults, givenBy(given, 'the system'))
+  const { values } = readRows([DURABILITY, { ...DURABILITY, name: 'withoutReplica' }], KNOWN, faults, givenBy(given, 'the system'))
   faults.push(
     ...typeof name === 'string' && NAME.test(name) ? [] : [`name: ${String(name)}; expected ${NAMED}`],
     ...unknownIn(given, PARTS, 'the system'),

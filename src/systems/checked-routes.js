@@ -5,6 +5,7 @@ import { define, kindOf, SettingsInvalid } from '../errors.js'
 import '../http/index.js'
 import '../sql/index.js'
 import { NAME, NAMED } from './checked-definition.js'
+import { checkedParts, isTable, shown } from './checked-parts.js'
 import { TYPES as SETTING_TYPES } from './settings.js'
 
 /** @import { System } from './definition.js' */
@@ -12,6 +13,7 @@ import { TYPES as SETTING_TYPES } from './settings.js'
 const CODE = /^[A-Z][A-Z0-9_]{2,63}$/
 const METHODS = Object.freeze(['POST', 'PUT', 'DELETE'])
 const ACCESS = Object.freeze(['write', 'admin', 'public'])
+const READ_ACCESS = Object.freeze(['read', 'write', 'admin'])
 const TYPES = Object.freeze(['string', 'integer', 'boolean'])
 const SETTING = /^[a-z][a-zA-Z0-9]{0,63}$/
 const PARTS_OF_SETTINGS = Object.freeze([
@@ -23,12 +25,6 @@ const KEYWORDS = Object.freeze(['type', 'description', 'optional', 'enum', 'patt
 const SUBJECT = /^[a-z][a-zA-Z]{0,31}$/
 /** query parameters of /v1/live */
 const TAKEN = Object.freeze(['feed', 'limit', 'maxRate', 'id', 'encoding', 'tail', 'since'])
-
-/** @param {unknown} given */
-function shown (given) {
-  if (typeof given === 'string') return `'${given}'`
-  return Object(given) === given ? `a value of type ${typeof given}` : String(given)
-}
 
 /** @param {boolean} isRight @param {string} where @param {unknown} given @param {string} expected */
 const unless = (isRight, where, given, expected) => isRight ? [] : [`${where}: ${shown(given)}; expected ${expected}`]
@@ -60,7 +56,7 @@ function faultsOfField (name, field, where) {
 function faultsOfReplies (replies, where, isKnown) {
   const isReply = (/** @type {any} */ reply) => typeof reply === 'number' ? reply >= 200 && reply < 300 : isKnown(reply)
   return [
-    ...unless(Object(replies) === replies, `${where}.replies`, replies, 'an object: by code of the rule a status, or the code of an error'),
+    ...unless(isTable(replies), `${where}.replies`, replies, 'an object: by code of the rule a status, or the code of an error'),
     ...Object.entries(Object(replies)).flatMap(([code, reply]) =>
       unless(isReply(reply), `${where}.replies.${code}`, reply, 'a status from 200 to 299, or a code of errors'))
   ]
@@ -90,6 +86,7 @@ const faultsOfCodes = (codes, where, isKnown) => Array.isArray(codes)
 /** @param {any} row @param {string} where @param {(code: string) => boolean} isKnown */
 const faultsOfQuery = (row, where, isKnown) => [
   ...faultsOfPath(row.path, where, row.run === undefined),
+  ...unless(row.access === undefined || READ_ACCESS.includes(row.access), `${where}.access`, row.access, READ_ACCESS.join(' | ')),
   ...functionsOf(row, where, [row.run === undefined ? 'shown' : 'run']),
   ...faultsOfCodes(row.codes, where, isKnown)
 ]
@@ -108,6 +105,11 @@ const faultsOfRows = (rows, where) => Object.entries(Object(rows)).flatMap(([wri
   ...unless(NAME.test(writer), where, writer, NAMED),
   ...typeof given === 'function' ? [] : functionsOf(Object(given), `${where}.${writer}`, ['write'])
 ])
+
+/** A function may make rows of other names. @param {unknown} driver @param {object} rows @param {unknown} consumers */
+const faultsOfDriver = (driver, rows, consumers) => driver === undefined || typeof consumers === 'function'
+  ? []
+  : unless(['tasks', ...Object.keys(rows)].includes(String(driver)), 'driver', driver, ['tasks', ...Object.keys(rows)].join(' | '))
 
 /** Without a status clients get none. @param {any} status @param {unknown} retryable */
 const isStatus = (status, retryable) => status === undefined || (Number.isInteger(status) && status >= 400 && status < 500) ||
@@ -177,13 +179,15 @@ async function faultsOfMigrations (folder, name) {
  * @throws {SettingsInvalid} with all faults; no error is defined then
  */
 export async function checkRoutes (given) {
-  const { name, errors = {}, unknown, settings = {}, commands = {}, queries = {}, stream, consumers = {}, rows } = given
+  const { faults: misshaped, sane } = checkedParts(given)
+  const { name, errors = {}, unknown, settings = {}, commands = {}, queries = {}, stream, consumers = {}, rows = {}, driver } = sane
   const { migrations, metrics, page } = given
   // before codes are looked at: modules are loaded side by side
   const misnamed = migrations instanceof URL ? await faultsOfMigrations(migrations, name) : []
   const isKnown = (/** @type {string} */ code) => Object.hasOwn(errors, code) || kindOf(code) !== undefined
   const faults = [
-    ...Object.entries(errors).flatMap(([code, { status, meaning, retryable } = /** @type {any} */ ({})]) => [
+    ...misshaped,
+    ...Object.entries(errors).flatMap(([code, { status, meaning, retryable }]) => [
       ...unless(CODE.test(code), 'errors', code, 'A-Z, then A-Z 0-9 _'),
       ...unless(isStatus(status, retryable), `errors.${code}.status`, status, '400 to 499, or 502 to 504 with retryable'),
       ...unless(typeof meaning === 'string' && meaning !== '', `errors.${code}.meaning`, meaning, 'a text'),
@@ -195,13 +199,13 @@ export async function checkRoutes (given) {
     ...unknown === undefined ? [] : unless(isKnown(unknown), 'unknown', unknown, 'a code of errors'),
     ...Object.entries(commands).flatMap(([command, row]) => faultsOfCommand(row, `commands.${command}`, isKnown)),
     ...Object.entries(queries).flatMap(([query, row]) => faultsOfQuery(row, `queries.${query}`, isKnown)),
-    ...stream === undefined ? [] : [stream].flat().flatMap((row) => faultsOfStream(row, 'stream', isKnown)),
+    ...stream.flatMap((/** @type {any} */ row) => faultsOfStream(row, 'stream', isKnown)),
     ...typeof consumers === 'function'
       ? []
       : Object.keys(consumers).flatMap((consumer) =>
         [...unless(NAME.test(consumer), 'consumers', consumer, NAMED), ...functionsOf(consumers, 'consumers', [consumer])]),
     ...faultsOfRows(rows, 'rows'),
-    ...functionsOf(given, 'the system', ['gateway', 'reader', 'findings', 'isLetterNeeded', 'logged'].filter((part) => part in given)),
+    ...faultsOfDriver(driver, rows, consumers),
     ...faultsOfMetrics(metrics),
     ...faultsOfPage(page),
     ...faultsOfFolder(migrations, 'migrations'),

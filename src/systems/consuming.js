@@ -82,7 +82,7 @@ function expectArguments (consumer, handler, attempts, rest) {
 
 /**
  * @param {string} name of the handler in this process @param {Entry[]} entries
- * @param {{ begin: () => Promise<void>, handler: Handler, owned: Owned }} parts
+ * @param {{ begin: () => Promise<unknown>, handler: Handler, owned: Owned }} parts
  */
 async function handOver (name, entries, { begin, handler, owned }) {
   // an entry without a sequence number is for readers

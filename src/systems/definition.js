@@ -240,6 +240,7 @@
  * What `consumers` gets, if it is a function.
  * @typedef {object} ConsumerParts
  * @property {(command: Command) => Promise<Decision>} submit
+ * @property {(commands: Command[]) => Promise<Decision[]>} submitAll commands of one key, in one call
  * @property {(key: string) => Promise<Record<string, string>>} stateOf a key on the primary
  * @property {(key: string) => number} partitionOf
  * @property {string} id of the process
@@ -264,6 +265,8 @@
  * Rows of entries, in one transaction with the cursor: each entry counts once.
  * @typedef {object} Rows
  * @property {(client: Client, entries: RawEntry[]) => Promise<unknown>} write
+ * @property {(client: Client, batches: { partition: number, entries: RawEntry[] }[]) => Promise<unknown>} [writeAll] the same, of several
+ *   partitions in one transaction; after a failure each is written by itself
  * @property {(entries: RawEntry[]) => unknown} [after] the transaction
  * @property {(entry: RawEntry) => boolean | Promise<boolean>} [rejected] by the database; true: it is dealt with, and no dead letter
  */
@@ -275,12 +278,13 @@
  * @typedef {object} Handlers
  * @property {Record<string, Handler>} [handlers] of entries, by name
  * @property {Record<string, Rows | Rows['write']>} [rows] in the database, by name; at most one
- * @property {(task: { rule: string, key: string, name: string }) => Promise<unknown>} [run] a task that is due; default:
- *   `decideTask`
- * @property {(entry: RawEntry) => boolean} [triggers] whether tasks are looked at again at once
+ * @property {(task: { rule: string, key: string, name: string }, entry?: RawEntry) => Promise<unknown>} [run] a task that is due; default:
+ *   `decideTask`. `entry`: that it came with; true: it is over, and set no other task
+ * @property {(entry: RawEntry) => boolean | null | { rule: string, key: string, name: string, nextMs?: number }} [triggers] whether tasks
+ *   are looked at again at once; false: in a moment; null: the entry set none; a task that it set, which is due, and when its next one is
  * @property {{ name: string, write: (entries: RawEntry[]) => Promise<void> } | null} [batches] of entries, elsewhere
  * @property {() => unknown} [figures] of this process, which readers show, as JSON
- * @property {number} [pauseMs] between batches of rows
+ * @property {number} [rowsEveryMs] rows are written so often, those of all partitions together; default: as entries come
  * @property {(partition: number) => Promise<void>} [onPrimary] when a partition is taken, and when its primary is another one
  * @property {() => unknown} [close]
  */
@@ -300,7 +304,7 @@
  * @property {string} about what the crowd does @property {string} commands where to send what @property {string} tasks what consumers do
  * @property {string} [beside] a command of Freshet that runs beside it
  * @property {string[]} [settings] that no other demo takes
- * @property {() => Promise<{ runCrowd: (options: any) => unknown }>} [crowd] loads it
+ * @property {() => Promise<{ runCrowd: (options: any) => unknown }>} [crowd] loads it; `settings` of its options: those of the system
  */
 
 /**

@@ -39,8 +39,8 @@ const OWN_KEYS = Object.freeze(['owner', 'consumers', 'handler'])
  * @property {Effect[]} [effects]
  * @property {(task: Task, signal: AbortSignal, entry?: Entry) => Promise<unknown>} [run] tasks that are due; the signal is that of the
  *   partition; `entry`: that the task came with; true: the task is over, and set no other one
- * @property {(entry: Entry) => boolean | null | Task} [triggers] whether tasks are looked at at once; false: within a moment; null: it set
- *   no task; a task that is due is run without a look. Without it tasks are looked at while there are entries
+ * @property {(entry: Entry) => boolean | null | Task & { nextMs?: number }} [triggers] whether tasks are looked at at once; false: within a
+ *   moment; null: it set no task; a task that is due is run without a look. Without it tasks are looked at while there are entries
  * @property {(partition: number) => Promise<void>} [onPrimary] when a partition is taken, and when its primary is another one
  * @property {string | null} [driver] of the system: TASKS, or the name of an effect
  * @property {(partition: number) => Promise<number>} [leastToken] as createOwnership
@@ -75,9 +75,9 @@ export function createFrame (target, { id, metrics, logged, leaseMs = LEASE_MS }
 
     /**
      * @param {string} effect its name @param {Parameters<typeof openEffect>[1]} run for a partition
-     * @param {{ pauseMs?: number, owners?: string }} [options] `pauseMs` as createOutboxReader; `owners`: name of a job with its own
+     * @param {{ everyMs?: number, owners?: string }} [options] `everyMs` as createOutboxReader; `owners`: name of a job with its own
      */
-    effect: (effect, run, { pauseMs, owners } = {}) => openEffect(effect, run, { pauseMs, keysOf: keysOf(owners) }),
+    effect: (effect, run, { everyMs, owners } = {}) => openEffect(effect, run, { everyMs, keysOf: keysOf(owners) }),
 
     /** @param {Job} job @throws {FreshetError} PIPELINE_CLOSED */
     join ({ what, name, driver = null, leastToken, ...job }) {

@@ -79,6 +79,10 @@ export function openDefinition (definition, settings, { durability = () => undef
 
     /** @param {Partial<Command> & Pick<Command, 'rule' | 'key' | 'args'>} command @returns {ReturnType<OpenAdmission['submit']>} */
     submit: (command) => isOlder() ? Promise.reject(isOlder()) : noted(open().submit({ ...UNASKED, ...command })),
+    /** Of one key. @param {(Partial<Command> & Pick<Command, 'rule' | 'key' | 'args'>)[]} commands */
+    submitAll: (commands) => isOlder()
+      ? Promise.reject(isOlder())
+      : noted(open().submitAll(commands.map((command) => ({ ...UNASKED, ...command })))),
     /** @param {string} key */
     stateOf: (key) => noted(open().stateOf(key)),
     /** @param {string} key @param {string} name */

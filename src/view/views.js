@@ -52,8 +52,10 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
   const { queries, deployment, now, mode } = options
   const registry = createViewRegistry({ ...options, discover, written })
   const { behindOf, usabilityOf } = createUsability({ deployment, now, maxStaleMs })
-  const scanned = createScannedViews({ registry, queries, isNone: mode === 'none' })
-  const { viewOf, openViewOf, untilComplete } = createViewLookup({ registry, queries, deployment, isNone: mode === 'none', discover, written })
+  const lookup = { registry, queries, deployment, isNone: mode === 'none' }
+  const { viewOf, openViewOf, untilComplete } = createViewLookup({ ...lookup, discover, written })
+  const visitIn = visitorOf(usabilityOf)
+  const scanned = createScannedViews({ ...lookup, untilComplete, visitIn })
 
   /** @param {string} feed @param {View | null} view */
   function behind (feed, view) {
@@ -88,14 +90,6 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     throw gone ?? behind(feed, view)
   }
 
-  /** @param {View | null} view @param {import('./view.js').Question} question @param {import('./partitioned-store.js').Visit} visit */
-  function visitIn (view, question, visit) {
-    if (view === null) return null
-    const { isUsable, asOf, lagMs } = usabilityOf(view)
-    const page = isUsable ? view.visit(question, visit) : null
-    return page && { next: page.next, asOf, lagMs }
-  }
-
   return {
     ...createViewStatus({ queries, registry, discover, behindOf }),
     definitions: queries.definitions,
@@ -127,18 +121,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
      */
     visit: (feed, question, visit) => visitIn(openViewOf(feed), question, visit),
 
-    /**
-     * As `visit`, for scans of all items: also of a view that exists only because items are scanned, or watched.
-     * @param {string} feed @param {import('./view.js').Question} question @param {import('./partitioned-store.js').Visit} visit
-     * @throws {FreshetError} FEED_UNKNOWN
-     */
-    async scan (feed, question, visit) {
-      deployment.use()
-      await scanned.keep(feed)
-      const one = registry.held.get(feed)
-      if (one && !one.view.isComplete) await untilComplete(one)
-      return visitIn(one?.view ?? null, question, visit)
-    },
+    scan: scanned.scan,
 
     /** @type {Queries['latest']} */
     async latest (feed, question) {
@@ -210,4 +193,15 @@ function pageOf (view, { limit, sinceMs, after, maxBytes = MAX_BYTES }) {
     return bytes < maxBytes
   })
   return page && { items, next: page.next, isCut: page.next !== null && items.length < limit && bytes < maxBytes }
+}
+
+/** @param {import('./view-lookup.js').UsabilityOf['usabilityOf']} usabilityOf */
+function visitorOf (usabilityOf) {
+  /** @param {View | null} view @param {import('./view.js').Question} question @param {import('./partitioned-store.js').Visit} visit */
+  return (view, question, visit) => {
+    if (view === null) return null
+    const { isUsable, asOf, lagMs } = usabilityOf(view)
+    const page = isUsable ? view.visit(question, visit) : null
+    return page && { next: page.next, asOf, lagMs }
+  }
 }

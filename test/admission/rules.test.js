@@ -1,4 +1,4 @@
-/** The header of each rule, its body and its twin in JavaScript agree. */
+/** The header of each rule and its body agree; so does the twin of `max` in JavaScript. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { RULES } from '../../lab/rules/index.js'
@@ -10,8 +10,8 @@ const PARTS = ['VERSION', 'STATE', 'ARGS', 'CODES']
 
 const names = readdirSync(LUA).filter((file) => file.endsWith('.lua')).map((file) => file.replace('.lua', '')).sort()
 
-t.test('each rule is there twice', async (t) => {
-  t.same(Object.keys(RULES).sort(), names)
+t.test('rule max is there twice', async (t) => {
+  t.same(Object.keys(RULES), ['max'])
 })
 
 /** @param {string} text @param {RegExp} pattern with one group */
@@ -25,19 +25,20 @@ function textOf (place, name, ending) {
 }
 
 for (const name of names) {
-  t.test(`${name}: header, body and twin`, async (t) => {
+  t.test(`${name}: header and body${RULES[name] ? ', and twin' : ''}`, async (t) => {
     const lua = textOf(LUA, name, '.lua')
-    const javascript = textOf(JAVASCRIPT, name, '.js')
     const [effect, ...rest] = lua.split('\n')
     t.match(effect, new RegExp(`^-- Rule ${name}: .*\\.$`))
     t.same(rest.slice(0, PARTS.length).map((line) => /^-- ([A-Z]+) /.exec(line)?.[1]), PARTS)
     const header = (/** @type {string} */ part) => new RegExp(`^-- ${part} (.*)$`, 'm').exec(lua)?.[1] ?? ''
     const codes = header('CODES').split(', ').sort()
     t.same(allOf(lua, /return '([a-z_]+)'/g), codes)
-    t.same(allOf(javascript, /code: '([a-z_]+)'/g), codes)
     const ops = header('ARGS').split('; ').map((op) => op.split(' ')[0]).sort()
     t.same(allOf(lua, /^(?:function ops|steps)\.(\w+)/gm), ops)
-    t.same(allOf(javascript, /^ {2}(?!if)(\w+)(?: \(state|: \{ from)/gm), ops)
+    if (!RULES[name]) return
+    const javascript = textOf(JAVASCRIPT, name, '.js')
+    t.same(allOf(javascript, /code: '([a-z_]+)'/g), codes)
+    t.same(allOf(javascript, /^ {2}(?!if)(\w+)(?: \(state)/gm), ops)
   })
 }
 

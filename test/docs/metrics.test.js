@@ -1,5 +1,5 @@
 /** docs/metrics.md, the alerts and the dashboard name what processes really serve. */
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { ERRORS } from '../../src/errors.js'
 import { describeProcesses } from '../metrics/registries.js'
@@ -8,6 +8,8 @@ import { checkJoins } from '../metrics/vectors.js'
 import { startDeployment } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
+const PAGE = new URL('../../docs/metrics.md', import.meta.url)
+const ALERTS = /(<!-- alerts:[^\n]*-->\n)[\s\S]*?(<!-- \/alerts -->)/
 const read = (path) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
 const page = await read('docs/metrics.md')
 const alerts = await read('infra/prometheus/alerts.yml')
@@ -50,12 +52,23 @@ t.test('names say the unit: seconds, bytes, and total where something is counted
   }
 })
 
+/** Each alert, when it fires, and what to do: the text that whoever is called reads, too. */
+function alertTable () {
+  const text = (/** @type {string} */ quoted) => quoted.replaceAll('\'\'', '\'')
+  const rows = [...alerts.matchAll(/- alert: (\w+)\n(?:.*\n)*?\s+when: '(.*)'\n\s+description: '(.*)'\n/g)]
+  return ['| alert | when | what to do |', '|---|---|---|',
+    ...rows.map(([, name, when, what]) => `| \`${name}\` | ${text(when)} | ${text(what)} |`)].join('\n') + '\n'
+}
+
 t.test('alerts ask for metrics and labels that exist, and the page says what to do about each', async (t) => {
   const names = [...alerts.matchAll(/^ +- alert: (\w+)$/gm)].map(([, name]) => name)
   const queries = [...alerts.matchAll(/^ +expr: (.+)$/gm)].map(([, query]) => query)
   t.ok(names.length > 10)
   t.equal(queries.length, names.length)
   queries.forEach((query, i) => t.same(checkQuery(query, known), [], `${names[i]}: ${query}`))
+  const wanted = page.replace(ALERTS, (_, begin, end) => begin + alertTable() + end)
+  if (process.env.UPDATE_DOCS) await writeFile(PAGE, wanted)
+  else t.equal(page, wanted, 'run npm test with UPDATE_DOCS=1 to write the table')
   t.same([...page.matchAll(/^\| `(Freshet\w+)` \| .{10,} \| .{10,} \|$/gm)].map(([, name]) => name), names)
   const labels = ['job', 'instance', ...[...known.values()].flatMap(({ labels }) => labels)]
   for (const [, label] of alerts.matchAll(/\$labels\.(\w+)/g)) t.ok(labels.includes(label), label)

@@ -1,9 +1,11 @@
 /** What a client sees whose token is for some ids only: its own items, and nothing of others, on every route. */
+import { Registry } from 'prom-client'
 import t from 'tap'
+import { createServer } from '../../src/http/index.js'
 import { openFeed } from '../../src/index.js'
 import { encodeCursor } from '../../src/item/index.js'
 import { eventually } from '../servers.js'
-import { bearer, startGuarded, tokenFileFor } from './guarded.js'
+import { bearer, openSecurityFor, startGuarded, tokenFileFor } from './guarded.js'
 
 const ALL = { token: 'all-of-it', scopes: ['read', 'write', 'admin'], feeds: ['*'] }
 const OWN = { ...ALL, token: 'own-only', ids: ['own-*', 'shared'] }
@@ -12,7 +14,7 @@ const ELSE = { ...ALL, token: 'else-only', ids: ['other-*'] }
 /** Each route that tokens with ids may use; all others that need a token for a feed, a system or metrics refuse them. */
 const FILTERED = {
   reader: ['/v1/feeds', '/v1/feeds/:feed', '/v1/feeds/:feed/count', '/v1/feeds/:feed/figures', '/v1/feeds/:feed/items',
-    '/v1/feeds/:feed/items/:id'],
+    '/v1/feeds/:feed/items/:id', '/v1/feeds/:feed/live'],
   gateway: ['/v1/feeds/:feed/items', '/v1/feeds/:feed/items/:id']
 }
 const NONE = { length: 0 }
@@ -72,6 +74,8 @@ for (const [name, options] of Object.entries(FEEDS)) {
       const seen = []
       for (const path of [...paths, '/v1/feeds', '/readyz']) {
         for (const headers of [{}, NDJSON]) {
+          // whose reply is of all ids, and may be shared with others of its kind
+          await get(ALL.token, path, headers)
           const { status, json, body, headers: got } = await get(token, path, headers)
           const shown = Object.fromEntries([...got].filter(([name]) => !['date', 'freshet-as-of', 'age', 'freshet-next'].includes(name)))
           seen.push({ path, status, shown, hasNext: got.has('freshet-next'), body: withoutTimes(json ?? body) })
@@ -108,6 +112,15 @@ for (const [name, options] of Object.entries(FEEDS)) {
     t.equal((await get(NAMED.token, paths[0], { 'if-none-match': ofNamed })).status, 304)
   })
 }
+
+t.test('systems refuse tokens with ids, whatever their feeds are', async (t) => {
+  const app = createServer({ registry: new Registry(), security: await openSecurityFor(t, { tokens: file }) })
+  t.teardown(() => app.close())
+  app.get('/v1/auctions', { config: /** @type {any} */ ({ access: 'read', system: 'auctions' }) }, async () => ({}))
+  t.equal((await app.inject({ url: '/v1/auctions', headers: bearer(ALL.token) })).statusCode, 200)
+  const refused = await app.inject({ url: '/v1/auctions', headers: bearer(OWN.token) })
+  t.match(refused.json(), { status: 403, code: 'FORBIDDEN', detail: /GET \/v1\/auctions does not filter by id; use a token without ids/ })
+})
 
 t.test('pages follow by cursors that are sealed, and no other cursor is taken', async (t) => {
   const { put } = await openWritten(t, 'cursors')

@@ -20,7 +20,7 @@ t.test('an id finds the members that want it, whatever came and went before', as
       /** @type {Set<number>} */
       const found = new Set()
       index.each(id, (member) => found.add(member))
-      return [...found].sort().join() === expected.sort().join() && index.has(id) === expected.length > 0
+      return [...found].sort().join() === expected.sort().join() && index.has(id) === (expected.length > 0)
     }) && ([...left].some((i) => members[i].ids.size + members[i].beginnings.length > 0) || index.isEmpty)
   }), { runs: 1000 })
 })

@@ -2,7 +2,7 @@
  * One system in a process of consumers: its scheduled tasks, rows in the database and effects elsewhere, in the frame of src/systems.
  */
 import { openConfirms } from '../../src/admission/index.js'
-import { consume, consumeBatches, createKafkaEffect, entryLost, lagOf, TASKS } from '../../src/consumers/index.js'
+import { consume, consumeBatches, createKafkaEffect, createTogether, entryLost, lagOf, TASKS } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
 import { taskCommands } from '../../src/schedule/index.js'
 import { keepSecret } from '../../src/sql/index.js'
@@ -57,6 +57,7 @@ export async function openSystem (definition, settings, parts) {
       ...parts,
       ...admission,
       submit: opening.submit,
+      submitAll: opening.submitAll,
       connectionOf,
       metrics: ownMetrics,
       counters: metrics,
@@ -81,8 +82,7 @@ export async function openSystem (definition, settings, parts) {
   const { figures, joined } = handlers
   const rows = database ? Object.entries({ ...definition.rows, ...handlers.rows }).map(rowsOf) : []
   const effects = [
-    ...rows.map((effect) =>
-      frame.effect(effect.name, (of) => writeRows(of, { system, effect, database, migrated }), { pauseMs: handlers.pauseMs })),
+    ...rows.map((effect) => openRows(frame, effect, { system, database, migrated, everyMs: handlers.rowsEveryMs })),
     ...[handlers.batches, kafka].flatMap((effect) =>
       effect ? [frame.effect(effect.name, (of) => consumeBatches({ ...of, effect }))] : [])
   ]
@@ -121,13 +121,13 @@ export async function openSystem (definition, settings, parts) {
  */
 async function handlersOf (definition, parts, frame) {
   const handlers = await definition.consumers(parts)
-  const { run = parts.decideTask } = handlers
-  /** @param {import('../../src/schedule/index.js').Task} task */
-  const runTask = (task) => run(task)
+  const { run = (task) => parts.decideTask(task) } = handlers
+  /** @type {import('../../src/systems/frame.js').Job['run']} */
+  const runTask = (task, _signal, entry) => run(task, entry)
   try {
     const joined = await joinHandlers(definition, handlers, parts, frame)
     // tasks of rules with Lua have owners of their own, as in the library
-    return { ...handlers, ...definition.hasLua ? { run: undefined, triggers: undefined } : { run: runTask }, joined }
+    return { ...handlers, ...definition.hasLua ? { run: undefined, triggers: undefined } : { run: /** @type {any} */ (runTask) }, joined }
   } catch (error) {
     await handlers.close?.()
     throw error
@@ -135,14 +135,17 @@ async function handlersOf (definition, parts, frame) {
 }
 
 /**
- * @param {import('../../src/consumers/index.js').Target} of
- * @param {{ system: string, effect: import('../../src/consumers/index.js').SqlEffect, migrated: Promise<void>,
- *   database: import('../../src/sql/index.js').Database | null }} parts
+ * @param {ReturnType<typeof createFrame>} frame @param {import('../../src/consumers/index.js').SqlEffect} effect
+ * @param {{ system: string, migrated: Promise<void>, everyMs?: number, database: import('../../src/sql/index.js').Database | null }} parts
  */
-async function writeRows (of, { system, effect, database, migrated }) {
-  const { signal } = of.owned
-  await Promise.race([migrated, aborted(signal)])
-  if (!signal.aborted && database) await consume({ ...of, system, effect, database })
+function openRows (frame, effect, { system, database, migrated, everyMs }) {
+  const { writeAll } = effect
+  const together = database && writeAll ? createTogether({ system, effect: { ...effect, writeAll }, database }) : undefined
+  return frame.effect(effect.name, async (of) => {
+    const { signal } = of.owned
+    await Promise.race([migrated, aborted(signal)])
+    if (!signal.aborted && database) await consume({ ...of, system, effect, database, together })
+  }, { everyMs })
 }
 
 /**

@@ -19,7 +19,6 @@ const RETRIES = 10
 const JITTER_MS = 5
 const EXPIRE_MS = 600_000
 const DEADLINE_MS = 20_000
-const NOTHING_ELSE = /** @type {any} */ ({})
 const UNDECIDED = Object.freeze({ code: 'conflict', seq: 0, version: 0, isReplay: false, generation: '', now: 0, details: {} })
 
 /** @typedef {import('../../../src/store/index.js').Connection} Connection */
@@ -66,7 +65,7 @@ export async function openOptimistic ({ redisUrl, keyPrefix, technique }) {
       }
       const before = text === null ? '' : String(text)
       const next = before === '' ? {} : JSON.parse(before)
-      const { code, details, change } = RULES.max(next, command.args, Date.now(), NOTHING_ELSE)
+      const { code, details, change } = RULES.max(next, command.args, Date.now())
       const decision = { ...UNDECIDED, code, seq: Number(next.seq ?? 0), details: fieldsOf(details) }
       if (!change) {
         if (technique !== 'cas') await connection.send('UNWATCH')

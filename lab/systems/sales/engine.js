@@ -26,6 +26,8 @@ const SECRET = 'lab'
 const DEADLINE_MS = 20_000
 const SLOTS = 100
 const PAGE = 10_000
+/** at holds that expire, as processes of consumers look while there are entries */
+const LOOK_EVERY_MS = 250
 
 /** @param {string} technique @param {import('./techniques.js').Place} place @returns {Promise<import('./techniques.js').Technique>} */
 export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: hold }) {
@@ -46,7 +48,10 @@ export async function openEngineArm (technique, { redisUrl, keyPrefix, holdMs: h
     const clock = createPartitionClock({ system: SYSTEM, keyOf: () => key, metrics: {}, log: silent })
     const owned = { partition: 0, signal: stop.signal }
     const decide = taskCommands(engine.submit)
-    runTasks({ connectionOf: () => connection, keyOf: () => key, clock }, owned, (task) => decide(task))
+    runTasks({ connectionOf: () => connection, keyOf: () => key, clock }, owned, (task) => decide(task), ({ now }) => {
+      const timer = setInterval(now, LOOK_EVERY_MS)
+      stop.signal.addEventListener('abort', () => clearInterval(timer))
+    })
   }
   const sales = createSales({ submit: /** @type {any} */ (engine.submit), agreed, tokens, settlement: null, waits: null })
 

@@ -9,16 +9,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import { columnsOf } from 'freshet-feed/systems'
 import { sagaIdOf } from './keys.js'
-import { lockPartition, writeViews } from './views.js'
+import { lockPartitions, writeViews } from './views.js'
 
 /** Entries of these types are for the owner of the partition, and are no events. */
 const SIGNALS = Object.freeze(['wanted', 'resume'])
 const SEQ_STEP = 1_000_000n
 
 const WRITE = `INSERT INTO events (partition, generation, seq, aggregate, version, type, data, at)
-  SELECT $1, $2, seq, aggregate, version, type, data, to_timestamp(ms / 1000.0)
-  FROM unnest($3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::jsonb[], $8::float8[])
-    AS one (seq, aggregate, version, type, data, ms)
+  SELECT partition, generation, seq, aggregate, version, type, data, to_timestamp(ms / 1000.0)
+  FROM unnest($1::int[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::jsonb[], $8::float8[])
+    AS one (partition, generation, seq, aggregate, version, type, data, ms)
   ON CONFLICT DO NOTHING RETURNING aggregate, version`
 const STORED = `SELECT stored.aggregate, stored.version, stored.data FROM events stored
   JOIN unnest($1::text[], $2::bigint[]) AS one (aggregate, version) USING (aggregate, version)`
@@ -34,25 +34,32 @@ export function createArchive ({ partitionOf, generationOf, confirm, resume, onD
   return {
     name: 'archive',
 
-    async write (client, entries) {
-      const events = entries.filter(({ fields }) => !SIGNALS.includes(fields.type)).map(eventOf)
-      if (events.length === 0) return
-      const partition = partitionOf(entries[0].key)
-      // a primary that is promoted later has no other history
-      await confirm(partition)
-      await lockPartition(client, partition, 'shared')
-      const { rows } = await client.query(WRITE, [partition, await generationOf(partition, /** @type {Entry} */ (entries.at(-1)).id),
-        ...columnsOf(events, ({ seq, aggregate, version, type, data, ms }) => [seq, aggregate, version, type, JSON.stringify(data), ms])])
-      if (rows.length < events.length) {
-        const written = new Set(rows.map(({ aggregate, version }) => `${aggregate} ${version}`))
-        await compare(client, events.filter(({ aggregate, version }) => !written.has(`${aggregate} ${version}`)))
-      }
-      await writeViews(client, [...new Set(events.map(({ aggregate }) => aggregate))])
-    },
+    write: (client, entries) => writeAll(client, [{ partition: partitionOf(entries[0].key), entries }]),
+    writeAll,
 
     async after (entries) {
       await Promise.all(entries.filter(({ fields }) => fields.type === 'resume').map(({ key }) => resume(key)))
     }
+  }
+
+  /** @type {NonNullable<import('freshet-feed/systems').Rows['writeAll']>} */
+  async function writeAll (client, batches) {
+    const written = batches.filter(({ entries }) => entries.some(isEvent))
+    if (written.length === 0) return
+    // a primary that is promoted later has no other history
+    await Promise.all(written.map(({ partition }) => confirm(partition)))
+    await lockPartitions(client, written.map(({ partition }) => partition), 'shared')
+    const events = (await Promise.all(written.map(async ({ partition, entries }) => {
+      const generation = await generationOf(partition, /** @type {Entry} */ (entries.at(-1)).id)
+      return entries.filter(isEvent).map((entry) => ({ partition, generation, ...eventOf(entry) }))
+    }))).flat()
+    const { rows } = await client.query(WRITE, columnsOf(events, ({ partition, generation, seq, aggregate, version, type, data, ms }) =>
+      [partition, generation, seq, aggregate, version, type, JSON.stringify(data), ms]))
+    if (rows.length < events.length) {
+      const isNew = new Set(rows.map(({ aggregate, version }) => `${aggregate} ${version}`))
+      await compare(client, events.filter(({ aggregate, version }) => !isNew.has(`${aggregate} ${version}`)))
+    }
+    await writeViews(client, [...new Set(events.map(({ aggregate }) => aggregate))])
   }
 
   /** @param {import('freshet-feed/systems').Client} client @param {ReturnType<typeof eventOf>[]} events that were there already */
@@ -67,6 +74,9 @@ export function createArchive ({ partitionOf, generationOf, confirm, resume, onD
     }
   }
 }
+
+/** @param {Entry} entry */
+const isEvent = ({ fields }) => !SIGNALS.includes(fields.type)
 
 /** @param {Entry} entry */
 function eventOf ({ id, key, fields: { ts, request, seq, type, ...data } }) {

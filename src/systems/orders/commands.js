@@ -121,9 +121,12 @@ export const COMMANDS = {
     isRaw: true,
     schemas: { 204: { type: 'null' } },
     codes: ['CALLBACK_INVALID'],
-    async run ({ body, headers }, { paymentSecret: secret, submit }) {
+    async run ({ body, headers }, { paymentSecret: secret, submit, stateOf }) {
       const id = callbackOf({ secret, headers, body, nowMs: Date.now() })
-      if (id !== null && ID.test(id)) await submit({ rule: 'step', key: orderKey(id), scope: '', requestId: '', args: ['check'] })
+      if (id === null || !ID.test(id)) return { status: 204 }
+      // most are about an order that is confirmed, or being driven: the rule would reject them
+      const { status, parked } = await stateOf(orderKey(id))
+      if (status === 'cancelled' || parked) await submit({ rule: 'step', key: orderKey(id), scope: '', requestId: '', args: ['check'] })
       return { status: 204 }
     }
   },

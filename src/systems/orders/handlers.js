@@ -11,16 +11,17 @@ import { createPayments } from './payments/payments.js'
 import { createSaga } from './saga.js'
 
 /** No request waits for the archive, and a transaction costs more than its rows. */
-const ARCHIVE_PAUSE_MS = 400
+const ARCHIVE_EVERY_MS = 1000
 /** After these events the owner of an order has something to do at once. */
-const TRIGGERS = Object.freeze(['placed', 'cancel_requested', 'wanted', 'resumed'])
+const TRIGGERS = Object.freeze(['cancel_requested', 'wanted', 'resumed'])
 
 /**
  * @param {import('freshet-feed/systems').ConsumerParts} parts
  * @returns {Promise<import('freshet-feed/systems').Handlers>}
  */
 export async function createOrderHandlers ({
-  id, submit, partitionOf, keyOf, stateOf, connectionOf, owned, metrics, deadLetter, openConfirm, decideTask: run, entryLost, settings, log
+  id, submit, submitAll, partitionOf, keyOf, stateOf, connectionOf, owned, metrics, deadLetter, openConfirm, decideTask: run, entryLost,
+  settings, log
 }) {
   // it may fail, and is repeated before anything else is open
   const confirm = await openConfirm()
@@ -36,6 +37,7 @@ export async function createOrderHandlers ({
   const driven = new Map()
   const drive = createSaga({
     submit,
+    submitAll,
     payments,
     stateOf,
     confirm: (key) => confirm(partitionOf(key)),
@@ -74,7 +76,7 @@ export async function createOrderHandlers ({
     log
   })
   return {
-    run: (task) => task.rule === 'step' && task.name === 'run' ? drive(task.key) : run(task),
+    run: (task, entry) => task.rule === 'step' && task.name === 'run' ? drive(task.key, entry && placedState(entry)) : run(task),
     /** @returns {Worker} */
     figures: () => ({
       id,
@@ -84,12 +86,36 @@ export async function createOrderHandlers ({
       breaker: payments.breaker(),
       paymentUrl: payments.localUrl
     }),
-    triggers: ({ rule, fields }) => rule === 'step' && TRIGGERS.includes(fields.type),
-    pauseMs: ARCHIVE_PAUSE_MS,
+    triggers ({ rule, key, fields: { type, until, deadline } }) {
+      if (type === 'placed') return { rule, key, name: 'run', nextMs: Number(deadline) }
+      // a hold of a reservation ends by a task; what else happens to an order is done by its own run
+      if (rule === 'bounded') return until === undefined ? null : false
+      return TRIGGERS.includes(type) || null
+    },
+    rowsEveryMs: ARCHIVE_EVERY_MS,
     rows: { archive },
     close: payments.close
   }
 }
+
+/**
+ * An order as it was placed, so that it need not be read; one that went on since is read when a step of it is rejected.
+ * @param {import('freshet-feed/systems').RawEntry} entry
+ */
+const placedState = ({ fields: { ts, customer, total, lines, address, deadline, correlation } }) => ({
+  status: 'placed',
+  customer,
+  total,
+  lines,
+  address,
+  deadline,
+  correlation,
+  authorization: '',
+  placedAt: ts,
+  reason: '',
+  parked: '',
+  wasHeld: ''
+})
 
 /**
  * Another process drives the orders whose partition is no longer owned.

@@ -1,9 +1,9 @@
 /**
  * Rebuilds the views from the events, while events come in: aggregate by aggregate, many in a transaction, while nothing is written to
- * their partition (lockPartition).
+ * their partition (lockPartitions).
  */
 import { FreshetError } from './errors.js'
-import { lockPartition, VIEWS, writeViews } from './views.js'
+import { lockPartitions, VIEWS, writeViews } from './views.js'
 
 const AT_ONCE = 5000
 const LOCK = 'freshet orders rebuild'
@@ -38,7 +38,7 @@ async function rebuild (database, { onProgress = () => {} } = {}) {
       const page = (await database.query(PAGE, [partition, after])).rows.map(({ aggregate }) => aggregate)
       if (page.length === 0) break
       changed += await database.transaction(async (client) => {
-        await lockPartition(client, partition, 'exclusive')
+        await lockPartitions(client, [partition], 'exclusive')
         return writeViews(client, page)
       })
       after = page.at(-1)

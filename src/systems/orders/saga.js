@@ -22,6 +22,7 @@ const OPEN = Object.freeze(['authorized', 'captured'])
 /**
  * @param {object} parts
  * @param {(command: Command) => Promise<Decision>} parts.submit
+ * @param {(commands: Command[]) => Promise<Decision[]>} parts.submitAll of one key, in one call
  * @param {(key: string) => Promise<Fields>} parts.stateOf from the primary
  * @param {import('./payments/payments.js').Payments} parts.payments
  * @param {(key: string) => Promise<void>} parts.confirm what was decided about the order is as durable as its placing
@@ -32,13 +33,16 @@ const OPEN = Object.freeze(['authorized', 'captured'])
  * @param {(outcome: string, seconds: number) => void} [parts.onFinal] `outcome`: confirmed, or why it was cancelled; `seconds`: since it
  *   was placed
  * @param {any} parts.log
- * @returns {(key: string) => Promise<void>} drives one order; errors: it is tried again
+ * @returns {(key: string, placed?: Fields) => Promise<true>} drives one order, until nothing is left to do; `placed`: its state, if it has
+ *   just been placed; errors: it is tried again
  */
-export function createSaga ({ submit, stateOf, payments, confirm, deadLetter, drop, onStep = () => {}, onFinal = () => {}, log }) {
+export function createSaga ({
+  submit, submitAll, stateOf, payments, confirm, deadLetter, drop, onStep = () => {}, onFinal = () => {}, log
+}) {
   /** Attempts that failed for another reason than a server that is away, by order. @type {Map<string, number>} */
   const attempts = new Map()
 
-  const { step, steps } = createSteps({ submit, payments, confirm })
+  const { step, steps } = createSteps({ submit, submitAll, payments, confirm })
 
   /** News of the payment of a final order: what was captured late is paid back. @param {string} key @param {Fields} state */
   async function checkFinal (key, state) {
@@ -71,11 +75,11 @@ export function createSaga ({ submit, stateOf, payments, confirm, deadLetter, dr
     log.debug({ ...ids, status: state.status, reason: state.reason }, 'final')
   }
 
-  return async (key) => {
+  return async (key, placed) => {
     /** @type {Record<string, string>} */
     const ids = { sagaId: idOfKey(key) }
     try {
-      const state = await stateOf(key)
+      const state = placed ?? await stateOf(key)
       ids.correlationId = state.correlation
       // it has left the servers
       if (state.status === undefined) await drop(key)
@@ -97,5 +101,6 @@ export function createSaga ({ submit, stateOf, payments, confirm, deadLetter, dr
       if (code === 'illegal') await step(key, 'checked')
       onStep(key, null)
     }
+    return true
   }
 }

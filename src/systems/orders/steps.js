@@ -7,6 +7,9 @@
  *     captured    the holds become sold               -> confirmed
  *     cancelling  release every line, void the payment   -> cancelled
  *
+ * Steps that follow at once are recorded in one call: `held` together with what the provider replies, if that comes within SOON_MS, and
+ * `captured` with `confirmed`.
+ *
  * Each is harmless when it is done again: claims by their ids, payments by the order's id and time, the order by its status.
  *
  * @import { Decision } from 'freshet-feed/systems'
@@ -15,9 +18,12 @@
  * @typedef {import('./lines.js').Line} Line
  * @typedef {Decision & { authorization?: string }} Step `authorization`: id of the payment at its provider, when it became known
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from './errors.js'
 import { claimOfLine, idOfKey, productKey } from './keys.js'
 
+/** Until then a client does not miss that the order is held. */
+const SOON_MS = 25
 /** The user of all claims of orders. */
 const HOLDER = 'o'
 /** The end of a hold that lasts until the order confirms or releases it. */
@@ -43,9 +49,18 @@ function expectAll (decisions, codes) {
 }
 
 /**
- * @param {Pick<Parameters<typeof import('./saga.js').createSaga>[0], 'submit' | 'payments' | 'confirm'>} parts
+ * @param {Pick<Parameters<typeof import('./saga.js').createSaga>[0], 'submit' | 'submitAll' | 'payments' | 'confirm'>} parts
  */
-export function createSteps ({ submit, payments, confirm }) {
+export function createSteps ({ submit, submitAll, payments, confirm }) {
+  /** Authorizations of orders that are not held by then. @type {Map<string, Promise<import('./payments/payments.js').Result>>} */
+  const begun = new Map()
+
+  /** Several steps, of which the last counts if the others are accepted. @param {string} key @param {string[][]} all */
+  async function stepAll (key, ...all) {
+    const decisions = await submitAll(all.map((args) => ({ rule: 'step', key, scope: '', requestId: '', args })))
+    return decisions.find(({ code }) => code !== 'accepted') ?? decisions[decisions.length - 1]
+  }
+
   /** @param {string} key @param {string[]} args */
   const step = (key, ...args) => submit({ rule: 'step', key, scope: '', requestId: '', args })
 
@@ -61,6 +76,19 @@ export function createSteps ({ submit, payments, confirm }) {
     })))
   }
 
+  /** @param {string} key @param {Fields} state */
+  const sell = (key, state) => onLines(key, state, (claim) => ['confirm', HOLDER, claim, 'sold'])
+
+  /**
+   * @param {string} key @param {import('./payments/payments.js').Result} result of the authorization
+   * @param {string[][]} before steps that are not recorded yet @returns {Promise<Step>}
+   */
+  async function authorized (key, { status, id }, ...before) {
+    if (status === 'declined' || status === 'voided') return stepAll(key, ...before, ['declined', 'payment_declined'])
+    const decision = await stepAll(key, ...before, ['capture_requested', id])
+    return decision.code === 'late' ? step(key, 'deadline') : { ...decision, authorization: id }
+  }
+
   /** @type {Record<string, (key: string, state: Fields) => Promise<Step>>} */
   const steps = {
     async placed (key, state) {
@@ -68,32 +96,44 @@ export function createSteps ({ submit, payments, confirm }) {
         ['claim', HOLDER, String(quantity), claim, 'sold', 'direct', ENDLESS])
       if (holds.some(({ code }) => OUT_OF_STOCK.includes(code))) return step(key, 'declined', 'out_of_stock')
       expectAll(holds, HELD)
-      return step(key, 'held')
+      const authorizing = payments.authorize(paymentOf(key, state))
+      const isSoon = await Promise.race([authorizing.then(() => true, () => false), sleep(SOON_MS, false, { ref: false })])
+      if (isSoon) return authorized(key, await authorizing, ['held'])
+      begun.set(key, authorizing)
+      try {
+        const decision = await step(key, 'held')
+        if (decision.code !== 'accepted') begun.delete(key)
+        return decision
+      } catch (error) {
+        begun.delete(key)
+        throw error
+      }
     },
 
     async held (key, state) {
-      const { status, id } = await payments.authorize(paymentOf(key, state))
-      if (status === 'declined' || status === 'voided') return step(key, 'declined', 'payment_declined')
-      const decision = await step(key, 'capture_requested', id)
-      return decision.code === 'late' ? step(key, 'deadline') : { ...decision, authorization: id }
+      const authorizing = begun.get(key) ?? payments.authorize(paymentOf(key, state))
+      begun.delete(key)
+      return authorized(key, await authorizing)
     },
 
     async capturing (key, state) {
       // no failover may forget that it was requested
       await confirm(key)
       const { status } = await payments.capture(paymentOf(key, state))
-      return status === 'captured' ? step(key, 'captured') : step(key, 'declined', 'capture_declined')
+      if (status !== 'captured') return step(key, 'declined', 'capture_declined')
+      const sold = await sell(key, state)
+      return sold.every(({ code }) => SOLD.includes(code)) ? stepAll(key, ['captured'], ['confirmed']) : step(key, 'captured')
     },
 
     async captured (key, state) {
-      const sold = await onLines(key, state, (claim) => ['confirm', HOLDER, claim, 'sold'])
-      expectAll(sold, SOLD)
+      expectAll(await sell(key, state), SOLD)
       return step(key, 'confirmed')
     },
 
     async cancelling (key, state) {
       expectAll(await onLines(key, state, (claim) => ['release', HOLDER, claim]), FREE)
-      if (state.wasHeld) await payments.undo(paymentOf(key, state))
+      // the payment may have been authorized before it was recorded that every line is held
+      if (state.wasHeld || state.reason !== 'out_of_stock') await payments.undo(paymentOf(key, state))
       return step(key, 'cancelled')
     }
   }

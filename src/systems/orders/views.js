@@ -43,10 +43,11 @@ const LOCKS = 7_319_403
 /**
  * Until the end of the transaction. Without it a rebuild, which has read the events of an aggregate, could replace the row that a writer
  * has made of later ones.
- * @param {import('freshet-feed/systems').Client} client @param {number} partition @param {'shared' | 'exclusive'} mode
+ * @param {import('freshet-feed/systems').Client} client @param {readonly number[]} partitions @param {'shared' | 'exclusive'} mode
  */
-export const lockPartition = (client, partition, mode) =>
-  client.query(`SELECT pg_advisory_xact_lock${mode === 'shared' ? '_shared' : ''}($1, $2)`, [LOCKS, partition])
+export const lockPartitions = (client, partitions, mode) =>
+  client.query(`SELECT pg_advisory_xact_lock${mode === 'shared' ? '_shared' : ''}($1, one) FROM unnest($2::int[]) AS one`,
+    [LOCKS, partitions])
 
 /**
  * Writes the rows of aggregates, as their events say.

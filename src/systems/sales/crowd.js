@@ -31,9 +31,10 @@ const thinkMs = () => MIN_THINK_MS + Math.random() * (MAX_THINK_MS - MIN_THINK_M
 const givesUp = () => Math.random() < GIVE_UP
 
 /**
- * @param {Parameters<typeof createCrowdClient>[0] & { mode: string, isActive: boolean, print: (line: string) => void }} options
+ * @param {Parameters<typeof createCrowdClient>[0] &
+ *   { settings: { mode: string }, isActive: boolean, print: (line: string) => void }} options
  */
-export async function runCrowd ({ mode, isActive, print, ...target }) {
+export async function runCrowd ({ settings: { mode }, isActive, print, ...target }) {
   const { signal } = target
   const { send, pause, productOf, userOf } = createCrowdClient(target)
   /** @param {AbortSignal} until @returns {Send} */

@@ -34,7 +34,6 @@ export default {
     about: '2,000 people want the 100 units of a sale that is repeated every minute',
     commands: 'PUT sales and POST claims here',
     tasks: 'holds expire, sales open and close in time',
-    settings: ['mode'],
     crowd: () => import('./crowd.js')
   },
   page: { file: 'sales.html', summary: 'The current sale', isOfCommands: true },

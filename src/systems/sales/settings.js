@@ -13,5 +13,13 @@ export const SETTINGS = {
     type: 'string',
     enum: ['HS256', 'EdDSA'],
     default: 'HS256'
+  },
+  mode: {
+    description: 'How the demo sales sells: direct = claims are decided at once, queue = people are admitted in order, token = a unit is ' +
+      'held for the holder of a token',
+    uses: ['demo'],
+    type: 'string',
+    enum: ['direct', 'queue', 'token'],
+    default: 'queue'
   }
 }
