@@ -18,11 +18,11 @@ export const SERVING_MEASURES = Object.freeze({
   itemsReadPerSecond: row('Items read per second', 'items/s', 'reads',
     ({ itemsPerAnswer, requestsPerSecond }) => itemsPerAnswer === undefined ? null : itemsPerAnswer * Number(requestsPerSecond), HIGHER),
   replicaCpuMicrosPerItemRead: row('Replica CPU time per item read, with what it applies meanwhile', 'us', 'costs a replica',
-    ({ itemsPerAnswer, requests: { answered } }, { nodes }) => {
+    ({ itemsPerAnswer, requestsPerSecond, seconds }, { nodes }) => {
       const replicas = nodes.filter(({ role }) => role === 'replica')
       return replicas.length === 0 || !itemsPerAnswer
         ? null
-        : per(replicas.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0) * 1e6, answered * itemsPerAnswer)
+        : per(replicas.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0) * 1e6, Number(requestsPerSecond) * seconds * itemsPerAnswer)
     }, { noun: 'replica CPU' }),
   newestAgeMsP99: row('Age of the newest item when a page arrives, 99th percentile', 'ms', 'shows a newest item of',
     ({ newestAgeMs }) => newestAgeMs?.p99, { noun: 'age' }),

@@ -142,6 +142,7 @@ const VALUES = {
   primaryOutBytesPerSecond: 3_600_000,
   replicaOutBytesPerSecond: 200_000,
   itemsReadPerSecond: 450_000,
+  replicaCpuMicrosPerItemRead: 0.3888888888888889,
   newestAgeMsP99: 11,
   requestsPerSecond: 5000,
   servingCpuMicrosPerRequest: 120,
@@ -268,8 +269,8 @@ const VALUES = {
 const OF_DISTURBANCES = ['writerPauseMs', 'deliveryPauseMs', 'recoveryMs', 'wholeMs', 'clientAddsMs', 'itemsLost', 'batchesAgain', 'slotMs',
   'slotsMoved', 'movesFailed', 'redirects', 'itemsPerSecondMoving', 'writesPerSecondMoving']
 
-const OF_SERVING = ['itemsReadPerSecond', 'newestAgeMsP99', 'requestsPerSecond', 'servingCpuMicrosPerRequest', 'servingCpuPercent',
-  'servingCpuMicrosPerItem', 'servingMemoryBytes', 'latencyMsP50', 'latencyMsP99']
+const OF_SERVING = ['itemsReadPerSecond', 'replicaCpuMicrosPerItemRead', 'newestAgeMsP99', 'requestsPerSecond',
+  'servingCpuMicrosPerRequest', 'servingCpuPercent', 'servingCpuMicrosPerItem', 'servingMemoryBytes', 'latencyMsP50', 'latencyMsP99']
 const OF_FOLLOWING = ['deliveryMsP50', 'deliveryMsP99', 'newestMsP99', 'eventsPerSecond', 'deliveredPercent', 'bytesPerEvent',
   'deliveredBytesPerSecond',
   'servingCpuMicrosPerEvent', 'servingCpuMillisPerMegabyte', 'servingMemoryGrowthBytes', 'servingLiveGrowthBytes', 'servingDelayMsP99']
@@ -303,8 +304,8 @@ t.test('L6: percentiles are read by name, wherever they stand', async (t) => {
 t.test('without a value a measure is null, not 0', async (t) => {
   const nulls = (/** @type {import('../../lab/run/sample.js').Sample} */ of) =>
     Object.entries(allOf(of)).filter(([, value]) => value === null).map(([name]) => name)
-  t.same(nulls({ ...sample, nodes: [sample.nodes[0]] }), ['replicaCpuMicrosPerItem', 'replicaCpuPercent', 'replicaOutBytesPerSecond'],
-    'no replicas')
+  t.same(nulls({ ...sample, nodes: [sample.nodes[0]] }), ['replicaCpuMicrosPerItem', 'replicaCpuPercent', 'replicaOutBytesPerSecond',
+    'replicaCpuMicrosPerItemRead'], 'no replicas')
   t.same(nulls({ ...sample, nodes: [{ ...sample.nodes[0], scriptSeconds: null, replicatedBytes: null }, ...sample.nodes.slice(1)] }),
     ['replicatedBytesPerItem', 'scriptMicrosPerItem'], 'an engine that does not say')
   t.same(nulls({ ...sample, nodes: [sample.nodes[0], { ...replica, cpuMicrosPerItem: null }, replica] }), ['replicaCpuMicrosPerItem'],
