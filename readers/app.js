@@ -20,6 +20,7 @@ import { liveRoutes } from './routes/live.js'
 import { severalRoutes } from './routes/live-several.js'
 import { pageRoutes } from './routes/page.js'
 import { systemRoutes } from './routes/systems.js'
+import { tailRoutes } from './routes/tail.js'
 import { markUnconfirmed } from './unconfirmed.js'
 
 /** each waits for a server at most, or for its client */
@@ -82,6 +83,7 @@ export function createReaderApp ({
     feeds.register(feedRoutes, { queries, replies, asOf: () => deployment ? deployment.confirmedAt(clock()) : clock() })
     feeds.register(itemRoutes, { queries, replies })
     feeds.register(countRoutes, { queries, replies })
+    feeds.register(tailRoutes, { queries, replies })
     if (figures) feeds.register(figuresRoutes, { figures, clock })
   })
   return app

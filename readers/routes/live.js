@@ -14,7 +14,7 @@ const MAX_SNAPSHOT = 10_000
 const MAX_TIME = 2 ** 41 - 1
 const SNAPSHOT_ITEMS = 100
 const MAX_RATE = 1000 / TICK_MS
-const VERSION = {
+export const VERSION = {
   ...ITEM_SCHEMA,
   required: ['id'],
   properties: { ...ITEM_SCHEMA.properties, deleted: { type: 'boolean', enum: [true], description: 'instead of a value' } }

@@ -22,12 +22,11 @@ for (const engine of await scopedEngines()) {
     /** Newest number by feed. @returns {Map<string, number>} */
     const newest = () => new Map(client.events.flatMap(({ data: { feed, items = [] } }) =>
       items.map((/** @type {any} */ { value }) => /** @type {[string, number]} */ ([feed, Number(value)]))))
-    const missing = (/** @type {number} */ until) => {
-      const ids = Map.groupBy(client.events, ({ data }) => data.feed)
-      return FEEDS.flatMap((feed) => {
-        const has = new Set((ids.get(feed) ?? []).flatMap(({ data }) => (data.items ?? []).map((/** @type {any} */ { id }) => id)))
-        return Array.from({ length: until }, (_, n) => `id-${n}`).filter((id) => !has.has(id)).map((id) => `${feed} ${id}`)
-      })
+    /** Of the first so many items of each feed. @param {number} until */
+    function missing (until) {
+      const has = new Set(client.events.flatMap(({ data: { feed, items = [] } }) =>
+        items.map((/** @type {any} */ { id }) => `${feed} ${id}`)))
+      return FEEDS.flatMap((feed) => Array.from({ length: until }, (_, n) => `${feed} id-${n}`)).filter((one) => !has.has(one))
     }
     let next = 0
     const writing = setInterval(() => {

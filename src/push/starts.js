@@ -7,8 +7,7 @@
  * @typedef {{ sinceMs: number } | { tail: number }} Start ms since 1970, on the clock of the server
  */
 import { createdMsOf, decodeOffsets, encodeOffsets } from '../item/index.js'
-import { entriesBefore } from '../layouts/index.js'
-import { createEntriesAtOnce, headOf, MAX_ENTRIES } from '../view/index.js'
+import { headOf, newestEntries } from '../view/index.js'
 
 /** before all entries of a millisecond */
 const LAST_N = 0xffffffff
@@ -41,7 +40,8 @@ async function tailOf (tail, { view, queries }) {
   const { feed, partitions } = view.definition
   const ends = decodeOffsets(feed, view.position(), partitions)
   const { found } = await queries.ofLog(feed, async (connection, { log, keys }) => ({
-    found: await Promise.all(keys.map((key) => newestOf(connection, log, key(log.part), tail)))
+    found: await Promise.all(keys.map((key) => newestEntries(connection, log, key(log.part), { limit: tail, maxBytes: Infinity })
+      .then((entries) => entries.map((entry) => placeOf(entry, headOf(log, entry)?.count ?? 0)))))
   }))
   const newest = found.flatMap((entries, partition) => entries.map((entry) => ({ ...entry, partition })))
     .sort((a, b) => b.ms - a.ms || b.n - a.n)
@@ -56,31 +56,8 @@ async function tailOf (tail, { view, queries }) {
   return encodeOffsets(feed, { readMs: ends.readMs, offsets }, createdMsOf(view.definition))
 }
 
-/**
- * The newest entries of a log with so many versions, or all.
- * @param {import('../store/index.js').Router} connection @param {import('../layouts/index.js').Log} log @param {string} name
- * @param {number} tail
- * @returns {Promise<{ ms: number, n: number, count: number }[]>}
- */
-async function newestOf (connection, log, name, tail) {
-  const size = createEntriesAtOnce()
-  /** @type {{ ms: number, n: number, count: number }[]} */
-  const all = []
-  /** @type {string | null} */
-  let before = null
-  for (let versions = 0; versions < tail;) {
-    const count = size.of(Math.min(tail, MAX_ENTRIES))
-    const entries = await entriesBefore(connection, name, { before, count })
-    size.learn(entries, ({ bytes }) => bytes.length)
-    for (const entry of entries) {
-      const [ms, n] = entry.entryId.split('-').map(Number)
-      const held = headOf(log, entry)?.count ?? 0
-      versions += held
-      all.push({ ms, n, count: held })
-      if (versions >= tail) break
-    }
-    if (entries.length < count) break
-    before = /** @type {string} */ (entries.at(-1)?.entryId)
-  }
-  return all
+/** @param {{ entryId: string }} entry @param {number} count versions in it */
+function placeOf ({ entryId }, count) {
+  const [ms, n] = entryId.split('-').map(Number)
+  return { ms, n, count }
 }

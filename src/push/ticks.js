@@ -14,6 +14,8 @@ const RETRY_MS = 1000
 const SLICE_MS = 5
 /** Timers are that much early. */
 const EARLY_MS = 1
+/** Ticks of idle hubs fall on multiples of it, so that many of them are one wake-up. */
+const TOGETHER_MS = 50
 
 /** @typedef {{ tick: () => void, dueMs: number }} Member */
 /** @typedef {ReturnType<typeof createTicks>} Ticks */
@@ -78,7 +80,8 @@ export function createTicks () {
           member.dueMs = Infinity
           try {
             const waitMs = tick()
-            member.dueMs = Math.min(member.dueMs, performance.now() + waitMs)
+            const dueMs = performance.now() + waitMs
+            member.dueMs = Math.min(member.dueMs, waitMs < TOGETHER_MS ? dueMs : Math.ceil(dueMs / TOGETHER_MS) * TOGETHER_MS)
           } catch (error) {
             onError(error)
             member.dueMs = nowMs + RETRY_MS

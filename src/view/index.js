@@ -1,6 +1,7 @@
 /**
  * What other folders use of src/view.
  *
+ * @typedef {import('./log-tail.js').Arrived} Arrived
  * @typedef {import('./log-resume.js').Part} Part
  * @typedef {import('./log-resume.js').Read} Read
  * @typedef {import('./queries.js').Queries} Queries
@@ -13,6 +14,7 @@
  */
 export { filteredQueries, MAX_SCANNED, steadyMs } from './filtered-queries.js'
 export { beginPart, checkSame, createEntriesAtOnce, headOf, isUnreadable, MAX_ENTRIES, readBehind } from './log-resume.js'
+export { newestEntries } from './log-tail.js'
 export { openQueries } from './reader.js'
 export { subscribe } from './subscribe.js'
 export { createSubscription } from './subscription.js'

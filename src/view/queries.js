@@ -9,6 +9,7 @@ import { createReads } from '../store/index.js'
 import { createDefinitionCache } from './definition-cache.js'
 import { createFeedSecrets } from './feed-secrets.js'
 import { createFeedWaits } from './feed-waits.js'
+import { readTail } from './log-tail.js'
 import { bytesOf, mergePages, shrinkOnLoss } from './merge-pages.js'
 
 /** of ids and values in a page */
@@ -93,6 +94,22 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
       const definition = await definitionOf(connection, feed)
       return read(connection, { definition, log: logOf(layoutOf(definition.layout)), keys: keysOf(definition) })
     }, node),
+
+    /**
+     * What arrived last, and the position from which a subscription or a stream misses nothing after it.
+     * @param {string} feed @param {number} limit of versions
+     */
+    async tail (feed, limit) {
+      const { definition, ends, ...read } = await onNode(async (connection) => {
+        const definition = await definitionOf(connection, feed)
+        const keys = keysOf(definition)
+        // before the versions, so that one in between comes twice, not never
+        const ends = await endsOf(connection, definition, keys)
+        const { layout } = definition
+        return { definition, ends, items: await readTail(connection, { layout, log: logOf(layoutOf(layout)), keys, limit }) }
+      })
+      return { items: read.items, asOf: read.asOf, lagMs: read.lagMs, position: positionAt(definition, ends, read) }
+    },
 
     /** @param {string} feed */
     count: (feed) => onNode(async (connection) => {

@@ -97,6 +97,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     untilFeed: queries.untilFeed,
     secret: queries.secret,
     ofLog: queries.ofLog,
+    tail: queries.tail,
 
     /**
      * While `key` stays the same, so does the content of the feed's view, and `visit` answers from it.

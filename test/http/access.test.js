@@ -33,6 +33,7 @@ const NEEDS = {
     'GET /v1/feeds/:feed/items': 'read',
     'GET /v1/feeds/:feed/items/:id': 'read',
     'GET /v1/feeds/:feed/live': 'read',
+    'GET /v1/feeds/:feed/tail': 'read',
     'GET /v1/live': 'read'
   },
   gateway: { ...HEALTH, ...DOCS, 'GET /': 'public', 'POST /v1/feeds/:feed/items': 'write', 'DELETE /v1/feeds/:feed/items/:id': 'write' }

@@ -65,10 +65,23 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
       const before = await live(t, `/feeds/${feed}/live?since=1`)
       await eventually(() => idsIn(before).length === 8)
       t.same(new Set(idsIn(before)), new Set('abcdefgh'))
+
+      one.delete({ id: 'a' })
+      await one.flush()
+      const { status, json } = await reader.get(`/v1/feeds/${feed}/tail?limit=4&encoding=utf8`)
+      t.match([status, json.feed], [200, feed])
+      t.same(json.items.map((/** @type {any} */ { id, value, deleted }) => `${id} ${deleted ? 'deleted' : value}`),
+        ['f 1', 'g 1', 'h 1', 'a deleted'])
+      await put('i')
+      const behind = await live(t, `/feeds/${feed}/live`, json.position)
+      await eventually(() => idsIn(behind).length > 0)
+      t.same([behind.names(), idsIn(behind)], [['items'], ['i']], 'a stream goes on behind it')
     })
   }
 
   await t.test('both, and what is no number', async (t) => {
+    t.equal((await fetch(`${reader.url}/v1/feeds/nobody/tail`)).status, 404)
+    t.equal((await fetch(`${reader.url}/v1/feeds/starts-ids/tail?limit=0`)).status, 400)
     for (const query of ['tail=1&since=1', 'tail=0', 'tail=x', 'since=-1', 'tail=100000']) {
       const { status } = await fetch(`${reader.url}/v1/feeds/starts-ids/live?${query}`)
       t.equal(status, 400, query)

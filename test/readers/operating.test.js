@@ -99,7 +99,8 @@ t.test('the API describes all its routes', async (t) => {
   const document = (await app.inject('/docs/json')).json()
   t.match(document.openapi, /^3\.1/)
   t.same(Object.keys(document.paths).sort(), ['/', '/example', '/livez', '/metrics', '/readyz',
-    '/v1/feeds', '/v1/feeds/{feed}', '/v1/feeds/{feed}/count', '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}'])
+    '/v1/feeds', '/v1/feeds/{feed}', '/v1/feeds/{feed}/count', '/v1/feeds/{feed}/items', '/v1/feeds/{feed}/items/{id}',
+    '/v1/feeds/{feed}/tail'])
   const items = document.paths['/v1/feeds/{feed}/items'].get
   t.same(items.parameters.map(({ name }) => name).sort(), ['after', 'encoding', 'feed', 'id', 'if-none-match', 'limit', 'since'])
   t.same(Object.keys(items.responses[200].content).sort(), ['application/json', 'application/x-ndjson'])
