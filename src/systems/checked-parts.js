@@ -54,7 +54,12 @@ const QUERY = Object.freeze({
   none: 'function'
 })
 const STREAM = Object.freeze({
-  ...of('any', 'path subject snapshot event source codes'), fields: 'fields', reply: 'table', summary: 'text', named: 'named', keyOf: 'function'
+  ...of('any', 'path subject snapshot event source codes'),
+  fields: 'fields',
+  reply: 'table',
+  summary: 'text',
+  named: 'named',
+  keyOf: 'function'
 })
 const DEMO = Object.freeze({ ...of('text', 'about commands tasks beside'), settings: 'texts', crowd: 'function' })
 const MEMORY = Object.freeze(of('whole', 'maxKeys tail'))
