@@ -18,7 +18,7 @@ import { checkOrders } from '../systems/orders/history.js'
 import { checkPrices, readPrices } from '../systems/prices/history.js'
 import { isExcused } from '../systems/prices/load.js'
 import { drawingOf } from '../report/drawing.js'
-import { markdownOf } from '../report/markdown.js'
+import { countedPageOf, markdownOf } from '../report/markdown.js'
 import { overTimeOf } from '../report/over-time.js'
 import { presented } from '../report/presented.js'
 import { newestCounts, newestResult, readResult, writeWhole } from '../run/result.js'
@@ -114,8 +114,12 @@ export async function draw ({ table }, names) {
     ? await Promise.all(names.map((name) => findExperiment(EXPERIMENTS, name, table)))
     : await listExperiments(EXPERIMENTS, table)
   for (const { name, folder, plan } of experiments) {
-    const newest = await newestResult(folder)
-    if (newest === null) print(`${name}: not run yet`)
+    const [newest, counts] = [await newestResult(folder), await newestCounts(folder)]
+    if (newest === null && counts) {
+      const page = join(CHARTS, `${name}.md`)
+      await writeWhole(page, countedPageOf(counts, plan))
+      print(shown(page))
+    } else if (newest === null) print(`${name}: not run yet`)
     else for (const file of await drawResult(newest, CHARTS, name, plan)) print(shown(file))
   }
   await writeStatements(await listExperiments(EXPERIMENTS, table))

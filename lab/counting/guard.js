@@ -27,7 +27,8 @@ const ADVICE = 'If that is wanted, store it with npm run costs -- --update NAME 
 /** @param {string} name of ROWS @param {Place} place @returns {Promise<Cost>} */
 async function costOf (name, { idlePerSecond, ...place }) {
   const { unit, node, load } = ROWS[name]
-  const { nodes } = await count(load, place, { idlePerSecond })
+  // what is known is of a primary
+  const { nodes } = await count(load, place, { idlePerSecond: load.form === 'read' ? 0 : idlePerSecond })
   const { instructions, commands, bytesIn, bytesOut, replicatedBytes } = /** @type {import('./count.js').PerUnit} */ (
     nodes.find(({ role }) => role === node))
   return { unit, instructions, commands, bytesIn, bytesOut, replicatedBytes: load.form === 'fed' ? replicatedBytes : 0 }

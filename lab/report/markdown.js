@@ -126,6 +126,14 @@ function ratios ({ comparisons, further, across }, { levels, measures, ...plan }
   return byLevel.join('') + (ofArms.length ? `**${across[0].level} / ${across[0].from}**\n\n` + table(heads, ofArms) : '')
 }
 
+/**
+ * The page of an experiment that was counted and has no windows.
+ * @param {NonNullable<Result['counts']>} counts @param {Plan} plan @returns {string} Markdown
+ */
+export const countedPageOf = (counts, plan) => [
+  `# ${plan.title}\n\n${plan.question}\n\n`, section('Counted', countedSection(counts, plan)), section('Arms', arms(plan))
+].join('').trimEnd() + '\n'
+
 /** What is counted, and why the rest is not. @param {Result['counts']} counts @param {Plan} plan */
 const countedSection = (counts, { counted }) =>
   (counts ? sectionOfCounts(counts) : '') + (counted?.why ? `Not counted: ${counted.why}.\n\n` : '')

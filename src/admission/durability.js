@@ -6,8 +6,8 @@
  *     2, 3 ..   and so many replicas
  *     aof       the append-only file of the primary has it: WAITAOF
  *
- * One round of marker and WAIT confirms all decisions that came before it; those that come while it runs share the next.
- * A marker, because WAIT compares replicas with the last write of its own connection.
+ * One round of marker and WAIT confirms all decisions of a primary that came before it, in whatever partition; those that come while it
+ * runs share the next. A marker, because WAIT compares replicas with the last write of its own connection.
  *
  * After a failover the connection may lead to a primary that never had the decision. So a round also reads whose the generation is, and
  * confirms only decisions of the lineage that this primary began (admit.lua).
@@ -28,32 +28,66 @@ function waitOf (level, ms) {
   return copies > 0 ? { copies, command: ['WAIT', copies, ms] } : null
 }
 
+/** @typedef {(part: string) => string} KeyOf a part of a partition */
+
+/**
+ * Rounds, by connection: one at a time.
+ * @param {{ marker: string, durability: string, waitMs: number }} options
+ * @returns {(connection: import('../store/index.js').Connection, key: KeyOf) => Promise<unknown[]>} once what its primary had before is
+ *   confirmed: id and lineage in the generation of this partition @throws {FreshetError} NOT_CONFIRMED, and what Connection.send throws
+ */
+function createRounds ({ marker, durability, waitMs }) {
+  const { copies, command } = /** @type {NonNullable<ReturnType<typeof waitOf>>} */ (waitOf(durability, waitMs))
+  /** @type {WeakMap<object, { running: Promise<unknown>, next: { keys: Set<KeyOf>, found: Promise<Map<KeyOf, unknown[]>> } | null }>} */
+  const lines = new WeakMap()
+  let n = 0
+
+  /** @param {import('../store/index.js').Connection} connection @param {KeyOf[]} keys */
+  async function round (connection, keys) {
+    const [, reply, ...generations] = await connection.sendAll([
+      ['SET', keys[0](marker), ++n, 'PX', EXPIRE_MS], command, ...keys.map((key) => ['HMGET', key('generation'), 'replid', 'lineage'])
+    ])
+    const confirmed = Number(Array.isArray(reply) ? reply[0] : reply)
+    if (confirmed < copies) throw notConfirmed(`(${shownLevel(durability)}) within ${waitMs} ms`)
+    return new Map(keys.map((key, i) => [key, generations[i]]))
+  }
+
+  return async (connection, key) => {
+    const line = lines.get(connection) ?? { running: Promise.resolve(), next: null }
+    lines.set(connection, line)
+    if (line.next === null) {
+      const keys = new Set([key])
+      const found = line.running.then(() => {
+        line.next = null
+        const result = round(connection, [...keys])
+        line.running = result.catch(() => {})
+        return result
+      })
+      line.next = { keys, found }
+    }
+    const { keys, found } = line.next
+    keys.add(key)
+    return /** @type {unknown[]} */ ((await found).get(key))
+  }
+}
+
 /**
  * @param {{ route: () => { connection: import('../store/index.js').Connection, replicationId: string }, key: (part: string) => string,
- *   marker: string, durability: string, waitMs: number, isClosed?: () => boolean }} options `route`: the present connection to the
- *   primary, for this only; `key`: of a part of the partition; `marker`: part that no other process writes; `isClosed`: no connection
- *   will open again
+ *   marker: string, durability: string, waitMs: number, isClosed?: () => boolean,
+ *   rounds?: ReturnType<typeof createRounds> }} options `route`: the present connection to the primary, for this only; `key`: of a part of
+ *   the partition; `marker`: part that no other process writes; `isClosed`: no connection will open again; `rounds` of several partitions
  * @returns {(generation?: string) => Promise<void>} resolves when what was decided in this generation before is confirmed (without one:
  *   what the present primary has); while there is no connection it waits for one, at most `waitMs`
  *   It throws NOT_CONFIRMED, and what Connection.send throws
  */
-export function createConfirm ({ route, key, marker, durability, waitMs, isClosed = () => false }) {
-  const wait = waitOf(durability, waitMs)
-  if (!wait) return async () => {}
-  /** @type {Promise<string> | null} */
-  let next = null
-  /** @type {Promise<unknown>} */
-  let running = Promise.resolve()
-  let n = 0
+export function createConfirm ({ route, key, marker, durability, waitMs, isClosed = () => false, rounds }) {
+  if (waitOf(durability, waitMs) === null) return async () => {}
+  const confirmed = rounds ?? createRounds({ marker, durability, waitMs })
 
   /** @returns {Promise<string>} the lineage of which all decisions are confirmed */
   const round = async () => {
     const { connection, replicationId } = route()
-    const [, reply, [owner, lineage]] = await connection.sendAll([
-      ['SET', key(marker), ++n, 'PX', EXPIRE_MS], wait.command, ['HMGET', key('generation'), 'replid', 'lineage']
-    ])
-    const confirmed = Number(Array.isArray(reply) ? reply[0] : reply)
-    if (confirmed < wait.copies) throw notConfirmed(`(${shownLevel(durability)}) within ${waitMs} ms`)
+    const [owner, lineage] = await confirmed(connection, key)
     return String(owner) === replicationId ? String(lineage) : ''
   }
 
@@ -71,13 +105,7 @@ export function createConfirm ({ route, key, marker, durability, waitMs, isClose
   }
 
   return async (generation) => {
-    next ??= running.then(() => {
-      next = null
-      const result = retriedRound()
-      running = result.catch(() => {})
-      return result
-    })
-    const lineage = await next
+    const lineage = await retriedRound()
     if (generation !== undefined && generation.split('.')[0] !== lineage) {
       throw notConfirmed('by the primary that decided it: another one has taken over')
     }
@@ -99,13 +127,14 @@ const notConfirmed = (/** @type {string} */ how) =>
 export function openConfirms ({ servers, name, keyOf, partitions, durability, deadlineMs, waitMs }) {
   const routes = waitOf(durability, waitMs) ? servers.primaries({ name, deadlineMs: deadlineMs + waitMs }) : null
   let isClosed = false
+  const of = { marker: `marker:${process.pid}`, durability, waitMs }
+  const rounds = routes ? createRounds(of) : undefined
   const all = Array.from({ length: partitions }, (_, partition) => createConfirm({
+    ...of,
     route: () => /** @type {import('../store/index.js').Primaries} */ (routes).route(keyOf(partition)('')),
     key: keyOf(partition),
-    marker: `marker:${process.pid}`,
-    durability,
-    waitMs,
-    isClosed: () => isClosed
+    isClosed: () => isClosed,
+    rounds
   }))
   return {
     /** @param {number} partition */

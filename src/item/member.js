@@ -69,6 +69,13 @@ export function readMember (bytes) {
 }
 
 /**
+ * Behind all members of an id, among the members of one score.
+ * @param {Buffer} id
+ * @returns {Buffer}
+ */
+export const memberEnd = (id) => Buffer.concat([id, Buffer.from([0]), Buffer.alloc(MEMBER_HEAD_BYTES, 0xff)])
+
+/**
  * Where the members of a place begin, among the members of one score.
  * @param {VersionPlace} place
  * @returns {Buffer}

@@ -54,7 +54,7 @@ const QUERY = Object.freeze({
   none: 'function'
 })
 const STREAM = Object.freeze({
-  ...of('any', 'path subject snapshot event source codes'),
+  ...of('any', 'path snapshot event source codes subject'),
   fields: 'fields',
   reply: 'table',
   summary: 'text',

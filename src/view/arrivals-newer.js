@@ -2,15 +2,17 @@
  * Reads the entries of a log of arrivals behind the newest one read, and puts the versions that they name into the store of a view: what
  * the same node has stored of them, which may be newer than the entry. So an entry that comes twice does no harm.
  *
- * Retention by number is by rank, which only the server knows: it gives the floor. A floor takes effect when what came before it has been
- * read, so that no item is dropped for versions that are not read yet.
+ * Retention by number is by rank, which gives the floor. While the store has every live item of a layout with one version of an id, its
+ * oldest beyond `maxItems` are the floor. Else the server is asked each second: superseded versions count, too, and items that the store
+ * does not have. Such a floor takes effect when what came before it has been read, so that no item is dropped for versions that are not
+ * read yet.
  */
 import { compareOrder } from '../item/index.js'
-import { createReadSize, entriesAfter, MAX_READ } from '../layouts/index.js'
+import { createReadSize, MAX_READ } from '../layouts/index.js'
 import { SKIP_REASONS } from './log-intake.js'
-import { hasNewestRead } from './log-partition.js'
+import { newerReader } from './log-newer.js'
 
-const FLOOR_EVERY_MS = 50
+const FLOOR_EVERY_MS = 1000
 
 /** @typedef {import('../layouts/index.js').Arrival} Arrival */
 /** @typedef {import('../layouts/index.js').LogEntry} LogEntry */
@@ -51,16 +53,7 @@ export function createArrivalsNewer ({ layout, key, part, put, older, size, inta
   }
 
   return {
-    /** @type {ReturnType<typeof import('./log-newer.js').createLogNewer>['read']} */
-    async read (connection, { blockMs, isChecked }) {
-      const askedMs = now()
-      const count = size.entries()
-      const [[found], isIntact] = await Promise.all([
-        entriesAfter(connection, [{ name: part.name, after: /** @type {string} */ (part.entryId) }], { count, blockMs }),
-        isChecked ? hasNewestRead(connection, log, part) : true
-      ])
-      return { found, askedMs, isFull: found.length >= count, isGap: !isIntact }
-    },
+    read: newerReader({ log, part, size, now }),
 
     /** @param {LogEntry[]} found @param {Connection} connection that read them */
     async take (found, connection) {
@@ -93,6 +86,11 @@ function createFloor ({ layout, key, part, older, retention }) {
   /** that was read in the round before @type {{ place: import('../item/index.js').VersionPlace | null, maxItems: number } | null} */
   let read = null
   let dueMs = 0
+  const isOneVersion = layout.describe().versions === 'one'
+
+  /** Whether the store knows the floor: what is live again after a floor that it had is not in it. @param {number} maxItems */
+  const isWhole = (maxItems) => isOneVersion && part.history === null && part.store.stats().floor === null &&
+    (part.floor === null || part.store.stats().items >= maxItems)
 
   /** @param {import('../item/index.js').VersionPlace | null} place */
   function apply (place) {
@@ -110,7 +108,12 @@ function createFloor ({ layout, key, part, older, retention }) {
       if (read !== null && read.maxItems === maxItems) apply(read.place)
       read = null
       if (maxItems === 0 && part.floor !== null) apply(null)
-      if (maxItems === 0 || performance.now() < dueMs) return
+      if (maxItems === 0) return
+      if (isWhole(maxItems)) {
+        const place = part.store.placeBeyond(maxItems)
+        return place === null ? undefined : apply(place)
+      }
+      if (performance.now() < dueMs) return
       dueMs = performance.now() + FLOOR_EVERY_MS
       read = { place: await /** @type {NonNullable<typeof layout.floor>} */ (layout.floor)(connection, key, retention()), maxItems }
     }

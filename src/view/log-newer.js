@@ -12,21 +12,7 @@ import { hasNewestRead } from './log-partition.js'
  *   intake: ReturnType<typeof import('./log-intake.js').createLogIntake>, now: () => number }} of
  */
 export const createLogNewer = ({ log, part, size, intake, now }) => ({
-  /**
-   * @param {import('../store/index.js').Connection} connection
-   * @param {{ blockMs?: number, isChecked: boolean }} options
-   * @returns {Promise<Newer>}
-   */
-  async read (connection, { blockMs, isChecked }) {
-    const askedMs = now()
-    const count = size.entries()
-    const [[found], isIntact] = await Promise.all([
-      entriesAfter(connection, [{ name: part.name, after: /** @type {string} */ (part.entryId) }], { count, blockMs }),
-      // sent behind it on the same connection, so executed after it
-      isChecked ? hasNewestRead(connection, log, part) : true
-    ])
-    return { found, askedMs, isFull: found.length >= count, isGap: !isIntact }
-  },
+  read: newerReader({ log, part, size, now }),
 
   /** @param {LogEntry[]} found */
   async take (found) {
@@ -39,3 +25,19 @@ export const createLogNewer = ({ log, part, size, intake, now }) => ({
     size.learn(found)
   }
 })
+
+/**
+ * @param {{ log: import('../layouts/index.js').Log, part: import('./log-partition.js').Part,
+ *   size: ReturnType<typeof import('./log-reply-size.js').createReplySize>, now: () => number }} of
+ * @returns {(connection: import('../store/index.js').Connection, options: { blockMs?: number, isChecked: boolean }) => Promise<Newer>}
+ */
+export const newerReader = ({ log, part, size, now }) => async (connection, { blockMs, isChecked }) => {
+  const askedMs = now()
+  const count = size.entries()
+  const [[found], isIntact] = await Promise.all([
+    entriesAfter(connection, [{ name: part.name, after: /** @type {string} */ (part.entryId) }], { count, blockMs }),
+    // sent behind it on the same connection, so executed after it
+    isChecked ? hasNewestRead(connection, log, part) : true
+  ])
+  return { found, askedMs, isFull: found.length >= count, isGap: !isIntact }
+}

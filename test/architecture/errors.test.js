@@ -1,8 +1,5 @@
-/**
- * docs/errors.md and the source name the same codes.
- */
+/** The source makes errors of the registry, whose texts are short; docs/errors.md: test/docs/errors.test.js. */
 import t from 'tap'
-import { readFile, writeFile } from 'node:fs/promises'
 import { asError, cutText, define, definedErrors, ERRORS, FreshetError, kindOf, SettingsInvalid } from '../../src/errors.js'
 import '../../src/http/errors.js'
 import '../../readers/errors.js'
@@ -15,13 +12,6 @@ import { loadSystems } from '../../src/systems/list.js'
 import { sourceFiles, withoutComments } from './source.js'
 
 await loadSystems()
-const PAGE = new URL('../../docs/errors.md', import.meta.url)
-const page = await readFile(PAGE, 'utf8')
-const sections = Object.fromEntries(page.split('\n## ').slice(1).map((section) => [section.split('\n', 1)[0].toLowerCase(), section]))
-
-/** @param {string} section @returns {string[][]} cells of the rows that begin with a code */
-const rowsOf = (section) => section.split('\n').filter((line) => line.startsWith('| `'))
-  .map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()))
 
 t.test('texts of errors, and each fault of settings, have at most 4 KiB of whole characters, and say how long they were', async (t) => {
   for (const one of ['x', 'ä', '\u20ac', '😀']) {
@@ -42,34 +32,6 @@ t.test('texts of errors, and each fault of settings, have at most 4 KiB of whole
   t.equal(asError(error), error)
   t.match(asError({ message: 'as an error', code: 'X', retryable: true }), { message: 'as an error', code: 'X', retryable: true })
 })
-
-t.test('docs/errors.md has a section for each domain: its codes with status, meaning, whether to retry, and what to do', async (t) => {
-  const domains = [...new Set(definedErrors().map(({ domain }) => domain))]
-  // in the order of imports, which is another one where other files were imported before
-  t.same(domains.toSorted(), ['admission', 'auctions', 'consumers', 'core', 'database', 'gateway', 'http', 'lab', 'orders', 'price store',
-    'prices', 'reader', 'sales'])
-  if (process.env.UPDATE_DOCS) return writeFile(PAGE, domains.reduce(withRows, page))
-  for (const domain of domains) {
-    const wanted = definedErrors().filter((one) => one.domain === domain).map(({ code, meaning, retryable, status }) =>
-      [`\`${code}\``, String(status ?? (retryable ? 503 : 500)), meaning, retryable ? 'yes' : 'no'])
-    const rows = rowsOf(sections[domain])
-    t.same(rows.map((cells) => cells.slice(0, 4)), wanted, domain)
-    for (const [code, , , , advice] of rows) t.ok(advice.length > 10, code)
-  }
-})
-
-/**
- * The page with the rows of a domain as the registry has them; the advice is written by hand.
- * @param {string} text @param {string} domain
- */
-function withRows (text, domain) {
-  const advice = new Map(rowsOf(text).map((cells) => [cells[0], cells.slice(4).join(' | ')]))
-  const rows = definedErrors().filter((one) => one.domain === domain).map(({ code, meaning, retryable, status }) => {
-    const cells = [`\`${code}\``, status ?? (retryable ? 503 : 500), meaning, retryable ? 'yes' : 'no', advice.get(`\`${code}\``) ?? '']
-    return `| ${cells.join(' | ')} |\n`
-  })
-  return text.replace(new RegExp(`(\\n## ${domain}\\n[^]*?\\n\\|---.*\\n)(?:\\|.*\\n)*`, 'i'), (_, head) => head + rows.join(''))
-}
 
 t.test('the source makes errors of the registry, and every code has its use', async (t) => {
   const made = []

@@ -23,9 +23,10 @@ await loadSystems()
 
 /** Statuses of a value that the caller gave: a wrong one, or the name of something that is not there. */
 const OF_VALUES = [400, 404, 413, 415, 422]
-/** Faults without a value: it is absent, or is bytes. */
+/** Faults without a value: it is absent, is bytes, or is not what is wrong. */
 const WITHOUT_VALUE = [
   'the request has no body', 'no Host header', 'the body is not valid UTF-8', 'the name of the file ends in .gz',
+  'since and tail: both are given',
   // of the lab: a combination of flags
   'the lab is a part', '--count starts servers', 'ad-hoc compares two settings', 'windowMs 0', 'rate 0'
 ]

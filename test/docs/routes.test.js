@@ -48,6 +48,7 @@ t.test('docs/routes.md shows every route as it is', async (t) => {
   const { primary, keyPrefix } = await sharedDeployment(t)
   const on = { redisUrl: primary.url, keyPrefix }
   const services = await Promise.all([startGateway(t, on), startReader(t, { ...on, flags: ['--read-from', 'primary'] })])
+  /** @type {any[]} */
   const [gateway, reader] = await Promise.all(services.map(async ({ url }) => (await fetch(`${url}/docs/json`)).json()))
   const sections = TAGS.flatMap((tag) => [['Gateway', gateway], ['Reader', reader]].map(([process, document]) => {
     const rows = rowsOf(document, tag)
@@ -58,7 +59,7 @@ t.test('docs/routes.md shows every route as it is', async (t) => {
   if (process.env.UPDATE_DOCS) await writeFile(PAGE, wanted)
   else t.equal(text, wanted, 'run npm test with UPDATE_DOCS=1 to write the page')
   const known = new Set(TAGS)
-  const operations = [gateway, reader].flatMap((/** @type {any} */ { paths }) => Object.values(paths))
-    .flatMap((/** @type {any} */ methods) => Object.values(methods))
+  /** @type {any[]} */
+  const operations = [gateway, reader].flatMap(({ paths }) => Object.values(paths)).flatMap((methods) => Object.values(methods))
   for (const { tags, summary } of operations) t.ok(tags.some((/** @type {string} */ tag) => known.has(tag)), `${summary}: ${tags}`)
 })

@@ -102,7 +102,7 @@ t.test('every README begins with an answer of one number, and the chart; it fits
     t.equal(lines.slice(0, CHART_WITHIN).includes(`![finding](../../charts/${name}.svg)`), isMeasured, `${name}: the chart`)
     t.ok(page.split(/\s+/).length <= MOST_WORDS, name)
     const prose = page.replace(/<!-- statements[\s\S]*?<!-- \/statements -->/, '').split('\n').filter((line) => !line.startsWith('|')).join('\n')
-    t.notMatch(prose, /\[-?[\d.,]+(-| to )[\d.,]+\]|not shown|\bis shown\b/, name)
+    t.notMatch(prose, /\[-?[\d.,]+(-| to )[\d.,]+\]|not shown|\bis shown\b|undecided/, name)
     const [, answer] = /^\*\*Answer\.\*\* (.*)\n\n/m.exec(page) ?? []
     t.ok(answer.split(/\s+/).length <= ANSWER_WORDS, `${name}: ${answer}`)
     t.equal(answer.replace(/`[^`]*`/g, '').match(/\d[\d.,]*/g)?.length, 1, `${name}: ${answer}`)

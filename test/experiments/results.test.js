@@ -10,11 +10,11 @@ import { analyse } from '../../lab/analysis/index.js'
 import { listExperiments } from '../../lab/plan/catalog.js'
 import { checkResult } from '../../lab/analysis/check.js'
 import { drawingOf } from '../../lab/report/drawing.js'
-import { markdownOf } from '../../lab/report/markdown.js'
+import { countedPageOf, markdownOf } from '../../lab/report/markdown.js'
 import { overTimeOf } from '../../lab/report/over-time.js'
 import { presented } from '../../lab/report/presented.js'
 import { newestCounts, newestResult, readResult } from '../../lab/run/result.js'
-import { ratioWithInterval } from '../../lab/analysis/verdict.js'
+import { countedText, ratioWithInterval, textsOf } from '../../lab/analysis/verdict.js'
 import { nightly, scoped, wholeTest } from '../scope.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -23,6 +23,10 @@ const CHARTS = join(ROOT, 'charts')
 const RATIO = /\d+\.\d+ x \[\d+\.\d+-\d+\.\d+\](?! \(\[\d{3}\])/g
 /** without an interval, unless it is a budget or a prediction */
 const BARE = /(?<![\d.])(?<!budgets? |budget of |target |at most |predicted |to )(\d[\d,]*\.\d+) x(?! \[)/g
+/** with or without */
+const ANY = /(?<![\d.])(\d[\d,]*\.\d+) x/g
+/** of another experiment, a budget, or a prediction */
+const ELSEWHERE = /\]\(\.\.\/|budget|predicted/i
 /** pixels: a chart fits on a screen */
 const HIGHEST = 900
 const experiments = await listExperiments(join(ROOT, 'experiments'))
@@ -73,6 +77,10 @@ for (const { name, number, folder, file, plan: current } of looked) {
     const ratios = `${answer}${results}`.match(RATIO) ?? []
     t.ok(ratios.length > 0, 'with an interval')
     for (const ratio of ratios) t.ok(found.includes(ratio), ratio)
+    for (const { ratio, arms } of ratiosOfArms(results, Object.keys(result.plan.arms))) {
+      const those = [...comparisons, ...further, ...across].filter((one) => arms.includes(one.arm) || arms.includes(Object(one).against))
+      t.ok(those.some((one) => textsOfRatio(one).includes(ratio)), `${ratio} x is of ${arms.join(', ')}`)
+    }
     t.match(readme, /^\*\*Noise\.\*\* .*A\/A/m)
     const row = answers.split('\n').find((line) => line.startsWith(`| [${number}]`)) ?? ''
     t.notMatch(row, /not measured/i)
@@ -93,6 +101,19 @@ t.test('numbers of answers, and ratios in pages, are those of the figures that a
     for (const [decimal] of row.matchAll(/\d[\d,]*\.\d+/g)) t.ok(isIn(decimal, figures), `experiments/README.md, ${number}: ${decimal}`)
     for (const [, ratio] of said.matchAll(BARE)) t.ok(isIn(`${ratio} x`, figures + beside), `${name}: ${ratio} x`)
     for (const [, ratio] of row.matchAll(BARE)) t.ok(isIn(`${ratio} x`, said + beside), `experiments/README.md, ${number}: ${ratio} x`)
+  }
+})
+
+t.test('an experiment that was counted and has no windows has a page of its counts, with the ratios of its README', async (t) => {
+  for (const { name, folder, plan } of experiments) {
+    const counts = await newestCounts(folder)
+    if (counts === null || await newestResult(folder)) continue
+    const page = await readFile(join(CHARTS, `${name}.md`), 'utf8')
+    t.equal(page, countedPageOf(counts, plan))
+    t.same([counts.dirty, counts.finishedAt !== null, counts.experiment], [false, true, name])
+    const readme = await readFile(join(folder, 'README.md'), 'utf8')
+    const said = readme.slice(0, readme.indexOf('### What would')) + readme.slice(readme.indexOf('## Results'), readme.indexOf('## Method'))
+    for (const [, ratio] of said.matchAll(BARE)) t.ok(isIn(`${ratio} x`, page), `${name}: ${ratio} x`)
   }
 })
 
@@ -117,6 +138,22 @@ t.test('no title is about samples in which the load was at its own limit', async
       marks?.includes('generator-bound')), name)
   }
 })
+
+/**
+ * Ratios of parts of a page that name arms: such a ratio is of one of these, and not another one that is equal by accident.
+ * @param {string} text @param {string[]} all arms of the plan
+ */
+function ratiosOfArms (text, all) {
+  return text.split(/\n(?=[-|\n])/).flatMap((part) => {
+    const arms = all.filter((arm) => part.includes(`\`${arm}\``))
+    return arms.length === 0 || ELSEWHERE.test(part) ? [] : [...part.matchAll(ANY)].map(([, ratio]) => ({ ratio, arms }))
+  })
+}
+
+/** @param {{ ratio: number | null, low: number | null, high: number | null, counted?: number | null }} of @returns {string[]} */
+function textsOfRatio ({ ratio, low, high, counted = null }) {
+  return [ratioWithInterval({ ratio, low, high }).split(' ')[0], ...(ratio === null ? [] : textsOf([ratio])), countedText(counted)]
+}
 
 /** As a number of its own. @param {string} text @param {string} figures */
 const isIn = (text, figures) => new RegExp(`(?<![\\d.,])${text.replaceAll(/[.[\]]/g, '\\$&')}(?![\\d.])`).test(figures)

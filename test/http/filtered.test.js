@@ -14,7 +14,7 @@ const ELSE = { ...ALL, token: 'else-only', ids: ['other-*'] }
 /** Each route that tokens with ids may use; all others that need a token for a feed, a system or metrics refuse them. */
 const FILTERED = {
   reader: ['/v1/feeds', '/v1/feeds/:feed', '/v1/feeds/:feed/count', '/v1/feeds/:feed/figures', '/v1/feeds/:feed/items',
-    '/v1/feeds/:feed/items/:id', '/v1/feeds/:feed/live'],
+    '/v1/feeds/:feed/items/:id', '/v1/feeds/:feed/live', '/v1/live'],
   gateway: ['/v1/feeds/:feed/items', '/v1/feeds/:feed/items/:id']
 }
 const NONE = { length: 0 }
@@ -45,7 +45,8 @@ async function openWritten (t, name, options) {
 for (const [name, { routes, ask }] of Object.entries({ reader, gateway })) {
   t.test(`${name}: a route filters, or refuses tokens with ids and says why`, async (t) => {
     for (const { method, url } of routes) {
-      const path = url.replace(':feed', 'latest').replace(':id', 'shared').replace('*', 'swagger-ui.css')
+      const path = url.replace('v1/live', 'v1/live?feed=latest').replace(':feed', 'latest').replace(':id', 'shared')
+        .replace('*', 'swagger-ui.css')
       const send = (/** @type {string} */ token) => ask(method, path, {
         headers: { ...bearer(token), ...method === 'POST' && { 'content-type': 'application/json' } },
         ...method === 'POST' && { body: '[{"id":"shared","value":1}]' }

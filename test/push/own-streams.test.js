@@ -102,6 +102,18 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     })
   }
 
+  await t.test('a stream that begins at a time has the own ids; one that begins at so many changes of all is refused', async (t) => {
+    const { put } = await open(t, 'starts', 'ids')
+    const sinceMs = Date.now() - 5000
+    await put('own-1', 'other-1', 'own-2')
+    const own = await follow(t, 'starts', OWN, { query: `&since=${sinceMs}` })
+    await eventually(() => own.items.size === 2)
+    t.same(own.events.flatMap(({ data }) => data.items ?? []).map(({ id }) => id).sort(), ['own-1', 'own-2'])
+    const tail = await follow(t, 'starts', OWN, { query: '&tail=2' })
+    await tail.ended
+    t.match([tail.status, JSON.parse(tail.body)], [403, { code: 'FORBIDDEN', detail: /tail counts the changes of all ids.*use limit or since/ }])
+  })
+
   await t.test('a snapshot ends at the bound of a scan, and says so; pages and counts go on there', async (t) => {
     const { put } = await open(t, 'large', 'segments')
     await put('own-1', ...Array.from({ length: 100_500 }, (_, i) => `other-${i}`))

@@ -46,6 +46,7 @@ const CALLS = {
     keys: ['state', 'events', 'outbox', 'generation'], args: [10], reply: [[], [], [], [null, null]]
   },
   'seek-members': { keys: ['ids'], args: [2, 'b', 'older', 10], reply: [1, ['a', '1'].map((word) => Buffer.from(word))] },
+  'find-members': { keys: ['ids'], args: [2, 'a', 'b'], reply: [null, Buffer.from('b')] },
   'members-between': { keys: ['ids'], args: ['+inf', '', 1, 'a', 1], reply: [2, ['b', '2'].map((word) => Buffer.from(word))] },
   'trim-ids': { keys: ['ids', 'item:a'], args: [2, 0, 'a'] },
   'trim-log': { keys: ['log', 'ahead', 'appended', 'marks'], args: [1000, 5, Date.now(), 0, 500] },
@@ -142,7 +143,7 @@ for (const { file, texts, script: { name, body, sha, headers, mode } } of script
 
 t.test('an include is not a script, and is part of the body', async (t) => {
   t.notOk(scriptNames().some((name) => name.includes('less')))
-  for (const name of ['seek-members', 'members-between']) {
+  for (const name of ['seek-members', 'members-between', 'find-members']) {
     const { body } = readScript(name)
     t.match(body, /local function less/)
     t.notMatch(body, /@include/)

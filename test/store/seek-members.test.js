@@ -48,6 +48,21 @@ for (const engine of await scopedEngines()) {
         }
       }), { runs: 150 }))
 
+    await t.test('of one score: the last one at or before each place', (t) =>
+      holds(t, fc.asyncProperty(fc.uniqueArray(anyMember, {
+        selector: ({ bytes }) => bytes.toString('hex'), maxLength: 60
+      }), anyScore, fc.array(anyBytes, { minLength: 1, maxLength: 12 }), async (members, score, given) => {
+        const key = `set-${++sets}`
+        if (members.length) await connection.send('ZADD', key, ...members.flatMap(({ score, bytes }) => [score, bytes]))
+        const places = given.toSorted(Buffer.compare)
+        const found = await connection.runScript('find-members', [key], [score, ...places])
+        const ofScore = members.filter((one) => one.score === score).toSorted(oldestFirst)
+        return places.every((place, i) => {
+          const right = ofScore.findLast(({ bytes }) => Buffer.compare(bytes, place) <= 0)?.bytes ?? null
+          return right === null ? found[i] === null : right.equals(found[i])
+        })
+      }), { runs: 150 }))
+
     await t.test('between two places: the older one and what is newer, but not the newer one', (t) =>
       holds(t, fc.asyncProperty(fc.uniqueArray(anyMember, {
         selector: ({ bytes }) => bytes.toString('hex'), maxLength: 40

@@ -141,7 +141,9 @@ async function * followAsset (asset, { queries, log, ended }) {
     try {
       const { parts: { find, peek, watch, waitFor } } = await queries.opened()
       const found = await find(asset)
-      if (found === null) throw new FreshetError('ASSET_UNKNOWN')
+      if (found === null) {
+        throw new FreshetError('ASSET_UNKNOWN', `there is no asset ${asset}; create it with PUT /v1/assets/:asset`)
+      }
       isWaiting = false
       const change = /** @type {PriceChange} */ (eventOf(asset, found.fields, Date.now()))
       const text = `${change.price} ${change.status}`

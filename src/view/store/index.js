@@ -19,7 +19,7 @@ import { Contents } from './contents.js'
 import { packed } from './floor.js'
 import { idHash } from './id-hash.js'
 import { Limits } from './limits.js'
-import { readItem, readLatest, readVersion } from './reading.js'
+import { readItem, readLatest, readPlace, readVersion } from './reading.js'
 import { DELETED, WAITING } from './records.js'
 import { NONE } from './buckets.js'
 
@@ -149,6 +149,12 @@ export class ViewStore {
     if (!place) return this.#limits.given.clear()
     this.#limits.given.set(packed(place.ts, place.seq), place.id, 0, place.id.length)
     this.#removeCovered(this.#limits.given)
+  }
+
+  /** @param {number} count @returns {Place | null} of the newest item beyond so many newer ones; null: there are no more */
+  placeBeyond (count) {
+    const { live } = this.#contents
+    return live.count <= count ? null : readPlace(this.#contents, live.fromOldest(live.count - count - 1))
   }
 
   /** Applies from the next `advance`. Removed items do not come back. @param {{ windowMs: number, maxItems: number }} retention */

@@ -121,6 +121,14 @@ export class Order {
     return count
   }
 
+  /** @param {number} index below `count` @returns {number} the record there, from the oldest on; visits each leaf before it */
+  fromOldest (index) {
+    const { nodes } = this.#tree
+    let leaf = this.#tree.firstLeaf
+    for (; index >= nodes.get(leaf, COUNT); leaf = nodes.get(leaf, NEXT)) index -= nodes.get(leaf, COUNT)
+    return nodes.entry(leaf, index)
+  }
+
   /** From the oldest to the newest. @returns {Generator<number>} */
   * records () {
     const { firstLeaf, nodes } = this.#tree

@@ -23,7 +23,7 @@ export function readLatest (contents, { limit, after, minOrder }, visit) {
     const record = live.at(position)
     const order = records.order(record)
     if (order < minOrder) break
-    if (isFull) return { next: last === NONE ? after : placeOf(contents, last), count }
+    if (isFull) return { next: last === NONE ? after : readPlace(contents, last), count }
     const bytes = records.bytes(record)
     const idAt = records.idAt(record)
     const idEnd = idAt + records.idBytes(record)
@@ -45,7 +45,7 @@ export function readItem (contents, id, minOrder) {
   if (record === NONE || contents.isDeleted(record) || records.order(record) < minOrder) return null
   const valueAt = records.idAt(record) + records.idBytes(record)
   const value = Buffer.from(records.bytes(record).subarray(valueAt, valueAt + records.valueBytes(record)))
-  return { ...placeOf(contents, record), value }
+  return { ...readPlace(contents, record), value }
 }
 
 /** @param {Contents} contents @param {Buffer} id @returns {{ ts: number, seq: number, stamp: number, deleted: boolean } | null} */
@@ -57,7 +57,7 @@ export function readVersion (contents, id) {
 }
 
 /** @param {Contents} contents @param {number} record @returns {Place} copied */
-function placeOf ({ records }, record) {
+export function readPlace ({ records }, record) {
   const idAt = records.idAt(record)
   return { ...unpacked(records.order(record)), id: Buffer.from(records.bytes(record).subarray(idAt, idAt + records.idBytes(record))) }
 }

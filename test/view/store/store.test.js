@@ -276,3 +276,17 @@ t.test('a watcher is called for puts, deletions, forgotten ids and waiting versi
   store.advance(NOW + 1001, 7)
   expect([], 'too old')
 })
+
+t.test('the place beyond a number of items is that of the newest of the others', async (t) => {
+  const store = createViewStore(ROOMY)
+  t.equal(store.placeBeyond(0), null)
+  // in leaves of 48
+  for (let i = 0; i < 500; i++) put(store, `n${i}`, i)
+  put(store, 'gone', 600, { deleted: true })
+  for (const count of [0, 1, 47, 48, 49, 300, 499]) {
+    t.match(store.placeBeyond(count), { ts: 499 - count, seq: 0, id: Buffer.from(`n${499 - count}`) })
+  }
+  t.equal(store.placeBeyond(500), null)
+  store.setFloor(store.placeBeyond(120))
+  t.equal(store.count(NOW), 120)
+})
