@@ -30,7 +30,8 @@ const STUCK_MS = 5000
 export function createStream ({ response, budget, periodMs, isPermitted, onEnd, ...wanted }) {
   let isOver = false
   let waiting = 0
-  let isTogether = false
+  /** What may wait until the one write of several events; null: there is none. @type {number | null} */
+  let togetherBytes = null
   let sentMs = performance.now()
   /** When the client last read something. */
   let readMs = sentMs
@@ -83,7 +84,7 @@ export function createStream ({ response, budget, periodMs, isPermitted, onEnd, 
     hasRoom () {
       if (isOver) return false
       measure()
-      return waiting <= budget.roomBytes
+      return togetherBytes === null ? waiting <= budget.roomBytes : waiting <= togetherBytes
     },
 
     /** Sends a heartbeat if nothing was sent for some time. @param {number} nowMs @param {string} [comment] */
@@ -99,14 +100,14 @@ export function createStream ({ response, budget, periodMs, isPermitted, onEnd, 
       count(sentMs)
     },
 
-    /** What is sent until the event loop goes on is one write. */
+    /** What is sent until the event loop goes on is one write, of half a chunk and an event at most. */
     together () {
       const { socket } = response
-      if (isTogether || !socket) return
-      isTogether = true
+      if (togetherBytes !== null || !socket) return
+      togetherBytes = waiting + budget.chunkBytes / 2
       socket.cork()
       process.nextTick(() => {
-        isTogether = false
+        togetherBytes = null
         socket.uncork()
       })
     },
