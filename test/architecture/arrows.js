@@ -23,7 +23,8 @@ export const ARROWS = /** @type {Record<string, string[]>} */ ({
   'src/replies': ['src/errors.js', 'src/item', 'src/http'],
   'src/push': ['src/errors.js', 'src/item', 'src/layouts', 'src/view', 'src/http', 'src/replies', 'src/metrics'],
   'src/systems': [
-    'src/errors.js', 'src/ticks.js', 'src/settings', 'src/item', 'src/admission', 'src/consumers', 'src/schedule', 'src/waiting-room', 'src/sql',
+    'src/errors.js', 'src/ticks.js', 'src/settings', 'src/item', 'src/admission', 'src/consumers', 'src/schedule',
+    'src/waiting-room', 'src/sql',
     'src/store', 'src/metrics', 'src/fields', 'src/http', 'src/push'
   ],
   'src/figures': ['src/errors.js', 'src/ticks.js', 'src/runtime', 'src/item', 'src/feeds', 'src/store'],

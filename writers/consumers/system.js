@@ -122,7 +122,7 @@ export async function openSystem (definition, settings, parts) {
 async function handlersOf (definition, parts, frame) {
   const handlers = await definition.consumers(parts)
   const { run = (task) => parts.decideTask(task) } = handlers
-  /** @type {Parameters<typeof frame.run>[0]['run']} */
+  /** @type {Parameters<typeof frame.join>[0]['run']} */
   const runTask = (task, _signal, entry) => run(task, entry)
   try {
     const joined = await joinHandlers(definition, handlers, parts, frame)
