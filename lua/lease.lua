@@ -5,8 +5,7 @@
 -- RETURNS integer, the token; 0 if another process holds the lease
 -- COST O(log N) of processes
 -- MODE writes
-local owner, generation, cursors, outbox, consumers = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local id, held, lease, least, waited, driver = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6]
+local owner, generation, cursors, outbox, consumers, id, held, lease, least, waited, driver = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6]
 -- @include clock
 local known = redis.call('HMGET', owner, 'id', 'token')
 local other, token = known[1] or '', tonumber(known[2] or '0')

@@ -1,6 +1,6 @@
 /**
- * Makes the package `freshet-client`: `npm run client -- [FOLDER]`. It is the file that `freshet-feed/client` is, with its types, alone and
- * without dependencies, for programs that only follow a feed. Neither package depends on the other.
+ * Makes the package `freshet-client`: `npm run client-package -- [FOLDER]`. It is the file that `freshet-feed/client` is, with its types,
+ * alone and without dependencies, for programs that only follow a feed. Neither package depends on the other.
  */
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -50,9 +50,8 @@ function ops.place (state, args, now)
   state.status, state.customer, state.total, state.lines, state.address = 'placed', args[2], args[3], args[4], args[5]
   state.deadline, state.correlation, state.authorization, state.placedAt = text(now + n(args[6])), args[7], '', text(now)
   state.reason, state.parked, state.wasHeld, state.seq = '', '', '', state.seq or '0'
-  local placed = event(state, 'placed', {
-    customer = args[2], total = args[3], lines = args[4], address = args[5], deadline = state.deadline, correlation = args[7]
-  })
+  local facts = { customer = args[2], total = args[3], lines = args[4], address = args[5], deadline = state.deadline, correlation = args[7] }
+  local placed = event(state, 'placed', facts)
   return 'created', outcome(state), { events = { placed }, tasks = { run = text(now), deadline = state.deadline } }
 end
 

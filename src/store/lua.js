@@ -1592,8 +1592,7 @@ end
 -- RETURNS integer, the token; 0 if another process holds the lease
 -- COST O(log N) of processes
 -- MODE writes
-local owner, generation, cursors, outbox, consumers = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local id, held, lease, least, waited, driver = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6]
+local owner, generation, cursors, outbox, consumers, id, held, lease, least, waited, driver = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6]
 -- @include clock
 local known = redis.call('HMGET', owner, 'id', 'token')
 local other, token = known[1] or '', tonumber(known[2] or '0')
@@ -2507,9 +2506,8 @@ function ops.place (state, args, now)
   state.status, state.customer, state.total, state.lines, state.address = 'placed', args[2], args[3], args[4], args[5]
   state.deadline, state.correlation, state.authorization, state.placedAt = text(now + n(args[6])), args[7], '', text(now)
   state.reason, state.parked, state.wasHeld, state.seq = '', '', '', state.seq or '0'
-  local placed = event(state, 'placed', {
-    customer = args[2], total = args[3], lines = args[4], address = args[5], deadline = state.deadline, correlation = args[7]
-  })
+  local facts = { customer = args[2], total = args[3], lines = args[4], address = args[5], deadline = state.deadline, correlation = args[7] }
+  local placed = event(state, 'placed', facts)
   return 'created', outcome(state), { events = { placed }, tasks = { run = text(now), deadline = state.deadline } }
 end
 

@@ -29,7 +29,7 @@ t.test('tests run on the minimum of Node.js and on the versions with long-term s
 t.test('a release publishes both packages with provenance, behind lint and tests', async (t) => {
   const text = await read('.github/workflows/release.yml')
   const steps = [...text.matchAll(/- run: (.*)$/gm)].map(([, command]) => command)
-  t.same(steps.filter((step) => /^npm (run|test|publish)/.test(step)), ['npm run lint', 'npm test', 'npm run client -- client-package',
+  t.same(steps.filter((step) => /^npm (run|test|publish)/.test(step)), ['npm run lint', 'npm test', 'npm run client-package -- client-package',
     'npm publish --provenance --access public', 'npm publish --provenance --access public ./client-package'])
   t.match(text, /id-token: write/)
 })

@@ -28,7 +28,7 @@ const CALLS = {
   advance: { keys: ['owner', 'cursors', 'generation', 'outbox'], args: [1, 'c', '0-0'], prepare: ['HSET', 'owner', 'token', '1'] },
   attempt: { keys: ['owner', 'attempts'], args: [1, 'c', '1-0', 3], prepare: ['HSET', 'owner', 'token', '1'] },
   heartbeat: { keys: ['consumers'], args: ['id', 1, 1000] },
-  lease: { keys: ['owner', 'generation', 'cursors', 'outbox'], args: ['id', 0, 1000, 0, 0, 'c'] },
+  lease: { keys: ['owner', 'generation', 'cursors', 'outbox', 'consumers'], args: ['id', 0, 1000, 0, 0, 'c'] },
   'read-places': {
     keys: ['state', 'members', 'waiting', 'holds', 'generation'],
     args: ['u', 'v'],
