@@ -12,7 +12,7 @@ const VERSIONS = {
   bounded: '4 57fee6cd8828174d588fb65be96a8197e8f5c00e',
   latest: '3 3ecff5cd285895f55023adc3985e1ec65c66524b',
   once: '3 fd1cae4c4cba0a125f0b561b645fa2f1f8e1410c',
-  step: '4 cffba667d674514f3d8a874fa1701088b12db24c'
+  step: '4 75e99d07d3fd9296eb94d5aa4ee23d076a3328e1'
 }
 
 t.test('a rule whose text was changed has another version', async (t) => {

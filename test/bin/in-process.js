@@ -8,6 +8,9 @@ import { visibleLines } from '../../src/runtime/index.js'
 import { ROOT } from '../architecture/source.js'
 import { CACHE_DIR } from '../commands.js'
 
+/** commands in demo/; the others are in bin/ */
+const OF_DEMO = Object.freeze(['exchanges', 'payments'])
+
 /** @typedef {{ code: number, stdout: string, stderr: string }} Ended */
 
 /** One at a time, because they share standard output and the working directory. */
@@ -27,7 +30,7 @@ export function endOfMain (args, options = {}) {
 
 /** @param {string[]} args @param {Parameters<typeof endOfMain>[1]} options @returns {Promise<Ended>} */
 async function run ([command, ...argv], { env = {}, cwd = ROOT, more } = {}) {
-  const { main } = await import(join(cwd, `bin/${command}.js`))
+  const { main } = await import(join(cwd, OF_DEMO.includes(command) ? 'demo' : 'bin', `${command}.js`))
   const text = { stdout: '', stderr: '' }
   const restore = capture(text)
   const { connected, send } = process
