@@ -44,6 +44,7 @@ export function createKeyStreams (system, push) {
       ? []
       : [{
           subject: row.subject,
+          codes: row.codes ?? [],
           /** @param {{ id: string, headers: Given['headers'], requestId: string }} of */
           sourceOf: ({ id, headers, requestId }) => sourceOf(row, {
             params: { [String(/:(\w+)/.exec(row.path)?.[1])]: id },

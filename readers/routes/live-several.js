@@ -22,14 +22,14 @@ const keyField = (name) => many(MAX_KEYS, text((id) => readId(id, name), {
   description: `each ${name} as its own stream has it`, expects: 'an id', schema: ID_TEXT
 }))
 
-/** @param {Record<string, import('../../src/fields/index.js').Field>} fields */
-const routeOf = (fields) => feedRoute({
+/** @param {Record<string, import('../../src/fields/index.js').Field>} fields @param {string[]} codes of streams of keys */
+const routeOf = (fields, codes) => feedRoute({
   summary: 'Several feeds and keys of systems in one stream: the events of each, whose data name it; resumes after Last-Event-ID',
   query: querySchema(fields),
   content: { 'text/event-stream': EVENT },
   isCached: false,
   requestHeaders: RESUMING,
-  codes: ['ITEM_ID_INVALID', 'VIEW_NEEDED', 'FORBIDDEN']
+  codes: [...new Set(['ITEM_ID_INVALID', 'VIEW_NEEDED', 'FORBIDDEN', ...codes])]
 })
 
 /**
@@ -38,7 +38,7 @@ const routeOf = (fields) => feedRoute({
  *   access: import('../../src/http/index.js').Access | null, keyStreams: import('../key-streams.js').KeyStreams[] }} parts
  */
 export async function severalRoutes (app, { push, queries, access, keyStreams }) {
-  const subjects = keyStreams.flatMap(({ system, named }) => named.map(({ subject, sourceOf }) => ({ system, subject, sourceOf })))
+  const subjects = keyStreams.flatMap(({ system, named }) => named.map((one) => ({ system, ...one })))
   const fields = { feed: FEED, ...Object.fromEntries(subjects.map(({ subject }) => [subject, keyField(subject)])), ...FIELDS }
 
   /**
@@ -56,7 +56,9 @@ export async function severalRoutes (app, { push, queries, access, keyStreams })
 
   // HEAD would never end
   app.get('/v1/live', {
-    config: /** @type {any} */ ({ access: 'read', ...FILTERS_IDS }), schema: routeOf(fields), exposeHeadRoute: false
+    config: /** @type {any} */ ({ access: 'read', ...FILTERS_IDS }),
+    schema: routeOf(fields, subjects.flatMap(({ codes }) => codes)),
+    exposeHeadRoute: false
   }, async (request, reply) => {
     const query = readQuery(request, fields)
     const feeds = [...new Set(/** @type {string[]} */ (query.feed ?? []))].sort()

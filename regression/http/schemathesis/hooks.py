@@ -23,8 +23,17 @@ def before_call(context, case, kwargs):
         return
     query, path, headers = case.query or {}, case.path_parameters or {}, case.headers or {}
     # cursors and positions have a checksum, and belong to a feed
+    if case.operation.path.endswith("/count"):
+        # only for tokens with ids
+        query.pop("after", None)
     if "after" in query:
         query["after"], path["feed"] = CURSOR, FEED
+    # one of them, and something to follow, which a document cannot say
+    if "since" in query and "tail" in query:
+        del query["since"]
+    if case.operation.path == "/v1/live":
+        query["feed"] = FEED
+        case.query = query
     for name in list(headers):
         if name.lower() == "last-event-id":
             headers[name], path["feed"] = POSITION, FEED
