@@ -5,7 +5,8 @@
  * Retention by number is by rank, which gives the floor. While the store has every live item of a layout with one version of an id, its
  * oldest beyond `maxItems` are the floor. Else the server is asked each second: superseded versions count, too, and items that the store
  * does not have. Such a floor takes effect when what came before it has been read, so that no item is dropped for versions that are not
- * read yet.
+ * read yet. It is asked at once when a version that an entry names was trimmed before it was read: until then the store has an older one of
+ * its id, which is superseded.
  */
 import { compareOrder } from '../item/index.js'
 import { createReadSize, MAX_READ } from '../layouts/index.js'
@@ -31,6 +32,12 @@ export function createArrivalsNewer ({ layout, key, part, put, older, size, inta
   const readSize = createReadSize()
   const floor = createFloor({ layout, key, part, older, retention })
 
+  /** Whether the store shows an older version of its id. @param {Arrival} arrival */
+  function isOlderShown (arrival) {
+    const known = part.store.versionOf(arrival.id)
+    return known !== null && !known.deleted && compareOrder({ ...known, id: arrival.id }, arrival) < 0
+  }
+
   /** The newest arrival of each id. @param {LogEntry[]} found @returns {Map<string, Arrival>} by id, as latin1 */
   function arrivalsOf (found) {
     /** @type {Map<string, Arrival>} */
@@ -55,8 +62,8 @@ export function createArrivalsNewer ({ layout, key, part, put, older, size, inta
   return {
     read: newerReader({ log, part, size, now }),
 
-    /** @param {LogEntry[]} found @param {Connection} connection that read them */
-    async take (found, connection) {
+    /** @param {LogEntry[]} found @param {Connection} connection that read them @param {boolean} isFull whether there may be more */
+    async take (found, connection, isFull) {
       const newest = arrivalsOf(found)
       const last = found.at(-1)?.entryId
       size.learn(found)
@@ -65,14 +72,15 @@ export function createArrivalsNewer ({ layout, key, part, put, older, size, inta
       for (let at = 0; at < arrivals.length; at += MAX_READ) {
         const piece = arrivals.slice(at, at + MAX_READ)
         const versions = await versionsAt(connection, key, piece, readSize)
-        piece.forEach(({ id }, i) => {
-          put(id, versions[i])
+        piece.forEach((arrival, i) => {
+          put(arrival.id, versions[i])
+          if (versions[i] === null && isOlderShown(arrival)) floor.expire()
           for (const ids of part.touched) ids.add(names[at + i])
         })
         if (intake.isOver(piece.length)) await intake.yieldLoop()
       }
       if (last !== undefined) part.taken = last
-      await floor.step(connection)
+      await floor.step(connection, isFull)
     }
   }
 }
@@ -102,9 +110,13 @@ function createFloor ({ layout, key, part, older, retention }) {
   }
 
   return {
-    /** @param {Connection} connection */
-    async step (connection) {
+    /** The server is asked in the next step. */
+    expire () { dueMs = 0 },
+
+    /** @param {Connection} connection @param {boolean} isFull whether there may be entries that are not read */
+    async step (connection, isFull) {
       const { maxItems } = retention()
+      if (read !== null && isFull) return
       if (read !== null && read.maxItems === maxItems) apply(read.place)
       read = null
       if (maxItems === 0 && part.floor !== null) apply(null)

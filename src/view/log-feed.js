@@ -40,7 +40,7 @@ const UNKNOWN_LAG_MS = 1000
 /**
  * @typedef {object} Newer
  * @property {ReturnType<typeof createLogNewer>['read']} read
- * @property {(found: import('../layouts/index.js').LogEntry[], connection: Connection) => Promise<void>} take
+ * @property {(found: import('../layouts/index.js').LogEntry[], connection: Connection, isFull: boolean) => Promise<void>} take
  *
  * @typedef {object} Older
  * @property {boolean} isWanted whether some of it is missing
@@ -201,13 +201,13 @@ async function followLog (connection, options, { log, part, newer, older, size, 
     size.adjust(isFull)
     if (log.isIndex) {
       // values are asked for on the same connection, before the next read blocks it
-      await newer.take(found, connection)
+      await newer.take(found, connection, isFull)
       taken()
     }
     if (newest) Object.assign(part, newest)
     newerReply = readNewer(isDue() || isFull || now() - askedMs > BEHIND_MS)
     if (!log.isIndex) {
-      await newer.take(found, connection)
+      await newer.take(found, connection, isFull)
       taken()
     }
     if (older.isWanted) {
