@@ -582,16 +582,16 @@ local function failAbove (name, level)
   error(name .. ' refuses to make a text of more than ' .. MOST_BYTES .. ' bytes', level)
 end
 
--- a replacement that counts what it adds
+-- A replacement that counts what it adds. A table stays a table, because gsub reads only the first capture for it, and all for a function.
 local function counted (replace, size)
-  return function (...)
-    local value
-    if type(replace) == 'table' then value = replace[(...)] else value = replace(...) end
+  local function add (value)
     local kind = type(value)
     if kind == 'string' or kind == 'number' then size = size + #textOfNumber(value) end
     if size > MOST_BYTES then failAbove('gsub', 0) end
     return value
   end
+  if type(replace) == 'function' then return function (...) return add(replace(...)) end end
+  return setmetatable({}, { __index = function (_, key) return add(replace[key]) end })
 end
 
 local function expectShort (s, p, text, most)
