@@ -44,7 +44,11 @@ local function counted (replace, size)
   return setmetatable({}, { __index = function (_, key) return add(replace[key]) end })
 end
 
-local function expectShort (s, p, text, most)
+-- a number is a text here, as in Lua; what is neither fails in gsub
+local function expectShort (s, p, replace, most)
+  local text = textOfNumber(replace)
+  if type(s) == 'number' then s = textOfNumber(s) end
+  if type(s) ~= 'string' then return end
   local _, marks = gsub(text, '%%', '')
   local fixed = #s * (1 + marks)
   if fixed + (#s + 1) * #text <= MOST_BYTES then return end
@@ -79,7 +83,7 @@ local function guarded (isBoxed)
     expectBounded('gsub', s, p)
     local kind = type(replace)
     local isCounted = kind == 'table' or kind == 'function'
-    if kind == 'string' and type(s) == 'string' and type(p) == 'string' then expectShort(s, p, replace, ...) end
+    if kind == 'string' or kind == 'number' then expectShort(s, p, replace, ...) end
     return resultOf('gsub', pcall(gsub, s, p, isCounted and counted(replace, #textOfNumber(s)) or replace, ...))
   end
 
