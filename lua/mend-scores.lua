@@ -8,7 +8,7 @@
 local ids, key, head, lowest, prefix = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
 -- @include order
 if redis.call('GETRANGE', key, 0, 7) == head then return 0 end
-local members = redis.call('ZRANGEBYSCORE', ids, lowest, '+inf')
+local members = redis.call('ZRANGE', ids, lowest, '+inf', 'BYSCORE')
 for _, member in ipairs(members) do
   local name = prefix .. member
   local before = redis.call('GETRANGE', name, 0, 7)

@@ -582,19 +582,23 @@ local function failAbove (name, level)
   error(name .. ' refuses to make a text of more than ' .. MOST_BYTES .. ' bytes', level)
 end
 
--- a replacement that counts what it adds
+-- A replacement that counts what it adds. A table stays a table, because gsub reads only the first capture for it, and all for a function.
 local function counted (replace, size)
-  return function (...)
-    local value
-    if type(replace) == 'table' then value = replace[(...)] else value = replace(...) end
+  local function add (value)
     local kind = type(value)
     if kind == 'string' or kind == 'number' then size = size + #textOfNumber(value) end
     if size > MOST_BYTES then failAbove('gsub', 0) end
     return value
   end
+  if type(replace) == 'function' then return function (...) return add(replace(...)) end end
+  return setmetatable({}, { __index = function (_, key) return add(replace[key]) end })
 end
 
-local function expectShort (s, p, text, most)
+-- a number is a text here, as in Lua; what is neither fails in gsub
+local function expectShort (s, p, replace, most)
+  local text = textOfNumber(replace)
+  if type(s) == 'number' then s = textOfNumber(s) end
+  if type(s) ~= 'string' then return end
   local _, marks = gsub(text, '%%', '')
   local fixed = #s * (1 + marks)
   if fixed + (#s + 1) * #text <= MOST_BYTES then return end
@@ -629,7 +633,7 @@ local function guarded (isBoxed)
     expectBounded('gsub', s, p)
     local kind = type(replace)
     local isCounted = kind == 'table' or kind == 'function'
-    if kind == 'string' and type(s) == 'string' and type(p) == 'string' then expectShort(s, p, replace, ...) end
+    if kind == 'string' or kind == 'number' then expectShort(s, p, replace, ...) end
     return resultOf('gsub', pcall(gsub, s, p, isCounted and counted(replace, #textOfNumber(s)) or replace, ...))
   end
 
@@ -1661,7 +1665,7 @@ return { between, redis.call('ZREVRANGE', members, first, first + math.min(wante
 local ids, key, head, lowest, prefix = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
 -- @include order
 if redis.call('GETRANGE', key, 0, 7) == head then return 0 end
-local members = redis.call('ZRANGEBYSCORE', ids, lowest, '+inf')
+local members = redis.call('ZRANGE', ids, lowest, '+inf', 'BYSCORE')
 for _, member in ipairs(members) do
   local name = prefix .. member
   local before = redis.call('GETRANGE', name, 0, 7)

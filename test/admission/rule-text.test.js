@@ -54,6 +54,13 @@ for (const engine of await scopedEngines()) {
       t.ok(same >= CALLS, `${same} calls`)
     })
 
+    await t.test('a table replaces by the first capture, and a function gets all', async (t) => {
+      const patterns = ['(.-)(', '(a)(', '(', '()(', '(a)(b)', '()', '(b)(a']
+      const calls = patterns.flatMap((pattern) => ['', 'abab'].flatMap((text) => [{ a: 'A', b: false, ' ': 5 }, {}, 'function', '%1', 7]
+        .map((replace) => ({ name: 'gsub', text, pattern, replace, more: [] }))))
+      t.same(await compare(calls), calls.map(() => 'same'))
+    })
+
     await t.test('a pattern is refused from the length on from which it costs 100 million steps', async (t) => {
       const limits = /** @type {[string, number][]} */ ([
         ['^%s*(.-)%s*$', 843], ['%s+$', 14_142], ['.-.-.-.-.-x', 61], ['a-b', 14_142],

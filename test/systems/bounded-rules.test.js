@@ -42,6 +42,9 @@ const HOSTILE = {
   gsub: ["local big = string.rep('x', 100000):gsub('x', string.rep('y', 1000))", BIG_REFUSED],
   gsubtable: ["local big = string.rep('x', 100000):gsub('x', { x = string.rep('y', 1000) })", BIG_REFUSED],
   gsubnumber: ["local big = string.rep('x', 100000):gsub('x', { x = 1234567890123 })", BIG_REFUSED],
+  gsubbynumber: ["local big = string.rep('x', 2^20):gsub('', 1234567890123)", BIG_REFUSED],
+  gsubnumberpattern: ["local big = string.rep('1', 2^19):gsub(1, string.rep('y', 3))", BIG_REFUSED],
+  gsubofnumber: ["local big = string.gsub(11111111111111, 1, string.rep('y', 900000))", BIG_REFUSED],
   handler: ['while true do xpcall(function () end, function () end) end', /line 2: attempt to call .*'xpcall' \(a nil value\); a rule cannot use it/],
   coroutine: ['local f = coroutine.wrap(function () while true do end end)', /line 2: attempt to index .*'coroutine' \(a nil value\); a rule cannot use it/]
 }
