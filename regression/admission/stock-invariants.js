@@ -137,7 +137,7 @@ export const ofStock = (isAccepted) => ({
     return admitted.every(({ place }) => n(place) < first) && !isFree && (admitted.length === 0 || isOpen)
   },
 
-  'a sale ends once: paused, closed and restocked as it was told': (step) => {
+  'a sale ends once: paused, closed and restocked as its commands say': (step) => {
     const { before, after, command: { key, args: [op, more] }, decision: { code, isReplay }, now } = step
     const [was, is] = [before.states[key], after.states[key]]
     if (!was.status || isReplay || ['other_body', 'restoring'].includes(code)) return null

@@ -11,9 +11,9 @@
  * @typedef {() => number} WaitMs for how long the oldest unfinished work of the partition has waited for this process; of a consumer of
  *   entries: for how long it has been able to work, because lua/lease.lua reads the age of its oldest entry
  * @typedef {(owned: Owned) => Promise<void>} Work ends when the signal is aborted
- * @typedef {{ token: number, waitMs: WaitMs, stop: AbortController, connection: unknown, notedMs: number, saidMs: number,
+ * @typedef {{ token: number, waitMs: WaitMs, stop: AbortController, connection: unknown, notedMs: number, reportedMs: number,
  *   working: Promise<void>, hasEnded: boolean, leaving: Promise<void> | null }} Lease `notedMs`: when the server was last asked about it;
- *   `saidMs`: the last wait that it was told
+ *   `reportedMs`: the last wait that was reported to it
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -60,7 +60,7 @@ export function createLeases ({
     const stop = new AbortController()
     /** @type {Lease} */
     const lease = {
-      ...NO_LEASE, token, stop, connection, notedMs: askedMs, saidMs: 0, working: Promise.resolve(), hasEnded: false, leaving: null
+      ...NO_LEASE, token, stop, connection, notedMs: askedMs, reportedMs: 0, working: Promise.resolve(), hasEnded: false, leaving: null
     }
     lease.working = work({ partition, token, signal: stop.signal, drives: (waitMs) => { lease.waitMs = () => atLeast(waitMs()) } })
       .catch((error) => log.error({ partition, code: error.code, reason: error.message }, 'work on a partition failed'))
@@ -76,10 +76,10 @@ export function createLeases ({
   async function note (partition, lease) {
     const [waitMs, connection] = [lease.waitMs(), connectionOf(partition)]
     const isDue = performance.now() - lease.notedMs >= leaseMs * NOTE_EVERY_LEASES || connection !== lease.connection
-    if (!isDue && (driver === null || (waitMs === 0 && lease.saidMs === 0))) return
+    if (!isDue && (driver === null || (waitMs === 0 && lease.reportedMs === 0))) return
     const askedMs = performance.now()
     if (await askLease(partition, lease, leaseMs) !== lease.token) leave(partition, lease, ANOTHERS)
-    else Object.assign(lease, { connection, notedMs: askedMs, saidMs: waitMs })
+    else Object.assign(lease, { connection, notedMs: askedMs, reportedMs: waitMs })
   }
 
   /**

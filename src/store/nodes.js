@@ -111,7 +111,7 @@ export async function replicationFacts (connection) {
  * @throws {import('../errors.js').FreshetError} SERVER_LOST, SERVER_REFUSED
  */
 export async function capabilities (connection) {
-  // nobody may be left in a transaction, so whether the user may end one is tried first; it has another error for all others
+  // the connection must not stay in a transaction, so whether the user may end one is tried first; it has another error for all others
   await connection.send('DISCARD').catch((error) => { if (error.reply !== 'ERR') throw error })
   const [multi, msetex, discard] = await Promise.allSettled([
     connection.send('MULTI'), connection.send('MSETEX', 0, 'none', 'none'), connection.send('DISCARD')

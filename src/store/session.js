@@ -79,7 +79,7 @@ export function createSession ({ address, wire, deadlineMs }) {
     /** Resolves with the reason. */
     closed,
     end,
-    /** It can send no more; whoever knows the reason says so in this turn. */
+    /** It can send no more; the reason, where it is known, comes in this turn. */
     endSoon () { queueMicrotask(() => end(cause ?? closedByServer())) },
     /** Why it ended, or will end. @returns {Error | null} */
     get cause () { return cause },

@@ -52,7 +52,7 @@ t.test('names say the unit: seconds, bytes, and total where something is counted
   }
 })
 
-/** Each alert, when it fires, and what to do: the text that whoever is called reads, too. */
+/** Each alert, when it fires, and what to do: the text that the person on call reads, too. */
 function alertTable () {
   const text = (/** @type {string} */ quoted) => quoted.replaceAll('\'\'', '\'')
   const rows = [...alerts.matchAll(/- alert: (\w+)\n(?:.*\n)*?\s+when: '(.*)'\n\s+description: '(.*)'\n/g)]

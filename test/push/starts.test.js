@@ -80,7 +80,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
   }
 
   await t.test('both, and what is no number', async (t) => {
-    t.equal((await fetch(`${reader.url}/v1/feeds/nobody/tail`)).status, 404)
+    t.equal((await fetch(`${reader.url}/v1/feeds/missing/tail`)).status, 404)
     t.equal((await fetch(`${reader.url}/v1/feeds/starts-ids/tail?limit=0`)).status, 400)
     for (const query of ['tail=1&since=1', 'tail=0', 'tail=x', 'since=-1', 'tail=100000']) {
       const { status } = await fetch(`${reader.url}/v1/feeds/starts-ids/live?${query}`)

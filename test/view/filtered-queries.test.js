@@ -123,7 +123,7 @@ t.test('empty pages of a node end at the bound, too', async (t) => {
   t.match(await filteredQueries(queries, filterOf(['a*'])).count('f'), { count: 0, isCut: true })
 })
 
-t.test('what a view has evicted is not told by the time of another item', async (t) => {
+t.test('the time of another item does not show what a view has evicted', async (t) => {
   const { queries } = createSource(false)
   queries.get = async () => { throw Object.assign(new Error('nothing of 1700000000000 or before'), { code: 'VIEW_OVER_BOUND' }) }
   const error = await filteredQueries(queries, filterOf(['a'])).get('f', [Buffer.from('a')]).catch((error) => error)

@@ -1,4 +1,4 @@
-/** What a primary is asked while nobody orders anything: a few commands a second, however many partitions there are. */
+/** What a primary is asked without orders: a few commands a second, however many partitions there are. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { sharedDatabase } from '../../../test/database.js'

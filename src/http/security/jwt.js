@@ -13,7 +13,7 @@ import { FreshetError } from '../errors.js'
 import { SCOPES, unauthorized } from './grants.js'
 import { watchFiles } from './watched-files.js'
 
-/** signatures by a private key; with a shared secret, whoever verifies could also sign */
+/** signatures by a private key; with a shared secret, a verifier could also sign */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 const CLOCK_TOLERANCE_S = 5
 const FETCH_WITHIN_MS = 5000
