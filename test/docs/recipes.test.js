@@ -1,4 +1,6 @@
-/** The recipes of docs/recipes.md run: curl and Fastify by day, Express and Python in `npm run regression`, Go by night where it is there. */
+/**
+ * The recipes of docs/recipes.md run: curl and Fastify by day, Express and Python in `npm run regression`, Go by night where it is there.
+ */
 import { execFile, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
