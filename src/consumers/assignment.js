@@ -1,6 +1,7 @@
 /**
- * Rendezvous hashing: each partition belongs to the process with the highest hash of both names. When a process comes or goes, only its
- * partitions move (Thaler and Ravishankar, 1998).
+ * Rendezvous hashing with bounded loads: a partition belongs to the process with the highest hash of both names that has not got its share
+ * yet. So no process is idle while another has two partitions, and few partitions move when a process comes or goes (Thaler and Ravishankar,
+ * 1998; Mirrokni, Thorup and Zadimoghaddam, 2018).
  */
 import { createHash } from 'node:crypto'
 
@@ -8,15 +9,26 @@ import { createHash } from 'node:crypto'
 const weightOf = (id, partition) => createHash('sha1').update(`${id} ${partition}`).digest().readUInt32LE(0)
 
 /**
- * @param {readonly string[]} ids of the processes that live @param {number} partition
- * @returns {string | undefined} the id of its owner
+ * @param {readonly string[]} ids of the processes that live, in any order @param {number} partitions
+ * @returns {string[]} the id of the owner of each partition; empty without a process. Shares differ by one at most
  */
-export function ownerOf (ids, partition) {
-  /** @type {{ id: string | undefined, weight: number }} */
-  let best = { id: undefined, weight: -1 }
-  for (const id of ids) {
-    const weight = weightOf(id, partition)
-    if (weight > best.weight || (weight === best.weight && id > /** @type {string} */ (best.id))) best = { id, weight }
-  }
-  return best.id
+export function ownersOf (ids, partitions) {
+  if (ids.length === 0) return []
+  const share = Math.floor(partitions / ids.length)
+  /** processes that may have one more */
+  let more = partitions % ids.length
+  /** @type {Map<string, number>} */
+  const loads = new Map(ids.map((id) => [id, 0]))
+  return Array.from({ length: partitions }, (_, partition) => {
+    let [best, bestWeight] = ['', -1]
+    for (const [id, load] of loads) {
+      if (load > share || (load === share && more === 0)) continue
+      const weight = weightOf(id, partition)
+      if (weight > bestWeight || (weight === bestWeight && id > best)) [best, bestWeight] = [id, weight]
+    }
+    const load = /** @type {number} */ (loads.get(best))
+    if (load === share) more--
+    loads.set(best, load + 1)
+    return best
+  })
 }

@@ -23,7 +23,7 @@
  * @property {(partition: number) => void} [onClock] the clock of its primary jumped
  */
 import { untilTick } from '../ticks.js'
-import { ownerOf } from './assignment.js'
+import { ownersOf } from './assignment.js'
 import { createHeartbeats, homesBy, MEMBERS } from './heartbeats.js'
 import { createLeases } from './leases.js'
 
@@ -93,7 +93,8 @@ export function createOwnership ({ homeOf: givenHomeOf, onClock = () => {}, leas
   async function beat (home) {
     const leftMs = await heartbeats.beat(home)
     if (home !== MEMBERS) return
-    mine = new Set(all.filter((partition) => ownerOf(Object.keys(leftMs), partition) === id))
+    const owners = ownersOf(Object.keys(leftMs), partitions)
+    mine = new Set(all.filter((partition) => owners[partition] === id))
     // one that sends no more heartbeats is gone when its lease is over
     lookWithin(1 + Math.min(...Object.values(leftMs)))
   }
