@@ -1,7 +1,7 @@
 /**
  * Rendezvous hashing with bounded loads: a partition belongs to the process with the highest hash of both names that has not got its share
- * yet. So no process is idle while another has two partitions, and few partitions move when a process comes or goes (Thaler and Ravishankar,
- * 1998; Mirrokni, Thorup and Zadimoghaddam, 2018).
+ * yet. So no process is idle while another has two partitions, and few move when a process comes or goes (Thaler and Ravishankar, 1998;
+ * Mirrokni, Thorup and Zadimoghaddam, 2018).
  */
 import { createHash } from 'node:crypto'
 
