@@ -6,15 +6,17 @@ const level = (/** @type {number} */ rate) => ({
 
 export default {
   title: 'What does an order cost beside plain SQL?',
-  question: 'What do all processes spend on an order: Freshet with two replicas, a job of BullMQ, and one SQL statement a step?',
+  question: 'What do all processes spend on an order: Freshet with two replicas, a job of BullMQ, a workflow of DBOS, and one SQL ' +
+    'statement a step?',
   baseline: 'freshet',
   ceiling: 'floor',
   arms: {
     freshet: technique('partitions-16'),
     bullmq: technique('bullmq'),
+    dbos: technique('dbos'),
     floor: { ...technique('floor'), note: 'plain SQL, one statement and one event a step, in one process' }
   },
-  labels: { freshet: 'Freshet', bullmq: 'jobs of BullMQ', floor: 'plain SQL' },
+  labels: { freshet: 'Freshet', bullmq: 'jobs of BullMQ', dbos: 'workflows of DBOS', floor: 'plain SQL' },
   chart: {
     about: {
       measure: 'allCpuMsPerOrder',
@@ -25,7 +27,12 @@ export default {
     },
     levels: ['10/s', '100/s', '200/s']
   },
-  levels: { '100/s': level(100), '10/s': level(10), '200/s': level(200), 'at rest': level(0) },
+  levels: {
+    '100/s': level(100),
+    '10/s': level(10),
+    '200/s': level(200),
+    'at rest': level(0)
+  },
   fixed: { maxItems: 1_000_000 },
   seconds: 6,
   warmUpSeconds: 2,
@@ -33,16 +40,17 @@ export default {
   rounds: 5,
   measures: ['allCpuMillicores', 'allCpuMsPerOrder', 'sagaMsP50', 'sagaMsP99', 'httpMsP50', 'httpMsP95', 'errorPercent', 'stuckPercent',
     'ordersPerSecond', 'cpuMsPerOrder', 'primaryCpuPercent', 'replicaCpuPercent', 'serviceMemoryBytes'],
-  pairs: [{ arm: 'freshet', against: 'floor' }, { arm: 'freshet', against: 'bullmq' }],
+  pairs: [{ arm: 'freshet', against: 'floor' }, { arm: 'freshet', against: 'bullmq' }, { arm: 'freshet', against: 'dbos' }],
   differs: [
-    'Freshet accepts an order when primary and replica have it in memory, BullMQ when one server has it, plain SQL when it is on disk',
+    'Freshet accepts an order when primary and replica have it in memory, BullMQ when one server has it, plain SQL and DBOS on disk',
     'Freshet has a gateway, a reader and consumers, views, deadlines, cancelling, and two callbacks of the provider an order',
-    'plain SQL and BullMQ are one process each; BullMQ keeps no events and no rows',
-    'plain SQL uses no Valkey, whose servers run beside it and are not counted'
+    'plain SQL, BullMQ and DBOS are one process each; BullMQ keeps no events and no rows, DBOS the results of steps',
+    'plain SQL and DBOS use no Valkey, whose servers run beside them and are not counted'
   ],
   expected: [
     { arm: 'floor', against: 'freshet', direction: 'less' },
-    { arm: 'bullmq', against: 'freshet', direction: 'less' }
+    { arm: 'bullmq', against: 'freshet', direction: 'less' },
+    { arm: 'dbos', against: 'freshet', direction: 'more' }
   ],
   budgets: [
     { measure: 'allCpuMsPerOrder', arm: 'freshet', against: 'floor', most: 1.7, level: '100/s' },

@@ -16,11 +16,11 @@ import { partitionsOf } from './owners.js'
 import { createQuota } from './quota.js'
 import { eventOf, EVENTS_OF_ORDERS, idOf, orderOf, ORDERS } from './rows.js'
 import { openService } from './service.js'
-import { FLOOR, flagsOf, isProduct, NOOP } from './techniques.js'
+import { flagsOf, isOfSql, isProduct, NOOP } from './techniques.js'
 
 const FRESHET = join(ROOT, 'bin/freshet.js')
 const REPLICA = fileURLToPath(new URL('local-process.js', import.meta.url))
-const FLOOR_PROCESS = fileURLToPath(new URL('floor-process.js', import.meta.url))
+const SQL_PROCESS = fileURLToPath(new URL('sql-process.js', import.meta.url))
 const PROXY = new URL('proxy-process.js', import.meta.url)
 const SECRET = 'whsec_lab'
 const PAYMENT_TIMEOUT_MS = '500'
@@ -94,10 +94,10 @@ async function startDatabase (closers) {
 
 /** Replicas of the lab. @param {Order} order @param {Starter} starter */
 async function startLocal ({ technique, replicas, redisUrl, keyPrefix }, { start, closers, payments: startPayments }) {
-  const sql = technique === FLOOR ? await startDatabase(closers) : null
+  const sql = isOfSql(technique) ? await startDatabase(closers) : null
   const payments = await startPayments()
   const started = Array.from({ length: sql || technique === NOOP ? 1 : replicas }, () =>
-    start('a replica of the lab', [sql ? FLOOR_PROCESS : REPLICA]))
+    start('a replica of the lab', [sql ? SQL_PROCESS : REPLICA]))
   const all = await Promise.all(started.map((one) =>
     openProcess(one, { technique, redisUrl, keyPrefix, paymentUrl: payments.urls[0], databaseUrl: sql?.url })))
   const stored = (/** @type {'orders' | 'events'} */ what) =>

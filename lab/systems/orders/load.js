@@ -11,7 +11,7 @@ import { FAULTS, startFaults } from './faults.js'
 import { figuresOf } from './figures.js'
 import { ORDER_DEADLINE_MS, startFleet } from './fleet.js'
 import { checkOrders, historyText, isFinal } from './history.js'
-import { FLOOR, isChecked, isProduct } from './techniques.js'
+import { isChecked, isOfSql, isProduct } from './techniques.js'
 
 const FEW = 'few'
 /** without faults on purpose */
@@ -90,7 +90,7 @@ export async function runOrders (load, how) {
         sent: customers.counts.sent - sentBefore,
         kills: isProduct(technique) ? kills : 0,
         isLimited: fleet.isLimited,
-        hasServers: technique !== FLOOR,
+        hasServers: !isOfSql(technique),
         usage: { before, after }
       }),
       ...use,
