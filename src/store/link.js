@@ -15,7 +15,10 @@ const FIRST_WAIT_MS = 50
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {import('./connection.js').Refusal} Refusal */
 /** @typedef {ReturnType<typeof createLink>} Link */
-/** @typedef {{ map: import('./slot-map.js').SlotMap, url: () => string }} Place `url` may throw, when nothing is there now */
+/**
+ * @typedef {{ map: import('./slot-map.js').SlotMap, url: () => string, isNode?: boolean }} Place `url` may throw, when nothing is there
+ *   now; `isNode`: a replica, which is connected to also while the primary is not found
+ */
 
 /**
  * @param {string | Place} place
@@ -30,7 +33,7 @@ export function createLink (place, {
 }) {
   const stop = new AbortController()
   const moves = createMoves(place, () => current?.close('its slot has moved to another node'))
-  const { map } = moves
+  const { map, isNode } = moves
   /** @type {Connection | null} */
   let current = null
   /** @type {Error & { code?: string } | null} */
@@ -66,7 +69,7 @@ export function createLink (place, {
   /** @returns {Promise<import('./back-off.js').SessionOutcome>} */
   async function session () {
     try {
-      await map?.locate()
+      if (!isNode) await located(map, stop.signal)
       moves.begin()
       return await live(await open())
     } catch (error) {
@@ -126,9 +129,19 @@ export function createLink (place, {
   }
 }
 
+/**
+ * Resolves when the primary is found.
+ * @param {Place['map'] | undefined} map @param {AbortSignal} signal gives up @throws {FreshetError} as the map
+ */
+async function located (map, signal) {
+  const over = new AbortController()
+  const aborted = new Promise((resolve, reject) => signal.addEventListener('abort', reject, { once: true, signal: over.signal }))
+  await Promise.race([map?.locate(), aborted]).finally(() => over.abort())
+}
+
 /** @param {string | Place} place @param {() => void} onMoved */
 function createMoves (place, onMoved) {
-  const { map, url: urlOf } = typeof place === 'string' ? { map: undefined, url: () => place } : place
+  const { map, url: urlOf, isNode = false } = typeof place === 'string' ? { map: undefined, url: () => place } : place
   let url = typeof place === 'string' ? place : place.map.seeds[0]
   /** of the attempt or session, or of the wait for the next one */
   let moving = new AbortController()
@@ -145,6 +158,7 @@ function createMoves (place, onMoved) {
 
   return {
     map,
+    isNode,
     /** Of the last attempt. */
     get url () { return url },
     /** Aborted when the place moves, or after `end`. @returns {AbortSignal} */
