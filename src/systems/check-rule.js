@@ -7,7 +7,8 @@
  * It also names the patterns of the rule that are refused on long texts.
  *
  * @import { Primaries } from '../store/index.js'
- * @import { CheckOptions, Checked, OpenedSystem, Rule, Stored } from './definition.js'
+ * @import { Rule } from './definition.js'
+ * @import { CheckOptions, Checked, OpenedSystem, Stored } from './opened-types.js'
  */
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'

@@ -11,7 +11,8 @@
  * @import { Owned } from '../consumers/index.js'
  * @import { Frame, Job } from './frame.js'
  * @import { OpenAdmission } from './opening.js'
- * @import { Handler, Handlers, Worker } from './definition.js'
+ * @import { Handler, Handlers } from './definition.js'
+ * @import { Worker } from './opened-types.js'
  */
 import { eventOf } from '../admission/index.js'
 import { followPartition, retry, TASKS } from '../consumers/index.js'

@@ -10,7 +10,8 @@
  *
  * docs/own-systems.md has the contract of a rule.
  *
- * @import { CheckOptions, Checked, OpenedQueries, OpenedSystem, Rule, System, SystemOptions } from './definition.js'
+ * @import { Rule, System } from './definition.js'
+ * @import { CheckOptions, Checked, OpenedQueries, OpenedSystem, SystemOptions } from './opened-types.js'
  * @import * as Words from './words.js'
  */
 import { idWith as hashed, NAMED_RULES } from '../admission/index.js'
@@ -31,6 +32,7 @@ import * as vocabulary from './vocabulary.js'
 
 export { FreshetError, SettingsInvalid } from '../errors.js'
 export * from './definition.js'
+export * from './opened-types.js'
 
 /**
  * Opens a system for commands, queries and consumers. The first process stores the number of partitions, and each one the versions of its

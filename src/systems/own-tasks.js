@@ -8,7 +8,7 @@
  * @import { Command } from '../admission/index.js'
  * @import { Task } from '../schedule/index.js'
  * @import { OpenAdmission } from './opening.js'
- * @import { Worker } from './definition.js'
+ * @import { Worker } from './opened-types.js'
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
