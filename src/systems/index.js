@@ -21,7 +21,7 @@ import { checkRule as check } from './check-rule.js'
 import { checkedDefinition } from './checked-definition.js'
 import * as columns from './columns.js'
 import * as crowd from './crowd-client.js'
-import { expectTaken, numbersIn, otherBody, unitsOf } from './decisions.js'
+import { numbersIn, otherBody, throwIfRefused, unitsOf } from './decisions.js'
 import * as money from './money.js'
 import { SYSTEM_NAMES } from './names.js'
 import { open } from './opened.js'
@@ -83,7 +83,7 @@ export const schemas = vocabulary.schemas
 export const queries = vocabulary.queries
 
 /** @type {Words.Decisions} */
-export const decisions = Object.freeze({ taken: expectTaken, numbers: numbersIn, units: unitsOf, otherBody })
+export const decisions = Object.freeze({ taken: throwIfRefused, numbers: numbersIn, units: unitsOf, otherBody })
 
 /** @type {Words.IdWith} */
 export const idWith = hashed
