@@ -10,7 +10,7 @@
  * never finish theirs do not keep others out. A body refused midway is still read to its end and discarded: closing a connection with
  * unread bytes resets it, and the client would see the reset instead of the response. The request timeout (server.js) ends it.
  *
- * @typedef {ReturnType<typeof createBodyRoom>} BodyRoom
+ * @typedef {ReturnType<typeof createBodyBudget>} BodyBudget
  */
 import { FreshetError } from './errors.js'
 
@@ -22,7 +22,7 @@ const NOTHING = Buffer.alloc(0)
  * The bound on bodies in progress, from their first bytes until the route has used them or the response is closed.
  * @param {number} maxBytes a larger body is accepted when there is no other
  */
-export function createBodyRoom (maxBytes) {
+export function createBodyBudget (maxBytes) {
   let held = 0
   /** how to refuse bodies that are arriving, the oldest first @type {Set<(error: FreshetError) => void>} */
   const arriving = new Set()
@@ -54,12 +54,12 @@ export const tooLarge = (maxBytes, received) =>
 
 /**
  * @param {import('node:stream').Readable} payload
- * @param {{ announced: number | null, maxBytes: number, room: BodyRoom }} bounds `announced`: Content-Length, checked
+ * @param {{ announced: number | null, maxBytes: number, budget: BodyBudget }} bounds `announced`: Content-Length, checked
  * @param {(error: Error | null, bytes: Buffer) => void} done called once, unless the bytes are freed before; PAYLOAD_TOO_LARGE,
  *   INGEST_FULL, or an error of the stream
  * @returns {() => void} frees the bytes
  */
-export function collectBody (payload, { announced, maxBytes, room }, done) {
+export function collectBody (payload, { announced, maxBytes, budget }, done) {
   let bytes = NOTHING
   let length = 0
   let isOver = false
@@ -68,13 +68,13 @@ export function collectBody (payload, { announced, maxBytes, room }, done) {
   function end (error) {
     if (isOver) return
     isOver = true
-    room.arriving.delete(end)
+    budget.arriving.delete(end)
     if (error) free()
     done(error, bytes.subarray(0, length))
   }
 
   function free () {
-    room.give(bytes.length)
+    budget.give(bytes.length)
     bytes = NOTHING
     length = 0
   }
@@ -84,12 +84,12 @@ export function collectBody (payload, { announced, maxBytes, room }, done) {
     const first = announced === null ? FIRST_BYTES_UNANNOUNCED : FIRST_BYTES
     const size = Math.min(announced ?? maxBytes, Math.max(needed, first, 2 * bytes.length))
     if (needed === announced) {
-      room.arriving.delete(end)
-      room.makeRoom(size - bytes.length, bytes.length)
-    } else room.arriving.add(end)
-    const refusal = room.refusal(size - bytes.length, bytes.length)
+      budget.arriving.delete(end)
+      budget.makeRoom(size - bytes.length, bytes.length)
+    } else budget.arriving.add(end)
+    const refusal = budget.refusal(size - bytes.length, bytes.length)
     if (refusal) return refusal
-    room.take(size - bytes.length)
+    budget.take(size - bytes.length)
     const larger = Buffer.allocUnsafeSlow(size)
     bytes.copy(larger, 0, 0, length)
     bytes = larger
@@ -109,7 +109,7 @@ export function collectBody (payload, { announced, maxBytes, room }, done) {
   payload.on('error', end)
   return () => {
     isOver = true
-    room.arriving.delete(end)
+    budget.arriving.delete(end)
     free()
   }
 }

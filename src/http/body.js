@@ -21,10 +21,10 @@ const GZIP = Object.freeze(['gzip', 'x-gzip'])
 /**
  * Before the routes; for those of `app` alone.
  * @param {import('fastify').FastifyInstance} app
- * @param {{ types: readonly string[], maxBytes: number, room: import('./body-bytes.js').BodyRoom }} bounds `types`: media types;
+ * @param {{ types: readonly string[], maxBytes: number, budget: import('./body-bytes.js').BodyBudget }} bounds `types`: media types;
  *   `maxBytes`: of one body, compressed or not
  */
-export function takeBodies (app, { types, maxBytes, room }) {
+export function takeBodies (app, { types, maxBytes, budget }) {
   app.decorateRequest('freeBody', null)
   app.addHook('onRequest', (request, reply, done) => {
     const refusal = refusalOf(request.headers, types, maxBytes)
@@ -40,9 +40,9 @@ export function takeBodies (app, { types, maxBytes, room }) {
       // an error passed to `done` would make fastify close the connection, which resets clients that are still sending
       const end = (/** @type {Error | null} */ error, /** @type {Buffer} */ bytes) => done(null, error ? { error } : { type, bytes })
       const held = /** @type {Request} */ (request)
-      const free = collectBody(payload, { announced, maxBytes, room }, (error, bytes) => {
+      const free = collectBody(payload, { announced, maxBytes, budget }, (error, bytes) => {
         if (error || !GZIP.includes(codingOf(request.headers))) return end(error, bytes)
-        const freeUnpacked = unpackBody(bytes, { maxBytes, room }, (error, unpacked) => {
+        const freeUnpacked = unpackBody(bytes, { maxBytes, budget }, (error, unpacked) => {
           free()
           end(error, unpacked)
         })

@@ -8,7 +8,7 @@ import { FreshetError } from './errors.js'
 
 /**
  * @param {Buffer} packed
- * @param {{ maxBytes: number, room: import('./body-bytes.js').BodyRoom }} bounds of the bytes that come out
+ * @param {{ maxBytes: number, budget: import('./body-bytes.js').BodyBudget }} bounds of the bytes that come out
  * @param {(error: Error | null, bytes: Buffer) => void} done as that of collectBody; REQUEST_INVALID if it is not gzip, or cut off
  * @returns {() => void} frees the bytes
  */

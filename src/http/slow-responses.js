@@ -1,4 +1,4 @@
-/** Large responses in progress, of which those that are read slowly can be cut off (reply-room.js). */
+/** Large responses in progress, of which those that are read slowly can be cut off (reply-budget.js). */
 import { Counter } from 'prom-client'
 import { whenClosed } from './closed.js'
 

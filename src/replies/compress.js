@@ -13,11 +13,11 @@ const COPIES = 2
 
 /**
  * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore,
- *   room: import('./reply-cache.js').Room, elapsed: () => number }} options
+ *   budget: import('./reply-cache.js').Budget, elapsed: () => number }} options
  * @returns {(reply: CachedReply) => Promise<CachedReply>} the same reply, or an earlier one to the same request that is being compressed;
  *   without room it is not compressed
  */
-export function createCompressor ({ registry, store, room, elapsed }) {
+export function createCompressor ({ registry, store, budget, elapsed }) {
   /** @type {SingleFlight<CachedReply>} */
   const flights = new SingleFlight()
   const counter = new Counter({
@@ -29,7 +29,7 @@ export function createCompressor ({ registry, store, room, elapsed }) {
 
   /** @param {CachedReply} reply */
   async function compress (reply) {
-    const leave = room.enterNow(COPIES * reply.body.length)
+    const leave = budget.enterNow(COPIES * reply.body.length)
     // it is sent as it is
     if (!leave) return reply
     const startedMs = elapsed()

@@ -44,7 +44,7 @@
  * @typedef {(freshness: import('./headers.js').Freshness) => Built | null} BuildNow synchronous, from a view; null: impossible now
  * @typedef {{ key: string, readMs: number, asOf: number, lagMs: number | null }} Revision of a feed's view: while `key` is the same, so
  *   is its content; `readMs`: when it was last up to date with its node; `asOf`: with the primary, as far as is known
- * @typedef {Pick<import('../http/index.js').ReplyRoom, 'enter' | 'enterNow' | 'hold' | 'mayBeginNow'>} Room
+ * @typedef {Pick<import('../http/index.js').ReplyBudget, 'enter' | 'enterNow' | 'hold' | 'mayBeginNow'>} Budget
  * @typedef {{ key: string, isTooOld: boolean, freshness: import('./headers.js').Freshness }} ViewState
  */
 import { Counter } from 'prom-client'
@@ -93,11 +93,11 @@ function stateOf (revision, clock, maxStaleMs) {
 }
 
 /**
- * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore, room: Room, maxStaleMs: number,
+ * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore, budget: Budget, maxStaleMs: number,
  *   clock: () => number, elapsed: () => number, loopUse: (nowMs: number) => number,
  *   revisionOf: (feed: string) => Revision | null }} options
  */
-export function createReplyCache ({ registry, store, room, maxStaleMs, clock, elapsed, loopUse, revisionOf }) {
+export function createReplyCache ({ registry, store, budget, maxStaleMs, clock, elapsed, loopUse, revisionOf }) {
   const builds = new Counter({
     name: 'freshet_replies_built_total',
     help: 'Total replies built from a view or a query; all other requests shared one',
@@ -163,7 +163,7 @@ export function createReplyCache ({ registry, store, room, maxStaleMs, clock, el
     const askedMs = elapsed()
     const now = (state && wanted.buildNow?.(state.freshness)) ?? null
     if (now) return cache(wanted, state, now, askedMs)
-    const leave = await room.enter(wanted.bytesOf, isWanted)
+    const leave = await budget.enter(wanted.bytesOf, isWanted)
     const startedMs = elapsed()
     const built = await build(isWanted).finally(leave)
     // a reply that could not be built at once is not tried at once next time

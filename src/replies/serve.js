@@ -27,18 +27,18 @@ export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
 /** @typedef {import('./headers.js').Kind} Kind */
 
 /**
- * @param {{ registry: import('prom-client').Registry, room: import('./reply-cache.js').Room, maxStaleMs: number,
+ * @param {{ registry: import('prom-client').Registry, budget: import('./reply-cache.js').Budget, maxStaleMs: number,
  *   clock: () => number, elapsed?: () => number, loopUse?: (nowMs: number) => number,
  *   revisionOf?: (feed: string) => import('./reply-cache.js').Revision | null }} options
  *   `clock`: ms since 1970; `elapsed`: monotonic, ms; `loopUse`: utilization of the event loop, 0 to 1; `revisionOf`: null when no
  *   view of the feed answers
  */
 export function createReplies ({
-  registry, room, maxStaleMs, clock, elapsed = () => performance.now(), loopUse = createLoopUse(), revisionOf = () => null
+  registry, budget, maxStaleMs, clock, elapsed = () => performance.now(), loopUse = createLoopUse(), revisionOf = () => null
 }) {
   const store = createReplyStore(registry)
-  const cache = createReplyCache({ registry, store, room, maxStaleMs, clock, elapsed, loopUse, revisionOf })
-  const compressed = createCompressor({ registry, store, room, elapsed })
+  const cache = createReplyCache({ registry, store, budget, maxStaleMs, clock, elapsed, loopUse, revisionOf })
+  const compressed = createCompressor({ registry, store, budget, elapsed })
   const staleReplies = new Counter({
     name: 'freshet_stale_replies_total',
     help: 'Total stale replies served because no server answered or the view was behind',
@@ -85,7 +85,7 @@ export function createReplies ({
 
   return {
     clock,
-    room,
+    budget,
     sizes: createItemSizes(),
 
     /**

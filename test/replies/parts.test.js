@@ -48,7 +48,7 @@ t.test('without room a reply is not compressed now, and with room the next time'
   const compressed = createCompressor({
     registry,
     store: /** @type {any} */ ({ grow () {} }),
-    room: /** @type {any} */ ({ enterNow: (/** @type {number} */ bytes) => bytes > room ? null : () => {} }),
+    budget: /** @type {any} */ ({ enterNow: (/** @type {number} */ bytes) => bytes > room ? null : () => {} }),
     elapsed: () => 0
   })
   const reply = /** @type {any} */ ({ key: 'a', body: Buffer.alloc(100_000), revision: null, retryGzipMs: -Infinity })

@@ -24,14 +24,14 @@ const MIB = 1024 * 1024
 const MAX_BYTES = 64 * MIB
 const SMALL_BYTES = 32 * 1024
 
-/** @typedef {ReturnType<typeof createReplyRoom>} ReplyRoom */
+/** @typedef {ReturnType<typeof createReplyBudget>} ReplyBudget */
 /** @typedef {import('node:http').ServerResponse} Response */
 
 /**
  * @param {import('prom-client').Registry} registry
  * @param {number} [maxBytes] a larger reply is accepted when there is no other
  */
-export function createReplyRoom (registry, maxBytes = MAX_BYTES) {
+export function createReplyBudget (registry, maxBytes = MAX_BYTES) {
   let held = 0
   /** responses per body @type {Map<unknown, number>} */
   const bodies = new Map()
