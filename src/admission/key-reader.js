@@ -5,7 +5,7 @@
  * was; a replica that lags is asked again, then the primary. A key that a replica does not have is looked up at the primary, together with
  * others (store/lookups.js).
  *
- * @typedef {import('./rules/index.js').Fields} Fields
+ * @typedef {import('./rules.js').Fields} Fields
  * @typedef {{ key: string, partition: number, generation: string, fields: Fields, events: Fields[] }} KeyState `events`: the newest, the
  *   oldest of them first
  */

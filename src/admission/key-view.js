@@ -12,7 +12,7 @@
 import { createKeyReader } from './key-reader.js'
 import { followOutboxes } from './outbox.js'
 import { storedOf } from './own-state.js'
-import { OURS } from './rules/index.js'
+import { OURS } from './rules.js'
 
 const MAX_KEYS = 10_000
 /** Events of each key that are read, and kept. */
@@ -23,7 +23,7 @@ const TAIL = 64
 /**
  * @param {Omit<Parameters<typeof followOutboxes>[0], 'onEntry' | 'onReset' | 'isFollowed'> &
  *   Omit<Parameters<typeof createKeyReader>[0], 'tail' | 'exists'> & { onEntry?: (entry: Entry) => void, maxKeys?: number, tail?: number,
- *   rules?: import('./rules/index.js').Ruleset }} options as followOutboxes and createKeyReader; `rules` of the system; `tail`: events read
+ *   rules?: import('./rules.js').Ruleset }} options as followOutboxes and createKeyReader; `rules` of the system; `tail`: events read
  *   of each key; up to twice as many are kept
  */
 export function createKeyView ({ onEntry = () => {}, rules = OURS, maxKeys = MAX_KEYS, tail = TAIL, ...parts }) {
