@@ -1,7 +1,7 @@
 /**
  * A bound on requests in progress. Beyond it requests are refused at once instead of queued, so that those in progress
  * still end in time. Health checks and metrics are exempt. A request takes its place when its body has arrived, until its response
- * closes, finished or not: bodies that are arriving have bounds of their own (body-bytes.js).
+ * closes, finished or not: bodies that are arriving have bounds of their own (body.js).
  */
 import { gauge, one } from '../metrics/index.js'
 import { FreshetError } from './errors.js'
