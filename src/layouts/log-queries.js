@@ -7,9 +7,10 @@
  */
 import { compareOrder } from '../item/index.js'
 import { createKeptScans } from './kept-scans.js'
-import { countLog } from './log-count.js'
 import { beginScan, compareVersions } from './log-scan.js'
-import { MAX_READ } from './read-size.js'
+import { entriesBefore } from './log.js'
+import { createReadSize, MAX_READ } from './read-size.js'
+import { atMost, windowStart } from './retention.js'
 
 /** @type {ReturnType<typeof createKeptScans<import('./log-scan.js').State>>} */
 const scans = createKeptScans()
@@ -57,3 +58,69 @@ export const createLogQueries = (log) => ({
 
 /** @param {Version} version @returns {import('./index.js').Item} */
 const itemOf = ({ id, ts, seq, value }) => ({ id, ts, seq, value })
+
+/**
+ * Estimates the live versions of a log, superseded ones and deletions included: counts those of the newest entries, and
+ * extrapolates to the rest of the window if there are more entries.
+ */
+
+/** versions counted before extrapolating */
+const COUNTED = 10_000
+const FIRST_ENTRIES = 8
+
+/**
+ * @param {import('./index.js').Connection} connection @param {import('./index.js').Key} key
+ * @param {{ log: import('./log.js').Log, retention: import('./index.js').Retention, nowMs: number }} options
+ * @returns {Promise<{ count: number, exact: boolean }>}
+ */
+async function countLog (connection, key, { log, retention, nowMs }) {
+  const name = key(log.part)
+  const { maxItems } = retention
+  const minTs = windowStart(retention, nowMs)
+  const size = createReadSize()
+  const origins = new Set()
+  /** @type {import('./log.js').LogEntry | null} */
+  let oldest = null
+  let read = 0
+  let stored = 0
+  let live = 0
+  let ended = false
+
+  /** @param {Buffer} bytes */
+  function countEntry (bytes) {
+    try {
+      const { origin } = log.head(bytes)
+      if (origins.has(origin)) return
+      // in order of append: maxItems excludes the first ones
+      /** @type {number[]} */
+      const times = []
+      log.each(bytes, (_, idAt, idEnd, ts) => { times.push(ts) })
+      origins.add(origin)
+      const room = maxItems === 0 ? times.length : Math.max(0, maxItems - stored)
+      for (const ts of times.slice(Math.max(0, times.length - room))) if (ts >= minTs) live++
+      stored += times.length
+    } catch (error) {
+      if (error.code !== 'SEGMENT_INVALID' && error.code !== 'SEGMENT_VERSION') throw error
+    }
+  }
+
+  const isOver = () => ended || (maxItems > 0 && stored >= maxItems)
+  for (let entries = FIRST_ENTRIES; !isOver() && stored < COUNTED; entries *= 2) {
+    const count = size.of(entries)
+    const piece = await entriesBefore(connection, name, { before: oldest?.entryId ?? null, count })
+    for (const entry of piece) {
+      countEntry(entry.bytes)
+      read++
+    }
+    oldest = piece.at(-1) ?? oldest
+    size.learn(piece, (entry) => /** @type {import('./log.js').LogEntry} */ (entry).bytes.length)
+    ended = piece.length < count
+  }
+  if (isOver() || oldest === null) return { count: live, exact: false }
+  const [all, [first]] = await connection.sendAll([['XLEN', name], ['XRANGE', name, '-', '+', 'COUNT', 1]])
+  const firstMs = first ? Number.parseInt(String(first[0])) : oldest.ms
+  const span = oldest.ms - firstMs
+  const share = span > 0 ? Math.min(1, Math.max(0, (oldest.ms - Math.max(firstMs, minTs)) / span)) : 1
+  const estimate = Math.round(live + Math.max(0, all - read) * share * (live / read))
+  return { count: atMost(estimate, retention), exact: false }
+}
