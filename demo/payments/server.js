@@ -17,7 +17,7 @@ import { createLocalService } from '../local/service.js'
 import { createCallbacks } from './callbacks.js'
 
 const RATE = Object.freeze({ off: 0, range: /** @type {const} */ ([0, 1]) })
-/** @type {import('../local/faults.js').FaultTable} */
+/** @type {import('../local/service.js').FaultTable} */
 const FAULTS = Object.freeze({
   latencyMs: { off: null, range: [0, 60_000] },
   declineRate: RATE,
