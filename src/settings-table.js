@@ -22,7 +22,7 @@ const FEED_NAME = matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 .
 const APPENDS = ['writer', 'gateway', 'library']
 const PLAN = 'plan'
 
-/** @typedef {import('./settings/index.js').Known} Known */
+/** @typedef {import('./settings/index.js').Context} Context */
 /** @typedef {import('./settings/index.js').Row} Row */
 
 /** @typedef {Omit<Row, 'group' | 'uses'> & { uses?: string[] }} OwnPart */

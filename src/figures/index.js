@@ -75,7 +75,7 @@ export function createFigures ({ queries, queriesOf = none, deployment, keyPrefi
      */
     async of (feed, sinceMs) {
       const found = await contents.of(feed)
-      if (found.definition !== null) history.want(feed)
+      if (found.definition !== null) history.touch(feed)
       const { rates: sampled, cpuOf } = elapsed() - last.takenMs < USABLE_MS ? last : { rates: null, cpuOf: () => null }
       const rate = sampled?.get(feed)
       const { ready, reasons, nodes } = queries.status(feed)

@@ -16,7 +16,7 @@
  * 64 KiB a second over the last 5 s are cut off, and counted.
  */
 import { Counter } from 'prom-client'
-import { gauge, one } from '../metrics/index.js'
+import { gauge, unlabelled } from '../metrics/index.js'
 import { whenClosed } from './closed.js'
 import { FreshetError } from './errors.js'
 import { createQueue, createTurn } from './reply-queue.js'
@@ -37,7 +37,7 @@ export function createReplyBudget (registry, maxBytes = MAX_BYTES) {
   /** responses per body @type {Map<unknown, number>} */
   const bodies = new Map()
   const sending = createSending(registry)
-  gauge(registry, { name: 'freshet_http_reply_bytes', help: 'Bytes of large replies that are being built or sent' }, () => one(held))
+  gauge(registry, { name: 'freshet_http_reply_bytes', help: 'Bytes of large replies that are being built or sent' }, () => unlabelled(held))
 
   const turn = createTurn()
   const fits = (/** @type {number} */ bytes) => held === 0 || held + bytes <= maxBytes

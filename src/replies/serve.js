@@ -54,18 +54,18 @@ export function createReplies ({
   }
 
   /**
-   * @param {import('./reply-cache.js').Wanted} wanted
+   * @param {import('./reply-cache.js').ReplyRequest} request
    * @param {import('./reply-cache.js').Build} build
    * @returns {Promise<{ reply: CachedReply, freshness: Freshness } | import('./reply-cache.js').Readable>}
    */
-  async function getOrStale (wanted, build) {
+  async function getOrStale (request, build) {
     try {
-      const reply = await cache.get(wanted, build)
+      const reply = await cache.get(request, build)
       return 'body' in reply ? { reply, freshness: reply.freshness } : reply
     } catch (error) {
       // an error that is not retryable (such as FEED_UNKNOWN) replaces the content
-      if (!error.retryable && error.code !== 'CLIENT_GONE') store.delete(wanted.key)
-      const reply = error.retryable ? store.getStale(wanted.key) : undefined
+      if (!error.retryable && error.code !== 'CLIENT_GONE') store.delete(request.key)
+      const reply = error.retryable ? store.getStale(request.key) : undefined
       if (!reply || clock() - reply.asOf >= maxStaleMs) throw error
       return { reply, freshness: { asOf: reply.asOf, lagMs: null, stale: error.code } }
     }
