@@ -44,13 +44,15 @@ const PAGE = {
   }
 }
 const SILENT = Symbol('no reply')
+/** Time that it takes to reply; a fault `latencyMs` is another one. */
+const LATENCY_MS = 5
 
 /**
- * @param {{ ledger: import('./ledger.js').Ledger, latencyMs: number, callbackUrl: string | null, secret: string | null,
+ * @param {{ ledger: import('./ledger.js').Ledger, latencyMs?: number, callbackUrl: string | null, secret: string | null,
  *   log: import('pino').Logger }} parts
  * @returns {import('fastify').FastifyInstance} not listening yet
  */
-export function createPaymentServer ({ ledger, latencyMs, callbackUrl, secret, log }) {
+export function createPaymentServer ({ ledger, latencyMs = LATENCY_MS, callbackUrl, secret, log }) {
   const { app, faults } = /** @type {{ app: import('fastify').FastifyInstance, faults: () => Faults }} */ (
     createLocalService({ table: FAULTS, log }))
   const callbacks = createCallbacks({ url: callbackUrl, secret, log })
