@@ -13,7 +13,7 @@ import { nightEngines, nightly } from '../scope.js'
 /** @typedef {import('../../lab/content/log-inventory.js').LogStorage} LogStorage */
 /** @typedef {import('./content.js').Item} Item */
 
-const STORAGES = /** @type {LogStorage[]} */ (['segments', 'stream', 'segments-zset'])
+const STORAGES = /** @type {LogStorage[]} */ (['segments', 'stream'])
 const NOTHING = { missing: 0, foreign: 0, misplaced: 0, doubled: 0 }
 const VALUE_BYTES = 64
 /** versions, of many buffers */

@@ -1,6 +1,7 @@
 /**
  * Customers at a constant rate, whatever the replies do: 60 % order, 25 % reserve units, 15 % are new. Of the orders, some are tracked:
- * one half asks again every 200 ms for at most 10 s, as published, the other half asks once and is answered at the end.
+ * one half asks again every 200 ms for at most 10 s, as published, the other half asks once and is answered at the end. Or each places an
+ * order of one unit, and none is tracked (`ordersOnly`).
  *
  * @typedef {{ kind: 'order' | 'reservation' | 'customer', isWarmUp: boolean, ms: number, status: number }} Request `ms` from when it was
  *   due; `status` 0: no reply
@@ -14,7 +15,7 @@ import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../../errors.js'
 import { request } from '../../serving/request.js'
-import { atRate, fewAtOnce, numbersTo } from '../pace.js'
+import { atRate, fewAtOnce, numbersTo, untilDue } from '../pace.js'
 import { isFinal } from './history.js'
 import { isProduct } from './techniques.js'
 
@@ -112,11 +113,12 @@ async function createAll (send, url) {
 }
 
 /**
- * @param {{ technique: string, commandUrls: string[], queryUrls: string[], doubled: number, cancelled?: number,
+ * @param {{ technique: string, commandUrls: string[], queryUrls: string[], doubled: number, cancelled?: number, ordersOnly?: boolean,
  *   signal: AbortSignal, client: ReturnType<typeof createClient> }} place `doubled`, `cancelled`: shares of the orders (faults.js)
  */
-export function createCustomers ({ technique, commandUrls, queryUrls, doubled, cancelled = 0, signal, client }) {
-  const { sendOnce, sendUntilAnswered } = client
+export function createCustomers ({
+  technique, commandUrls, queryUrls, doubled, cancelled = 0, ordersOnly = false, signal, client: { sendOnce, sendUntilAnswered }
+}) {
   // the lab's replicas know no request by its key
   const send = isProduct(technique) ? sendUntilAnswered : sendOnce
   /** @type {Heard} */
@@ -125,10 +127,15 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
   /** @type {string[]} */
   const customers = []
 
+  /** @param {number} n of the client */
+  function twoLines (n) {
+    const sku = Math.random() < OUT_OF_STOCK ? EMPTY : skuOf(Math.random() < HOT ? 0 : pick(PRODUCTS))
+    return [{ sku, quantity: 1 + pick(2) }, { sku: skuOf((n * 7 + 1) % PRODUCTS), quantity: 1 }]
+  }
+
   /** @param {number} n of the client, which has one replica @param {number} dueMs */
   async function order (n, dueMs) {
-    const sku = Math.random() < OUT_OF_STOCK ? EMPTY : skuOf(Math.random() < HOT ? 0 : pick(PRODUCTS))
-    const lines = [{ sku, quantity: 1 + pick(2) }, { sku: skuOf((n * 7 + 1) % PRODUCTS), quantity: 1 }]
+    const lines = ordersOnly ? [{ sku: skuOf(pick(PRODUCTS - 1)), quantity: 1 }] : twoLines(n)
     const url = `${commandUrls[n % commandUrls.length]}/v1/orders`
     const [body, key] = [{ customerId: customers[pick(customers.length)], lines, address: 'Here 1' }, randomUUID()]
     const copy = isProduct(technique) && Math.random() < doubled ? send(url, body, key) : null
@@ -157,7 +164,7 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
 
   /** @param {number} n @param {boolean} isWarmUp @param {number} dueMs */
   async function act (n, isWarmUp, dueMs) {
-    const chance = Math.random()
+    const chance = ordersOnly ? 0 : Math.random()
     const url = commandUrls[n % commandUrls.length]
     const note = (/** @type {Request['kind']} */ kind, /** @type {number} */ status, ms = performance.now() - dueMs) =>
       heard.requests.push({ kind, isWarmUp, ms, status })
@@ -168,7 +175,7 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
       if (id === null) return
       heard.placed.push({ id, isWarmUp })
       if (Math.random() < cancelled) await sendOnce(`${url}/v1/orders/${id}/cancel`, {})
-      if (!isWarmUp && Math.random() < TRACKED) await track(n, id, dueMs)
+      if (!ordersOnly && !isWarmUp && Math.random() < TRACKED) await track(n, id, dueMs)
     } else if (chance < ORDERS + RESERVATIONS) {
       const [reservationId, product] = [randomUUID(), `${url}/v1/products/${skuOf(pick(PRODUCTS))}`]
       note('reservation', (await send(`${product}/reserve`, { reservationId, quantity: 1, holdMs: HOLD_MS })).status)
@@ -183,17 +190,23 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
     /** Creates products and customers, a few at once. */
     async begin () { customers.push(...await createAll(send, commandUrls[0])) },
 
-    /** @param {{ rate: number, seconds: number, isWarmUp: boolean }} load @returns `rest`: the last replies */
+    /**
+     * @param {{ rate: number, seconds: number, isWarmUp: boolean }} load `rate`: 0 = nothing is sent for as long
+     * @returns `rest`: the last replies
+     */
     async run ({ rate, seconds, isWarmUp }) {
       /** @type {Promise<unknown>[]} */
       const all = []
       const more = setInterval(() => {
+        if (ordersOnly) return
         const one = replenish({ technique, send, commandUrls, heard, signal })
         // until `rest` is awaited
         one.catch(() => {})
         all.push(one)
       }, REPLENISH_EVERY_MS)
+      const overMs = performance.now() + seconds * 1000
       await atRate({ rate, seconds, signal }, (n, dueMs) => { all.push(act(n, isWarmUp, dueMs)) })
+      if (rate === 0) await untilDue(overMs, { signal })
       clearInterval(more)
       return { rest: Promise.all(all) }
     }
