@@ -50,7 +50,7 @@
 import { Counter } from 'prom-client'
 import { FreshetError } from '../errors.js'
 import { SingleFlight } from './single-flight.js'
-import { tagOf } from './etag.js'
+import { tagOf } from './headers.js'
 
 /** a reply is checked, and built again, at most this often */
 const CHECK_EVERY_MS = 1
