@@ -39,16 +39,15 @@ Examples:
 
 /**
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
- * @param {typeof loadSystems} [load]
  * @returns {Promise<number>} exit status
  */
-export async function main (from, load = loadSystems) {
+export async function main (from) {
   const status = await runProcess(from, {
     table: { printable, settingsOf },
     known: { command: 'consumers', layouts: [], acks: [], settingsOfModules },
     usage: USAGE,
     stopping: 'stopping: partitions are given back'
-  }, (settings, target, log, signal) => serve(settings, target, log, signal, { load }))
+  }, serve)
   // what a handler that did not end has left open would keep the process
   if (status === UNFINISHED) process.exit(status)
   return status
