@@ -1,7 +1,9 @@
 /** 039: see README.md. Orders of one unit, without faults, followers, reservations and new customers. */
 const technique = (/** @type {string} */ name) => ({ contention: { technique: name } })
-const level = (/** @type {number} */ rate) => ({
-  settings: { rate }, contention: { driver: 'orders', replicas: 1, faults: 'none', ordersOnly: true }
+const level = (/** @type {number} */ rate, /** @type {string[]} */ without = []) => ({
+  settings: { rate },
+  contention: { driver: 'orders', replicas: 1, faults: 'none', ordersOnly: true },
+  ...(without.length > 0 ? { without } : {})
 })
 
 export default {
@@ -30,8 +32,8 @@ export default {
   levels: {
     '100/s': level(100),
     '10/s': level(10),
-    '200/s': level(200),
-    'at rest': level(0)
+    '200/s': level(200, ['dbos']),
+    'at rest': level(0, ['bullmq', 'dbos'])
   },
   fixed: { maxItems: 1_000_000 },
   seconds: 6,
