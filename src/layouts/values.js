@@ -56,11 +56,11 @@ const layout = {
     return { late: 0 }
   },
 
-  async latest (connection, key, { limit, after, sinceMs, retention, nowMs, scan: before }) {
+  async latest (connection, key, { limit, after, sinceMs, retention, nowMs, size, scan: before }) {
     const name = key('values')
     const minTs = Math.max(sinceMs ?? 0, windowStart(retention, nowMs))
     const wanted = Math.min(limit, MAX_READ)
-    const scan = beginScan(connection, name, { minTs, maxItems: retention.maxItems, state: scans.take(before, name), after })
+    const scan = beginScan(connection, name, { minTs, maxItems: retention.maxItems, size, state: scans.take(before, name), after })
     /** @type {Version[]} */
     const shown = []
     const isShown = (/** @type {Version} */ version) => !version.deleted && (after === null || compareOrder(version, after) < 0)
