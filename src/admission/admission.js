@@ -94,7 +94,7 @@ export function createAdmission ({
     /**
      * The state on the primary; empty if there is none.
      * @param {string} key @param {readonly string[]} [names] of its fields, without which there are all
-     * @returns {Promise<import('./rules/index.js').Fields>}
+     * @returns {Promise<import('./rules.js').Fields>}
      */
     async stateOf (key, names) {
       await agreed()

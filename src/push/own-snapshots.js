@@ -4,7 +4,7 @@
  */
 import { filteredQueries } from '../view/index.js'
 
-/** @typedef {import('./stream.js').Stream} Stream */
+/** @typedef {import('./viewer.js').Viewer} Stream */
 /** @typedef {import('../view/index.js').View} View */
 
 /**

@@ -9,7 +9,7 @@
  *   of a key, such as `auction:lamp`; `label`: the first member of the data of its events, as JSON; `sourceOf` a position, or what is none
  */
 import { encodeSeveral } from '../item/index.js'
-import { createPart } from './part.js'
+import { Part } from './part.js'
 
 const POSITION_EVERY_MS = 1000
 /** What no subject has as a position: it costs a reset. */
@@ -49,10 +49,12 @@ export function severalOf (subjects, { positions, isResumed, wanted }) {
   }
 
   return {
-    add (stream) {
+    add (viewer) {
+      // only a stream has parts
+      const stream = /** @type {import('./stream.js').Stream} */ (viewer)
       for (const { name, label, isFeed, sourceOf } of subjects) {
         const own = positions?.get(name) ?? null
-        const part = createPart(stream, { ...wanted, label, isFeed, position: own, several })
+        const part = new Part(stream, { ...wanted, label, isFeed, position: own, several })
         parts.push({ name, isFeed, part, source: sourceOf(isResumed && positions === null ? INVALID : own) })
       }
       for (const { part, source } of parts) if (!stream.isOver) source.add(part)
