@@ -3,7 +3,7 @@
  */
 import t from 'tap'
 import { onlyKey, partitionKey } from '../../src/feeds/keys.js'
-import { partitionOf } from '../../src/item/partition.js'
+import { partitionOf } from '../../src/item/id.js'
 import { readLog } from '../../lab/content/log-inventory.js'
 import { checkLog } from '../../lab/content/log-ledger.js'
 import { connectFor, engineName, startServer } from '../servers.js'

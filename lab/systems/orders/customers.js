@@ -53,7 +53,7 @@ export function createClient () {
    * @param {string} url @param {object} [body] @param {string} [key] @param {string} [method]
    * @returns {Promise<{ status: number, reply: any }>} 0: none
    */
-  async function ask (url, body, key, method = body ? 'POST' : 'GET') {
+  async function sendOnce (url, body, key, method = body ? 'POST' : 'GET') {
     const headers = { ...(body ? { 'content-type': 'application/json' } : {}), ...(key ? { 'idempotency-key': key } : {}) }
     const { status, chunks } = await request(url, { method, agent, headers, body: body && JSON.stringify(body) })
     try {
@@ -63,13 +63,13 @@ export function createClient () {
     }
   }
   return {
-    ask,
+    sendOnce,
 
-    /** The same again until there is a reply, for as long as a customer waits. @type {typeof ask} */
-    async insist (...wanted) {
+    /** The same again until there is a reply, for as long as a customer waits. @type {typeof sendOnce} */
+    async sendUntilAnswered (...wanted) {
       const untilMs = performance.now() + GIVE_UP_MS
       for (;;) {
-        const answer = await ask(...wanted)
+        const answer = await sendOnce(...wanted)
         if ((answer.status !== 0 && answer.status < 500) || performance.now() > untilMs) return answer
         await sleep(POLL_MS)
       }
@@ -81,7 +81,7 @@ export function createClient () {
 
 /**
  * The scarce product; until it is known whether it had an effect.
- * @param {{ technique: string, send: ReturnType<typeof createClient>['ask'], commandUrls: string[], heard: Heard,
+ * @param {{ technique: string, send: ReturnType<typeof createClient>['sendOnce'], commandUrls: string[], heard: Heard,
  *   signal: AbortSignal }} parts
  */
 async function replenish ({ technique, send, commandUrls: [url], heard, signal }) {
@@ -98,7 +98,7 @@ const newCustomer = () => ({ email: `${randomUUID()}@example.org`, name: 'Ann', 
 
 /**
  * Products and customers, a few at once.
- * @param {ReturnType<typeof createClient>['ask']} send @param {string} url of a gateway @returns {Promise<string[]>} ids of customers
+ * @param {ReturnType<typeof createClient>['sendOnce']} send @param {string} url of a gateway @returns {Promise<string[]>} ids of customers
  */
 async function createAll (send, url) {
   const create = async (/** @type {string} */ path, /** @type {object} */ body, /** @type {string} */ method = 'POST') => {
@@ -117,10 +117,10 @@ async function createAll (send, url) {
  *   signal: AbortSignal, client: ReturnType<typeof createClient> }} place `doubled`, `cancelled`: shares of the orders (faults.js)
  */
 export function createCustomers ({
-  technique, commandUrls, queryUrls, doubled, cancelled = 0, ordersOnly = false, signal, client: { ask, insist }
+  technique, commandUrls, queryUrls, doubled, cancelled = 0, ordersOnly = false, signal, client: { sendOnce, sendUntilAnswered }
 }) {
   // the lab's replicas know no request by its key
-  const send = isProduct(technique) ? insist : ask
+  const send = isProduct(technique) ? sendUntilAnswered : sendOnce
   /** @type {Heard} */
   const heard = { requests: [], tracked: [], placed: [], unknown: [], replenished: 0 }
   const counts = { sent: 0 }
@@ -152,7 +152,7 @@ export function createCustomers ({
     const isPolled = !isProduct(technique) || Math.random() < 0.5
     for (let polls = 1; ; polls++) {
       if (isPolled) await sleep(POLL_MS, undefined, { signal }).catch(() => {})
-      const { status, reply } = await ask(isPolled ? url : `${url}?waitMs=${GIVE_UP_MS}`)
+      const { status, reply } = await sendOnce(isPolled ? url : `${url}?waitMs=${GIVE_UP_MS}`)
       if (status === 404) heard.unknown.push(id)
       const [ms, isEnd] = [performance.now() - dueMs, isFinal(String(reply?.status))]
       if (status === 0 && !isPolled) await sleep(POLL_MS)
@@ -174,7 +174,7 @@ export function createCustomers ({
       note('order', status, ms)
       if (id === null) return
       heard.placed.push({ id, isWarmUp })
-      if (Math.random() < cancelled) await ask(`${url}/v1/orders/${id}/cancel`, {})
+      if (Math.random() < cancelled) await sendOnce(`${url}/v1/orders/${id}/cancel`, {})
       if (!ordersOnly && !isWarmUp && Math.random() < TRACKED) await track(n, id, dueMs)
     } else if (chance < ORDERS + RESERVATIONS) {
       const [reservationId, product] = [randomUUID(), `${url}/v1/products/${skuOf(pick(PRODUCTS))}`]

@@ -77,7 +77,7 @@ export async function runOrders (load, how) {
       payments: await fleet.payments(),
       boundMs,
       outages: fleet.outages,
-      ...(isProduct(technique) ? await storedOf(fleet, client.ask, customers.heard.replenished) : { stock: [], dead: [] })
+      ...(isProduct(technique) ? await storedOf(fleet, client.sendOnce, customers.heard.replenished) : { stock: [], dead: [] })
     }
     return {
       ...figuresOf({
@@ -119,11 +119,11 @@ async function settled (fleet, placed) {
 }
 
 /**
- * @param {import('./fleet.js').Fleet} fleet @param {ReturnType<typeof createClient>['ask']} ask @param {number} replenished
+ * @param {import('./fleet.js').Fleet} fleet @param {ReturnType<typeof createClient>['sendOnce']} send @param {number} replenished
  * @returns {Promise<Pick<import('./history.js').History, 'stock' | 'dead'>>}
  */
-async function storedOf ({ queryUrls: [readerUrl], commandUrls: [gatewayUrl] }, ask, replenished) {
-  const stockOf = async (/** @type {string} */ sku) => (await ask(`${readerUrl}/v1/products/${sku}`)).reply
+async function storedOf ({ queryUrls: [readerUrl], commandUrls: [gatewayUrl] }, send, replenished) {
+  const stockOf = async (/** @type {string} */ sku) => (await send(`${readerUrl}/v1/products/${sku}`)).reply
   const stock = []
   for (const [sku, atStart] of Object.entries(STOCK)) {
     const units = atStart + (sku === SCARCE ? replenished : 0)
@@ -135,7 +135,7 @@ async function storedOf ({ queryUrls: [readerUrl], commandUrls: [gatewayUrl] }, 
     }
     stock.push({ sku, units, available: one.available, held: one.held, sold: one.sold })
   }
-  const { reply: { items } } = await ask(`${gatewayUrl}/v1/systems/orders/dead-letters?limit=1000`)
+  const { reply: { items } } = await send(`${gatewayUrl}/v1/systems/orders/dead-letters?limit=1000`)
   return { stock, dead: items.map((/** @type {any} */ { key }) => key) }
 }
 

@@ -161,7 +161,7 @@ t.test('orders when something fails', async (t) => {
     t.match(letter, { consumer: 'saga', key: `o:${orderId}`, attempts: 5 })
     await owner.until(new RegExp(`"sagaId":"${orderId}","correlationId":"parked",.*"dead letter"`))
     const discard = () => gateway.send('DELETE', `/v1/systems/orders/dead-letters/${letter.id}`)
-    isProblem(t, await discard(), 409, 'LETTER_NEEDED')
+    isProblem(t, await discard(), 409, 'DEAD_LETTER_BLOCKS_KEY')
     const where = ['--redis-url', redisUrl, '--key-prefix', keyPrefix]
     t.match(await endOfMain(['dead-letters', 'discard', letter.id, '--system', 'orders', ...where]),
       { code: 1, stderr: /is parked until its letter/ })
