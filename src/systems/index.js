@@ -19,7 +19,6 @@ import { asError, define, SettingsInvalid } from '../errors.js'
 import { BREAKERS, createBreaker, MIN_FAILURES } from './breaker.js'
 import { checkRule as check } from './check-rule.js'
 import { checkedDefinition, faultsOfDriver } from './checked-definition.js'
-import * as columns from './columns.js'
 import * as crowd from './crowd-client.js'
 import { numbersIn, otherBody, throwIfRefused, unitsOf } from './decisions.js'
 import * as money from './money.js'
@@ -94,7 +93,7 @@ export const idWith = hashed
 export const moneyText = money.moneyText
 
 /** @type {Words.ColumnsOf} */
-export const columnsOf = columns.columnsOf
+export const columnsOf = vocabulary.columnsOf
 
 /** @type {Words.CreateCrowdClient} */
 export const createCrowdClient = crowd.createCrowdClient
