@@ -22,7 +22,7 @@ export { MEMBER_HEAD_BYTES, memberBound, memberEnd, placeText, readMember, write
 export { compareOrder, createSequence, MAX_SEQ, MAX_TS, newestFirst, scoreOf, unscore } from './order.js'
 export { sequenceOf, WRITER_BYTES, WRITER_TEXT_LENGTH } from './origin.js'
 export { partitionOf, bucketOf } from './partition.js'
-export { checkCreation, createdMsOf, decodeOffsets, encodeOffsets, isPositionOf } from './position.js'
+export { checkCreation, createdMsOf, decodeOffsets, encodeOffsets, isPositionOf, partitionsIn } from './position.js'
 export { decodeSeveral, encodeSeveral, MAX_POSITION } from './several-positions.js'
 export { MAX_VALUE_BYTES, readRecord, RECORD_HEAD_BYTES, writeRecordHead } from './record.js'
 export { createSeal, newSecret } from './seal.js'
