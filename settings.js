@@ -32,14 +32,14 @@ export const flagsOf = table.flagsOf.bind(null, SETTINGS)
  * The settings of a command, with those of the modules of users that it names.
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @param {{ command: string, layouts?: string[], acks?: string[], positionals?: number,
- *   faultsOf?: (given: import('./src/settings/index.js').Given) => string[],
- *   settingsOfModules?: (names: string[], taken: readonly string[]) => Promise<import('./src/settings/index.js').Row[]> }} known
+ *   faultsOf?: (given: import('./src/settings/index.js').SettingsInput) => string[],
+ *   settingsOfModules?: (names: string[], taken: readonly string[]) => Promise<import('./src/settings/index.js').Row[]> }} context
  *   `settingsOfModules`: those of the modules among such names
  * @param {string | (() => Promise<string>)} usage first lines of its help
  * @returns {Promise<any>} null: its help was asked for, and printed @throws {SettingsInvalid}
  */
-export async function settingsOf ({ argv, env }, { settingsOfModules, ...known }, usage) {
-  const all = { layouts: [], acks: [], ...known }
+export async function settingsOf ({ argv, env }, { settingsOfModules, ...context }, usage) {
+  const all = { layouts: [], acks: [], ...context }
   const systems = commandLine.systemsIn(SETTINGS, argv, env, all.command)
   const ofModules = await settingsOfModules?.(systems, SETTINGS.map(({ name }) => name)) ?? []
   const rows = [...SETTINGS, ...ofModules]

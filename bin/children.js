@@ -7,11 +7,10 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { flagsOf as flagsOfAll } from '../settings.js'
+import { withTarget } from '../src/embedded/index.js'
 import { expectFreePort } from '../src/http/index.js'
 import { aborted, listenForStop, visible } from '../src/runtime/index.js'
-import { withTarget } from '../src/embedded/index.js'
 import { hostsOf } from '../src/store/index.js'
-import { createBackOff, MOST } from './back-off.js'
 
 const FRESHET = fileURLToPath(new URL('./freshet.js', import.meta.url))
 /** all processes stop within 5 s */
@@ -220,4 +219,25 @@ async function end ({ command, child, isUp, timer }) {
   if (wasStopped()) return 0
   if (child.exitCode !== 0) print(command, `ended with ${child.signalCode ?? `exit status ${child.exitCode}`}`)
   return child.exitCode
+}
+
+// When a process that ended may start again: after 0.5, 1, 2, 4 and 8 s, and at most five times in a minute.
+
+const FIRST_WAIT_MS = 500
+const MOST = 5
+const MINUTE_MS = 60_000
+
+/**
+ * @param {() => number} [now] ms
+ * @returns {() => number | null} called when it ended: how long to wait, in ms; null = it has ended too often
+ */
+export function createBackOff (now = performance.now.bind(performance)) {
+  /** @type {number[]} */
+  let recent = []
+  return () => {
+    recent = recent.filter((at) => now() - at < MINUTE_MS)
+    if (recent.length === MOST) return null
+    recent.push(now())
+    return FIRST_WAIT_MS * 2 ** (recent.length - 1)
+  }
 }

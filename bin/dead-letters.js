@@ -25,7 +25,7 @@ Lists dead letters of a system, puts one back into the outbox, or deletes one.`
 export async function main (from) {
   const settings = await settingsOf(from, { command: 'dead-letters', positionals: 2 }, USAGE)
   if (settings === null) return 0
-  const { action, id } = wanted(settings)
+  const { action, id } = requestOf(settings)
   const log = createLog({ level: settings.logLevel, role: 'dead-letters' })
   const stopping = listenForStop()
   try {
@@ -48,8 +48,8 @@ export async function main (from) {
  * @param {import('../src/store/index.js').Primaries} primaries @param {{ keyPrefix: string, system: string }} settings
  * @param {string} action @param {string} id
  */
-async function * act (primaries, { keyPrefix, system: wanted }, action, id) {
-  const [{ name: system, isLetterNeeded: isNeeded }] = await loadSystems([wanted])
+async function * act (primaries, { keyPrefix, system: name }, action, id) {
+  const [{ name: system, isLetterNeeded: isNeeded }] = await loadSystems([name])
   const stored = await readSystem(primaries.router, { keyPrefix, system })
   if (stored === null) return
   const { partitions } = stored
@@ -75,7 +75,7 @@ const shown = ({ event, id, consumer, key, attempts, at, reason, fields }) => ev
     Object.entries(fields).map(([name, value]) => `${visible(name)}=${visible(String(value))}`).join(' ')
 
 /** @param {any} settings @returns {{ action: string, id: string }} @throws {SettingsInvalid} */
-function wanted ({ positionals: [action, id] }) {
+function requestOf ({ positionals: [action, id] }) {
   const faults = []
   if (!ACTIONS.includes(action)) {
     faults.push(`${action === undefined ? 'the action is missing' : `unknown action ${action}`}; expected ${ACTIONS.join(' | ')}`)

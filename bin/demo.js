@@ -43,7 +43,7 @@ Examples:
  */
 export async function main (from) {
   const ours = await loadSystems()
-  const faultsOf = (/** @type {import('../src/settings/index.js').Given} */ given) => faultsOfDemo(ours, given)
+  const faultsOf = (/** @type {import('../src/settings/index.js').SettingsInput} */ given) => faultsOfDemo(ours, given)
   const given = await settingsOf(from, { command: 'demo', positionals: 1, faultsOf, settingsOfModules }, usageOf(ours))
   if (given === null) return 0
   const [system] = given.positionals
@@ -56,7 +56,7 @@ export async function main (from) {
 }
 
 /**
- * @param {import('../src/systems/inside.js').Definition[]} ours @param {import('../src/settings/index.js').Given} given
+ * @param {import('../src/systems/inside.js').Definition[]} ours @param {import('../src/settings/index.js').SettingsInput} given
  * @returns {string[]} what is wrong with the name of the demo, or with settings that it does not use
  */
 function faultsOfDemo (ours, { words: [system], ...given }) {
@@ -69,7 +69,7 @@ function faultsOfDemo (ours, { words: [system], ...given }) {
 
 /**
  * @param {string} system @param {Pick<import('../src/systems/inside.js').Definition, 'demo' | 'settings'>} definition
- * @param {Pick<import('../src/settings/index.js').Given, 'values' | 'origins'>} given @returns {string[]} faults
+ * @param {Pick<import('../src/settings/index.js').SettingsInput, 'values' | 'origins'>} given @returns {string[]} faults
  */
 const unusedBy = (system, { demo, settings = {} }, { values, origins }) => [...OF_SOME, ...OUR_SETTINGS.map(({ name }) => name)]
   .filter((name) => !Object.hasOwn(settings, name) && !demo.settings?.includes(name) && (origins[name] ?? 'default') !== 'default')

@@ -35,7 +35,7 @@ At a terminal, drop asks first. With --watch, show prints rate, lag and newest i
 export async function main (from) {
   const settings = await settingsOf(from, { command: 'feed', layouts: layoutNames(), acks: [], positionals: 2 }, USAGE)
   if (settings === null) return 0
-  const request = wanted(settings)
+  const request = requestOf(settings)
   const log = createLog({ level: settings.logLevel, role: 'feed' })
   const stopping = listenForStop()
   try {
@@ -66,7 +66,7 @@ function print (result) { process.stdout.write(lineOf(result)) }
 
 /**
  * @param {import('../src/store/index.js').Primaries} primaries @param {any} settings
- * @param {ReturnType<typeof wanted>} request
+ * @param {ReturnType<typeof requestOf>} request
  * @returns {Promise<any[]>}
  */
 async function act (primaries, settings, { action, feed, changes }) {
@@ -122,7 +122,7 @@ async function isConfirmed (primary, prefix, feed, signal) {
 
 const lineOf = (/** @type {unknown} */ result) => visibleJson(result) + '\n'
 
-/** @param {ReturnType<typeof wanted>} request @param {any[]} results @returns {string} as a person reads it */
+/** @param {ReturnType<typeof requestOf>} request @param {any[]} results @returns {string} as a person reads it */
 function textOf ({ action, feed }, results) {
   if (action === 'drop') return `dropped feed ${feed}: ${results[0].keys} keys\n`
   if (results.length === 0) return 'there are no feeds\n'
@@ -133,7 +133,7 @@ function textOf ({ action, feed }, results) {
 }
 
 /** @param {any} settings */
-function wanted ({ positionals: [action, feed], origins, ...settings }) {
+function requestOf ({ positionals: [action, feed], origins, ...settings }) {
   const given = (/** @type {string[]} */ names) => names.filter((name) => origins[name].startsWith('--'))
   const changes = Object.fromEntries(given(RETENTION).map((name) => [name, settings[name]]))
   const faults = []

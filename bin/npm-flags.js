@@ -17,30 +17,30 @@ const MAX_WORDS = 5
 export const npmAdvice = (lost, argv) => lost ? `\nnpm consumes flags that do not follow --. Run:\n  ${lineMeant(lost, argv)}` : ''
 
 /** @param {Lost} lost @param {string[]} argv */
-function lineMeant ({ flags, words, known }, argv) {
-  const bare = flags.filter(([flag, value]) => value === 'true' && !rowOf(flag, known)?.check.flagOnly).map(([flag]) => flag)
-  const { values, found } = valuesOf(bare, words, known)
+function lineMeant ({ flags, words, context }, argv) {
+  const bare = flags.filter(([flag, value]) => value === 'true' && !rowOf(flag, context)?.check.flagOnly).map(([flag]) => flag)
+  const { values, found } = valuesOf(bare, words, context)
   const meant = flags.map(([flag, value]) => {
     if (bare.includes(flag)) return `--${flag} ${found ? found[bare.indexOf(flag)] : '<value>'}`
     if (value === 'true') return `--${flag}`
-    return `--${flag} ${rowOf(flag, known)?.secret ? '<value>' : value}`
+    return `--${flag} ${rowOf(flag, context)?.secret ? '<value>' : value}`
   })
-  const start = known.command === 'start'
+  const start = context.command === 'start'
     ? 'npm start'
-    : known.command === 'experiment' ? 'npm run experiment' : `npm start ${known.command}`
+    : context.command === 'experiment' ? 'npm run experiment' : `npm start ${context.command}`
   return [start, '--', ...argv.filter((word) => !values.includes(word)), ...meant].join(' ')
 }
 
 /**
  * Which words are values, in the order of `bare`.
- * @param {string[]} bare flags without their values @param {string[]} words @param {Lost['known']} known
+ * @param {string[]} bare flags without their values @param {string[]} words @param {Lost['context']} context
  * @returns {{ values: string[], found: string[] | null }} `found`: null = none or several arrangements
  */
-function valuesOf (bare, words, known) {
-  const extra = words.slice(known.positionals ?? 0)
+function valuesOf (bare, words, context) {
+  const extra = words.slice(context.positionals ?? 0)
   // a command that accepts any number of words counted the values among them
   const values = extra.length > 0 ? extra : words.slice(words.length - bare.length)
-  const fitting = arrangements(values).filter((one) => one.length === bare.length && one.every((value, i) => fits(bare[i], value, known)))
+  const fitting = arrangements(values).filter((one) => one.length === bare.length && one.every((value, i) => fits(bare[i], value, context)))
   const found = fitting.length === 1 ? fitting[0] : null
   return { values: found || extra.length > 0 ? values : [], found }
 }
@@ -52,13 +52,13 @@ function arrangements (words) {
   return words.flatMap((word, i) => arrangements(words.toSpliced(i, 1)).map((rest) => [word, ...rest]))
 }
 
-/** @param {string} flag @param {Lost['known']} known */
+/** @param {string} flag @param {Lost['context']} context */
 const rowOf = (flag, { command }) => SETTINGS.find(({ name, uses }) => flagOf(name) === flag && uses.includes(command))
 
-/** @param {string} flag @param {string} value @param {Lost['known']} known */
-function fits (flag, value, known) {
+/** @param {string} flag @param {string} value @param {Lost['context']} context */
+function fits (flag, value, context) {
   try {
-    rowOf(flag, known)?.check.read(value, known)
+    rowOf(flag, context)?.check.read(value, context)
     return true
   } catch {
     return false

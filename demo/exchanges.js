@@ -7,9 +7,11 @@ import { createExchange } from './exchanges/server.js'
 const NAMES = Object.freeze(['alpha', 'beta', 'gamma'])
 const HOST = '127.0.0.1'
 const MAX_PORT = 65_535
+/** Prices depend on the seed, and change at each tick. A fault `latencyMs` is another time to reply. */
+const EXCHANGE = Object.freeze({ seed: 1, tickMs: 1000, latencyMs: 20 })
 const USAGE = `Usage: npm start exchanges -- [flags]
 
-Runs three local exchanges on three ports until Ctrl-C. A price depends on seed, exchange, symbol and time only.
+Runs three local exchanges on three ports until Ctrl-C. A price depends on exchange, symbol and time only.
 
 Examples:
   curl http://127.0.0.1:8090/ticker/btc-usd
@@ -27,7 +29,7 @@ export async function main (from) {
   if (last > MAX_PORT) throw new SettingsInvalid([`port: ${settings.port}; expected room for ${NAMES.length} ports, up to ${MAX_PORT}`])
   const stopping = listenForStop()
   const log = createLog({ level: settings.logLevel, role: 'exchanges' })
-  const apps = NAMES.map((name) => createExchange({ name, ...settings, log }))
+  const apps = NAMES.map((name) => createExchange({ ...EXCHANGE, name, log }))
   try {
     const urls = /** @type {Record<string, string>} */ ({})
     for (const [i, name] of NAMES.entries()) {

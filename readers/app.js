@@ -8,7 +8,7 @@
  */
 import { createFigures } from '../src/figures/index.js'
 import { createReplies } from '../src/replies/index.js'
-import { createLimit, createReplyRoom, createServer, describeRoutes, healthRoutes } from '../src/http/index.js'
+import { createLimit, createReplyBudget, createServer, describeRoutes, healthRoutes } from '../src/http/index.js'
 import { createPush } from '../src/push/index.js'
 import { filteredQueries } from '../src/view/index.js'
 import { countRoutes } from './routes/count.js'
@@ -46,9 +46,9 @@ export function createReaderApp ({
 }) {
   const app = createServer({ registry, logger, security })
   const access = security?.access ?? null
-  const room = createReplyRoom(registry, maxReplyBytes)
-  const replies = createReplies({ registry, room, maxStaleMs, clock, elapsed, loopUse, revisionOf: queries.revision })
-  app.addHook('onSend', room.onSend)
+  const budget = createReplyBudget(registry, maxReplyBytes)
+  const replies = createReplies({ registry, budget, maxStaleMs, clock, elapsed, loopUse, revisionOf: queries.revision })
+  app.addHook('onSend', budget.onSend)
   const tags = systems?.all.map(({ definition }) => definition.name)
   if (!onlyFeeds) describeRoutes(app, { title: 'Freshet reader', description: 'The newest items of fast feeds.', tags, security })
   const isRefusing = deployment ? markUnconfirmed(app, { deployment, maxUnconfirmedMs }) : () => false

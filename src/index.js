@@ -1,5 +1,5 @@
 /**
- * The face of the library.
+ * The public API of the library.
  *
  *     import { openFeed } from 'freshet-feed'
  *     const feed = await openFeed('positions', { redisUrl: 'redis://127.0.0.1:6379' })

@@ -14,10 +14,10 @@
 /** @type {WeakMap<object, any>} */
 const insides = new WeakMap()
 
-/** @template {object} F @param {F} face @param {WritableFeed | Servers} inside @returns {F} the same face */
-export function keepInside (face, inside) {
-  insides.set(face, inside)
-  return face
+/** @template {object} F @param {F} opened @param {WritableFeed | Servers} inside @returns {F} the same */
+export function keepInside (opened, inside) {
+  insides.set(opened, inside)
+  return opened
 }
 
 /** @param {import('./feed.js').Feed<any>} feed @returns {WritableFeed} */

@@ -22,7 +22,7 @@ const FEED_NAME = matching('a name: a-z or 0-9 first, then up to 63 of a-z 0-9 .
 const APPENDS = ['writer', 'gateway', 'library']
 const PLAN = 'plan'
 
-/** @typedef {import('./settings/index.js').Known} Known */
+/** @typedef {import('./settings/index.js').Context} Context */
 /** @typedef {import('./settings/index.js').Row} Row */
 
 /** @typedef {Omit<Row, 'group' | 'uses'> & { uses?: string[] }} OwnPart */
@@ -237,14 +237,6 @@ export const SETTINGS = Object.freeze([
   ...group('Demo', ['demo'], [
     row('crowd', 'Whether a crowd takes part', { default: 'yes', check: oneOf('yes', 'no') }),
     row('workers', 'Number of processes that drive orders, in the demo orders', { default: 1, check: integer(0, 16) })
-  ]),
-  ...group('Exchanges', ['exchanges'], [
-    row('seed', 'Number that the prices depend on', { default: 1, check: integer(0, 2 ** 32 - 1) }),
-    row('tickMs', 'Time after which a price changes', { unit: 'ms', default: 1_000, check: integer(1, 3_600_000) })
-  ]),
-  ...group('Local services', ['exchanges', 'payments'], [
-    row('latencyMs', 'Time that an exchange, or the payment provider, takes to reply',
-      { unit: 'ms', default: 20, defaults: { payments: 5 }, check: integer(0, 60_000) })
   ]),
   ...group('Push', ['reader'], [
     row('maxStreams', 'Maximum number of concurrent /live streams; further clients have to retry later',

@@ -9,8 +9,7 @@ import { ackNames, decidedOf } from '../src/pipeline/index.js'
 import { runWriters } from './crew.js'
 import { createProgress } from './progress.js'
 import { openServers } from './servers.js'
-import { exitStatusOf, summaryOf } from './summary.js'
-import { summaryText } from './summary-text.js'
+import { exitStatusOf, summaryOf, summaryText } from './summary.js'
 import { writeFeed } from './write-feed.js'
 
 const USAGE = `Usage: npm start writer -- [flags]

@@ -9,7 +9,7 @@
 import cors from '@fastify/cors'
 import fastify from 'fastify'
 import { isLocalRequest, REFUSED } from '../../src/embedded/index.js'
-import { offOf, readFaults } from './faults.js'
+import { unknownName } from '../../src/settings/index.js'
 
 const HERE = /^https?:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/
 const METHODS = /** @type {const} */ (['GET', 'PUT', 'DELETE', 'POST'])
@@ -17,7 +17,7 @@ const MAX_BODY_BYTES = 10_000
 
 /**
  * @template F
- * @param {{ table: import('./faults.js').FaultTable, log: import('pino').Logger, facts?: Record<string, string> }} parts `facts`: logged
+ * @param {{ table: FaultTable, log: import('pino').Logger, facts?: Record<string, string> }} parts `facts`: logged
  *   with its faults
  * @returns {{ app: import('fastify').FastifyInstance, faults: () => F }} `app` does not listen yet; `faults`: at the moment
  */
@@ -67,4 +67,42 @@ export function createLocalService ({ table, log, facts = {} }) {
   })
   app.get('/livez', async () => ({ status: 'ok' }))
   return { app, faults: () => faults }
+}
+
+/**
+ * Faults of a local service, switched over HTTP. Fields that a request does not name are off.
+ *
+ * @typedef {Record<string, { off: number | boolean | null, range?: readonly [low: number, high: number] }>} FaultTable by name; `range` of
+ *   a number, the others are true or false
+ */
+
+/** @param {FaultTable} table @returns {any} none of them */
+const offOf = (table) => Object.freeze(Object.fromEntries(Object.entries(table).map(([name, { off }]) => [name, off])))
+
+/**
+ * @param {string} text JSON @param {FaultTable} table
+ * @returns {any} the faults @throws {Error} one sentence per mistake
+ */
+function readFaults (text, table) {
+  const names = Object.keys(table)
+  const example = JSON.stringify({ [names[1]]: table[names[1]].range?.[1] ?? true })
+  /** @type {any} */
+  let given
+  try {
+    given = JSON.parse(text)
+  } catch {
+    throw new Error(`the body is not JSON; expected an object such as ${example}`)
+  }
+  if (given === null || typeof given !== 'object' || Array.isArray(given)) {
+    throw new Error(`the body is not an object; expected one such as ${example}`)
+  }
+  const wrong = Object.entries(given).flatMap(([name, value]) => {
+    if (!Object.hasOwn(table, name)) return [unknownName(name, names, `the faults are ${names.join(' ')}`)]
+    const { range } = table[name]
+    if (!range) return typeof value === 'boolean' ? [] : [`${name}: ${JSON.stringify(value)}; expected true or false`]
+    const isValid = typeof value === 'number' && value >= range[0] && value <= range[1]
+    return isValid ? [] : [`${name}: ${JSON.stringify(value)}; expected a number from ${range.join(' to ')}`]
+  })
+  if (wrong.length > 0) throw new Error(wrong.join('\n'))
+  return { ...offOf(table), ...given }
 }

@@ -12,12 +12,15 @@
  *   isDown: boolean, callbacks: number, callbackAfterMs: number }} Faults `captureDeclineRate`: the issuer refuses to capture what it has
  *   authorized; `silentRate`: effects without a reply; `callbacks` of each change
  */
+import { once } from 'node:events'
+import { Agent as HttpAgent, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { signatureOf } from '../../src/systems/orders/index.js'
 import { createLocalService } from '../local/service.js'
-import { createCallbacks } from './callbacks.js'
 
 const RATE = Object.freeze({ off: 0, range: /** @type {const} */ ([0, 1]) })
-/** @type {import('../local/faults.js').FaultTable} */
+/** @type {import('../local/service.js').FaultTable} */
 const FAULTS = Object.freeze({
   latencyMs: { off: null, range: [0, 60_000] },
   declineRate: RATE,
@@ -44,13 +47,15 @@ const PAGE = {
   }
 }
 const SILENT = Symbol('no reply')
+/** Time that it takes to reply; a fault `latencyMs` is another one. */
+const LATENCY_MS = 5
 
 /**
- * @param {{ ledger: import('./ledger.js').Ledger, latencyMs: number, callbackUrl: string | null, secret: string | null,
+ * @param {{ ledger: import('./ledger.js').Ledger, latencyMs?: number, callbackUrl: string | null, secret: string | null,
  *   log: import('pino').Logger }} parts
  * @returns {import('fastify').FastifyInstance} not listening yet
  */
-export function createPaymentServer ({ ledger, latencyMs, callbackUrl, secret, log }) {
+export function createPaymentServer ({ ledger, latencyMs = LATENCY_MS, callbackUrl, secret, log }) {
   const { app, faults } = /** @type {{ app: import('fastify').FastifyInstance, faults: () => Faults }} */ (
     createLocalService({ table: FAULTS, log }))
   const callbacks = createCallbacks({ url: callbackUrl, secret, log })
@@ -111,4 +116,56 @@ export function createPaymentServer ({ ledger, latencyMs, callbackUrl, secret, l
   app.get('/ledger', { schema: { querystring: PAGE } }, async (request) =>
     ({ totals: ledger.totals(), ...ledger.page(/** @type {any} */ (request.query)) }))
   return app
+}
+
+// Callbacks: after each change of a payment its key and status are sent to a URL, signed; a callback that fails is not repeated.
+
+const TIMEOUT_MS = 2000
+
+/** @param {{ url: string | null, secret: string | null, log: import('pino').Logger }} options */
+function createCallbacks ({ url, secret, log }) {
+  /** @type {Set<NodeJS.Timeout>} */
+  const timers = new Set()
+  let isClosed = false
+  const isSecure = url?.startsWith('https:') ?? false
+  const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true })
+  const request = isSecure ? requestHttps : requestHttp
+
+  /** @param {string} body */
+  async function send (body) {
+    const seconds = Math.floor(Date.now() / 1000)
+    /** @type {Record<string, string>} */
+    const signature = secret === null ? {} : { 'payment-signature': signatureOf(secret, body, seconds) }
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...signature }
+    const sent = request(String(url), { method: 'POST', agent, headers, timeout: TIMEOUT_MS })
+    sent.once('timeout', () => sent.destroy(new Error('no reply in time')))
+    sent.end(body)
+    const [reply] = await once(sent, 'response')
+    reply.resume()
+    if (reply.statusCode >= 300) throw new Error(`status ${reply.statusCode}`)
+  }
+
+  return {
+    /** @param {import('./ledger.js').Entry} entry @param {Faults} faults */
+    note ({ key, status }, { callbacks, callbackAfterMs }) {
+      if (url === null) return
+      const body = JSON.stringify({ key, status })
+      for (let i = 0; i < callbacks; i++) {
+        const timer = setTimeout(() => {
+          timers.delete(timer)
+          send(body).catch((error) => {
+            if (!isClosed) log.warn({ key, reason: error.message }, 'a callback failed')
+          })
+        }, callbackAfterMs)
+        timers.add(timer)
+      }
+    },
+
+    /** Ends those on their way, too. */
+    close () {
+      isClosed = true
+      for (const timer of timers) clearTimeout(timer)
+      agent.destroy()
+    }
+  }
 }

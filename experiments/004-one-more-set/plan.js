@@ -9,17 +9,11 @@ export default {
   arms: {
     reference: { load: 'reference' },
     'published-two-sets': { load: 'published-two-sets' },
-    'published-two-scores': { load: 'published-two-scores' },
-    msetex: { load: 'msetex' },
-    'msetex-two-sets': { load: 'msetex-two-sets' },
     blob: { load: 'blob', settings: { writers: 1, rate: 20_000 } }
   },
   labels: {
     reference: 'one set',
     'published-two-sets': 'two sets',
-    'published-two-scores': 'two, other scores',
-    msetex: 'one set, MSETEX',
-    'msetex-two-sets': 'two sets, MSETEX',
     blob: 'bare bytes'
   },
   chart: {
@@ -43,15 +37,10 @@ export default {
     'memoryBytesPerLiveItem', 'generatorCpuMicrosPerItem', 'commandsPerItem', 'itemsPerSecond', 'behindMsP99'],
   differs: [
     'with two sets, readers can ask in two orders; with one, in the order of time only',
-    'in published-two-scores the other order changes with every version; in the other arms both sets have the same scores',
-    'msetex sends values that change, as one command for each batch; the published arms one SETEX for each item, values that never change',
     'blob sends 1,000 items as one value, from one process'
   ],
   expected: [
     { arm: 'published-two-sets', against: 'reference', direction: 'more' },
-    { arm: 'published-two-scores', against: 'published-two-sets', direction: 'more' },
-    { arm: 'msetex-two-sets', against: 'msetex', direction: 'more' },
-    { arm: 'msetex', against: 'reference', direction: 'less' },
     { arm: 'blob', against: 'reference', direction: 'less' }
   ],
   notControlled: [

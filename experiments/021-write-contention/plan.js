@@ -1,7 +1,7 @@
 /** 021: see README.md. */
 const technique = (/** @type {string} */ name) => ({ contention: { technique: name } })
 
-const RARE = ['function', 'lua+cache', 'watch-jitter', 'cas']
+const RARE = ['function', 'lua+cache']
 const FEW = [...RARE, 'batched']
 
 export default {
@@ -16,8 +16,6 @@ export default {
     batched: technique('batched'),
     'batched+cache': technique('batched+cache'),
     watch: technique('watch'),
-    'watch-jitter': technique('watch-jitter'),
-    cas: technique('cas'),
     noop: technique('noop')
   },
   labels: {
@@ -27,8 +25,6 @@ export default {
     batched: 'batches',
     'batched+cache': 'batches, cache',
     watch: 'WATCH',
-    'watch-jitter': 'WATCH, jitter',
-    cas: 'SET IFEQ',
     noop: 'no server'
   },
   chart: {
@@ -39,7 +35,7 @@ export default {
       says: 'Over HTTP batches with the cache decide {} as many bids'
     },
     levels: ['1,000 in flight', '1,000 users over HTTP'],
-    arms: ['batched', 'batched+cache', 'watch', 'cas', 'noop']
+    arms: ['batched', 'batched+cache', 'watch', 'noop']
   },
   levels: {
     '100 in flight': { contention: { users: 100, thinkMs: 0 }, x: 100 },
@@ -68,8 +64,7 @@ export default {
   measures: ['decisionsPerSecond', 'acceptedPerSecond', 'serverCpuMicrosPerBid', 'callsPerBid', 'attemptsPerAccepted', 'decisionMsP50',
     'decisionMsP95', 'decisionMsP99'],
   differs: [
-    'WATCH and SET IFEQ keep the state as one JSON text and decide in the client; WATCH stores no outbox entry and no task',
-    'SET IFEQ stores the event and the reply after the state, in further steps that can be lost',
+    'WATCH keeps the state as one JSON text and decides in the client; it stores no outbox entry and no task',
     'no server: decides nothing and keeps nothing'
   ],
   expected: [
@@ -78,8 +73,6 @@ export default {
     { arm: 'function', against: 'lua', direction: 'same' },
     { arm: 'lua+cache', against: 'lua', direction: 'same' },
     { arm: 'watch', against: 'lua', direction: 'less' },
-    { arm: 'watch-jitter', against: 'lua', direction: 'less' },
-    { arm: 'cas', against: 'lua', direction: 'less' },
     { arm: 'noop', against: 'lua', direction: 'more' }
   ],
   budgets: [

@@ -16,7 +16,6 @@ export default {
     'db-lock 2 ms': technique('db-lock', { delayMs: 2 }),
     'db-atomic': technique('db-atomic'),
     'db-atomic 2 ms': technique('db-atomic', { delayMs: 2 }),
-    'db-slots': technique('db-slots'),
     'mariadb-lock': technique('mariadb-lock'),
     'mariadb-atomic': technique('mariadb-atomic'),
     'redis-decr': technique('redis-decr'),
@@ -35,7 +34,6 @@ export default {
     'db-lock 2 ms': 'row lock, 2 ms',
     'db-atomic': 'one UPDATE',
     'db-atomic 2 ms': 'one UPDATE, 2 ms',
-    'db-slots': 'row per unit',
     'mariadb-lock': 'row lock, MariaDB',
     'mariadb-atomic': 'one UPDATE, MariaDB',
     'redis-decr': 'SADD, DECR',
@@ -56,7 +54,7 @@ export default {
       says: 'Batches answer {} as many people a second as a row lock'
     },
     levels: ['2,000 people'],
-    arms: ['db-lock pool 20', 'db-atomic', 'db-slots', 'mariadb-lock', 'redis-decr', 'redis-row', 'lua',
+    arms: ['db-lock pool 20', 'db-atomic', 'mariadb-lock', 'redis-decr', 'redis-row', 'lua',
       'lua+cache', 'batched+cache', 'queue-flow', 'noop']
   },
   levels: {
@@ -93,14 +91,12 @@ export default {
     { arm: 'token-ed25519', against: 'db-lock', direction: 'more' },
     { arm: 'queue-flow', against: 'db-lock', direction: 'more' },
     { arm: 'db-atomic', against: 'db-lock', direction: 'more' },
-    { arm: 'db-slots', against: 'db-lock', direction: 'more' },
     { arm: 'noop', against: 'db-lock', direction: 'more' }
   ],
   budgets: [
     { measure: 'outcomeMsP99', arm: 'batched+cache', against: 'noop', most: 1.25, level: '2,000 people' },
     { measure: 'repliesPerSecond', arm: 'batched+cache', against: 'db-lock', least: 5, level: '2,000 people' },
     { measure: 'repliesPerSecond', arm: 'db-atomic', against: 'db-lock', least: 1, level: '2,000 people' },
-    { measure: 'repliesPerSecond', arm: 'db-slots', against: 'db-lock', least: 1, level: '2,000 people' },
     { measure: 'requestsPerPerson', arm: 'queue-flow', most: 3.5, level: '2,000 people' }
   ],
   notControlled: [

@@ -4,29 +4,20 @@ const level = (/** @type {number} */ rate, /** @type {number} */ replicas, /** @
   settings: { rate }, contention: { driver: 'orders', replicas }, x: rate, ...(without.length > 0 ? { without } : {})
 })
 
-const VARIANTS = ['unbatched', 'polled']
-const OTHERS = ['local-state', 'bullmq', ...VARIANTS]
-
 export default {
   title: 'Do more replicas help orders?',
-  question: 'Orders that reserve stock and take a payment: in the memory of a replica, at one owner, or partitions with one owner each?',
+  question: 'Orders that reserve stock and take a payment: at one owner, as jobs of BullMQ, or partitions with one owner each?',
   baseline: 'partitions-16',
   ceiling: 'noop',
   arms: {
     single: technique('single'),
-    'local-state': technique('local-state'),
     bullmq: technique('bullmq'),
-    unbatched: technique('unbatched'),
-    polled: technique('polled'),
     'partitions-16': technique('partitions-16'),
     noop: technique('noop')
   },
   labels: {
     single: 'one owner',
-    'local-state': 'memory of a replica',
     bullmq: 'jobs of BullMQ',
-    unbatched: 'without batches',
-    polled: 'looks each second',
     'partitions-16': '16 partitions',
     noop: 'ends at once'
   },
@@ -40,17 +31,17 @@ export default {
     arms: ['single', 'bullmq', 'partitions-16']
   },
   levels: {
-    '50/s, 3 replicas': level(50, 3, ['single', 'bullmq', ...VARIANTS]),
-    '200/s, 1 replica': level(200, 1, ['local-state']),
-    '200/s, 3 replicas': level(200, 3, VARIANTS),
-    '500/s, 1 replica': level(500, 1, ['local-state', ...VARIANTS]),
-    '10/s, 1 replica': level(10, 1, OTHERS),
-    '25/s, 1 replica': level(25, 1, OTHERS),
-    '100/s, 1 replica': level(100, 1, OTHERS),
+    '50/s, 3 replicas': level(50, 3, ['single', 'bullmq']),
+    '200/s, 1 replica': level(200, 1),
+    '200/s, 3 replicas': level(200, 3),
+    '500/s, 1 replica': level(500, 1),
+    '10/s, 1 replica': level(10, 1, ['bullmq']),
+    '25/s, 1 replica': level(25, 1, ['bullmq']),
+    '100/s, 1 replica': level(100, 1, ['bullmq']),
     '50/s, 3 replicas, one killed every 2 s': {
       settings: { rate: 50 },
       contention: { driver: 'orders', replicas: 3, faults: 'consumers-killed' },
-      without: ['single', ...OTHERS]
+      without: ['single', 'bullmq']
     }
   },
   fixed: { maxItems: 1_000_000 },
@@ -63,20 +54,13 @@ export default {
     'serviceMemoryBytes', 'replicasKilled', 'primaryCpuPercent'],
   differs: [
     'one owner and partitions are the product, with a database, long polls and exactly-once payments',
-    'the memory of a replica is a program of the lab that does what the published one did: stock and payments are messages that any ' +
-    'replica takes, without events, a database or deadlines; it is cheaper, and loses what ends elsewhere',
-    'its orders that never end are counted, not held to the invariants',
     'jobs of BullMQ keep their step, so that any replica goes on; stock is not exact when one is killed, and there are no events, no ' +
     'database, no deadline and no long poll',
     'ends at once: a process that calls every order confirmed, and does nothing'
   ],
   expected: [
-    { arm: 'local-state', against: 'partitions-16', direction: 'more', level: '50/s, 3 replicas' },
-    { arm: 'local-state', against: 'partitions-16', direction: 'more', level: '200/s, 3 replicas' },
     { arm: 'single', against: 'partitions-16', direction: 'same', level: '200/s, 1 replica' },
     { arm: 'bullmq', against: 'partitions-16', direction: 'less', level: '200/s, 1 replica' },
-    { arm: 'unbatched', against: 'partitions-16', direction: 'same', level: '200/s, 1 replica' },
-    { arm: 'polled', against: 'partitions-16', direction: 'more', level: '200/s, 1 replica' },
     { arm: 'single', against: 'partitions-16', direction: 'same', level: '500/s, 1 replica' },
     { arm: 'noop', against: 'partitions-16', direction: 'less', level: '200/s, 3 replicas' }
   ],

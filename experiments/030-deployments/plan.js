@@ -3,8 +3,7 @@ const replicas = (/** @type {number} */ count) => ({ contention: { technique: 'p
 const level = (/** @type {number} */ rate, /** @type {string[]} */ without = []) => ({
   settings: { rate }, contention: { driver: 'orders' }, x: rate, ...(without.length > 0 ? { without } : {})
 })
-const memory = (/** @type {number} */ count) => ({ contention: { technique: 'local-state', replicas: count } })
-const FEW = ['replicas-2', 'replicas-3', 'memory-2', 'memory-3']
+const FEW = ['replicas-2', 'replicas-3']
 
 export default {
   title: 'How many replicas do orders need, and what do they cost?',
@@ -16,8 +15,6 @@ export default {
     'replicas-2': replicas(2),
     'replicas-3': replicas(3),
     autoscaled: { contention: { technique: 'partitions-16', replicas: 3, everywhere: true, autoscaled: true } },
-    'memory-2': memory(2),
-    'memory-3': memory(3),
     noop: { contention: { technique: 'noop' } }
   },
   labels: {
@@ -25,8 +22,6 @@ export default {
     'replicas-2': '2 replicas each',
     'replicas-3': '3 replicas each',
     autoscaled: 'autoscaled',
-    'memory-2': 'memory of 2 replicas',
-    'memory-3': 'memory of 3 replicas',
     noop: 'ends at once'
   },
   chart: {
@@ -41,9 +36,9 @@ export default {
   },
   levels: {
     '10/s': level(10, FEW),
-    '50/s': level(50, ['memory-3']),
-    '100/s': level(100, ['memory-2']),
-    '200/s': level(200, ['memory-2'])
+    '50/s': level(50),
+    '100/s': level(100),
+    '200/s': level(200)
   },
   fixed: { maxItems: 1_000_000, windowMs: 90_000 },
   seconds: 30,
@@ -55,15 +50,12 @@ export default {
     'usdPer10kUsed', 'serviceMemoryBytes'],
   differs: [
     'replicas are of gateways, readers and consumers, each behind a proxy and limited to one core; the ceiling is one process without both',
-    'autoscaled begins with one of each, and changes each service by the formula of Kubernetes (70 % of half a core, 1 to 3)',
-    'the memory of replicas is that of 028: a program of the lab without proxies, limits, events, database or deadlines'
+    'autoscaled begins with one of each, and changes each service by the formula of Kubernetes (70 % of half a core, 1 to 3)'
   ],
   expected: [
     { arm: 'replicas-2', against: 'replicas-1', direction: 'more', level: '200/s' },
     { arm: 'replicas-3', against: 'replicas-1', direction: 'more', level: '200/s' },
     { arm: 'autoscaled', against: 'replicas-1', direction: 'same', level: '50/s' },
-    { arm: 'memory-2', against: 'replicas-1', direction: 'more', level: '50/s' },
-    { arm: 'memory-3', against: 'replicas-1', direction: 'more', level: '100/s' },
     { arm: 'noop', against: 'replicas-1', direction: 'less', level: '200/s' }
   ],
   budgets: [

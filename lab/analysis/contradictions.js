@@ -85,7 +85,8 @@ export function contradictionsOf (sample) {
     ...nodes.flatMap(({ role, address, cpuSeconds, cpuMicrosPerItem, cpuPercent }) => {
       const of = `${role} ${address}`
       return [
-        ...unlike(`${of}: cpuMicrosPerItem`, cpuMicrosPerItem, cpuSeconds * 1e6 / decidedOf(sample)),
+        // at rest nothing is decided
+        ...(decidedOf(sample) > 0 ? unlike(`${of}: cpuMicrosPerItem`, cpuMicrosPerItem, cpuSeconds * 1e6 / decidedOf(sample)) : []),
         ...(windowSeconds === undefined ? [] : unlike(`${of}: cpuPercent`, cpuPercent, cpuSeconds / windowSeconds * 100))
       ]
     }),

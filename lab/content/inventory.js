@@ -7,9 +7,9 @@
  *     published-ids      the same                               a member with the plain value of its key
  *     values             sorted set `values`                    a member: id and value (item/member.js)
  *     published-values   sorted set `values`                    a member: the value alone
- *     two-sets           as `ids`, and sorted set `ids-2`       the same; `published-two-sets`: as `published-ids`
+ *     published-two-sets as `published-ids`, and sorted set `ids-2`   the same
  *     blob               keys `blob:<writer>:<from>-<to>`       one of the values concatenated in it
- *     list, set, published-list, published-set, ...             see structure-inventory.js
+ *     list, published-list, published-set, ...                  see structure-inventory.js
  *
  * Logs have an inventory of their own (log-inventory.js). Nothing is written during the read. Item keys without a member are strays.
  */
@@ -19,10 +19,10 @@ import { NONE, numberOfId } from './id-number.js'
 import { createLedger } from './ledger.js'
 import { namesOf, readSortedSet, readValues } from './read-keys.js'
 import { checkOtherSet } from './two-sets.js'
-import { readPublishedList, readPublishedSet, readSets, readWholeList, withCount } from './structure-inventory.js'
+import { readPublishedList, readPublishedSet, readWholeList, withCount } from './structure-inventory.js'
 
-/** @typedef {'ids' | 'values' | 'two-sets' | 'list' | 'list-hll' | 'set'} Published */
-/** @typedef {Published | `published-${Published}` | 'blob'} RowStorage */
+/** @typedef {'ids' | 'values' | 'list'} Stored */
+/** @typedef {Stored | `published-${Stored | 'list-hll' | 'set' | 'two-sets'}` | 'blob'} RowStorage */
 /** @typedef {RowStorage | import('./log-inventory.js').LogStorage} Storage */
 /** @typedef {import('../../src/store/index.js').Connection} Connection */
 /** @typedef {(part: string) => string} Key */
@@ -39,18 +39,14 @@ const readIds = (connection, key, rows) => readBesideSet(connection, key, rows, 
 const readPublishedIds = (connection, key, rows) =>
   readBesideSet(connection, key, rows, (_id, value) => ({ value, score: null }))
 
-/** @param {Reader} read @returns {Reader} */
-const withOtherSet = (read) => async (connection, key, rows) => {
-  await read(connection, key, rows)
-  await checkOtherSet(connection, key, rows)
-}
-
 /** @type {Record<RowStorage, Reader>} */
 const READERS = {
   ids: readIds,
   'published-ids': readPublishedIds,
-  'two-sets': withOtherSet(readIds),
-  'published-two-sets': withOtherSet(readPublishedIds),
+  async 'published-two-sets' (connection, key, rows) {
+    await readPublishedIds(connection, key, rows)
+    await checkOtherSet(connection, key, rows)
+  },
   values: (connection, key, rows) => readSortedSet(connection, key('values'), (member, score) => {
     const { id, value } = readMember(member)
     rows.add(numberOfId(id), value, score)
@@ -62,8 +58,6 @@ const READERS = {
   }),
   blob: readBlobs,
   list: readWholeList,
-  'list-hll': withCount(readWholeList),
-  set: readSets,
   'published-list': readPublishedList,
   'published-list-hll': withCount(readPublishedList),
   'published-set': readPublishedSet

@@ -2,10 +2,9 @@
  * The contents of a log on one node: entries with the bytes of one or many versions each, oldest first. A run leaves gigabytes,
  * so entries are passed on batch by batch and not kept.
  *
- *     storage         where                        an entry is
- *     segments        stream `segments`            a segment (layouts/segments.js)
- *     stream          stream `stream`              a version (layouts/stream.js)
- *     segments-zset   sorted set `segments`        a segment, its score the order of its first version (loads/structures.js)
+ *     storage    where                   an entry is
+ *     segments   stream `segments`       a segment (layouts/segments.js)
+ *     stream     stream `stream`         a version (layouts/stream.js)
  *
  * Streams are read with a plain XRANGE instead of src/layouts, because this checks the layouts too.
  */
@@ -18,7 +17,7 @@ const MOST_ENTRIES = 10_000
 const MAX_READ_BYTES = 4 * 1024 * 1024
 
 /**
- * @typedef {'segments' | 'stream' | 'segments-zset'} LogStorage
+ * @typedef {'segments' | 'stream'} LogStorage
  * @typedef {import('../../src/store/index.js').Connection} Connection
  * @typedef {(count: number) => Promise<Entry[]>} Pieces
  * @typedef {{ place: string, bytes: Buffer | null }} Entry `bytes` null: not an entry of the layout
@@ -31,8 +30,7 @@ const MAX_READ_BYTES = 4 * 1024 * 1024
 /** @type {Readonly<Record<LogStorage, Log>>} */
 const LOGS = Object.freeze({
   segments: { pieces: (connection, key) => piecesOfStream(connection, key('segments'), 's'), head: segmentHead, each: eachVersion },
-  stream: { pieces: (connection, key) => piecesOfStream(connection, key('stream'), 'v'), head: entryHead, each: visitEntry },
-  'segments-zset': { pieces: (connection, key) => piecesOfSet(connection, key('segments')), head: segmentHead, each: eachVersion }
+  stream: { pieces: (connection, key) => piecesOfStream(connection, key('stream'), 'v'), head: entryHead, each: visitEntry }
 })
 
 /** @param {string} storage @returns {storage is LogStorage} */
@@ -70,17 +68,6 @@ function piecesOfStream (connection, name, field) {
     if (entries.length > 0) from = `(${entries[entries.length - 1][0]}`
     return entries.map(([place, fields]) =>
       ({ place: place.toString('latin1'), bytes: fields.length === 2 && fields[0].toString('latin1') === field ? fields[1] : null }))
-  }
-}
-
-/** @param {Connection} connection @param {string} name @returns {Pieces} */
-function piecesOfSet (connection, name) {
-  let at = 0
-  return async (count) => {
-    /** @type {Buffer[]} member, score, member, score, ... */
-    const flat = await connection.send('ZRANGE', name, at, at + count - 1, 'WITHSCORES')
-    at += flat.length / 2
-    return flat.flatMap((bytes, i) => i % 2 === 0 ? [{ place: flat[i + 1].toString('latin1'), bytes }] : [])
   }
 }
 

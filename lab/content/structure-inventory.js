@@ -3,10 +3,9 @@
  *
  *     storage            where                                    a row is
  *     list               list `list`                              an element: an item as encoded in a segment
- *     set                sets `set:<minute>`                      a member: the same, sorted here
  *     published-list     list `ids`, keys `item:<id>`             an element with the value of its key
  *     published-set      sets `ids:<minute>`, keys `item:<id>`    an id, in however many sets it is, with the value of its key
- *     ...-hll            and HyperLogLogs `hll:<minute>`          nothing: their count must be close to the number of ids
+ *     published-list-hll and HyperLogLogs `hll:<minute>`          nothing: their count must be close to the number of ids
  */
 import { ITEM_HEAD_BYTES, scoreOf } from '../../src/item/index.js'
 import { NONE, numberOfId } from './id-number.js'
@@ -31,18 +30,6 @@ export async function readWholeList (connection, key, rows) {
     rows.hash(element)
   })
   return ids.size
-}
-
-/** @type {import('./inventory.js').Reader} */
-export async function readSets (connection, key, rows) {
-  const members = (await membersOf(connection, key('set:'))).map((member) => ({ member, ...itemIn(member) }))
-  members.sort((a, b) => b.score - a.score || Buffer.compare(a.member, b.member))
-  members.forEach(({ member, id, value, score }, i) => {
-    // a scan may return duplicates
-    if (i > 0 && members[i - 1].member.equals(member)) return
-    rows.add(id, value, score)
-    rows.hash(member)
-  })
 }
 
 /** @type {ListReader} */

@@ -3,7 +3,7 @@
  * (src/admission). Every command has a request id and is accepted.
  */
 import { readFile } from 'node:fs/promises'
-import { admissionKey, admit, createAgreement, createOwnRules, decisionOf, ownFormOf, prepare } from '../../src/admission/index.js'
+import { admissionKey, admit, createAgreement, createOwnRules, decisionOf, prepare } from '../../src/admission/index.js'
 import { createPrimaries } from '../../src/store/index.js'
 import { FreshetError } from '../errors.js'
 import { COMMANDS, HALL, KEYS, keyOf } from '../systems/own/subjects.js'
@@ -72,9 +72,6 @@ function creations (size) {
   return { rule: 'once', prepared: [], next: () => Array.from({ length: size }, one) }
 }
 
-/** A rule of ours as it is beside rules with Lua. @param {string} name @returns {Record<string, OwnRule>} */
-const asOwn = (name) => ({ [name]: ownFormOf(name) })
-
 /** @type {Readonly<Record<string, (size: number) => Promise<Work>>>} */
 const WORK = Object.freeze({
   max: async (size) => onKeys('max', size),
@@ -82,9 +79,7 @@ const WORK = Object.freeze({
   step: async (size) => steps(size),
   latest: async (size) => prices(size),
   once: async (size) => creations(size),
-  hall: async (size) => ({ ...onKeys('hall', size), own: { hall: { text: await readFile(HALL, 'utf8'), version: 1 } } }),
-  'max of a user': async (size) => ({ ...onKeys('max', size), own: asOwn('max') }),
-  'step of a user': async (size) => ({ ...steps(size), own: asOwn('step') })
+  hall: async (size) => ({ ...onKeys('hall', size), own: { hall: { text: await readFile(HALL, 'utf8'), version: 1 } } })
 })
 
 /** @param {string} name of WORK @param {number} size commands of a call @returns {Load['open']} */

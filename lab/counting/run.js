@@ -76,7 +76,9 @@ export async function countPlan ({ plan, arms, result, resultFile, root, folder,
       cells.push({ ...base, batchUnits: units / batches, units, nodes: unit === 'reply' ? [counted] : nodes, invalid, error: null })
     } catch (error) {
       if (!OUTCOMES.includes(error.code)) throw error
-      cells.push({ ...base, batchUnits: 0, units: 0, nodes: [], invalid: [], error: { code: error.code, message: error.message } })
+      // what is found instead has paths of this machine
+      const message = error.code === 'ENGINE_MISSING' ? error.message.split(';')[0] : error.message
+      cells.push({ ...base, batchUnits: 0, units: 0, nodes: [], invalid: [], error: { code: error.code, message } })
     }
     const last = /** @type {CountedCell} */ (cells.at(-1))
     const outcome = last.error?.message ?? `${Math.round(last.nodes[0].instructions).toLocaleString('en')} instructions a unit`

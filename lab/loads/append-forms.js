@@ -6,7 +6,6 @@
  *     pipelined-commands   SET item:<id> record PX ttl, n times; ZADD ids score <id> ...        not atomic
  *     multi-commands       the same between MULTI and EXEC
  *     msetex               MULTI; MSETEX n item:<id> record ... PX ttl; ZADD; EXEC
- *     msetex-two-sets      the same with one more ZADD, to `ids-2` (experiment 004)
  *     script-per-batch     EVALSHA with all item keys, scores and records (lua/append-batch.lua)
  *     script-per-item      EVALSHA, n times (lua/append-item.lua)                               atomic for each item
  *     function-per-batch   FCALL of the body of script-per-batch
@@ -33,11 +32,10 @@ const NOTHING = Buffer.alloc(0)
  * @property {string} does
  * @property {(connection: Connection, library: string) => Promise<string>} [prepare] returns the digest or function to call
  * @property {(connection: Connection, library: string) => Promise<unknown>} [leave] undoes `prepare`
- * @property {import('../content/inventory.js').Storage} [storage] default: ids
  * @property {boolean} [compares] as of a load (index.js)
  * @property {(encoder: Encoder, name: string) => { items: (item: Item) => void, members: (item: Item) => void,
- *   frame: (count: number) => { head: Buffer, middle: Buffer, again?: Buffer, tail: Buffer, replies: number } }} encode a batch is
- *   head, the `items` part of each, middle, the `members` part of each, with `again` that and the `members` once more, tail
+ *   frame: (count: number) => { head: Buffer, middle: Buffer, tail: Buffer, replies: number } }} encode a batch is head, the `items` part
+ *   of each, middle, the `members` part of each, tail
  */
 
 /** @type {Form['encode']} of commands */
@@ -103,15 +101,6 @@ export const APPEND_FORMS = Object.freeze({
     does: 'one MSETEX and one ZADD, between MULTI and EXEC',
     prepare: needMsetex,
     encode: encodeMsetex
-  },
-  'msetex-two-sets': {
-    does: 'one MSETEX and two ZADD, to two sorted sets, between MULTI and EXEC',
-    prepare: needMsetex,
-    storage: 'two-sets',
-    encode (encoder, name) {
-      const { frame, ...parts } = encodeMsetex(encoder, name)
-      return { ...parts, frame: (count) => ({ ...frame(count), again: encoder.zadd(count, 'ids-2'), replies: 5 }) }
-    }
   },
   'script-per-batch': {
     does: 'one EVALSHA with all items',

@@ -41,7 +41,7 @@ function createEncoder (items, members, { key, ttlMs }) {
     idsKey: key('ids'),
     prefixBytes: prefix.length,
     ttlMs,
-    zadd: (/** @type {number} */ count, set = 'ids') => command(2 + 2 * count, 'ZADD', key(set)),
+    zadd: (/** @type {number} */ count) => command(2 + 2 * count, 'ZADD', key('ids')),
     bytes: (/** @type {Buffer} */ part) => items.short(part),
     set: () => items.short(SET),
     expiry: () => items.short(expiryBytes),
@@ -98,7 +98,7 @@ export async function openAppends (form, parts) {
     async send (count, next) {
       const wires = spare.pop() ?? newWires()
       const { items, members, encode } = wires
-      const { head, middle, again, tail, replies } = encode.frame(count)
+      const { head, middle, tail, replies } = encode.frame(count)
       items.reset()
       members.reset()
       items.reserve(head.length + middle.length + tail.length)
@@ -110,7 +110,7 @@ export async function openAppends (form, parts) {
         encode.items(item)
         encode.members(item)
       }
-      for (const part of [middle, members.written(), ...again ? [again, members.written()] : [], tail]) {
+      for (const part of [middle, members.written(), tail]) {
         items.reserve(part.length)
         items.long(part)
       }

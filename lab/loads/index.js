@@ -37,7 +37,7 @@ import { openBlob } from './blob.js'
 import { openGateway } from './gateway.js'
 import { openLibrary } from './library.js'
 import { PUBLISHED_STRUCTURES, openPublishedStructure, openPublishedValues, openReference } from './published.js'
-import { STRUCTURES, openStructure } from './structures.js'
+import { openList } from './structures.js'
 
 /** @type {NonNullable<Load['compares']>} */
 const byFeed = ({ layout, late = 'newest' }) => layout === 'ids' && late === 'newest'
@@ -84,6 +84,12 @@ const loads = {
     bounds: ['windowMs'],
     open: openBlob
   },
+  list: {
+    does: 'one LPUSH of whole items per batch, and LTRIM',
+    storage: () => 'list',
+    bounds: ['maxItems'],
+    open: openList
+  },
   library: {
     does: 'openFeed in the process of the load',
     storage: ({ layout }) => layout,
@@ -100,7 +106,6 @@ const loads = {
     open: openGateway
   },
   ...loadsOf(APPEND_FORMS, openAppends),
-  ...loadsOf(STRUCTURES, openStructure),
   ...loadsOf(PUBLISHED_STRUCTURES, openPublishedStructure, reference)
 }
 export const LOADS = Object.freeze(loads)

@@ -4,14 +4,13 @@
  *     reference          n times SETEX item:<id> seconds value, each with its promise; ZADD ids ts <id> ts <id> ...
  *     published-values   ZADD values ts <value> ts <value> ...
  *     published-list, published-list-hll, published-set      the reference with another structure instead of the sorted set
- *     published-two-sets, published-two-scores               the reference with one more sorted set
+ *     published-two-sets                                     the reference with one more sorted set of the same members
  *
  * Every value is an object of its own, because the client keeps it until it writes.
  */
 import { FreshetError } from '../errors.js'
 import { onlyKey } from '../../src/feeds/index.js'
 import { openPublishedClient } from '../../src/store/index.js'
-import { scatteredScore } from '../content/two-sets.js'
 import { LOST_AFTER_MS, driveBatches } from './drive.js'
 import { createSource, needIdentifying } from './source.js'
 
@@ -60,15 +59,6 @@ const SORTED_SET = {
   index: (client, { key }, ids, times) => [client.zadd(key('ids'), membersOf(ids, times))]
 }
 
-/** @param {string} does @param {(ts: number, id: string) => number} scoreOf in the other set @returns {Index} */
-const twoSets = (does, scoreOf) => ({
-  does: `${KEYS} two ZADD of ids, to two sorted sets${does}`,
-  storage: 'published-two-sets',
-  bounds: ['windowMs'],
-  index: (client, { key }, ids, times) =>
-    [client.zadd(key('ids'), membersOf(ids, times)), client.zadd(key('ids-2'), membersOf(ids, times.map((ts, i) => scoreOf(ts, ids[i]))))]
-})
-
 /**
  * The other structures of the published tables. Their code was not published, so these are the reference with another structure
  * instead of the sorted set, or with one more.
@@ -90,8 +80,12 @@ export const PUBLISHED_STRUCTURES = Object.freeze({
     bounds: ['windowMs'],
     index: addToMinute('sadd', 'ids')
   },
-  'published-two-sets': twoSets('', (ts) => ts),
-  'published-two-scores': twoSets(', the other one with scores in no order', scatteredScore)
+  'published-two-sets': {
+    does: `${KEYS} two ZADD of ids, to two sorted sets`,
+    storage: 'published-two-sets',
+    bounds: ['windowMs'],
+    index: (client, { key }, ids, times) => ['ids', 'ids-2'].map((set) => client.zadd(key(set), membersOf(ids, times)))
+  }
 })
 
 /** @type {import('./index.js').Load['open']} */

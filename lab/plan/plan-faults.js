@@ -13,6 +13,8 @@ import { at, expectedOneOf, unfit } from './shape.js'
 
 /** A window has at least this many periods (L9). */
 export const PERIODS = 2
+/** Techniques of systems without our code. */
+const WITHOUT_US = ['noop', 'floor']
 /** Set by the lab. */
 const LAB_SETS = ['redisUrl', 'replicaUrl', 'keyPrefix', 'feed', 'warmUp', 'duration', 'items', 'source', 'server', 'cacheDir',
   'metricsPort', 'logLevel']
@@ -98,7 +100,7 @@ function ceilingFaults ({ arms = {}, baseline, ceiling }) {
   const isKnown = load === 'writer' || loadNamed(load).open !== undefined
   // a constant response has no freshness; the ceiling is a read from a server on each request
   const isFreshRead = serving?.by === 'ask' && serving.asks === 'freshness'
-  if (contention?.technique === 'noop') return []
+  if (WITHOUT_US.includes(String(contention?.technique))) return []
   if (!isKnown || ceiling === baseline || load === 'blob' || serving?.by === 'bare' || isFreshRead) return []
   return [`ceiling: ${JSON.stringify(ceiling)} runs our code; expected an arm without it: load blob, or serving by bare`]
 }

@@ -1,6 +1,7 @@
 /**
  * A result under the words of today: names of arms and levels that have changed since (`formerly` of the plan), labels, the question,
- * what the chart shows, pairs to compare, and the published figures to compare with. Figures and settings are those of the result;
+ * what the chart shows, pairs to compare, and the published figures to compare with. Arms and levels that the plan no longer has are left
+ * out. Figures and settings are those of the result;
  * `late: overwrite`, which results from before that setting do not name because it was the default, is named.
  */
 import { marked } from '../analysis/marks.js'
@@ -25,7 +26,7 @@ export function presented (result, current, counts = null) {
   const names = new Map(Object.entries(formerly).filter(([, now]) => !(now in known))
     .flatMap(([before, now]) => [[before, now], [before + AA_SUFFIX, now + AA_SUFFIX]]))
   const { samples, plan, effective, ...rest } = result
-  const named = names.size === 0 ? { samples, plan, effective } : renamed({ samples, plan, effective }, names)
+  const named = withoutGone(names.size === 0 ? { samples, plan, effective } : renamed({ samples, plan, effective }, names), current)
   const words = {
     labels,
     chart: chartOf(chart, named.plan),
@@ -36,6 +37,23 @@ export function presented (result, current, counts = null) {
     fixed: fixed.late ? { late: fixed.late, ...named.plan.fixed } : named.plan.fixed
   }
   return { ...rest, ...named, samples: named.samples.map(marked), plan: { ...named.plan, ...words }, ...(counts && { counts }) }
+}
+
+/**
+ * @template {Pick<Result, 'plan' | 'samples'>} Of
+ * @param {Of} of under the names of today @param {Plan} current
+ * @returns {Of} without arms and levels that went from the plan
+ */
+function withoutGone (of, current) {
+  const { plan, samples } = of
+  const left = (/** @type {'arms' | 'levels'} */ what) =>
+    Object.fromEntries(Object.entries(plan[what]).filter(([name]) => name in current[what]))
+  const [arms, levels] = /** @type {[Plan['arms'], Plan['levels']]} */ ([left('arms'), left('levels')])
+  return {
+    ...of,
+    plan: { ...plan, arms, levels },
+    samples: samples.filter(({ arm, level }) => arm.replace(AA_SUFFIX, '') in arms && level in levels)
+  }
 }
 
 /** Without what was not measured then. @param {Plan['chart']} chart @param {Plan} plan of the result @returns {Plan['chart']} */

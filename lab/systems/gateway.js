@@ -7,7 +7,7 @@
  *     lab -> this   { event: 'stop' }
  */
 import { Registry } from 'prom-client'
-import { createBodyRoom, createServer, takeBodies } from '../../src/http/index.js'
+import { createBodyBudget, createServer, takeBodies } from '../../src/http/index.js'
 import { tellParent } from '../../src/runtime/index.js'
 import { serveParent } from '../serving/child-process.js'
 
@@ -28,7 +28,7 @@ export function serveGateway (open, route, answers) {
       try {
         technique = await open(name, place)
         const app = createServer({ registry: new Registry() })
-        takeBodies(app, { types: ['application/json'], maxBytes: MAX_BODY_BYTES, room: createBodyRoom(BODIES_BYTES) })
+        takeBodies(app, { types: ['application/json'], maxBytes: MAX_BODY_BYTES, budget: createBodyBudget(BODIES_BYTES) })
         route(app, technique)
         tellParent({ event: 'opened', url: await app.listen({ host: '127.0.0.1', port: 0, backlog: 4096 }) })
       } catch ({ code = 'LOAD_FAILED', message }) {

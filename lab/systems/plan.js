@@ -6,7 +6,8 @@
  *   pool?: number, delayMs?: number, giveUp?: number, holdMs?: number, neighbour?: 'apart' | 'gateway' | 'shared', hot?: number,
  *   medium?: number, cold?: number, tiers?: string, dead?: number, uncached?: boolean, kills?: boolean,
  *   expiry?: 'soft' | 'hard', each?: number, gateways?: number, reads?: boolean, faults?: string, everywhere?: boolean,
- *   autoscaled?: boolean }} Contention `thinkMs`: mean wait of a user after a reply, 0 = none; `rate`: bids/s whatever the replies do;
+ *   autoscaled?: boolean, ordersOnly?: boolean }} Contention `thinkMs`: mean wait of a user after a reply, 0 = none; `rate`: bids/s
+ *   whatever the replies do;
  *   `lots`: auctions; `skew`: 90 % on one (default), or by Zipf's law; `driver`: direct (default), in the process of the load, http,
  *   through `gateways` of the lab (1), or sale (sales/): the users come all at once, for `stock` units; `reads`: a user asks for the
  *   price before each bid; `pool`: connections to the database, `delayMs` of each statement; `giveUp`: share of those admitted who then
@@ -15,8 +16,9 @@
  *   Drivers of prices (prices/): prices, `hot`, `medium` and `cold` users for assets of each tier, or all for `lots` assets by Zipf's law
  *   (at `settings.rate` requests/s); storm, `users` at once, with `each` requests one after the other, when all prices have reached
  *   their soft or hard `expiry`. `tiers`: as the setting of a gateway; `dead`: exchanges that never reply; `uncached`: nothing is kept;
- *   `kills` one of two owners in the window. Driver of orders (orders/): `replicas` of consumers, at settings.rate requests/s; `faults` of
- *   orders/faults.js; `everywhere`: `replicas` of gateways and readers too, behind proxies; `autoscaled`: from one on.
+ *   `kills` one of two owners in the window. Driver of orders (orders/): `replicas` of consumers, at settings.rate requests/s, 0 = at rest;
+ *   `faults` of orders/faults.js; `ordersOnly`: nothing but orders of one unit; `everywhere`: `replicas` of gateways and readers too,
+ *   behind proxies; `autoscaled`: from one on.
  *   Driver own (own/): a rule of a user, and ours, with `users` in flight.
  *   Driver cluster (cluster/): a feed with the writer's settings, whose servers are replaced or whose slots move; `rate`: SETs beside it
  */
@@ -65,5 +67,6 @@ export const contentionShape = object(Object.fromEntries(Object.entries({
   reads: trueOrFalse,
   faults: oneOf(Object.keys(FAULTS)),
   everywhere: trueOrFalse,
-  autoscaled: trueOrFalse
+  autoscaled: trueOrFalse,
+  ordersOnly: trueOrFalse
 }).map(([name, check]) => [name, /** @type {[typeof check, undefined]} */ ([check, undefined])])))

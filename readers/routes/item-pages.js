@@ -35,9 +35,9 @@ const jsonTail = (next, isCut = false) => `],"next":${JSON.stringify(next)}${isC
  * @param {import('../../src/replies/index.js').Format} format @param {boolean} ndjson
  * @returns {import('../../src/replies/index.js').BuildNow}
  */
-export const pageBuilder = (queries, { room, sizes }, feed, query, format, ndjson) => ({ asOf, lagMs }) => {
+export const pageBuilder = (queries, { budget, sizes }, feed, query, format, ndjson) => ({ asOf, lagMs }) => {
   const estimate = sizes.estimate(feed, query.limit, MAX_PAGE_BYTES)
-  if (estimate > MAX_NOW_ESTIMATE || !room.mayBeginNow(estimate)) return null
+  if (estimate > MAX_NOW_ESTIMATE || !budget.mayBeginNow(estimate)) return null
   const cursors = plainCursors(feed)
   const around = ndjson
     ? NOTHING_AROUND

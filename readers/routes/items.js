@@ -139,7 +139,7 @@ export async function itemRoutes (app, { queries, replies }) {
         throw tooMuch(feed)
       }
       replies.setStreamHeaders(reply, { asOf: page.last.asOf, lagMs: page.last.lagMs, type, vary: VARY }, feed)
-      replies.room.hold(reply.raw, bytesOf())
+      replies.budget.hold(reply.raw, bytesOf())
       return streamNdjson(page, chunks, cursors, reply)
     })
   }

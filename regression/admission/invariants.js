@@ -9,8 +9,7 @@
  *   its key
  * @typedef {Record<string, (step: Step) => boolean | null>} Invariants by name; null: says nothing of this step
  */
-import { foldLatest } from '../../src/admission/rules/latest.js'
-import { foldStep } from '../../src/admission/rules/step.js'
+import { foldLatest, foldStep } from '../../src/admission/rules.js'
 import { isReopening, ofStock } from './stock-invariants.js'
 
 const n = Number

@@ -9,7 +9,6 @@ import { flagsOf } from '../../settings.js'
 import { loadNames, storageOf } from '../../lab/loads/index.js'
 import { gatewaySettings } from '../../lab/loads/gateway.js'
 import { PUBLISHED_STRUCTURES } from '../../lab/loads/published.js'
-import { STRUCTURES } from '../../lab/loads/structures.js'
 import { percentilesInOrder } from '../../lab/analysis/percentiles.js'
 import { capabilities } from '../../src/store/nodes.js'
 import { createAuthority, tlsEngines } from '../../test/certificates.js'
@@ -34,10 +33,10 @@ const VARIANTS = [
   ...nightly(/** @type {[string, {}][]} */ ([['gateway', { layout: 'segments', partitions: 2 }]]), [])
 ]
 /** nothing in them is done otherwise by another engine */
-const ON_ONE = [...Object.keys(STRUCTURES), ...Object.keys(PUBLISHED_STRUCTURES)]
+const ON_ONE = ['list', ...Object.keys(PUBLISHED_STRUCTURES)]
 /** Whether a load runs on every engine. @param {string} load */
 const isForAll = (load) => nightly(!ON_ONE.includes(load), NEEDS_MSETEX.includes(load))
-const NEEDS_MSETEX = ['msetex', 'msetex-two-sets', 'newest-script']
+const NEEDS_MSETEX = ['msetex', 'newest-script']
 /** loads that write at the same time, each into a feed of its own */
 const AT_ONCE = 3
 /** @param {Record<string, any>} settings @returns {string[]} arguments of node */

@@ -91,7 +91,7 @@ export function createAdmission ({
     keyOf,
     partitionOf,
 
-    /** The state on the primary; empty if there is none. @param {string} key @returns {Promise<import('./rules/index.js').Fields>} */
+    /** The state on the primary; empty if there is none. @param {string} key @returns {Promise<import('./rules.js').Fields>} */
     async stateOf (key) {
       await agreed()
       return fieldsOf(await router.send('HGETALL', keyOf(partitionOf(key))(`state:${key}`)))

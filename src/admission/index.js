@@ -13,8 +13,8 @@
  * @typedef {import('./own-rules.js').OwnRule} OwnRule
  * @typedef {import('./own-rules.js').OwnRules} OwnRules
  * @typedef {import('./partition-clock.js').PartitionClock} PartitionClock
- * @typedef {import('./rules/index.js').Fields} Fields
- * @typedef {import('./rules/index.js').Ruleset} Ruleset
+ * @typedef {import('./rules.js').Fields} Fields
+ * @typedef {import('./rules.js').Ruleset} Ruleset
  * @typedef {import('./system.js').Agreement} Agreement
  * @typedef {import('./system.js').KeepSecret} KeepSecret
  * @typedef {import('./system.js').System} System
@@ -34,6 +34,6 @@ export { eventOf, memoryOf, OWN_NAMES, readState, storedOf } from './own-state.j
 export { entryOf, eventsOf, fieldsOf, followNews, followOutboxes, generationOf } from './outbox.js'
 export { createPartitionClock, MAX_BACK_MS } from './partition-clock.js'
 export { createRejections } from './rejections.js'
-export { KEPT_PARTS } from './rules/index.js'
+export { KEPT_PARTS } from './rules.js'
 export { createStopper, REPLY_MS } from './stop-script.js'
 export { createAgreement, expectPartitions, readSystem } from './system.js'

@@ -8,7 +8,7 @@
  * @property {boolean} isDueOnly whether a scheduled task is decided only while it is due, and removed then
  * @property {readonly string[]} durations of tasks (partition-clock.js)
  * @property {(rule: string) => readonly string[]} partsOf what a rule has of a key besides state and events
- * @property {import('./rules/index.js').Ruleset} memory folds and certain rejections
+ * @property {import('./rules.js').Ruleset} memory folds and certain rejections
  * @property {readonly string[]} [names] of the rules of a system; all of ours without it
  * @property {(error: any) => any} meaningOf an error of a call
  * @property {(reply: string) => import('./commands.js').Decision & { accepted?: boolean }} decisionOf a reply
@@ -16,7 +16,7 @@
 import { libraryOf, readScript, ruleText } from '../store/index.js'
 import { decisionOf } from './commands.js'
 import { ourVersions } from './rule-versions.js'
-import { DURATIONS, KEPT, OURS } from './rules/index.js'
+import { DURATIONS, KEPT, OURS } from './rules.js'
 
 const NAMES = Object.freeze(['bounded', 'latest', 'max', 'once', 'step'])
 

@@ -6,7 +6,7 @@
  * its own, which share connections (src/store/stream-follower.js).
  *
  * @typedef {import('../store/index.js').StreamConnection} Connection
- * @typedef {import('./rules/index.js').Fields} Fields
+ * @typedef {import('./rules.js').Fields} Fields
  * @typedef {{ id: string, rule: string, key: string, seq: number, fields: Fields }} Entry `id` of the outbox; `fields` of the event
  */
 import { setMaxListeners } from 'node:events'

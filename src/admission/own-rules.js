@@ -13,7 +13,7 @@
  *
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {Pick<import('../store/index.js').Router, 'runScript'>} Router to the primaries
- * @typedef {import('./rules/index.js').Fields} Fields
+ * @typedef {import('./rules.js').Fields} Fields
  * @typedef {object} OwnRule
  * @property {string} text Lua @property {number} version @property {number} [keepEvents] newest events of a key that are kept, about
  * @property {readonly string[]} [keeps] of KEPT_PARTS @property {number} [maxArgBytes] of the arguments of a command, all together

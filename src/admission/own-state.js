@@ -8,7 +8,7 @@
  * @typedef {{ seq: number, type: string, ts: number, [field: string]: string | number }} OwnEvent
  *
  * @import { OwnRule } from './own-rules.js'
- * @import { Fields, Ruleset } from './rules/index.js'
+ * @import { Fields, Ruleset } from './rules.js'
  */
 import { fieldsOf, generationOf } from './outbox.js'
 

@@ -8,7 +8,7 @@
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {ReturnType<typeof createPartitionClock>} PartitionClock
  */
-import { DURATIONS } from './rules/index.js'
+import { DURATIONS } from './rules.js'
 
 /** A clock that went back further is noted; lua/includes/partition.lua has it too. */
 export const MAX_BACK_MS = 1000

@@ -1,12 +1,12 @@
 /**
  * The rejection cache: answers commands that would certainly be rejected, without the server. It follows the outboxes of the primary,
- * as a reader follows those of a replica, and asks the rule's certain rejections (rules/) about the state in memory.
+ * as a reader follows those of a replica, and asks the rule's certain rejections (rules.js) about the state in memory.
  *
  * It is used only while it is current, for a key in its memory, in the generation that the server last named, and for a request that
  * was not accepted before: a client that lost its reply must still get `accepted`.
  */
 import { createAccepted } from './accepted.js'
-import { OURS } from './rules/index.js'
+import { OURS } from './rules.js'
 import { createKeyView } from './key-view.js'
 import { prepare } from './commands.js'
 

@@ -29,7 +29,7 @@ export const entryLost = ({ partition }, entry) => new FreshetError('LEASE_LOST'
  * Whether the entries may be the reason. Errors of a database say so by `isOfStatement`, though another attempt may succeed.
  * @param {Error & { retryable?: boolean, isOfStatement?: boolean }} error
  */
-export const mayBlame = ({ retryable, isOfStatement }) => !retryable || isOfStatement === true
+export const mayBeEntryFault = ({ retryable, isOfStatement }) => !retryable || isOfStatement === true
 
 /**
  * @param {{ owned: import('./ownership.js').Owned, connection: () => import('../store/index.js').Connection,

@@ -23,11 +23,11 @@ const ID = /^(\d{1,4}):(\d{1,15}-\d{1,6})$/
  *   must not be discarded, by it and the state of its key
  */
 export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded = () => false }) {
-  /** @param {string} id @returns {{ partition: number, stream: string }} @throws {FreshetError} LETTER_UNKNOWN */
+  /** @param {string} id @returns {{ partition: number, stream: string }} @throws {FreshetError} DEAD_LETTER_UNKNOWN */
   function partsOf (id) {
     const [, partition, stream] = ID.exec(id) ?? []
     if (stream !== undefined && Number(partition) < partitions) return { partition: Number(partition), stream }
-    throw new FreshetError('LETTER_UNKNOWN', `${id}: not the id of a dead letter; expected one of the list, such as 3:1764000000000-0`)
+    throw new FreshetError('DEAD_LETTER_UNKNOWN', `${id}: not the id of a dead letter; expected one of the list, such as 3:1764000000000-0`)
   }
 
   return {
@@ -55,14 +55,14 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded =
       return { items: page, next: items.length > limit ? /** @type {Letter} */ (page.at(-1)).id : null }
     },
 
-    /** @param {string} id @throws {FreshetError} LETTER_UNKNOWN, also when another process replayed or discarded it */
+    /** @param {string} id @throws {FreshetError} DEAD_LETTER_UNKNOWN, also when another process replayed or discarded it */
     async replay (id) {
       const { partition, stream } = partsOf(id)
       const keys = ['dead', 'outbox', 'generation'].map(keyOf(partition))
       if (await connectionOf(partition).runScript('replay-letter', keys, [stream]) !== 1) throw gone(id)
     },
 
-    /** @param {string} id @throws {FreshetError} LETTER_UNKNOWN, LETTER_NEEDED */
+    /** @param {string} id @throws {FreshetError} DEAD_LETTER_UNKNOWN, DEAD_LETTER_BLOCKS_KEY */
     async discard (id) {
       const { partition, stream } = partsOf(id)
       const [connection, key] = [connectionOf(partition), keyOf(partition)]
@@ -70,7 +70,9 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded =
       if (entry === undefined) throw gone(id)
       const letter = letterOf(partition, stream, entry[1])
       const state = fieldsOf(await connection.send('HGETALL', key(`state:${letter.key}`)))
-      if (isNeeded(letter, state)) throw new FreshetError('LETTER_NEEDED', `${letter.key} is parked until its letter ${id} is replayed`)
+      if (isNeeded(letter, state)) {
+        throw new FreshetError('DEAD_LETTER_BLOCKS_KEY', `${letter.key} is parked until its letter ${id} is replayed`)
+      }
       if (Number(await connection.send('XDEL', key('dead'), stream)) !== 1) throw gone(id)
     },
 
@@ -81,7 +83,7 @@ export function createDeadLetters ({ connectionOf, keyOf, partitions, isNeeded =
 }
 
 /** @param {string} id */
-const gone = (id) => new FreshetError('LETTER_UNKNOWN', `there is no dead letter ${id}; it may have been replayed or discarded`)
+const gone = (id) => new FreshetError('DEAD_LETTER_UNKNOWN', `there is no dead letter ${id}; it may have been replayed or discarded`)
 
 /** @param {number} partition @param {string} id @param {unknown[]} flat @returns {Letter} */
 function letterOf (partition, id, flat) {

@@ -2,8 +2,8 @@
 import { define } from '../errors.js'
 
 define('consumers', {
-  LETTER_UNKNOWN: { status: 404, meaning: 'there is no dead letter with this id' },
-  LETTER_NEEDED: { status: 409, meaning: 'the key is parked, and only this dead letter resumes it' },
+  DEAD_LETTER_UNKNOWN: { status: 404, meaning: 'there is no dead letter with this id' },
+  DEAD_LETTER_BLOCKS_KEY: { status: 409, meaning: 'the key is parked, and only this dead letter resumes it' },
   LEASE_LOST: { meaning: 'another process owns the partition now, or its primary lost the entry' },
   ENTRY_UNFINISHED: { meaning: 'attempts at an entry began and did not end: each time its connection or process ended' },
   OUTBOX_TRIMMED: { retryable: true, meaning: 'the outbox was trimmed past the cursor of a consumer, so entries may be lost' },

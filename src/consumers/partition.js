@@ -22,7 +22,7 @@
  * @property {boolean} [isAwaited] the partition is given back only after the running `write` has ended
  * @property {(entry: Entry) => Promise<boolean>} [rejected] true if that settled it, so it is no dead letter
  */
-import { createAttempt, entryLost, lost, mayBlame } from './attempts.js'
+import { createAttempt, entryLost, lost, mayBeEntryFault } from './attempts.js'
 import { FreshetError } from './errors.js'
 import { retry } from './retry.js'
 
@@ -94,7 +94,7 @@ function createTaker (consumer, { owned, connection, key, deadLetter, metrics },
   /** The attempt that runs. @type {import('./attempts.js').Attempt | null} */
   let current = null
   /** @template T @param {() => Promise<T>} run @param {(error: Error) => boolean} [isLast] */
-  const insist = (run, isLast) => retry(run, { signal, isLast, onFailure: metrics.failed })
+  const withRetries = (run, isLast) => retry(run, { signal, isLast, onFailure: metrics.failed })
 
   /**
    * Write and what comes after it, until they succeed or were tried too often.
@@ -114,13 +114,13 @@ function createTaker (consumer, { owned, connection, key, deadLetter, metrics },
       able.note(true)
     }
     const endWith = async (/** @type {any} */ error) => {
-      able.note(mayBlame(error))
-      await mine.end(mayBlame(error))
+      able.note(mayBeEntryFault(error))
+      await mine.end(mayBeEntryFault(error))
       throw error
     }
     try {
-      await insist(() => once().catch(endWith), (/** @type {any} */ error) =>
-        error.code === 'LEASE_LOST' || (mayBlame(error) && mine.begun >= most))
+      await withRetries(() => once().catch(endWith), (/** @type {any} */ error) =>
+        error.code === 'LEASE_LOST' || (mayBeEntryFault(error) && mine.begun >= most))
       return null
     } catch (error) {
       if (error.code === 'LEASE_LOST') throw error
@@ -132,7 +132,7 @@ function createTaker (consumer, { owned, connection, key, deadLetter, metrics },
   /** @param {Entry[]} entries that are finished */
   async function advance (entries) {
     const { id } = /** @type {Entry} */ (entries.at(-1))
-    const stored = Number(await insist(() => connection().runScript('advance', CURSORS.map(key), [token, consumer, id])))
+    const stored = Number(await withRetries(() => connection().runScript('advance', CURSORS.map(key), [token, consumer, id])))
     if (stored === LOST_WITH_PRIMARY) throw entryLost(owned, id)
     if (stored !== 1) throw lost(owned)
     metrics.finished(entries.length)
@@ -143,9 +143,10 @@ function createTaker (consumer, { owned, connection, key, deadLetter, metrics },
     const failure = await attempt([entry], steps.attempts ?? ATTEMPTS)
     if (failure) {
       const { error, attempts, isWritten } = failure
-      const isSettled = !isWritten && await insist(async () => await steps.rejected?.(entry) ?? false, mayBlame).catch(() => false)
+      const isSettled = !isWritten &&
+        await withRetries(async () => await steps.rejected?.(entry) ?? false, mayBeEntryFault).catch(() => false)
       signal.throwIfAborted()
-      if (!isSettled) await insist(() => deadLetter({ consumer, entry, reason: error.message, attempts }))
+      if (!isSettled) await withRetries(() => deadLetter({ consumer, entry, reason: error.message, attempts }))
     }
     await advance([entry])
   }

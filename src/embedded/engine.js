@@ -8,7 +8,7 @@
  * @typedef {{ program: string, name: 'valkey' | 'redis', version: string, hasMsetex: boolean,
  *   origin: 'named' | 'path' | 'pinned' }} Engine `program` is an absolute path
  * @typedef {Record<string, string | undefined>} Env
- * @typedef {{ env: Env, cacheDir: string, report?: (line: string) => void, signal?: AbortSignal }} Place
+ * @typedef {{ env: Env, cacheDir: string, report?: (line: string) => void, signal?: AbortSignal }} EngineOptions
  */
 import { execFile } from 'node:child_process'
 import { readFile, realpath, stat } from 'node:fs/promises'
@@ -24,7 +24,7 @@ const MSETEX_SINCE = { valkey: '9.1', redis: '8.4' }
 const VERSION_DEADLINE_MS = 20_000
 
 /**
- * @param {Place & { named?: string | null }} options `named`: a program on PATH, or a path
+ * @param {EngineOptions & { named?: string | null }} options `named`: a program on PATH, or a path
  * @returns {Promise<Engine>}
  * @throws {FreshetError} ENGINE_MISSING
  */
@@ -46,7 +46,7 @@ export async function chooseEngine ({ named, env, cacheDir, report = () => {}, s
 
 /**
  * Every engine available here, for suites that run on all of them. Downloads the pinned copy if it is absent.
- * @param {Place} place
+ * @param {EngineOptions} options
  * @returns {Promise<Engine[]>} those on PATH first
  */
 export async function enginesFound ({ env, cacheDir, report = () => {}, signal }) {
@@ -62,7 +62,7 @@ export async function enginesFound ({ env, cacheDir, report = () => {}, signal }
 
 /**
  * Engines installed here. Downloads nothing.
- * @param {Place} place
+ * @param {EngineOptions} options
  * @returns {Promise<Engine[]>} those on PATH first
  */
 export async function installedEngines ({ env, cacheDir, report = () => {} }) {
@@ -129,7 +129,7 @@ export async function programsOnPath (env, names = PROGRAMS) {
   return candidates.filter((_, i) => usable[i])
 }
 
-/** @param {Required<Omit<Place, 'signal'>> & { signal?: AbortSignal }} place @returns {Promise<Engine>} */
+/** @param {Required<Omit<EngineOptions, 'signal'>> & { signal?: AbortSignal }} options @returns {Promise<Engine>} */
 async function fetchedEngine ({ env, cacheDir, report, signal }) {
   report(`downloading valkey ${PINNED_VERSION} ...`)
   return engineAt(await fetchPinned({ cacheDir, env, signal }), 'pinned')

@@ -2,7 +2,8 @@
  * Which servers a command works on: those of --redis-url, else the embedded ones of this checkout.
  */
 import { fileURLToPath } from 'node:url'
-import { lookAtEmbeddedServers, useEmbeddedPart, useEmbeddedServers } from './client.js'
+import { defaultCacheDir, lookAtEmbeddedServers, useEmbeddedPart, useEmbeddedServers } from './client.js'
+import { hasDynalite, VERSION } from './dynamodb/server.js'
 
 /** The folder of this package. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -74,3 +75,25 @@ export async function runningPart (part) {
   const running = await lookAtEmbeddedServers({ root: ROOT })
   return running === null || running === 'starting' ? null : running[/** @type {'databaseUrl'} */ (`${part}Url`)]
 }
+
+// What systems may use of the embedded services, by one object of a process.
+
+/**
+ * @param {{ cacheDir: string | null }} settings
+ * @param {{ report?: (line: string) => void, signal?: AbortSignal }} [process] `report` about what is started; `signal`: it stops
+ */
+export const createServices = ({ cacheDir }, { report = () => {}, signal = new AbortController().signal } = {}) => Object.freeze({
+  /**
+   * @param {'dynamodb'} service @param {{ onFailure: (error: Error) => void }} options `onFailure`: why it ended
+   * @returns {Promise<{ url: string, release: () => Promise<void> }>} fetched and started if need be
+   * @throws {import('../errors.js').FreshetError} ENGINE_MISSING, SERVERS_FAILED
+   */
+  start: (service, { onFailure }) => ownPart(service, { cacheDir }, { report, signal, onFailure }),
+
+  /** Starts nothing. @param {'dynamodb'} service @returns {Promise<{ program: string, url: string | null }>} */
+  async look (service) {
+    const isFetched = await hasDynalite(cacheDir ?? defaultCacheDir(ROOT))
+    const state = isFetched ? 'the pinned copy' : 'downloaded when a command first needs it, 3 MB'
+    return { program: `dynalite ${VERSION} (${state})`, url: await runningPart(service) }
+  }
+})

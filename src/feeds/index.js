@@ -8,8 +8,7 @@ export {
   agree, checkFeedName, createFeed, definitionOf, dropFeed, expectAgreed, FEED_SCHEMA, findDefinition,
   isAgreed, isFeedName, isFollowable, isWider, listDefinitions, listNames, readDefinition, readSecret, withoutLog
 } from './definitions.js'
-export { changeRetention, putFeed } from './changes.js'
-export { expiryMs } from './extend.js'
+export { changeRetention, expiryMs, putFeed } from './changes.js'
 export { HEARTBEAT_KEPT_MS, HEARTBEATS_EXPIRE_MS, heartbeatText, readHeartbeats } from './heartbeats.js'
 export { keptMs, keptText } from './reach.js'
 export { formatFor, isSpread, namesKey, onlyKey, partitionKey, writersKey } from './keys.js'

@@ -33,7 +33,7 @@ export function createHistory () {
     },
 
     /** Marks an existing feed as recently used. @param {string} feed */
-    want (feed) {
+    touch (feed) {
       const one = feeds.get(feed) ?? create()
       feeds.delete(feed)
       if (feeds.size >= MAX_FEEDS) feeds.delete(/** @type {string} */ (feeds.keys().next().value))

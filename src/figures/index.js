@@ -4,7 +4,7 @@
  * for servers: values that miss the deadline are null.
  *
  *     each second    names of feeds, heartbeats of their writers (rates.js)    from one node, in one pipeline
- *                    processor time of each node (processors.js)
+ *                    processor time of each node
  *     on demand      definition, count, newest, reach (contents.js)            at most once a second
  *     always known   state and lag of nodes                                    store/servers.js
  *
@@ -17,13 +17,12 @@
  * @typedef {ReturnType<typeof createFigures>} Figures
  */
 import { keptMs } from '../feeds/index.js'
+import { oneAtATime, within } from '../runtime/index.js'
 import { createReads } from '../store/index.js'
 import { eachTick } from '../ticks.js'
 import { createContents } from './contents.js'
 import { createHistory } from './history.js'
-import { createProcessors } from './processors.js'
 import { createRates } from './rates.js'
-import { oneAtATime, within } from '../runtime/index.js'
 
 export const EVERY_MS = 1000
 const HISTORY_MS = 600_000
@@ -51,7 +50,7 @@ export function createFigures ({ queries, queriesOf = none, deployment, keyPrefi
   const processors = createProcessors(deployment)
   const readRates = oneAtATime(() => rates.read(history.choose))
   const readProcessors = oneAtATime(processors.read)
-  /** @type {{ rates: Map<string, import('./rate.js').Rate | null> | null, cpuOf: (address: string) => number | null, takenMs: number }} */
+  /** @type {{ rates: Map<string, import('./rates.js').Rate | null> | null, cpuOf: (address: string) => number | null, takenMs: number }} */
   let last = { rates: null, cpuOf: () => null, takenMs: -Infinity }
   let isClosed = false
 
@@ -76,7 +75,7 @@ export function createFigures ({ queries, queriesOf = none, deployment, keyPrefi
      */
     async of (feed, sinceMs) {
       const found = await contents.of(feed)
-      if (found.definition !== null) history.want(feed)
+      if (found.definition !== null) history.touch(feed)
       const { rates: sampled, cpuOf } = elapsed() - last.takenMs < USABLE_MS ? last : { rates: null, cpuOf: () => null }
       const rate = sampled?.get(feed)
       const { ready, reasons, nodes } = queries.status(feed)
@@ -114,4 +113,38 @@ export function createFigures ({ queries, queriesOf = none, deployment, keyPrefi
       end()
     }
   }
+}
+
+// The share of a core that each node used between two samples, on its own clock, so delays of replies do not matter.
+
+const DEFAULT_PORT = '6379'
+
+/** Node addresses may lack the port; addresses of figures have it. @param {string} address */
+const withPort = (address) => /:\d+$/.test(address) ? address : `${address}:${DEFAULT_PORT}`
+
+/** @param {Pick<import('../store/index.js').Servers, 'figures'>} deployment */
+function createProcessors ({ figures }) {
+  /** @type {Map<string, import('../store/index.js').NodeFigures>} */
+  let before = new Map()
+
+  return {
+    /** @returns {Promise<(address: string) => number | null>} share by address; null = unknown */
+    async read () {
+      const now = new Map((await figures()).map((node) => [node.address, node]))
+      const shares = new Map([...now].map(([address, node]) => [address, shareOf(before.get(address), node)]))
+      before = now
+      return (address) => shares.get(withPort(address)) ?? null
+    }
+  }
+}
+
+/**
+ * @param {import('../store/index.js').NodeFigures | undefined} before @param {import('../store/index.js').NodeFigures} now
+ * @returns {number | null}
+ */
+function shareOf (before, now) {
+  // a restarted server counts from 0 again
+  if (!before || before.runId !== now.runId) return null
+  const passedMs = now.timeMs - before.timeMs
+  return passedMs > 0 ? Math.round((now.cpuSeconds - before.cpuSeconds) * 1000 / passedMs * 10_000) / 10_000 : null
 }

@@ -1,10 +1,10 @@
 /**
  * What other folders use of src/http.
  *
- * @typedef {import('./body-bytes.js').BodyRoom} BodyRoom
+ * @typedef {import('./body.js').BodyBudget} BodyBudget
  * @typedef {import('./body.js').Body} Body
  * @typedef {import('./body.js').Request} Request
- * @typedef {import('./reply-room.js').ReplyRoom} ReplyRoom
+ * @typedef {import('./reply-budget.js').ReplyBudget} ReplyBudget
  * @typedef {import('./security/index.js').Access} Access
  * @typedef {import('./security/index.js').Grant} Grant
  * @typedef {import('./security/index.js').Security} Security
@@ -13,18 +13,16 @@
  * @typedef {import('./system-routes.js').QueryRow} QueryRow
  * @typedef {import('./system-routes.js').Reply} Reply
  */
-export { createBodyRoom } from './body-bytes.js'
-export { bodyOf, takeBodies } from './body.js'
+export { bodyOf, createBodyBudget, takeBodies } from './body.js'
 export { whenClosed } from './closed.js'
-export { readCommand, readRequestId } from './command-body.js'
 export { healthRoutes } from './health.js'
 export { createLimit } from './limits.js'
 export { expectFreePort, holdPort, listen } from './listen.js'
 export { describeRoutes } from './openapi.js'
 export { problemOf, problemText } from './problem.js'
-export { readQuery } from './query-string.js'
+export { createReplyBudget } from './reply-budget.js'
 export { clientGone } from './reply-queue.js'
-export { createReplyRoom } from './reply-room.js'
+export { readCommand, readQuery, readRequestId } from './request-fields.js'
 export { commandRoute, feedRoute, processRoute } from './route-schemas.js'
 export { createServer } from './server.js'
 export { commandRoutes, givenOfQuery, queryRoutes, querySchemaOf } from './system-routes.js'

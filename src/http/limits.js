@@ -1,9 +1,9 @@
 /**
  * A bound on requests in progress. Beyond it requests are refused at once instead of queued, so that those in progress
  * still end in time. Health checks and metrics are exempt. A request takes its place when its body has arrived, until its response
- * closes, finished or not: bodies that are arriving have bounds of their own (body-bytes.js).
+ * closes, finished or not: bodies that are arriving have bounds of their own (body.js).
  */
-import { gauge, one } from '../metrics/index.js'
+import { gauge, unlabelled } from '../metrics/index.js'
 import { FreshetError } from './errors.js'
 import { whenClosed } from './closed.js'
 
@@ -18,7 +18,7 @@ export function createLimit (registry, maxRequests) {
   let inProgress = 0
   gauge(registry, {
     name: 'freshet_http_requests_in_progress', help: 'Number of feed requests in progress, those whose body is arriving included'
-  }, () => one(begun))
+  }, () => unlabelled(begun))
   return (app) => {
     app.addHook('onRequest', (_request, reply, done) => {
       begun++

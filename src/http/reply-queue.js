@@ -1,5 +1,5 @@
 /**
- * Replies that wait for room in order, and how many begin in one turn of the event loop (reply-room.js).
+ * Replies that wait for room in order, and how many begin in one turn of the event loop (reply-budget.js).
  *
  * @typedef {{ bytesOf: () => number, isWanted: () => boolean, admit: (bytes: number) => void }} Waiter
  */

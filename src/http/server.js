@@ -5,18 +5,16 @@
  * ends clients that stop reading a long response. Idle keep-alive connections stay open for 72 s, longer than the 60 s that
  * load balancers usually keep them.
  *
- * JSON schemas are for documentation only. Query fields are checked by query-string.js, which generates their schemas and
+ * JSON schemas are for documentation only. Query fields are checked by request-fields.js, which generates their schemas and
  * whose messages name the field and the bound; schema validation would accept "1e3" as a number.
  */
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import fastify, { LogController } from 'fastify'
 import { FreshetError } from './errors.js'
-import { headFault } from './head.js'
 import { createRequestMetrics } from './metrics.js'
 import { noteResponse, refuseOnSocket } from './parser-errors.js'
 import { createErrorHandler } from './problem.js'
-import { createUnrouted } from './routes.js'
 import { cleanForwarded, protect, trustOf } from './security/index.js'
 import { createTurns } from './turns.js'
 
@@ -104,3 +102,73 @@ function createRequestIds () {
   let count = 0
   return () => prefix + (++count).toString(36)
 }
+
+/**
+ * What is wrong with the head of a request although node's parser accepted it. Raw headers are read, because node keeps only
+ * the first of two Host headers, and because building the object of all headers costs more than this loop.
+ */
+
+const HOST = 'host'
+const TRANSFER = 'transfer-encoding'
+
+/**
+ * @param {import('node:http').IncomingMessage} request
+ * @returns {FreshetError | null} REQUEST_INVALID
+ */
+function headFault ({ rawHeaders, httpVersionMinor }) {
+  let hosts = 0
+  let codings = null
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]
+    // comparing lengths first avoids most of the lower-casing
+    if (name.length === HOST.length && name.toLowerCase() === HOST) hosts++
+    else if (name.length === TRANSFER.length && name.toLowerCase() === TRANSFER) {
+      codings = codings === null ? rawHeaders[i + 1] : `${codings}, ${rawHeaders[i + 1]}`
+    }
+  }
+  if (hosts > 1) return new FreshetError('REQUEST_INVALID', `${hosts} Host headers; expected one`)
+  if (hosts === 0 && httpVersionMinor === 1) return new FreshetError('REQUEST_INVALID', 'no Host header; HTTP/1.1 needs one')
+  if (codings !== null && codings.toLowerCase() !== 'chunked') {
+    return new FreshetError('REQUEST_INVALID', `Transfer-Encoding: ${codings}; expected chunked, or Content-Length`)
+  }
+  return null
+}
+
+/**
+ * Requests that no route takes: 405 with Allow if the path has routes for other methods, else 404. The router does not tell which
+ * methods a path has, so the patterns are matched again; only requests that are refused pay for it.
+ */
+
+/**
+ * @returns {{ onRoute: (route: import('fastify').RouteOptions) => void,
+ *   faultOf: (request: import('fastify').FastifyRequest) => FreshetError }} a hook, and the error for a request without a route
+ */
+function createUnrouted () {
+  /** @type {Map<string, { pattern: RegExp, methods: Set<string> }>} by URL of the routes */
+  const routes = new Map()
+  return {
+    onRoute ({ url, method }) {
+      // a route for every path makes none of them known
+      if (url === '*' || url === '/*') return
+      const route = routes.get(url) ?? { pattern: patternOf(url), methods: new Set() }
+      routes.set(url, route)
+      for (const one of [method].flat()) route.methods.add(one)
+    },
+
+    faultOf ({ method, url }) {
+      const path = url.split('?', 1)[0]
+      const known = [...routes.values()].filter(({ pattern }) => pattern.test(path))
+      const allow = [...new Set(known.flatMap(({ methods }) => [...methods]))].sort()
+      // a route for files refuses names that it does not have
+      if (allow.length === 0 || allow.includes(method)) {
+        return new FreshetError('NOT_FOUND', `${method} ${path} is not a route; /docs lists them`)
+      }
+      return new FreshetError('METHOD_NOT_ALLOWED', `${method} ${path}; expected ${allow.join(' or ')}`, { allow })
+    }
+  }
+}
+
+/** @param {string} url of a route, such as /v1/feeds/:feed or /docs/static/* */
+const patternOf = (url) => new RegExp('^' + url.split('/').map((part) => part.startsWith(':')
+  ? '[^/]*'
+  : part.split('*').map((text) => text.replace(/[^\w-]/g, '\\$&')).join('.*')).join('/') + '$')

@@ -41,8 +41,7 @@
 import { randomUUID } from 'node:crypto'
 import { bodySchema, ID_TEXT, NO_FIELDS, querySchema, readId } from '../fields/index.js'
 import { bodyOf, takeBodies } from './body.js'
-import { readCommand, readRequestId } from './command-body.js'
-import { readQuery } from './query-string.js'
+import { readCommand, readQuery, readRequestId } from './request-fields.js'
 import { commandRoute } from './route-schemas.js'
 
 const JSON_TYPE = 'application/json'
@@ -63,10 +62,10 @@ const givenOf = ({ params, headers, id }) => ({
 /**
  * @param {import('fastify').FastifyInstance} app
  * @param {{ name: string, commands: Record<string, CommandRow>, own: unknown, parts: unknown,
- *   room: import('./body-bytes.js').BodyRoom }} parts `own`: what `run` gets of the system; `parts`: of the process
+ *   budget: import('./body.js').BodyBudget }} parts `own`: what `run` gets of the system; `parts`: of the process
  */
-export async function commandRoutes (app, { name, commands, own, parts, room }) {
-  takeBodies(app, { types: [JSON_TYPE], maxBytes: MAX_BODY_BYTES, room })
+export async function commandRoutes (app, { name, commands, own, parts, budget }) {
+  takeBodies(app, { types: [JSON_TYPE], maxBytes: MAX_BODY_BYTES, budget })
   for (const row of Object.values(commands)) {
     const { method = 'POST', path, access = 'write', summary, body = {}, isRaw, schemas, codes, run } = row
     app.route({

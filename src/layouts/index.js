@@ -65,9 +65,10 @@
  * @property {(connection: import('../store/index.js').Connection) => boolean} [isAlone] whether the next batch must wait until all
  *   earlier ones of the connection are answered; only with the dialect `mayWatch`
  * @property {(connection: Connection, key: Key, query: { limit: number, after: Place | null, sinceMs: number | null,
- *   retention: Retention, nowMs: number, scan?: unknown }) => Promise<{ items: Item[], next: Place | null, scan?: unknown }>}
- *   latest newest first; a page may have fewer than `limit` items, even none, although `next` is set. `scan`: returned by the
- *   previous page of the same query and partition; saves reading again, never changes the answer, and is valid for one page
+ *   retention: Retention, nowMs: number, size?: import('./read-size.js').ReadSize, scan?: unknown }) =>
+ *   Promise<{ items: Item[], next: Place | null, scan?: unknown }>} latest newest first; a page may have fewer than `limit` items, even
+ *   none, although `next` is set. `size`: what earlier reads of the feed learnt. `scan`: returned by the previous page of the same query
+ *   and partition; saves reading again, never changes the answer, and is valid for one page
  * @property {(connection: Connection, key: Key, from: { before: VersionPlace | null, minTs: number, limit: number,
  *   size: import('./read-size.js').ReadSize }) => Promise<{ versions: StoredVersion[], next: VersionPlace | null }>} [piece] where there
  *   is a log of arrivals: stored versions, newest first, from `before` on; `next`: where the next piece begins, null at the end

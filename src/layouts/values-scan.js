@@ -26,27 +26,30 @@ const EXTRA = 16
 
 /** @typedef {import('../item/index.js').VersionPlace} VersionPlace */
 /** @typedef {import('../item/index.js').Place & import('../item/index.js').Member & { score: number, text: string }} Version */
+/** @typedef {import('./read-size.js').ReadSize} ReadSize */
 /** @typedef {ReturnType<typeof newState>} State */
 /** @typedef {ReturnType<typeof beginScan>} Scan */
 
-const newState = () => ({
+/** @param {ReadSize} size */
+const newState = (size) => ({
   /** @type {Map<string, number>} keys of seen versions -> score */
   looked: new Map(),
   /** @type {Map<string, string>} id as latin1 -> key of its newest version */
   newest: new Map(),
   /** @type {VersionPlace | null} the oldest seen, or where the caller continues */
   place: null,
-  size: createReadSize()
+  size
 })
 
 /**
  * @param {import('./index.js').Connection} connection
  * @param {string} name of the sorted set
- * @param {{ minTs: number, maxItems: number, state?: State | null, after?: VersionPlace | null }} options what is live:
- *   versions of `minTs` and newer, `maxItems` of them (0 = no limit). `state`: of the page that ended at `after`
+ * @param {{ minTs: number, maxItems: number, size?: ReadSize, state?: State | null, after?: VersionPlace | null }} options what is live:
+ *   versions of `minTs` and newer, `maxItems` of them (0 = no limit). `size`: of earlier reads, so that the first one can be large;
+ *   `state`: of the page that ended at `after`
  */
-export function beginScan (connection, name, { minTs, maxItems, state: before = null, after = null }) {
-  const state = before && after ? rewound(before, after) : newState()
+export function beginScan (connection, name, { minTs, maxItems, size: learnt = createReadSize(), state: before = null, after = null }) {
+  const state = before && after ? rewound(before, after) : newState(learnt)
   const { looked, newest, size } = state
   /** @type {Version[]} */
   const arrived = []

@@ -13,15 +13,16 @@
  * Retention: versions older than the window or beyond rank maxItems are not live; superseded versions and deletions count.
  * `trim` removes them from the old end. The whole key expires when writing stops.
  */
-import { compareOrder, memberBound, scoreOf } from '../item/index.js'
-import { arrivals, sendWith, trimArrivals } from './arrivals.js'
+import { compareOrder, MEMBER_HEAD_BYTES, memberBound, scoreOf, writeMemberHead } from '../item/index.js'
+import { arrivals, createArrivals, sendWith, trimArrivals } from './arrivals.js'
 import { createKeptScans } from './kept-scans.js'
-import { MAX_BATCH_ITEMS, MAX_READ, MAX_TRIMMED, createReadSize } from './read-size.js'
+import { createReadSize, MAX_BATCH_ITEMS, MAX_READ, MAX_TRIMMED } from './read-size.js'
 import { atMost, expiryCommand, justBelow, windowStart } from './retention.js'
+import { createScoreText } from './score-text.js'
 import { seekMembers } from './seek.js'
 import { membersAt } from './values-arrivals.js'
-import { createValuesBatch } from './values-batch.js'
-import { MAX_SCAN, beginScan, versionsOf } from './values-scan.js'
+import { beginScan, MAX_SCAN, versionsOf } from './values-scan.js'
+import { command, NOTHING, wholeCommand, Wire } from './wire.js'
 
 /** versions read first to find one id */
 const LOOKUP_SIZE = 100
@@ -56,11 +57,11 @@ const layout = {
     return { late: 0 }
   },
 
-  async latest (connection, key, { limit, after, sinceMs, retention, nowMs, scan: before }) {
+  async latest (connection, key, { limit, after, sinceMs, retention, nowMs, size, scan: before }) {
     const name = key('values')
     const minTs = Math.max(sinceMs ?? 0, windowStart(retention, nowMs))
     const wanted = Math.min(limit, MAX_READ)
-    const scan = beginScan(connection, name, { minTs, maxItems: retention.maxItems, state: scans.take(before, name), after })
+    const scan = beginScan(connection, name, { minTs, maxItems: retention.maxItems, size, state: scans.take(before, name), after })
     /** @type {Version[]} */
     const shown = []
     const isShown = (/** @type {Version} */ version) => !version.deleted && (after === null || compareOrder(version, after) < 0)
@@ -154,4 +155,82 @@ async function countFloor (connection, name, maxItems) {
   const [oldest, floor] =
     versionsOf(await connection.send('ZREVRANGE', name, maxItems - 1, maxItems, 'WITHSCORES'), createReadSize())
   return floor ?? (oldest ? justBelow(oldest) : null)
+}
+
+/**
+ * A batch of layout `values` on the wire:
+ *
+ *     MULTI
+ *     ZADD values  score <member> ...             item/member.js
+ *     PEXPIRE values ttl                          once a second, if the feed has an age limit
+ *     XADD arrivals ...                           arrivals.js
+ *     EXEC
+ *
+ * Items are encoded when they are added, with the time of the append. A batch that is sent again has the same members, so it adds none
+ * twice.
+ */
+
+/** ZADD with the longest key takes 160 bytes */
+const HEAD_ROOM = 256
+/** score, lengths and line ends */
+const ITEM_ROOM = 96
+
+/** Microseconds, unique in the process and increasing. One clock reading per batch; monotonic-clock.js would take one per item. */
+let lastStamp = 0
+
+/** @type {import('./index.js').Layout['createBatch']} */
+function createValuesBatch ({ key, ttlMs, clock = Date.now, origin }) {
+  const expire = ttlMs > 0 ? wholeCommand('PEXPIRE', key('values'), ttlMs) : NOTHING
+  const members = new Wire(64 * 1024)
+  const writeScore = createScoreText()
+  const log = createArrivals({ key, ttlMs, clock, origin })
+  let count = 0
+  /** of the last member; -1 = not encoded yet */
+  let end = -1
+  members.length = HEAD_ROOM
+
+  /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
+  function encode (id, ts, seq, value, deleted) {
+    if (count === 0) lastStamp = Math.max(lastStamp, Math.floor(clock() * 1000))
+    members.reserve(id.length + value.length + ITEM_ROOM)
+    writeScore(members, ts, seq)
+    members.bulkHead(id.length + MEMBER_HEAD_BYTES + value.length)
+    members.short(id)
+    members.length = writeMemberHead(members.bytes, members.length, ++lastStamp, deleted)
+    members.long(value)
+    members.end()
+    log.add(id, ts, seq, deleted)
+    count++
+  }
+
+  return {
+    get count () { return count },
+    get bytes () { return members.length + log.bytes },
+    log,
+    maxItems: MAX_BATCH_ITEMS,
+    add: (id, ts, seq, value) => encode(id, ts, seq, value, false),
+    remove: (id, ts, seq) => encode(id, ts, seq, NOTHING, true),
+    encoded () {
+      // again when it is sent again
+      if (end < 0) end = members.length
+      members.length = end
+      const { before, after, replies, isExpiring } = log.around()
+      const head = Buffer.concat([before, command(2 + 2 * count, 'ZADD', key('values'))])
+      head.copy(members.bytes, HEAD_ROOM - head.length)
+      for (const part of [isExpiring ? expire : NOTHING, ...after]) {
+        members.reserve(part.length)
+        members.long(part)
+      }
+      return {
+        bytes: members.bytes.subarray(HEAD_ROOM - head.length, members.length),
+        replies: (isExpiring ? 2 : 1) + replies
+      }
+    },
+    reset () {
+      count = 0
+      end = -1
+      members.length = HEAD_ROOM
+      log.reset()
+    }
+  }
 }

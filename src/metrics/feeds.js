@@ -12,7 +12,7 @@
 import { Histogram } from 'prom-client'
 import { ERRORS } from '../errors.js'
 import { addAccounts, countRefused, newAccount } from '../pipeline/index.js'
-import { counter, gauge, one } from './scrape.js'
+import { counter, gauge, unlabelled } from './scrape.js'
 
 const MAX_FEEDS = 100
 const OTHER = 'other'
@@ -151,5 +151,5 @@ function registerGauges (registry, entries) {
   ofOpen('freshet_connected', '1 if all write connections of the feed are open, else 0',
     (writers) => Number(writers.every(({ connected }) => connected)))
   gauge(registry, { name: 'freshet_open_feeds', help: 'Number of feeds open for writing' },
-    () => one(sum([...entries.values()], ({ open }) => open.size)))
+    () => unlabelled(sum([...entries.values()], ({ open }) => open.size)))
 }

@@ -9,7 +9,7 @@
 import { Registry } from 'prom-client'
 import { registerFeeds } from './feeds.js'
 import { registerNodes } from './nodes.js'
-import { counter, gauge, one } from './scrape.js'
+import { counter, gauge, unlabelled } from './scrape.js'
 import { registerViews } from './views.js'
 
 /**
@@ -63,16 +63,16 @@ export function createReaderRegistry (deployment, views = () => ({ views: [], co
     help: 'Time since the last contact with the primary, by this process or a replica; 0 while it is confirmed'
   }, () => [[{}, deployment.unconfirmedMs / 1000]])
   counter(registry, { name: 'freshet_lookups_total', help: 'Total round trips to primaries for names that a replica did not have' },
-    () => one(deployment.lookups.questions))
+    () => unlabelled(deployment.lookups.questions))
   counter(registry, { name: 'freshet_lookups_refused_total', help: 'Total names refused because too many waited for the primary' },
-    () => one(deployment.lookups.refused))
+    () => unlabelled(deployment.lookups.refused))
   registerViews(registry, views)
   return registry
 }
 
 export { createEmbedded, startEmbedded } from './embedded.js'
 export { registerProcess } from './process.js'
-export { counter, gauge, one } from './scrape.js'
+export { counter, gauge, unlabelled } from './scrape.js'
 
 export { createAdmissionMetrics } from './admission.js'
 export { createConsumerMetrics } from './consumers.js'

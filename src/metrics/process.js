@@ -10,7 +10,7 @@ import { readdir } from 'node:fs/promises'
 import { Histogram } from 'prom-client'
 import { refusedAnswers } from '../store/index.js'
 import { eachTick, untilTick } from '../ticks.js'
-import { counter, gauge, one } from './scrape.js'
+import { counter, gauge, unlabelled } from './scrape.js'
 
 /** a stall of 0.65 s is always seen as one of more than 0.25 s */
 const SAMPLE_MS = 400
@@ -24,30 +24,32 @@ const DELAY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
 export function registerProcess (registry, { isReady }) {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const startSeconds = Date.now() / 1000 - process.uptime()
-  gauge(registry, { name: 'freshet_ready', help: '1 if /readyz returns 200, else 0' }, () => one(Number(isReady())))
+  gauge(registry, { name: 'freshet_ready', help: '1 if /readyz returns 200, else 0' }, () => unlabelled(Number(isReady())))
   gauge(registry, {
     name: 'freshet_build_info', help: 'Always 1; the labels carry the versions of Freshet and Node.js', labels: ['version', 'node_version']
   }, () =>
     [[{ version, node_version: process.versions.node }, 1]])
 
-  gauge(registry, { name: 'process_start_time_seconds', help: 'Start time of the process in seconds since 1970' }, () => one(startSeconds))
+  gauge(registry, { name: 'process_start_time_seconds', help: 'Start time of the process in seconds since 1970' },
+    () => unlabelled(startSeconds))
   counter(registry, { name: 'process_cpu_seconds_total', help: 'Total CPU time of the process, user and system' }, () => {
     const { user, system } = process.cpuUsage()
-    return one((user + system) / 1e6)
+    return unlabelled((user + system) / 1e6)
   })
-  gauge(registry, { name: 'process_resident_memory_bytes', help: 'Resident memory of the process' }, () => one(process.memoryUsage.rss()))
+  gauge(registry, { name: 'process_resident_memory_bytes', help: 'Resident memory of the process' },
+    () => unlabelled(process.memoryUsage.rss()))
   gauge(registry, { name: 'process_open_fds', help: 'Number of open file descriptors; absent on systems without /proc' }, async () => {
     const open = await readdir('/proc/self/fd').catch(() => null)
-    return open ? one(open.length - 1) : []
+    return open ? unlabelled(open.length - 1) : []
   })
-  gauge(registry, { name: 'nodejs_heap_size_used_bytes', help: 'JavaScript heap in use' }, () => one(process.memoryUsage().heapUsed))
+  gauge(registry, { name: 'nodejs_heap_size_used_bytes', help: 'JavaScript heap in use' }, () => unlabelled(process.memoryUsage().heapUsed))
   gauge(registry, { name: 'nodejs_external_memory_bytes', help: 'Memory outside the heap, such as buffers of batches and replies' },
-    () => one(process.memoryUsage().external))
+    () => unlabelled(process.memoryUsage().external))
 
   counter(registry, {
     name: 'freshet_loop_busy_seconds_total', help: 'Total time the event loop was busy; 1 s per second is saturation'
   }, () =>
-    one(performance.eventLoopUtilization().active / 1000))
+    unlabelled(performance.eventLoopUtilization().active / 1000))
   counter(registry, {
     name: 'freshet_server_answers_refused_total',
     help: 'Total answers of servers about servers that were not used, by what they are about',

@@ -30,7 +30,7 @@ export function gauge (registry, { name, help, labels = [] }, read) {
 }
 
 /** @param {number} value @returns {Samples} of a metric without labels */
-export const one = (value) => [[{}, value]]
+export const unlabelled = (value) => [[{}, value]]
 
 /**
  * Synchronous if the samples are: prom-client awaits promises only.

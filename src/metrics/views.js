@@ -1,7 +1,7 @@
 /**
  * Metrics of views, by feed. Feeds beyond a hundred share one series: the sum, or the worst value where a sum has no meaning.
  */
-import { counter, gauge, one } from './scrape.js'
+import { counter, gauge, unlabelled } from './scrape.js'
 
 const MAX_FEEDS = 100
 const OTHER = 'other'
@@ -73,7 +73,7 @@ export function registerViews (registry, read) {
     joined(read().counts.map(([feed, { rebuilt }]) => [{ feed: labelOf(feed) }, rebuilt]), sum))
 
   counter(registry, { name: 'freshet_views_closed_total', help: 'Total views closed because all views held too much memory' },
-    () => one(read().bound.closed))
+    () => unlabelled(read().bound.closed))
   counter(registry, { name: 'freshet_views_refused_total', help: 'Total feeds that got no view because all views held too much memory' },
-    () => one(read().bound.refused))
+    () => unlabelled(read().bound.refused))
 }

@@ -11,7 +11,7 @@
  */
 import { countRefused } from './account.js'
 import { createOpenBatches } from './open-batches.js'
-import { createStripeWindows } from './stripe-windows.js'
+import { createStripeWindows } from './window.js'
 
 /** of the in-flight bound: `ready` resolves below it, so that back-pressure does not toggle with every batch */
 export const RESUME_AT = 0.75

@@ -6,13 +6,12 @@
  * that stores nothing leaves no feed, whose retention the next run would have to accept.
  */
 import { randomUUID } from 'node:crypto'
-import { definitionOf, expiryMs, findDefinition, partitionKey } from '../feeds/index.js'
 import { ERRORS, publicReason } from '../errors.js'
+import { definitionOf, expiryMs, findDefinition, partitionKey } from '../feeds/index.js'
 import { layoutOf } from '../layouts/index.js'
 import { createPrimaries, expectPrimary, expectReplicas, readScript } from '../store/index.js'
 import { ackOf, stripesOf } from './acks.js'
 import { createAgreement } from './agreement.js'
-import { createConfirmation, unconfirmedBy } from './confirmation.js'
 import { guardedHooks } from './hooks.js'
 import { startMaintenance } from './maintenance.js'
 import { openDefinition, settledBy } from './opening.js'
@@ -198,4 +197,37 @@ function statusOf ({ ack, pipeline, stripes, primaries, maintenance, confirmatio
   if (pipeline.isFull) reasons.push(`SERVER_FULL: ${ERRORS.SERVER_FULL.meaning}`)
   if (confirmation.isMissing) reasons.push(`REPLICAS_GONE: ${unconfirmedBy(ack.replicas)}`)
   return { ready: reasons.length === 0, reasons }
+}
+
+// Tracks on which stripes too few replicas confirm, and logs when that begins and ends.
+
+const LOG_AGAIN_MS = 10_000
+
+/** @param {number} needed replicas */
+const unconfirmedBy = (needed) => needed > 1 ? `fewer than ${needed} replicas confirm writes` : 'no replica confirms writes'
+
+/** @param {import('pino').Logger} log @param {number} needed replicas */
+function createConfirmation (log, needed) {
+  /** @type {Set<number>} */
+  const missing = new Set()
+  let loggedMs = -Infinity
+  let isLogged = false
+  return {
+    get isMissing () { return missing.size > 0 },
+    /** @param {number} stripe @param {import('./account.js').Account} account */
+    missing (stripe, account) {
+      account.unconfirmed++
+      missing.add(stripe)
+      if (performance.now() - loggedMs < LOG_AGAIN_MS) return
+      loggedMs = performance.now()
+      isLogged = true
+      log.warn(`${unconfirmedBy(needed)}: items stay unacknowledged until ${needed > 1 ? 'they do' : 'one does'}`)
+    },
+    /** @param {number} stripe */
+    received (stripe) {
+      if (!missing.delete(stripe) || missing.size > 0 || !isLogged) return
+      isLogged = false
+      log.info('replicas confirm writes again')
+    }
+  }
 }

@@ -4,8 +4,6 @@
  */
 import { FreshetError } from '../errors.js'
 import { capabilities, createLink, expectPrimary, readScript, slotMapOf } from '../store/index.js'
-import { createFence } from './fence.js'
-import { createServerClock } from './server-clock.js'
 
 /** a batch that ended so many connections in a row is named */
 const BLOCKED_AFTER = 3
@@ -110,3 +108,73 @@ export function createStripes ({ redisUrl, name, deadlineMs, keys, layout, late,
 const withoutMsetex = (address, { msetex }) => new FreshetError('SERVER_REFUSED', msetex === null
   ? `this user may not use MSETEX at ${address} any more; allow it again (+msetex), or restart the writer, which then does without it`
   : `the server at ${address} has no MSETEX, but the previous one had it; restart the writer`)
+
+/**
+ * Commands of an ended session may still be in transit. They would arrive after the same batches were sent again, and
+ * overwrite newer items. So each session has the server close the previous session on that server, by client id. Client
+ * ids are per server, hence one id for each:
+ *
+ *     server   A    B    A                 a switchover there and back
+ *     session  1    2    3 closes 1
+ *
+ * The first session on a server sends CLIENT KILL too, so that a missing permission shows at once.
+ */
+
+/** an id that no client has */
+const NO_CLIENT = Number.MAX_SAFE_INTEGER
+/** more than a deployment has; a restarted server counts as a new one */
+const MAX_SERVERS = 16
+
+/** For one stripe. */
+export function createFence () {
+  /** @type {Map<string, number>} last client id by run id, least recently used first */
+  const clients = new Map()
+
+  /**
+   * Resolves when commands of earlier sessions can no longer arrive.
+   * @param {import('../store/index.js').Connection} connection
+   * @param {{ runId?: string }} server without a run id nothing is closed
+   */
+  return async (connection, { runId }) => {
+    const before = runId === undefined ? undefined : clients.get(runId)
+    await connection.send('CLIENT', 'KILL', 'ID', before ?? NO_CLIENT)
+    const clientId = await connection.send('CLIENT', 'ID')
+    if (runId === undefined) return
+    clients.delete(runId)
+    clients.set(runId, clientId)
+    if (clients.size > MAX_SERVERS) clients.delete(/** @type {string} */ (clients.keys().next().value))
+  }
+}
+
+/**
+ * Estimates the time of a server, never ahead of it: TIME of the server plus the time since its reply arrived. The estimate
+ * lags by the transit time of the reply.
+ */
+
+/** a larger step back means that the clock of the server was set */
+const STEP_MS = 1000
+/** maximum drift of two machines between two syncs */
+const DRIFT_MS = 1
+
+/** @param {() => number} [elapsed] ms, monotonic */
+export function createServerClock (elapsed = () => performance.now()) {
+  let offset = -Infinity
+
+  return {
+    /**
+     * @param {import('../store/index.js').Connection} connection
+     * @param {{ isAnother?: boolean, isStill?: () => boolean }} [server] `isAnother`: the server may have changed;
+     *   `isStill`: checked after the reply, false = the reply is of another server and does not count
+     */
+    async sync (connection, { isAnother = false, isStill = () => true } = {}) {
+      const [seconds, micros] = await connection.send('TIME')
+      if (!isStill()) return
+      const seen = Number(seconds) * 1000 + Number(micros) / 1000 - elapsed()
+      // a slow reply gives a worse estimate than an earlier fast one
+      offset = isAnother || seen < offset - STEP_MS ? seen : Math.max(seen, offset - DRIFT_MS)
+    },
+
+    /** @returns {number} ms since 1970; -Infinity before the first sync */
+    now: () => Math.floor(elapsed() + offset)
+  }
+}

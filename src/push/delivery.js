@@ -25,7 +25,7 @@ const FIRST_ITEMS = 100_000
 export const SMALL_LIST_IDS = 1000
 
 /** @typedef {import('./hub.js').View} View */
-/** @typedef {import('./stream.js').Stream} Stream */
+/** @typedef {import('./viewer.js').Viewer} Stream */
 /**
  * @typedef {{ frame: Buffer | null, next: number, seq: number, isLast: boolean, isMissing: boolean }} Part of a list: `frame` null when no
  *   id has anything to send; `next`: where the next part begins; `seq`: of the changes when it was built, which it includes; `isLast`: it

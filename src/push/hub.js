@@ -32,7 +32,7 @@ const FOLLOWING_WITHIN_MS = 5000
 /** Most ids in the lists of streams of all ids together; beyond it streams at a point of their own are reset. */
 const MAX_LISTED_IDS = 250_000
 
-/** @typedef {import('./stream.js').Stream} Stream */
+/** @typedef {import('./viewer.js').Viewer} Stream */
 /** @typedef {import('../view/index.js').View | import('../view/index.js').Recent} View without a view: what changed lately */
 /** @typedef {ReturnType<typeof createHub>} Hub */
 

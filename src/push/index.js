@@ -36,7 +36,7 @@ const LINGER_MS = 10_000
  * @typedef {Omit<Wanted, 'feed' | 'wait'> & { feeds: readonly string[] }} WantedOfSeveral each is waited for
  * @typedef {import('./several.js').Subject} Subject
  * @typedef {import('./streams.js').Source} Source
- * @typedef {import('./stream.js').Stream} Stream
+ * @typedef {import('./viewer.js').Viewer} Stream
  * @typedef {import('./viewer.js').Viewer} Viewer
  * @typedef {ReturnType<typeof createViewers>} Viewers
  * @typedef {import('node:http').ServerResponse} Response

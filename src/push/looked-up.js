@@ -14,7 +14,7 @@ import { resetRebuilt } from './resets.js'
 
 const RETRY_MS = 100
 
-/** @typedef {import('./stream.js').Stream} Stream */
+/** @typedef {import('./viewer.js').Viewer} Stream */
 /** @typedef {import('../view/index.js').View} View */
 /** @typedef {import('../view/index.js').Recent} Recent */
 /** @typedef {{ ids: string[], isCut?: boolean }} Found oldest first */

@@ -1,5 +1,5 @@
 /** Metrics of push streams. */
-import { counter, gauge, one } from '../metrics/index.js'
+import { counter, gauge, unlabelled } from '../metrics/index.js'
 
 /**
  * @typedef {{ events: number, bytes: number, skipped: number, resets: number, ended: Record<string, number>,
@@ -25,15 +25,15 @@ export const createCounts = () => ({
 export function exposeCounts (registry, counts, budget) {
   const byReason = (/** @type {Record<string, number>} */ of) =>
     Object.entries(of).map(([reason, count]) => /** @type {[Record<string, string>, number]} */ ([{ reason }, count]))
-  gauge(registry, { name: 'freshet_streams', help: 'Number of open push streams' }, () => one(budget.streams))
+  gauge(registry, { name: 'freshet_streams', help: 'Number of open push streams' }, () => unlabelled(budget.streams))
   gauge(registry, { name: 'freshet_stream_buffered_bytes', help: 'Bytes buffered for clients that have not read them yet' },
-    () => one(budget.waiting))
-  counter(registry, { name: 'freshet_stream_events_total', help: 'Total events sent, snapshots included' }, () => one(counts.events))
-  counter(registry, { name: 'freshet_stream_bytes_total', help: 'Total bytes of events sent' }, () => one(counts.bytes))
+    () => unlabelled(budget.waiting))
+  counter(registry, { name: 'freshet_stream_events_total', help: 'Total events sent, snapshots included' }, () => unlabelled(counts.events))
+  counter(registry, { name: 'freshet_stream_bytes_total', help: 'Total bytes of events sent' }, () => unlabelled(counts.bytes))
   counter(registry,
     { name: 'freshet_stream_skipped_total', help: 'Total deliveries skipped because the client had not read earlier events' },
-    () => one(counts.skipped))
-  counter(registry, { name: 'freshet_stream_resets_total', help: 'Total reset events sent' }, () => one(counts.resets))
+    () => unlabelled(counts.skipped))
+  counter(registry, { name: 'freshet_stream_resets_total', help: 'Total reset events sent' }, () => unlabelled(counts.resets))
   counter(registry, { name: 'freshet_streams_ended_total', help: 'Total streams ended, by reason', labels: ['reason'] },
     () => byReason(counts.ended))
   counter(registry,

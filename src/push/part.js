@@ -8,79 +8,87 @@
  *
  * An event is renamed once for all streams that get it. Events of one turn of the clock are written to the socket together.
  *
- * @typedef {ReturnType<typeof createPart>} Part
  * @typedef {{ head: Buffer, frame: Buffer, id: string | null | undefined }} Named an event without its position, and its end; `frame`: with
  *   it, for one write; `id`: the position that it had, null = it had an empty one
  */
 import { EMPTY_HEARTBEAT, eventOf, frameOf, NO_ITEMS } from './events.js'
 import { HEARTBEAT_MS } from './stream.js'
-import { createRate, stateOf } from './viewer.js'
+import { ViewerState } from './viewer.js'
 
 const DATA = 'data: {'
 const ID = '\nid:'
 const [COLON, DIGIT_0, BRACE] = Buffer.from(':0}')
 
 /**
- * @param {import('./stream.js').Stream} stream
- * @param {import('./several.js').Wanted & { label: string, isFeed: boolean, position: string | null,
- *   several: { positionDue: (nowMs: number) => string | null, beat: () => string } }} options `label`: the first member of its data, as
+ * @typedef {import('./several.js').Wanted & { label: string, isFeed: boolean, position: string | null,
+ *   several: { positionDue: (nowMs: number) => string | null, beat: () => string } }} Options `label`: the first member of its data, as
  *   JSON; `position`: that the client has; `several`: the position of the whole stream, if it is due, and a heartbeat
  */
-export function createPart (stream, { label, isFeed, periodMs, position, several, ...wanted }) {
-  const named = namerOf(label)
-  /** Everything up to here was sent, as far as its events have said. */
-  let known = position
-  let isWaiting = false
+
+export class Part extends ViewerState {
+  /** Whether its feed does not exist yet. */
+  isWaiting = false
+  #stream
+  #several
+  #named
+  #isFeed
+  /** Everything up to here was sent, as far as its events have said. @type {string | null} */
+  #known
+
+  /** @param {import('./stream.js').Stream} stream that it is a part of @param {Options} options */
+  constructor (stream, { label, isFeed, position, several, ...wanted }) {
+    super({ ...wanted, seal: plain(wanted.seal) })
+    this.#stream = stream
+    this.#several = several
+    this.#named = namerOf(label)
+    this.#isFeed = isFeed
+    this.#known = position
+  }
+
+  get isOver () { return this.#stream.isOver }
+  get sentMs () { return this.#stream.sentMs }
+  isPermitted () { return this.#stream.isPermitted() }
+  measure () { this.#stream.measure() }
+  /** @param {number} nowMs */
+  endIfStuck (nowMs) { this.#stream.endIfStuck(nowMs) }
+  hasRoom () { return this.#stream.hasRoom() }
+  together () { this.#stream.together() }
+  /** @param {string} reason @param {string} last */
+  end (reason, last) { this.#stream.end(reason, last) }
+
+  /** Up to where everything was sent. @returns {string | null} null: nothing is */
+  reached () {
+    const isSettled = this.#isFeed && this.#known !== null && !this.needsSnapshot && this.list === null && !this.isResuming
+    return isSettled && this.position !== null ? (this.#known = this.position) : this.#known
+  }
+
+  /** @param {number} nowMs @param {string} [comment] */
+  keepAlive (nowMs, comment = EMPTY_HEARTBEAT) {
+    if (nowMs - this.sentMs > HEARTBEAT_MS && this.hasRoom()) this.send(comment)
+  }
+
+  /** @param {Buffer | string} bytes an event, or a comment */
+  send (bytes) {
+    if (this.isOver) return
+    if (bytes === NO_ITEMS) this.isWaiting = true
+    // a position of its own comes with the heartbeat of the whole
+    if ((typeof bytes === 'string' ? bytes.charCodeAt(0) : bytes[0]) === COLON) this.#stream.send(this.#several.beat())
+    else this.#write(this.#named(bytes), performance.now())
+  }
+
+  /** @param {Buffer} frame an event (events.js) @param {number} nowMs */
+  sendFrame (frame, nowMs) {
+    if (!this.isOver) this.#write(this.#named(frame), nowMs)
+  }
 
   /** @param {Named} event @param {number} nowMs */
-  function write ({ head, frame, id }, nowMs) {
-    isWaiting = false
-    if (id !== undefined) known = id
-    const whole = several.positionDue(id === null ? Infinity : nowMs)
-    stream.together()
-    stream.sendFrame(whole === null ? frame : frameOf([head, `id: ${whole}\n\n`]), nowMs)
+  #write ({ head, frame, id }, nowMs) {
+    this.isWaiting = false
+    if (id !== undefined) this.#known = id
+    const whole = this.#several.positionDue(id === null ? Infinity : nowMs)
+    this.#stream.together()
+    this.#stream.sendFrame(whole === null ? frame : frameOf([head, `id: ${whole}\n\n`]), nowMs)
   }
-
-  const part = {
-    ...stateOf({ ...wanted, seal: plain(wanted.seal) }),
-    ...createRate(periodMs),
-    /** Whether its feed does not exist yet. */
-    get isWaiting () { return isWaiting },
-    get isOver () { return stream.isOver },
-    get sentMs () { return stream.sentMs },
-    isPermitted: stream.isPermitted,
-    measure: stream.measure,
-    endIfStuck: stream.endIfStuck,
-    hasRoom: stream.hasRoom,
-    together: stream.together,
-    end: stream.end,
-
-    /** Up to where everything was sent. @returns {string | null} null: nothing is */
-    reached () {
-      const isSettled = isFeed && known !== null && !part.needsSnapshot && part.list === null && !part.isResuming
-      return isSettled && part.position !== null ? (known = part.position) : known
-    },
-
-    /** @param {number} nowMs @param {string} [comment] */
-    keepAlive (nowMs, comment = EMPTY_HEARTBEAT) {
-      if (nowMs - stream.sentMs > HEARTBEAT_MS && stream.hasRoom()) part.send(comment)
-    },
-
-    /** @param {Buffer | string} bytes an event, or a comment */
-    send (bytes) {
-      if (stream.isOver) return
-      if (bytes === NO_ITEMS) isWaiting = true
-      // a position of its own comes with the heartbeat of the whole
-      if ((typeof bytes === 'string' ? bytes.charCodeAt(0) : bytes[0]) === COLON) stream.send(several.beat())
-      else write(named(bytes), performance.now())
-    },
-
-    /** @param {Buffer} frame an event (events.js) @param {number} nowMs */
-    sendFrame (frame, nowMs) {
-      if (!stream.isOver) write(named(frame), nowMs)
-    }
-  }
-  return part
 }
 
 /**

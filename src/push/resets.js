@@ -2,7 +2,7 @@
 import { emptySnapshot, resetEvent } from './events.js'
 import { shownPosition } from './sealed-positions.js'
 
-/** @typedef {import('./stream.js').Stream} Stream */
+/** @typedef {import('./viewer.js').Viewer} Stream */
 /** @typedef {{ resuming: { add: (stream: Stream, position: string) => void }, counts: import('./metrics.js').Counts }} Resets */
 
 /** With a snapshot. @param {Stream} stream @param {string} reason */

@@ -19,7 +19,7 @@ const CHECK_MS = 10
 const GATHER_MS = 50
 
 /** @typedef {import('./hub.js').View} View */
-/** @typedef {import('./stream.js').Stream} Stream */
+/** @typedef {import('./viewer.js').Viewer} Stream */
 /** @typedef {{ stream: Stream, position: string, sinceMs: number, tail?: number }} Resuming */
 /** @typedef {Omit<Resuming, 'position'> & { position: string | import('./starts.js').Start }} Waiting */
 /**

@@ -2,7 +2,7 @@
  * What a stream was sent of a list, so that the changes after it do not repeat it. A list holds ids, and each part of it is
  * built from the newest versions when it is sent. So it includes changes that came after the list was made.
  *
- * @typedef {import('./stream.js').Stream} Stream
+ * @typedef {import('./viewer.js').Viewer} Stream
  * @typedef {{ ids: readonly string[], parts: { from: number, until: number, seq: number }[] }} Sent `seq`: of the changes that
  *   the part includes
  */

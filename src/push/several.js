@@ -13,7 +13,7 @@
  */
 import { encodeSeveral, partitionsIn } from '../item/index.js'
 import { retryAfter } from './events.js'
-import { createPart } from './part.js'
+import { Part } from './part.js'
 
 /** Most partitions of the feeds of one stream: their positions fit into 6 KiB. */
 export const MAX_PARTITIONS = 256
@@ -62,11 +62,13 @@ export function severalOf (subjects, { positions, isResumed, wanted }) {
   }
 
   return {
-    add (stream) {
+    add (viewer) {
+      // only a stream has parts
+      const stream = /** @type {import('./stream.js').Stream} */ (viewer)
       end = () => stream.end('failed', retryAfter(Math.random() * RECONNECT_WITHIN_MS))
       for (const { name, label, isFeed, sourceOf } of subjects) {
         const own = positions?.get(name) ?? null
-        const part = createPart(stream, { ...wanted, label, isFeed, position: own, several })
+        const part = new Part(stream, { ...wanted, label, isFeed, position: own, several })
         parts.push({ name, isFeed, part, source: sourceOf(isResumed && positions === null ? INVALID : own) })
       }
       for (const { part, source } of parts) if (!stream.isOver) source.add(part)

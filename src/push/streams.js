@@ -1,13 +1,13 @@
 /** The open streams of a process. Events come from feeds or from other sources; all count for the same bounds, and are ended alike. */
 import { retryAfter } from './events.js'
 import { countOf } from './caps.js'
-import { createStream } from './stream.js'
+import { Stream } from './stream.js'
 
 /** Clients of a reader that stops reconnect within this time, not all at once. */
 const RECONNECT_WITHIN_MS = 3000
 
-/** @typedef {import('./stream.js').Stream} Stream */
-/** @typedef {{ add: (stream: Stream) => void, remove: (stream: Stream) => void }} Source */
+/** @typedef {import('./viewer.js').Viewer} Viewer */
+/** @typedef {{ add: (stream: Viewer) => void, remove: (stream: Viewer) => void }} Source */
 
 /**
  * @param {{ budget: import('./budget.js').Budget, caps: ReturnType<typeof import('./caps.js').createCaps>,
@@ -27,7 +27,7 @@ export function createStreams ({ budget, caps, counts, hold }) {
       const count = countOf({ ids, beginnings }) * feeds
       caps.enter(token, count)
       const release = hold()
-      const stream = createStream({
+      const stream = new Stream({
         response,
         budget,
         ids,

@@ -4,7 +4,7 @@ import { IdIndex } from './id-index.js'
 /** Most deleted ids that are kept, for layouts whose views do not keep them. */
 const MAX_DELETED = 100_000
 
-/** @typedef {import('./stream.js').Stream} Stream */
+/** @typedef {import('./viewer.js').Viewer} Stream */
 
 export function createSubscribers () {
   /** @type {IdIndex<Stream>} */

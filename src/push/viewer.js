@@ -1,6 +1,9 @@
 /**
  * What one viewer of a feed has and lacks: a stream (stream.js), or a part of a stream of several feeds (part.js).
  *
+ * Classes, because a turn looks at thousands of them: objects of literals with getters and functions of their own have a shape each, and
+ * every look at a field is then a search (one half more CPU for each event to 1,500 clients).
+ *
  * @typedef {import('./stream.js').Stream | import('./part.js').Part} Viewer
  */
 
@@ -12,49 +15,53 @@ const EARLY_MS = 3
  *   `name`: of the next event; `isCut`: the scan for it ended at its bound
  */
 
-/** @param {Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'seal' | 'start'>} wanted as of createStream */
-export const stateOf = ({ ids, beginnings = [], limit, encoding, seal = null, start = null }) => ({
-  ids,
-  beginnings,
-  /** Of a client that may see some ids only; null: its positions are plain. */
-  seal,
-  limit,
-  encoding,
-  /** Where it begins in place of a snapshot. */
-  start,
+/** The state that encoders read and change. */
+export class ViewerState {
   /** Changed ids of `ids` and `beginnings` that were not sent yet. @type {Set<string>} */
-  changed: new Set(),
+  changed = new Set()
   /** Of a stream of all ids the changes up to here were sent, or are in `list`. */
-  seq: 0,
+  seq = 0
   /** What is sent before further changes: a snapshot, or changes. @type {List | null} */
-  list: /** @type {List | null} */ (null),
+  list = null
   /** What was sent of the last list of a stream of all ids. @type {import('./sent-parts.js').Sent | null} */
-  sent: /** @type {import('./sent-parts.js').Sent | null} */ (null),
-  needsSnapshot: false,
+  sent = null
+  needsSnapshot = false
   /** Whether its first snapshot has no items, so that the changes since the head of the response follow it. */
-  isFromHead: false,
+  isFromHead = false
   /** Whether it waited for its feed: its first snapshot has all items. */
-  isFirst: false,
+  isFirst = false
   /** The reason in the reset event before the snapshot. @type {string | null} */
-  resetReason: /** @type {string | null} */ (null),
+  resetReason = null
   /** Everything up to here was sent, null = unknown. @type {string | null} */
-  position: /** @type {string | null} */ (null),
+  position = null
   /** Whether the changes since its position, or the items of its snapshot, are being looked up. */
-  isResuming: false
-})
-
-/** @param {number} periodMs minimum between deliveries of changes */
-export function createRate (periodMs) {
+  isResuming = false
+  #periodMs
   /** When changes were last delivered. */
-  let deliveredMs = -Infinity
-  return {
-    /** @param {number} nowMs */
-    isDue: (nowMs) => nowMs - deliveredMs >= periodMs - EARLY_MS,
+  #deliveredMs = -Infinity
 
-    /** Changes are delivered now. @param {number} nowMs */
-    delivered (nowMs) {
-      // early deliveries do not add up
-      deliveredMs = Math.max(nowMs - EARLY_MS, Math.min(nowMs, deliveredMs + periodMs))
-    }
+  /**
+   * @param {Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal' | 'start'>} wanted
+   *   `periodMs`: minimum between deliveries of changes
+   */
+  constructor ({ ids, beginnings = [], limit, encoding, periodMs, seal = null, start = null }) {
+    this.ids = ids
+    this.beginnings = beginnings
+    this.limit = limit
+    this.encoding = encoding
+    this.#periodMs = periodMs
+    /** Of a client that may see some ids only; null: its positions are plain. */
+    this.seal = seal
+    /** Where it begins in place of a snapshot. */
+    this.start = start
+  }
+
+  /** @param {number} nowMs */
+  isDue (nowMs) { return nowMs - this.#deliveredMs >= this.#periodMs - EARLY_MS }
+
+  /** Changes are delivered now. @param {number} nowMs */
+  delivered (nowMs) {
+    // early deliveries do not add up
+    this.#deliveredMs = Math.max(nowMs - EARLY_MS, Math.min(nowMs, this.#deliveredMs + this.#periodMs))
   }
 }

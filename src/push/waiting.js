@@ -9,7 +9,7 @@ const LOOK_EVERY_MS = 1000
 /** Clients whose feed cannot be followed come again within this time, and get the reason. */
 const RECONNECT_WITHIN_MS = 3000
 
-/** @typedef {import('./stream.js').Stream} Stream */
+/** @typedef {import('./viewer.js').Viewer} Stream */
 
 /**
  * @param {{ queries: Pick<import('../view/index.js').Queries, 'untilFeed'>, hubs: ReturnType<typeof import('./hubs.js').createHubs>,

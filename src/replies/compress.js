@@ -1,6 +1,7 @@
 /** Compresses cached replies, each once for all clients that accept gzip. */
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { Counter } from 'prom-client'
-import { gzipped } from './gzip.js'
 import { reuseMsOf } from './reply-cache.js'
 import { SingleFlight } from './single-flight.js'
 
@@ -13,11 +14,11 @@ const COPIES = 2
 
 /**
  * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore,
- *   room: import('./reply-cache.js').Room, elapsed: () => number }} options
+ *   budget: import('./reply-cache.js').Budget, elapsed: () => number }} options
  * @returns {(reply: CachedReply) => Promise<CachedReply>} the same reply, or an earlier one to the same request that is being compressed;
  *   without room it is not compressed
  */
-export function createCompressor ({ registry, store, room, elapsed }) {
+export function createCompressor ({ registry, store, budget, elapsed }) {
   /** @type {SingleFlight<CachedReply>} */
   const flights = new SingleFlight()
   const counter = new Counter({
@@ -29,7 +30,7 @@ export function createCompressor ({ registry, store, room, elapsed }) {
 
   /** @param {CachedReply} reply */
   async function compress (reply) {
-    const leave = room.enterNow(COPIES * reply.body.length)
+    const leave = budget.enterNow(COPIES * reply.body.length)
     // it is sent as it is
     if (!leave) return reply
     const startedMs = elapsed()
@@ -48,4 +49,24 @@ export function createCompressor ({ registry, store, room, elapsed }) {
     if (reply.gzipped !== undefined || elapsed() < reply.retryGzipMs) return reply
     return flights.join(reply.key, () => compress(reply)).result
   }
+}
+
+// Compresses with gzip, in the thread pool. Level 1, because replies live for milliseconds only.
+
+const compress = promisify(gzip)
+
+/** smaller replies fit into one packet either way */
+const MIN_BYTES = 1400
+/** larger results do not save enough to be worth unpacking */
+const MAX_RATIO = 0.9
+const LEVEL = 1
+
+/**
+ * @param {Buffer} body
+ * @returns {Promise<Buffer | null>} null: compression does not save enough
+ */
+export async function gzipped (body) {
+  if (body.length < MIN_BYTES) return null
+  const bytes = await compress(body, { level: LEVEL })
+  return bytes.length <= body.length * MAX_RATIO ? bytes : null
 }

@@ -12,8 +12,8 @@
  */
 export { acceptsGzip, prefersNdjson } from './accept.js'
 export { ENCODINGS, ITEM_SCHEMA, itemWriter } from './encode-items.js'
-export { matchesTag, tagOf } from './etag.js'
-export { gzipped } from './gzip.js'
+export { matchesTag, tagOf } from './headers.js'
+export { gzipped } from './compress.js'
 export { itemBytes, newestChunks, newestNow, PAGE_BYTES, PAGE_ITEMS, selectedChunks } from './item-chunks.js'
 export { createReplies, JSON_TYPE, NDJSON_TYPE } from './serve.js'
 export { SingleFlight } from './single-flight.js'

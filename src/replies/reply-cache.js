@@ -17,7 +17,7 @@
  * @property {string | null} [next] the cursor, for replies that have it in a header
  * @property {boolean} [isCut] for replies that say in a header that a scan ended at its bound
  *
- * @typedef {object} Wanted what a request asks for
+ * @typedef {object} ReplyRequest what a request asks for
  * @property {string} key the URL, with the type unless it is JSON
  * @property {string | null} feed whose view may have the reply @property {string} type @property {string} vary
  * @property {boolean} isPrivate whether it is of a client that may see some ids only
@@ -37,20 +37,20 @@
  * @property {number} retryGzipMs before it, compression is not tried
  * @property {Partial<Record<import('./headers.js').Kind, string[]>>} heads with `freshness`
  *
- * @typedef {Omit<Wanted, 'bytesOf' | 'onGone'> & Omit<Built, 'content' | 'items'> & Reuse} CachedReply
+ * @typedef {Omit<ReplyRequest, 'bytesOf' | 'onGone'> & Omit<Built, 'content' | 'items'> & Reuse} CachedReply
  * @typedef {import('node:stream').Readable} Readable
  * @typedef {(isWanted: () => boolean) => Promise<Built | Readable>} Build a stream is not shared and not cached; `isWanted`: false when
  *   no client waits for the reply any more
  * @typedef {(freshness: import('./headers.js').Freshness) => Built | null} BuildNow synchronous, from a view; null: impossible now
  * @typedef {{ key: string, readMs: number, asOf: number, lagMs: number | null }} Revision of a feed's view: while `key` is the same, so
  *   is its content; `readMs`: when it was last up to date with its node; `asOf`: with the primary, as far as is known
- * @typedef {Pick<import('../http/index.js').ReplyRoom, 'enter' | 'enterNow' | 'hold' | 'mayBeginNow'>} Room
+ * @typedef {Pick<import('../http/index.js').ReplyBudget, 'enter' | 'enterNow' | 'hold' | 'mayBeginNow'>} Budget
  * @typedef {{ key: string, isTooOld: boolean, freshness: import('./headers.js').Freshness }} ViewState
  */
 import { Counter } from 'prom-client'
 import { FreshetError } from '../errors.js'
 import { SingleFlight } from './single-flight.js'
-import { tagOf } from './etag.js'
+import { tagOf } from './headers.js'
 
 /** a reply is checked, and built again, at most this often */
 const CHECK_EVERY_MS = 1
@@ -79,7 +79,7 @@ export const freshnessOf = ({ asOf, lagMs }, state) =>
 
 /**
  * Without what belongs to one request.
- * @param {Omit<Wanted, 'bytesOf' | 'onGone'>} wanted
+ * @param {Omit<ReplyRequest, 'bytesOf' | 'onGone'>} request
  */
 const keptOf = ({ key, feed, type, vary, isPrivate, buildNow }) => ({ key, feed, type, vary, isPrivate, buildNow })
 
@@ -93,11 +93,11 @@ function stateOf (revision, clock, maxStaleMs) {
 }
 
 /**
- * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore, room: Room, maxStaleMs: number,
+ * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore, budget: Budget, maxStaleMs: number,
  *   clock: () => number, elapsed: () => number, loopUse: (nowMs: number) => number,
  *   revisionOf: (feed: string) => Revision | null }} options
  */
-export function createReplyCache ({ registry, store, room, maxStaleMs, clock, elapsed, loopUse, revisionOf }) {
+export function createReplyCache ({ registry, store, budget, maxStaleMs, clock, elapsed, loopUse, revisionOf }) {
   const builds = new Counter({
     name: 'freshet_replies_built_total',
     help: 'Total replies built from a view or a query; all other requests shared one',
@@ -122,26 +122,26 @@ export function createReplyCache ({ registry, store, room, maxStaleMs, clock, el
   }
 
   /**
-   * @param {Omit<Wanted, 'bytesOf' | 'onGone'>} wanted
+   * @param {Omit<ReplyRequest, 'bytesOf' | 'onGone'>} request
    * @param {ViewState | null} state before it was built
    * @param {Built} built
    * @param {number} builtMs when the build began
    * @returns {CachedReply}
    */
-  function cache (wanted, state, { asOf, lagMs, body, content, next, isCut }, builtMs) {
-    const before = store.get(wanted.key)
+  function cache (request, state, { asOf, lagMs, body, content, next, isCut }, builtMs) {
+    const before = store.get(request.key)
     const nowMs = elapsed()
     const costMs = Math.min(nowMs - builtMs, 2 * (before?.costMs || Infinity))
     /** @type {CachedReply} */
     const reply = {
-      ...keptOf(wanted),
+      ...keptOf(request),
       asOf,
       lagMs,
       body,
       next,
       isCut,
       tag: tagOf(content),
-      revision: state && !wanted.isPrivate ? state.key : null,
+      revision: state && !request.isPrivate ? state.key : null,
       freshness: freshnessOf({ asOf, lagMs }, state),
       builtMs,
       costMs,
@@ -156,41 +156,41 @@ export function createReplyCache ({ registry, store, room, maxStaleMs, clock, el
   }
 
   /**
-   * @param {Wanted} wanted @param {ViewState | null} state @param {Build} build @param {() => boolean} isWanted
+   * @param {ReplyRequest} request @param {ViewState | null} state @param {Build} build @param {() => boolean} isWanted
    * @returns {Promise<CachedReply | Readable>}
    */
-  async function buildAndCache (wanted, state, build, isWanted) {
+  async function buildAndCache (request, state, build, isWanted) {
     const askedMs = elapsed()
-    const now = (state && wanted.buildNow?.(state.freshness)) ?? null
-    if (now) return cache(wanted, state, now, askedMs)
-    const leave = await room.enter(wanted.bytesOf, isWanted)
+    const now = (state && request.buildNow?.(state.freshness)) ?? null
+    if (now) return cache(request, state, now, askedMs)
+    const leave = await budget.enter(request.bytesOf, isWanted)
     const startedMs = elapsed()
     const built = await build(isWanted).finally(leave)
     // a reply that could not be built at once is not tried at once next time
-    return 'body' in built ? cache({ ...wanted, buildNow: undefined }, state, built, startedMs) : built
+    return 'body' in built ? cache({ ...request, buildNow: undefined }, state, built, startedMs) : built
   }
 
   return {
     viewStateOf,
 
     /**
-     * @param {Wanted} wanted @param {Build} build
+     * @param {ReplyRequest} request @param {Build} build
      * @returns {Promise<CachedReply | Readable>}
      * @throws {FreshetError} VIEW_BEHIND, and errors of `build`
      */
-    async get (wanted, build) {
-      const known = store.get(wanted.key)
+    async get (request, build) {
+      const known = store.get(request.key)
       if (known && isValid(known, elapsed())) return known
-      const state = viewStateOf(wanted.feed)
+      const state = viewStateOf(request.feed)
       if (state?.isTooOld) {
-        throw new FreshetError('VIEW_BEHIND', `the view of feed ${wanted.feed} has not been up to date for more than ${maxStaleMs} ms`)
+        throw new FreshetError('VIEW_BEHIND', `the view of feed ${request.feed} has not been up to date for more than ${maxStaleMs} ms`)
       }
-      const { result, isFirst } = flights.join(wanted.key, (isWanted) => buildAndCache(wanted, state, build, isWanted), wanted.onGone)
+      const { result, isFirst } = flights.join(request.key, (isWanted) => buildAndCache(request, state, build, isWanted), request.onGone)
       const reply = await result
       if (isFirst || 'body' in reply) return reply
       let isHere = true
-      wanted.onGone(() => { isHere = false })
-      return buildAndCache(wanted, state, build, () => isHere)
+      request.onGone(() => { isHere = false })
+      return buildAndCache(request, state, build, () => isHere)
     },
 
     /**

@@ -7,16 +7,13 @@
  */
 import { performance } from 'node:perf_hooks'
 import { Counter } from 'prom-client'
+import { whenClosed } from '../http/index.js'
 import { acceptsGzip } from './accept.js'
 import { createCompressor } from './compress.js'
-import { matchesTag } from './etag.js'
-import { headOf } from './headers.js'
-import { createLoopUse } from './loop-utilization.js'
-import { createReplyCache, freshnessOf } from './reply-cache.js'
-import { bodyFor, kindFor } from './reply-kind.js'
-import { createReplyStore } from './reply-store.js'
+import { headOf, matchesTag } from './headers.js'
 import { createItemSizes } from './item-sizes.js'
-import { whenClosed } from '../http/index.js'
+import { createReplyCache, freshnessOf } from './reply-cache.js'
+import { createReplyStore } from './reply-store.js'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
@@ -27,18 +24,18 @@ export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
 /** @typedef {import('./headers.js').Kind} Kind */
 
 /**
- * @param {{ registry: import('prom-client').Registry, room: import('./reply-cache.js').Room, maxStaleMs: number,
+ * @param {{ registry: import('prom-client').Registry, budget: import('./reply-cache.js').Budget, maxStaleMs: number,
  *   clock: () => number, elapsed?: () => number, loopUse?: (nowMs: number) => number,
  *   revisionOf?: (feed: string) => import('./reply-cache.js').Revision | null }} options
  *   `clock`: ms since 1970; `elapsed`: monotonic, ms; `loopUse`: utilization of the event loop, 0 to 1; `revisionOf`: null when no
  *   view of the feed answers
  */
 export function createReplies ({
-  registry, room, maxStaleMs, clock, elapsed = () => performance.now(), loopUse = createLoopUse(), revisionOf = () => null
+  registry, budget, maxStaleMs, clock, elapsed = () => performance.now(), loopUse = createLoopUse(), revisionOf = () => null
 }) {
   const store = createReplyStore(registry)
-  const cache = createReplyCache({ registry, store, room, maxStaleMs, clock, elapsed, loopUse, revisionOf })
-  const compressed = createCompressor({ registry, store, room, elapsed })
+  const cache = createReplyCache({ registry, store, budget, maxStaleMs, clock, elapsed, loopUse, revisionOf })
+  const compressed = createCompressor({ registry, store, budget, elapsed })
   const staleReplies = new Counter({
     name: 'freshet_stale_replies_total',
     help: 'Total stale replies served because no server answered or the view was behind',
@@ -56,18 +53,18 @@ export function createReplies ({
   }
 
   /**
-   * @param {import('./reply-cache.js').Wanted} wanted
+   * @param {import('./reply-cache.js').ReplyRequest} request
    * @param {import('./reply-cache.js').Build} build
    * @returns {Promise<{ reply: CachedReply, freshness: Freshness } | import('./reply-cache.js').Readable>}
    */
-  async function getOrStale (wanted, build) {
+  async function getOrStale (request, build) {
     try {
-      const reply = await cache.get(wanted, build)
+      const reply = await cache.get(request, build)
       return 'body' in reply ? { reply, freshness: reply.freshness } : reply
     } catch (error) {
       // an error that is not retryable (such as FEED_UNKNOWN) replaces the content
-      if (!error.retryable && error.code !== 'CLIENT_GONE') store.delete(wanted.key)
-      const reply = error.retryable ? store.getStale(wanted.key) : undefined
+      if (!error.retryable && error.code !== 'CLIENT_GONE') store.delete(request.key)
+      const reply = error.retryable ? store.getStale(request.key) : undefined
       if (!reply || clock() - reply.asOf >= maxStaleMs) throw error
       return { reply, freshness: { asOf: reply.asOf, lagMs: null, stale: error.code } }
     }
@@ -85,7 +82,7 @@ export function createReplies ({
 
   return {
     clock,
-    room,
+    budget,
     sizes: createItemSizes(),
 
     /**
@@ -156,3 +153,64 @@ export function createReplies ({
 function setHeaders (reply, lines) {
   for (let i = 0; i < lines.length; i += 2) reply.header(lines[i], lines[i + 1])
 }
+
+// Recent utilization of the event loop.
+
+const MEASURE_EVERY_MS = 100
+
+/** @returns {(nowMs: number) => number} 0 to 1, over the last 100 ms or longer; `nowMs` is monotonic */
+function createLoopUse () {
+  let before = performance.eventLoopUtilization()
+  let measuredMs = -Infinity
+  let use = 0
+  return (nowMs) => {
+    if (nowMs - measuredMs >= MEASURE_EVERY_MS) {
+      const now = performance.eventLoopUtilization()
+      use = performance.eventLoopUtilization(now, before).utilization
+      before = now
+      measuredMs = nowMs
+    }
+    return use
+  }
+}
+
+// The kind of a cached reply that a client gets: 304, gzip, or the body as it is.
+
+const ACCEPT = 'accept'
+const ENCODING = 'accept-encoding'
+const TAG = 'if-none-match'
+
+/**
+ * @param {string[]} rawHeaders as node gives them: name, value, name, value ...
+ * @param {CachedReply} reply of JSON
+ * @param {number} nowMs of `elapsed`
+ * @returns {Kind | null} null: another type, a header given twice, or compression is due
+ */
+function kindFor (rawHeaders, reply, nowMs) {
+  let accept
+  let encoding
+  let tag
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]
+    // comparing lengths first avoids most of the lower-casing
+    if (name.length === ACCEPT.length && name.toLowerCase() === ACCEPT) {
+      if (accept !== undefined) return null
+      accept = rawHeaders[i + 1]
+    } else if (name.length === ENCODING.length && name.toLowerCase() === ENCODING) {
+      if (encoding !== undefined) return null
+      encoding = rawHeaders[i + 1]
+    } else if (name.length === TAG.length && name.toLowerCase() === TAG) {
+      if (tag !== undefined) return null
+      tag = rawHeaders[i + 1]
+    }
+  }
+  if (accept !== undefined && /ndjson/i.test(accept)) return null
+  if (matchesTag(tag, reply.tag)) return 'notModified'
+  if (!acceptsGzip(encoding)) return 'identity'
+  if (reply.gzipped) return 'gzip'
+  return reply.gzipped === null || nowMs < reply.retryGzipMs ? 'identity' : null
+}
+
+/** @param {CachedReply} reply @param {Kind} kind @returns {Buffer | null} */
+const bodyFor = ({ body, gzipped }, kind) =>
+  kind === 'notModified' ? null : kind === 'gzip' ? /** @type {Buffer} */ (gzipped) : body

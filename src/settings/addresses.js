@@ -53,13 +53,13 @@ const isSentinelUrl = (text) => /^\s*rediss?\+sentinel:/i.test(text)
 /** @type {Check} Sentinels and the name of the primary that they watch */
 const sentinelUrl = {
   expects: 'redis+sentinel://[user:password@]host[:26379],host2/NAME[?sentinelUser=&sentinelPassword=], or rediss+sentinel://... for TLS',
-  read (text, known) {
+  read (text, context) {
     // otherwise the mask of secrets would end too late
     if (/^[^:]*:\/\/[^/?#]*[/?#].*@/s.test(text)) throw wrong('it has an @ after the hosts; in a password write / ? # @ as %2F %3F %23 %40')
     const address = sentinelAddress(text)
     if (address === null) throw wrong('its hosts cannot be read')
     if (address.name === '') throw wrong('it names no primary; expected its name, as the Sentinels have it, behind the hosts: .../NAME')
-    for (const url of address.servers) serverUrl.read(url, known)
+    for (const url of address.servers) serverUrl.read(url, context)
     if (new URL(address.servers[0]).searchParams.has('iam')) throw wrong(NO_SENTINELS)
     return text
   }
@@ -69,16 +69,16 @@ const sentinelUrl = {
 export const nodeUrls = {
   expects: `${serverUrl.expects}; nodes of a cluster separated by commas; or ${sentinelUrl.expects}`,
   hint: serverUrl.hint,
-  read: (text, known) => isSentinelUrl(text)
-    ? sentinelUrl.read(text.trim(), known)
-    : addressesIn(text).map((one) => serverUrl.read(one.trim(), known)).join(',')
+  read: (text, context) => isSentinelUrl(text)
+    ? sentinelUrl.read(text.trim(), context)
+    : addressesIn(text).map((one) => serverUrl.read(one.trim(), context)).join(',')
 }
 
 /** @type {Check} */
 export const serverUrls = {
   expects: 'one or more redis:// addresses, separated by commas',
   hint: 'separated by commas',
-  read: (text, known) => text.split(',').map((one) => serverUrl.read(one.trim(), known))
+  read: (text, context) => text.split(',').map((one) => serverUrl.read(one.trim(), context))
 }
 
 /** @type {Check} */

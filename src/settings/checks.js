@@ -2,10 +2,10 @@
  * Kinds of values. A check parses the text of a value, or throws; `why` of the error names the wrong part of a value that is
  * not shown itself.
  *
- * @typedef {{ expects: string | ((known: Known) => string), read: (text: string, known: Known) => unknown,
- *   hint?: string | ((known: Known) => string), flagOnly?: boolean, isFlags?: boolean }} Check `hint`: what --help shows of it;
+ * @typedef {{ expects: string | ((context: Context) => string), read: (text: string, context: Context) => unknown,
+ *   hint?: string | ((context: Context) => string), flagOnly?: boolean, isFlags?: boolean }} Check `hint`: what --help shows of it;
  *   `flagOnly`: the flag has no value; `isFlags`: the value consists of flags
- * @typedef {{ command: string, layouts: string[], acks: string[] }} Known names from the rest of the program
+ * @typedef {{ command: string, layouts: string[], acks: string[] }} Context names from the rest of the program
  */
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
@@ -61,10 +61,10 @@ export const matching = (expects, pattern) => ({
 
 /** @type {(of: 'layouts' | 'acks') => Check} */
 export const oneOfKnown = (of) => ({
-  expects: (known) => known[of].join(' | '),
-  hint: (known) => known[of].join(' | '),
-  read (text, known) {
-    if (!known[of].includes(text)) throw new RangeError()
+  expects: (context) => context[of].join(' | '),
+  hint: (context) => context[of].join(' | '),
+  read (text, context) {
+    if (!context[of].includes(text)) throw new RangeError()
     return text
   }
 })
@@ -73,13 +73,13 @@ const MOST_REPLICAS = 16
 
 /** @type {(check: Check) => Check} */
 export const orReplicas = (check) => {
-  const both = (/** @type {Known} */ known) => `${expected(check, known)} | a number of replicas, 1 to ${MOST_REPLICAS}`
+  const both = (/** @type {Context} */ context) => `${expected(check, context)} | a number of replicas, 1 to ${MOST_REPLICAS}`
   return {
     expects: both,
     hint: both,
-    read (text, known) {
-      if (!/^\d+$/.test(text)) return check.read(text, known)
-      return String(integer(1, MOST_REPLICAS).read(text, known))
+    read (text, context) {
+      if (!/^\d+$/.test(text)) return check.read(text, context)
+      return String(integer(1, MOST_REPLICAS).read(text, context))
     }
   }
 }
@@ -136,7 +136,7 @@ export const writableFile = {
 }
 
 /** @type {Check} */
-export const trueOrFalse = { expects: 'true | false', read: (text, known) => oneOf('true', 'false').read(text, known) === 'true' }
+export const trueOrFalse = { expects: 'true | false', read: (text, context) => oneOf('true', 'false').read(text, context) === 'true' }
 
 /** @type {Check} */
 export const present = { ...trueOrFalse, flagOnly: true }
@@ -148,5 +148,5 @@ export const writerFlags = {
 
 export const FIELD = matching('a field, dotted for a nested one, such as properties.time', /^[^.]*[^.\s][^.]*(\.[^.]*[^.\s][^.]*)*$/)
 
-/** @param {Check} check @param {Known} known @returns {string} description of valid values */
-export const expected = ({ expects }, known) => typeof expects === 'string' ? expects : expects(known)
+/** @param {Check} check @param {Context} context @returns {string} description of valid values */
+export const expected = ({ expects }, context) => typeof expects === 'string' ? expects : expects(context)

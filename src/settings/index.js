@@ -2,10 +2,10 @@
  * Reading and checking of settings; settings.js has the table.
  *
  * @typedef {import('./checks.js').Check} Check
- * @typedef {import('./checks.js').Known} Known
+ * @typedef {import('./checks.js').Context} Context
  * @typedef {import('./command-line/flags.js').Lost} Lost
  * @typedef {import('./rows.js').Row} Row
- * @typedef {{ values: Record<string, any>, origins: Record<string, string>, words: string[] }} Given
+ * @typedef {{ values: Record<string, any>, origins: Record<string, string>, words: string[] }} SettingsInput
  */
 export {
   brokerList, databaseUrl, httpUrl, keysSource, nodeUrls, originList, proxyList, serverUrl, serverUrls

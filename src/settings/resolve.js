@@ -1,7 +1,7 @@
 /**
  * What is done with the table of settings: options of the library, settings of files. Command lines: command-line/.
  *
- * @typedef {import('./checks.js').Known} Known
+ * @typedef {import('./checks.js').Context} Context
  * @typedef {import('./rows.js').Row} Row
  */
 import { SettingsInvalid } from '../errors.js'
@@ -27,21 +27,21 @@ export const optionsOf = (table, settings) => Object.fromEntries(optionNames(tab
  * The same table for callers in the same process: values are given by name instead of flags and variables.
  * @param {readonly Row[]} table
  * @param {Record<string, unknown>} options by name; undefined and null = the default
- * @param {Omit<Known, 'command'>} rest
+ * @param {Omit<Context, 'command'>} rest
  * @param {'openFeed' | 'openReader'} [opener]
  * @param {readonly string[]} [found] faults that the caller has already found
  * @returns {Readonly<Record<string, any>>} all rows of the library
  * @throws {SettingsInvalid} with all faults
  */
 export function resolveOptions (table, options, rest, opener, found = []) {
-  const known = { ...rest, command: 'library' }
+  const context = { ...rest, command: 'library' }
   const faults = [...found]
   const names = optionNames(table, opener)
   for (const name of Object.keys(options)) {
     if (!names.includes(name)) faults.push(unknownName(name, names, `the options are ${names.join(' ')}`))
   }
-  const { values, origins } = readRows(rowsOf(table, 'library'), known, faults, givenBy(options, 'option'))
-  faults.push(...checkTogether({ values, origins, known }))
+  const { values, origins } = readRows(rowsOf(table, 'library'), context, faults, givenBy(options, 'option'))
+  faults.push(...checkTogether({ values, origins, context }))
   if (values.redisUrl === null && origins.redisUrl === 'default') {
     faults.push('redisUrl is missing; expected the URL of the primary, such as redis://127.0.0.1:6379')
   }
@@ -57,17 +57,17 @@ const byName = (table, fault) =>
  * Checks settings that stand in a file, such as the plan of an experiment.
  * @param {readonly Row[]} table
  * @param {Record<string, unknown>} settings by name; undefined and null = the default
- * @param {Omit<Known, 'command'>} rest
+ * @param {Omit<Context, 'command'>} rest
  * @param {'writer' | 'reader'} [command]
  * @returns {string[]} faults
  */
 export function checkSettings (table, settings, rest, command = 'writer') {
-  const known = { ...rest, command }
+  const context = { ...rest, command }
   const names = rowsOf(table, command).map(({ name }) => name)
   const faults = Object.keys(settings).filter((name) => !names.includes(name))
     .map((name) => unknownName(name, names, `the settings of a ${command} are ${names.join(' ')}`))
-  const { values, origins } = readRows(rowsOf(table, command), known, faults, givenBy(settings, 'setting'))
-  return [...faults, ...checkTogether({ values, origins, known })]
+  const { values, origins } = readRows(rowsOf(table, command), context, faults, givenBy(settings, 'setting'))
+  return [...faults, ...checkTogether({ values, origins, context })]
 }
 
 /** Groups that describe a load; the others say where items come from and go to. */
@@ -77,13 +77,13 @@ const OF_LOADS = ['Feed', 'Load', 'Write path']
  * The load that such settings describe, with defaults.
  * @param {readonly Row[]} table
  * @param {Record<string, unknown>} settings by name, without faults
- * @param {Omit<Known, 'command'>} rest
+ * @param {Omit<Context, 'command'>} rest
  * @returns {Record<string, any>} the writer's settings in the groups feed, load and write path that have a value
  */
 export function settledSettings (table, settings, rest) {
-  const known = { ...rest, command: 'writer' }
-  const { values, origins } = readRows(rowsOf(table, 'writer'), known, [], givenBy(settings, 'setting'))
-  checkTogether({ values, origins, known })
+  const context = { ...rest, command: 'writer' }
+  const { values, origins } = readRows(rowsOf(table, 'writer'), context, [], givenBy(settings, 'setting'))
+  checkTogether({ values, origins, context })
   const names = rowsOf(table, 'writer')
     .map((row) => OF_LOADS.includes(row.group) && row.name !== 'sortedSetContainsActualValue' ? row.name : '')
   return Object.fromEntries(names.flatMap((name) => values[name] === null || values[name] === undefined ? [] : [[name, values[name]]]))

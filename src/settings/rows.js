@@ -2,7 +2,7 @@
  * Rows of the settings table: finding, checking and refusing values.
  *
  * @typedef {import('./checks.js').Check} Check
- * @typedef {import('./checks.js').Known} Known
+ * @typedef {import('./checks.js').Context} Context
  * @typedef {{ name: string, default: any, check: Check, meaning: string, uses: string[], unit?: string,
  *   group: string, env?: string | null, secret?: boolean, defaults?: Record<string, any>, otherwise?: (values: any) => any,
  *   fits?: (value: any, values: any) => string | null }} Row `env`: null = no variable; `defaults`: defaults of single commands;
@@ -25,10 +25,10 @@ export const rowsOf = (table, command) => table.filter((row) => row.uses.include
 export const defaultOf = (row, command) => row.defaults && Object.hasOwn(row.defaults, command) ? row.defaults[command] : row.default
 
 /**
- * @param {Row[]} rows @param {Known} known @param {string[]} faults
+ * @param {Row[]} rows @param {Context} context @param {string[]} faults
  * @param {(row: Row) => [origin: string, given: any] | null} givenOf null = not given
  */
-export function readRows (rows, known, faults, givenOf) {
+export function readRows (rows, context, faults, givenOf) {
   /** @type {Record<string, any>} */
   const values = {}
   /** @type {Record<string, string>} */
@@ -36,7 +36,7 @@ export function readRows (rows, known, faults, givenOf) {
   for (const row of rows) {
     const [origin, given] = givenOf(row) ?? ['default']
     origins[row.name] = origin
-    values[row.name] = origin === 'default' ? defaultOf(row, known.command) : readOne(row, given, origin, known, faults)
+    values[row.name] = origin === 'default' ? defaultOf(row, context.command) : readOne(row, given, origin, context, faults)
   }
   const isGiven = (/** @type {Row} */ { name }) => origins[name] !== 'default'
   for (const row of rows) if (row.otherwise && !isGiven(row)) values[row.name] = row.otherwise(values)
@@ -47,17 +47,17 @@ export function readRows (rows, known, faults, givenOf) {
   return { values, origins }
 }
 
-/** @param {Row} row @param {any} given @param {string} origin @param {Known} known @param {string[]} faults */
-function readOne (row, given, origin, known, faults) {
+/** @param {Row} row @param {any} given @param {string} origin @param {Context} context @param {string[]} faults */
+function readOne (row, given, origin, context, faults) {
   if (Array.isArray(given)) {
     faults.push(`${row.name}: given ${given.length} times (${origin}); give it once`)
     return row.default
   }
   try {
-    return row.check.read(textOf(given), known)
+    return row.check.read(textOf(given), context)
   } catch (error) {
     const shown = row.secret ? '(hidden)' : given === '' ? 'no value' : textOf(given)
-    faults.push(`${row.name}: ${shown}${error.why ? `, ${error.why}` : ''} (${origin}); expected ${expected(row.check, known)}`)
+    faults.push(`${row.name}: ${shown}${error.why ? `, ${error.why}` : ''} (${origin}); expected ${expected(row.check, context)}`)
     return row.default
   }
 }

@@ -1,8 +1,8 @@
 /**
  * Rules between settings: values that depend on others, and combinations that are refused.
  *
- * @typedef {{ values: Record<string, any>, origins: Record<string, string>, known: import('./checks.js').Known, words?: string[] }} Given
- *   `words`: arguments that are no flags
+ * @typedef {{ values: Record<string, any>, origins: Record<string, string>, context: import('./checks.js').Context,
+ *   words?: string[] }} SettingsInput `words`: arguments that are no flags
  */
 import { withIam } from './addresses.js'
 import { flagOf } from './rows.js'
@@ -17,28 +17,28 @@ const ONLY_RECORDS = ['format', 'itemsField', 'idField', 'tsField', 'valueField'
 
 /**
  * Fills in values that depend on others.
- * @param {Given} given `values` and `origins` are changed
+ * @param {SettingsInput} given `values` and `origins` are changed
  * @returns {string[]} faults
  */
 export function checkTogether (given) {
-  const { values, known } = given
+  const { values, context } = given
   return [
     ...chooseAuth(given),
     ...chooseLayout(given),
     ...chooseSource(given),
-    ...(known.command !== 'writer' ? [] : MADE.includes(values.source) ? syntheticFaults(given) : recordFaults(given)),
+    ...(context.command !== 'writer' ? [] : MADE.includes(values.source) ? syntheticFaults(given) : recordFaults(given)),
     ...feedFaults(given),
     ...loadFaults(given),
     ...['cluster', 'sentinel'].filter((name) => values[name] && values.redisUrl)
       .map((name) => fault(given, name, 'without --redis-url, whose servers are there already')),
     ...(values.cluster && values.sentinel ? [fault(given, 'sentinel', 'without --cluster: a cluster needs no Sentinels')] : []),
-    ...(known.command === 'experiment' ? experimentFaults(given) : []),
+    ...(context.command === 'experiment' ? experimentFaults(given) : []),
     ...TOGETHER.flatMap((names) => partFaults(given, names)),
     ...(values.host && !LOCAL_HOSTS.includes(values.host) ? hostFaults(given) : [])
   ]
 }
 
-/** @param {Given} given @returns {string[]} */
+/** @param {SettingsInput} given @returns {string[]} */
 function chooseAuth ({ values, origins }) {
   if (values.redisAuth !== 'iam') return []
   if (!values.redisUrl) return [`redisAuth: iam (${origins.redisAuth}); expected only with --redis-url, of a server with users of IAM`]
@@ -53,20 +53,20 @@ function chooseAuth ({ values, origins }) {
   }
 }
 
-/** @param {Given} given @param {string} name @param {string} expected */
+/** @param {SettingsInput} given @param {string} name @param {string} expected */
 const fault = ({ values, origins }, name, expected) => `${name}: ${values[name]} (${origins[name]}); expected ${expected}`
 
-/** @param {Given} given */
+/** @param {SettingsInput} given */
 function chooseLayout (given) {
-  const { values, origins, known } = given
+  const { values, origins, context } = given
   const inline = values.sortedSetContainsActualValue
   if (inline === null || inline === undefined || origins.layout !== 'default') return []
   values.layout = inline ? 'values' : 'ids'
   origins.layout = origins.sortedSetContainsActualValue
-  return known.layouts.includes(values.layout) ? [] : [fault(given, 'layout', known.layouts.join(' | '))]
+  return context.layouts.includes(values.layout) ? [] : [fault(given, 'layout', context.layouts.join(' | '))]
 }
 
-/** A file is a source. @param {Given} given */
+/** A file is a source. @param {SettingsInput} given */
 function chooseSource (given) {
   const { values, origins } = given
   if (!values.file) return []
@@ -76,7 +76,7 @@ function chooseSource (given) {
   return []
 }
 
-/** @param {Given} given */
+/** @param {SettingsInput} given */
 function recordFaults (given) {
   const { values, origins } = given
   if (origins.rate === 'default') values.rate = 0
@@ -86,12 +86,12 @@ function recordFaults (given) {
   ]
 }
 
-/** @param {Given} given */
+/** @param {SettingsInput} given */
 const syntheticFaults = (given) => ONLY_RECORDS
   .filter((name) => given.origins[name].startsWith('--') || given.origins[name] === 'setting')
   .map((name) => fault(given, name, 'only with --source stdin or --file'))
 
-/** @param {Given} given */
+/** @param {SettingsInput} given */
 function feedFaults (given) {
   const { values, origins } = given
   const faults = []
@@ -108,7 +108,7 @@ function feedFaults (given) {
   return faults
 }
 
-/** @param {Given} given */
+/** @param {SettingsInput} given */
 function loadFaults (given) {
   const { values } = given
   const faults = []
@@ -121,7 +121,7 @@ function loadFaults (given) {
   return faults
 }
 
-/** @param {Given} given */
+/** @param {SettingsInput} given */
 function experimentFaults (given) {
   const { values, origins, words: [action, ...rest] = [] } = given
   const faults = action === 'ad-hoc'
@@ -137,7 +137,7 @@ function experimentFaults (given) {
   return faults
 }
 
-/** @param {Given} given @param {readonly string[]} names */
+/** @param {SettingsInput} given @param {readonly string[]} names */
 function partFaults (given, names) {
   const { values } = given
   const missing = names.filter((name) => !values[name]).map((name) => `--${flagOf(name)}`)
@@ -146,10 +146,10 @@ function partFaults (given, names) {
     .map((name) => fault(given, name, `together with ${missing.join(' and ')}`))
 }
 
-/** A host that other machines reach. @param {Given} given */
+/** A host that other machines reach. @param {SettingsInput} given */
 function hostFaults (given) {
-  const { values, origins, known } = given
-  const isWriter = known.command === 'writer'
+  const { values, origins, context } = given
+  const isWriter = context.command === 'writer'
   // the variable may be meant for other commands, and a writer without metrics does not listen
   if (isWriter && values.metricsPort === null) {
     return origins.host.startsWith('--') ? [fault(given, 'host', 'only with --metrics-port')] : []

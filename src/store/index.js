@@ -1,5 +1,5 @@
 /**
- * The face of src/store.
+ * What other folders use of src/store.
  *
  * @typedef {import('./commands.js').CommandRow} CommandRow
  * @typedef {import('./connection.js').Connection} Connection

@@ -2,7 +2,7 @@
  * Keeps a connection to a server open: when one ends, the link opens the next (back-off.js), until closed. A session is of use
  * when it answered a request after it was prepared, or stayed open for a second.
  *
- * The place of a link is one address, or the primary of a key, which moves in a cluster. When it moves, the attempt, session or wait ends,
+ * The target of a link is one address, or the primary of a key, which moves in a cluster. When it moves, the attempt, session or wait ends,
  * and the next session opens at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,22 +15,25 @@ const FIRST_WAIT_MS = 50
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {import('./connection.js').Refusal} Refusal */
 /** @typedef {ReturnType<typeof createLink>} Link */
-/** @typedef {{ map: import('./slot-map.js').SlotMap, url: () => string }} Place `url` may throw, when nothing is there now */
+/**
+ * @typedef {{ map: import('./slot-map.js').SlotMap, url: () => string, isNode?: boolean }} Target `url` may throw, when nothing is there
+ *   now; `isNode`: a replica, which is connected to also while the primary is not found
+ */
 
 /**
- * @param {string | Place} place
+ * @param {string | Target} target
  * @param {{ name: string, deadlineMs: number, prepare?: (connection: Connection) => Promise<unknown>,
  *   onOpen?: (connection: Connection) => void, onClosed?: (reason: string) => void,
  *   onError?: (error: Error & { code?: string }) => void, onForbidden?: (refusal: Refusal) => void }} options
  *   `prepare` makes a session usable (checks the role, probes); when it rejects, the session ends. `onError` gets the
  *   reason of a failed attempt, once for each code in a row; `onForbidden` a request that the user may not make
  */
-export function createLink (place, {
+export function createLink (target, {
   name, deadlineMs, prepare = async () => {}, onOpen = () => {}, onClosed = () => {}, onError = () => {}, onForbidden
 }) {
   const stop = new AbortController()
-  const moves = createMoves(place, () => current?.close('its slot has moved to another node'))
-  const { map } = moves
+  const moves = createMoves(target, () => current?.close('its slot has moved to another node'))
+  const { map, isNode } = moves
   /** @type {Connection | null} */
   let current = null
   /** @type {Error & { code?: string } | null} */
@@ -66,7 +69,7 @@ export function createLink (place, {
   /** @returns {Promise<import('./back-off.js').SessionOutcome>} */
   async function session () {
     try {
-      await map?.locate()
+      if (!isNode) await located(map, stop.signal)
       moves.begin()
       return await live(await open())
     } catch (error) {
@@ -126,10 +129,20 @@ export function createLink (place, {
   }
 }
 
-/** @param {string | Place} place @param {() => void} onMoved */
-function createMoves (place, onMoved) {
-  const { map, url: urlOf } = typeof place === 'string' ? { map: undefined, url: () => place } : place
-  let url = typeof place === 'string' ? place : place.map.seeds[0]
+/**
+ * Resolves when the primary is found.
+ * @param {Target['map'] | undefined} map @param {AbortSignal} signal gives up @throws {FreshetError} as the map
+ */
+async function located (map, signal) {
+  const over = new AbortController()
+  const aborted = new Promise((resolve, reject) => signal.addEventListener('abort', reject, { once: true, signal: over.signal }))
+  await Promise.race([map?.locate(), aborted]).finally(() => over.abort())
+}
+
+/** @param {string | Target} target @param {() => void} onMoved */
+function createMoves (target, onMoved) {
+  const { map, url: urlOf, isNode = false } = typeof target === 'string' ? { map: undefined, url: () => target } : target
+  let url = typeof target === 'string' ? target : target.map.seeds[0]
   /** of the attempt or session, or of the wait for the next one */
   let moving = new AbortController()
   let isWaiting = false
@@ -145,11 +158,12 @@ function createMoves (place, onMoved) {
 
   return {
     map,
+    isNode,
     /** Of the last attempt. */
     get url () { return url },
-    /** Aborted when the place moves, or after `end`. @returns {AbortSignal} */
+    /** Aborted when the target moves, or after `end`. @returns {AbortSignal} */
     get signal () { return moving.signal },
-    /** Looks where the place is now. @returns {string} */
+    /** Looks where the target is now. @returns {string} */
     look () {
       url = urlOf()
       return url

@@ -39,7 +39,7 @@ export function createNode (role, url, { name, deadlineMs, log, map, onChange, m
   const host = () => new URL(link.url).host
   // before a cluster is found, each of the given addresses is tried
   const urlNow = () => !map.isCluster && role === 'primary' ? map.urlOf('') : url
-  const link = createLink({ map, url: urlNow }, {
+  const link = createLink({ map, url: urlNow, isNode: role === 'replica' }, {
     name,
     deadlineMs,
     async prepare (connection) {

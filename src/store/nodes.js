@@ -12,18 +12,23 @@ import { countRefused } from './refused-answers.js'
 import { clusterUnsupported, sentinelUnsupported } from './replies.js'
 import { urlAt } from './tls.js'
 
+const ALL = /^([^:\r\n]+):(.*)\r?$/gm
+/** The names of some 200 would cost more than all else that a process does at rest. */
+const OF_FIGURES = new RegExp(`^(${[
+  'cluster_enabled', 'server_mode', 'redis_mode', 'run_id', 'valkey_version', 'redis_version', 'role', 'used_cpu_user', 'used_cpu_sys',
+  'server_time_usec', 'used_memory', 'master_repl_offset', 'slave_repl_offset', 'master_link_status', 'loading', 'sync_full'
+].join('|')}):(.*)\\r?$`, 'gm')
+
 /**
  * @param {unknown} bytes the reply to INFO
  * @param {string} address
+ * @param {RegExp} [wanted] name and value of a line
  * @returns {Record<string, string>}
  * @throws {FreshetError} SERVER_REFUSED
  */
-export function readInfo (bytes, address) {
+export function readInfo (bytes, address, wanted = ALL) {
   if (!Buffer.isBuffer(bytes)) throw unlike(address, 'INFO')
-  return Object.fromEntries(bytes.toString().split('\r\n').filter((line) => line.includes(':')).map((line) => {
-    const at = line.indexOf(':')
-    return [line.slice(0, at), line.slice(at + 1)]
-  }))
+  return Object.fromEntries(Array.from(bytes.toString().matchAll(wanted), ([, name, value]) => [name, value]))
 }
 
 /** of one primary; a process keeps a connection to each */
@@ -33,11 +38,12 @@ const MAX_REPLICAS = 100
  * The first request of every process to a node, before any other command, which refuses what is no node of a deployment: so a server that
  * a cluster wrongly names as the owner of slots gets no write.
  * @param {import('./connection.js').Connection} connection
+ * @param {RegExp} [wanted] as readInfo
  * @returns {Promise<Record<string, string>>}
  * @throws {FreshetError} CLUSTER_UNSUPPORTED, SENTINEL_UNSUPPORTED, SERVER_REFUSED, SERVER_LOST
  */
-export async function nodeInfo (connection) {
-  const info = readInfo(await connection.send('INFO'), connection.address)
+export async function nodeInfo (connection, wanted) {
+  const info = readInfo(await connection.send('INFO'), connection.address, wanted)
   if (info.cluster_enabled === '1' && !connection.isOfCluster) throw clusterUnsupported(connection.address)
   if (info.cluster_enabled !== '1' && connection.isOfCluster) throw outsider(connection.address)
   if ((info.server_mode ?? info.redis_mode) === 'sentinel') throw sentinelUnsupported(connection.address)
@@ -49,7 +55,7 @@ export async function nodeInfo (connection) {
  * @returns {Promise<NodeFigures>}
  * @throws {FreshetError} as nodeInfo
  */
-export const nodeFigures = async (connection) => figuresIn(await nodeInfo(connection), connection.address)
+export const nodeFigures = async (connection) => figuresIn(await nodeInfo(connection, OF_FIGURES), connection.address)
 
 /**
  * Figures of nodes that answer, primaries first.

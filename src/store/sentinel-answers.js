@@ -7,6 +7,7 @@
  * other data never does. A process that starts knows no history. It takes that of the node that most Sentinels name; if that one is away,
  * most Sentinels must know the other node at least as a replica.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { openConnection } from './connection.js'
 import { continues } from './history.js'
@@ -14,8 +15,11 @@ import { namedAddress } from './named-address.js'
 import { replicationFacts, usableRows } from './nodes.js'
 import { urlAt } from './tls.js'
 
-/** of an answer: a Sentinel or node that is frozen must not keep the others from being used */
-const DEADLINE_MS = 500
+/** a Sentinel or node that has not answered by then, as one that is frozen, does not keep the others from being used */
+const SOON_MS = 500
+/** of an answer that there is no other for: far or busy ones take longer, as opening a connection takes several round trips */
+const DEADLINE_MS = 2000
+const LATE = new Error('no answer yet')
 const NAME = 'freshet-sentinels'
 /** of a Sentinel, in a message */
 const MAX_NAMES = 10
@@ -34,31 +38,60 @@ const MAX_NAMES = 10
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
  */
 export async function primaryOf ({ name, sentinels, like, known, refusals }) {
-  const answers = await Promise.allSettled(sentinels.map((sentinel) => ask(sentinel, name, like)))
+  const answers = await answersOf(sentinels.map((sentinel) => ask(sentinel, name, like)))
   const failures = answers.flatMap((answer) => answer.status === 'rejected' ? [answer.reason] : [])
   const given = answers.flatMap((answer) => answer.status === 'fulfilled' ? [answer.value] : [])
   for (const failure of failures) if (failure.isMalformed) refusals.add('primary', failure)
   if (given.length === 0) throw failures.find(({ retryable }) => !retryable) ?? failures[0]
 
   const candidates = candidatesOf(given)
-  // all are asked at once, and the first that may be used does not wait for the others
-  const asked = new Map(candidates.map((url) => [url, factsOf(url).catch((error) => error)]))
   const named = mostNamed(given)
-  /** @type {FreshetError | undefined} */
-  let refusal
-  for (const url of candidates) {
-    const facts = /** @type {ReplicationFacts | Error} */ (await asked.get(url))
-    if (facts instanceof Error || !facts.isPrimary) continue
-    const first = known === null && votes(given, named) > given.length / 2 ? await asked.get(named) : null
-    const history = known ?? (first === null || first instanceof Error ? null : { id: first.id, offset: 0 })
-    if (isTrusted({ url, facts }, { given, sentinels: sentinels.length, known, history })) {
-      return { url, facts, replicas: knownReplicas(given, url) }
+  // all are asked at once, and the first that may be used does not wait for the others
+  const asked = new Map(candidates.map((url) => [url, factsOf(url).catch((error) => /** @type {Error} */ (error))]))
+  const late = sleep(SOON_MS, LATE, { ref: false })
+  const soon = new Map([...asked].map(([url, facts]) => [url, Promise.race([facts, late])]))
+  /** @type {Map<string, FreshetError>} */
+  const refused = new Map()
+  for (const answered of [soon, asked]) {
+    for (const url of candidates) {
+      const facts = /** @type {ReplicationFacts | Error} */ (await answered.get(url))
+      if (facts instanceof Error || !facts.isPrimary) continue
+      const first = known === null && votes(given, named) > given.length / 2 ? await answered.get(named) : undefined
+      const history = known ?? (first === undefined || first instanceof Error ? null : { id: first.id, offset: 0 })
+      if (isTrusted({ url, facts }, { given, sentinels: sentinels.length, known, history })) {
+        return { url, facts, replicas: knownReplicas(given, url) }
+      }
+      if (refused.has(url)) continue
+      refused.set(url, contradiction(url, named))
+      refusals.add('primary', /** @type {FreshetError} */ (refused.get(url)))
     }
-    refusal ??= contradiction(url, named)
-    refusals.add('primary', refusal)
   }
-  const facts = await asked.get(named)
-  throw facts instanceof Error ? facts : facts.isPrimary ? refusal : isReplica(named)
+  const facts = /** @type {ReplicationFacts | Error} */ (await asked.get(named))
+  throw facts instanceof Error ? facts : facts.isPrimary ? [...refused.values()][0] : isReplica(named)
+}
+
+/**
+ * The answers of most soon, or all that come.
+ * @template T @param {Promise<T>[]} asked @returns {Promise<PromiseSettledResult<T>[]>} in their order
+ */
+async function answersOf (asked) {
+  /** @type {PromiseSettledResult<T>[]} */
+  const answers = []
+  let [left, given, isSoon] = [asked.length, 0, true]
+  await new Promise((/** @type {(value?: unknown) => void} */ resolve) => {
+    const check = () => { if (left === 0 || (!isSoon && given > asked.length / 2)) resolve() }
+    const timer = setTimeout(() => {
+      isSoon = false
+      check()
+    }, SOON_MS)
+    asked.forEach(async (one, i) => {
+      ;[answers[i]] = await Promise.allSettled([one])
+      if (answers[i].status === 'fulfilled') given++
+      if (--left === 0) clearTimeout(timer)
+      check()
+    })
+  })
+  return answers.filter(() => true)
 }
 
 /** @param {Answer[]} given @param {string} url */

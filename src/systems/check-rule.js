@@ -7,7 +7,8 @@
  * It also names the patterns of the rule that are refused on long texts.
  *
  * @import { Primaries } from '../store/index.js'
- * @import { CheckOptions, Checked, OpenedSystem, Rule, Stored } from './definition.js'
+ * @import { Rule } from './definition.js'
+ * @import { CheckOptions, Checked, OpenedSystem, Stored } from './opened-types.js'
  */
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -142,9 +143,9 @@ async function expectFolded (system, { key, fold, before, stored, args }) {
 /** @param {string} message */
 const inconsistent = (message) => new FreshetError('RULE_INCONSISTENT', message)
 
-/** @typedef {{ redisUrl: string, keyPrefix: string, deadlineMs: number }} Place */
+/** @typedef {{ redisUrl: string, keyPrefix: string, deadlineMs: number }} Target */
 
-/** @template T @param {Place} place @param {string} system @param {(routes: Primaries) => Promise<T>} run @returns {Promise<T>} */
+/** @template T @param {Target} target @param {string} system @param {(routes: Primaries) => Promise<T>} run @returns {Promise<T>} */
 async function withRoutes ({ redisUrl, deadlineMs }, system, run) {
   const parts = { name: `freshet-${process.pid}-${system}`, deadlineMs }
   const servers = createServers({ redisUrl, isReading: false, isAsked: false, ...parts, log: loggerOf(null) })
@@ -158,23 +159,23 @@ async function withRoutes ({ redisUrl, deadlineMs }, system, run) {
   }
 }
 
-/** @param {Place} place @param {string} system @param {string} text of the rule */
-async function refusedPatterns (place, system, text) {
+/** @param {Target} target @param {string} system @param {string} text of the rule */
+async function refusedPatterns (target, system, text) {
   const patterns = patternsIn(text)
   if (patterns.length === 0) return []
-  const limits = await withRoutes(place, system, ({ connections: [connection] }) => connection.runScript('pattern-limits', [], patterns))
+  const limits = await withRoutes(target, system, ({ connections: [connection] }) => connection.runScript('pattern-limits', [], patterns))
   return patterns.map((pattern, i) => ({ pattern, refusedFromBytes: Number(limits[i]) + 1 }))
     .filter(({ refusedFromBytes }) => refusedFromBytes <= LONGEST_BYTES)
 }
 
-/** @param {Place} place @param {string} system @param {string[]} keys */
-async function removeKeys (place, system, keys) {
-  const part = admissionKey(place.keyPrefix, system, 0)
+/** @param {Target} target @param {string} system @param {string[]} keys */
+async function removeKeys (target, system, keys) {
+  const part = admissionKey(target.keyPrefix, system, 0)
   const own = keys.flatMap((key) => ['state', 'events', ...KEPT_PARTS].map((one) => `${one}:${key}`))
   const names = ['outbox', 'tasks', 'generation', ...own].map(part)
-  const whole = systemKey(place.keyPrefix, system)
-  await withRoutes(place, system, async ({ router, connections }) => {
+  const whole = systemKey(target.keyPrefix, system)
+  await withRoutes(target, system, async ({ router, connections }) => {
     await Promise.all([whole, `${whole}:rules`, ...names].map((name) => router.send('UNLINK', name)))
-    await Promise.all(connections.map((connection) => deleteLibraries(connection, ownerOf(place.keyPrefix, system))))
+    await Promise.all(connections.map((connection) => deleteLibraries(connection, ownerOf(target.keyPrefix, system))))
   })
 }

@@ -19,7 +19,7 @@ import { checkedDefinition } from './checked-definition.js'
 import { checkRoutes } from './checked-routes.js'
 import { commandOf } from './command-arguments.js'
 import { connect } from './connected.js'
-import { expectTaken } from './decisions.js'
+import { throwIfRefused } from './decisions.js'
 import { loggerOf } from './options.js'
 import { sinceFields } from './schemas.js'
 
@@ -132,7 +132,7 @@ function commandRow (row, where, rules) {
     /** @param {any} given @param {any} own @param {any} parts */
     async run (given, own, parts) {
       const decision = await parts.submit({ ...commandOf(await guarded(command)(given, own, parts), rules), requestId: given.requestId })
-      const { code, details, seq, isReplay } = Object.hasOwn(replies, decision.code) ? decision : expectTaken(decision, {})
+      const { code, details, seq, isReplay } = Object.hasOwn(replies, decision.code) ? decision : throwIfRefused(decision, {})
       const reply = Object.hasOwn(replies, code) ? replies[code] : undefined
       if (reply === undefined) throw new FreshetError('RULE_FAILED', `the rule answered ${code}, which ${where}.replies does not have`)
       if (typeof reply === 'number') return { status: reply, body: { code, ...details, seq }, isReplay }

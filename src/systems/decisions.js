@@ -14,7 +14,7 @@ import { FreshetError } from '../errors.js'
  * @param {(decision: D) => Record<string, unknown>} [factsOf] members of the problem
  * @returns {D} one that is no error @throws {FreshetError} of `refusals`, IDEMPOTENCY_KEY_REUSED, INTERNAL
  */
-export function expectTaken (decision, refusals, factsOf = () => ({})) {
+export function throwIfRefused (decision, refusals, factsOf = () => ({})) {
   const { code, details } = decision
   if (code === 'failed') throw new FreshetError('INTERNAL', `the command could not be decided: ${details.reason}`)
   if (code === 'other_body') throw otherBody('Idempotency-Key')

@@ -10,7 +10,8 @@
  *
  * docs/own-systems.md has the contract of a rule.
  *
- * @import { CheckOptions, Checked, OpenedQueries, OpenedSystem, Rule, System, SystemOptions } from './definition.js'
+ * @import { Rule, System } from './definition.js'
+ * @import { CheckOptions, Checked, OpenedQueries, OpenedSystem, SystemOptions } from './opened-types.js'
  * @import * as Words from './words.js'
  */
 import { idWith as hashed, NAMED_RULES } from '../admission/index.js'
@@ -20,7 +21,7 @@ import { checkRule as check } from './check-rule.js'
 import { checkedDefinition } from './checked-definition.js'
 import * as columns from './columns.js'
 import * as crowd from './crowd-client.js'
-import { expectTaken, numbersIn, otherBody, unitsOf } from './decisions.js'
+import { numbersIn, otherBody, throwIfRefused, unitsOf } from './decisions.js'
 import * as money from './money.js'
 import { SYSTEM_NAMES } from './names.js'
 import { open } from './opened.js'
@@ -31,6 +32,7 @@ import * as vocabulary from './vocabulary.js'
 
 export { FreshetError, SettingsInvalid } from '../errors.js'
 export * from './definition.js'
+export * from './opened-types.js'
 
 /**
  * Opens a system for commands, queries and consumers. The first process stores the number of partitions, and each one the versions of its
@@ -81,7 +83,7 @@ export const schemas = vocabulary.schemas
 export const queries = vocabulary.queries
 
 /** @type {Words.Decisions} */
-export const decisions = Object.freeze({ taken: expectTaken, numbers: numbersIn, units: unitsOf, otherBody })
+export const decisions = Object.freeze({ taken: throwIfRefused, numbers: numbersIn, units: unitsOf, otherBody })
 
 /** @type {Words.IdWith} */
 export const idWith = hashed

@@ -7,7 +7,7 @@
  * @import { Command } from '../admission/index.js'
  * @import { OpenAdmission } from './opening.js'
  * @import { Definition } from './checked-definition.js'
- * @import { Decision, OpenedSystem, SystemAccount } from './definition.js'
+ * @import { Decision, OpenedSystem, SystemAccount } from './opened-types.js'
  */
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'

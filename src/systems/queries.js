@@ -2,7 +2,8 @@
  * Queries of a system in a program: what a reader has of it, without its HTTP server. Keys are in memory, and the outbox keeps them
  * current. Connections are opened by the first call, and again after a failure.
  *
- * @import { OpenedQueries, QueryParts, System } from './definition.js'
+ * @import { System } from './definition.js'
+ * @import { OpenedQueries, QueryParts } from './opened-types.js'
  * @import { Primaries, Servers } from '../store/index.js'
  */
 import { maskWith, memoryOf, oursIn, readSystem } from '../admission/index.js'

@@ -56,7 +56,7 @@
  * Rows of queries.
  * @typedef {object} Queries
  * @property {(row: { path: string, summary: string, item: object, what: string, rule: string,
- *   shown: (all: import('./definition.js').Stored[], own: any) => object[] | Promise<object[]> }) => any} due keys with the task `due`
+ *   shown: (all: import('./opened-types.js').Stored[], own: any) => object[] | Promise<object[]> }) => any} due keys with the task `due`
  * @property {(row: { path: string, summary: string, item: object, codes: string[],
  *   shown: (event: import('./definition.js').Event, own: any) => object }) => any} history events of a key, the newest first, in pages
  * @property {(row: { path: string, codes: string[], fields?: Record<string, any>, replyTo: (id: string,

@@ -5,8 +5,9 @@
  * Retention by number is by rank, which gives the floor. While the store has every live item of a layout with one version of an id, its
  * oldest beyond `maxItems` are the floor. Else the server is asked each second: superseded versions count, too, and items that the store
  * does not have. Such a floor takes effect when what came before it has been read, so that no item is dropped for versions that are not
- * read yet. It is asked at once when a version that an entry names was trimmed before it was read: until then the store has an older one of
- * its id, which is superseded.
+ * read yet. When a version that an entry names was trimmed before it was read, the floor is asked at once, and an older version of its id
+ * that the store shows is dropped before the view counts as current: it is superseded. Where the floor is below it, nothing was trimmed:
+ * the entry is that of a batch that the server refused.
  */
 import { compareOrder } from '../item/index.js'
 import { createReadSize, MAX_READ } from '../layouts/index.js'
@@ -48,18 +49,20 @@ export function createArrivalsNewer ({ layout, key, part, put, older, size, inta
       size.learn(found)
       const names = [...newest.keys()]
       const arrivals = [...newest.values()]
+      /** @type {Buffer[]} ids of which the store shows an older version than one that is not stored */
+      const superseded = []
       for (let at = 0; at < arrivals.length; at += MAX_READ) {
         const piece = arrivals.slice(at, at + MAX_READ)
         const versions = await versionsAt(connection, key, piece, readSize)
         piece.forEach((arrival, i) => {
           put(arrival.id, versions[i])
-          if (versions[i] === null && isOlderShown(arrival)) floor.expire()
+          if (versions[i] === null && isOlderShown(arrival)) superseded.push(arrival.id)
           for (const ids of part.touched) ids.add(names[at + i])
         })
         if (intake.isOver(piece.length)) await intake.yieldLoop()
       }
       if (last !== undefined) part.taken = last
-      await floor.step(connection, isFull)
+      await floor.step(connection, isFull, superseded)
     }
   }
 }
@@ -113,15 +116,21 @@ function createFloor ({ layout, key, part, older, retention }) {
     if (before !== null && (place === null || compareOrder(place, before) < 0)) older.refill(before)
   }
 
-  return {
-    /** The server is asked in the next step. */
-    expire () { dueMs = 0 },
+  /** @param {Buffer} id @param {import('../item/index.js').VersionPlace} place */
+  function dropBelow (id, place) {
+    const shown = part.store.versionOf(id)
+    if (shown !== null && compareOrder({ ...shown, id }, place) <= 0) part.store.forget(id, 0, id.length)
+  }
 
-    /** @param {Connection} connection @param {boolean} isFull whether there may be entries that are not read */
-    async step (connection, isFull) {
+  return {
+    /**
+     * @param {Connection} connection @param {boolean} isFull whether there may be entries that are not read
+     * @param {Buffer[]} superseded ids whose shown version is dropped now, if it is at the floor or below
+     */
+    async step (connection, isFull, superseded) {
       const { maxItems } = retention()
-      if (read !== null && isFull) return
-      if (read !== null && read.maxItems === maxItems) apply(read.place)
+      if (read !== null && isFull && superseded.length === 0) return
+      if (read !== null && !isFull && read.maxItems === maxItems) apply(read.place)
       read = null
       if (maxItems === 0 && part.floor !== null) apply(null)
       if (maxItems === 0) return
@@ -129,9 +138,11 @@ function createFloor ({ layout, key, part, older, retention }) {
         const place = part.store.placeBeyond(maxItems)
         return place === null ? undefined : apply(place)
       }
-      if (performance.now() < dueMs) return
+      if (performance.now() < dueMs && superseded.length === 0) return
       dueMs = performance.now() + FLOOR_EVERY_MS
-      read = { place: await /** @type {NonNullable<typeof layout.floor>} */ (layout.floor)(connection, key, retention()), maxItems }
+      const place = await /** @type {NonNullable<typeof layout.floor>} */ (layout.floor)(connection, key, retention())
+      read = { place, maxItems }
+      if (place !== null) for (const id of superseded) dropBelow(id, place)
     }
   }
 }

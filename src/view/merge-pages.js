@@ -51,7 +51,7 @@ export async function mergePages (connection, { definition, keyPrefix, size, now
   async function refill (source) {
     while (source.waiting.length === 0 && !source.isDone) {
       const piece = size.of(wanted, sources.length)
-      const question = { limit: piece, after: source.after, scan: source.scan, sinceMs, retention: definition, nowMs }
+      const question = { limit: piece, after: source.after, scan: source.scan, sinceMs, retention: definition, nowMs, size }
       const page = await layout.latest(connection, source.key, question).catch(shrinkOnLoss(size, piece, sources.length))
       size.learn(page.items, bytesOf)
       Object.assign(source, { waiting: page.items.reverse(), after: page.next, scan: page.scan, isDone: page.next === null })

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { admissionKey, createPartitionClock, eventsOf, fieldsOf } from '../../src/admission/index.js'
 import { followOutboxes } from '../../src/admission/outbox.js'
-import { DURATIONS } from '../../src/admission/rules/index.js'
+import { DURATIONS } from '../../src/admission/rules.js'
 import { lagOf } from '../../src/consumers/index.js'
 import { askLease } from '../consumers/lease.js'
 import { scopedEngines } from '../scope.js'

@@ -40,8 +40,8 @@ t.test('every folder of src has its arrows', async (t) => {
 t.test('folders of src are entered by their index', async (t) => {
   const place = (/** @type {string} */ file) => /^src\/[^/]+(?=\/)/.exec(file)?.[0]
   // src/systems/index.js is that of users
-  const isFace = (/** @type {string} */ file) => file.endsWith('/index.js') || /^src\/systems\/(list|names|settings|inside)\.js$/.test(file)
-  const wrong = [...edges, ...typeEdges].filter(({ from, to }) => place(to) !== undefined && place(from) !== place(to) && !isFace(to))
+  const isEntry = (/** @type {string} */ file) => file.endsWith('/index.js') || /^src\/systems\/(list|names|settings|inside)\.js$/.test(file)
+  const wrong = [...edges, ...typeEdges].filter(({ from, to }) => place(to) !== undefined && place(from) !== place(to) && !isEntry(to))
   t.same(wrong, [])
 })
 

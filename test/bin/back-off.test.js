@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createBackOff } from '../../bin/back-off.js'
+import { createBackOff } from '../../bin/children.js'
 
 t.test('waits double, five times in a minute; then it is over, until a minute has passed', async (t) => {
   let ms = 0

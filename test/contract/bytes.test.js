@@ -2,7 +2,7 @@
  * What a batch looks like on the wire, byte for byte: of layout `ids`, then of `values`. Those of the
  * logs: log-bytes.test.js.
  *
- * A process of its own: the stamps of a process never go back (src/layouts/values-batch.js), and these bytes have one of 2023.
+ * A process of its own: the stamps of a process never go back (src/layouts/values.js), and these bytes have one of 2023.
  */
 import t from 'tap'
 import { onlyKey, partitionKey } from '../../src/feeds/keys.js'

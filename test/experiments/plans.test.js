@@ -46,7 +46,7 @@ const index = await readFile(join(FOLDER, 'README.md'), 'utf8')
 t.test('the experiments are there, and every plan can be run', async (t) => {
   t.same(experiments.map(({ number }) => number),
     ['001', '002', '003', '004', '005', '006', '007', '008', '009', '010', '011', '012', '013', '014', '015', '016', '018', '019', '020',
-      '021', '022', '023', '024', '025', '026', '027', '028', '029', '030', '031', '032', '033', '034', '035', '036', '037', '038'])
+      '021', '022', '023', '024', '025', '026', '027', '028', '029', '030', '031', '032', '033', '034', '035', '036', '037', '038', '039'])
 })
 
 t.test('every experiment keeps to its time, and all of them to theirs', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readDefinition, setRetention } from '../../src/feeds/definitions.js'
-import { extendFeed, expiryMs } from '../../src/feeds/extend.js'
+import { extendFeed, expiryMs } from '../../src/feeds/changes.js'
 import { connectFor, engineName, openWriterFor, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 

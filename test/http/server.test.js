@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
 import { FreshetError } from '../../src/errors.js'
-import { bodyOf, createBodyRoom, createServer, describeRoutes, healthRoutes, takeBodies } from '../../src/http/index.js'
+import { bodyOf, createBodyBudget, createServer, describeRoutes, healthRoutes, takeBodies } from '../../src/http/index.js'
 import { headOf, openWire } from '../gateway/wire.js'
 import { eventually } from '../servers.js'
 
@@ -19,7 +19,7 @@ async function startService (t) {
     return request.params
   })
   app.register(async (items) => {
-    takeBodies(items, { types: ['application/json'], maxBytes: 1000, room: createBodyRoom(10_000) })
+    takeBodies(items, { types: ['application/json'], maxBytes: 1000, budget: createBodyBudget(10_000) })
     items.post('/items', async (request) => ({ bytes: bodyOf(request).bytes.length }))
   })
   await app.listen({ port: 0, host: '127.0.0.1' })

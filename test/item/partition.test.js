@@ -1,6 +1,6 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { partitionOf, bucketOf } from '../../src/item/partition.js'
+import { partitionOf, bucketOf } from '../../src/item/id.js'
 import { anyId, holds } from '../properties.js'
 
 t.test('the hash is FNV-1a of 32 bits, as published', async (t) => {

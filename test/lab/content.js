@@ -59,9 +59,7 @@ export function entryOf (item) {
 export function appendsOf (key, storage, items) {
   if (storage === 'stream') return items.map((item) => ['XADD', key('stream'), '*', 'v', entryOf(item)])
   const batches = Array.from({ length: Math.ceil(items.length / 10) }, (_, i) => items.slice(10 * i, 10 * i + 10))
-  return batches.map((batch) => storage === 'segments'
-    ? ['XADD', key('segments'), '*', 's', segmentOf(batch)]
-    : ['ZADD', key('segments'), batch[0].score, segmentOf(batch)])
+  return batches.map((batch) => ['XADD', key('segments'), '*', 's', segmentOf(batch)])
 }
 
 /** @type {Record<string, (key: Key, item: Item) => Words[]>} */

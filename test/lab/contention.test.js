@@ -36,8 +36,6 @@ for (const engine of await nightEngines()) {
   t.test(`${engineName(engine)}: every technique decides, and its history holds`, async (t) => {
     const { url } = await startServer(t, { engine })
     for (const technique of REAL) {
-      // SET IFEQ came with Valkey 8.1
-      if (technique === 'cas' && engine.name !== 'valkey') continue
       const { items, accepted, calls, invariants, history, latencyMsByCode } = await bidUntil(async (seconds) => {
         const open = await openTechnique(technique, { redisUrl: url, keyPrefix: `lab-${technique}-${seconds}:` })
         try {

@@ -5,7 +5,7 @@
 import t from 'tap'
 import fc from 'fast-check'
 import { onlyKey, partitionKey } from '../../src/feeds/keys.js'
-import { partitionOf } from '../../src/item/partition.js'
+import { partitionOf } from '../../src/item/id.js'
 import { checkRows } from '../../lab/content/inventory.js'
 import { createLedger } from '../../lab/content/ledger.js'
 import { layoutOf } from '../../src/layouts/index.js'

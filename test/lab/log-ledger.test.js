@@ -3,7 +3,7 @@
  */
 import t from 'tap'
 import { onlyKey, partitionKey } from '../../src/feeds/keys.js'
-import { partitionOf } from '../../src/item/partition.js'
+import { partitionOf } from '../../src/item/id.js'
 import { readLog } from '../../lab/content/log-inventory.js'
 import { checkLog } from '../../lab/content/log-ledger.js'
 import { connectFor, engineName, startServer } from '../servers.js'
@@ -13,7 +13,7 @@ import { nightEngines, nightly } from '../scope.js'
 /** @typedef {import('../../lab/content/log-inventory.js').LogStorage} LogStorage */
 /** @typedef {import('./content.js').Item} Item */
 
-const STORAGES = /** @type {LogStorage[]} */ (['segments', 'stream', 'segments-zset'])
+const STORAGES = /** @type {LogStorage[]} */ (['segments', 'stream'])
 const NOTHING = { missing: 0, foreign: 0, misplaced: 0, doubled: 0 }
 const VALUE_BYTES = 64
 /** versions, of many buffers */

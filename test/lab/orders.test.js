@@ -143,7 +143,7 @@ t.test('while one of a kind is not up again, no other of it is killed; what cann
   t.equal(await aborted(), 0, 'nothing is killed when the measurement is over')
 })
 
-nightTest('each arm works for a moment; the product loses nothing, a replica with orders of its own does', async (t) => {
+nightTest('each arm works for a moment, and loses nothing', async (t) => {
   const [engine] = await scopedEngines()
   const { primary } = await startDeployment(t, { engine, replicas: 0 })
   for (const technique of TECHNIQUES) {
@@ -163,7 +163,31 @@ nightTest('each arm works for a moment; the product loses nothing, a replica wit
     t.notMatch(JSON.stringify(invariants), 'D1 within', `${technique}: without faults on purpose lateness is a figure`)
     t.same(broken(invariants), [], technique)
     t.equal(placed, final + stuck)
-    if (technique !== 'local-state') t.equal(stuck, 0, technique)
+    t.equal(stuck, 0, technique)
+  }
+})
+
+nightTest('orders of one unit without faults; at rest nothing is sent, and what the processes use is there', async (t) => {
+  const [engine] = await scopedEngines()
+  const { primary } = await startDeployment(t, { engine, replicas: 0 })
+  for (const [technique, rate] of /** @type {const} */ ([['floor', 40], ['floor', 0], ['partitions-16', 0]])) {
+    /** @type {import('../../lab/systems/plan.js').Contention} */
+    const load = { technique, users: 1, driver: 'orders', faults: 'none', ordersOnly: true }
+    const { sent, placed, final, tracked, cpuSeconds, hasServers, seconds, invariants } = await runOrders(load, {
+      redisUrl: primary.url,
+      keyPrefix: `lab-${technique}-${rate}:`,
+      rate,
+      warmUpSeconds: 0.5,
+      seconds: 1,
+      signal: new AbortController().signal,
+      onMeasuring: async () => {},
+      onMeasured: async () => {}
+    })
+    t.same({ sent, placed, final, tracked }, { sent: rate, placed: rate, final: rate, tracked: 0 }, technique)
+    t.same(broken(invariants), [], technique)
+    t.equal(invariants.length, 7)
+    t.equal(hasServers, technique !== 'floor')
+    t.ok(seconds > 0.9 && cpuSeconds.consumers[0] > 0 && cpuSeconds.database.length === 1)
   }
 })
 

@@ -44,7 +44,7 @@ function ending (inner, { lostFrom, executed }) {
   }
   return {
     connection: { send: request('send'), sendDispensable: request('sendDispensable'), sendEncoded: request('sendEncoded'), close () {} },
-    /** What was sent reaches the server before the next connection is opened (pipeline/fence.js). */
+    /** What was sent reaches the server before the next connection is opened (pipeline/stripes.js). */
     fenced: () => Promise.all(sent)
   }
 }

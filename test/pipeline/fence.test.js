@@ -1,6 +1,6 @@
 /** What an ended connection had sent may arrive later than what the next one wrote. */
 import t from 'tap'
-import { createFence } from '../../src/pipeline/fence.js'
+import { createFence } from '../../src/pipeline/stripes.js'
 import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, openWriterFor, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
-import { partitionOf } from '../../src/item/partition.js'
+import { partitionOf } from '../../src/item/id.js'
 import { eventually } from '../servers.js'
 import { accounted, buildPipeline } from './fake-server.js'
 

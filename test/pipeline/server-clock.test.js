@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createServerClock } from '../../src/pipeline/server-clock.js'
+import { createServerClock } from '../../src/pipeline/stripes.js'
 
 t.test('it is never ahead of the server, and as near as the quickest answer', async (t) => {
   let elapsedMs = 100

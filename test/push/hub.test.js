@@ -10,7 +10,7 @@ import t from 'tap'
 import { createBudget } from '../../src/push/budget.js'
 import { createHub } from '../../src/push/hub.js'
 import { createCounts } from '../../src/push/metrics.js'
-import { createStream } from '../../src/push/stream.js'
+import { Stream } from '../../src/push/stream.js'
 import { createViewStore } from '../../src/view/store/index.js'
 import { eventually } from '../servers.js'
 
@@ -63,7 +63,7 @@ function createClient (budget, wanted) {
     destroy () {},
     setTimeout () {}
   })
-  const stream = createStream({
+  const stream = new Stream({
     response,
     budget,
     limit: 100,

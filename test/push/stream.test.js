@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { createBudget } from '../../src/push/budget.js'
 import { createEvents, eventOf } from '../../src/push/events.js'
-import { createStream } from '../../src/push/stream.js'
+import { Stream } from '../../src/push/stream.js'
 
 /** @param {number} ts @param {string} value */
 function frameOf (ts, value) {
@@ -29,7 +29,7 @@ t.test('what waits is counted for the budget, also before the first event, and i
     }
   })
   const budget = createBudget()
-  const stream = createStream({
+  const stream = new Stream({
     response: /** @type {any} */ (response),
     budget,
     ids: null,
@@ -56,7 +56,7 @@ t.test('events arrive whole and in order, over HTTP/1.1 and from a client of HTT
   const server = createServer((request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write('retry: 1\n\n')
-    const stream = createStream({
+    const stream = new Stream({
       response, budget: createBudget(), ids: null, limit: 0, encoding: 'utf8', periodMs: 10, isPermitted: () => true, onEnd () {}
     })
     for (const [i, frame] of frames.entries()) {

@@ -1,5 +1,5 @@
 /**
- * A reader over a view: a real store in this process, filled by the test, behind the face that views have. Both clocks are
+ * A reader over a view: a real store in this process, filled by the test, behind the methods that views have. Both clocks are
  * the test's, and what is taken out of the store is counted.
  */
 import { Registry } from 'prom-client'

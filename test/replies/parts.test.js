@@ -3,12 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { createCompressor } from '../../src/replies/compress.js'
+import { createCompressor, gzipped } from '../../src/replies/compress.js'
 import { createReplyStore } from '../../src/replies/reply-store.js'
 import { SingleFlight } from '../../src/replies/single-flight.js'
-import { matchesTag, tagOf } from '../../src/replies/etag.js'
+import { matchesTag, tagOf } from '../../src/replies/headers.js'
 import { acceptsGzip } from '../../src/replies/accept.js'
-import { gzipped } from '../../src/replies/gzip.js'
 import { counted } from '../readers/view-reader.js'
 
 t.test('a tag depends on the bytes, not on how they are split', async (t) => {
@@ -48,7 +47,7 @@ t.test('without room a reply is not compressed now, and with room the next time'
   const compressed = createCompressor({
     registry,
     store: /** @type {any} */ ({ grow () {} }),
-    room: /** @type {any} */ ({ enterNow: (/** @type {number} */ bytes) => bytes > room ? null : () => {} }),
+    budget: /** @type {any} */ ({ enterNow: (/** @type {number} */ bytes) => bytes > room ? null : () => {} }),
     elapsed: () => 0
   })
   const reply = /** @type {any} */ ({ key: 'a', body: Buffer.alloc(100_000), revision: null, retryGzipMs: -Infinity })

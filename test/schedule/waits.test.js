@@ -1,6 +1,6 @@
 /** How long tasks have waited for the process that owns their partition. */
 import t from 'tap'
-import { createWaits } from '../../src/schedule/waits.js'
+import { createWaits } from '../../src/schedule/index.js'
 
 /** @param {import('tap').Test} t a clock that stands still unless it is set */
 function fakeClock (t) {

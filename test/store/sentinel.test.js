@@ -11,8 +11,11 @@ import { main as deadLetters } from '../../bin/dead-letters.js'
 import { main as feedCommand } from '../../bin/feed.js'
 import { main as plan } from '../../bin/plan.js'
 import { openFeed, openReader } from '../../src/index.js'
+import { createRefusals } from '../../src/store/refused-answers.js'
+import { primaryOf } from '../../src/store/sentinel-answers.js'
 import { endOfMain } from '../bin/in-process.js'
 import { createAuthority, tlsEngines } from '../certificates.js'
+import { startProxy } from '../proxy.js'
 import { scopedEngines } from '../scope.js'
 import { startWatched } from '../sentinels.js'
 import { connectFor, engineName, eventually, freePort, silentLog, startDeployment, startServer } from '../servers.js'
@@ -40,6 +43,8 @@ async function startSentinel (t, engine, listening = (port) => `port ${port}\n`)
 /** @param {string} redisUrl */
 const open = (redisUrl) => openFeed('latest', { redisUrl, log: silentLog }).then((feed) => feed.close())
 
+/** each way: an answer takes longer than one that is waited for while there are others */
+const FAR = { delayMs: 300 }
 const NAMED = 'GET-MASTER-ADDR-BY-NAME'
 /** @param {(string | string[])[]} words @returns {string} RESP */
 const array = (words) => `*${words.length}\r\n` +
@@ -198,6 +203,32 @@ t.test('a primary that ends: a replica is used as soon as it is promoted, and th
   for (const [lost, back] of pairs) {
     t.match(lines.filter(({ msg }) => [lost, back].includes(msg)), [{ level: 40, msg: lost }, { level: 40, msg: back, node }])
   }
+})
+
+t.test('Sentinels and a primary that are far away are found', async (t) => {
+  const { port } = await startServer(t, { engine: newest })
+  const line = await startProxy(t, port, FAR)
+  const sentinel = await pretendSentinel(t, () => ({ primary: line }))
+  const far = await startProxy(t, sentinel.port, FAR)
+  const where = { name: 'freshet', sentinels: [far.url], like: line.url, known: null, refusals: createRefusals() }
+  t.match(await eventually(() => primaryOf(where), { deadlineMs: 10_000 }), { url: line.url })
+})
+
+t.test('without a primary that Sentinels know, a replica is connected to again', async (t) => {
+  const { primary, replicas: [replica] } = await startDeployment(t, { engine: newest, replicas: 1 })
+  const sentinel = await pretendSentinel(t, () => ({ primary, replicas: [{ port: replica.port, flags: 'slave' }] }))
+  const feed = await openFeed('latest', { redisUrl: urlOf([sentinel]), ack: 'replica', log: silentLog })
+  t.teardown(() => feed.close({ drainMs: 0 }).catch(() => {}))
+  const reader = await openReader({ redisUrl: urlOf([sentinel]), log: silentLog })
+  t.teardown(reader.close)
+  feed.append({ id: 'a', value: '1' })
+  await feed.flush()
+  const item = () => reader.feed('latest').get('a').catch(() => null)
+  t.match(await item(), { id: 'a' })
+  await primary.kill()
+  await eventually(() => reader.status().nodes.some(({ role, connected }) => role === 'primary' && !connected))
+  await (await connectFor(t, replica.url)).send('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+  t.match(await eventually(async () => await item() ?? false), { id: 'a' })
 })
 
 for (const engine of await tlsEngines()) {

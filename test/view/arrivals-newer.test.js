@@ -9,6 +9,7 @@ import { createViewStore } from '../../src/view/store/index.js'
 const RETENTION = { windowMs: 0, maxItems: 2 }
 const ID = Buffer.from('a')
 const OTHER = Buffer.from('b')
+const THIRD = Buffer.from('c')
 const VALUE = Buffer.from('value')
 
 /** @typedef {import('../../src/layouts/index.js').Arrival} Arrival */
@@ -76,18 +77,32 @@ function openPart () {
 /** @param {Buffer} id @param {number} ts @returns {Arrival} */
 const arrival = (id, ts) => ({ id, ts, seq: 0, deleted: false })
 
-t.test('a version that was trimmed before it was read takes the older one of its id with it', async (t) => {
-  const { of, store, take, tsOf } = openPart()
+t.test('a version that was trimmed before it was read takes the older one of its id with it at once', async (t) => {
+  const { of, store, take, takeFull, tsOf } = openPart()
   store(ID, 1)
-  store(OTHER, 5)
-  await take(arrival(ID, 1), arrival(OTHER, 5))
-  t.same([tsOf(ID), tsOf(OTHER), of.asked], [1, 5, 1])
+  store(OTHER, 1)
+  store(THIRD, 5)
+  await take(arrival(ID, 1), arrival(OTHER, 1), arrival(THIRD, 5))
+  t.same([tsOf(ID), tsOf(OTHER), tsOf(THIRD), of.asked], [1, 1, 5, 1])
   await take()
   of.floorMs = 3
   await take(arrival(ID, 2))
-  t.equal(of.asked, 2, 'asked within the second')
+  t.same([tsOf(ID), of.asked], [null, 2], 'asked within the second, before the view counts as current')
+  t.equal(tsOf(OTHER), 1, 'what is the newest of its id waits until what came before the floor has been read')
+  await takeFull(arrival(OTHER, 2))
+  t.same([tsOf(OTHER), of.asked], [null, 3], 'also while there are entries that are not read')
   await take()
-  t.same([tsOf(ID), tsOf(OTHER), of.asked], [null, 5, 2])
+  t.same([tsOf(ID), tsOf(OTHER), tsOf(THIRD), of.asked], [null, null, 5, 3])
+})
+
+t.test('the entry of a batch that the server refused takes nothing with it', async (t) => {
+  const { of, store, take, tsOf } = openPart()
+  store(ID, 4)
+  of.floorMs = 3
+  await take(arrival(ID, 4))
+  await take(arrival(ID, 5))
+  await take()
+  t.same([tsOf(ID), of.asked], [4, 2], 'it is above the floor')
 })
 
 t.test('what hides nothing is not asked for', async (t) => {

@@ -1,5 +1,5 @@
 /** What is live in a feed, the naive way. */
-import { partitionOf } from '../../src/item/partition.js'
+import { partitionOf } from '../../src/item/id.js'
 import { layoutOf } from '../../src/layouts/index.js'
 
 /** @typedef {{ id: Buffer, ts: number, seq: number, value: Buffer, deleted: boolean }} Version */

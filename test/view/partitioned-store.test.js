@@ -1,6 +1,6 @@
 /** Partitions answer as one: in order, and little more is read from each than a page needs. */
 import t from 'tap'
-import { partitionOf } from '../../src/item/partition.js'
+import { partitionOf } from '../../src/item/id.js'
 import { createPartitionedStore } from '../../src/view/partitioned-store.js'
 import { createViewStore } from '../../src/view/store/index.js'
 

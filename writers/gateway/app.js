@@ -2,7 +2,7 @@
  * The fastify app of the gateway: items over HTTP into feeds. It never listens; ../gateway.js does.
  */
 import { FreshetError } from './errors.js'
-import { commandRoutes, createBodyRoom, createLimit, createServer, describeRoutes, healthRoutes } from '../../src/http/index.js'
+import { commandRoutes, createBodyBudget, createLimit, createServer, describeRoutes, healthRoutes } from '../../src/http/index.js'
 import { createIngest } from './ingest.js'
 import { deadLetterRoutes } from './routes/dead-letters.js'
 import { feedRoutes } from './routes/feeds.js'
@@ -43,8 +43,8 @@ export function createGatewayApp ({
   const app = createServer({ registry, logger, security })
   app.server.setTimeout(Math.max(app.server.timeout, settings.ackWithinMs + STALL_SPARE_MS))
   const limit = createLimit(registry, maxRequests)
-  const room = createBodyRoom(maxBodiesBytes ?? 2 * settings.inFlightBytes + BODIES_BYTES)
-  const bodies = { maxBytes: Number(app.initialConfig.bodyLimit), room }
+  const budget = createBodyBudget(maxBodiesBytes ?? 2 * settings.inFlightBytes + BODIES_BYTES)
+  const bodies = { maxBytes: Number(app.initialConfig.bodyLimit), budget }
   const tags = systems.map(({ definition }) => definition.name)
   describeRoutes(app, { title: 'Freshet gateway', description: 'Items into fast feeds.', tags, security })
   app.register(async (about) => {
@@ -73,13 +73,13 @@ export function createGatewayApp ({
   if (putFeed) {
     app.register(async (routes) => {
       guard(routes)
-      routes.register(feedRoutes, { put: putFeed, room })
+      routes.register(feedRoutes, { put: putFeed, budget })
     })
   }
   for (const { definition: { name, commands }, own, parts, letters } of systems) {
     app.register(async (routes) => {
       guard(routes)
-      routes.register(commandRoutes, { name, commands, own: own.commands, parts, room })
+      routes.register(commandRoutes, { name, commands, own: own.commands, parts, budget })
       routes.register(deadLetterRoutes, { name, open: letters })
     })
   }

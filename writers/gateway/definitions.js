@@ -13,16 +13,16 @@ export function createDefinitions ({ servers: { router }, primaryUrl, keyPrefix,
 
     /**
      * Creates a feed, or changes its retention.
-     * @param {Parameters<typeof putFeed>[2]} wanted
+     * @param {Parameters<typeof putFeed>[2]} definition
      * @throws {import('../../src/errors.js').FreshetError} FEED_DEFINITION_DIFFERS, SETTINGS_INVALID, SERVER_REFUSED (a permission),
      *   SERVER_LOST
      */
-    async putFeed (wanted) {
+    async putFeed (definition) {
       // on the connection that the state is asked on, a command that the user may not run would make the primary unusable
       const own = await openPrimaries(primaryUrl, { name: `${name}:put`, deadlineMs })
       try {
         await Promise.all(own.connections.map(expectPrimary))
-        return await putFeed(own, keyPrefix, wanted)
+        return await putFeed(own, keyPrefix, definition)
       } finally {
         await own.close()
       }

@@ -27,7 +27,7 @@ const PASSING = Object.freeze(['PIPELINE_CLOSED', 'FEED_DEFINITION_DIFFERS', 'SE
 const NOT_LOGGED = Object.freeze(['DEADLINE_PASSED', 'PIPELINE_CLOSED'])
 
 /**
- * @typedef {object} Wanted
+ * @typedef {object} IngestRequest
  * @property {number} count items
  * @property {number} bytes estimate of what will be held for them
  * @property {(feed: Feed) => void} check throws when the feed refuses them now
@@ -100,7 +100,7 @@ export function createIngest ({ feeds, whenFull, ackWithinMs, inFlightBytes, log
   return {
     /**
      * @param {Feed} feed
-     * @param {Wanted} wanted
+     * @param {IngestRequest} request
      * @returns {Promise<Taken>}
      * @throws {FreshetError} INGEST_FULL, ACK_UNKNOWN, NOT_READY, errors of `check`, permanent refusals of the server
      */

@@ -3,12 +3,13 @@
  *
  * @typedef {Awaited<ReturnType<typeof openSystems>>} Systems
  */
-import { createDeadLetters } from '../../src/consumers/index.js'
 import { expectDurability, systemKey } from '../../src/admission/index.js'
+import { createDeadLetters } from '../../src/consumers/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
-import { createEventWaits, durabilityOf, hasReplicas } from '../../src/systems/inside.js'
-import { createSecrets, watchDatabase } from './database.js'
-import { openSystem } from './system.js'
+import { keepSecret, openDatabase } from '../../src/sql/index.js'
+import { createEventWaits, durabilityOf, hasReplicas, openDefinition } from '../../src/systems/inside.js'
+import { useDatabase } from '../database.js'
+import { eachSecond } from '../each-second.js'
 
 /**
  * @param {any} settings @param {readonly import('../../src/systems/inside.js').Definition[]} definitions
@@ -101,5 +102,105 @@ export function openSystems (settings, definitions, { servers, registry, log, si
       await Promise.all(closing.map((close) => close()))
       await Promise.all([secrets?.close(), routes.close()])
     }
+  }
+}
+
+/**
+ * One system in a gateway. Its admission and rejection cache begin with the first command, or when another process has stored the system,
+ * so a gateway for feeds alone has one connection more and asks one key a second. A system with Lua begins at once.
+ */
+
+/**
+ * @param {any} settings @param {import('../../src/systems/inside.js').Definition} definition
+ * @param {Parameters<typeof openDefinition>[2] & { routes: import('../../src/store/index.js').Primaries }} parts as openDefinition
+ */
+function openSystem (settings, definition, parts) {
+  const { name: system, hasLua, keepsSecret, isUncached } = definition
+  const { routes, log } = parts
+  const isCached = !isUncached && settings.rejectionCache !== 'no'
+  const opening = openDefinition(definition, settings, { ...parts, isCached })
+
+  async function agreed () {
+    const stored = await opening.agreed()
+    if (!keepsSecret) stopLooking()
+    return stored
+  }
+
+  async function look () {
+    if (!opening.isOpen && !await routes.router.send('EXISTS', systemKey(settings.keyPrefix, system))) return
+    await agreed()
+    if (keepsSecret) await opening.refresh()
+  }
+
+  const stopLooking = eachSecond(look, ({ code, message }) =>
+    log[keepsSecret ? 'warn' : 'debug']({ system, code, reason: message }, 'a system cannot be looked at'))
+
+  // a rule of a user that differs is known before the first command
+  if (hasLua) agreed().catch(() => {})
+
+  const { submit, stateOf, memberOf, mask, reasons, notes } = opening
+  return {
+    /** Where it is, once all processes agree on it. */
+    async target () {
+      await agreed()
+      return opening.open().target
+    },
+
+    /** What the commands of a system need of its admission. */
+    commands: { submit, agreed, stateOf, memberOf, mask },
+
+    reasons,
+    notes,
+
+    async close () {
+      stopLooking()
+      await opening.close()
+    }
+  }
+}
+
+// The database in a gateway: whether it answers, and the secrets that it keeps.
+
+const PING_EVERY_MS = 250
+const CONNECTIONS = 2
+
+/**
+ * Whether the database answers, as of a moment ago.
+ * @param {any} settings @param {{ name: string, log: import('pino').Logger, signal: AbortSignal }} parts
+ */
+function watchDatabase (settings, parts) {
+  let isUp = false
+  const using = useDatabase(settings, { ...parts, max: CONNECTIONS, deadlineMs: settings.deadlineMs, fail () { isUp = false } })
+  using.catch((error) => parts.log.error({ code: error.code, reason: error.message }, 'there is no database'))
+  let isAsking = false
+  const timer = setInterval(async () => {
+    if (isAsking) return
+    isAsking = true
+    isUp = await using.then(({ database }) => database.query('SELECT 1')).then(() => true, () => false)
+    isAsking = false
+  }, PING_EVERY_MS).unref()
+  return {
+    isUp: () => isUp,
+    async close () {
+      clearInterval(timer)
+      await using.then((used) => used.close(), () => {})
+    }
+  }
+}
+
+/**
+ * Secrets of systems in the database. It is opened when it is first needed.
+ * @param {any} settings @param {{ name: string, log: import('pino').Logger }} parts
+ */
+function createSecrets ({ databaseUrl: url, deadlineMs }, parts) {
+  /** @type {import('../../src/sql/index.js').Database | null} */
+  let database = null
+  return {
+    /** @param {string} system @returns {import('../../src/admission/index.js').KeepSecret} */
+    keep: (system) => (secret) => {
+      database ??= openDatabase({ ...parts, url, max: 1, deadlineMs })
+      return keepSecret(database, system, secret)
+    },
+    close: async () => database?.close()
   }
 }

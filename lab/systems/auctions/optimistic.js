@@ -1,22 +1,18 @@
 /**
- * Techniques without scripts: the state is read, the bid decided in this process (by the same rule), and written only if the state is
- * still the same.
+ * Technique `watch`, without scripts: the state is read, the bid decided in this process (by the same rule), and written only if the state
+ * is still the same.
  *
- *     watch         WATCH, GET, then MULTI SET RPUSH SET EXEC; up to 10 retries at once
- *     watch-jitter  the same, with a random wait before each retry
- *     cas           SET ... IFEQ with the value that was read (Valkey 8.1), then RPUSH and SET: three steps that are not one
+ *     WATCH, GET, then MULTI SET RPUSH SET EXEC; up to 10 retries at once
  *
  * A connection that watches belongs to one bid at a time, because its state is that of the connection. A bid that lost ten times is not
  * decided: `conflict`.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fieldsOf, prepare } from '../../../src/admission/index.js'
 import { openConnection } from '../../../src/store/index.js'
 import { RULES } from '../../rules/index.js'
 
 const POOL = 50
 const RETRIES = 10
-const JITTER_MS = 5
 const EXPIRE_MS = 600_000
 const DEADLINE_MS = 20_000
 const UNDECIDED = Object.freeze({ code: 'conflict', seq: 0, version: 0, isReplay: false, generation: '', now: 0, details: {} })
@@ -24,17 +20,16 @@ const UNDECIDED = Object.freeze({ code: 'conflict', seq: 0, version: 0, isReplay
 /** @typedef {import('../../../src/store/index.js').Connection} Connection */
 
 /**
- * @param {{ redisUrl: string, keyPrefix: string, technique: 'watch' | 'watch-jitter' | 'cas' }} options
+ * @param {{ redisUrl: string, keyPrefix: string }} options
  * @returns {Promise<import('./techniques.js').Technique>}
  */
-export async function openOptimistic ({ redisUrl, keyPrefix, technique }) {
+export async function openOptimistic ({ redisUrl, keyPrefix }) {
   const pool = await Promise.all(Array.from({ length: POOL }, (_, i) =>
-    openConnection(redisUrl, { name: `lab-${technique}-${i}`, deadlineMs: DEADLINE_MS })))
+    openConnection(redisUrl, { name: `lab-watch-${i}`, deadlineMs: DEADLINE_MS })))
   const free = [...pool]
   /** @type {((connection: Connection) => void)[]} */
   const waiting = []
   const counts = { calls: 0, attempts: 0 }
-  const store = technique === 'cas' ? swap : transact
 
   /** @template T @param {(connection: Connection) => Promise<T>} work @returns {Promise<T>} */
   async function withConnection (work) {
@@ -54,25 +49,21 @@ export async function openOptimistic ({ redisUrl, keyPrefix, technique }) {
     const [state, events] = ['state', 'events'].map((part) => `${keyPrefix}${part}:${command.key}`)
     const keys = { state, events, request: `${keyPrefix}request:${request}` }
     for (let attempt = 0; attempt <= RETRIES; attempt++) {
-      if (attempt > 0 && technique === 'watch-jitter') await sleep(Math.random() * JITTER_MS * attempt)
       counts.calls += 2
-      const [stored, text] = (await connection.sendAll([
-        ...(technique === 'cas' ? [] : [['WATCH', keys.state]]), ['GET', keys.request], ['GET', keys.state]
-      ])).slice(-2)
+      const [, stored, text] = await connection.sendAll([['WATCH', keys.state], ['GET', keys.request], ['GET', keys.state]])
       if (stored !== null) {
-        if (technique !== 'cas') await connection.send('UNWATCH')
+        await connection.send('UNWATCH')
         return { ...JSON.parse(String(stored)), isReplay: true }
       }
-      const before = text === null ? '' : String(text)
-      const next = before === '' ? {} : JSON.parse(before)
+      const next = text === null ? {} : JSON.parse(String(text))
       const { code, details, change } = RULES.max(next, command.args, Date.now())
       const decision = { ...UNDECIDED, code, seq: Number(next.seq ?? 0), details: fieldsOf(details) }
       if (!change) {
-        if (technique !== 'cas') await connection.send('UNWATCH')
+        await connection.send('UNWATCH')
         return decision
       }
       const texts = change.events.filter(([, seq]) => seq !== '0').map((event) => eventText(event, request))
-      if (await store(connection, keys, before, JSON.stringify(next), texts, JSON.stringify(decision))) {
+      if (await transact(connection, keys, JSON.stringify(next), texts, JSON.stringify(decision))) {
         counts.attempts += attempt + 1
         return decision
       }
@@ -101,25 +92,14 @@ function eventText (flat, request) {
 }
 
 /**
- * @typedef {(connection: Connection, keys: { state: string, events: string, request: string }, before: string, after: string,
- *   events: string[], decision: string) => Promise<boolean>} Store false: the state was changed in between
+ * @param {Connection} connection @param {{ state: string, events: string, request: string }} keys
+ * @param {string} after @param {string[]} events @param {string} decision
+ * @returns {Promise<boolean>} false: the state was changed in between
  */
-
-/** @type {Store} */
-async function transact (connection, keys, _before, after, events, decision) {
+async function transact (connection, keys, after, events, decision) {
   const replies = await connection.sendAll([
     ['MULTI'], ['SET', keys.state, after], ...events.map((event) => ['RPUSH', keys.events, event]),
     ['SET', keys.request, decision, 'PX', EXPIRE_MS], ['EXEC']
   ])
   return replies.at(-1) !== null
-}
-
-/** @type {Store} */
-async function swap (connection, keys, before, after, events, decision) {
-  const isSet = await connection.send('SET', keys.state, after, ...(before === '' ? ['NX'] : ['IFEQ', before])) !== null
-  if (!isSet) return false
-  await connection.sendAll([
-    ...events.map((event) => ['RPUSH', keys.events, event]), ['SET', keys.request, decision, 'PX', EXPIRE_MS]
-  ])
-  return true
 }

@@ -22,8 +22,7 @@ const ENGINE = Object.freeze(/** @type {Record<string, { batches: boolean, hasCa
   batched: { batches: true, hasCache: false },
   'batched+cache': { batches: true, hasCache: true }
 }))
-const OPTIMISTIC = ['watch', 'watch-jitter', 'cas']
-export const TECHNIQUES = Object.freeze(['noop', ...Object.keys(ENGINE), ...OPTIMISTIC])
+export const TECHNIQUES = Object.freeze(['noop', ...Object.keys(ENGINE), 'watch'])
 
 /** Decides nothing. @returns {Technique} */
 function openNoop () {
@@ -36,6 +35,6 @@ function openNoop () {
 /** @param {string} technique one of TECHNIQUES @param {{ redisUrl: string, keyPrefix: string }} place @returns {Promise<Technique>} */
 export async function openTechnique (technique, place) {
   if (technique === 'noop') return openNoop()
-  if (OPTIMISTIC.includes(technique)) return openOptimistic({ ...place, technique: /** @type {any} */ (technique) })
+  if (technique === 'watch') return openOptimistic(place)
   return openEngine({ ...place, ...ENGINE[technique] })
 }

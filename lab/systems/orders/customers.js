@@ -1,6 +1,7 @@
 /**
  * Customers at a constant rate, whatever the replies do: 60 % order, 25 % reserve units, 15 % are new. Of the orders, some are tracked:
- * one half asks again every 200 ms for at most 10 s, as published, the other half asks once and is answered at the end.
+ * one half asks again every 200 ms for at most 10 s, as published, the other half asks once and is answered at the end. Or each places an
+ * order of one unit, and none is tracked (`ordersOnly`).
  *
  * @typedef {{ kind: 'order' | 'reservation' | 'customer', isWarmUp: boolean, ms: number, status: number }} Request `ms` from when it was
  *   due; `status` 0: no reply
@@ -14,7 +15,7 @@ import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../../errors.js'
 import { request } from '../../serving/request.js'
-import { atRate, fewAtOnce, numbersTo } from '../pace.js'
+import { atRate, fewAtOnce, numbersTo, untilDue } from '../pace.js'
 import { isFinal } from './history.js'
 import { isProduct } from './techniques.js'
 
@@ -52,7 +53,7 @@ export function createClient () {
    * @param {string} url @param {object} [body] @param {string} [key] @param {string} [method]
    * @returns {Promise<{ status: number, reply: any }>} 0: none
    */
-  async function ask (url, body, key, method = body ? 'POST' : 'GET') {
+  async function sendOnce (url, body, key, method = body ? 'POST' : 'GET') {
     const headers = { ...(body ? { 'content-type': 'application/json' } : {}), ...(key ? { 'idempotency-key': key } : {}) }
     const { status, chunks } = await request(url, { method, agent, headers, body: body && JSON.stringify(body) })
     try {
@@ -62,13 +63,13 @@ export function createClient () {
     }
   }
   return {
-    ask,
+    sendOnce,
 
-    /** The same again until there is a reply, for as long as a customer waits. @type {typeof ask} */
-    async insist (...wanted) {
+    /** The same again until there is a reply, for as long as a customer waits. @type {typeof sendOnce} */
+    async sendUntilAnswered (...wanted) {
       const untilMs = performance.now() + GIVE_UP_MS
       for (;;) {
-        const answer = await ask(...wanted)
+        const answer = await sendOnce(...wanted)
         if ((answer.status !== 0 && answer.status < 500) || performance.now() > untilMs) return answer
         await sleep(POLL_MS)
       }
@@ -80,7 +81,7 @@ export function createClient () {
 
 /**
  * The scarce product; until it is known whether it had an effect.
- * @param {{ technique: string, send: ReturnType<typeof createClient>['ask'], commandUrls: string[], heard: Heard,
+ * @param {{ technique: string, send: ReturnType<typeof createClient>['sendOnce'], commandUrls: string[], heard: Heard,
  *   signal: AbortSignal }} parts
  */
 async function replenish ({ technique, send, commandUrls: [url], heard, signal }) {
@@ -97,7 +98,7 @@ const newCustomer = () => ({ email: `${randomUUID()}@example.org`, name: 'Ann', 
 
 /**
  * Products and customers, a few at once.
- * @param {ReturnType<typeof createClient>['ask']} send @param {string} url of a gateway @returns {Promise<string[]>} ids of customers
+ * @param {ReturnType<typeof createClient>['sendOnce']} send @param {string} url of a gateway @returns {Promise<string[]>} ids of customers
  */
 async function createAll (send, url) {
   const create = async (/** @type {string} */ path, /** @type {object} */ body, /** @type {string} */ method = 'POST') => {
@@ -112,22 +113,29 @@ async function createAll (send, url) {
 }
 
 /**
- * @param {{ technique: string, commandUrls: string[], queryUrls: string[], doubled: number, cancelled?: number,
+ * @param {{ technique: string, commandUrls: string[], queryUrls: string[], doubled: number, cancelled?: number, ordersOnly?: boolean,
  *   signal: AbortSignal, client: ReturnType<typeof createClient> }} place `doubled`, `cancelled`: shares of the orders (faults.js)
  */
-export function createCustomers ({ technique, commandUrls, queryUrls, doubled, cancelled = 0, signal, client: { ask, insist } }) {
+export function createCustomers ({
+  technique, commandUrls, queryUrls, doubled, cancelled = 0, ordersOnly = false, signal, client: { sendOnce, sendUntilAnswered }
+}) {
   // the lab's replicas know no request by its key
-  const send = isProduct(technique) ? insist : ask
+  const send = isProduct(technique) ? sendUntilAnswered : sendOnce
   /** @type {Heard} */
   const heard = { requests: [], tracked: [], placed: [], unknown: [], replenished: 0 }
   const counts = { sent: 0 }
   /** @type {string[]} */
   const customers = []
 
+  /** @param {number} n of the client */
+  function twoLines (n) {
+    const sku = Math.random() < OUT_OF_STOCK ? EMPTY : skuOf(Math.random() < HOT ? 0 : pick(PRODUCTS))
+    return [{ sku, quantity: 1 + pick(2) }, { sku: skuOf((n * 7 + 1) % PRODUCTS), quantity: 1 }]
+  }
+
   /** @param {number} n of the client, which has one replica @param {number} dueMs */
   async function order (n, dueMs) {
-    const sku = Math.random() < OUT_OF_STOCK ? EMPTY : skuOf(Math.random() < HOT ? 0 : pick(PRODUCTS))
-    const lines = [{ sku, quantity: 1 + pick(2) }, { sku: skuOf((n * 7 + 1) % PRODUCTS), quantity: 1 }]
+    const lines = ordersOnly ? [{ sku: skuOf(pick(PRODUCTS - 1)), quantity: 1 }] : twoLines(n)
     const url = `${commandUrls[n % commandUrls.length]}/v1/orders`
     const [body, key] = [{ customerId: customers[pick(customers.length)], lines, address: 'Here 1' }, randomUUID()]
     const copy = isProduct(technique) && Math.random() < doubled ? send(url, body, key) : null
@@ -144,7 +152,7 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
     const isPolled = !isProduct(technique) || Math.random() < 0.5
     for (let polls = 1; ; polls++) {
       if (isPolled) await sleep(POLL_MS, undefined, { signal }).catch(() => {})
-      const { status, reply } = await ask(isPolled ? url : `${url}?waitMs=${GIVE_UP_MS}`)
+      const { status, reply } = await sendOnce(isPolled ? url : `${url}?waitMs=${GIVE_UP_MS}`)
       if (status === 404) heard.unknown.push(id)
       const [ms, isEnd] = [performance.now() - dueMs, isFinal(String(reply?.status))]
       if (status === 0 && !isPolled) await sleep(POLL_MS)
@@ -156,7 +164,7 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
 
   /** @param {number} n @param {boolean} isWarmUp @param {number} dueMs */
   async function act (n, isWarmUp, dueMs) {
-    const chance = Math.random()
+    const chance = ordersOnly ? 0 : Math.random()
     const url = commandUrls[n % commandUrls.length]
     const note = (/** @type {Request['kind']} */ kind, /** @type {number} */ status, ms = performance.now() - dueMs) =>
       heard.requests.push({ kind, isWarmUp, ms, status })
@@ -166,8 +174,8 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
       note('order', status, ms)
       if (id === null) return
       heard.placed.push({ id, isWarmUp })
-      if (Math.random() < cancelled) await ask(`${url}/v1/orders/${id}/cancel`, {})
-      if (!isWarmUp && Math.random() < TRACKED) await track(n, id, dueMs)
+      if (Math.random() < cancelled) await sendOnce(`${url}/v1/orders/${id}/cancel`, {})
+      if (!ordersOnly && !isWarmUp && Math.random() < TRACKED) await track(n, id, dueMs)
     } else if (chance < ORDERS + RESERVATIONS) {
       const [reservationId, product] = [randomUUID(), `${url}/v1/products/${skuOf(pick(PRODUCTS))}`]
       note('reservation', (await send(`${product}/reserve`, { reservationId, quantity: 1, holdMs: HOLD_MS })).status)
@@ -182,17 +190,23 @@ export function createCustomers ({ technique, commandUrls, queryUrls, doubled, c
     /** Creates products and customers, a few at once. */
     async begin () { customers.push(...await createAll(send, commandUrls[0])) },
 
-    /** @param {{ rate: number, seconds: number, isWarmUp: boolean }} load @returns `rest`: the last replies */
+    /**
+     * @param {{ rate: number, seconds: number, isWarmUp: boolean }} load `rate`: 0 = nothing is sent for as long
+     * @returns `rest`: the last replies
+     */
     async run ({ rate, seconds, isWarmUp }) {
       /** @type {Promise<unknown>[]} */
       const all = []
       const more = setInterval(() => {
+        if (ordersOnly) return
         const one = replenish({ technique, send, commandUrls, heard, signal })
         // until `rest` is awaited
         one.catch(() => {})
         all.push(one)
       }, REPLENISH_EVERY_MS)
+      const overMs = performance.now() + seconds * 1000
       await atRate({ rate, seconds, signal }, (n, dueMs) => { all.push(act(n, isWarmUp, dueMs)) })
+      if (rate === 0) await untilDue(overMs, { signal })
       clearInterval(more)
       return { rest: Promise.all(all) }
     }

@@ -17,6 +17,7 @@ const MORE_DOUBLED = 0.05
 
 /** @type {Readonly<Record<string, Fault>>} */
 export const FAULTS = Object.freeze({
+  none: { provider: { latencyMs: PROVIDER.latencyMs }, doubled: 0 },
   few: { provider: PROVIDER, doubled: DOUBLED },
   duplicates: { provider: TWICE, doubled: MORE_DOUBLED },
   silent: { provider: { ...PROVIDER, silentRate: 0.05, errorRate: 0.02 }, doubled: DOUBLED },

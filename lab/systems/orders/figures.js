@@ -6,14 +6,14 @@
  *   reservationMs?: Latency, customerMs?: Latency, memoryByService?: Record<string, number>,
  *   placed: number, final: number, stuck: number, tracked: number, timeOuts: number, polls: number | null, polledMs: Latency | null,
  *   pushedMs: Latency | null, seenAfterMs?: Latency | null, serverMs: Latency, inTime: number, cpuSeconds: Record<string, number[]>,
- *   memoryBytes: number, kills: number, handOverMs?: Latency | null, cores: number, isLimited: boolean,
+ *   memoryBytes: number, kills: number, handOverMs?: Latency | null, cores: number, isLimited: boolean, hasServers?: boolean,
  *   outcomes: Record<string, number> }} OrderFigures `errors`: no reply, or 5xx; `stuck`: placed in the window and not final when all had
  *   had their time; `polls` of a tracked order, mean; `polledMs`, `pushedMs`: from when an order was due until its customer saw the end,
  *   `seenAfterMs`: from its end until a polling customer saw it, `serverMs`: from placing to the end; `inTime`: orders that ended before a
  *   customer gives up; `cpuSeconds` of each process that lived at the end, by service, provider and database; `memoryBytes` of all of
  *   them; `handOverMs`: from the kill of consumers until each of their partitions went on, by kill; `cores` of the machine; `isLimited`:
- *   the processor time of each was; `outcomes`: how many orders ended how. Absent in older results: `seenAfterMs`, `handOverMs`,
- *   `reservationMs`, `customerMs`, `memoryByService`
+ *   the processor time of each was; `hasServers`: orders use Valkey; `outcomes`: how many orders ended how. Absent in older results:
+ *   `seenAfterMs`, `handOverMs`, `reservationMs`, `customerMs`, `memoryByService`, `hasServers`
  */
 import { availableParallelism } from 'node:os'
 import { countEach } from '../../analysis/counts.js'
@@ -72,11 +72,12 @@ function handOvers (killed, events) {
  * @param {import('./customers.js').Heard} window.heard @param {import('./history.js').Order[]} window.orders all that are stored
  * @param {import('./history.js').Event[]} window.events @param {import('./fleet.js').Killed[]} window.killed
  * @param {number} window.seconds @param {number} window.planned @param {number} window.sent @param {number} window.kills
- * @param {boolean} window.isLimited
+ * @param {boolean} window.isLimited @param {boolean} [window.hasServers]
  * @param {{ before: Usage, after: Usage }} window.usage
  * @returns {OrderFigures}
  */
-export function figuresOf ({ heard, orders, events, killed, seconds, planned, sent, kills, isLimited, usage: { before, after } }) {
+export function figuresOf (window) {
+  const { heard, orders, events, killed, seconds, planned, sent, kills, isLimited, hasServers = true, usage: { before, after } } = window
   const requests = heard.requests.filter(({ isWarmUp }) => !isWarmUp)
   const good = requests.filter(({ status }) => status > 0 && status < 500)
   const replyMs = (/** @type {string} */ kind) => percentilesOf(good.filter((one) => one.kind === kind).map(({ ms }) => ms))
@@ -118,6 +119,7 @@ export function figuresOf ({ heard, orders, events, killed, seconds, planned, se
     handOverMs: percentilesOrNone(handOvers(killed, events)),
     cores: availableParallelism(),
     isLimited,
+    hasServers,
     outcomes: countEach(ended.map(({ status, reason }) => reason || status))
   }
 }

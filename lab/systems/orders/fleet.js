@@ -16,12 +16,12 @@ import { partitionsOf } from './owners.js'
 import { createQuota } from './quota.js'
 import { eventOf, EVENTS_OF_ORDERS, idOf, orderOf, ORDERS } from './rows.js'
 import { openService } from './service.js'
-import { flagsOf, isProduct, LOCAL, NOOP, POLLED } from './techniques.js'
+import { flagsOf, isOfSql, isProduct, NOOP } from './techniques.js'
 
 const FRESHET = join(ROOT, 'bin/freshet.js')
 const REPLICA = fileURLToPath(new URL('local-process.js', import.meta.url))
+const SQL_PROCESS = fileURLToPath(new URL('sql-process.js', import.meta.url))
 const PROXY = new URL('proxy-process.js', import.meta.url)
-const POLLING_CONSUMERS = join(ROOT, 'lab/systems/orders/polling-consumers.js')
 const SECRET = 'whsec_lab'
 const PAYMENT_TIMEOUT_MS = '500'
 const REQUEST_MS = '60000'
@@ -58,8 +58,8 @@ function createStarter ({ redisUrl, keyPrefix }) {
     closers.unshift(one.stop)
     return one
   }
-  const run = (/** @type {string} */ command, /** @type {string[]} */ flags, program = [FRESHET, command]) =>
-    start(`the ${command}`, [...program, ...flags, '--log-level', 'error'])
+  const run = (/** @type {string} */ command, /** @type {string[]} */ flags) =>
+    start(`the ${command}`, [FRESHET, command, ...flags, '--log-level', 'error'])
   return {
     start,
     run,
@@ -76,40 +76,54 @@ function createStarter ({ redisUrl, keyPrefix }) {
   }
 }
 
-/** Replicas of the lab; as published, all clients are connected to one. @param {Order} order @param {Starter} starter */
-async function startLocal ({ technique, replicas, redisUrl, keyPrefix }, { start, payments: startPayments }) {
+/** A PostgreSQL, and a connection of the lab to it. @param {Starter['closers']} closers */
+async function startDatabase (closers) {
+  const postgres = await startPostgres()
+  closers.unshift(postgres.close)
+  const database = openDatabase({ url: postgres.url, name: 'lab', max: 2, deadlineMs: DEADLINE_MS, log: silent })
+  closers.unshift(() => database.close())
+  return {
+    ...postgres,
+    database,
+    async cpuSeconds () {
+      const { rows: [{ pid }] } = await database.query('SELECT pg_backend_pid() AS pid')
+      return await cpuSecondsBeside(pid) ?? 0
+    }
+  }
+}
+
+/** Replicas of the lab. @param {Order} order @param {Starter} starter */
+async function startLocal ({ technique, replicas, redisUrl, keyPrefix }, { start, closers, payments: startPayments }) {
+  const sql = isOfSql(technique) ? await startDatabase(closers) : null
   const payments = await startPayments()
-  const started = Array.from({ length: technique === NOOP ? 1 : replicas }, () => start('a replica of the lab', [REPLICA]))
+  const started = Array.from({ length: sql || technique === NOOP ? 1 : replicas }, () =>
+    start('a replica of the lab', [sql ? SQL_PROCESS : REPLICA]))
   const all = await Promise.all(started.map((one) =>
-    openProcess(one, { technique, redisUrl, keyPrefix, paymentUrl: payments.urls[0] })))
-  const urls = all.slice(0, technique === LOCAL ? 1 : all.length).map(({ url }) => url)
+    openProcess(one, { technique, redisUrl, keyPrefix, paymentUrl: payments.urls[0], databaseUrl: sql?.url })))
+  const stored = (/** @type {'orders' | 'events'} */ what) =>
+    Promise.all(all.map(({ ask }) => ask('stored'))).then((each) => each.flatMap((one) => one[what] ?? []))
+  const urls = all.map(({ url }) => url)
   return {
     payments,
     commandUrls: urls,
     queryUrls: urls,
-    databaseCpuSeconds: async () => 0,
+    databaseCpuSeconds: sql?.cpuSeconds ?? (async () => 0),
     killed: /** @type {Killed[]} */ ([]),
     services: /** @type {Record<string, { processes: Process[] }>} */ ({ consumers: { processes: all } }),
     ended: all.map(({ ended }) => ended),
     isLimited: false,
     // what these hold would be lost
     async kill () {},
-    async orders () {
-      const each = await Promise.all(all.map(({ ask }) => ask('stored')))
-      return /** @type {import('./history.js').Order[]} */ (each.flatMap((one) => one.orders))
-    },
-    events: async () => /** @type {import('./history.js').Event[]} */ ([])
+    orders: async () => /** @type {import('./history.js').Order[]} */ (await stored('orders')),
+    events: async () => /** @type {import('./history.js').Event[]} */ (await stored('events'))
   }
 }
 
 /** @param {Order} order @param {Starter} starter */
 async function startProduct (order, { run: start, closers, useDatabase, payments: startPayments }) {
   const { technique, replicas, everywhere, autoscaled } = order
-  const postgres = await startPostgres()
-  closers.unshift(postgres.close)
-  useDatabase(postgres.url)
-  const database = openDatabase({ url: postgres.url, name: 'lab', max: 2, deadlineMs: DEADLINE_MS, log: silent })
-  closers.unshift(() => database.close())
+  const { database, url, crash, cpuSeconds } = await startDatabase(closers)
+  useDatabase(url)
   const folder = await mkdtemp(join(tmpdir(), 'freshet-lab-'))
   closers.unshift(() => rm(folder, { recursive: true }))
   const quota = everywhere ? await createQuota() : null
@@ -137,8 +151,7 @@ async function startProduct (order, { run: start, closers, useDatabase, payments
   const [reader, consumers] = await Promise.all([
     reachable((port) => run('reader', ['--port', port])),
     openService(() => run('consumers', [...shared, '--systems', 'orders',
-      '--payment-url', payments.urls[0], '--payment-timeout-ms', PAYMENT_TIMEOUT_MS],
-    technique === POLLED ? [POLLING_CONSUMERS] : undefined), ofConsumers)
+      '--payment-url', payments.urls[0], '--payment-timeout-ms', PAYMENT_TIMEOUT_MS]), ofConsumers)
   ])
   await Promise.all(limits)
   const services = { gateway, reader, consumers }
@@ -150,17 +163,14 @@ async function startProduct (order, { run: start, closers, useDatabase, payments
     commandUrls: [gateway.url],
     queryUrls: [reader.url],
     killed,
-    async databaseCpuSeconds () {
-      const { rows: [{ pid }] } = await database.query('SELECT pg_backend_pid() AS pid')
-      return await cpuSecondsBeside(pid) ?? 0
-    },
+    databaseCpuSeconds: cpuSeconds,
     services: /** @type {Record<string, { processes: Process[] }>} */ (services),
     ended: [gateway, reader].flatMap(({ processes }) => processes.map(({ ended }) => ended)),
     isLimited: quota?.isLimited ?? false,
 
     /** Kills a process, and starts it again. @param {Exclude<import('./faults.js').Killed, 'primary'>} what */
     async kill (what) {
-      if (what === 'database') return postgres.crash()
+      if (what === 'database') return crash()
       if (what !== 'consumers') return ({ ...services, payments })[what].kill()
       return consumers.kill(async (pid) => {
         const partitions = await partitionsOf(order, pid)

@@ -11,15 +11,17 @@ import { FAULTS, startFaults } from './faults.js'
 import { figuresOf } from './figures.js'
 import { ORDER_DEADLINE_MS, startFleet } from './fleet.js'
 import { checkOrders, historyText, isFinal } from './history.js'
-import { isProduct, LOCAL } from './techniques.js'
+import { isChecked, isOfSql, isProduct } from './techniques.js'
 
-/** without faults on purpose */
 const FEW = 'few'
+/** without faults on purpose */
+const WITHOUT_FAULTS = ['none', FEW]
+/** of what is measured at rest, requests/s, and how long it then rests before its window */
+const WARM_UP_RATE = 50
+const RESTS_FOR_MS = 2000
 const SETTLED_WITHIN_MS = 60_000
 /** of an order under faults: its deadline, the lease of an owner, and 2 s */
 export const BOUND_MS = ORDER_DEADLINE_MS + 3000 + 2000
-/** of replicas of the lab: nothing happens to an order that waits for longer */
-const LOCAL_SETTLED_MS = 1000
 const LOOK_EVERY_MS = 200
 /** of the time that the orders take to be read */
 const LOOK_SHARE = 4
@@ -32,10 +34,11 @@ const LOOK_SHARE = 4
  *   without it BOUND_MS under faults, otherwise none: how late orders are on a busy machine is measured; `killPrimary`: another one is
  *   there when it resolves; `onWindow`: what looks on returns its end, which may be called twice
  */
-export async function runOrders ({ technique, replicas = 1, faults = FEW, everywhere = false, autoscaled = false }, how) {
+export async function runOrders (load, how) {
+  const { technique, replicas = 1, faults = FEW, everywhere = false, autoscaled = false, ordersOnly } = load
   const {
     redisUrl, keyPrefix, rate, warmUpSeconds, seconds, signal: ended, onMeasuring, onMeasured, killEveryMs,
-    boundMs = faults === FEW ? null : BOUND_MS, killPrimary, onWindow = () => () => {}
+    boundMs = WITHOUT_FAULTS.includes(faults) ? null : BOUND_MS, killPrimary, onWindow = () => () => {}
   } = how
   const fault = FAULTS[faults]
   const over = new AbortController()
@@ -46,10 +49,11 @@ export async function runOrders ({ technique, replicas = 1, faults = FEW, everyw
   const client = createClient()
   let looksOn = () => {}
   try {
-    const customers = createCustomers({ technique, ...fleet, ...fault, client, signal })
+    const customers = createCustomers({ technique, ...fleet, ...fault, ordersOnly, client, signal })
     await customers.begin()
     await fleet.fail(fault.provider)
-    const warm = await customers.run({ rate, seconds: warmUpSeconds, isWarmUp: true })
+    const warm = await customers.run({ rate: rate || WARM_UP_RATE, seconds: warmUpSeconds, isWarmUp: true })
+    if (rate === 0) await warm.rest.then(() => sleep(RESTS_FOR_MS, undefined, { signal }))
     await onMeasuring()
     const [before, sentBefore, window] = [await fleet.usage(), customers.counts.sent, openWindow()]
     looksOn = onWindow(fleet)
@@ -63,7 +67,7 @@ export async function runOrders ({ technique, replicas = 1, faults = FEW, everyw
     await onMeasured()
     await Promise.all([warm.rest, rest])
     const placed = customers.heard.placed.map(({ id }) => id)
-    const orders = await settled(fleet, placed, technique)
+    const orders = await settled(fleet, placed)
     const history = {
       technique,
       placed,
@@ -73,7 +77,7 @@ export async function runOrders ({ technique, replicas = 1, faults = FEW, everyw
       payments: await fleet.payments(),
       boundMs,
       outages: fleet.outages,
-      ...(isProduct(technique) ? await storedOf(fleet, client.ask, customers.heard.replenished) : { stock: [], dead: [] })
+      ...(isProduct(technique) ? await storedOf(fleet, client.sendOnce, customers.heard.replenished) : { stock: [], dead: [] })
     }
     return {
       ...figuresOf({
@@ -86,12 +90,13 @@ export async function runOrders ({ technique, replicas = 1, faults = FEW, everyw
         sent: customers.counts.sent - sentBefore,
         kills: isProduct(technique) ? kills : 0,
         isLimited: fleet.isLimited,
+        hasServers: !isOfSql(technique),
         usage: { before, after }
       }),
       ...use,
       history,
-      // stuck orders are what its replicas are known for: they are counted
-      invariants: isProduct(technique) ? checkOrders(history) : []
+      // orders of others are counted only
+      invariants: isChecked(technique) ? checkOrders(history) : []
     }
   } finally {
     over.abort()
@@ -101,25 +106,24 @@ export async function runOrders ({ technique, replicas = 1, faults = FEW, everyw
   }
 }
 
-/** @param {import('./fleet.js').Fleet} fleet @param {string[]} placed @param {string} technique */
-async function settled (fleet, placed, technique) {
-  if (technique === LOCAL) await sleep(LOCAL_SETTLED_MS)
+/** @param {import('./fleet.js').Fleet} fleet @param {string[]} placed */
+async function settled (fleet, placed) {
   const untilMs = performance.now() + SETTLED_WITHIN_MS
   for (;;) {
     const beganMs = performance.now()
     const orders = await fleet.orders()
     const final = new Set(orders.flatMap(({ id, status }) => isFinal(status) ? [id] : []))
-    if (technique === LOCAL || beganMs > untilMs || placed.every((id) => final.has(id))) return orders
+    if (beganMs > untilMs || placed.every((id) => final.has(id))) return orders
     await sleep(Math.max(LOOK_EVERY_MS, LOOK_SHARE * (performance.now() - beganMs)))
   }
 }
 
 /**
- * @param {import('./fleet.js').Fleet} fleet @param {ReturnType<typeof createClient>['ask']} ask @param {number} replenished
+ * @param {import('./fleet.js').Fleet} fleet @param {ReturnType<typeof createClient>['sendOnce']} send @param {number} replenished
  * @returns {Promise<Pick<import('./history.js').History, 'stock' | 'dead'>>}
  */
-async function storedOf ({ queryUrls: [readerUrl], commandUrls: [gatewayUrl] }, ask, replenished) {
-  const stockOf = async (/** @type {string} */ sku) => (await ask(`${readerUrl}/v1/products/${sku}`)).reply
+async function storedOf ({ queryUrls: [readerUrl], commandUrls: [gatewayUrl] }, send, replenished) {
+  const stockOf = async (/** @type {string} */ sku) => (await send(`${readerUrl}/v1/products/${sku}`)).reply
   const stock = []
   for (const [sku, atStart] of Object.entries(STOCK)) {
     const units = atStart + (sku === SCARCE ? replenished : 0)
@@ -131,7 +135,7 @@ async function storedOf ({ queryUrls: [readerUrl], commandUrls: [gatewayUrl] }, 
     }
     stock.push({ sku, units, available: one.available, held: one.held, sold: one.sold })
   }
-  const { reply: { items } } = await ask(`${gatewayUrl}/v1/systems/orders/dead-letters?limit=1000`)
+  const { reply: { items } } = await send(`${gatewayUrl}/v1/systems/orders/dead-letters?limit=1000`)
   return { stock, dead: items.map((/** @type {any} */ { key }) => key) }
 }
 

@@ -1,15 +1,12 @@
 /**
- * A gateway of the lab for orders, which keeps them in another way than the product: in its memory (local.js), as jobs of a library
- * (bullmq.js), or not at all.
+ * A gateway of the lab for orders, which keeps them in another way than the product: as jobs of a library (bullmq.js), or not at all.
  *
  * @typedef {{ sku: string, quantity: number }} Line
  * @typedef {{ lines: Line[], total: number }} Placed
  * @typedef {Placed & { status: string, reason: string | null, ms: number }} Ended
  * @typedef {{ place: (id: string, order: Placed) => Promise<unknown>, statusOf: (id: string) => Promise<string | null> }} Ways
- * @typedef {import('../../../src/store/index.js').Connection} Connection
- * @typedef {{ redisUrl: string, open: (name: string) => Promise<Connection>, server: Connection, key: (name: string) => string,
- *   ended: Map<string, Ended>, reserve: (lines: Line[]) => Promise<boolean>, giveBack: (lines: Line[]) => Promise<unknown>,
- *   pay: (id: string, total: number) => Promise<boolean>, signal: AbortSignal }} Parts `ended`: by this replica
+ * @typedef {{ redisUrl: string, key: (name: string) => string, ended: Map<string, Ended>, reserve: (lines: Line[]) => Promise<boolean>,
+ *   giveBack: (lines: Line[]) => Promise<unknown>, pay: (id: string, total: number) => Promise<boolean> }} Parts `ended`: by this replica
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,8 +15,7 @@ import { createPayments } from '../../../src/systems/orders/index.js'
 import { openConnection } from '../../../src/store/index.js'
 import { serveGateway } from '../gateway.js'
 import { openBullmq } from './bullmq.js'
-import { openLocal } from './local.js'
-import { BULLMQ, LOCAL, NOOP } from './techniques.js'
+import { BULLMQ, NOOP } from './techniques.js'
 
 const DEADLINE_MS = 20_000
 const PAYMENT_TIMEOUT_MS = 500
@@ -28,7 +24,6 @@ const PRICE = 500
 
 /** @type {Readonly<Record<string, (parts: Parts) => Promise<Ways>>>} */
 const OPEN = Object.freeze({
-  [LOCAL]: openLocal,
   [BULLMQ]: openBullmq,
   [NOOP]: async ({ ended }) => ({
     async place (id, order) { ended.set(id, { ...order, status: 'confirmed', reason: null, ms: 0 }) },
@@ -41,9 +36,7 @@ const ended = new Map()
 
 serveGateway(async (technique, { redisUrl, keyPrefix, paymentUrl }) => {
   const stop = new AbortController()
-  const open = (/** @type {string} */ name) =>
-    openConnection(redisUrl, { name: `lab-${name}`, deadlineMs: DEADLINE_MS, signal: stop.signal })
-  const server = await open('orders')
+  const server = await openConnection(redisUrl, { name: 'lab-orders', deadlineMs: DEADLINE_MS, signal: stop.signal })
   const payments = createPayments({ provider: 'local', url: paymentUrl, key: null, timeoutMs: PAYMENT_TIMEOUT_MS })
   const key = (/** @type {string} */ name) => `${keyPrefix}lab-${name}`
   const move = (/** @type {Line[]} */ lines, /** @type {1 | -1} */ by) => Promise.all(lines.map(({ sku, quantity }) =>
@@ -51,11 +44,8 @@ serveGateway(async (technique, { redisUrl, keyPrefix, paymentUrl }) => {
 
   const ways = await OPEN[technique]({
     redisUrl,
-    open,
-    server,
     key,
     ended,
-    signal: stop.signal,
 
     /** All lines or none. */
     async reserve (lines) {

@@ -21,9 +21,9 @@ const servedSeconds = ({ cpuSeconds }) => sum(SERVICES.flatMap((service) => cpuS
  * Processor time of all processes but the load, with servers and database.
  * @param {OrderFigures} orders @param {import('../../run/sample.js').Sample} sample @returns {number | null} seconds; null: not known
  */
-function allSeconds ({ kills, cpuSeconds }, { nodes, windowSeconds }) {
+function allSeconds ({ kills, cpuSeconds, hasServers = true }, { nodes, windowSeconds }) {
   if (kills > 0 || !cpuSeconds.database || !windowSeconds) return null
-  return sum(Object.values(cpuSeconds).flat()) + sum(nodes.map(({ cpuPercent }) => cpuPercent / 100 * windowSeconds))
+  return sum(Object.values(cpuSeconds).flat()) + sum((hasServers ? nodes : []).map(({ cpuPercent }) => cpuPercent / 100 * windowSeconds))
 }
 
 /** Cost of 10,000 requests that ended in time, USD. @param {OrderFigures} orders @param {number} cores that are paid for */
@@ -44,6 +44,7 @@ export const ORDER_MEASURES = Object.freeze({
   stuckPercent: row('Orders that never end', '%', 'loses', ({ stuck, placed }) => placed > 0 ? 100 * stuck / placed : null),
   sagaMsP50: row('Time from placing to the end, on the server, median', 'ms', 'ends after', ({ serverMs }) => serverMs.p50),
   sagaMsP95: row('Time from placing to the end, on the server, 95th percentile', 'ms', 'ends after', ({ serverMs }) => serverMs.p95),
+  sagaMsP99: row('Time from placing to the end, on the server, 99th percentile', 'ms', 'ends after', ({ serverMs }) => serverMs.p99),
   sagaMsMax: row('Time from placing to the end, on the server, longest', 'ms', 'ends after', ({ serverMs }) => serverMs.max),
   polledMsP50: row('Time to the end as a polling customer sees it, median', 'ms', 'shows after', ({ polledMs }) => polledMs?.p50,
     cutAt(50)),
@@ -70,6 +71,10 @@ export const ORDER_MEASURES = Object.freeze({
   allCpuMsPerOrder: row('CPU of all processes but the load per ended order', 'ms', 'costs', (orders, sample) => {
     const seconds = allSeconds(orders, sample)
     return seconds === null || orders.final === 0 ? null : 1000 * seconds / orders.final
+  }),
+  allCpuMillicores: row('CPU of all processes but the load', 'thousandths of a core', 'takes', (orders, sample) => {
+    const seconds = allSeconds(orders, sample)
+    return seconds === null ? null : 1000 * seconds / orders.seconds
   }),
   busiestReplicaPercent: row('Share of the busiest replica in the CPU of all', '%', 'gives one replica',
     ({ cpuSeconds: { consumers }, kills }) => kills > 0 ? null : 100 * Math.max(...consumers) / sum(consumers)),

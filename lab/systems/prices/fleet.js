@@ -12,6 +12,7 @@ import { isScheduled } from './techniques.js'
 const FRESHET = join(ROOT, 'bin/freshet.js')
 const GATEWAY = fileURLToPath(new URL('gateway-process.js', import.meta.url))
 const ALL_CALLS = 'since=999999999999999'
+/** of the exchanges (demo/exchanges.js) */
 export const SEED = 1
 export const TICK_MS = 1000
 
@@ -24,8 +25,7 @@ export const TICK_MS = 1000
  */
 export async function startFleet ({ technique, count, owners, redisUrl, keyPrefix, ...rest }) {
   const env = { ...process.env, FRESHET_REDIS_URL: redisUrl, FRESHET_KEY_PREFIX: keyPrefix }
-  const exchanges = startProcess('the exchanges',
-    [FRESHET, 'exchanges', '--port', '0', '--seed', String(SEED), '--tick-ms', String(TICK_MS)], env)
+  const exchanges = startProcess('the exchanges', [FRESHET, 'exchanges', '--port', '0'], env)
   /** @type {import('../../serving/process.js').Process[]} */
   const all = [exchanges]
   const start = (/** @type {string} */ what, /** @type {string[]} */ args) => {

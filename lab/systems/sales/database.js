@@ -1,17 +1,15 @@
 /**
- * Sales in PostgreSQL: as published (a lock on the row of the stock), and two better ways; and the first two in MariaDB, because the
- * published study had MySQL. Each writes the order before it replies.
+ * Sales in PostgreSQL: as published (a lock on the row of the stock), and a better way; and both in MariaDB, because the published study
+ * had MySQL. Each writes the order before it replies.
  *
  *     db-lock     SELECT ... FOR UPDATE, look, UPDATE, INSERT, COMMIT
  *     db-atomic   UPDATE ... WHERE available >= 1, INSERT, COMMIT
- *     db-slots    one row per unit: the next free one that no one has locked (SKIP LOCKED). When all that are left are locked, some may
- *                 come back, so the next is awaited: without that a unit may stay unsold
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { silent } from '../auctions/silent.js'
 import { openMariadb } from './mariadb.js'
 
-export const DATABASE_ARMS = Object.freeze(['db-lock', 'db-atomic', 'db-slots'])
+export const DATABASE_ARMS = Object.freeze(['db-lock', 'db-atomic'])
 /** technique -> what it does, in MariaDB @type {Readonly<Record<string, string>>} */
 export const MARIADB_ARMS = Object.freeze({ 'mariadb-lock': 'db-lock', 'mariadb-atomic': 'db-atomic' })
 const DEADLINE_MS = 60_000
@@ -21,8 +19,6 @@ const OWN = 'SELECT 1 FROM lab_orders WHERE sale = $1 AND owner = $2'
 const TABLES = Object.freeze({
   postgres: [
     'CREATE TABLE IF NOT EXISTS lab_stock (sale text PRIMARY KEY, available int NOT NULL)',
-    'CREATE TABLE IF NOT EXISTS lab_slots (sale text, n int, owner text, PRIMARY KEY (sale, n))',
-    'CREATE INDEX IF NOT EXISTS lab_free ON lab_slots (sale) WHERE owner IS NULL',
     'CREATE TABLE IF NOT EXISTS lab_orders (id bigint GENERATED ALWAYS AS IDENTITY, sale text, owner text, UNIQUE (sale, owner))'
   ],
   mariadb: [
@@ -37,7 +33,7 @@ const CLAIMED = Object.freeze({ status: 409, body: { code: 'SALE_ALREADY_CLAIMED
 
 /** @typedef {import('../../../src/sql/index.js').Client} Client */
 
-/** @type {Record<string, (client: Client, sale: string, user: string) => Promise<boolean>>} whether a unit was taken */
+/** @type {Record<string, (client: Client, sale: string) => Promise<boolean>>} whether a unit was taken */
 const TAKE = {
   async 'db-lock' (client, sale) {
     const { rows: [{ available }] } = await client.query('SELECT available FROM lab_stock WHERE sale = $1 FOR UPDATE', [sale])
@@ -48,14 +44,6 @@ const TAKE = {
   async 'db-atomic' (client, sale) {
     const { rowCount } = await client.query('UPDATE lab_stock SET available = available - 1 WHERE sale = $1 AND available >= 1', [sale])
     return rowCount === 1
-  },
-  async 'db-slots' (client, sale, user) {
-    for (const lock of ['FOR UPDATE SKIP LOCKED', 'FOR UPDATE']) {
-      const { rowCount } = await client.query('UPDATE lab_slots SET owner = $2 WHERE sale = $1 AND n = ' +
-        `(SELECT n FROM lab_slots WHERE sale = $1 AND owner IS NULL ORDER BY n LIMIT 1 ${lock})`, [sale, user])
-      if (rowCount === 1) return true
-    }
-    return false
   }
 }
 
@@ -87,15 +75,12 @@ export async function openDatabaseArm (technique, { databaseUrl, pool, delayMs, 
   })
 
   return {
-    async create (sale, stock) {
-      await database.query('INSERT INTO lab_stock VALUES ($1, $2)', [sale, stock])
-      if (way === 'db-slots') await database.query('INSERT INTO lab_slots SELECT $1, n FROM generate_series(1, $2) n', [sale, stock])
-    },
+    async create (sale, stock) { await database.query('INSERT INTO lab_stock VALUES ($1, $2)', [sale, stock]) },
 
     async claim (sale, user) {
       const work = database.transaction(async (bare) => {
         const client = delayMs > 0 ? delayed(bare) : bare
-        if (!await TAKE[way](client, sale, user)) {
+        if (!await TAKE[way](client, sale)) {
           // as published, it is not checked who has one
           if (way === 'db-lock') return SOLD_OUT
           return (await client.query(OWN, [sale, user])).rowCount === 1 ? CLAIMED : SOLD_OUT

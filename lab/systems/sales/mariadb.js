@@ -1,4 +1,4 @@
-/** MariaDB behind the face of src/sql, for the same ways of selling: the published study had MySQL. */
+/** MariaDB behind the interface of src/sql, for the same ways of selling: the published study had MySQL. */
 import { FreshetError } from '../../errors.js'
 
 const DUPLICATE = { errno: 1062, sqlState: '23505' }

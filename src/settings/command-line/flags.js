@@ -1,7 +1,7 @@
 /**
  * The command line: flags, read by yargs.
  *
- * @typedef {import('../checks.js').Known} Known
+ * @typedef {import('../checks.js').Context} Context
  * @typedef {import('../rows.js').Row} Row
  */
 import yargs from 'yargs'
@@ -10,7 +10,7 @@ import { unknownName } from '../unknown.js'
 
 /**
  * Flags that npm consumed: `npm start writer --rate 50000` arrives as `writer 50000` with npm_config_rate=true.
- * @typedef {{ flags: [name: string, value: string][], words: string[], known: Known & { positionals?: number } }} Lost
+ * @typedef {{ flags: [name: string, value: string][], words: string[], context: Context & { positionals?: number } }} Lost
  *   `flags`: as npm parsed them; `words`: all arguments that arrived, among them values of those flags
  */
 
@@ -55,7 +55,7 @@ export const keptByNpm = (rows, env) => rows.flatMap(({ name }) => {
   return value === undefined ? [] : [[flagOf(name), value]]
 })
 
-/** @param {Record<string, any>} flags @param {Row[]} rows @param {Known} known @returns {string[]} faults */
+/** @param {Record<string, any>} flags @param {Row[]} rows @param {Context} context @returns {string[]} faults */
 export function unknownFlags (flags, rows, { command }) {
   const known = rows.map(({ name }) => `--${flagOf(name)}`)
   return Object.keys(flags).map((flag) => `--${flag}`).filter((flag) => !known.includes(flag))

@@ -2,7 +2,7 @@
  * The text of --help: a line for each flag, in the groups of the table. Ranges and formats of values are in docs/settings.md and
  * in the messages about wrong values.
  *
- * @typedef {import('../checks.js').Known} Known
+ * @typedef {import('../checks.js').Context} Context
  * @typedef {import('../rows.js').Row} Row
  */
 import { defaultOf, envOf, flagOf } from '../rows.js'
@@ -17,13 +17,13 @@ const MANY = 24
 const MAX_FLAG_CHARS = 20
 
 /**
- * @param {Row[]} all @param {Known} known
+ * @param {Row[]} all @param {Context} context
  * @param {string} usage first lines of the help
  * @param {{ often: readonly string[] | null, columns?: number }} how `often`: names of the rows that are explained where there are
  *   many; null = all rows; `columns` of the terminal
  * @returns {string}
  */
-export function helpOf (all, known, usage, { often, columns = process.stdout.columns ?? MAX_COLUMNS }) {
+export function helpOf (all, context, usage, { often, columns = process.stdout.columns ?? MAX_COLUMNS }) {
   const width = Math.min(columns, MAX_COLUMNS)
   const rows = often === null || all.length <= MANY ? all : all.filter(({ name }) => often.includes(name))
   const groups = [...new Set(rows.map(({ group }) => group))]
@@ -33,7 +33,7 @@ export function helpOf (all, known, usage, { often, columns = process.stdout.col
   const lineOf = (/** @type {Row} */ row) => {
     const flag = `${INDENT}--${flagOf(row.name)}`
     const start = flag.length < indent.length ? flag.padEnd(indent.length) : `${flag}\n${indent}`
-    return start + wrapped(textOf(row, known), width - indent.length).join(`\n${indent}`)
+    return start + wrapped(textOf(row, context), width - indent.length).join(`\n${indent}`)
   }
   const parts = groups.map((group) => [`${group}:`, ...rows.filter((row) => row.group === group).map(lineOf)].join('\n'))
   const others = namesOf(all.filter((row) => !rows.includes(row)), width)
@@ -51,13 +51,13 @@ function namesOf (rows, width) {
   return [['Further flags, which --help all explains:', ...lines].join('\n')]
 }
 
-/** @param {Row} row @param {Known} known */
-function textOf (row, known) {
+/** @param {Row} row @param {Context} context */
+function textOf (row, context) {
   const { hint, flagOnly } = row.check
-  const value = flagOnly ? null : defaultOf(row, known.command)
+  const value = flagOnly ? null : defaultOf(row, context.command)
   const unit = row.unit ?? ''
   const unset = value === null ? unit : `default: ${value} ${unit}`.trim()
-  const facts = [typeof hint === 'function' ? hint(known) : hint, unset].filter(Boolean).join('; ')
+  const facts = [typeof hint === 'function' ? hint(context) : hint, unset].filter(Boolean).join('; ')
   return row.meaning + (facts ? ` [${facts}]` : '')
 }
 

@@ -3,10 +3,9 @@
  *
  *     gateway    commands.js -> rule
  *     reader     key in memory -> queries.js
- *     consumers  the task `due` closes an auction; bids.js writes rows
+ *     consumers  the task `due` closes an auction; bids are written as rows
  */
-import { rules } from 'freshet-feed/systems'
-import { writeBids } from './bids.js'
+import { columnsOf, rules } from 'freshet-feed/systems'
 import { COMMANDS } from './commands.js'
 import { ERRORS } from './errors.js'
 import { createAuctionQueries, QUERIES, STREAM } from './queries.js'
@@ -32,4 +31,21 @@ export default {
     tasks: 'auctions are closed when they end',
     crowd: () => import('./crowd.js')
   }
+}
+
+// The bid writer: a consumer that makes rows of bids, so that a user can ask for all of them.
+
+const BIDS = Object.freeze(['bid', 'proxy', 'buy'])
+const WRITE = `INSERT INTO bids (auction, seq, request_id, user_id, amount, kind, at)
+  SELECT auction, seq, request_id, user_id, amount, kind, to_timestamp(ms / 1000.0)
+  FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::float8[])
+    AS one (auction, seq, request_id, user_id, amount, kind, ms)
+  ON CONFLICT (auction, seq, request_id) DO NOTHING`
+
+/** @type {import('freshet-feed/systems').Rows['write']} */
+async function writeBids (client, entries) {
+  const bids = entries.filter(({ fields }) => BIDS.includes(fields.type))
+  if (bids.length === 0) return
+  await client.query(WRITE, columnsOf(bids, ({ key, seq, fields: { request, user, amount, type, ts } }) =>
+    [key, seq, request, user, amount, type, ts]))
 }

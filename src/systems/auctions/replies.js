@@ -8,7 +8,7 @@
  */
 import { decisions, FreshetError, moneyText } from 'freshet-feed/systems'
 
-const { numbers: numbersIn, taken: expectTaken } = decisions
+const { numbers: numbersIn, taken: throwIfRefused } = decisions
 
 /** @param {string} minor units, 0 or empty = none */
 const amountOrNull = (minor) => minor === '0' || minor === '' ? null : moneyText(minor)
@@ -32,10 +32,10 @@ const priceIn = ({ currentBid }) => currentBid === undefined ? {} : { currentBid
  * @param {Decision} decision @param {{ id?: string, bidder?: string }} [facts] `id` of the auction, where the command was about it;
  *   `bidder`: the masked id of the user
  * @returns {{ status: number, body: Record<string, unknown> }}
- * @throws {Error} AUCTION_UNKNOWN, AUCTION_CLOSED, AUCTION_NOT_OPEN, AUCTION_HAS_BIDS, AUCTION_NO_BUY_NOW, FIELD_INVALID, as expectTaken
+ * @throws {Error} AUCTION_UNKNOWN, AUCTION_CLOSED, AUCTION_NOT_OPEN, AUCTION_HAS_BIDS, AUCTION_NO_BUY_NOW, FIELD_INVALID, as throwIfRefused
  */
 export function replyTo (decision, { id, bidder } = {}) {
-  const { code, seq, details } = expectTaken(decision, REFUSED, (one) =>
+  const { code, seq, details } = throwIfRefused(decision, REFUSED, (one) =>
     ({ ...priceIn(one.details), ...numbersIn(one.details, TIMES), decidedAtSeq: one.seq }))
   const isRejected = code === 'too_low' || code === 'self_outbid'
   const hasNext = details.minNext !== undefined && code !== 'ended' && code !== 'bought'

@@ -35,7 +35,7 @@ const availableIn = ({ details: { available } }) => available === undefined ? {}
 
 /**
  * @template {Decision} D @param {D} decision @param {string} rule
- * @returns {D} @throws {FreshetError} PRODUCT_..., ORDER_UNKNOWN, RESERVATION_ENDED, as expectTaken
+ * @returns {D} @throws {FreshetError} PRODUCT_..., ORDER_UNKNOWN, RESERVATION_ENDED, as throwIfRefused
  */
 export function expectAccepted (decision, rule) {
   if (decision.code === 'already_claimed' && decision.details.status !== 'held') {

@@ -11,7 +11,7 @@ import { COMMANDS, createPrices, timesOf } from './commands.js'
 import { createDemand } from './demand.js'
 import { ERRORS } from './errors.js'
 import { exchangesOf } from './exchanges/exchanges.js'
-import { findings } from './findings.js'
+import { findings, openPriceStore } from './store/index.js'
 import { createPriceLive } from './live.js'
 import { createPriceMetrics, createPriceReplyMetrics } from './metrics.js'
 import { createPriceQueries } from './queries.js'
@@ -21,7 +21,6 @@ import { createEncoder } from './replies.js'
 import { SETTINGS } from './settings.js'
 import { loadSources } from './sources/own.js'
 import { createSources } from './sources/sources.js'
-import { openPriceStore } from './store/index.js'
 
 /** @type {import('freshet-feed/systems').System} */
 export default {

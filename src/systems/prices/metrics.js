@@ -5,7 +5,7 @@ import { Counter, Gauge, Histogram } from 'prom-client'
 const REFRESH_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6]
 const AGE_SECONDS = [0.5, 1, 2, 5, 10, 30, 60, 300, 600, 1800]
 
-/** @typedef {import('./sources/source.js').SourceFigures} SourceFigures */
+/** @typedef {import('./sources/sources.js').SourceFigures} SourceFigures */
 /** @typedef {() => [labels: Record<string, string>, value: number][]} Read */
 /** @typedef {{ name: string, help: string, labelNames: string[] }} Named */
 

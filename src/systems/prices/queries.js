@@ -18,7 +18,7 @@ import { FreshetError } from 'freshet-feed/systems'
 import { failureOf, isUsable, missing, STATUSES } from './replies.js'
 
 const RULE = 'latest'
-const WANT_MS = 900
+const REFRESH_WAIT_MS = 900
 /** Most assets that wait for the store at a time; beyond it the store is not asked. */
 const MAX_STORE_READS = 1000
 
@@ -28,7 +28,7 @@ const MAX_STORE_READS = 1000
  */
 export function createPriceQueries ({ find, peek, fromPrimary, until, submit, demand, store, now }) {
   /** Outcomes of refreshes that are asked for, by asset. @type {Map<string, Promise<KeyState | null>>} */
-  const wanted = new Map()
+  const refreshing = new Map()
   const latestOf = store && createStoreReads(store)
 
   /** @param {KeyState} current @param {import('./replies.js').Level} level @returns {Found} */
@@ -37,23 +37,23 @@ export function createPriceQueries ({ find, peek, fromPrimary, until, submit, de
   /**
    * Asks for a refresh, and waits for its outcome.
    * @param {string} asset @returns {Promise<KeyState | null>} as it is after 0.9 s at the latest; null: there is none
-   * @throws {FreshetError} of the connection, and SERVER_REFUSED without the permission to want
+   * @throws {FreshetError} of the connection, and SERVER_REFUSED without the permission to ask for a refresh
    */
-  async function want (asset) {
+  async function refresh (asset) {
     const failedBefore = (await find(asset))?.fields.failedAt
     const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: '', args: ['want'] })
     if (code === 'unknown') return null
     if (code !== 'accepted' && code !== 'in_progress') return fromPrimary(asset)
     const isDue = (/** @type {KeyState | null} */ one) =>
       one !== null && (isUsable(one.fields, now()) || one.fields.failedAt !== failedBefore)
-    const one = await until(asset, () => find(asset), isDue, WANT_MS)
+    const one = await until(asset, () => find(asset), isDue, REFRESH_WAIT_MS)
     return isDue(one) ? one : fromPrimary(asset)
   }
 
   /** One refresh for all requests of this reader. @param {string} asset */
-  function wantOnce (asset) {
-    const outcome = wanted.get(asset) ?? want(asset).finally(() => wanted.delete(asset))
-    wanted.set(asset, outcome)
+  function requestRefresh (asset) {
+    const outcome = refreshing.get(asset) ?? refresh(asset).finally(() => refreshing.delete(asset))
+    refreshing.set(asset, outcome)
     return outcome
   }
 
@@ -74,7 +74,7 @@ export function createPriceQueries ({ find, peek, fromPrimary, until, submit, de
     const stored = await latestOf?.(asset)
     if (stored && isUsable(stored, now())) return { asset, fields: stored, generation: 'store', level: 'store' }
     if (current === null) throw new FreshetError('ASSET_UNKNOWN', `there is no asset ${asset}; create it with PUT /v1/assets/:asset`)
-    const later = await wantOnce(asset) ?? current
+    const later = await requestRefresh(asset) ?? current
     if (isUsable(later.fields, now())) return found(later, 'origin')
     throw missing(later.fields)
   }

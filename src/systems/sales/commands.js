@@ -95,7 +95,7 @@ const untilCompared = (id, { submit, waits }) => waits?.until(
 )
 
 /** @param {'pause' | 'resume' | 'close'} op @param {string} summary @returns {OwnCommand} */
-const turn = (op, summary) => ({
+const setStateCommand = (op, summary) => ({
   path: `/v1/sales/:id/${op}`,
   access: 'admin',
   summary,
@@ -138,7 +138,7 @@ export const SALE_COMMANDS = {
     codes: CODES,
     run: (given, sales) => change(given, sales, 'restock', String(given.body.quantity))
   },
-  pause: turn('pause', 'Pause: holds can be confirmed, nothing else is sold'),
-  resume: turn('resume', 'Resume'),
-  close: turn('close', 'Close before closeAt')
+  pause: setStateCommand('pause', 'Pause: holds can be confirmed, nothing else is sold'),
+  resume: setStateCommand('resume', 'Resume'),
+  close: setStateCommand('close', 'Close before closeAt')
 }

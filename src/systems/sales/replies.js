@@ -5,7 +5,7 @@
  */
 import { decisions } from 'freshet-feed/systems'
 
-const { numbers: numbersIn, taken: expectTaken } = decisions
+const { numbers: numbersIn, taken: throwIfRefused } = decisions
 
 /** @type {Parameters<typeof decisions.taken>[1]} */
 const REFUSED = {
@@ -28,9 +28,9 @@ const REFUSED = {
 
 /**
  * @template {Decision & { now?: number }} D @param {D} decision `now`: when it was decided, on the clock of the server
- * @returns {D} @throws {Error} SALE_..., CLAIM_UNKNOWN, CLAIM_EXPIRED, FIELD_INVALID, as expectTaken
+ * @returns {D} @throws {Error} SALE_..., CLAIM_UNKNOWN, CLAIM_EXPIRED, FIELD_INVALID, as throwIfRefused
  */
-export const expectAccepted = (decision) => expectTaken(decision, REFUSED, ({ seq, details, now = 0 }) => {
+export const expectAccepted = (decision) => throwIfRefused(decision, REFUSED, ({ seq, details, now = 0 }) => {
   const { available, mode, nextHoldUntil } = details
   return {
     ...numbersIn(details, { available: 'remaining', openAt: 'openAt' }),

@@ -82,6 +82,16 @@ t.test('orders when something fails', async (t) => {
     await eventually(async () => (await reader.get('/v1/orders?status=running')).json.items.length === 0)
   })
 
+  await t.test('a provider that never calls back: its orders end no later', async (t) => {
+    await payments.fail({ callbacks: 0 })
+    const all = await Promise.all(Array.from({ length: 5 }, () => order(ann, lamp)))
+    await payments.fail({})
+    for (const { id: orderId, status } of all) {
+      t.equal(status, 'confirmed')
+      t.match(await entryOf(orderId), { captures: 1, captured: 100 })
+    }
+  })
+
   await t.test('a payment that is captured although the order is cancelled is paid back', async (t) => {
     // out of stock, so there was no authorization
     const { id: orderId, status } = await order(ann, [{ sku: 'lamp', quantity: 1_000_000 }])
@@ -151,7 +161,7 @@ t.test('orders when something fails', async (t) => {
     t.match(letter, { consumer: 'saga', key: `o:${orderId}`, attempts: 5 })
     await owner.until(new RegExp(`"sagaId":"${orderId}","correlationId":"parked",.*"dead letter"`))
     const discard = () => gateway.send('DELETE', `/v1/systems/orders/dead-letters/${letter.id}`)
-    isProblem(t, await discard(), 409, 'LETTER_NEEDED')
+    isProblem(t, await discard(), 409, 'DEAD_LETTER_BLOCKS_KEY')
     const where = ['--redis-url', redisUrl, '--key-prefix', keyPrefix]
     t.match(await endOfMain(['dead-letters', 'discard', letter.id, '--system', 'orders', ...where]),
       { code: 1, stderr: /is parked until its letter/ })

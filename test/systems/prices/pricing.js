@@ -1,6 +1,5 @@
 /** Exchanges, a gateway, consumers and a reader with prices, for tests. */
 import { createExchange } from '../../../demo/exchanges/server.js'
-import { resolve } from '../../../settings.js'
 import { silentLog } from '../../servers.js'
 import { startConsumers, startGateway, startReader } from '../../services.js'
 import { startKillableConsumers } from '../killable-consumers.js'
@@ -10,12 +9,10 @@ const PARTITIONS = Object.freeze(['--system-partitions', '2'])
 export const TIERS = 'hot=0.5/1/4,medium=1/2/8,cold=60/120/240'
 export const EXCHANGES = Object.freeze(['alpha', 'beta', 'gamma'])
 
-/** Three local exchanges, in this process. @param {import('tap').Test} t @param {string[]} [flags] of the command */
-export async function startExchanges (t, flags = []) {
-  /** @type {any} */
-  const settings = resolve(['--latency-ms', '1', ...flags], {}, { command: 'exchanges', layouts: [], acks: [] })
+/** Three local exchanges, in this process. @param {import('tap').Test} t */
+export async function startExchanges (t) {
   const urls = Object.fromEntries(await Promise.all(EXCHANGES.map(async (name) => {
-    const exchange = createExchange({ ...settings, name, log: silentLog })
+    const exchange = createExchange({ name, seed: 1, tickMs: 1000, latencyMs: 1, log: silentLog })
     t.teardown(() => exchange.close())
     return [name, await exchange.listen({ host: '127.0.0.1', port: 0 })]
   })))

@@ -71,7 +71,7 @@ t.test('sales with a database', async (t) => {
     t.same(both.map(({ status }) => status).sort(), [200, 404])
     await eventually(async () => (await sale(id)).orderRows === 3)
     t.equal((await list()).items.length, 0)
-    isProblem(t, await act('DELETE'), 404, 'LETTER_UNKNOWN')
+    isProblem(t, await act('DELETE'), 404, 'DEAD_LETTER_UNKNOWN')
   })
 
   await t.test('durability db: a claim counts when its row is committed; without the database nothing is half done', async (t) => {

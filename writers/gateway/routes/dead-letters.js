@@ -42,13 +42,13 @@ export async function deadLetterRoutes (app, { name, open }) {
       content: {
         200: { type: 'object', properties: { items: { type: 'array', items: LETTER }, next: { type: ['string', 'null'] } } }
       },
-      codes: ['LETTER_UNKNOWN']
+      codes: ['DEAD_LETTER_UNKNOWN']
     })
   }, async (request) => (await open()).list(/** @type {any} */ (readQuery(request, FIELDS))))
 
   for (const [method, suffix, status, summary, codes] of /** @type {const} */ ([
-    ['POST', '/replay', 'replayed', 'Put a dead letter back into the outbox', ['LETTER_UNKNOWN']],
-    ['DELETE', '', 'discarded', 'Discard a dead letter', ['LETTER_UNKNOWN', 'LETTER_NEEDED']]
+    ['POST', '/replay', 'replayed', 'Put a dead letter back into the outbox', ['DEAD_LETTER_UNKNOWN']],
+    ['DELETE', '', 'discarded', 'Discard a dead letter', ['DEAD_LETTER_UNKNOWN', 'DEAD_LETTER_BLOCKS_KEY']]
   ])) {
     app.route({
       method,

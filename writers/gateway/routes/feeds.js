@@ -31,10 +31,10 @@ const SCHEMA = { ...PUT, response: { ...PUT.response, 201: /** @type {any} */ (P
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @param {{ put: Put, room: import('../../../src/http/index.js').BodyRoom }} parts
+ * @param {{ put: Put, budget: import('../../../src/http/index.js').BodyBudget }} parts
  */
-export async function feedRoutes (app, { put, room }) {
-  takeBodies(app, { types: [JSON_TYPE], maxBytes: MAX_BODY_BYTES, room })
+export async function feedRoutes (app, { put, budget }) {
+  takeBodies(app, { types: [JSON_TYPE], maxBytes: MAX_BODY_BYTES, budget })
 
   app.put('/v1/feeds/:feed', { schema: SCHEMA, config: /** @type {any} */ ({ access: 'admin' }) }, async (request, response) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)

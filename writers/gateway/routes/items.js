@@ -72,7 +72,7 @@ const DELETE = feedRoute({
 /**
  * @param {import('fastify').FastifyInstance} app
  * @param {{ feeds: import('../feeds.js').Feeds, ingest: import('../ingest.js').Ingest,
- *   bodies: { maxBytes: number, room: import('../../../src/http/index.js').BodyRoom }, clock: () => number }} parts `bodies`: bounds
+ *   bodies: { maxBytes: number, budget: import('../../../src/http/index.js').BodyBudget }, clock: () => number }} parts `bodies`: bounds
  */
 export async function itemRoutes (app, { feeds, ingest, bodies, clock }) {
   takeBodies(app, { types: [JSON_TYPE, ...LINES_TYPES], ...bodies })

@@ -8,7 +8,7 @@
  * @typedef {import('./client.js').StoreMetrics} StoreMetrics
  * @typedef {Awaited<ReturnType<typeof createPriceStore>>} PriceStore
  *
- * @import { EmbeddedServices } from 'freshet-feed/systems'
+ * @import { EmbeddedServices, Findings } from 'freshet-feed/systems'
  */
 import { createClient, loadSdk } from './client.js'
 import { createReading } from './reading.js'
@@ -75,5 +75,31 @@ export async function openPriceStore ({ dynamodbTable: table, dynamodbEndpoint, 
       await store.close()
       await release()
     }
+  }
+}
+
+// The history store of prices, as doctor shows it.
+
+/** @param {string[]} cells */
+const row = (...cells) => ['history store', ...cells]
+
+/**
+ * @param {Record<string, any>} settings @param {number} deadlineMs @param {Pick<EmbeddedServices, 'look'>} embedded
+ * @returns {Promise<Findings>}
+ */
+export async function findings ({ dynamodbTable, dynamodbEndpoint, dynamodbRegion }, deadlineMs, { look }) {
+  if (dynamodbTable === null) return { rows: [row('none; the history of prices is what the event stream holds')], problems: [] }
+  if (dynamodbEndpoint === 'embedded') {
+    const { program, url } = await look('dynamodb')
+    return { rows: [row(dynamodbTable, program, url ?? 'not running')], problems: [] }
+  }
+  const location = { endpoint: dynamodbEndpoint ?? undefined, region: dynamodbRegion ?? undefined }
+  const where = [dynamodbEndpoint ?? 'AWS', ...(dynamodbRegion ? [dynamodbRegion] : [])]
+  try {
+    const store = await createPriceStore({ table: dynamodbTable, location, deadlineMs })
+    await store.check().finally(store.close)
+    return { rows: [row(dynamodbTable, ...where)], problems: [] }
+  } catch (error) {
+    return { rows: [row(dynamodbTable, ...where, 'unusable')], problems: [`${error.message}.`] }
   }
 }

@@ -1,5 +1,8 @@
-/** The body of a command: a JSON object with fields of a table (src/fields). A malformed body is 400. */
-import { readFields, readId } from '../fields/index.js'
+/**
+ * Fields of a request, each of a table (src/fields): those of its query, and those of the body of a command, a JSON object. A malformed
+ * body is 400.
+ */
+import { readFields, readId, readTexts } from '../fields/index.js'
 import { bodyOf } from './body.js'
 import { FreshetError } from './errors.js'
 
@@ -34,4 +37,27 @@ function objectIn (text) {
 export function readRequestId ({ headers: { 'idempotency-key': given } }) {
   if (given === undefined) return null
   return readId(String(given), 'Idempotency-Key')
+}
+
+/**
+ * @param {import('fastify').FastifyRequest} request
+ * @param {Record<string, import('../fields/index.js').Field>} fields
+ * @returns {Record<string, any>} a value for each field
+ * @throws {FreshetError} REQUEST_INVALID, and errors of text fields
+ */
+export function readQuery (request, fields) {
+  checkPercents(request.url)
+  return readTexts(/** @type {Record<string, string | string[]>} */ (request.query), fields)
+}
+
+/** fastify's parser keeps malformed escapes, so `%zz` would become an id. @param {string} url */
+function checkPercents (url) {
+  const at = url.indexOf('?')
+  if (at < 0 || !url.includes('%', at)) return
+  try {
+    decodeURIComponent(url.slice(at + 1))
+  } catch {
+    const detail = 'the query has a percent sign that does not begin a UTF-8 escape; write %25 for a literal percent sign'
+    throw new FreshetError('REQUEST_INVALID', detail)
+  }
 }

@@ -15,28 +15,29 @@
  * Clients that read slowly keep their replies while there is room. When another reply lacks room, responses that sent less than
  * 64 KiB a second over the last 5 s are cut off, and counted.
  */
-import { gauge, one } from '../metrics/index.js'
+import { Counter } from 'prom-client'
+import { gauge, unlabelled } from '../metrics/index.js'
+import { whenClosed } from './closed.js'
 import { FreshetError } from './errors.js'
 import { createQueue, createTurn } from './reply-queue.js'
-import { createSending } from './slow-responses.js'
 
 const MIB = 1024 * 1024
 const MAX_BYTES = 64 * MIB
 const SMALL_BYTES = 32 * 1024
 
-/** @typedef {ReturnType<typeof createReplyRoom>} ReplyRoom */
+/** @typedef {ReturnType<typeof createReplyBudget>} ReplyBudget */
 /** @typedef {import('node:http').ServerResponse} Response */
 
 /**
  * @param {import('prom-client').Registry} registry
  * @param {number} [maxBytes] a larger reply is accepted when there is no other
  */
-export function createReplyRoom (registry, maxBytes = MAX_BYTES) {
+export function createReplyBudget (registry, maxBytes = MAX_BYTES) {
   let held = 0
   /** responses per body @type {Map<unknown, number>} */
   const bodies = new Map()
   const sending = createSending(registry)
-  gauge(registry, { name: 'freshet_http_reply_bytes', help: 'Bytes of large replies that are being built or sent' }, () => one(held))
+  gauge(registry, { name: 'freshet_http_reply_bytes', help: 'Bytes of large replies that are being built or sent' }, () => unlabelled(held))
 
   const turn = createTurn()
   const fits = (/** @type {number} */ bytes) => held === 0 || held + bytes <= maxBytes
@@ -134,4 +135,66 @@ export function createReplyRoom (registry, maxBytes = MAX_BYTES) {
       done()
     }
   }
+}
+
+// Large responses in progress, of which those that are read slowly can be cut off.
+
+/** over so long, as system buffers take the first megabytes at once */
+const SLOW_AFTER_MS = 5000
+const CHECK_MS = 500
+const SLOW_BYTES_PER_MS = 64 * 1024 / 1000
+
+/** @param {import('prom-client').Registry} registry */
+function createSending (registry) {
+  const cut = new Counter({
+    name: 'freshet_http_slow_responses_cut_total',
+    help: 'Total large responses cut off because their clients read too slowly while other replies lacked room',
+    registers: [registry]
+  })
+  /** @type {Map<Response, { atMs: number, sentBytes: number, isSlow: boolean }>} as of the last check */
+  const responses = new Map()
+  /** @type {NodeJS.Timeout | undefined} while there are any */
+  let timer
+
+  function check () {
+    const nowMs = performance.now()
+    for (const [response, last] of responses) {
+      const ageMs = nowMs - last.atMs
+      if (ageMs < SLOW_AFTER_MS) continue
+      const sentBytes = sentOver(response)
+      responses.set(response, { atMs: nowMs, sentBytes, isSlow: (sentBytes - last.sentBytes) / ageMs < SLOW_BYTES_PER_MS })
+    }
+  }
+
+  return {
+    /** @param {Response} response @param {() => void} done called when it ends */
+    add (response, done) {
+      if (responses.size === 0) timer = setInterval(check, CHECK_MS).unref()
+      responses.set(response, { atMs: performance.now(), sentBytes: sentOver(response), isSlow: false })
+      whenClosed(response, () => {
+        responses.delete(response)
+        if (responses.size === 0) clearInterval(timer)
+        done()
+      })
+    },
+
+    cutSlow () {
+      for (const [response, { isSlow }] of responses) {
+        if (!isSlow) continue
+        cut.inc()
+        response.destroy()
+      }
+    }
+  }
+}
+
+/**
+ * Bytes that the kernel took, of a connection with HTTPS those of TLS. A body is one write, of which a socket counts nothing until its
+ * end, so its handle is asked. (Slices of 128 KiB, which need no handle, halved the rate of pages of 1 MB.)
+ * @param {Response} response
+ * @returns {number}
+ */
+function sentOver ({ socket }) {
+  const { _handle: handle } = /** @type {any} */ (socket)?._parent ?? socket ?? {}
+  return handle ? handle.bytesWritten - handle.writeQueueSize : 0
 }
