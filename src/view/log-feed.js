@@ -29,8 +29,9 @@ import { createPut, createSetHistory } from './set-history.js'
 
 /** a view whose reply took longer is behind */
 const BEHIND_MS = 1000
-/** a log of arrivals whose feed was dropped and created again is noticed so soon */
+/** a log of arrivals whose feed was dropped and created again is noticed so soon, where the view has items of the one before; else later */
 const CHECK_EVERY_MS = 100
+const CHECK_CHANGES_EVERY_MS = 1000
 /** assumed lag of a node that does not report it */
 const UNKNOWN_LAG_MS = 1000
 
@@ -193,7 +194,7 @@ async function followLog (connection, options, { log, part, newer, older, size, 
   let checkedMs = performance.now()
   /** Whether the log has to be the same as before: what is stored beside it would not show that it is another one. */
   const isDue = () => {
-    if (!log.isIndex || performance.now() - checkedMs < CHECK_EVERY_MS) return false
+    if (!log.isIndex || performance.now() - checkedMs < (part.isWhole ? CHECK_EVERY_MS : CHECK_CHANGES_EVERY_MS)) return false
     checkedMs = performance.now()
     return true
   }
