@@ -39,7 +39,7 @@ const testFiles = (path) => statSync(path).isFile()
     .map((name) => join(path, name))
 
 /** Long files first: what starts last would run on alone. @returns {string[]} */
-function wanted () {
+function chosenFiles () {
   const named = process.argv.slice(2)
   if (named.length > 0) return named.flatMap(testFiles)
   const files = testFiles('test')
@@ -96,7 +96,7 @@ function report (results, { coreSeconds, processes }, work) {
   process.stdout.write(lines.map((line) => `# ${line}\n`).join(''))
 }
 
-const files = wanted()
+const files = chosenFiles()
 const queue = mkdtempSync(join(tmpdir(), 'freshet-test-run-'))
 writeFileSync(join(queue, 'files.json'), JSON.stringify(files))
 const counter = countCoreSeconds()

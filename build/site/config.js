@@ -18,6 +18,8 @@ export const configText = (texts, out) => `export default ${JSON.stringify({
   title: 'Freshet',
   description: 'Keeps the newest items of a fast feed in Valkey or Redis, and decides commands by rules',
   outDir: out,
+  // names of metrics and commands break, so that the last column of a table is in view on a telephone
+  head: [['style', {}, '.vp-doc td code { overflow-wrap: anywhere }']],
   // links to raw samples, which are copied beside the pages
   ignoreDeadLinks: false,
   themeConfig: {

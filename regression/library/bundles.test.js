@@ -9,6 +9,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { freePort } from '../../src/embedded/free-port.js'
+import { openFeed } from 'freshet-feed'
+import { needsBrowser, openPage, startBrowser } from '../../test/browser.js'
 import { exampleOf, ROOT } from '../../test/docs/examples.js'
 import { eventually, startDeployment } from '../../test/servers.js'
 import { isNight, nightTest, scopedEngines } from '../../test/scope.js'
@@ -62,32 +64,10 @@ test('a feed and a system', async () => {
 })
 `
 const NEXT = {
-  'pages/api/feeds/[...path].js': `import { openReaderHandler } from 'freshet-feed/reader'
-
-let opened
-export default async function handler (request, response) {
-  opened ??= openReaderHandler({ redisUrl: process.env.REDIS_URL, deadlineMs: 10_000, prefix: '/api/feeds' })
-  const feeds = await opened
-  feeds(request, response)
-}
-`,
   'app/layout.js': 'export default function Layout ({ children }) { return <html><body>{children}</body></html> }\n',
-  'app/page.js': `'use client'
-import { useEffect, useState } from 'react'
-import { follow } from 'freshet-feed/client'
+  'app/page.js': `import { Trams } from './trams'
 
-export default function Page () {
-  const [event, setEvent] = useState('none')
-  useEffect(() => {
-    const leaving = new AbortController()
-    const read = async () => {
-      for await (const { event } of follow('http://127.0.0.1:8080', 'buses', { signal: leaving.signal })) setEvent(event)
-    }
-    read().catch(() => {})
-    return () => leaving.abort()
-  }, [])
-  return <p>{event}</p>
-}
+export default function Page () { return <Trams /> }
 `,
   'app/bus/route.js': `import { openFeed } from 'freshet-feed'
 import { openSystem } from 'freshet-feed/systems'
@@ -170,17 +150,33 @@ nightTest('require loads the package in Jest as it is by default', async (t) => 
   t.match(stderr, /Tests: +1 passed, 1 total/)
 })
 
-nightTest('next build takes a route with openFeed and a client component with follow, without settings', async (t) => {
-  for (const [name, text] of Object.entries(NEXT)) await write(name, text)
+nightTest('next build takes a route with openFeed, and the recipe of docs/recipes.md, without settings', async (t) => {
+  const [route, component] = await exampleOf('docs/recipes.md', 'next')
+  const recipe = { 'pages/api/feeds/[...path].js': route, 'app/trams.js': component }
+  for (const [name, text] of Object.entries({ ...NEXT, ...recipe })) await write(name, text)
   const next = join(folder, 'node_modules/.bin/next')
   await run(next, ['build'], { cwd: folder, env })
   const port = await freePort()
   const child = spawn(next, ['start', '--port', String(port)],
-    { cwd: folder, env: { ...env, REDIS_URL: url }, stdio: 'ignore', detached: true })
+    { cwd: folder, env: { ...env, REDIS_URL: url, FRESHET_REDIS_URL: url }, stdio: 'ignore', detached: true })
   t.teardown(() => process.kill(-Number(child.pid), 'SIGKILL'))
   const get = (/** @type {string} */ path) => fetch(`http://127.0.0.1:${port}${path}`)
   await eventually(() => get('/').then(({ ok }) => ok, () => false))
   t.same(await (await get('/bus')).json(), [12, 'held'])
-  t.match(await (await get('/')).text(), '<p>none</p>')
-  t.match(await (await get('/api/feeds/v1/feeds/buses/count')).json(), { count: 1 })
+  t.match(await (await get('/')).text(), '<pre>{}</pre>')
+  const trams = await openFeed('trams', { redisUrl: url, encoding: 'json', deadlineMs: 10_000 })
+  t.teardown(() => trams.close())
+  trams.append({ id: 'tram-1', value: { stop: 12 } })
+  await trams.flush()
+  t.match(await (await get('/api/feeds/v1/feeds/trams/count')).json(), { count: 1 })
+  t.equal((await get('/api/feeds/v1/feeds/buses/count')).status, 403)
+
+  await t.test('its component shows what changes', needsBrowser, async (t) => {
+    const { page } = await openPage(t, await startBrowser(t))
+    await page.goto(`http://127.0.0.1:${port}/`)
+    await page.getByText('{"tram-1":{"stop":12}}').waitFor()
+    trams.append({ id: 'tram-1', value: { stop: 13 } })
+    await trams.flush()
+    await page.getByText('{"tram-1":{"stop":13}}').waitFor()
+  })
 })

@@ -91,10 +91,17 @@ export function createAdmission ({
     keyOf,
     partitionOf,
 
-    /** The state on the primary; empty if there is none. @param {string} key @returns {Promise<import('./rules.js').Fields>} */
-    async stateOf (key) {
+    /**
+     * The state on the primary; empty if there is none.
+     * @param {string} key @param {readonly string[]} [names] of its fields, without which there are all
+     * @returns {Promise<import('./rules.js').Fields>}
+     */
+    async stateOf (key, names) {
       await agreed()
-      return fieldsOf(await router.send('HGETALL', keyOf(partitionOf(key))(`state:${key}`)))
+      const state = keyOf(partitionOf(key))(`state:${key}`)
+      if (names === undefined) return fieldsOf(await router.send('HGETALL', state))
+      const values = await router.send('HMGET', state, ...names)
+      return fieldsOf(names.flatMap((name, i) => values[i] === null ? [] : [name, values[i]]))
     },
 
     /** What the rule remembers of a member, on the primary. @param {string} key @param {string} field @returns {Promise<string | null>} */

@@ -1,6 +1,11 @@
 /**
  * Commands that a rule must allow: what other folders use of src/admission.
  *
+ *     admission.js   command -> batcher.js -> admit.js (one script call) -> decision, once it is durable (durability.js)
+ *     system.js      what is stored of a system: partitions (keys.js), versions of rules (rule-versions.js), secret (hashes.js)
+ *     our-rules.js   lua/rules, and rules.js, what JavaScript knows of them; own-rules.js, rule-text.js, stop-script.js: rules of users
+ *     outbox.js      events of all keys -> key-view.js, keys in memory -> rejections.js, certain rejections (accepted.js)
+ *
  * @typedef {import('./commands.js').Command} Command
  * @typedef {import('./commands.js').Decision} Decision
  * @typedef {import('./admit.js').Admitted} Admitted

@@ -1,6 +1,12 @@
 /**
  * What a checkout starts for itself, under one supervisor: servers, PostgreSQL and DynamoDB.
  *
+ *     target.js       what a command works on; client.js holds the supervisor, reach.js finds or starts it, with lock.js
+ *     supervisor.js   the process that owns all of it; clients reach it by control-socket.js
+ *     fleet.js        servers, with server-process.js, keeper.js, guard.js; form-cluster.js and sentinels.js are two forms
+ *     engine.js       which program runs; pinned.js and fetch-once.js fetch one
+ *     postgres/, dynamodb/
+ *
  * @typedef {import('./client.js').EmbeddedServers} EmbeddedServers
  * @typedef {import('./engine.js').Engine} Engine
  * @typedef {import('./target.js').Target} Target

@@ -12,7 +12,7 @@
  *     fr:{latest:0}:arrivals       log of arrivals of layouts ids and values (layouts/arrivals.js)
  *     fr:{latest:0}:values         partition 0 of a feed of layout values
  *     fr:{latest:0}:segments       partition 0 of a feed of layout segments, or :stream; in addition
- *     fr:{latest:0}:ahead :appended :marks      (layouts/log-retention.js)
+ *     fr:{latest:0}:ahead :appended :marks      (layouts/log-layout.js)
  *     fr:{latest:0}:epoch          rises with every opening of a log for writing, after the one that created it
  *     fr:{latest:0}:trimmer        lease (pipeline/trimmer.js)
  *

@@ -1,6 +1,13 @@
 /**
  * What other folders use of src/http.
  *
+ *     server.js          the instance, which refuses malformed heads and unknown paths; turns.js, metrics.js, parser-errors.js
+ *     security/          who may do what: tokens, JSON Web Tokens, HTTPS, rates
+ *     body.js            bodies within a budget; request-fields.js reads fields of queries and commands
+ *     system-routes.js   routes from the tables of a system; route-schemas.js, openapi.js document all routes
+ *     reply-budget.js    bytes of replies in progress, with reply-queue.js; limits.js bounds requests
+ *     problem.js         errors as problem+json; health.js, listen.js
+ *
  * @typedef {import('./body.js').BodyBudget} BodyBudget
  * @typedef {import('./body.js').Body} Body
  * @typedef {import('./body.js').Request} Request

@@ -59,8 +59,10 @@ export function createSentinelMap (redisUrl, onUnused) {
   const refusals = createRefusals()
   const known = createKnown()
   let isFound = false
-  /** @type {Promise<void> | null} */
+  /** the last look that has not ended, and when it began @type {{ ended: Promise<void>, atMs: number } | null} */
   let finding = null
+  /** of looks that began, and of the last one that found it */
+  let [begun, latest] = [0, 0]
   /** @type {Promise<void> | null} */
   let findingAgain = null
   /** why it was not found last, and when */
@@ -68,8 +70,12 @@ export function createSentinelMap (redisUrl, onUnused) {
   const { watch, changed, watched } = createWatchers(() => { if (isFound) map.find().catch(() => {}) }, onUnused, PERIOD_MS)
 
   async function look () {
+    const number = ++begun
     try {
       const found = await primaryOf({ name, sentinels, like, known: known.last, refusals })
+      // one that began later knows more
+      if (number < latest) return
+      latest = number
       const isNew = found.url !== url || !isFound
       ;({ url, replicas } = found)
       known.see(found)
@@ -83,20 +89,26 @@ export function createSentinelMap (redisUrl, onUnused) {
     }
   }
 
+  /** A look that waits for a frozen node does not keep this one from finding another. */
+  async function lookNow () {
+    const mine = { ended: look(), atMs: performance.now() }
+    finding = mine
+    await mine.ended.finally(() => { if (finding === mine) finding = null })
+  }
+
   const isAway = () => !isFound && watched()
 
   async function findAgain () {
     while (isAway()) {
-      await map.locate().catch(() => {})
+      map.locate().catch(() => {})
       await sleep(AGAIN_MS * (1 + Math.random() / 10), undefined, { ref: false })
     }
   }
 
   async function findPromoted () {
     if (await firstPromoted(replicas, { map, isAway }) === null) return
-    // a request that is on its way may have been answered before
-    await finding?.catch(() => {})
-    if (isAway()) await map.find().catch(() => {})
+    // the answers to a look that has begun may be those of before
+    if (isAway()) await lookNow().catch(() => {})
   }
 
   const map = {
@@ -112,14 +124,15 @@ export function createSentinelMap (redisUrl, onUnused) {
 
     /** Asks the Sentinels, also when the primary is known. */
     async find () {
-      finding ??= look().finally(() => { finding = null })
-      await finding
+      await (finding !== null && performance.now() - finding.atMs < AGAIN_MS ? finding.ended : lookNow())
     },
     /** Finds the primary, if it is not known, and asks at most once a second. @throws {import('../errors.js').FreshetError} as primaryOf */
     async locate () {
       if (isFound && watched()) return
       if (failure && performance.now() - failure.atMs < AGAIN_MS) throw failure.error
-      await map.find()
+      let unwatch = () => {}
+      const changes = new Promise((resolve) => { unwatch = watch(() => resolve(undefined)) })
+      await Promise.race([map.find(), changes]).finally(unwatch)
     },
     /** A connection to it ended, or could not be opened. @param {string} failed */
     failed (failed) {

@@ -7,12 +7,14 @@ import { DURABILITY, KNOWN } from './options.js'
 
 /** @import { OwnRule } from '../admission/index.js' */
 /**
- * @typedef {{ name: string, durability?: string, rules: Record<string, OwnRule> }} Definition `rules`: those of Freshet as they are, or,
- *   beside rules with Lua, in the form of those
+ * @typedef {{ name: string, durability?: string, driver?: string, rules: Record<string, OwnRule> }} Definition `rules`: those of Freshet as
+ *   they are, or, beside rules with Lua, in the form of those
  */
 
 export const NAME = /^[a-z][a-z0-9-]{0,31}$/
 export const NAMED = 'a-z first, then up to 31 of a-z 0-9 -'
+/** How a definition names its scheduled tasks as its driver. */
+export const OF_TASKS = 'tasks'
 const PARTS = Object.freeze([
   'name', 'rules', 'settings', 'durability', 'errors', 'unknown', 'commands', 'queries', 'stream', 'consumers', 'migrations', 'metrics',
   'page', 'rows', 'gateway', 'reader', 'demo', 'findings', 'memory', 'driver', 'withoutReplica', 'hasRows', 'isUncached', 'needsDatabase',
@@ -56,6 +58,14 @@ function faultsOfRule (name, rule) {
   ]
 }
 
+/** A function may make rows of other names. @param {{ driver?: unknown, rows?: object, consumers?: unknown }} given @returns {string[]} */
+export function faultsOfDriver ({ driver, rows = {}, consumers }) {
+  const known = [OF_TASKS, ...Object.keys(rows)]
+  return driver === undefined || typeof consumers === 'function' || known.includes(String(driver))
+    ? []
+    : [`driver: ${String(driver)}; expected ${known.join(' | ')}`]
+}
+
 /**
  * @param {any} given
  * @returns {Promise<Definition>} with the texts of the rules
@@ -65,7 +75,7 @@ export async function checkedDefinition (given) {
   if (typeof given !== 'object' || given === null) {
     throw new SettingsInvalid([`a system is an object with name and rules, not ${String(given)}`])
   }
-  const { name, rules } = given
+  const { name, rules, driver } = given
   const isTable = typeof rules === 'object' && rules !== null && Object.keys(rules).length > 0
   /** @type {string[]} */
   const faults = []
@@ -84,7 +94,7 @@ export async function checkedDefinition (given) {
     if (ours) return [rule, isMixed ? ownFormOf(rule) : one]
     return [rule, { text: await textOf(rule, lua), version, ...rest }]
   }))
-  return { name, durability: values.durability ?? undefined, rules: Object.fromEntries(read) }
+  return { name, durability: values.durability ?? undefined, driver, rules: Object.fromEntries(read) }
 }
 
 /** @param {string} rule @param {string | URL} lua its text, or where that is */

@@ -4,7 +4,7 @@ import { define, kindOf, SettingsInvalid } from '../errors.js'
 // they define codes that routes may have
 import '../http/index.js'
 import '../sql/index.js'
-import { NAME, NAMED } from './checked-definition.js'
+import { faultsOfDriver, NAME, NAMED } from './checked-definition.js'
 import { checkedParts, isTable, shown } from './checked-parts.js'
 import { TYPES as SETTING_TYPES } from './settings.js'
 
@@ -106,11 +106,6 @@ const faultsOfRows = (rows, where) => Object.entries(Object(rows)).flatMap(([wri
   ...typeof given === 'function' ? [] : functionsOf(Object(given), `${where}.${writer}`, ['write'])
 ])
 
-/** A function may make rows of other names. @param {unknown} driver @param {object} rows @param {unknown} consumers */
-const faultsOfDriver = (driver, rows, consumers) => driver === undefined || typeof consumers === 'function'
-  ? []
-  : unless(['tasks', ...Object.keys(rows)].includes(String(driver)), 'driver', driver, ['tasks', ...Object.keys(rows)].join(' | '))
-
 /** Without a status clients get none. @param {any} status @param {unknown} retryable */
 const isStatus = (status, retryable) => status === undefined || (Number.isInteger(status) && status >= 400 && status < 500) ||
   ([502, 503, 504].includes(status) && retryable === true)
@@ -205,7 +200,7 @@ export async function checkRoutes (given) {
       : Object.keys(consumers).flatMap((consumer) =>
         [...unless(NAME.test(consumer), 'consumers', consumer, NAMED), ...functionsOf(consumers, 'consumers', [consumer])]),
     ...faultsOfRows(rows, 'rows'),
-    ...faultsOfDriver(driver, rows, consumers),
+    ...faultsOfDriver({ driver, rows, consumers }),
     ...faultsOfMetrics(metrics),
     ...faultsOfPage(page),
     ...faultsOfFolder(migrations, 'migrations'),

@@ -20,11 +20,9 @@ import { eventOf } from '../admission/index.js'
 import { followPartition, retry, TASKS } from '../consumers/index.js'
 import { asError, FreshetError } from '../errors.js'
 import { taskCommands } from '../schedule/index.js'
-import { NAME, NAMED } from './checked-definition.js'
+import { NAME, NAMED, OF_TASKS } from './checked-definition.js'
 import { invalid } from './command-arguments.js'
 
-/** How a definition names its scheduled tasks as its driver. */
-export const OF_TASKS = 'tasks'
 /** at an entry that is taken alone */
 const ATTEMPTS = 3
 const MAX_ATTEMPTS = 1000
@@ -35,8 +33,8 @@ const running = new Map()
 /**
  * @param {OpenAdmission['target']} target
  * @param {{ frame: Frame, rules: object, submit: (command: Command) => Promise<unknown>, run?: Handlers['run'],
- *   triggers?: Handlers['triggers'], driver?: string | null }} parts `rules` that this process has, by name; `run` and `triggers` of
- *   tasks, as handlers; `driver`: TASKS, if tasks finish the work that commands start
+ *   triggers?: Handlers['triggers'], driver?: string }} parts `rules` that this process has, by name; `run` and `triggers` of tasks, as
+ *   handlers; `driver` of the definition
  */
 export function createConsumers (target, { frame, rules, submit, run: decide, triggers, driver }) {
   const { system, partitions, keyOf, connectionOf } = target
@@ -48,7 +46,8 @@ export function createConsumers (target, { frame, rules, submit, run: decide, tr
     return { close }
   }
 
-  const tasks = createTasks(target, { rules, submit, decide, join: (run) => join({ name: TASKS, run, triggers, driver }) })
+  const ofTasks = { name: TASKS, triggers, driver: driver === OF_TASKS ? TASKS : null }
+  const tasks = createTasks(target, { rules, submit, decide, join: (run) => join({ ...ofTasks, run }) })
 
   return {
     /** @param {string} consumer @param {Handler} handler @param {{ attempts?: number }} [options] */
@@ -108,7 +107,7 @@ async function handOver (name, entries, { begin, handler, owned }) {
  */
 export async function joinHandlers ({ name: system, rules, hasLua, migrations, driver }, { handlers = {}, run, triggers }, parts, frame) {
   const { target, submit, database, migrated, metrics, settings, signal, fail, log } = parts
-  const { consume, runTasks } = createConsumers(target, { frame, rules, submit, run, triggers, driver: driver === OF_TASKS ? TASKS : null })
+  const { consume, runTasks } = createConsumers(target, { frame, rules, submit, run, triggers, driver })
   const more = { metrics, settings, ...database && { database: { query: database.query, transaction: database.transaction } } }
   const join = () => Promise.all(Object.entries(handlers).map(([consumer, handler]) =>
     retry(() => consume(consumer, (entries, owned) => handler(entries, { ...owned, ...more })), {

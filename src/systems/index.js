@@ -18,8 +18,7 @@ import { idWith as hashed, NAMED_RULES } from '../admission/index.js'
 import { asError, define, SettingsInvalid } from '../errors.js'
 import { BREAKERS, createBreaker, MIN_FAILURES } from './breaker.js'
 import { checkRule as check } from './check-rule.js'
-import { checkedDefinition } from './checked-definition.js'
-import * as columns from './columns.js'
+import { checkedDefinition, faultsOfDriver } from './checked-definition.js'
 import * as crowd from './crowd-client.js'
 import { numbersIn, otherBody, throwIfRefused, unitsOf } from './decisions.js'
 import * as money from './money.js'
@@ -45,7 +44,9 @@ export * from './opened-types.js'
  */
 export async function openSystem (definition, options) {
   const system = await checkedDefinition(definition)
-  if (SYSTEM_NAMES.includes(system.name)) throw new SettingsInvalid([`name: ${system.name} is a system of Freshet; choose another one`])
+  const faults = faultsOfDriver(definition)
+  if (SYSTEM_NAMES.includes(system.name)) faults.push(`name: ${system.name} is a system of Freshet; choose another one`)
+  if (faults.length > 0) throw new SettingsInvalid(faults)
   return open(system, checkedOptions(options, system))
 }
 
@@ -92,7 +93,7 @@ export const idWith = hashed
 export const moneyText = money.moneyText
 
 /** @type {Words.ColumnsOf} */
-export const columnsOf = columns.columnsOf
+export const columnsOf = vocabulary.columnsOf
 
 /** @type {Words.CreateCrowdClient} */
 export const createCrowdClient = crowd.createCrowdClient

@@ -14,6 +14,7 @@
  *   (memory), one replica too, so many replicas, or the append-only file of the primary; default: memory
  * @property {number} [deadlineMs] time within which a command must be sent; default: 1,000
  * @property {number} [maxWaiting] commands of a partition that wait to be sent; default: 10,000
+ * @property {number} [maxWaitMs] wait of the oldest work above which commands with `startsWork` are refused, 0 = no bound; default: 10,000
  * @property {number} [requestMs] how long the decision of an accepted request is kept; default: 10 minutes
  * @property {number} [keepMs] how long a key is kept after its rule has ended it; default: a day
  * @property {number} [maxOutbox] entries of a partition above which commands are refused while consumers are more than `requestMs` behind;
@@ -39,7 +40,7 @@
  * @property {number} seq of the last event of the key @property {number} version of its state
  * @property {boolean} isReplay whether the request was accepted before
  * @property {Record<string, string | number>} details
- * @property {number | null} [waitMs] of a route's command with `startsWork`: for how long the oldest work waits; null: no one does it
+ * @property {number | null} [waitMs] of a command with `startsWork`: for how long the oldest work waits; null: no one does it
  */
 
 /** @typedef {{ key: string, state: State, seq: number, version: number, generation: string }} Stored */

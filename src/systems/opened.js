@@ -41,9 +41,9 @@ function createDeciding (submit, account, system) {
     async decide (command) {
       active++
       try {
-        const { code, accepted = false, seq, version, isReplay, details } = expectDecided(await submit(command), system)
+        const { code, accepted = false, seq, version, isReplay, details, waitMs } = expectDecided(await submit(command), system)
         account[isReplay ? 'replayed' : accepted ? 'accepted' : 'rejected']++
-        return { code, accepted, seq, version, isReplay, details }
+        return { code, accepted, seq, version, isReplay, details, ...waitMs !== undefined && { waitMs } }
       } catch (error) {
         count(account, error)
         throw error
@@ -62,7 +62,7 @@ function createDeciding (submit, account, system) {
  * @returns {Promise<OpenedSystem>}
  * @throws {FreshetError} RULE_FAILED, RULE_DIFFERS, SYSTEM_DIFFERS, DURABILITY_UNSUPPORTED, and why the primary cannot be used
  */
-export async function open ({ name: system, rules }, settings) {
+export async function open ({ name: system, rules, driver }, settings) {
   const { redisUrl, deadlineMs, durability, log } = settings
   const name = `freshet-${process.pid}-${system}-${++opened}`
   const account = {
@@ -87,7 +87,7 @@ export async function open ({ name: system, rules }, settings) {
   const { keyOf, partitionOf, partitions, connectionOf } = target
   const deciding = createDeciding(opening.submit, account, ours && system)
   const frame = createFrame(target, { id: `${name}-${randomUUID()}`, metrics })
-  const consumers = createConsumers(target, { frame, rules, submit: deciding.decide })
+  const consumers = createConsumers(target, { frame, rules, submit: deciding.decide, driver })
   const following = createFollowing(target, closing.signal)
 
   /** @type {Promise<void> | null} */

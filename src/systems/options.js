@@ -19,6 +19,7 @@ const ROWS = Object.freeze([
   row('deadlineMs', integer(10, 600_000), 1_000),
   row('ackWithinMs', integer(10, 600_000), 5_000),
   row('maxWaiting', integer(1, 1_000_000), 10_000),
+  row('maxWaitMs', integer(0, 3_600_000), 10_000),
   row('requestMs', integer(1_000, 7 * DAY_MS), 600_000),
   row('keepMs', integer(1_000, 365 * DAY_MS), DAY_MS),
   row('maxOutbox', integer(1_000, 1e9), 1_000_000)

@@ -1,4 +1,4 @@
-/** What definitions are written with: fields of bodies and queries, JSON Schema of replies, and rows of queries. docs/own-systems.md. */
+/** What definitions are written with: fields of bodies and queries, JSON Schema of replies, rows of queries. docs/own-systems.md. */
 import {
   bodySchema, choiceField, field, flagField, ID_TEXT, idField, integer, invalidFields, millisField, number, oneOf, optional, readFields,
   required, text, textField, timeField, wholeField
@@ -45,3 +45,12 @@ export const schemas = Object.freeze({
 
 /** Rows of queries. */
 export const queries = Object.freeze({ due: dueRow, history: historyRow, byRequest: byRequestRow, ofUser: queryOfUser })
+
+/**
+ * Rows as arrays of columns, for unnest.
+ * @template T @param {T[]} rows at least one @param {(row: T) => unknown[]} cells @returns {unknown[][]}
+ */
+export function columnsOf (rows, cells) {
+  const all = rows.map(cells)
+  return all[0].map((_, i) => all.map((row) => row[i]))
+}

@@ -20,6 +20,32 @@ t.test('README is one page', async (t) => {
   t.same(lines.filter((line) => line.length > 400), [])
 })
 
+/** words by kind; the aim for docs is 28,000 */
+const MOST_WORDS = Object.freeze({ docs: 28_500, decisions: 8_000, studies: 21_000 })
+/** written from the code, or compared with it row by row by other tests */
+const GENERATED = /<!-- (parts|settings|api|alerts|routes|statements):[\s\S]*?<!-- \/\1 -->/g
+/** @type {Record<string, RegExp>} */
+const COMPARED = {
+  'docs/errors.md': /^\| `[A-Z].*$/gm,
+  'docs/metrics.md': /^\| `(freshet|process|nodejs)_.*$/gm,
+  'docs/architecture.md': /^```[\s\S]*?^```|^\| (`|L\d).*$/gm
+}
+
+t.test('there are not more words by hand than someone reads: docs, decisions, and pages of experiments', async (t) => {
+  const studies = (await readdir(join(ROOT, 'experiments'), { recursive: true })).filter((name) => /(README|statements)\.md$/.test(name))
+  const kinds = {
+    docs: pages.filter(({ name }) => /^docs\/([^/]+|acl\/README)\.md$/.test(name)),
+    decisions: pages.filter(({ name }) => name.startsWith('docs/decisions/')),
+    studies: await Promise.all(studies.map(async (name) => ({ name, text: await readPage(`experiments/${name}`) })))
+  }
+  for (const [kind, most] of Object.entries(MOST_WORDS)) {
+    const words = kinds[/** @type {keyof typeof kinds} */ (kind)]
+      .reduce((sum, { name, text }) => sum + text.replace(GENERATED, '').replace(COMPARED[name] ?? /^$/, '').trim().split(/\s+/).length, 0)
+    t.comment(`${kind}: ${words} words`)
+    t.ok(words <= most, `${kind}: ${words} words, at most ${most}`)
+  }
+})
+
 t.test('a decision has a question, a choice, a number and what would change it', async (t) => {
   const parts = ['# ', '**Question.**', '**Choice.**', '**Number.**', '**What would change it.**']
   for (const { name, text } of pages.filter(({ name }) => name.startsWith('docs/decisions/'))) {

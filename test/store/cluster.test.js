@@ -13,7 +13,8 @@ import { startGateway, startReader } from '../services.js'
 import { startGuardedCluster } from './guarded.js'
 import { openViews } from '../view/viewing.js'
 import { isNight, isWhole, scopedEngines } from '../scope.js'
-import { openSeats } from '../systems/seats.js'
+import { openQueries } from '../../src/systems/index.js'
+import { openSeats, SEAT } from '../systems/seats.js'
 
 t.setTimeout(300_000)
 /** Without pip, whose version takes longer to find out than everything else. @param {import('../servers.js').Engine} engine */
@@ -124,6 +125,15 @@ for (const engine of engines) {
       const events = system.follow('n3')
       t.match((await events.next()).value, { type: 'held', holder: 'ann' })
       await events.return(undefined)
+
+      const queries = openQueries({ name: 'seats', rules: { seat: { lua: SEAT } } }, { redisUrl, keyPrefix: 'seats:', deadlineMs: 10_000 })
+      t.teardown(queries.close)
+      const { parts } = await queries.opened()
+      for (const key of keys) t.match(await parts.get(key), { state: { holder: 'ann' }, seq: 1 }, 'queries of a program ask all primaries')
+      const more = keys.map((key) => `more-${key}`)
+      await Promise.all(more.map((key) => code(key, 'hold', 'bob')))
+      for (const key of more) await parts.until(key, () => parts.find(key), (found) => found !== null, 10_000)
+      for (const key of more) t.match(await parts.get(key), { state: { holder: 'bob' } }, 'and follow them')
     })
 
     await t.test('a slot that moved, and one that no primary has', async (t) => {

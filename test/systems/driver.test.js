@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { sharedDatabase } from '../database.js'
-import { eventually } from '../servers.js'
+import { admissionKey } from '../../src/admission/index.js'
+import { openSystem } from '../../src/systems/index.js'
+import { askLease } from '../consumers/lease.js'
+import { connectFor, eventually } from '../servers.js'
 import { startConsumers, startGateway } from '../services.js'
 import { sharedDeployment } from '../shared.js'
 import { ruleOf } from './seats.js'
@@ -80,3 +83,41 @@ for (const [name, parts] of MODULES) {
     if (name === 'rowed') await eventually(async () => (await database.query('SELECT * FROM rowed_row WHERE key = \'first\'')).length > 1)
   })
 }
+
+t.test('in a program: tasks drive a system whose driver they are, and commands that start work are refused as in a gateway', async (t) => {
+  const { primary: { url: redisUrl }, keyPrefix } = await sharedDeployment(t)
+  /** @param {string} name @param {string} [driver] */
+  const open = async (name, driver) => {
+    const system = await openSystem({ name, rules: { work: { lua: LUA } }, driver },
+      { redisUrl, keyPrefix, partitions: 1, deadlineMs: 10_000, maxWaitMs: 60_000 })
+    t.teardown(() => system.close())
+    let keys = 0
+    return { system, start: (startsWork = true) => system.submit({ rule: 'work', key: `k${++keys}`, args: ['start'], startsWork }) }
+  }
+  const [driven, other] = await Promise.all([open('driven', 'tasks'), open('other')])
+  t.match(await driven.start(), { code: 'started', waitMs: null }, 'no process runs tasks')
+  await Promise.all([driven, other].map(({ system }) => system.runTasks()))
+  await eventually(async () => typeof (await driven.start()).waitMs === 'number')
+  t.equal((await other.start()).waitMs, null, 'without the driver')
+  await driven.system.close()
+
+  const late = await open('late', 'tasks')
+  t.match(await late.start(), { code: 'started' })
+  const connection = await connectFor(t, redisUrl)
+  await askLease(connection, admissionKey(keyPrefix, 'late', 0, 1), { id: 'c', token: 0, ms: 60_000, waitMs: 70_000 })
+  await t.rejects(late.start(), { code: 'ADMISSION_BACKLOG', retryable: true })
+  const decision = await late.start(false)
+  t.match(decision, { code: 'started' })
+  t.notOk('waitMs' in decision, 'only of commands that start work')
+  t.match(late.system.account, { accepted: 2, full: 1 })
+})
+
+t.test('a driver that nothing has is refused, in a program too', async (t) => {
+  const options = { redisUrl: 'redis://127.0.0.1:1' }
+  const rules = { work: { lua: LUA } }
+  for (const driver of /** @type {any[]} */ (['rows', 7, null])) {
+    await t.rejects(openSystem({ name: 'wrong', rules, driver }, options),
+      { code: 'SETTINGS_INVALID', faults: [`driver: ${driver}; expected tasks`] })
+  }
+  await t.rejects(openSystem({ name: 'wrong', rules, rows: { kept: async () => {} }, driver: 'rows' }, options), { message: /expected tasks \| kept/ })
+})

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openQueries, openSystem } from '../../src/systems/index.js'
-import { eventually } from '../servers.js'
+import { connectFor, eventually } from '../servers.js'
 import { startConsumers, startGateway, startReader } from '../services.js'
 import { sharedDeployment } from '../shared.js'
 
@@ -94,4 +94,21 @@ t.test('commands are decided by one version at a time; none is lost or decided t
     const { reasons } = await readyOf(late)
     return reasons.length > 0 && reasons
   }), [/^RULE_DIFFERS/], 'a process with the older rule that starts later says so')
+})
+
+t.test('a rule that was upgraded ten times has left one library of functions', async (t) => {
+  const { primary: { url: redisUrl }, keyPrefix } = await sharedDeployment(t)
+  const admin = await connectFor(t, redisUrl)
+  const libraries = async () => (await admin.send('FUNCTION', 'LIST', 'LIBRARYNAME', 'freshet_upgrades_*')).map(([, name]) => String(name))
+  const seen = new Set()
+  for (let version = 1; version <= 10; version++) {
+    const system = await openSystem({ name: 'upgrades', rules: { count: { lua: luaOf(2).replace('by = 2', `by = ${version}`), version } } },
+      { redisUrl, keyPrefix, partitions: 2, deadlineMs: 10_000 })
+    t.match(await system.submit({ rule: 'count', key: 'a', args: ['add'] }), { details: { n: version } })
+    await system.close()
+    const found = await libraries()
+    t.equal(found.length, 1, `version ${version}`)
+    seen.add(found[0])
+  }
+  t.equal(seen.size, 10)
 })

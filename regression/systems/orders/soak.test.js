@@ -1,6 +1,6 @@
 /**
- * Many orders while everything is killed in turn: no order is lost, stuck or paid twice. For longer, and without kills to see that memory
- * does not grow; with SOAK_RESULT its figures are kept in that file:
+ * Many orders while everything is killed in turn: no order is lost, stuck or paid twice; by night for 20 minutes, too. At a higher rate,
+ * and without kills to see that memory does not grow; with SOAK_RESULT its figures are kept in that file:
  *
  *     SOAK_SECONDS=1200 TAP_TIMEOUT=0 node regression/systems/orders/soak.test.js
  *     SOAK_SECONDS=600 SOAK_FAULTS=primary-killed TAP_TIMEOUT=0 node regression/systems/orders/soak.test.js
@@ -20,17 +20,17 @@ import { connectFor, engineName, eventually, startDeployment, testEngines } from
 
 const { env } = process
 const LONG = Number(env.SOAK_SECONDS ?? 0)
-const SECONDS = LONG || 20
+const SHORT = 20
+const NIGHT = 1200
 /** requests/s, 60 % of them orders */
 const RATE = Number(env.SOAK_RATE ?? 0) || (LONG ? 200 : 60)
 const TECHNIQUE = env.SOAK_TECHNIQUE ?? 'partitions-16'
 const REPLICAS = Number(env.SOAK_REPLICAS ?? 2)
-const KILL_EVERY_MS = LONG ? 15_000 : 2500
 /** of the third fifth of the time */
 const MOST_MEMORY = 1.2
 
-/** @param {import('tap').Test} t @param {string} faults */
-async function soak (t, faults) {
+/** @param {import('tap').Test} t @param {string} faults @param {number} [seconds] */
+async function soak (t, faults, seconds = LONG || SHORT) {
   const engine = /** @type {import('../../../test/servers.js').Engine} */ (newest(await testEngines()))
   const { primary, replicas } = await startDeployment(t, { engine, replicas: LONG ? 2 : 1 })
   const proxy = faults === 'primary-killed' ? await startProxy(t, primary.port) : null
@@ -75,11 +75,11 @@ async function soak (t, faults) {
     keyPrefix: `soak-${faults}:`,
     rate: RATE,
     warmUpSeconds: LONG ? 5 : 1,
-    seconds: SECONDS,
+    seconds,
     signal: new AbortController().signal,
     onMeasuring: async () => {},
     onMeasured: async () => {},
-    killEveryMs: KILL_EVERY_MS,
+    killEveryMs: seconds > SHORT ? 15_000 : 2500,
     killPrimary,
     // a busy machine is no fault of an order
     boundMs: LONG ? BOUND_MS : null,
@@ -109,4 +109,5 @@ if (env.SOAK_FAULTS) t.test(env.SOAK_FAULTS, (t) => soak(t, String(env.SOAK_FAUL
 else {
   nightTest('any process is killed', (t) => soak(t, 'any-killed'))
   nightTest('the primary is killed, and a replica promoted', (t) => soak(t, 'primary-killed'))
+  nightTest('any process is killed, for 20 minutes', (t) => soak(t, 'any-killed', NIGHT))
 }
