@@ -37,7 +37,10 @@ async function openWritten (t, name, options) {
     async put (...ids) {
       for (const id of ids) feed.append({ id, ts: nowMs - Number(id.replace(/\D/g, '')), value: id })
       await feed.flush()
-      await eventually(async () => (await get(ALL.token, `/v1/feeds/${name}/items?limit=1000`)).json.items.length >= ids.length)
+      await eventually(async () => {
+        const found = new Set(idsIn(await get(ALL.token, `/v1/feeds/${name}/items?limit=1000`)))
+        return ids.every((id) => found.has(id))
+      })
     }
   }
 }
