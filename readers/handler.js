@@ -11,6 +11,7 @@
 import { invalid, shown } from '../src/arguments.js'
 import { checkFeedName } from '../src/feeds/index.js'
 import { ALL_FEEDS, permits } from '../src/http/index.js'
+import { EXPECTED_IDS, readIdFilter } from '../src/item/index.js'
 import { openReader } from '../src/index.js'
 import { insideOfReader } from '../src/inside.js'
 import { createReaderRegistry } from '../src/metrics/index.js'
@@ -26,12 +27,15 @@ const PREFIX = /^(\/[^/?#]+)+$/
  * @typedef {import('node:http').ServerResponse} Response
  * @typedef {readonly string[] | ((request: Request) => readonly string[] | Promise<readonly string[]>)} Feeds names of feeds, or
  *   beginnings such as `tenant-3.*`, or a function that returns those of a request; others are 403. `*` = all
+ * @typedef {readonly string[] | ((request: Request) => readonly string[] | Promise<readonly string[]>)} Ids ids of items, or beginnings
+ *   such as `bus-*`, or a function that returns those of a request; nothing of others shows. `*` = all
  */
 
 /**
  * Servers as for openReader, and what is served.
  * @typedef {object} HandlerOptions
  * @property {Feeds} [feeds] which may be read; default: all
+ * @property {Ids} [ids] which items of these feeds may be read; default: all
  * @property {string} [prefix] what comes before /v1 in the URLs that the handler gets, such as /api/feeds; default: nothing, as with
  *   `app.use('/feeds', feeds)` of Express, which removes it
  * @property {number} [maxStreams] concurrent /live streams; further ones are 503; default: 1,000
@@ -52,8 +56,8 @@ const PREFIX = /^(\/[^/?#]+)+$/
  *   SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
  */
 export async function openReaderHandler (options) {
-  const { feeds = [ALL_FEEDS], prefix = '', maxStreams = MAX_STREAMS, ...servers } = options ?? {}
-  const access = accessTo(feeds)
+  const { feeds = [ALL_FEEDS], ids = [ALL_FEEDS], prefix = '', maxStreams = MAX_STREAMS, ...servers } = options ?? {}
+  const access = accessTo(feeds, ids)
   if (prefix !== '' && !(typeof prefix === 'string' && PREFIX.test(prefix))) {
     throw invalid(`prefix ${shown(prefix)}; expected a path such as "/api/feeds", without a slash at its end`)
   }
@@ -90,20 +94,28 @@ export async function openReaderHandler (options) {
   })
 }
 
-/** @param {Feeds} feeds @returns {import('../src/http/index.js').Access} what takes the place of tokens */
-function accessTo (feeds) {
-  /** @param {readonly string[]} names @returns {import('../src/http/index.js').Grant} */
-  const grantOf = (names) => {
-    if (!Array.isArray(names)) throw invalid(`feeds: ${shown(names)}; expected an array of names, or a function that returns one`)
-    for (const name of names) if (name !== ALL_FEEDS) checkFeedName(typeof name === 'string' ? name.replace(/\*$/, '') : name)
-    return { id: null, scopes: new Set(['read']), feeds: new Set(names), ids: null, untilMs: Infinity }
-  }
-  const always = typeof feeds === 'function' ? null : grantOf(feeds)
+/**
+ * @param {Feeds} feeds @param {Ids} ids
+ * @returns {import('../src/http/index.js').Access} what takes the place of tokens
+ */
+function accessTo (feeds, ids) {
+  const always = typeof feeds === 'function' || typeof ids === 'function' ? null : grantOf(feeds, ids)
+  /** @param {Feeds | Ids} given @param {Request} request */
+  const of = (given, request) => typeof given === 'function' ? given(request) : given
   return {
     identify: (_authorization, request) =>
-      always ?? Promise.resolve(/** @type {(request: Request) => any} */ (feeds)(request)).then(grantOf),
+      always ?? Promise.all([of(feeds, request), of(ids, request)]).then(([names, own]) => grantOf(names, own)),
     stillPermits: permits,
     listen () {},
     close () {}
   }
+}
+
+/** @param {readonly string[]} names @param {readonly string[]} ids @returns {import('../src/http/index.js').Grant} */
+function grantOf (names, ids) {
+  if (!Array.isArray(names)) throw invalid(`feeds: ${shown(names)}; expected an array of names, or a function that returns one`)
+  for (const name of names) if (name !== ALL_FEEDS) checkFeedName(typeof name === 'string' ? name.replace(/\*$/, '') : name)
+  const filter = readIdFilter(ids)
+  if (typeof filter === 'string') throw invalid(`ids: ${filter}; expected ${EXPECTED_IDS}, or a function that returns them`)
+  return { id: null, scopes: new Set(['read']), feeds: new Set(names), ids: filter, untilMs: Infinity }
 }

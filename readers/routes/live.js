@@ -61,9 +61,6 @@ export const RESUMING = Object.freeze({
 export function wantedIn ({ limit, maxRate, id, encoding, since, tail }, request) {
   if (since !== null && tail !== null) throw new FreshetError('REQUEST_INVALID', 'since and tail: both are given; expected one of them')
   const filter = idsOf(request)
-  if (filter !== null && tail !== null) {
-    throw new FreshetError('FORBIDDEN', 'tail counts the changes of all ids, and this token is for some ids only; use limit or since')
-  }
   const ids = ownIds(filter, id)
   return {
     limit: limit ?? (id ? id.length : SNAPSHOT_ITEMS),

@@ -1,9 +1,12 @@
 /** What arrived last in a feed, in the order of its log. */
 import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
 import { integer, oneOf, querySchema } from '../../src/fields/index.js'
-import { feedRoute, readQuery } from '../../src/http/index.js'
+import { feedRoute, FILTERS_IDS, idsOf, readQuery } from '../../src/http/index.js'
+import { createPositionSeal } from '../../src/push/index.js'
 import { ENCODINGS, itemWriter, TextBuffer } from '../../src/replies/index.js'
+import { steadyMs } from '../../src/view/index.js'
 import { VERSION } from './live.js'
+import { sharedBy } from './own-ids.js'
 
 const MAX_LIMIT = 1000
 const FIELDS = {
@@ -23,7 +26,8 @@ const TAIL = feedRoute({
         feed: FEED_SCHEMA,
         asOf: { type: 'integer', description: 'milliseconds since 1970, on the clock of this reader' },
         items: { type: 'array', items: VERSION },
-        position: { type: 'string', description: 'for Last-Event-ID of the stream of the feed' }
+        position: { type: 'string', description: 'for Last-Event-ID of the stream of the feed' },
+        complete: { type: 'boolean', enum: [false], description: 'for a token with ids: 100,000 versions were looked at' }
       }
     }
   }
@@ -34,30 +38,37 @@ const TAIL = feedRoute({
  * @param {{ queries: import('../app.js').Queries, replies: import('../../src/replies/index.js').Replies }} parts
  */
 export async function tailRoutes (app, { queries, replies }) {
-  app.get('/v1/feeds/:feed/tail', { schema: TAIL }, (request, reply) => {
+  app.get('/v1/feeds/:feed/tail', { schema: TAIL, config: FILTERS_IDS }, async (request, reply) => {
     const feed = checkFeedName(/** @type {any} */ (request.params).feed)
     const { limit, encoding } = readQuery(request, FIELDS)
-    return replies.serve(request, reply, { feed }, async () => {
-      const { items, position, asOf, lagMs } = await queries.tail(feed, limit)
-      const body = bodyOf({ feed, asOf, items, position }, encoding)
-      return { asOf, lagMs, body, content: [`${limit} ${encoding} ${position}`] }
+    const filter = idsOf(request)
+    const seal = filter && createPositionSeal(feed, await queries.secret(feed), filter)
+    return replies.serve(request, reply, { feed, ...sharedBy(filter) }, async () => {
+      const { items, isCut, position, ...read } = await queries.tail(feed, limit, filter)
+      const asOf = filter === null ? read.asOf : steadyMs(read.asOf)
+      const shown = itemsOf(items, encoding)
+      const body = bodyOf({ feed, asOf, shown, position: seal?.shown({ position }) ?? position, isCut })
+      // a position tells when others wrote
+      return { asOf, lagMs: read.lagMs, body, content: [`${limit} ${encoding} ${isCut} `, seal === null ? position : shown] }
     })
   })
 }
 
-/**
- * @param {{ feed: string, asOf: number, items: import('../../src/view/index.js').Arrived[], position: string }} of
- * @param {string} encoding
- */
-function bodyOf ({ feed, asOf, items, position }, encoding) {
+/** @param {import('../../src/view/index.js').Arrived[]} items @param {string} encoding @returns {Buffer} as JSON, separated by commas */
+function itemsOf (items, encoding) {
   const write = itemWriter(encoding)
   const out = new TextBuffer()
-  out.text(`{"feed":${JSON.stringify(feed)},"asOf":${asOf},"items":[`)
   for (const [i, { id, ts, value }] of items.entries()) {
     if (i > 0) out.text(',')
     if (value === null) out.text(JSON.stringify({ id: id.toString(), ts, deleted: true }))
     else write(out, id, 0, id.length, ts, value, 0, value.length)
   }
-  out.text(`],"position":${JSON.stringify(position)}}`)
   return out.take()
 }
+
+/** @param {{ feed: string, asOf: number, shown: Buffer, position: string, isCut: boolean }} of */
+const bodyOf = ({ feed, asOf, shown, position, isCut }) => Buffer.concat([
+  Buffer.from(`{"feed":${JSON.stringify(feed)},"asOf":${asOf},"items":[`),
+  shown,
+  Buffer.from(`],"position":${JSON.stringify(position)}${isCut ? ',"complete":false' : ''}}`)
+])

@@ -63,14 +63,16 @@ function offsetsIn (bytes, partitions) {
   return { readMs: bytes.readUIntBE(REST_AT, TIME_BYTES), offsets }
 }
 
+/** Of the feed of a position that was encoded here. @param {string} text */
+export const partitionsIn = (text) => (Math.floor(text.length * 3 / 4) - REST_AT - TIME_BYTES) / OFFSET_BYTES
+
 /**
  * A position that was encoded here, of any feed.
  * @param {string} text @returns {LogPosition & { createdMs: number }}
  */
 export function readOffsets (text) {
   const bytes = Buffer.from(text, 'base64url')
-  const partitions = (bytes.length - REST_AT - TIME_BYTES) / OFFSET_BYTES
-  return { createdMs: bytes.readUIntBE(CREATED_AT, TIME_BYTES), ...offsetsIn(bytes, partitions) }
+  return { createdMs: bytes.readUIntBE(CREATED_AT, TIME_BYTES), ...offsetsIn(bytes, partitionsIn(text)) }
 }
 
 /**

@@ -44,7 +44,7 @@ export function createWriterMetrics ({ figures }) {
  * @param {import('../view/index.js').Views['figures']} [views] default: none
  * @returns {Registry}
  */
-export function createReaderRegistry (deployment, views = () => ({ views: [], counts: [] })) {
+export function createReaderRegistry (deployment, views = () => ({ views: [], counts: [], bound: { closed: 0, refused: 0 } })) {
   const registry = new Registry()
   registerNodes(registry, deployment.figures)
   gauge(registry, {

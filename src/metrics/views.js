@@ -1,7 +1,7 @@
 /**
  * Metrics of views, by feed. Feeds beyond a hundred share one series: the sum, or the worst value where a sum has no meaning.
  */
-import { counter, gauge } from './scrape.js'
+import { counter, gauge, unlabelled } from './scrape.js'
 
 const MAX_FEEDS = 100
 const OTHER = 'other'
@@ -71,4 +71,9 @@ export function registerViews (registry, read) {
     labels: ['feed']
   }, () =>
     joined(read().counts.map(([feed, { rebuilt }]) => [{ feed: labelOf(feed) }, rebuilt]), sum))
+
+  counter(registry, { name: 'freshet_views_closed_total', help: 'Total views closed because all views held too much memory' },
+    () => unlabelled(read().bound.closed))
+  counter(registry, { name: 'freshet_views_refused_total', help: 'Total feeds that got no view because all views held too much memory' },
+    () => unlabelled(read().bound.refused))
 }

@@ -21,7 +21,7 @@ const RETRY_MS = 20
 /** The event loop runs after this time. */
 const SLICE_MS = 3
 
-/** @typedef {import('../view/index.js').View} View */
+/** @typedef {import('./hub.js').View} View */
 /** @typedef {import('../item/index.js').LogOffset} LogOffset */
 /** @typedef {{ ms: number, n: number, seq: number }} Entry `seq`: in the order of reading */
 /**
@@ -137,7 +137,8 @@ function createCollected ({ clients, partitions }) {
         const { ids: own, beginnings } = clients[index]
         if (own === null) return { ids, at: firstWhere(seqs.length, (i) => seqs[i] >= first) }
         const named = beginnings.length > 0 ? found.get(index) ?? [] : own
-        return { ids: [...named].filter((id) => (lastSeqs.get(id) ?? 0) >= first), at: 0 }
+        const seqOf = (/** @type {string} */ id) => lastSeqs.get(id) ?? 0
+        return { ids: [...named].filter((id) => seqOf(id) >= first).sort((a, b) => seqOf(a) - seqOf(b)), at: 0 }
       }
     }
   }

@@ -13,6 +13,7 @@
 import { steadyMs } from '../view/index.js'
 import { MAX_CHUNK_BYTES } from './budget.js'
 import { FRAME_BYTES, createEvents, heartbeat, resetEvent } from './events.js'
+import { reset } from './resets.js'
 import { noteSent, withoutSent } from './sent-parts.js'
 import { shownPosition } from './sealed-positions.js'
 import { createSnapshots, newestAmong } from './snapshots.js'
@@ -23,11 +24,12 @@ const FIRST_ITEMS = 100_000
 /** Lists up to this size are not bounded in number. */
 export const SMALL_LIST_IDS = 1000
 
-/** @typedef {import('../view/index.js').View} View */
+/** @typedef {import('./hub.js').View} View */
 /** @typedef {import('./viewer.js').Viewer} Stream */
 /**
- * @typedef {{ frame: Buffer | null, next: number, seq: number, isLast: boolean }} Part of a list: `frame` null when no id has anything to
- *   send; `next`: where the next part begins; `seq`: of the changes when it was built, which it includes; `isLast`: it has the position
+ * @typedef {{ frame: Buffer | null, next: number, seq: number, isLast: boolean, isMissing: boolean }} Part of a list: `frame` null when no
+ *   id has anything to send; `next`: where the next part begins; `seq`: of the changes when it was built, which it includes; `isLast`: it
+ *   has the position; `isMissing`: the next id is to be looked up
  */
 /**
  * @typedef {{ name: string, at: number, encoding: string, isBehind: boolean, part: Part }} SharedPart for streams that are alike
@@ -37,10 +39,10 @@ export const SMALL_LIST_IDS = 1000
 
 /**
  * @param {{ changes: import('./changes.js').Changes, isDeleted: (id: string) => boolean, budget: import('./budget.js').Budget,
- *   counts: import('./metrics.js').Counts, own: ReturnType<typeof import('./own-snapshots.js').createOwnSnapshots> }} parts
- *   `isDeleted`: for layouts that do not keep deletions; `own`: snapshots of beginnings of ids
+ *   counts: import('./metrics.js').Counts, lookUps: ReturnType<typeof import('./looked-up.js').createLookUps> }} parts
+ *   `isDeleted`: for layouts that do not keep deletions; `lookUps`: of what is not in memory
  */
-export function createDelivery ({ changes, isDeleted, budget, counts, own }) {
+export function createDelivery ({ changes, isDeleted, budget, counts, lookUps }) {
   const snapshots = createSnapshots(changes)
   const partOf = createParts({ changes, isDeleted, budget })
 
@@ -52,13 +54,15 @@ export function createDelivery ({ changes, isDeleted, budget, counts, own }) {
     }
     const limit = stream.isFirst ? FIRST_ITEMS : stream.limit
     stream.isFirst = false
-    if (stream.beginnings.length > 0 && limit > 0) {
+    if (limit > 0 && (stream.beginnings.length > 0 || !('visit' in view))) {
       stream.delivered(nowMs)
-      return own.begin(view, stream, limit)
+      return lookUps.snapshot(view, stream, limit)
     }
-    const { ids, seq } = stream.ids !== null
-      ? { ids: newestAmong(view, stream.ids, limit), seq: changes.end }
-      : snapshots.ofAll(view, limit, nowMs)
+    const { ids, seq } = limit === 0 || !('visit' in view)
+      ? { ids: [], seq: changes.end }
+      : stream.ids !== null
+        ? { ids: newestAmong(view, stream.ids, limit), seq: changes.end }
+        : snapshots.ofAll(view, limit, nowMs)
     const from = stream.isFromHead ? stream.seq : seq
     if (!stream.isFromHead) stream.changed.clear()
     stream.delivered(nowMs)
@@ -69,7 +73,11 @@ export function createDelivery ({ changes, isDeleted, budget, counts, own }) {
   function sendPart (round, stream) {
     const list = /** @type {import('./stream.js').List} */ (stream.list)
     const { ids } = list
-    const { frame, next, seq, isLast } = partOf(round, stream)
+    const { frame, next, seq, isLast, isMissing } = partOf(round, stream)
+    if (isMissing && next === list.at && 'load' in round.view) {
+      lookUps.load(round.view, stream, list)
+      return false
+    }
     if (frame !== null && frame.length > MAX_CHUNK_BYTES && budget.isFarOver) return false
     noteSent(stream, list, { next, seq })
     if (isLast) stream.position = round.position
@@ -147,11 +155,6 @@ function listChanges (changes, round, stream) {
   stream.delivered(round.nowMs)
 }
 
-/** @param {Stream} stream @param {string} reason */
-export function reset (stream, reason) {
-  Object.assign(stream, { resetReason: reason, needsSnapshot: true, isFromHead: false, list: null })
-}
-
 /** @param {Stream} stream */
 const isLong = ({ needsSnapshot, list }) => needsSnapshot || list !== null
 
@@ -174,11 +177,16 @@ function createParts ({ changes, isDeleted, budget }) {
     return writer
   }
 
-  /** @param {View} view @param {import('./events.js').Events} writer @param {string} id */
+  /**
+   * @param {View} view @param {import('./events.js').Events} writer @param {string} id
+   * @returns {boolean} false: it is to be looked up first
+   */
   function put (view, writer, id) {
-    const newest = view.newest(Buffer.from(id, 'latin1'))
+    const newest = view.newest(Buffer.from(id, 'latin1'), id)
+    if (newest === undefined) return false
     if (newest !== null) writer.put(id, newest)
     else if (isDeleted(id)) writer.put(id, { ts: null, value: null, deleted: true })
+    return true
   }
 
   /** @param {Round} round @param {Stream} stream @returns {Part} */
@@ -187,10 +195,14 @@ function createParts ({ changes, isDeleted, budget }) {
     const writer = writerOf(stream.encoding)
     writer.begin(name)
     let next = at
-    while (next < ids.length && writer.length < budget.chunkBytes) put(round.view, writer, ids[next++])
+    let isMissing = false
+    while (next < ids.length && !isMissing && writer.length < budget.chunkBytes) {
+      isMissing = !put(round.view, writer, ids[next])
+      if (!isMissing) next++
+    }
     const isLast = next === ids.length && !hasChanges(changes, stream)
     const frame = writer.end(isLast ? shownPosition(stream, round) : null, isCut)
-    return { frame: writer.isEmpty && name !== 'snapshot' ? null : frame, next, seq: changes.end, isLast }
+    return { frame: writer.isEmpty && name !== 'snapshot' ? null : frame, next, seq: changes.end, isLast, isMissing }
   }
 
   return (round, stream) => {

@@ -1,7 +1,8 @@
 /**
  * Pushes the changes of one feed to all of its clients, from one view.
  *
- *     view -> changed ids, at most every 10 ms    ->  streams of all ids      changes after their sequence number (changes.js)
+ *     view, or what changed lately (src/view/recent.js)
+ *          -> changed ids, at most every 10 ms    ->  streams of all ids      changes after their sequence number (changes.js)
  *                                                 ->  streams of some ids     those of their ids that changed (id-index.js)
  *                                                            |
  *                        the newest version of each, from the view, when it is sent (delivery.js)
@@ -15,11 +16,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createChanges } from './changes.js'
-import { createDelivery, reset, SMALL_LIST_IDS } from './delivery.js'
-import { emptySnapshot, resetEvent } from './events.js'
-import { createOwnSnapshots } from './own-snapshots.js'
+import { createDelivery, SMALL_LIST_IDS } from './delivery.js'
+import { createLookUps } from './looked-up.js'
+import { reset, resetRebuilt } from './resets.js'
 import { createResuming } from './resume.js'
-import { shownPosition } from './sealed-positions.js'
 import { createDeletedIds, createSubscribers } from './subscribers.js'
 import { TICK_MS, createTicks } from './ticks.js'
 import { createViewers } from './viewers.js'
@@ -33,13 +33,13 @@ const FOLLOWING_WITHIN_MS = 5000
 const MAX_LISTED_IDS = 250_000
 
 /** @typedef {import('./viewer.js').Viewer} Stream */
-/** @typedef {import('../view/index.js').View} View */
+/** @typedef {import('../view/index.js').View | import('../view/index.js').Recent} View without a view: what changed lately */
 /** @typedef {ReturnType<typeof createHub>} Hub */
 
 /**
- * @param {{ feed: string, watched: { view: () => import('../view/index.js').View | null },
- *   queries: Pick<import('../view/index.js').Queries, 'ofLog'>, now: () => number, budget: import('./budget.js').Budget,
- *   counts: import('./metrics.js').Counts, log: import('pino').Logger, ticks?: import('./ticks.js').Ticks }} parts
+ * @param {{ feed: string, watched: { view: () => View | null }, queries: import('./index.js').PushQueries, now: () => number,
+ *   budget: import('./budget.js').Budget, counts: import('./metrics.js').Counts, log: import('pino').Logger,
+ *   ticks?: import('./ticks.js').Ticks }} parts
  */
 export function createHub ({ feed, watched, queries, now, budget, counts, log, ticks = createTicks() }) {
   const subscribers = createSubscribers()
@@ -47,7 +47,8 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log, t
   const changes = createChanges()
   const stop = new AbortController()
   let viewVersion = 0
-  const delivery = createDelivery({ changes, isDeleted: deleted.has, budget, counts, own: createOwnSnapshots(() => viewVersion, log) })
+  const lookUps = createLookUps({ changes, queries, viewVersion: () => viewVersion, log, resets: () => ({ resuming, counts }) })
+  const delivery = createDelivery({ changes, isDeleted: deleted.has, budget, counts, lookUps })
   const watch = watchView({
     view: watched.view, isWanted: subscribers.want, onChanged: () => viewers.soon(), onDeleted: deleted.note
   })
@@ -198,21 +199,6 @@ function resetOwn (streams) {
     stream.changed.clear()
     reset(stream, 'slow')
   }
-}
-
-/**
- * Of a stream without items in its snapshot, all changes since its position follow.
- * @param {Stream} stream
- * @param {{ resuming: ReturnType<typeof createResuming>, counts: import('./metrics.js').Counts }} parts
- */
-function resetRebuilt (stream, { resuming, counts }) {
-  const { limit, position } = stream
-  if (limit > 0 || position === null) return reset(stream, 'rebuilt')
-  stream.send(resetEvent('rebuilt'))
-  stream.send(emptySnapshot(shownPosition(stream, { position })))
-  counts.resets++
-  Object.assign(stream, { needsSnapshot: false, isFromHead: false, list: null })
-  resuming.add(stream, position)
 }
 
 /** @param {ReturnType<typeof watchView>} watch @param {AbortSignal} signal */

@@ -3,7 +3,7 @@ import { FreshetError } from '../errors.js'
 import { createHub } from './hub.js'
 
 /**
- * @typedef {{ hub: import('./hub.js').Hub, watched: { view: () => import('../view/index.js').View | null,
+ * @typedef {{ hub: import('./hub.js').Hub, watched: { view: () => import('./hub.js').View | null,
  *   release: () => void } }} Followed
  */
 

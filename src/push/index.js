@@ -21,7 +21,7 @@ const LINGER_MS = 10_000
  * @typedef {import('./caps.js').Caps} Caps
  * @typedef {ReturnType<typeof createPush>} Push
  * @typedef {import('../view/index.js').Queries} Queries
- * @typedef {{ watch: import('../view/index.js').Views['watch'] } & Pick<Queries, 'definition' | 'ofLog' | 'untilFeed'>} PushQueries
+ * @typedef {Pick<import('../view/index.js').Views, 'watch' | 'scan'> & Pick<Queries, 'definition' | 'ofLog' | 'untilFeed'>} PushQueries
  * @typedef {object} Wanted
  * @property {string} feed
  * @property {ReadonlySet<string> | null} ids latin1 strings of their bytes, null = all

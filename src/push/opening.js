@@ -9,12 +9,7 @@
 import { FreshetError } from '../errors.js'
 import { decodeSeveral, isPositionOf } from '../item/index.js'
 import { countOf } from './caps.js'
-import { severalOf } from './several.js'
-
-/** Most partitions of the feeds of one stream: their positions fit into 6 KiB. */
-export const MAX_PARTITIONS = 256
-/** A key counts as so many. */
-export const PARTITIONS_PER_KEY = 4
+import { MAX_PARTITIONS, PARTITIONS_PER_KEY, severalOf } from './several.js'
 
 /**
  * @param {{ queries: Pick<import('./index.js').PushQueries, 'definition'>, hubs: ReturnType<typeof import('./hubs.js').createHubs>,

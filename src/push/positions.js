@@ -1,7 +1,7 @@
 /** Positions that clients send: how old they are, and whether a view has reached them. */
 import { checkCreation, decodeOffsets } from '../item/index.js'
 
-/** @typedef {import('../view/index.js').View} View */
+/** @typedef {import('./hub.js').View} View */
 
 /**
  * Compares the age of two positions, for sorting: the oldest first.

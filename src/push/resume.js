@@ -6,8 +6,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { changesSince } from './changes-since.js'
-import { reset } from './delivery.js'
 import { compareAge, reachedFrom } from './positions.js'
+import { reset } from './resets.js'
 import { positionAt } from './starts.js'
 
 /** Longest wait of a stream for a view that is behind its position. */
@@ -18,7 +18,7 @@ const CHECK_MS = 10
 /** Pause before a lookup, since many clients reconnect at the same time. */
 const GATHER_MS = 50
 
-/** @typedef {import('../view/index.js').View} View */
+/** @typedef {import('./hub.js').View} View */
 /** @typedef {import('./viewer.js').Viewer} Stream */
 /** @typedef {{ stream: Stream, position: string, sinceMs: number, tail?: number }} Resuming */
 /** @typedef {Omit<Resuming, 'position'> & { position: string | import('./starts.js').Start }} Waiting */
@@ -64,7 +64,8 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
     /** @type {Resuming[]} */
     const reached = []
     for (const { position: start, ...rest } of [...waiting.values()]) {
-      const position = typeof start === 'string' ? start : await positionAt(start, { view: from, queries })
+      const filter = rest.stream.seal?.filter ?? null
+      const position = typeof start === 'string' ? start : await positionAt(start, { view: from, queries, filter })
       const one = { ...rest, position }
       if (typeof start !== 'string' && 'tail' in start) one.tail = start.tail
       const answer = isReached(one.position)

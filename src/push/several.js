@@ -4,14 +4,24 @@
  * One position has those of all parts (src/item/several-positions.js). It comes with the first event, then at most once a second, and with
  * heartbeats, so a client that resumes may get changes of up to a second again.
  *
+ * All parts together have a bounded number of partitions. A feed that comes later, or comes again with more partitions, may exceed it: then
+ * the stream ends, and the client, which asks again, gets the reason as a refusal (opening.js).
+ *
  * @typedef {import('./streams.js').Source} Source
  * @typedef {{ name: string, label: string, isFeed: boolean, sourceOf: (position: string | null) => Source }} Subject `name`: of a feed, or
  *   of a key, such as `auction:lamp`; `label`: the first member of the data of its events, as JSON; `sourceOf` a position, or what is none
  */
-import { encodeSeveral } from '../item/index.js'
+import { encodeSeveral, partitionsIn } from '../item/index.js'
+import { retryAfter } from './events.js'
 import { Part } from './part.js'
 
+/** Most partitions of the feeds of one stream: their positions fit into 6 KiB. */
+export const MAX_PARTITIONS = 256
+/** A key counts as so many. */
+export const PARTITIONS_PER_KEY = 4
 const POSITION_EVERY_MS = 1000
+/** Clients whose feeds became too many ask again within this time. */
+const RECONNECT_WITHIN_MS = 3000
 /** What no subject has as a position: it costs a reset. */
 const INVALID = '-'
 
@@ -27,9 +37,12 @@ export function severalOf (subjects, { positions, isResumed, wanted }) {
   /** @type {{ name: string, isFeed: boolean, part: import('./part.js').Part, source: Source }[]} */
   const parts = []
   let positionMs = -Infinity
+  let end = () => {}
 
   function position () {
-    const whole = encodeSeveral(parts.map(({ name, isFeed, part }) => ({ name, isFeed, position: part.reached() })))
+    const reached = parts.map(({ name, isFeed, part }) => ({ name, isFeed, position: part.reached() }))
+    if (countPartitions(reached) > MAX_PARTITIONS) end()
+    const whole = encodeSeveral(reached)
     return wanted.seal ? wanted.seal.shown({ position: whole }) : whole
   }
 
@@ -52,6 +65,7 @@ export function severalOf (subjects, { positions, isResumed, wanted }) {
     add (viewer) {
       // only a stream has parts
       const stream = /** @type {import('./stream.js').Stream} */ (viewer)
+      end = () => stream.end('failed', retryAfter(Math.random() * RECONNECT_WITHIN_MS))
       for (const { name, label, isFeed, sourceOf } of subjects) {
         const own = positions?.get(name) ?? null
         const part = new Part(stream, { ...wanted, label, isFeed, position: own, several })
@@ -63,3 +77,10 @@ export function severalOf (subjects, { positions, isResumed, wanted }) {
     remove () { for (const { part, source } of parts) source.remove(part) }
   }
 }
+
+/**
+ * A feed without a position counts as one.
+ * @param {readonly { isFeed: boolean, position: string | null }[]} reached
+ */
+const countPartitions = (reached) => reached.reduce((sum, { isFeed, position }) =>
+  sum + (isFeed ? position === null ? 1 : partitionsIn(position) : PARTITIONS_PER_KEY), 0)

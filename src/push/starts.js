@@ -7,7 +7,7 @@
  * @typedef {{ sinceMs: number } | { tail: number }} Start ms since 1970, on the clock of the server
  */
 import { createdMsOf, decodeOffsets, encodeOffsets } from '../item/index.js'
-import { headOf, newestEntries } from '../view/index.js'
+import { countOwn, headOf, MAX_SCANNED, newestEntries } from '../view/index.js'
 
 /** before all entries of a millisecond */
 const LAST_N = 0xffffffff
@@ -15,8 +15,11 @@ const LAST_N = 0xffffffff
 const CLOCKS_MS = 2000
 const BEGINNING = Object.freeze({ ms: 0, n: 0, versions: 0, isEnd: true })
 
-/** @typedef {import('../view/index.js').View} View */
-/** @typedef {{ view: View, queries: Pick<import('../view/index.js').Queries, 'ofLog'> }} Of */
+/** @typedef {import('./hub.js').View} View */
+/**
+ * @typedef {{ view: View, queries: Pick<import('../view/index.js').Queries, 'ofLog'>,
+ *   filter: import('../item/index.js').IdFilter | null }} Of `filter`: of a client that may see some ids only, whose versions count
+ */
 
 /** @param {Start} start @param {Of} of @returns {Promise<string>} a position */
 export const positionAt = async (start, of) => 'tail' in start ? tailOf(start.tail, of) : sinceOf(start.sinceMs, of.view)
@@ -36,12 +39,15 @@ function sinceOf (sinceMs, view) {
  * The entries before the end of the view with as many versions, of all partitions together: each begins with the first of its own.
  * @param {number} tail @param {Of} of @returns {Promise<string>}
  */
-async function tailOf (tail, { view, queries }) {
+async function tailOf (tail, { view, queries, filter }) {
   const { feed, partitions } = view.definition
   const ends = decodeOffsets(feed, view.position(), partitions)
+  const bounds = { limit: tail, maxBytes: Infinity, filter, maxVersions: filter === null ? Infinity : MAX_SCANNED / partitions }
   const { found } = await queries.ofLog(feed, async (connection, { log, keys }) => ({
-    found: await Promise.all(keys.map((key) => newestEntries(connection, log, key(log.part), { limit: tail, maxBytes: Infinity })
-      .then((entries) => entries.map((entry) => placeOf(entry, headOf(log, entry)?.count ?? 0)))))
+    found: await Promise.all(keys.map(async (key) => {
+      const { entries } = await newestEntries(connection, log, key(log.part), bounds)
+      return entries.map((entry) => placeOf(entry, filter === null ? headOf(log, entry)?.count ?? 0 : countOwn(log, entry, filter)))
+    }))
   }))
   const newest = found.flatMap((entries, partition) => entries.map((entry) => ({ ...entry, partition })))
     .sort((a, b) => b.ms - a.ms || b.n - a.n)

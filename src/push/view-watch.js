@@ -1,6 +1,6 @@
 /** Watches the view of a feed: which ids change while it is complete, and whether changes may have been missed. */
 
-/** @typedef {import('../view/index.js').View} View */
+/** @typedef {import('./hub.js').View} View */
 
 /**
  * @param {{ view: () => View | null, isWanted: (id: string) => boolean, onChanged: () => void,
@@ -18,6 +18,7 @@ export function watchView ({ view, isWanted, onChanged, onDeleted }) {
   let changed = new Set()
 
   const watcher = {
+    isWanted,
     /** @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @param {boolean} isDeleted */
     changed (bytes, idAt, idEnd, isDeleted) {
       if (!isComplete) return

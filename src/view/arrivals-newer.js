@@ -39,33 +39,12 @@ export function createArrivalsNewer ({ layout, key, part, put, older, size, inta
     return known !== null && !known.deleted && compareOrder({ ...known, id: arrival.id }, arrival) < 0
   }
 
-  /** The newest arrival of each id. @param {LogEntry[]} found @returns {Map<string, Arrival>} by id, as latin1 */
-  function arrivalsOf (found) {
-    /** @type {Map<string, Arrival>} */
-    const newest = new Map()
-    for (const entry of found) {
-      try {
-        log.each(entry.bytes, (bytes, idAt, idEnd, ts, seq, deleted) => {
-          const name = bytes.toString('latin1', idAt, idEnd)
-          const id = Buffer.from(bytes.subarray(idAt, idEnd))
-          const known = newest.get(name)
-          if (!known || compareOrder(known, { id, ts, seq }) <= 0) newest.set(name, { id, ts, seq, deleted })
-        })
-      } catch (error) {
-        const reason = SKIP_REASONS[error.code]
-        if (reason === undefined) throw error
-        onSkipped(reason, error)
-      }
-    }
-    return newest
-  }
-
   return {
     read: newerReader({ log, part, size, now }),
 
     /** @param {LogEntry[]} found @param {Connection} connection that read them @param {boolean} isFull whether there may be more */
     async take (found, connection, isFull) {
-      const newest = arrivalsOf(found)
+      const newest = newestArrivals(log, found, onSkipped)
       const last = found.at(-1)?.entryId
       size.learn(found)
       const names = [...newest.keys()]
@@ -86,6 +65,31 @@ export function createArrivalsNewer ({ layout, key, part, put, older, size, inta
       await floor.step(connection, isFull, superseded)
     }
   }
+}
+
+/**
+ * The newest arrival of each id.
+ * @param {import('../layouts/index.js').Log} log @param {LogEntry[]} found @param {(reason: string, error?: Error) => void} onSkipped
+ * @returns {Map<string, Arrival>} by id, as latin1
+ */
+export function newestArrivals (log, found, onSkipped) {
+  /** @type {Map<string, Arrival>} */
+  const newest = new Map()
+  for (const entry of found) {
+    try {
+      log.each(entry.bytes, (bytes, idAt, idEnd, ts, seq, deleted) => {
+        const name = bytes.toString('latin1', idAt, idEnd)
+        const id = Buffer.from(bytes.subarray(idAt, idEnd))
+        const known = newest.get(name)
+        if (!known || compareOrder(known, { id, ts, seq }) <= 0) newest.set(name, { id, ts, seq, deleted })
+      })
+    } catch (error) {
+      const reason = SKIP_REASONS[error.code]
+      if (reason === undefined) throw error
+      onSkipped(reason, error)
+    }
+  }
+  return newest
 }
 
 /**

@@ -7,6 +7,7 @@
  * @typedef {import('./queries.js').Queries} Queries
  * @typedef {import('./queries.js').Item} Item
  * @typedef {import('./reader.js').Serving} Serving
+ * @typedef {import('./recent.js').Recent} Recent
  * @typedef {import('./subscribe.js').Change} Change
  * @typedef {import('./view.js').View} View
  * @typedef {import('./view-status.js').ViewFigures} ViewFigures
@@ -14,7 +15,7 @@
  */
 export { filteredQueries, MAX_SCANNED, steadyMs } from './filtered-queries.js'
 export { beginPart, checkSame, createEntriesAtOnce, headOf, isUnreadable, MAX_ENTRIES, readBehind } from './log-resume.js'
-export { newestEntries } from './log-tail.js'
+export { countOwn, newestEntries } from './log-tail.js'
 export { openQueries } from './reader.js'
 export { subscribe } from './subscribe.js'
 export { createSubscription } from './subscription.js'

@@ -29,8 +29,9 @@ import { createPut, createSetHistory } from './set-history.js'
 
 /** a view whose reply took longer is behind */
 const BEHIND_MS = 1000
-/** a log of arrivals whose feed was dropped and created again is noticed so soon */
+/** a log of arrivals whose feed was dropped and created again is noticed so soon, where the view has items of the one before; else later */
 const CHECK_EVERY_MS = 100
+const CHECK_CHANGES_EVERY_MS = 1000
 /** assumed lag of a node that does not report it */
 const UNKNOWN_LAG_MS = 1000
 
@@ -54,17 +55,23 @@ const UNKNOWN_LAG_MS = 1000
 /**
  * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, partitions: number,
  *   store: import('./partitioned-store.js').Store, retention: Retention, now: () => number,
- *   onSkipped: (reason: string, error?: Error) => void, onRebuilt: (why: string) => void }} parts of one partition of so many
+ *   onSkipped: (reason: string, error?: Error) => void, onRebuilt: (why: string) => void, isWhole?: boolean,
+ *   readingOf?: (of: Reading) => { newer: Newer, older: Older } }} parts of one partition of so many; `isWhole`: what was there before is
+ *   read, too
  */
-export function createLogFeed ({ layout, key, partitions, store, retention: given, now, onSkipped, onRebuilt }) {
+export function createLogFeed ({
+  layout, key, partitions, store, retention: given, now, onSkipped, onRebuilt, isWhole, readingOf = readingWhole
+}) {
   let retention = given
   let asOf = 0
+  /** @type {Connection | null} */
+  let session = null
   const log = logOf(layout)
-  const part = newPart(log, key, store)
+  const part = newPart(log, key, store, isWhole)
   const rounds = createRoundWaiters()
   const size = createReplySize(partitions)
   const intake = createLogIntake({ log, onSkipped })
-  const { newer, older } = readingOf({ layout, key, part, size, intake, retention: () => retention, now, onSkipped })
+  const { newer, older } = readingOf({ layout, key, part, size, intake, retention: () => retention, now, onSkipped, onRebuilt })
 
   /** Brings the store to a time. @param {number} nowMs */
   const settle = (nowMs) => store.advance(nowMs, part.arrival)
@@ -104,6 +111,9 @@ export function createLogFeed ({ layout, key, partitions, store, retention: give
 
     settle,
 
+    /** To the node that is followed; null = none is. */
+    get connection () { return session },
+
     /**
      * The entry up to which the store has everything, and since when there was none behind it.
      * @param {number | null} lagMs of the node; null = unknown
@@ -136,24 +146,32 @@ export function createLogFeed ({ layout, key, partitions, store, retention: give
     async follow (connection, options) {
       try {
         if (part.entryId === null) await startPart(connection, log, part)
-        await followLog(connection, options, { log, part, newer, older, size, now, recover, roundEnded })
+        // before the first reply, the node may be behind what was read
+        const answered = () => {
+          session = connection
+          options.answered()
+        }
+        await followLog(connection, { ...options, answered }, { log, part, newer, older, size, now, recover, roundEnded })
       } catch (error) {
         // not a failure of the connection: entries that were read may not be stored
         if (error.code === undefined) reset()
         if (error.code === 'SERVER_LOST') size.lost()
         throw error
+      } finally {
+        session = null
       }
     }
   }
 }
 
 /**
- * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, part: import('./log-partition.js').Part,
+ * @typedef {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, part: import('./log-partition.js').Part,
  *   size: ReturnType<typeof createReplySize>, intake: ReturnType<typeof createLogIntake>, retention: () => Retention, now: () => number,
- *   onSkipped: (reason: string, error?: Error) => void }} of
- * @returns {{ newer: Newer, older: Older }}
+ *   onSkipped: (reason: string, error?: Error) => void, onRebuilt: (why: string) => void }} Reading
  */
-function readingOf (of) {
+
+/** @param {Reading} of @returns {{ newer: Newer, older: Older }} of everything that is stored */
+function readingWhole (of) {
   const { layout, part } = of
   if (layout.log) return { newer: createLogNewer({ ...of, log: layout.log }), older: createLogHistory(of) }
   const put = createPut(layout, part.store)
@@ -176,7 +194,7 @@ async function followLog (connection, options, { log, part, newer, older, size, 
   let checkedMs = performance.now()
   /** Whether the log has to be the same as before: what is stored beside it would not show that it is another one. */
   const isDue = () => {
-    if (!log.isIndex || performance.now() - checkedMs < CHECK_EVERY_MS) return false
+    if (!log.isIndex || performance.now() - checkedMs < (part.isWhole ? CHECK_EVERY_MS : CHECK_CHANGES_EVERY_MS)) return false
     checkedMs = performance.now()
     return true
   }

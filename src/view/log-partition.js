@@ -16,13 +16,14 @@ const CATCH_UP_LOOK_MS = 20
 /**
  * @typedef {{ name: string, aheadName: string, store: Store, entryId: string | null, origin: string, taken: string, arrival: number,
  *   origins: ReturnType<typeof createOrigins>, history: History | import('./set-history.js').SetHistory | null,
- *   floor: import('../item/index.js').VersionPlace | null, touched: Set<Set<string>> }} Part
+ *   floor: import('../item/index.js').VersionPlace | null, touched: Set<Set<string>>, isWhole: boolean }} Part
  *   `entryId`, `origin`: of the newest entry read, null before the first session; `taken`: of the newest in the store; of a log of
- *   arrivals: `floor`: what maxItems excludes; `touched`: for each piece of history that is being read, ids that were put meanwhile
+ *   arrivals: `floor`: what maxItems excludes; `touched`: for each piece of history that is being read, ids that were put meanwhile;
+ *   `isWhole`: the store gets what was there before, too
  */
 
-/** @param {Log} log @param {(part: string) => string} key @param {Store} store @returns {Part} */
-export const newPart = (log, key, store) => ({
+/** @param {Log} log @param {(part: string) => string} key @param {Store} store @param {boolean} [isWhole] @returns {Part} */
+export const newPart = (log, key, store, isWhole = true) => ({
   name: key(log.part),
   aheadName: key('ahead'),
   store,
@@ -33,7 +34,8 @@ export const newPart = (log, key, store) => ({
   origins: createOrigins(),
   history: null,
   floor: null,
-  touched: new Set()
+  touched: new Set(),
+  isWhole
 })
 
 /** Starts at the newest entry of the log, with all others as history. @param {Connection} connection @param {Log} log @param {Part} part */
@@ -49,9 +51,11 @@ export async function startPart (connection, log, part) {
     origins,
     floor: null,
     // items may be stored that the log of arrivals no longer has
-    history: log.isIndex
-      ? { before: null, asked: null, isAsked: false }
-      : entryId === BEFORE_FIRST ? null : historyBefore(nextEntryId(entryId), 0, origins)
+    history: !part.isWhole
+      ? null
+      : log.isIndex
+        ? { before: null, asked: null, isAsked: false }
+        : entryId === BEFORE_FIRST ? null : historyBefore(nextEntryId(entryId), 0, origins)
   })
   part.touched.clear()
 }

@@ -98,17 +98,18 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: known
     /**
      * What arrived last, and the position from which a subscription or a stream misses nothing after it.
      * @param {string} feed @param {number} limit of versions
+     * @param {import('../item/index.js').IdFilter | null} [filter] of a client that may see some ids only
      */
-    async tail (feed, limit) {
+    async tail (feed, limit, filter = null) {
       const { definition, ends, ...read } = await onNode(async (connection) => {
         const definition = await definitionOf(connection, feed)
         const keys = keysOf(definition)
         // before the versions, so that one in between comes twice, not never
         const ends = await endsOf(connection, definition, keys)
         const { layout } = definition
-        return { definition, ends, items: await readTail(connection, { layout, log: logOf(layoutOf(layout)), keys, limit }) }
+        return { definition, ends, ...await readTail(connection, { layout, log: logOf(layoutOf(layout)), keys, limit, filter }) }
       })
-      return { items: read.items, asOf: read.asOf, lagMs: read.lagMs, position: positionAt(definition, ends, read) }
+      return { items: read.items, isCut: read.isCut, asOf: read.asOf, lagMs: read.lagMs, position: positionAt(definition, ends, read) }
     },
 
     /** @param {string} feed */

@@ -58,7 +58,7 @@ function pickError (deployment) {
  * @param {{ registry: import('./view-registry.js').Registry, queries: import('./queries.js').Queries, deployment: Deployment,
  *   isNone: boolean, discover: boolean, written: () => number }} parts `isNone`: no feed has a view
  */
-export function createViewLookup ({ registry: { held, follow, note, signal }, queries, deployment, isNone, discover, written }) {
+export function createViewLookup ({ registry: { held, follow, note, signal, bound }, queries, deployment, isNone, discover, written }) {
   /**
    * The view of a feed that answers queries, opened now where feeds are not discovered.
    * @param {string} feed @param {{ isAwaited: boolean }} options whether to wait until the view is complete
@@ -67,6 +67,7 @@ export function createViewLookup ({ registry: { held, follow, note, signal }, qu
   async function viewOf (feed, { isAwaited }) {
     deployment.use()
     const known = held.get(feed)
+    if (!known) bound.asked(feed)
     if (isNone || (discover && !known)) return null
     const one = known ?? follow(await queries.definition(feed))
     if (one === null || !one.answers) return null
@@ -104,7 +105,9 @@ export function createViewLookup ({ registry: { held, follow, note, signal }, qu
     openViewOf (feed) {
       deployment.use()
       const one = held.get(feed)
-      return one?.answers ? one.view : null
+      if (!one?.answers) return null
+      one.usedMs = performance.now()
+      return one.view
     }
   }
 }

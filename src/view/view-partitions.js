@@ -60,6 +60,12 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
       return encodeOffsets(name, { readMs, offsets: read.map(({ offset }) => offset) }, createdMs)
     },
 
+    /** To the node of a partition that is followed; null = none is. @param {number} partition */
+    connectionOf: (partition) => feeds[partition].connection,
+
+    /** As caughtUp, of one. @param {number} partition @param {import('../store/index.js').Router} node */
+    caughtUpIn: (partition, node) => feeds[partition].caughtUp(node),
+
     /** Resolves when all have what nodes have now. @param {import('../store/index.js').Router} nodes */
     caughtUp: (nodes) => Promise.all(feeds.map((feed) => feed.caughtUp(nodes))),
 

@@ -6,8 +6,9 @@
  *          all     of every feed
  *          none    of none: every query goes to a node
  *
- * A view that exists only because a client watches its feed does not answer queries: of such a layout a node answers exactly,
- * while the view is a moment behind.
+ * A client that watches a feed without a view needs none where the layout keeps one version of an id: what changed lately is enough
+ * (recent.js). A view that exists only for scans does not answer other queries: of such a layout a node answers exactly, while the view is
+ * a moment behind.
  *
  * @typedef {import('./view.js').View} View
  * @typedef {import('../feeds/index.js').Definition} Definition
@@ -21,7 +22,11 @@ import { isFollowable, isSpread } from '../feeds/index.js'
 import { layoutNames, layoutOf } from '../layouts/index.js'
 import { untilTick } from '../ticks.js'
 import { DUPLICATE, SKIP_REASONS } from './log-intake.js'
+import { hasRecent } from './recent.js'
+import { createRecents } from './recents.js'
 import { createView } from './view.js'
+import { createViewBound } from './view-bound.js'
+import { createUses, createWatching } from './watching.js'
 
 const LOOK_MS = 500
 /** an unused view is closed after it, where feeds are not discovered */
@@ -38,6 +43,9 @@ const isReadable = (definition) => layoutNames().some((name) => name === definit
 const needsView = (mode, definition) =>
   mode !== 'none' && isReadable(definition) && (mode === 'all' || !isExactPerRequest(definition.layout))
 
+/** Whether it is watched without a view. @param {'auto' | 'all' | 'none'} mode @param {Definition} definition */
+const isRecent = (mode, definition) => !needsView(mode, definition) && isReadable(definition) && hasRecent(definition.layout)
+
 /** Logs the first time that a view is complete. @param {Held} one @param {import('pino').Logger} log */
 function noteComplete (one, log) {
   if (one.wasComplete || !one.view.isComplete) return
@@ -50,15 +58,17 @@ function noteComplete (one, log) {
  * @param {{ queries: import('./queries.js').Queries, deployment: import('../store/index.js').Servers,
  *   keyPrefix: string, now: () => number,
  *   log: import('pino').Logger, mode: 'auto' | 'all' | 'none', boundItems: number, boundBytes: number, discover: boolean,
- *   written: () => number, idleMs?: number }} options as of createViews (views.js)
+ *   written: () => number, idleMs?: number, boundOfAll?: { maxBytes: number, unreadMs: number } }} options as of createViews (views.js)
  */
-export function createViewRegistry ({ queries, log, mode, discover, written, idleMs = IDLE_MS, ...viewOptions }) {
+export function createViewRegistry ({ queries, log, mode, discover, written, idleMs = IDLE_MS, boundOfAll, ...viewOptions }) {
   const stop = new AbortController()
+  const bound = createViewBound({ ...boundOfAll, log })
   /** @type {Map<string, Held>} */
   const held = new Map()
   const { counts, countsOf } = createCounts()
-  /** watched feeds, with their number of watchers @type {Map<string, number>} */
-  const watched = new Map()
+  const watched = createUses(letGo)
+  const scanned = createUses(letGo)
+  const recents = createRecents({ ...viewOptions, log, countsOf })
 
   /** @param {Definition} definition @returns {Held} */
   function open (definition) {
@@ -86,36 +96,30 @@ export function createViewRegistry ({ queries, log, mode, discover, written, idl
   /** The view of a feed as it is stored now, opened if there should be one. @param {Definition} definition @returns {Held | null} */
   function follow (definition) {
     const { feed } = definition
+    recents.follow(definition, watched.has(feed) && isRecent(mode, definition) && !stop.signal.aborted)
     const known = held.get(feed)
     if (known?.view.isOf(definition)) {
       known.view.setDefinition(definition)
       return known
     }
     if (known) shut(feed)
-    const isWanted = needsView(mode, definition) || (watched.has(feed) && isReadable(definition))
-    return isWanted && !stop.signal.aborted ? open(definition) : null
+    const isWatched = watched.has(feed) && mode !== 'none' && !isRecent(mode, definition)
+    const isWanted = needsView(mode, definition) || ((isWatched || scanned.has(feed)) && isReadable(definition))
+    return isWanted && !stop.signal.aborted && bound.admits(feed) ? open(definition) : null
   }
 
-  async function refreshAll () {
-    const definitions = await queries.definitions(true)
-    definitions.forEach(follow)
-    await Promise.all(unlistedOf(held, definitions).map(refresh))
-  }
-
-  /** @param {string} feed */
-  const refresh = (feed) => queries.definition(feed, true).then(follow, (error) => { if (!error.retryable) shut(feed) })
-
-  async function refreshHeld () {
-    for (const [feed, { usedMs }] of held) {
-      if (performance.now() - usedMs > idleMs && !watched.has(feed)) shut(feed)
-      else await refresh(feed)
-    }
+  /** @param {string} feed that is watched, or scanned, once less */
+  function letGo (feed) {
+    if (!watched.has(feed)) recents.shut(feed)
+    if (held.get(feed)?.answers === false && !watched.has(feed) && !scanned.has(feed)) shut(feed)
   }
 
   const refreshing = keepRefreshing({
-    refresh: discover ? refreshAll : refreshHeld,
-    afterwards () { for (const one of held.values()) noteComplete(one, log) },
-    isIdle: mode === 'none',
+    refresh: refresherOf({ queries, held, recents, follow, shut, watched, scanned, idleMs, isAll: discover && mode !== 'none' }),
+    afterwards () {
+      for (const one of held.values()) noteComplete(one, log)
+      bound.enforce(held, { isKept: (feed) => watched.has(feed) || scanned.has(feed), close: shut })
+    },
     log,
     signal: stop.signal
   })
@@ -124,6 +128,7 @@ export function createViewRegistry ({ queries, log, mode, discover, written, idl
     /** By feed. @type {ReadonlyMap<string, Held>} */
     held,
     counts,
+    bound,
     follow,
     /** @param {Held} one */
     note: (one) => noteComplete(one, log),
@@ -134,34 +139,55 @@ export function createViewRegistry ({ queries, log, mode, discover, written, idl
     /** Why the feeds cannot be listed. */
     get listError () { return refreshing.error },
 
-    /** Keeps a view of the feed, whatever its layout. @param {Definition} definition */
-    want (definition) {
-      watched.set(definition.feed, (watched.get(definition.feed) ?? 0) + 1)
-      follow(definition)
-    },
-
-    /** Undoes one `want`. @param {string} feed */
-    unwant (feed) {
-      const times = /** @type {number} */ (watched.get(feed))
-      if (times > 1) return watched.set(feed, times - 1)
-      watched.delete(feed)
-      const one = held.get(feed)
-      if (one && !one.answers) shut(feed)
-    },
+    ...createWatching({
+      held, recents, follow, bound, watched, scanned, isPossible: (definition) => mode !== 'none' || isRecent(mode, definition)
+    }),
 
     async close () {
       stop.abort()
       await refreshing.ended
-      await Promise.all([...held.keys()].map(shut))
+      await Promise.all([recents.close(), ...[...held.keys()].map(shut)])
     }
   }
 }
 
 /**
- * Feeds that may be gone; a node that is behind does not list a new feed yet, either.
- * @param {Map<string, Held>} held @param {Definition[]} definitions
+ * Brings views, and what changed lately, in line with the feeds as they are stored.
+ * @param {{ queries: Pick<import('./queries.js').Queries, 'definition' | 'definitions'>, held: ReadonlyMap<string, Held>,
+ *   recents: ReturnType<typeof createRecents>, follow: (definition: Definition) => unknown, shut: (feed: string) => unknown,
+ *   watched: import('./watching.js').Uses, scanned: import('./watching.js').Uses, idleMs: number, isAll: boolean }} of `isAll`: feeds are
+ *   discovered
  */
-const unlistedOf = (held, definitions) => [...held.keys()].filter((name) => !definitions.some(({ feed }) => feed === name))
+function refresherOf ({ queries, held, recents, follow, shut, watched, scanned, idleMs, isAll }) {
+  /** @param {string} feed */
+  const refresh = (feed) => queries.definition(feed, true).then(follow, (error) => {
+    if (error.retryable) return
+    shut(feed)
+    recents.shut(feed)
+  })
+
+  async function refreshAll () {
+    const definitions = await queries.definitions(true)
+    definitions.forEach(follow)
+    await Promise.all(unlistedOf([...held.keys(), ...recents.names()], definitions).map(refresh))
+  }
+
+  async function refreshHeld () {
+    for (const feed of new Set([...held.keys(), ...watched.names()])) {
+      const one = held.get(feed)
+      if (one && performance.now() - one.usedMs > idleMs && !watched.has(feed) && !scanned.has(feed)) shut(feed)
+      else await refresh(feed)
+    }
+  }
+
+  return isAll ? refreshAll : refreshHeld
+}
+
+/**
+ * Feeds that may be gone; a node that is behind does not list a new feed yet, either.
+ * @param {string[]} names @param {Definition[]} definitions
+ */
+const unlistedOf = (names, definitions) => names.filter((name) => !definitions.some(({ feed }) => feed === name))
 
 function createCounts () {
   /** @type {Map<string, ViewCounts>} */
@@ -180,15 +206,14 @@ function createCounts () {
 
 /**
  * Refreshes twice a second. While no node answers, everything stays as it was.
- * @param {{ refresh: () => Promise<void>, afterwards: () => void, isIdle: boolean, log: import('pino').Logger, signal: AbortSignal }} parts
+ * @param {{ refresh: () => Promise<void>, afterwards: () => void, log: import('pino').Logger, signal: AbortSignal }} parts
  */
-function keepRefreshing ({ refresh, afterwards, isIdle, log, signal }) {
+function keepRefreshing ({ refresh, afterwards, log, signal }) {
   let isDone = false
   /** @type {Error & { code?: string, retryable?: boolean } | null} */
   let error = null
 
   async function keep () {
-    if (isIdle) return
     while (!signal.aborted) {
       try {
         await refresh()

@@ -64,8 +64,9 @@ export function createViewStatus ({ queries, registry, discover, behindOf }) {
       }
     },
 
-    /** @returns {{ views: ViewFigures[], counts: [feed: string, counts: ViewCounts][] }} */
+    /** @returns {{ views: ViewFigures[], counts: [feed: string, counts: ViewCounts][], bound: { closed: number, refused: number } }} */
     figures: () => ({
+      bound: registry.bound.counts,
       views: [...registry.held].map(([feed, { view }]) => {
         const { items, bytes, floor } = view.stats()
         return {

@@ -27,6 +27,7 @@ const REPORT_EVERY_MS = 10_000
  * @typedef {object} Watcher
  * @property {(bytes: Uint8Array, idAt: number, idEnd: number, isForgotten: boolean) => void} changed an id became visible,
  *   changed or went; the bytes are valid during the call. `isForgotten`: it was removed, and no trace of it is kept
+ * @property {(id: string) => boolean} isWanted whether changes of an id, as latin1, are of use
  * @property {() => void} rebuilt the view is rebuilt: changes are incomplete until it is complete again
  */
 

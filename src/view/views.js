@@ -44,7 +44,8 @@ const PAGE = Object.freeze({ isPage: true })
 /**
  * @param {{ queries: Queries, deployment: import('../store/index.js').Servers, keyPrefix: string, now: () => number,
  *   log: import('pino').Logger, mode: 'auto' | 'all' | 'none', boundItems: number, boundBytes: number, discover?: boolean,
- *   maxStaleMs?: number, written?: () => number, idleMs?: number }} options `boundItems`, `boundBytes`: of each view;
+ *   maxStaleMs?: number, written?: () => number, idleMs?: number,
+ *   boundOfAll?: { maxBytes: number, unreadMs: number } }} options `boundItems`, `boundBytes`: of each view; `boundOfAll`: view-bound.js;
  *   `maxStaleMs` 0 = a view that is behind never answers; `written`: how much the caller wrote so far, and expects to find;
  *   `idleMs`: an unused view is closed after it, where feeds are not discovered
  */
@@ -60,6 +61,8 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
   /** @param {string} feed @param {View | null} view */
   function behind (feed, view) {
     if (view?.lastError?.code === 'FOLLOWED_FULL') return view.lastError
+    const refusal = view === null ? registry.bound.refusalOf(feed) : null
+    if (refusal) return refusal
     return new FreshetError('VIEW_BEHIND', view?.isComplete
       ? `the view of feed ${feed} is ${Math.round(behindOf(view))} ms behind; retry, or request the newest items`
       : `the view of feed ${feed} is being built; retry`)
@@ -156,18 +159,18 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
     count: (feed) => exactly(feed, (view) => /** @type {any} */ ({ count: view.count(), exact: true }), () => queries.count(feed)),
 
     /**
-     * Keeps a view of a feed while a client watches it; queries are answered as before. `view` returns another one after the
-     * feed was dropped and created again.
+     * Keeps a view of a feed, or what changed lately (recent.js), while a client watches it; queries are answered as before. `view` returns
+     * another one after the feed was dropped and created again.
      * @param {string} feed
-     * @returns {Promise<{ view: () => View | null, release: () => void }>} `view`: null while there is none, as after a drop
-     * @throws {FreshetError} FEED_UNKNOWN; VIEW_NEEDED in mode none
+     * @returns {Promise<{ view: () => View | import('./recent.js').Recent | null, release: () => void }>} `view`: null while there is none,
+     *   as after a drop
+     * @throws {FreshetError} FEED_UNKNOWN; VIEW_OVER_BOUND; VIEW_NEEDED in mode none, where the layout keeps several versions of an id
      */
     async watch (feed) {
-      if (mode === 'none') {
-        throw new FreshetError('VIEW_NEEDED', 'push needs views, and the setting views: none disables them; use views: auto (--views auto)')
-      }
-      registry.want(await queries.definition(feed))
-      return { view: () => registry.held.get(feed)?.view ?? null, release: () => registry.unwant(feed) }
+      const watching = registry.watch(await queries.definition(feed))
+      if (watching) return watching
+      throw new FreshetError('VIEW_NEEDED', 'push of this layout needs views, and the setting views: none disables them; use views: auto ' +
+        '(--views auto)')
     },
 
     async close () {

@@ -116,6 +116,32 @@ t.test('feeds that are not permitted, for all or by request', async (t) => {
   t.match(await ask(`${perUser}/v1/feeds/a/count`), { status: 500 }, 'the function of the user failed')
 })
 
+t.test('ids that are not permitted, for all or by request: nothing of them shows', async (t) => {
+  const { handler, servers } = await openHandler(t, { ids: ['own-*'] })
+  const [feed] = await openFeeds(t, servers, 'owned')
+  for (const id of ['own-1', 'other-1']) feed.append({ id, value: { stop: 1 } })
+  await feed.flush()
+  const url = await serve(t, handler)
+  const idsAt = async (/** @type {string} */ root, path = 'items', headers = {}) =>
+    (await ask(`${root}/v1/feeds/owned/${path}`, { headers })).body.items.map((/** @type {any} */ { id }) => id)
+  t.same([await idsAt(url), await idsAt(url, 'tail')], [['own-1'], ['own-1']])
+  t.match(await ask(`${url}/v1/feeds/owned/count`), { status: 200, body: { count: 1 } })
+  t.match(await ask(`${url}/v1/feeds/owned/items/other-1`), { status: 404, body: { code: 'ITEM_UNKNOWN' } })
+  const { items, events } = startFollowing(t, url, 'owned', { encoding: 'json' })
+  const several = startFollowing(t, url, ['owned'], { encoding: 'json' })
+  await eventually(() => items.has('own-1') && several.items.has('own-1'))
+  for (const id of ['other-2', 'own-2']) feed.append({ id, value: { stop: 2 } })
+  await feed.flush()
+  await eventually(() => items.has('own-2') && several.items.has('own-2'))
+  t.notMatch(JSON.stringify([...events, ...several.events]), /other|bus/)
+
+  const { handler: ofUsers } = await openHandler(t, { ...servers, ids: async ({ headers: { user } }) => [`${user}-*`] })
+  const perUser = await serve(t, ofUsers)
+  t.same(await idsAt(perUser, 'items', { user: 'other' }), ['other-2', 'other-1'])
+  t.same(await idsAt(perUser, 'items', { user: 'own' }), ['own-2', 'own-1'])
+  for (const ids of [[], 'own', ['']]) await t.rejects(openHandler(t, { ids: /** @type {any} */ (ids) }), { code: 'ARGUMENT_INVALID', message: /^ids: / })
+})
+
 t.test('streams end at close, and later requests are refused', async (t) => {
   const { handler, servers } = await openHandler(t, { maxStreams: 1 })
   await openFeeds(t, servers, 'positions')

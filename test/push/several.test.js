@@ -76,13 +76,13 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     const client = await live(t, 'feed=paced-a&feed=paced-b')
     await eventually(() => client.events.length === 2)
     const begunMs = performance.now()
-    for (let n = 1; performance.now() - begunMs < 2500; n++) {
+    const positions = () => new Set(client.events.map(({ id }) => id)).size
+    // on a busy machine writes may take long
+    for (let n = 1; performance.now() - begunMs < 2500 || positions() < 2 || client.events.length <= 2 * positions(); n++) {
       await a.put({ x: String(n) })
       await b.put({ x: String(n) })
     }
-    const changes = new Set(client.events.map(({ id }) => id))
-    t.ok(changes.size >= 2 && changes.size <= 2 + (performance.now() - begunMs) / 1000, `${changes.size} positions`)
-    t.ok(client.events.length > 2 * changes.size)
+    t.ok(positions() <= 2 + (performance.now() - begunMs) / 1000, `${positions()} positions`)
   })
 
   await t.test('ids, a limit and a feed that comes later, which begins with its first item', async (t) => {
@@ -207,6 +207,16 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     t.match(await refusal('?feed=wide&wait=no'), [400, 'REQUEST_INVALID', /wait/])
     t.match(await refusal(`?${Array.from({ length: 257 }, (_, n) => `feed=f${n}`).join('&')}`), [400, 'REQUEST_INVALID', /256/])
     t.match(await refusal('?auction=nothing'), [404, 'AUCTION_UNKNOWN'])
+    const waited = await live(t, 'feed=wide&feed=later-wide')
+    await eventually(() => waited.events.length === 1)
+    const grown = await live(t, 'feed=wide&feed=grown')
+    const later = await open(t, 'later-wide', { partitions: 57 })
+    await later.put({ a: '1' })
+    await waited.ended
+    t.match(await refusal('?feed=wide&feed=later-wide'), [400, 'REQUEST_INVALID', /257 partitions together/], 'the next request is refused')
+    const fits = await open(t, 'grown', { partitions: 56 })
+    await fits.put({ a: '1' })
+    await eventually(() => of(grown.events, 'grown').length === 1)
     const many = await live(t, `feed=wide&${Array.from({ length: 56 }, (_, n) => `feed=f${n}`).join('&')}`)
     await eventually(() => many.events.length === 1)
     t.ok(many.position.length <= MAX_POSITION, `${many.position.length} bytes`)

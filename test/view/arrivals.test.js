@@ -131,7 +131,7 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
       first.append({ id: 'old', value: '1' })
       await first.close()
       const { views } = await openViews(t, { primary: server, mode: 'all' })
-      const { view, release } = await views.watch(name)
+      const { view, release } = /** @type {any} */ (await views.watch(name))
       t.teardown(release)
       await eventually(() => view()?.isComplete)
       await admin.send('UNLINK', ...(await admin.send('KEYS', `fr:{${name}*`)))

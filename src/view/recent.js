@@ -1,0 +1,144 @@
+/**
+ * What changed lately in a feed, for those who follow it: of layouts that keep one version of an id. Changes are read as they come, and of
+ * ids that no one wants, nothing but the id. Items that do not change are read when someone asks for them, by key:
+ *
+ *     log of arrivals ─▶ ids that are wanted ─▶ what is stored of them ─▶ kept for a second ─▶ newest(id)
+ *                                                                               ▲
+ *     snapshot, or an id that is not kept (recent-reads.js) ────────────────────┘
+ *
+ * Everything is read from the node that is followed, so what is loaded is at least as new as the position, and no id goes back by it. An
+ * entry that comes while something is loaded goes before it.
+ *
+ * It has the part of a view (view.js) that hubs use, and answers no queries.
+ */
+import { partitionKey } from '../feeds/index.js'
+import { layoutOf } from '../layouts/index.js'
+import { createKeptVersions } from './kept-versions.js'
+import { createRecentNewer } from './recent-newer.js'
+import { createRecentReads } from './recent-reads.js'
+import { createViewPartitions } from './view-partitions.js'
+
+/** @typedef {import('../feeds/index.js').Definition} Definition */
+/** @typedef {import('../layouts/index.js').StoredVersion} StoredVersion */
+/** @typedef {import('./view.js').Watcher} Watcher */
+/** @typedef {ReturnType<typeof createRecent>} Recent */
+
+/** Whether a feed can be followed so. @param {string} layout */
+export const hasRecent = (layout) => layoutOf(layout).describe().versions === 'one'
+
+/**
+ * @param {{ definition: Definition, deployment: import('../store/index.js').Servers, keyPrefix: string, now: () => number,
+ *   log: import('pino').Logger, maxBytes: () => number, onSkipped: (reason: string) => void, onRebuilt: () => void }} options `maxBytes`:
+ *   of versions that are kept
+ */
+export function createRecent ({ definition: given, deployment, keyPrefix, now, log, maxBytes, onSkipped, onRebuilt }) {
+  let definition = given
+  const { feed, partitions } = definition
+  const layout = layoutOf(definition.layout)
+  const keys = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, definition, partition))
+  const kept = createKeptVersions(maxBytes)
+  /** of each load that is under way: ids that arrived since it was asked for @type {Set<Set<string>>} */
+  const loads = new Set()
+  /** @type {Watcher | null} */
+  let watcher = null
+  /** @param {string} id */
+  const isWanted = (id) => watcher !== null && watcher.isWanted(id)
+
+  /** @param {string} id */
+  function arrived (id) {
+    for (const load of loads) load.add(id)
+    if (!isWanted(id)) kept.drop(id)
+  }
+
+  /**
+   * @param {string} id @param {import('../layouts/index.js').Arrival} arrival
+   * @param {import('./kept-versions.js').StoredVersion | null} version
+   */
+  function taken (id, arrival, version) {
+    kept.put(id, version)
+    // of an arrival that is no longer stored and was not deleted, another entry says what happened
+    if (version !== null || arrival.deleted) watcher?.changed(arrival.id, 0, arrival.id.length, version === null || version.deleted)
+  }
+
+  const followed = createViewPartitions({
+    layout,
+    definition,
+    stores: keys.map(() => /** @type {any} */ (storeOf(kept))),
+    deployment,
+    keyPrefix,
+    log,
+    now,
+    isWhole: false,
+    onSkipped,
+    onRebuilt (why) {
+      onRebuilt()
+      watcher?.rebuilt()
+      log.info({ feed, reason: why }, 'followers of the feed are reset')
+    },
+    readingOf: (of) => ({ newer: createRecentNewer({ ...of, isWanted, arrived, taken }), older: nothingOlder(of.onRebuilt) })
+  })
+
+  const isLive = (/** @type {{ ts: number }} */ { ts }) => definition.windowMs === 0 || ts >= now() - definition.windowMs
+
+  return {
+    get definition () { return definition },
+    get isComplete () { return followed.isComplete },
+    get confirmedMs () { return Math.min(followed.asOf, deployment.confirmedAt(now())) },
+    /** As View.position. @returns {string} */
+    position: followed.position,
+
+    /** There is one watcher at a time. @param {Watcher} one @returns {() => void} removes it */
+    watch (one) {
+      watcher = one
+      return () => { if (watcher === one) watcher = null }
+    },
+
+    /**
+     * @param {Buffer} bytes @param {string} [id] the same as latin1
+     * @returns {{ ts: number, value: Buffer, deleted: false } | { ts: null, value: null, deleted: true } | null | undefined} null: it is
+     *   not live; undefined: it is not kept, and is to be loaded
+     */
+    newest (bytes, id = bytes.toString('latin1')) {
+      const version = kept.get(id)
+      if (version === undefined || version === null) return version
+      if (version.deleted) return { ts: null, value: null, deleted: true }
+      return isLive(version) ? { ts: version.ts, value: version.value, deleted: false } : null
+    },
+
+    ...createRecentReads({
+      layout, keys, loads, kept, now, definition: () => definition, connectionOf: followed.connectionOf, caughtUpIn: followed.caughtUpIn
+    }),
+
+    /** Whether it can continue with that definition. @param {Definition} other */
+    isOf: (other) => (/** @type {const} */ (['layout', 'partitions', 'format', 'createdAt']))
+      .every((field) => other[field] === definition[field]),
+
+    /** @param {Definition} changed */
+    setDefinition (changed) {
+      const { windowMs, maxItems } = definition
+      definition = changed
+      if (changed.windowMs !== windowMs || changed.maxItems !== maxItems) followed.setRetention(changed)
+    },
+
+    close: followed.close
+  }
+}
+
+/** The place of a store of items, of which there are none. @param {import('./kept-versions.js').KeptVersions} kept */
+const storeOf = (kept) => ({
+  advance () {},
+  setRetention () {},
+  clear: kept.clear,
+  // there may be items of the log that was followed
+  stats: () => ({ items: 1, tombstones: 0, floor: null })
+})
+
+/** @param {(why: string) => void} onRebuilt @returns {import('./log-feed.js').Older} */
+const nothingOlder = (onRebuilt) => ({
+  isWanted: false,
+  heldMs: undefined,
+  begin () { onRebuilt('retention was widened') },
+  rewind () {},
+  read: async () => null,
+  take: async () => {}
+})
