@@ -93,10 +93,10 @@ export function createAdmission ({
 
     /**
      * The state on the primary; empty if there is none.
-     * @param {string} key @param {readonly string[]} [names] of its fields, without which there are all
+     * @param {string} key @param {{ fields?: readonly string[] }} [only] names of fields, without which there are all
      * @returns {Promise<import('./rules.js').Fields>}
      */
-    async stateOf (key, names) {
+    async stateOf (key, { fields: names } = {}) {
       await agreed()
       const state = keyOf(partitionOf(key))(`state:${key}`)
       if (names === undefined) return fieldsOf(await router.send('HGETALL', state))

@@ -173,8 +173,8 @@
  * What `gateway` and `run` of commands get.
  * @typedef {object} GatewayParts
  * @property {(command: Command) => Promise<Decision>} submit
- * @property {(key: string, names?: readonly string[]) => Promise<Record<string, string>>} stateOf a key on the primary, or the fields of it
- *   with these names; empty if there is none
+ * @property {(key: string, only?: { fields?: readonly string[] }) => Promise<Record<string, string>>} stateOf a key on the primary, or
+ *   these fields of it; empty if there is none
  * @property {(key: string, name: string) => Promise<string | null>} memberOf a key on the primary
  * @property {(id: string) => Promise<string>} mask a pseudonym of an id, the same in all processes
  * @property {() => Promise<{ secret: string }>} agreed the secret of the system, for `idWith`
@@ -244,8 +244,8 @@
  * @typedef {object} ConsumerParts
  * @property {(command: Command) => Promise<Decision>} submit
  * @property {(commands: Command[]) => Promise<Decision[]>} submitAll commands of one key, in one call
- * @property {(key: string, names?: readonly string[]) => Promise<Record<string, string>>} stateOf a key on the primary, or the fields of it
- *   with these names
+ * @property {(key: string, only?: { fields?: readonly string[] }) => Promise<Record<string, string>>} stateOf a key on the primary, or
+ *   these fields of it
  * @property {(key: string) => number} partitionOf
  * @property {string} id of the process
  * @property {(task: { rule: string, key: string, name: string }, args?: readonly string[]) => Promise<Decision>} decideTask the command of

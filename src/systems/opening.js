@@ -83,8 +83,8 @@ export function openDefinition (definition, settings, { durability = () => undef
     submitAll: (commands) => isOlder()
       ? Promise.reject(isOlder())
       : noted(open().submitAll(commands.map((command) => ({ ...UNASKED, ...command })))),
-    /** @param {string} key @param {readonly string[]} [names] */
-    stateOf: (key, names) => noted(open().stateOf(key, names)),
+    /** @param {string} key @param {{ fields?: readonly string[] }} [only] */
+    stateOf: (key, only) => noted(open().stateOf(key, only)),
     /** @param {string} key @param {string} name */
     memberOf: (key, name) => noted(open().memberOf(key, name)),
     /** @param {string} id */

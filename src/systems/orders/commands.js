@@ -125,7 +125,7 @@ export const COMMANDS = {
       const id = callbackOf({ secret, headers, body, nowMs: Date.now() })
       if (id === null || !ID.test(id)) return { status: 204 }
       // most are about an order that is confirmed, or being driven: the rule would reject them
-      const { status, parked } = await stateOf(orderKey(id), ['status', 'parked'])
+      const { status, parked } = await stateOf(orderKey(id), { fields: ['status', 'parked'] })
       if (status === 'cancelled' || parked) await submit({ rule: 'step', key: orderKey(id), scope: '', requestId: '', args: ['check'] })
       return { status: 204 }
     }
@@ -142,7 +142,8 @@ async function place (given, { secret, stateOf, decide, deadlineMs }) {
   const id = orderIdOf(await secret(), customerId, requestId)
   const wanted = mergeLines(lines)
   const [customer, ...products] = await Promise.all([
-    stateOf(customerKey(customerId), ['status']), ...wanted.map(({ sku }) => stateOf(productKey(sku), ['status', 'about']))
+    stateOf(customerKey(customerId), { fields: ['status'] }),
+    ...wanted.map(({ sku }) => stateOf(productKey(sku), { fields: ['status', 'about'] }))
   ])
   try {
     if (customer.status === undefined) {
