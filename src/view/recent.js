@@ -16,7 +16,7 @@ import { layoutOf } from '../layouts/index.js'
 import { createKeptVersions } from './kept-versions.js'
 import { createRecentNewer } from './recent-newer.js'
 import { createRecentReads } from './recent-reads.js'
-import { createViewPartitions } from './view-partitions.js'
+import { createViewPartitions, isSameFeed } from './view-partitions.js'
 
 /** @typedef {import('../feeds/index.js').Definition} Definition */
 /** @typedef {import('../layouts/index.js').StoredVersion} StoredVersion */
@@ -110,8 +110,7 @@ export function createRecent ({ definition: given, deployment, keyPrefix, now, l
     }),
 
     /** Whether it can continue with that definition. @param {Definition} other */
-    isOf: (other) => (/** @type {const} */ (['layout', 'partitions', 'format', 'createdAt']))
-      .every((field) => other[field] === definition[field]),
+    isOf: (other) => isSameFeed(definition, other),
 
     /** @param {Definition} changed */
     setDefinition (changed) {

@@ -75,3 +75,11 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
     close: () => Promise.all(followers.map((follower) => follower.close()))
   }
 }
+
+const OF_FEED = /** @type {const} */ (['layout', 'partitions', 'format', 'createdAt'])
+
+/**
+ * Whether what follows a feed can go on with another definition: only its retention may differ.
+ * @param {import('../feeds/index.js').Definition} definition @param {import('../feeds/index.js').Definition} other
+ */
+export const isSameFeed = (definition, other) => OF_FEED.every((field) => other[field] === definition[field])

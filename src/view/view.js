@@ -10,7 +10,7 @@ import { layoutOf } from '../layouts/index.js'
 import { createPartitionedStore } from './partitioned-store.js'
 import { createViewStore } from './store/index.js'
 import { createViewAnswers } from './view-answers.js'
-import { createViewPartitions } from './view-partitions.js'
+import { createViewPartitions, isSameFeed } from './view-partitions.js'
 
 /** a view that is behind by more does not answer */
 export const BEHIND_MS = 1000
@@ -117,8 +117,7 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
     caughtUp: followed.caughtUp,
 
     /** Whether the view can continue with that definition. @param {Definition} other */
-    isOf: (other) => (/** @type {const} */ (['layout', 'partitions', 'format', 'createdAt']))
-      .every((field) => other[field] === definition[field]),
+    isOf: (other) => isSameFeed(definition, other),
 
     /** Applies a changed retention. @param {Definition} changed */
     setDefinition (changed) {
