@@ -12,6 +12,7 @@
  * It has the part of a view (view.js) that hubs use, and answers no queries.
  */
 import { partitionKey } from '../feeds/index.js'
+import { compareOrder } from '../item/index.js'
 import { layoutOf } from '../layouts/index.js'
 import { createKeptVersions } from './kept-versions.js'
 import { createRecentNewer } from './recent-newer.js'
@@ -19,11 +20,17 @@ import { createRecentReads } from './recent-reads.js'
 import { createViewPartitions, isSameFeed } from './view-partitions.js'
 
 /** @typedef {import('../feeds/index.js').Definition} Definition */
+/** @typedef {import('../layouts/index.js').Arrival} Arrival */
 /** @typedef {import('../layouts/index.js').StoredVersion} StoredVersion */
 /** @typedef {import('./view.js').Watcher} Watcher */
 /** @typedef {ReturnType<typeof createRecent>} Recent */
 
-/** Whether a feed can be followed so. @param {string} layout */
+/**
+ * Whether a feed can be followed so. Where many versions of an id are stored, nothing leads from an id to its newest one: whether an item
+ * that arrives is late, what a deletion hides, and what a client that wants some ids gets first, is known only after reading every version
+ * that is live.
+ * @param {string} layout
+ */
 export const hasRecent = (layout) => layoutOf(layout).describe().versions === 'one'
 
 /**
@@ -51,13 +58,18 @@ export function createRecent ({ definition: given, deployment, keyPrefix, now, l
   }
 
   /**
-   * @param {string} id @param {import('../layouts/index.js').Arrival} arrival
-   * @param {import('./kept-versions.js').StoredVersion | null} version
+   * Whether an entry names what is stored. A newer version has an entry of its own; of an older one the entry is that of a batch that the
+   * server refused. Where the last write counts, what is stored may be older, and its entry was read together with this one.
+   * @param {Arrival} arrival @param {StoredVersion} version
    */
+  const isNamed = (arrival, version) => definition.late === 'overwrite' || compareOrder(version, arrival) === 0
+
+  /** @param {string} id @param {Arrival} arrival @param {StoredVersion | null} version */
   function taken (id, arrival, version) {
     kept.put(id, version)
     // of an arrival that is no longer stored and was not deleted, another entry says what happened
-    if (version !== null || arrival.deleted) watcher?.changed(arrival.id, 0, arrival.id.length, version === null || version.deleted)
+    const isNews = version === null ? arrival.deleted : isNamed(arrival, version)
+    if (isNews) watcher?.changed(arrival.id, 0, arrival.id.length, version === null || version.deleted)
   }
 
   const followed = createViewPartitions({
@@ -84,6 +96,10 @@ export function createRecent ({ definition: given, deployment, keyPrefix, now, l
     get definition () { return definition },
     get isComplete () { return followed.isComplete },
     get confirmedMs () { return Math.min(followed.asOf, deployment.confirmedAt(now())) },
+    /** As of a view (view.js). */
+    get asOf () { return followed.asOf },
+    get lagMs () { return followed.lagMs },
+    get failure () { return followed.failure },
     /** As View.position. @returns {string} */
     position: followed.position,
 

@@ -130,6 +130,9 @@ export function createViewRegistry ({ queries, log, mode, discover, written, idl
     counts,
     bound,
     follow,
+    /** Feeds that are followed without a view. */
+    recentNames: recents.names,
+    recentOf: recents.of,
     /** @param {Held} one */
     note: (one) => noteComplete(one, log),
     /** Aborted on close. @type {AbortSignal} */
