@@ -2,7 +2,7 @@
 import t from 'tap'
 import { dropFeed } from '../../src/feeds/definitions.js'
 import { layoutNames } from '../../src/layouts/index.js'
-import { MAX_SCAN } from '../../src/layouts/log-scan.js'
+import { MAX_SCAN } from '../../src/layouts/log.js'
 import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer } from '../servers.js'
 import { everything, openViews, shown } from './viewing.js'
