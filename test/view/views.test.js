@@ -306,7 +306,7 @@ t.test(`${engineName(engine)}: without nodes a view answers with its age, until 
   await eventually(async () => views.status().ready && (await views.count('gone')).count === 10)
 })
 
-t.test(`${engineName(engine)}: /readyz names a feed that is watched without a view and cannot be followed`, { buffered: true }, async (t) => {
+t.test(`${engineName(engine)}: a feed that is watched without a view and cannot be followed is named`, { buffered: true }, async (t) => {
   const { primary, replicas } = await startDeployment(t, { engine, replicas: 1 })
   const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'followed', layout: 'ids' })
   writer.pipeline.append(bytes('a'), Date.now(), bytes('x'))
