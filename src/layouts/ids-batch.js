@@ -23,10 +23,6 @@ import { createArrivals } from './arrivals.js'
 import { MAX_ARGUMENTS, MAX_BATCH_ITEMS } from './read-size.js'
 import { argument, bulk, command, copyArguments, createScoreText, NOTHING, wholeCommand, Wire } from './wire.js'
 
-/** What is done for each item of a batch of layout `ids`. */
-
-/** @typedef {import('./wire.js').Wire} Wire */
-
 const ITEM_ROOM = 96
 const SET = command(3, 'SET')
 const SET_EXPIRING = command(5, 'SET')

@@ -20,12 +20,12 @@ import { WRITER_BYTES } from '../item/index.js'
  * Timestamps of appends: microseconds since 1970, unique within the process and strictly increasing, even if the clock is
  * set back.
  */
-let last = 0
+let lastStamp = 0
 
 /** @param {() => number} clock ms since 1970 @returns {number} */
 export function nextStamp (clock) {
-  last = Math.max(last + 1, Math.floor(clock() * 1000))
-  return last
+  lastStamp = Math.max(lastStamp + 1, Math.floor(clock() * 1000))
+  return lastStamp
 }
 
 /** minimum announced; doubled until it is enough */

@@ -160,6 +160,7 @@ export const hasRecent = (layout) => layoutOf(layout).describe().versions === 'o
  */
 export function createRecent ({ definition: given, deployment, keyPrefix, now, log, maxBytes, onSkipped, onRebuilt }) {
   let definition = given
+  const begunMs = now()
   const { feed, partitions } = definition
   const layout = layoutOf(definition.layout)
   const keys = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, definition, partition))
@@ -216,8 +217,9 @@ export function createRecent ({ definition: given, deployment, keyPrefix, now, l
     get definition () { return definition },
     get isComplete () { return followed.isComplete },
     get confirmedMs () { return Math.min(followed.asOf, deployment.confirmedAt(now())) },
+    /** When it last had everything that its node had, or when it began, ms since 1970. */
+    get asOf () { return followed.isComplete ? followed.asOf : begunMs },
     /** As of a view (view.js). */
-    get asOf () { return followed.asOf },
     get lagMs () { return followed.lagMs },
     get failure () { return followed.failure },
     /** As View.position. @returns {string} */

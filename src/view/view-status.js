@@ -44,10 +44,10 @@ export function createViewStatus ({ queries, registry, discover, behindOf }) {
   /** Streams wait, or lack what came since; queries do not need it. @param {string} feed @returns {Fault[]} */
   function faultsOfRecent (feed) {
     const recent = registry.recentOf(feed)
-    const behindMs = recent?.isComplete ? behindOf(recent) : Infinity
-    if (recent === null || behindMs <= BEHIND_MS) return []
-    const why = behindMs === Infinity ? 'is not followed yet' : `was followed ${(behindMs / 1000).toFixed(1)} s ago`
-    return [{ reason: recent.failure ? `feed ${feed}: ${recent.failure}` : `VIEW_BEHIND: feed ${feed} ${why}`, isBlocking: false }]
+    const behindMs = recent === null ? 0 : behindOf(recent)
+    if (behindMs <= BEHIND_MS) return []
+    const why = `VIEW_BEHIND: what is pushed of feed ${feed} is ${(behindMs / 1000).toFixed(1)} s behind`
+    return [{ reason: recent?.failure ? `feed ${feed}: ${recent.failure}` : why, isBlocking: false }]
   }
 
   /** @returns {Fault} */

@@ -106,7 +106,8 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
  * @param {{ id: string, ts: number, deleted: boolean }[]} named
  */
 async function refuse (connection, feed, named) {
-  const log = createArrivals({ key: (part) => `fr:{${feed}:0}:${part}`, ttlMs: 0, clock: Date.now, origin: createOrigin() })
+  const origin = createOrigin({ name: 'refused', epoch: 1 })
+  const log = createArrivals({ key: (part) => `fr:{${feed}:0}:${part}`, ttlMs: 0, clock: Date.now, origin })
   for (const { id, ts, deleted } of named) log.add(Buffer.from(id), ts, 0, deleted)
   const { before, after, replies } = log.around()
   await connection.sendEncoded({ bytes: Buffer.concat([before, ...after]), replies })

@@ -318,7 +318,7 @@ t.test(`${engineName(engine)}: a feed that is watched without a view and cannot 
   await eventually(() => view()?.isComplete === true && views.status().reasons.length === 0)
   t.equal(figuresOf('followed'), undefined, 'it has no view')
   await replicas[0].kill()
-  await eventually(() => /feed followed/.test(reasons('followed')))
+  await eventually(() => /feed followed(: REPLICAS_GONE| is \d)/.test(reasons('followed')))
   t.notMatch(reasons('another'), 'followed', 'those who may read another feed do not learn its name')
   await replicas[0].restart()
   await eventually(() => views.status().ready && views.status().reasons.length === 0)
