@@ -42,7 +42,7 @@ for (const { name, number, folder, file, plan: current } of looked) {
   const result = presented(raw, current, await newestCounts(folder))
   const analysis = analyse(result)
   const readme = await readFile(join(folder, 'README.md'), 'utf8')
-  const results = readme.slice(readme.indexOf('## Results'), readme.indexOf('\n## Method'))
+  const results = readme.slice(readme.indexOf('## Results'), readme.indexOf('\n## Caveats'))
   const answer = readme.slice(readme.indexOf('**Answer.**'), readme.indexOf('![finding]'))
 
   t.test(`${name}: its newest result is whole, of committed code, and without contradictions`, async (t) => {
@@ -92,7 +92,7 @@ t.test('numbers of answers, and ratios in pages, are those of the figures that a
     const figures = await readFile(join(CHARTS, `${name}.md`), 'utf8')
     const beside = await readFile(join(folder, 'statements.md'), 'utf8')
     const readme = await readFile(join(folder, 'README.md'), 'utf8')
-    const said = readme.slice(0, readme.indexOf('### What would')) + readme.slice(readme.indexOf('## Results'))
+    const said = readme.slice(0, readme.indexOf('### What would')) + readme.slice(readme.indexOf('\n## Method'))
     for (const ratio of said.match(RATIO) ?? []) t.ok(isIn(ratio, figures), `${name}: ${ratio}`)
     const row = answers.split('\n').find((line) => line.startsWith(`| [${number}]`)) ?? ''
     const answer = readme.slice(readme.indexOf('**Answer.**'), readme.indexOf('![finding]')).replace(/`[^`]*`/g, '')
@@ -112,7 +112,7 @@ t.test('an experiment that was counted and has no windows has a page of its coun
     t.equal(page, countedPageOf(counts, plan))
     t.same([counts.dirty, counts.finishedAt !== null, counts.experiment], [false, true, name])
     const readme = await readFile(join(folder, 'README.md'), 'utf8')
-    const said = readme.slice(0, readme.indexOf('### What would')) + readme.slice(readme.indexOf('## Results'), readme.indexOf('## Method'))
+    const said = readme.slice(0, readme.indexOf('### What would'))
     for (const [, ratio] of said.matchAll(BARE)) t.ok(isIn(`${ratio} x`, page), `${name}: ${ratio} x`)
   }
 })
