@@ -117,13 +117,21 @@ t.test('an experiment that was counted and has no windows has a page of its coun
   }
 })
 
-t.test('ratios of docs/choosing.md are those of the experiments that its part links', async (t) => {
+t.test('ratios of docs/choosing.md are those of the experiments that its part links, and all numbers those that its line links', async (t) => {
   const text = await readFile(join(ROOT, 'docs', 'choosing.md'), 'utf8')
+  const pagesOf = async (/** @type {string} */ part, withFigures = false) => {
+    const names = new Set([...part.matchAll(/experiments\/(\d{3}-[a-z0-9-]+)\/README\.md/g)].map(([, name]) => name))
+    return (await Promise.all([...names].flatMap((name) => [join('experiments', name, 'README.md'), join('experiments', name, 'statements.md'),
+      ...(withFigures ? [join('charts', `${name}.md`)] : [])].map((page) => readFile(join(ROOT, page), 'utf8'))))).join('\n')
+  }
   for (const part of text.split('\n## ')) {
-    const names = [...new Set([...part.matchAll(/experiments\/(\d{3}-[a-z0-9-]+)\/README\.md/g)].map(([, name]) => name))]
-    const pages = (await Promise.all(names.flatMap((name) => ['README.md', 'statements.md'].map((page) =>
-      readFile(join(ROOT, 'experiments', name, page), 'utf8'))))).join('\n')
+    const pages = await pagesOf(part)
     for (const [, ratio] of part.matchAll(BARE)) t.ok(isIn(`${ratio} x`, pages), `${part.slice(0, 30)}: ${ratio} x`)
+  }
+  for (const line of text.split('\n').filter((line) => line.startsWith('| ') && line.includes('experiments/'))) {
+    const figures = await pagesOf(line, true)
+    const because = String(line.split(' | ').at(-1)).replace(/\]\([^)]*\)|\[\d{3}|`[^`]*`/g, '')
+    for (const [number] of because.matchAll(/(?<![\w.,])\d+(,\d{3})*(\.\d+)?/g)) t.ok(isIn(number, figures), `${number}: ${line}`)
   }
   t.notMatch(text, /not shown|\bis shown\b/)
 })
