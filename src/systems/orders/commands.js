@@ -1,4 +1,5 @@
 /** Commands of customers and orders, and callbacks of the payment provider. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { decisions, fields, schemas } from 'freshet-feed/systems'
 import { FreshetError } from './errors.js'
 import { customerIdOf, customerKey, orderIdOf, orderKey, productKey } from './keys.js'
@@ -14,6 +15,8 @@ const { id: ID_TEXT, objectOf, seq: SEQ } = schemas
 
 /** The cancellation of an order with one of these statuses has begun. */
 const CANCELLED = Object.freeze(['cancelling', 'cancelled'])
+/** Callbacks do not hurry: the primary is asked about all of this time in one write. */
+const CALLBACKS_EVERY_MS = 100
 const MAX_EMAIL = 254
 /** Whether an address exists is not checked. */
 const EMAIL = /^[^\s@]+@[^\s@]+$/
@@ -124,6 +127,7 @@ export const COMMANDS = {
     async run ({ body, headers }, { paymentSecret: secret, submit, stateOf }) {
       const id = callbackOf({ secret, headers, body, nowMs: Date.now() })
       if (id === null || !ID.test(id)) return { status: 204 }
+      await sleep(CALLBACKS_EVERY_MS - performance.now() % CALLBACKS_EVERY_MS)
       // most are about an order that is confirmed, or being driven: the rule would reject them
       const { status, parked } = await stateOf(orderKey(id), { fields: ['status', 'parked'] })
       if (status === 'cancelled' || parked) await submit({ rule: 'step', key: orderKey(id), scope: '', requestId: '', args: ['check'] })

@@ -12,6 +12,7 @@ import { createSaga } from './saga.js'
 
 /** No request waits for the archive, and a transaction costs more than its rows. */
 const ARCHIVE_EVERY_MS = 1000
+const SOLD = "SELECT FROM events WHERE aggregate = $1 AND type = 'sold' AND data->>'claim' = $2 LIMIT 1"
 /** After these events the owner of an order has something to do at once. */
 const TRIGGERS = Object.freeze(['cancel_requested', 'wanted', 'resumed'])
 
@@ -20,8 +21,8 @@ const TRIGGERS = Object.freeze(['cancel_requested', 'wanted', 'resumed'])
  * @returns {Promise<import('freshet-feed/systems').Handlers>}
  */
 export async function createOrderHandlers ({
-  id, submit, submitAll, partitionOf, keyOf, stateOf, connectionOf, owned, metrics, deadLetter, openConfirm, decideTask: run, entryLost,
-  settings, log
+  id, database, submit, submitAll, partitionOf, keyOf, stateOf, connectionOf, owned, metrics, deadLetter, openConfirm, decideTask: run,
+  entryLost, settings, log
 }) {
   // it may fail, and is repeated before anything else is open
   const confirm = await openConfirm()
@@ -41,6 +42,10 @@ export async function createOrderHandlers ({
     payments,
     stateOf,
     confirm: (key) => confirm(partitionOf(key)),
+    async wasSold (product, claim) {
+      const { rows } = await /** @type {NonNullable<typeof database>} */ (database).query(SOLD, [product, claim])
+      return rows.length > 0
+    },
     deadLetter: (key, letter) => deadLetter(partitionOf(key), {
       consumer: SAGA, entry: { id: '0-0', rule: 'step', key, seq: 0, fields: RESUME }, ...letter
     }),

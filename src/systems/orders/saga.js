@@ -26,6 +26,7 @@ const OPEN = Object.freeze(['authorized', 'captured'])
  * @param {(key: string) => Promise<Fields>} parts.stateOf from the primary
  * @param {import('./payments/payments.js').Payments} parts.payments
  * @param {(key: string) => Promise<void>} parts.confirm what was decided about the order is as durable as its placing
+ * @param {(product: string, claim: string) => Promise<boolean>} parts.wasSold by the events of the product, its key
  * @param {(key: string, letter: { reason: string, attempts: number, correlationId: string }) => Promise<void>} parts.deadLetter writes a
  *   dead letter, which resumes it
  * @param {(key: string) => Promise<unknown>} parts.drop removes its scheduled task
@@ -37,12 +38,12 @@ const OPEN = Object.freeze(['authorized', 'captured'])
  *   just been placed; errors: it is tried again
  */
 export function createSaga ({
-  submit, submitAll, stateOf, payments, confirm, deadLetter, drop, onStep = () => {}, onFinal = () => {}, log
+  submit, submitAll, stateOf, payments, confirm, wasSold, deadLetter, drop, onStep = () => {}, onFinal = () => {}, log
 }) {
   /** Attempts that failed for another reason than a server that is away, by order. @type {Map<string, number>} */
   const attempts = new Map()
 
-  const { step, steps } = createSteps({ submit, submitAll, payments, confirm })
+  const { step, steps } = createSteps({ submit, submitAll, payments, confirm, wasSold })
 
   /** News of the payment of a final order: what was captured late is paid back. @param {string} key @param {Fields} state */
   async function checkFinal (key, state) {

@@ -18,7 +18,6 @@
  * @typedef {import('./lines.js').Line} Line
  * @typedef {Decision & { authorization?: string }} Step `authorization`: id of the payment at its provider, when it became known
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from './errors.js'
 import { claimOfLine, idOfKey, productKey } from './keys.js'
 
@@ -32,6 +31,8 @@ const OUT_OF_STOCK = Object.freeze(['sold_out', 'all_held', 'insufficient', 'ove
 /** `already_claimed`: a former owner did; `released`: the order is being cancelled, which its next step reports */
 const HELD = Object.freeze(['accepted', 'already_claimed', 'released'])
 const SOLD = Object.freeze(['accepted', 'already_sold'])
+/** What a product says of a claim that it sold long ago. */
+const FORGOTTEN = Object.freeze(['unknown_claim', 'unknown'])
 /** `unknown`: the product was deleted */
 const FREE = Object.freeze(['accepted', 'released', 'unknown_claim', 'unknown'])
 
@@ -42,6 +43,16 @@ const FREE = Object.freeze(['accepted', 'released', 'unknown_claim', 'unknown'])
 export const paymentOf = (key, { total, placedAt, authorization: id }) =>
   ({ key: `${idOfKey(key)}.${Number(placedAt).toString(36)}`, amount: Number(total), id })
 
+/** @param {Promise<unknown>} work @returns {Promise<boolean>} whether it settles within SOON_MS */
+const settlesSoon = (work) => new Promise((resolve) => {
+  const timer = setTimeout(resolve, SOON_MS, false)
+  const settled = () => {
+    clearTimeout(timer)
+    resolve(true)
+  }
+  work.then(settled, settled)
+})
+
 /** @param {Decision[]} decisions about lines @param {readonly string[]} codes that are expected @throws {FreshetError} STOCK_DIFFERS */
 function expectAll (decisions, codes) {
   const other = decisions.find(({ code }) => !codes.includes(code))
@@ -49,9 +60,9 @@ function expectAll (decisions, codes) {
 }
 
 /**
- * @param {Pick<Parameters<typeof import('./saga.js').createSaga>[0], 'submit' | 'submitAll' | 'payments' | 'confirm'>} parts
+ * @param {Pick<Parameters<typeof import('./saga.js').createSaga>[0], 'submit' | 'submitAll' | 'payments' | 'confirm' | 'wasSold'>} parts
  */
-export function createSteps ({ submit, submitAll, payments, confirm }) {
+export function createSteps ({ submit, submitAll, payments, confirm, wasSold }) {
   /** Authorizations of orders that are not held by then. @type {Map<string, Promise<import('./payments/payments.js').Result>>} */
   const begun = new Map()
 
@@ -76,8 +87,18 @@ export function createSteps ({ submit, submitAll, payments, confirm }) {
     })))
   }
 
-  /** @param {string} key @param {Fields} state */
-  const sell = (key, state) => onLines(key, state, (claim) => ['confirm', HOLDER, claim, 'sold'])
+  /**
+   * A product forgets a claim --keep-ms after it was sold, however long its order waits for an owner; the events of the product do not.
+   * @param {string} key @param {Fields} state
+   */
+  async function sell (key, state) {
+    const sold = await onLines(key, state, (claim) => ['confirm', HOLDER, claim, 'sold'])
+    return Promise.all(sold.map(async (decision, i) => {
+      if (!FORGOTTEN.includes(decision.code)) return decision
+      const isSold = await wasSold(productKey(JSON.parse(state.lines)[i].sku), claimOfLine(idOfKey(key), i))
+      return isSold ? { ...decision, code: 'already_sold' } : decision
+    }))
+  }
 
   /**
    * @param {string} key @param {import('./payments/payments.js').Result} result of the authorization
@@ -97,8 +118,7 @@ export function createSteps ({ submit, submitAll, payments, confirm }) {
       if (holds.some(({ code }) => OUT_OF_STOCK.includes(code))) return step(key, 'declined', 'out_of_stock')
       expectAll(holds, HELD)
       const authorizing = payments.authorize(paymentOf(key, state))
-      const isSoon = await Promise.race([authorizing.then(() => true, () => false), sleep(SOON_MS, false, { ref: false })])
-      if (isSoon) return authorized(key, await authorizing, ['held'])
+      if (await settlesSoon(authorizing)) return authorized(key, await authorizing, ['held'])
       begun.set(key, authorizing)
       try {
         const decision = await step(key, 'held')

@@ -49,6 +49,7 @@ t.test('an order has a span, and its steps in it, where those that are recorded 
       authorize: async () => ({ status: 'authorized', id: 'p' }), capture: async () => ({ status: 'captured' })
     }),
     confirm: async () => {},
+    wasSold: async () => false,
     deadLetter: async () => {},
     drop: async () => {},
     log: silentLog

@@ -1,7 +1,6 @@
 /** HTTP calls of a payment provider, within a deadline. */
 import { Agent as HttpAgent, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
-import { text } from 'node:stream/consumers'
 import { FreshetError } from '../errors.js'
 
 const MAX_SOCKETS = 256
@@ -13,25 +12,37 @@ const isUnknown = (/** @type {number} */ status) => status >= 500 || status === 
  * @returns {{ call: import('./payments.js').Call, close: () => void }} `call` throws PAYMENT_UNKNOWN: no usable reply, PAYMENT_REFUSED
  */
 export function createCall ({ url, key, timeoutMs }) {
-  const isSecure = url.startsWith('https:')
-  const base = url.replace(/\/+$/, '')
+  const { protocol, hostname, port, pathname } = new URL(url)
+  const isSecure = protocol === 'https:'
   const send = isSecure ? requestHttps : requestHttp
   const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: MAX_SOCKETS })
+  const target = { host: hostname.replace(/^\[|\]$/g, ''), port, agent }
+  const base = pathname.replace(/\/+$/, '')
   const authorization = key === null ? {} : { authorization: `Bearer ${key}` }
+
+  /**
+   * @param {import('node:http').RequestOptions} options @param {string} body
+   * @returns {Promise<{ status: number, text: string }>} @throws {Error} no whole reply in time
+   */
+  const exchange = (options, body) => new Promise((resolve, reject) => {
+    const request = send(options, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part) => { text += part })
+      response.once('error', reject).once('end', () => resolve({ status: Number(response.statusCode), text }))
+    })
+    // a timer of our own: a signal that is aborted later would cost more than the request
+    const timer = setTimeout(() => request.destroy(new Error('no reply in time')), timeoutMs)
+    request.once('close', () => clearTimeout(timer)).once('error', reject).end(body)
+  })
 
   return {
     async call (method, path, { body = '', headers = {} } = {}) {
-      const { status, text: reply } = await new Promise((resolve, reject) => {
-        const signal = AbortSignal.timeout(timeoutMs)
-        const length = method === 'GET' ? {} : { 'content-length': Buffer.byteLength(body) }
-        const request = send(base + path, { method, agent, signal, headers: { ...authorization, ...headers, ...length } }, (response) => {
-          text(response).then((whole) => resolve({ status: Number(response.statusCode), text: whole }), reject)
-        })
-        request.once('error', reject).end(body)
-      }).catch((error) => { throw unknown(['AbortError', 'TimeoutError'].includes(error.name) ? 'no reply in time' : error.message) })
+      const length = method === 'GET' ? {} : { 'content-length': Buffer.byteLength(body) }
+      const options = { ...target, method, path: base + path, headers: { ...authorization, ...headers, ...length } }
+      const { status, text } = await exchange(options, body).catch((error) => { throw unknown(error.message) })
       if (isUnknown(status)) throw unknown(`status ${status}`)
       try {
-        return { status, json: JSON.parse(reply) }
+        return { status, json: JSON.parse(text) }
       } catch {
         throw unknown('a reply that is not JSON')
       }
