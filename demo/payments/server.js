@@ -215,14 +215,23 @@ export function createPaymentServer ({ ledger, latencyMs = LATENCY_MS, callbackU
   return app
 }
 
-// Callbacks: after each change of a payment its key and status are sent to a URL, signed; a callback that fails is not repeated.
+// Callbacks: after changes of payments their keys and statuses are sent to a URL, signed, all of a moment in one request; one that fails is
+// not repeated.
 
 const TIMEOUT_MS = 2000
+/** Between two requests. */
+const EVERY_MS = 100
+/** Callbacks in one request. */
+const MOST_AT_ONCE = 100
+
+/** @typedef {{ key: string, status: string }} Change */
 
 /** @param {{ url: string | null, secret: string | null, log: import('pino').Logger }} options */
 function createCallbacks ({ url, secret, log }) {
   /** @type {Set<NodeJS.Timeout>} */
   const timers = new Set()
+  /** Those of the next request; by how often a change is told, because each time has a request of its own. @type {Change[][]} */
+  const due = []
   let isClosed = false
   const isSecure = url?.startsWith('https:') ?? false
   const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true })
@@ -242,20 +251,34 @@ function createCallbacks ({ url, secret, log }) {
     if (reply.statusCode >= 300) throw new Error(`status ${reply.statusCode}`)
   }
 
+  /** @param {number} ms @param {() => void} run */
+  function after (ms, run) {
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      run()
+    }, ms)
+    timers.add(timer)
+  }
+
+  function sendDue () {
+    for (const all of due.splice(0)) {
+      while (all.length > 0) {
+        const some = all.splice(0, MOST_AT_ONCE)
+        send(JSON.stringify(some)).catch((error) => {
+          if (!isClosed) log.warn({ keys: some.map(({ key }) => key), reason: error.message }, 'a callback failed')
+        })
+      }
+    }
+  }
+
   return {
     /** @param {Entry} entry @param {Faults} faults */
     note ({ key, status }, { callbacks, callbackAfterMs }) {
-      if (url === null) return
-      const body = JSON.stringify({ key, status })
-      for (let i = 0; i < callbacks; i++) {
-        const timer = setTimeout(() => {
-          timers.delete(timer)
-          send(body).catch((error) => {
-            if (!isClosed) log.warn({ key, reason: error.message }, 'a callback failed')
-          })
-        }, callbackAfterMs)
-        timers.add(timer)
-      }
+      if (url === null || callbacks === 0) return
+      after(callbackAfterMs, () => {
+        if (due.length === 0) after(EVERY_MS, sendDue)
+        for (let i = 0; i < callbacks; i++) (due[i] ??= []).push({ key, status })
+      })
     },
 
     /** Ends those on their way, too. */

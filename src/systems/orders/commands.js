@@ -1,9 +1,8 @@
 /** Commands of customers and orders, and callbacks of the payment provider. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { decisions, fields, moneyText, schemas } from 'freshet-feed/systems'
 import { FreshetError } from './errors.js'
 import { customerIdOf, customerKey, orderIdOf, orderKey, productKey } from './keys.js'
-import { callbackOf } from './payments/payments.js'
+import { ordersOf } from './payments/payments.js'
 import { PRODUCT_COMMANDS, SKU, UNITS } from './products.js'
 import { expectAccepted, statusOf } from './replies.js'
 
@@ -61,8 +60,6 @@ const { id: ID_TEXT, objectOf, seq: SEQ } = schemas
 
 /** The cancellation of an order with one of these statuses has begun. */
 const CANCELLED = Object.freeze(['cancelling', 'cancelled'])
-/** Callbacks do not hurry: the primary is asked about all of this time in one write. */
-const CALLBACKS_EVERY_MS = 100
 const MAX_EMAIL = 254
 /** Whether an address exists is not checked. */
 const EMAIL = /^[^\s@]+@[^\s@]+$/
@@ -166,17 +163,17 @@ export const COMMANDS = {
     path: '/v1/payments/callbacks',
     // the signature proves the sender
     access: 'public',
-    summary: 'News of a payment, signed by the provider: the owner of the order looks it up',
+    summary: 'News of payments, signed by the provider: the owner of the order looks it up',
     isRaw: true,
     schemas: { 204: { type: 'null' } },
     codes: ['CALLBACK_INVALID'],
     async run ({ body, headers }, { paymentSecret: secret, submit, stateOf }) {
-      const id = callbackOf({ secret, headers, body, nowMs: Date.now() })
-      if (id === null || !ID.test(id)) return { status: 204 }
-      await sleep(CALLBACKS_EVERY_MS - performance.now() % CALLBACKS_EVERY_MS)
-      // most are about an order that is confirmed, or being driven: the rule would reject them
-      const { status, parked } = await stateOf(orderKey(id), { fields: ['status', 'parked'] })
-      if (status === 'cancelled' || parked) await submit({ rule: 'step', key: orderKey(id), scope: '', requestId: '', args: ['check'] })
+      const keys = new Set(ordersOf({ secret, headers, body, nowMs: Date.now() }).filter((id) => ID.test(id)).map(orderKey))
+      await Promise.all([...keys].map(async (key) => {
+        // most are about an order that is confirmed, or being driven: the rule would reject them
+        const { status, parked } = await stateOf(key, { fields: ['status', 'parked'] })
+        if (status === 'cancelled' || parked) await submit({ rule: 'step', key, scope: '', requestId: '', args: ['check'] })
+      }))
       return { status: 204 }
     }
   },

@@ -52,7 +52,7 @@ export default {
   gateway: (parts) => ({ commands: createOrders(parts) })
 }
 
-export { callbackOf, createPayments, signatureOf } from './payments/payments.js'
+export { createPayments, ordersOf, signatureOf } from './payments/payments.js'
 export { rebuildViews } from './archive.js'
 export { createSaga } from './saga.js'
 export { createArchive }

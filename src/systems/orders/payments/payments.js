@@ -25,7 +25,7 @@ import { stripe } from './stripe.js'
  * Callbacks of a payment provider: their signature, in the format of Stripe (https://docs.stripe.com/webhooks#verify-manually), which the
  * local provider has too: `t=<seconds>,v1=<HMAC-SHA256 of "t.body", hex>`.
  *
- * A callback only says that there is news of a payment: the owner of the order looks it up. So a false, late or repeated one changes
+ * A callback only says that there is news of payments: the owner of the order looks it up. So a false, late or repeated one changes
  * nothing.
  */
 
@@ -38,10 +38,9 @@ export const signatureOf = (secret, body, seconds) =>
 
 /**
  * @param {{ secret: string | null, headers: Record<string, string | string[] | undefined>, body: string, nowMs: number }} callback
- * @returns {string | null} id of the order; null: the callback is about something else
- * @throws {FreshetError} CALLBACK_INVALID
+ * @returns {string[]} ids of the orders that it is about @throws {FreshetError} CALLBACK_INVALID
  */
-export function callbackOf ({ secret, headers, body, nowMs }) {
+export function ordersOf ({ secret, headers, body, nowMs }) {
   const given = String(SIGNATURE_HEADERS.map((name) => headers[name]).find(Boolean) ?? '')
   const seconds = Number(/(?:^|,)t=(\d{1,12})(?:,|$)/.exec(given)?.[1] ?? NaN)
   if (secret === null) throw new FreshetError('CALLBACK_INVALID', 'this gateway has no --payment-secret, so it cannot check signatures')
@@ -51,18 +50,19 @@ export function callbackOf ({ secret, headers, body, nowMs }) {
   const wanted = Buffer.from(signatureOf(secret, body, seconds).split(',v1=')[1])
   const isSigned = [...given.matchAll(/v1=([0-9a-f]{64})/g)].some(([, one]) => timingSafeEqual(Buffer.from(one), wanted))
   if (!isSigned) throw new FreshetError('CALLBACK_INVALID', 'the signature is not one of this body; check --payment-secret')
-  return orderIn(body)
+  return ordersIn(body)
 }
 
-/** The local provider sends `{key}`; Stripe has the key in the metadata of the PaymentIntent. @param {string} body */
-function orderIn (body) {
+/** The local provider sends an array of `{key}`; Stripe has the key in the metadata of the PaymentIntent. @param {string} body */
+function ordersIn (body) {
   try {
-    const { key, data } = JSON.parse(body)
-    const order = key ?? data?.object?.metadata?.order
-    // without the time of the order (saga.js)
-    return typeof order === 'string' ? order.split('.')[0] : null
+    return [JSON.parse(body)].flat().flatMap(({ key, data }) => {
+      const order = key ?? data?.object?.metadata?.order
+      // without the time of the order (saga.js)
+      return typeof order === 'string' ? [order.split('.')[0]] : []
+    })
   } catch {
-    return null
+    return []
   }
 }
 
