@@ -275,10 +275,12 @@ function createCallbacks ({ url, secret, log }) {
     /** @param {Entry} entry @param {Faults} faults */
     note ({ key, status }, { callbacks, callbackAfterMs }) {
       if (url === null || callbacks === 0) return
-      after(callbackAfterMs, () => {
+      const add = () => {
         if (due.length === 0) after(EVERY_MS, sendDue)
         for (let i = 0; i < callbacks; i++) (due[i] ??= []).push({ key, status })
-      })
+      }
+      if (callbackAfterMs === 0) add()
+      else after(callbackAfterMs, add)
     },
 
     /** Ends those on their way, too. */
