@@ -84,6 +84,7 @@ export async function createOrderHandlers ({
   const drive = createSaga({
     submit,
     submitAll,
+    submitConfirmed: (commands) => submitAll(commands, { confirm }),
     payments,
     stateOf,
     confirm: (key) => confirm(partitionOf(key)),

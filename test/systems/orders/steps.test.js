@@ -45,6 +45,7 @@ function order ({ authorize, capture, sold = 'accepted', wasSold = false, decide
   const drive = createSaga({
     submit: async (command) => record([command])[0],
     submitAll: async (commands) => record(commands),
+    submitConfirmed: async (commands) => record(commands),
     async stateOf () {
       reads++
       return { ...state }
