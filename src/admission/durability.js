@@ -66,6 +66,7 @@ function createRounds ({ marker, durability, waitMs }) {
     const line = lines.get(connection) ?? { running: Promise.resolve(), next: null }
     lines.set(connection, line)
     if (line.next !== null) return line.next
+    /** @type {Pick<Round, 'keys' | 'calls'>} */
     const what = { keys: new Set(), calls: [] }
     const found = line.running.then(() => {
       line.next = null
