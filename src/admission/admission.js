@@ -61,9 +61,8 @@ export function createAdmission ({
   async function decide (partition, commands) {
     // scripts of users may never end, and are stopped on connections of their own
     const confirm = own === OUR_RULES ? commands.find((one) => one.confirm?.deciding)?.confirm : undefined
-    return confirm?.deciding
-      ? confirm.deciding((primary) => call(partition, commands, primary))
-      : call(partition, commands, route(keyOf(partition)('')))
+    const admitted = await confirm?.deciding?.((primary) => call(partition, commands, primary))
+    return admitted ?? call(partition, commands, route(keyOf(partition)('')))
   }
 
   /** @param {number} partition */

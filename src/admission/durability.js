@@ -130,13 +130,22 @@ function forOneCall (connection) {
  *   rounds?: ReturnType<typeof createRounds> }} options `route`: the present connection to the primary, for this only; `key`: of a part of
  *   the partition; `marker`: part that no other process writes; `isClosed`: no connection will open again; `rounds` of several partitions
  * @returns {((generation?: string) => Promise<void>) & { deciding?: (decide: (primary: Primary) => Promise<Admitted>) =>
- *   Promise<Admitted> }} resolves when what was decided in this generation before is confirmed (without one: what the present primary has);
+ *   Promise<Admitted | null> }} resolves when what was decided in this generation before is confirmed (without one: what the present primary has);
  *   while there is no connection it waits for one, at most `waitMs`. It throws NOT_CONFIRMED, and what Connection.send throws. `deciding`:
- *   what is decided in one round with its WAIT; absent where the primary is enough
+ *   what is decided in one round with its WAIT, null while there is no connection; absent where the primary is enough
  */
 export function createConfirm ({ route, key, marker, durability, waitMs, isClosed = () => false, rounds }) {
   if (waitOf(durability, waitMs) === null) return async () => {}
   const { confirmed, decided } = rounds ?? createRounds({ marker, durability, waitMs })
+
+  /** null: there is no connection now */
+  function routeNow () {
+    try {
+      return route()
+    } catch {
+      return null
+    }
+  }
 
   /** @returns {Promise<string>} the lineage of which all decisions are confirmed */
   const round = async () => {
@@ -166,9 +175,11 @@ export function createConfirm ({ route, key, marker, durability, waitMs, isClose
     }
   }
 
-  /** @param {(primary: Primary) => Promise<Admitted>} decide @returns {Promise<Admitted>} */
+  /** @param {(primary: Primary) => Promise<Admitted>} decide @returns {Promise<Admitted | null>} */
   async function deciding (decide) {
-    const { connection, replicationId } = route()
+    const primary = routeNow()
+    if (primary === null) return null
+    const { connection, replicationId } = primary
     const one = forOneCall(connection)
     const { decided: admitted, confirmed: waited } = await decided(connection, () => decide({ connection: one.connection, replicationId }))
     const { generation } = admitted

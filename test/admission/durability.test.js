@@ -59,10 +59,14 @@ for (const engine of await scopedEngines()) {
     await connection.send('HSET', key('generation'), 'replid', 'id', 'lineage', 'abc')
     await eventually(() => confirm('abc.7'))
     let n = 0
-    const decide = () => /** @type {NonNullable<typeof confirm.deciding>} */ (confirm.deciding)(async ({ connection: own }) => {
-      await own.runScript(WRITES, [key('decided')], [++n])
-      return { generation: 'abc.7', now: 0, replies: [], waitMs: null }
-    })
+    async function decide () {
+      const admitted = await confirm.deciding?.(async ({ connection: own }) => {
+        await own.runScript(WRITES, [key('decided')], [++n])
+        return { generation: 'abc.7', now: 0, replies: [], waitMs: null }
+      })
+      if (!admitted) throw new Error('there is no connection')
+      return admitted
+    }
     const calls = async (/** @type {string} */ command) =>
       Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(String(await connection.send('INFO', 'commandstats')))?.[1] ?? 0)
     const counts = async () => ({ markers: await calls('set'), waits: await calls('wait') })
