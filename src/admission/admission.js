@@ -17,6 +17,16 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
 const UNSEEN = Object.freeze({ see () {}, turnBack: async () => {} })
 
 /**
+ * Rejections too: the state that they rest on must last as long.
+ * @param {import('./durability.js').Confirm} confirm @param {Answer[]} answers of one partition, in order @returns {Promise<Answer[]>}
+ */
+async function confirmAll (confirm, answers) {
+  const waits = answers.flatMap(({ confirmed }) => confirm.deciding && confirmed ? [confirmed] : [])
+  await (waits.length === answers.length ? Promise.all(waits) : confirm(answers[answers.length - 1].generation))
+  return answers.map(({ confirmed, ...answer }) => answer)
+}
+
+/**
  * @param {object} options
  * @param {import('../store/index.js').Primaries['route']} options.route
  * @param {import('./system.js').Agreement} options.agreement of the system
@@ -128,9 +138,7 @@ export function createAdmission ({
      */
     async submit (command) {
       const { batcher, confirm } = all[partitionOf(command.key)]
-      const { confirmed, ...answer } = await batcher.submit({ ...prepare(command), confirm }).catch(countFailure)
-      // a rejection too: the state that it rests on must last as long
-      await (confirm.deciding && confirmed ? confirmed : confirm(answer.generation))
+      const [answer] = await confirmAll(confirm, [await batcher.submit({ ...prepare(command), confirm }).catch(countFailure)])
       return answer
     },
 
@@ -143,10 +151,7 @@ export function createAdmission ({
       const partition = partitionOf(commands[0].key)
       const { batcher, confirm: usual } = all[partition]
       const confirm = byOf?.(partition) ?? usual
-      const answers = await batcher.submitAll(commands.map((one) => ({ ...prepare(one), confirm }))).catch(countFailure)
-      const waits = answers.flatMap(({ confirmed }) => confirm.deciding && confirmed ? [confirmed] : [])
-      await (waits.length === answers.length ? Promise.all(waits) : confirm(answers[answers.length - 1].generation))
-      return answers.map(({ confirmed, ...answer }) => answer)
+      return confirmAll(confirm, await batcher.submitAll(commands.map((one) => ({ ...prepare(one), confirm }))).catch(countFailure))
     }
   }
 }

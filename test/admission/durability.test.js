@@ -65,7 +65,7 @@ for (const engine of await scopedEngines()) {
         return { generation: 'abc.7', now: 0, replies: [], waitMs: null }
       })
       if (!admitted) throw new Error('there is no connection')
-      return admitted
+      return { confirmed: admitted.confirmed ?? Promise.reject(new Error('its confirmation is not awaited')) }
     }
     const calls = async (/** @type {string} */ command) =>
       Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(String(await connection.send('INFO', 'commandstats')))?.[1] ?? 0)

@@ -55,14 +55,13 @@ const FREE = Object.freeze(['accepted', 'released', 'unknown_claim', 'unknown'])
 const paymentOf = (key, { total, placedAt, authorization: id }) =>
   ({ key: `${idOfKey(key)}.${Number(placedAt).toString(36)}`, amount: Number(total), id })
 
-/** @param {Promise<unknown>} work @returns {Promise<boolean>} whether it settles within SOON_MS */
-const settlesSoon = (work) => new Promise((resolve) => {
+/** @param {Promise<unknown>} work @returns {Promise<boolean>} whether it succeeds within SOON_MS */
+const succeedsSoon = (work) => new Promise((resolve) => {
   const timer = setTimeout(resolve, SOON_MS, false)
-  const settled = () => {
+  work.then(() => true, () => false).then((hasSucceeded) => {
     clearTimeout(timer)
-    resolve(true)
-  }
-  work.then(settled, settled)
+    resolve(hasSucceeded)
+  })
 })
 
 /** @param {Decision[]} decisions about lines @param {readonly string[]} codes that are expected @throws {FreshetError} STOCK_DIFFERS */
@@ -133,7 +132,7 @@ function createSteps ({ submit, submitAll, submitConfirmed, payments, confirm, w
       if (holds.some(({ code }) => OUT_OF_STOCK.includes(code))) return step(key, 'declined', 'out_of_stock')
       expectAll(holds, HELD)
       const authorizing = payments.authorize(paymentOf(key, state))
-      if (await settlesSoon(authorizing)) return authorized(key, await authorizing, ['held'])
+      if (await succeedsSoon(authorizing)) return authorized(key, await authorizing, ['held'])
       begun.set(key, authorizing)
       try {
         const decision = await step(key, 'held')
