@@ -131,7 +131,7 @@ function forOneCall (connection) {
  *   the partition; `marker`: part that no other process writes; `isClosed`: no connection will open again; `rounds` of several partitions
  * @returns {((generation?: string) => Promise<void>) & { deciding?: (decide: (primary: Primary) => Promise<Admitted>) =>
  *   Promise<Admitted | null> }} resolves when what was decided in this generation before is confirmed (without one: what the present
- *   primary has); while there is no connection it waits for one, at most `waitMs`. It throws NOT_CONFIRMED, and what Connection.send throws.
+ *   primary has); while there is no connection it waits for one, at most `waitMs`. Errors: NOT_CONFIRMED, those of Connection.send.
  *   `deciding`: what is decided in one round with its WAIT, null while there is no connection; absent where the primary is enough
  */
 export function createConfirm ({ route, key, marker, durability, waitMs, isClosed = () => false, rounds }) {
