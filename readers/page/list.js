@@ -3,7 +3,7 @@
  * feed it shows a sample, at a pace that can be read. It does not move while it is paused, pointed at, or focused.
  */
 import { at, put } from './elements.js'
-import { SHOWN } from './newest.js'
+import { keyOf, SHOWN } from './newest.js'
 import { createRows } from './rows.js'
 
 /** rows that may be added at once after a quiet time */
@@ -63,8 +63,8 @@ export function createList ({ onChoose, now, windowMs }) {
     const taken = fits ? changed : changed.slice(0, SAMPLE)
     if (!isBoard) room = fits ? Math.max(0, room - taken.length) : 0
     rows.put(taken, !isFresh)
-    const ids = isBoard ? new Set(wanted.map(({ id }) => id)) : null
-    rows.keep((line) => ids ? ids.has(line.id) : isLive(line))
+    const keys = isBoard ? new Set(wanted.map(keyOf)) : null
+    rows.keep((line) => keys ? keys.has(keyOf(line)) : isLive(line))
     return isBoard || isFresh ? 0 : taken.length
   }
 

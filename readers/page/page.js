@@ -1,5 +1,6 @@
 /**
- * The page: which feed is shown, and its state. While the tab is hidden it makes no requests.
+ * The page: which feed is shown, and its state. Of several feeds it shows the newest items, from one stream. While the tab is hidden it makes
+ * no requests.
  */
 import { getJson } from './api.js'
 import { pause } from './pause.js'
@@ -17,6 +18,9 @@ const { searchParams } = new URL(location.href)
 const FEEDS_EVERY_MS = 3000
 const READY_EVERY_MS = 1000
 
+/** in one stream; fewer than two: a feed by itself */
+const several = [...new Set(searchParams.getAll('feed'))]
+const isSeveral = several.length > 1
 /** @type {string | null} */
 let feed = null
 /** @type {string[]} */
@@ -105,14 +109,13 @@ function showWay (way, why) {
 const { restart: start, stop } = whileShown((signal) => {
   hideToken()
   watchFeeds(signal)
-  if (feed === null) watchReadiness(signal)
-  else watchFeed(feed, signal)
+  if (feed !== null) return watchFeed(feed, signal)
+  watchReadiness(signal)
+  if (isSeveral) watchItems(several, signal)
 })
 
 /** @param {string} name @param {AbortSignal} signal */
 function watchFeed (name, signal) {
-  /** @type {[import('./source.js').Way, string]} */
-  let way = ['poll', '']
   let isStarted = false
   figures.watch(name, signal, (reply, error) => {
     if (error) showError(error)
@@ -121,27 +124,34 @@ function watchFeed (name, signal) {
     // whether to stream or to poll depends on the figures
     if (isStarted || error?.status === 403) return
     isStarted = true
-    watchNewest({
-      feed: name,
-      signal,
-      figures: () => figures.latest ?? { itemsPerSecond: null, count: null },
-      onItems (items, isAll, itemsAsOf) {
-        list.show(items, isAll)
-        if (items.length > 0) figures.newestIs(items[0].ts, itemsAsOf)
-        showWay(...way)
-      },
-      onWay (now, why) {
-        way = [now, why]
-        showWay(now, why)
-      }
-    })
+    watchItems([name], signal)
     search.resume(name, signal)
+  })
+}
+
+/** @param {string[]} names @param {AbortSignal} signal */
+function watchItems (names, signal) {
+  /** @type {[import('./source.js').Way, string]} */
+  let way = ['poll', '']
+  watchNewest({
+    feeds: names,
+    signal,
+    figures: () => figures.latest ?? { itemsPerSecond: null, count: null },
+    onItems (items, isAll, itemsAsOf) {
+      list.show(items, isAll)
+      if (items.length > 0) figures.newestIs(items[0].ts, itemsAsOf)
+      showWay(...way)
+    },
+    onWay (now, why) {
+      way = [now, why]
+      showWay(now, why)
+    }
   })
 }
 
 function showEmpty () {
   const { windowMs: ms = 0 } = figures.latest ?? {}
-  const text = ms > 0 ? `No items in the last ${period(ms)}.` : 'This feed is empty.'
+  const text = isSeveral ? 'These feeds are empty.' : ms > 0 ? `No items in the last ${period(ms)}.` : 'This feed is empty.'
   put(at('empty'), `${text} New items appear here.`)
 }
 
@@ -173,21 +183,33 @@ function showWithout (isWithout) {
 /** @param {string[]} names */
 function showFeeds (names) {
   feeds = names
-  const all = feed === null || names.includes(feed) ? names : [feed, ...names]
-  const select = at('feed')
-  if ([...select.options].map(({ value }) => value).join() !== all.join()) {
-    select.replaceChildren(...all.map((value) => make('option', { value, textContent: value })))
-  }
-  select.disabled = all.length === 0
-  at('all').hidden = all.length < 2
+  const chosen = isSeveral ? several : feed === null ? [] : [feed]
+  const all = [...new Set([...chosen, ...names])]
+  const isMany = all.length > 1
+  showChoice(at('feed'), all, chosen[0])
+  showChoice(at('beside'), ['', ...all.filter((name) => name !== chosen[0])], chosen[1] ?? '')
+  at('feed').disabled = all.length === 0
+  at('beside').parentElement.hidden = !isMany || chosen.length === 0
+  at('all').hidden = !isMany
   put(at('all'), `All feeds (${names.length})`)
-  if (feed !== null) {
-    select.value = feed
-    return
-  }
-  const chosen = names.includes('latest') ? 'latest' : names.length === 1 ? names[0] : null
-  if (chosen !== null && !isOverview && !searchParams.has('all')) choose(chosen)
+  if (chosen.length > 0) return
+  const first = names.includes('latest') ? 'latest' : names.length === 1 ? names[0] : null
+  if (first !== null && !isOverview && !searchParams.has('all')) choose(first)
   else showWithout(true)
+}
+
+/** @param {any} select @param {string[]} names @param {string | undefined} chosen */
+function showChoice (select, names, chosen) {
+  if ([...select.options].map(({ value }) => value).join() !== names.join()) {
+    select.replaceChildren(...names.map((value) => make('option', { value, textContent: value || 'no other' })))
+  }
+  if (chosen !== undefined) select.value = chosen
+}
+
+/** Another set of feeds is another page. @param {string[]} names */
+function chooseSeveral (names) {
+  const chosen = new Set(names.filter(Boolean))
+  location.search = String(new URLSearchParams([...chosen].map((name) => ['feed', name])))
 }
 
 /** @param {AbortSignal} signal */
@@ -218,7 +240,12 @@ async function watchReadiness (signal) {
 }
 
 const id = searchParams.get('id')
-at('feed').addEventListener('change', () => choose(at('feed').value))
+at('feed').addEventListener('change', () => {
+  const { value } = at('feed')
+  if (isSeveral) chooseSeveral([value, ...several.slice(1)])
+  else choose(value)
+})
+at('beside').addEventListener('change', () => chooseSeveral([at('feed').value, at('beside').value, ...several.slice(2)]))
 onToken({
   onLocked () {
     stop()
@@ -226,7 +253,14 @@ onToken({
   },
   onEntered: start
 })
-const wanted = searchParams.get('feed')
-if (wanted) choose(wanted)
+if (isSeveral) {
+  document.body.classList.add('several')
+  document.title = `${several.join(', ')} · Freshet`
+  put(at('items-title'), `Newest items of ${several.join(', ')}`)
+  at('of-feed').hidden = false
+  showEmpty()
+}
+const [wanted] = several
+if (wanted && !isSeveral) choose(wanted)
 else start()
-if (id) search.find(id)
+if (id && !isSeveral) search.find(id)

@@ -1,5 +1,5 @@
 /**
- * Changes of a feed, from a stream (`follow` of the client) or by polling:
+ * Changes of a feed, or of several, from a stream (`follow` of the client) or by polling:
  *
  *     stream --- too many changes, or refused (the reader's limit, no view) ---> poll
  *            <-- fewer changes, or a later attempt -------------------------
@@ -23,7 +23,7 @@ const HOLD_MS = 60_000
 
 /**
  * @param {object} parts
- * @param {string} parts.feed @param {string[]} [parts.ids] @param {number} parts.limit @param {AbortSignal} parts.signal
+ * @param {string | string[]} parts.feed @param {string[]} [parts.ids] @param {number} parts.limit @param {AbortSignal} parts.signal
  * @param {() => boolean} [parts.isMuch] whether polling is cheaper now
  * @param {(event: any) => void} parts.onEvent of the stream
  * @param {(signal: AbortSignal) => Promise<void>} parts.onPoll polls once; may throw
@@ -75,7 +75,9 @@ export async function watch ({ feed, ids, limit, signal, isMuch = () => false, o
         encoding: 'utf8',
         signal: until,
         authToken: token() ?? undefined,
-        wait: false,
+        // of a list, each is waited for
+        wait: Array.isArray(feed),
+        onWaiting () {},
         onRetry (error) {
           onWay('refused', /** @type {any} */ (error).code ?? '')
           polling.on()

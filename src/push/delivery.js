@@ -29,10 +29,11 @@ export const SMALL_LIST_IDS = 1000
 /**
  * @typedef {{ frame: Buffer | null, next: number, seq: number, isLast: boolean, isMissing: boolean }} Part of a list: `frame` null when no
  *   id has anything to send; `next`: where the next part begins; `seq`: of the changes when it was built, which it includes; `isLast`: it
- *   has the position; `isMissing`: the next id is to be looked up
+ *   has the position, or with it the position is reached; `isMissing`: the next id is to be looked up
  */
 /**
- * @typedef {{ name: string, at: number, encoding: string, isBehind: boolean, part: Part }} SharedPart for streams that are alike
+ * @typedef {{ name: string, at: number, encoding: string, label: string | undefined, isBehind: boolean, part: Part }} SharedPart for
+ *   streams that are alike
  * @typedef {{ isFull: boolean, parts: Map<readonly string[], SharedPart[]> }} Shared `parts`: of lists of streams of all ids
  * @typedef {Shared & import('./sealed-positions.js').Sealing & { view: View, nowMs: number }} Round
  */
@@ -84,7 +85,7 @@ export function createDelivery ({ changes, isDeleted, budget, counts, lookUps })
     // further parts of a snapshot are sent as changes
     stream.list = next < ids.length ? { name: 'items', ids, at: next } : null
     if (frame !== null) {
-      stream.sendFrame(frame, round.nowMs)
+      stream.sendFrame(frame, round.nowMs, isLast)
       counts.events++
       counts.bytes += frame.length - FRAME_BYTES
     }
@@ -192,8 +193,9 @@ function createParts ({ changes, isDeleted, budget }) {
   /** @param {Round} round @param {Stream} stream @returns {Part} */
   function build (round, stream) {
     const { name, ids, at, isCut } = /** @type {import('./stream.js').List} */ (stream.list)
-    const writer = writerOf(stream.encoding)
-    writer.begin(name)
+    const { label, encoding } = stream
+    const writer = writerOf(encoding)
+    writer.begin(name, label)
     let next = at
     let isMissing = false
     while (next < ids.length && !isMissing && writer.length < budget.chunkBytes) {
@@ -201,22 +203,24 @@ function createParts ({ changes, isDeleted, budget }) {
       if (!isMissing) next++
     }
     const isLast = next === ids.length && !hasChanges(changes, stream)
-    const frame = writer.end(isLast ? shownPosition(stream, round) : null, isCut)
+    const frame = writer.end(isLast && label === undefined ? shownPosition(stream, round) : null, isCut)
     return { frame: writer.isEmpty && name !== 'snapshot' ? null : frame, next, seq: changes.end, isLast, isMissing }
   }
 
   return (round, stream) => {
     if (stream.ids !== null) return build(round, stream)
     const { name, ids, at } = /** @type {import('./stream.js').List} */ (stream.list)
-    const { encoding } = stream
+    const { encoding, label } = stream
     const isBehind = hasChanges(changes, stream)
     let ofList = round.parts.get(ids)
     if (ofList === undefined) round.parts.set(ids, ofList = [])
     for (const one of ofList) {
-      if (one.at === at && one.isBehind === isBehind && one.name === name && one.encoding === encoding) return one.part
+      if (one.at === at && one.isBehind === isBehind && one.name === name && one.encoding === encoding && one.label === label) {
+        return one.part
+      }
     }
     const part = build(round, stream)
-    ofList.push({ name, at, encoding, isBehind, part })
+    ofList.push({ name, at, encoding, label, isBehind, part })
     return part
   }
 }

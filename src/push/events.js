@@ -23,12 +23,13 @@ export const FRAME_BYTES = HEAD.length + TAIL.length
 /** @param {Buffer} frame @returns {Buffer} its event */
 export const eventOf = (frame) => frame.subarray(HEAD.length, -TAIL.length)
 
-/** @param {(Buffer | string)[]} parts of an event @returns {Buffer} */
-export function frameOf (parts) {
-  const bytes = parts.map((part) => Buffer.from(part))
-  const length = bytes.reduce((sum, part) => sum + part.length, 0)
-  return Buffer.concat([Buffer.from(`${length.toString(16).padStart(SIZE_DIGITS, '0')}\r\n`), ...bytes, Buffer.from(TAIL)])
-}
+/** @param {Buffer} event @returns {Buffer} */
+export const frameOf = (event) =>
+  Buffer.concat([Buffer.from(`${event.length.toString(16).padStart(SIZE_DIGITS, '0')}\r\n`), event, Buffer.from(TAIL)])
+
+/** @param {Buffer} frame of an event without a position @param {string} position @returns {Buffer} */
+export const withPosition = (frame, position) =>
+  frameOf(Buffer.concat([eventOf(frame).subarray(0, -1), Buffer.from(`id: ${position}\n\n`)]))
 
 /**
  * @typedef {{ ts: number, value: Buffer, deleted: false } | { ts: number | null, value: null, deleted: true }} Newest
@@ -46,11 +47,11 @@ export function createEvents (encoding) {
     /** Bytes of the event so far. */
     get length () { return out.length },
 
-    /** @param {'items' | 'snapshot'} name */
-    begin (name) {
+    /** @param {'items' | 'snapshot'} name @param {string} [label] the first member of its data, as JSON */
+    begin (name, label) {
       out.length = 0
       isEmpty = true
-      out.text(`${HEAD}event: ${name}\ndata: {"items":[`)
+      out.text(`${HEAD}event: ${name}\ndata: {${label === undefined ? '' : `${label},`}"items":[`)
     },
 
     /** @param {string} id latin1 string of its bytes @param {Newest} newest */
@@ -65,7 +66,7 @@ export function createEvents (encoding) {
     /** Whether the event has no items. */
     get isEmpty () { return isEmpty },
 
-    /** @param {string | null} position null: more events follow @param {boolean} [isCut] it may lack items @returns {Buffer} a frame */
+    /** @param {string | null} position null: it has none @param {boolean} [isCut] it may lack items @returns {Buffer} a frame */
     end (position, isCut = false) {
       out.text(isCut ? '],"complete":false}\n' : ']}\n')
       out.text(position === null ? '\n' : `id: ${position}\n\n`)

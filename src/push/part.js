@@ -1,23 +1,24 @@
 /**
- * One subject of a stream of several: a feed, or a key of a system. Its hub and encoder serve it as they serve a stream of its own; here
- * their events get the name of the subject, and the position of the whole stream in place of their own.
+ * One subject of a stream of several: a feed, or a key of a system. Its hub and encoder serve it as they serve a stream of its own; their
+ * events have the name of the subject, and the position of the whole stream in place of their own.
  *
  *     hub of feed a -> part a -\
  *     hub of feed b -> part b --+-> stream: data of a part begins with "feed":"a"; one position (several.js)
  *     key lamp      -> part c -/
  *
- * An event is renamed once for all streams that get it. Events of one turn of the clock are written to the socket together.
+ * A hub names its feed in the items it sends. Other events get the name here, once for all streams that get them. Events of one turn of the
+ * clock are written to the socket together.
  *
- * @typedef {{ head: Buffer, frame: Buffer, id: string | null | undefined }} Named an event without its position, and its end; `frame`: with
- *   it, for one write; `id`: the position that it had, null = it had an empty one
+ * @typedef {{ frame: Buffer, id: string | null | undefined }} Named an event without its position; `id`: the position that it had, null =
+ *   it had an empty one
  */
-import { EMPTY_HEARTBEAT, eventOf, frameOf, NO_ITEMS } from './events.js'
+import { EMPTY_HEARTBEAT, frameOf, NO_ITEMS, withPosition } from './events.js'
 import { HEARTBEAT_MS } from './stream.js'
 import { ViewerState } from './viewer.js'
 
 const DATA = 'data: {'
 const ID = '\nid:'
-const [COLON, DIGIT_0, BRACE] = Buffer.from(':0}')
+const [COLON, BRACE] = Buffer.from(':}')
 
 /**
  * @typedef {import('./several.js').Wanted & { label: string, isFeed: boolean, position: string | null,
@@ -30,7 +31,6 @@ export class Part extends ViewerState {
   isWaiting = false
   #stream
   #several
-  #named
   #isFeed
   /** Everything up to here was sent, as far as its events have said. @type {string | null} */
   #known
@@ -40,7 +40,7 @@ export class Part extends ViewerState {
     super({ ...wanted, seal: plain(wanted.seal) })
     this.#stream = stream
     this.#several = several
-    this.#named = namerOf(label)
+    this.label = label
     this.#isFeed = isFeed
     this.#known = position
   }
@@ -52,7 +52,6 @@ export class Part extends ViewerState {
   /** @param {number} nowMs */
   endIfStuck (nowMs) { this.#stream.endIfStuck(nowMs) }
   hasRoom () { return this.#stream.hasRoom() }
-  together () { this.#stream.together() }
   /** @param {string} reason @param {string} last */
   end (reason, last) { this.#stream.end(reason, last) }
 
@@ -73,21 +72,25 @@ export class Part extends ViewerState {
     if (bytes === NO_ITEMS) this.isWaiting = true
     // a position of its own comes with the heartbeat of the whole
     if ((typeof bytes === 'string' ? bytes.charCodeAt(0) : bytes[0]) === COLON) this.#stream.send(this.#several.beat())
-    else this.#write(this.#named(bytes), performance.now())
+    else {
+      const { frame, id } = named(bytes, /** @type {string} */ (this.label))
+      if (id !== undefined) this.#known = id
+      this.#write(frame, id === null ? Infinity : performance.now())
+    }
   }
 
-  /** @param {Buffer} frame an event (events.js) @param {number} nowMs */
-  sendFrame (frame, nowMs) {
-    if (!this.isOver) this.#write(this.#named(frame), nowMs)
+  /** @param {Buffer} frame an event (events.js) with its label @param {number} nowMs @param {boolean} isLast its position is reached */
+  sendFrame (frame, nowMs, isLast) {
+    if (this.isOver) return
+    if (isLast) this.#known = this.position
+    this.#write(frame, nowMs)
   }
 
-  /** @param {Named} event @param {number} nowMs */
-  #write ({ head, frame, id }, nowMs) {
+  /** @param {Buffer} frame @param {number} nowMs Infinity: a position is due */
+  #write (frame, nowMs) {
     this.isWaiting = false
-    if (id !== undefined) this.#known = id
-    const whole = this.#several.positionDue(id === null ? Infinity : nowMs)
-    this.#stream.together()
-    this.#stream.sendFrame(whole === null ? frame : frameOf([head, `id: ${whole}\n\n`]), nowMs)
+    const whole = this.#several.positionDue(nowMs)
+    this.#stream.gather(whole === null ? frame : withPosition(frame, whole), nowMs === Infinity ? performance.now() : nowMs)
   }
 }
 
@@ -100,12 +103,12 @@ const plain = (seal) => seal ? { ...seal, shown: (/** @type {import('./sealed-po
 /** Renamed events, by what encoders gave. They are of one subject each. @type {WeakMap<Buffer, Named>} */
 const renamed = new WeakMap()
 
-/** @param {string} label @returns {(event: Buffer | string) => Named} a frame of a feed, or an event as it is */
-const namerOf = (label) => (event) => {
+/** @param {Buffer | string} event @param {string} label @returns {Named} */
+function named (event, label) {
   if (typeof event === 'string') return rename(Buffer.from(event), label)
   const known = renamed.get(event)
   if (known) return known
-  const one = rename(event[0] === DIGIT_0 ? eventOf(event) : event, label)
+  const one = rename(event, label)
   renamed.set(event, one)
   return one
 }
@@ -116,9 +119,7 @@ function rename (event, label) {
   const endAt = idAt < 0 ? event.length - 2 : idAt
   const dataAt = event.indexOf(DATA) + DATA.length
   const isBare = event[dataAt] === BRACE
-  const head = Buffer.concat([
-    event.subarray(0, dataAt), Buffer.from(isBare ? label : `${label},`), event.subarray(dataAt, endAt), Buffer.from('\n')
-  ])
+  const head = [event.subarray(0, dataAt), Buffer.from(isBare ? label : `${label},`), event.subarray(dataAt, endAt), Buffer.from('\n\n')]
   const id = idAt < 0 ? undefined : event.toString('latin1', idAt + ID.length).trim() || null
-  return { head, frame: frameOf([head, '\n']), id }
+  return { frame: frameOf(Buffer.concat(head)), id }
 }

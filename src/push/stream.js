@@ -35,8 +35,9 @@ export class Stream extends ViewerState {
   #readMs = this.sentMs
   /** Bytes in its socket, as last counted. */
   #waiting = 0
-  /** What may wait until the one write of several events; null: there is none. @type {number | null} */
-  #togetherBytes = null
+  /** Events of this turn that are one write; null: there are none. @type {Buffer[] | null} */
+  #gathered = null
+  #gatheredBytes = 0
   #response
   #budget
   #onEnd
@@ -87,7 +88,8 @@ export class Stream extends ViewerState {
   hasRoom () {
     if (this.isOver) return false
     this.measure()
-    return this.#waiting <= (this.#togetherBytes ?? this.#budget.roomBytes)
+    if (this.#gathered !== null) return this.#gatheredBytes <= this.#budget.chunkBytes / 2
+    return this.#waiting <= this.#budget.roomBytes
   }
 
   /** Sends a heartbeat if nothing was sent for some time. @param {number} nowMs @param {string} [comment] */
@@ -97,42 +99,72 @@ export class Stream extends ViewerState {
 
   /** @param {Buffer | string} bytes whole events */
   send (bytes) {
+    this.#release()
     if (this.isOver) return
     this.sentMs = performance.now()
     this.#response.write(bytes)
     this.#count(this.sentMs)
   }
 
-  /** What is sent until the event loop goes on is one write, of half a chunk and an event at most. */
-  together () {
-    const { socket } = this.#response
-    if (this.#togetherBytes !== null || !socket) return
-    this.#togetherBytes = this.#waiting + this.#budget.chunkBytes / 2
-    socket.cork()
-    process.nextTick(() => {
-      this.#togetherBytes = null
-      socket.uncork()
-    })
+  /**
+   * What is gathered until the event loop goes on is one write, of half a chunk and an event at most.
+   * @param {Buffer} frame an event (events.js) @param {number} nowMs
+   */
+  gather (frame, nowMs) {
+    if (this.isOver) return
+    if (this.#gathered === null) {
+      this.#gathered = []
+      process.nextTick(() => this.#release())
+    }
+    this.#gathered.push(frame)
+    this.#gatheredBytes += frame.length
+    this.sentMs = nowMs
+  }
+
+  #release () {
+    const frames = this.#gathered
+    if (frames === null) return
+    this.#gathered = null
+    this.#gatheredBytes = 0
+    this.#write(frames, this.sentMs)
   }
 
   /** @param {Buffer} frame an event (events.js) @param {number} nowMs */
-  sendFrame (frame, nowMs) {
+  sendFrame (frame, nowMs) { this.#write([frame], nowMs) }
+
+  /** @param {Buffer[]} frames at least one @param {number} nowMs */
+  #write (frames, nowMs) {
     if (this.isOver) return
     const response = this.#response
     const { socket } = response
     // the response makes three writes of a chunk; what waits in it comes first
     if (!socket || !response.chunkedEncoding || (this.#waiting > 0 && socket.writableLength < response.writableLength)) {
-      return this.send(eventOf(frame))
+      return this.send(Buffer.concat(frames.map(eventOf)))
     }
     this.sentMs = nowMs
-    socket.write(frame)
+    socket.write(joined(frames))
     this.#count(nowMs)
   }
 
   /** @param {string} reason one word, for metrics @param {string} last sent before the end */
   end (reason, last) {
+    this.#release()
     if (this.isOver) return
     this.#response.end(last)
     this.#over(reason)
   }
+}
+
+/** What streams that are alike gather in a turn, by its first frame. @type {WeakMap<Buffer, { frames: Buffer[], bytes: Buffer }>} */
+const joins = new WeakMap()
+
+/** @param {Buffer[]} frames @returns {Buffer} */
+function joined (frames) {
+  const [first] = frames
+  if (frames.length === 1) return first
+  const known = joins.get(first)
+  if (known?.frames.length === frames.length && known.frames.every((frame, i) => frame === frames[i])) return known.bytes
+  const bytes = Buffer.concat(frames)
+  joins.set(first, { frames, bytes })
+  return bytes
 }

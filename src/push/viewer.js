@@ -34,6 +34,8 @@ export class ViewerState {
   resetReason = null
   /** Everything up to here was sent, null = unknown. @type {string | null} */
   position = null
+  /** The first member of the data of its events, as JSON; such events have no position. @type {string | undefined} */
+  label
   /** Whether the changes since its position, or the items of its snapshot, are being looked up. */
   isResuming = false
   #periodMs

@@ -3,7 +3,8 @@
  *
  *     subscriber ── XREAD BLOCK of a key ──┐
  *     subscriber ── XREAD BLOCK of a key ──┼──▶ line ── XREAD BLOCK of all keys ──▶ node
- *     subscriber ── other commands ────────┴──▶ the same connection, or a second one while the first is blocked
+ *     subscriber ── other commands ────────┴──▶ the same connection, or a second one while the first is blocked; what is looked up in
+ *                                               one turn is one MGET
  *
  * A subscriber asks for the next entries when it has taken the last ones, so a slow one delays no other, and no entry waits in memory.
  * After a reply the line pauses, so that one read collects what all keys got, and subscribers can ask other things. A subscriber with more
@@ -36,6 +37,10 @@ import { createRounds } from './stream-rounds.js'
 import { createSecondLane } from './stream-second.js'
 
 /** @typedef {ReturnType<typeof createLine>} Line */
+
+/** of one MGET for several subscribers */
+const TOGETHER_KEYS = 1000
+const TOGETHER_BYTES = 1024 * 1024
 
 /**
  * @param {{ node: FollowedNode, key: string, purpose: string, longestMs: number, onOver: () => void }} parts `key`: one of the node;
@@ -180,13 +185,16 @@ function connectionOf ({ ask, readAlone, rounds, lost, close, one, isLeft }) {
  * @param {{ main: MainLane, second: Lane, isShared: () => boolean, isBlocked: () => boolean }} parts `isShared`: others would wait for it
  */
 function createAsking ({ main, second, isShared, isBlocked }) {
+  const lookUp = createLookUps((...words) => (isBlocked() ? second : main).send(...words))
+
   /** @param {Subscriber} one @param {[string, ...Word[]]} words */
   async function ask (one, words) {
     const isBulk = one.isBehind || (words[0] === 'XREVRANGE' && String(words.at(-1)) !== '1')
     if (one.inFlight === 0) one.lane = isBlocked() || (isBulk && isShared()) ? second : main
     one.inFlight++
     try {
-      const replied = one.lane.send(...words)
+      const isTogether = words[0] === 'MGET' && one.lane === main && isShared()
+      const replied = isTogether ? lookUp(words.slice(1)) : one.lane.send(...words)
       const held = words[0] === 'XREAD' && one.lane === main ? main.reads : Infinity
       const reply = await replied
       if (held !== Infinity) one.heldRead = held
@@ -206,6 +214,53 @@ function createAsking ({ main, second, isShared, isBlocked }) {
       return reply
     }
   }
+}
+
+/**
+ * What subscribers look up in one turn is one MGET, as far as its reply has about 1 MiB. A refusal may be about keys of one of them, so then
+ * each is asked for by itself.
+ * @param {Lane['send']} send @returns {(keys: Word[]) => Promise<(Buffer | null)[]>}
+ */
+function createLookUps (send) {
+  /** @type {{ keys: Word[], resolve: (values: (Buffer | null)[]) => void, reject: (error: Error) => void }[]} */
+  const asked = []
+  /** of a value, in the last reply */
+  let meanBytes = 1
+
+  /** @param {typeof asked} some */
+  async function ask (some) {
+    try {
+      /** @type {(Buffer | null)[]} */
+      const values = await send('MGET', ...some.flatMap(({ keys }) => keys))
+      meanBytes = Math.max(1, values.reduce((sum, value) => sum + (value?.length ?? 0), 0) / values.length)
+      let at = 0
+      for (const { keys, resolve } of some) resolve(values.slice(at, at += keys.length))
+    } catch (error) {
+      const mayBeOfOne = some.length > 1 && (error.outcome === 'forbidden' || error.outcome === 'refused')
+      for (const one of some) if (mayBeOfOne) ask([one]); else one.reject(error)
+    }
+  }
+
+  function askAll () {
+    const most = Math.min(TOGETHER_KEYS, TOGETHER_BYTES / meanBytes)
+    let some = []
+    let count = 0
+    for (const one of asked.splice(0)) {
+      if (count > 0 && count + one.keys.length > most) {
+        ask(some)
+        some = []
+        count = 0
+      }
+      some.push(one)
+      count += one.keys.length
+    }
+    ask(some)
+  }
+
+  return (keys) => new Promise((resolve, reject) => {
+    if (asked.length === 0) process.nextTick(askAll)
+    asked.push({ keys, resolve, reject })
+  })
 }
 
 /** @param {AbortSignal} signal @param {() => void} onClosed once, when the signal is aborted or `close` is called */
