@@ -35,7 +35,7 @@ export const SMALL_LIST_IDS = 1000
  * @typedef {{ name: string, at: number, encoding: string, label: string | undefined, isBehind: boolean, part: Part }} SharedPart for
  *   streams that are alike
  * @typedef {{ isFull: boolean, parts: Map<readonly string[], SharedPart[]> }} Shared `parts`: of lists of streams of all ids
- * @typedef {Shared & import('./sealed-positions.js').Sealing & { view: View, nowMs: number }} Round
+ * @typedef {Shared & { view: View, reached: import('./positions.js').Reached, nowMs: number }} Round
  */
 
 /**
@@ -81,7 +81,7 @@ export function createDelivery ({ changes, isDeleted, budget, counts, lookUps })
     }
     if (frame !== null && frame.length > MAX_CHUNK_BYTES && budget.isFarOver) return false
     noteSent(stream, list, { next, seq })
-    if (isLast) stream.position = round.position
+    if (isLast) stream.reached = round.reached
     // further parts of a snapshot are sent as changes
     stream.list = next < ids.length ? { name: 'items', ids, at: next } : null
     if (frame !== null) {
@@ -94,7 +94,7 @@ export function createDelivery ({ changes, isDeleted, budget, counts, lookUps })
 
   /** @param {Round} round @param {Stream} stream */
   function serve (round, stream) {
-    const { nowMs, view, position } = round
+    const { nowMs, view, reached } = round
     if (stream.isResuming) return stream.keepAlive(nowMs)
     const needsChanges = !stream.needsSnapshot || stream.isFromHead
     if (stream.ids === null && needsChanges && !changes.covers(stream.seq)) return reset(stream, 'slow')
@@ -105,10 +105,10 @@ export function createDelivery ({ changes, isDeleted, budget, counts, lookUps })
     }
     if (stream.list === null) {
       if (!hasChanges(changes, stream)) {
-        stream.position = position
+        stream.reached = reached
         if (nowMs - stream.sentMs <= HEARTBEAT_MS || !stream.hasRoom()) return
         const asOf = stream.seal === null ? view.confirmedMs : steadyMs(view.confirmedMs)
-        return stream.send(heartbeat(asOf, shownPosition(stream, round)))
+        return stream.send(heartbeat(asOf, shownPosition(stream, reached)))
       }
       if (!stream.isDue(nowMs)) return
     }
@@ -203,7 +203,7 @@ function createParts ({ changes, isDeleted, budget }) {
       if (!isMissing) next++
     }
     const isLast = next === ids.length && !hasChanges(changes, stream)
-    const frame = writer.end(isLast && label === undefined ? shownPosition(stream, round) : null, isCut)
+    const frame = writer.end(isLast && label === undefined ? shownPosition(stream, round.reached) : null, isCut)
     return { frame: writer.isEmpty && name !== 'snapshot' ? null : frame, next, seq: changes.end, isLast, isMissing }
   }
 

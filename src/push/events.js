@@ -18,6 +18,7 @@ const COMMA = 0x2c
 const SIZE_DIGITS = 8
 const HEAD = `${'0'.repeat(SIZE_DIGITS)}\r\n`
 const TAIL = '\r\n'
+const DIGITS = Buffer.from('0123456789abcdef')
 export const FRAME_BYTES = HEAD.length + TAIL.length
 
 /** @param {Buffer} frame @returns {Buffer} its event */
@@ -42,6 +43,8 @@ export function createEvents (encoding) {
   const write = itemWriter(encoding)
   const out = new TextBuffer()
   let isEmpty = true
+  /** How events begin, until another name or label. @type {{ name?: string, label?: string, bytes: Buffer }} */
+  let begun = { bytes: Buffer.alloc(0) }
 
   return {
     /** Bytes of the event so far. */
@@ -49,9 +52,14 @@ export function createEvents (encoding) {
 
     /** @param {'items' | 'snapshot'} name @param {string} [label] the first member of its data, as JSON */
     begin (name, label) {
+      if (begun.name !== name || begun.label !== label) {
+        const text = `${HEAD}event: ${name}\ndata: {${label === undefined ? '' : `${label},`}"items":[`
+        begun = { name, label, bytes: Buffer.from(text) }
+      }
       out.length = 0
       isEmpty = true
-      out.text(`${HEAD}event: ${name}\ndata: {${label === undefined ? '' : `${label},`}"items":[`)
+      out.reserve(begun.bytes.length)
+      out.ascii(begun.bytes)
     },
 
     /** @param {string} id latin1 string of its bytes @param {Newest} newest */
@@ -68,10 +76,9 @@ export function createEvents (encoding) {
 
     /** @param {string | null} position null: it has none @param {boolean} [isCut] it may lack items @returns {Buffer} a frame */
     end (position, isCut = false) {
-      out.text(isCut ? '],"complete":false}\n' : ']}\n')
-      out.text(position === null ? '\n' : `id: ${position}\n\n`)
-      out.bytes.write((out.length - HEAD.length).toString(16).padStart(SIZE_DIGITS, '0'), 0)
-      out.text(TAIL)
+      out.text(`]${isCut ? ',"complete":false' : ''}}\n${position === null ? '' : `id: ${position}\n`}\n${TAIL}`)
+      let size = out.length - FRAME_BYTES
+      for (let at = SIZE_DIGITS; at-- > 0; size >>>= 4) out.bytes[at] = DIGITS[size & 15]
       return out.take()
     }
   }

@@ -18,6 +18,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createChanges } from './changes.js'
 import { createDelivery, SMALL_LIST_IDS } from './delivery.js'
 import { createLookUps } from './looked-up.js'
+import { Reached } from './positions.js'
 import { reset, resetRebuilt } from './resets.js'
 import { createResuming } from './resume.js'
 import { createDeletedIds, createSubscribers } from './subscribers.js'
@@ -108,7 +109,8 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log, t
     add (stream, position, isInvalid = false) {
       stream.seq = changes.end
       subscribers.add(stream)
-      stream.position = position ?? watch.continuous?.position() ?? null
+      const at = position ?? watch.continuous?.position() ?? null
+      stream.reached = at === null ? null : { position: at }
       const from = position ?? (isInvalid || stream.isFirst ? null : stream.start)
       if (from === null) beginFresh(stream, { isNoted: watch.continuous !== null, isInvalid })
       else resuming.add(stream, from)
@@ -156,7 +158,7 @@ function encoderOf ({ changes, delivery, refresh }) {
     refresh: () => (view = refresh()) !== null,
     round (nowMs) {
       const current = /** @type {View} */ (view)
-      return { view: current, position: current.position(), nowMs, ...shared }
+      return { view: current, reached: new Reached(current.takePosition()), nowMs, ...shared }
     },
     serve: (stream, round) => delivery.serve(round, stream),
     lacks: delivery.lacks,

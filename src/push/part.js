@@ -32,7 +32,7 @@ export class Part extends ViewerState {
   #stream
   #several
   #isFeed
-  /** Everything up to here was sent, as far as its events have said. @type {string | null} */
+  /** Everything up to here was sent, as far as its events have said. @type {import('./sealed-positions.js').Sealing | null} */
   #known
 
   /** @param {import('./stream.js').Stream} stream that it is a part of @param {Options} options */
@@ -42,7 +42,7 @@ export class Part extends ViewerState {
     this.#several = several
     this.label = label
     this.#isFeed = isFeed
-    this.#known = position
+    this.#known = position === null ? null : { position }
   }
 
   get isOver () { return this.#stream.isOver }
@@ -56,9 +56,10 @@ export class Part extends ViewerState {
   end (reason, last) { this.#stream.end(reason, last) }
 
   /** Up to where everything was sent. @returns {string | null} null: nothing is */
-  reached () {
+  get position () {
     const isSettled = this.#isFeed && this.#known !== null && !this.needsSnapshot && this.list === null && !this.isResuming
-    return isSettled && this.position !== null ? (this.#known = this.position) : this.#known
+    if (isSettled && this.reached !== null) this.#known = this.reached
+    return this.#known?.position ?? null
   }
 
   /** @param {number} nowMs @param {string} [comment] */
@@ -74,7 +75,7 @@ export class Part extends ViewerState {
     if ((typeof bytes === 'string' ? bytes.charCodeAt(0) : bytes[0]) === COLON) this.#stream.send(this.#several.beat())
     else {
       const { frame, id } = named(bytes, /** @type {string} */ (this.label))
-      if (id !== undefined) this.#known = id
+      if (id !== undefined) this.#known = id === null ? null : { position: id }
       this.#write(frame, id === null ? Infinity : performance.now())
     }
   }
@@ -82,7 +83,7 @@ export class Part extends ViewerState {
   /** @param {Buffer} frame an event (events.js) with its label @param {number} nowMs @param {boolean} isLast its position is reached */
   sendFrame (frame, nowMs, isLast) {
     if (this.isOver) return
-    if (isLast) this.#known = this.position
+    if (isLast) this.#known = this.reached
     this.#write(frame, nowMs)
   }
 

@@ -1,7 +1,21 @@
-/** Positions that clients send: how old they are, and whether a view has reached them. */
+/** Positions: those that views have, and of those that clients send how old they are, and whether a view has reached them. */
 import { checkCreation, decodeOffsets } from '../item/index.js'
 
 /** @typedef {import('./hub.js').View} View */
+
+/** Where a view was in a round. Streams of several feeds need it once a second (several.js), so it is encoded when it is needed. */
+export class Reached {
+  /** @type {{ by: string, text: string } | undefined} */
+  sealed
+  #encode
+  /** @type {string | null} */
+  #text = null
+
+  /** @param {() => string} encode */
+  constructor (encode) { this.#encode = encode }
+
+  get position () { return (this.#text ??= this.#encode()) }
+}
 
 /**
  * Compares the age of two positions, for sorting: the oldest first.

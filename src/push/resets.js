@@ -15,11 +15,11 @@ export function reset (stream, reason) {
  * @param {Stream} stream @param {Resets} resets
  */
 export function resetRebuilt (stream, { resuming, counts }) {
-  const { limit, position } = stream
-  if (limit > 0 || position === null) return reset(stream, 'rebuilt')
+  const { limit, reached } = stream
+  if (limit > 0 || reached === null) return reset(stream, 'rebuilt')
   stream.send(resetEvent('rebuilt'))
-  stream.send(emptySnapshot(shownPosition(stream, { position })))
+  stream.send(emptySnapshot(shownPosition(stream, reached)))
   counts.resets++
   Object.assign(stream, { needsSnapshot: false, isFromHead: false, list: null })
-  resuming.add(stream, position)
+  resuming.add(stream, reached.position)
 }

@@ -40,7 +40,7 @@ export function severalOf (subjects, { positions, isResumed, wanted }) {
   let end = () => {}
 
   function position () {
-    const reached = parts.map(({ name, isFeed, part }) => ({ name, isFeed, position: part.reached() }))
+    const reached = parts.map(({ name, isFeed, part }) => ({ name, isFeed, position: part.position }))
     if (countPartitions(reached) > MAX_PARTITIONS) end()
     const whole = encodeSeveral(reached)
     return wanted.seal ? wanted.seal.shown({ position: whole }) : whole

@@ -9,6 +9,10 @@
 
 /** Deliveries that are due within this time are made now, since the caller runs in ticks. */
 const EARLY_MS = 3
+/** There may be thousands of streams. @type {Set<string>} */
+const NONE = new Set()
+/** @type {readonly string[]} */
+const NO_IDS = Object.freeze([])
 
 /**
  * @typedef {{ name: 'items' | 'snapshot', ids: readonly string[], at: number, isCut?: boolean }} List ids to send, from index `at` on;
@@ -17,8 +21,8 @@ const EARLY_MS = 3
 
 /** The state that encoders read and change. */
 export class ViewerState {
-  /** Changed ids of `ids` and `beginnings` that were not sent yet. @type {Set<string>} */
-  changed = new Set()
+  /** Changed ids of `ids` and `beginnings` that were not sent yet; of a stream of all ids it stays empty. @type {Set<string>} */
+  changed
   /** Of a stream of all ids the changes up to here were sent, or are in `list`. */
   seq = 0
   /** What is sent before further changes: a snapshot, or changes. @type {List | null} */
@@ -32,8 +36,8 @@ export class ViewerState {
   isFirst = false
   /** The reason in the reset event before the snapshot. @type {string | null} */
   resetReason = null
-  /** Everything up to here was sent, null = unknown. @type {string | null} */
-  position = null
+  /** Everything up to here was sent, null = unknown. @type {import('./sealed-positions.js').Sealing | null} */
+  reached = null
   /** The first member of the data of its events, as JSON; such events have no position. @type {string | undefined} */
   label
   /** Whether the changes since its position, or the items of its snapshot, are being looked up. */
@@ -46,7 +50,8 @@ export class ViewerState {
    * @param {Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal' | 'start'>} wanted
    *   `periodMs`: minimum between deliveries of changes
    */
-  constructor ({ ids, beginnings = [], limit, encoding, periodMs, seal = null, start = null }) {
+  constructor ({ ids, beginnings = NO_IDS, limit, encoding, periodMs, seal = null, start = null }) {
+    this.changed = ids === null ? NONE : new Set()
     this.ids = ids
     this.beginnings = beginnings
     this.limit = limit

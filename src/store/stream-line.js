@@ -3,14 +3,13 @@
  *
  *     subscriber ── XREAD BLOCK of a key ──┐
  *     subscriber ── XREAD BLOCK of a key ──┼──▶ line ── XREAD BLOCK of all keys ──▶ node
- *     subscriber ── other commands ────────┴──▶ the same connection, or a second one while the first is blocked; what is looked up in
- *                                               one turn is one MGET
+ *     subscriber ── other commands ────────┴──▶ the same connection, or a second one while the first is blocked
  *
  * A subscriber asks for the next entries when it has taken the last ones, so a slow one delays no other, and no entry waits in memory.
  * After a reply the line pauses, so that one read collects what all keys got, and subscribers can ask other things. A subscriber with more
  * behind its position than one read returns reads by itself, without blocking, until a reply is not full.
  *
- * A read that begins while the others are blocked ends their block (CLIENT UNBLOCK). The second connection is opened on demand.
+ * What subscribers look up in one turn is one MGET. A read that begins while the others are blocked ends their block (CLIENT UNBLOCK). The second connection is opened on demand.
  *
  * A key that the user may not read, or that holds no stream, is refused to its subscribers, and the others go on. Every other error ends
  * the line, and its subscribers open another one.
@@ -150,21 +149,22 @@ export function createLine ({ node, key, purpose, longestMs, onOver }) {
  * @returns {StreamConnection}
  */
 function connectionOf ({ ask, readAlone, rounds, lost, close, one, isLeft }) {
-  /** @param {import('./stream-rounds.js').Read} wanted blocks */
-  async function read (wanted) {
-    const reply = one.isBehind ? await readAlone(one, wanted) : null
+  /** What is behind comes first. @param {import('./stream-rounds.js').Read} wanted blocks */
+  async function readBehind (wanted) {
+    const reply = await readAlone(one, wanted)
     if (reply !== null) return reply
     if (isLeft()) throw lost('closed')
     return rounds.wait(one, wanted)
   }
 
-  /** @param {string} command @param {Word[]} words */
-  async function send (command, ...words) {
-    if (isLeft()) throw lost('closed')
+  /** @param {string} command @param {Word[]} words @returns {Promise<any>} */
+  function send (command, ...words) {
+    if (isLeft()) return Promise.reject(lost('closed'))
     if (command !== 'XREAD') return ask(one, [command, ...words])
     const [key, after] = words.slice(-2).map(String)
     const wanted = { key, after, count: Number(words[1]), blockMs: Number(words[3]) }
-    return words[2] === 'BLOCK' ? read(wanted) : readAlone(one, wanted)
+    if (words[2] !== 'BLOCK') return readAlone(one, wanted)
+    return one.isBehind ? readBehind(wanted) : rounds.wait(one, wanted)
   }
   return {
     send,
@@ -217,8 +217,8 @@ function createAsking ({ main, second, isShared, isBlocked }) {
 }
 
 /**
- * What subscribers look up in one turn is one MGET, as far as its reply has about 1 MiB. A refusal may be about keys of one of them, so then
- * each is asked for by itself.
+ * What subscribers look up in one turn is one MGET, as far as its reply has about 1 MiB. A refusal may be about keys of one of them: then each
+ * asks by itself.
  * @param {Lane['send']} send @returns {(keys: Word[]) => Promise<(Buffer | null)[]>}
  */
 function createLookUps (send) {

@@ -86,6 +86,7 @@ export function createRecent ({ definition: given, deployment, keyPrefix, now, l
     get confirmedMs () { return Math.min(followed.asOf, deployment.confirmedAt(now())) },
     /** As View.position. @returns {string} */
     position: followed.position,
+    takePosition: followed.takePosition,
 
     /** There is one watcher at a time. @param {Watcher} one @returns {() => void} removes it */
     watch (one) {

@@ -29,6 +29,10 @@ function createCountingView () {
     asOf: 0,
     definition: { layout: 'segments' },
     position: () => String(history.length - 1),
+    takePosition () {
+      const position = this.position()
+      return () => position
+    },
     watch (/** @type {any} */ one) {
       store.watcher = one.changed
       return () => { store.watcher = null }
