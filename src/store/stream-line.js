@@ -9,7 +9,8 @@
  * After a reply the line pauses, so that one read collects what all keys got, and subscribers can ask other things. A subscriber with more
  * behind its position than one read returns reads by itself, without blocking, until a reply is not full.
  *
- * What subscribers look up in one turn is one MGET. A read that begins while the others are blocked ends their block (CLIENT UNBLOCK). The second connection is opened on demand.
+ * A read that begins while the others are blocked ends their block (CLIENT UNBLOCK). The second connection is opened on demand. What
+ * subscribers look up in one turn is one MGET.
  *
  * A key that the user may not read, or that holds no stream, is refused to its subscribers, and the others go on. Every other error ends
  * the line, and its subscribers open another one.
@@ -217,8 +218,8 @@ function createAsking ({ main, second, isShared, isBlocked }) {
 }
 
 /**
- * What subscribers look up in one turn is one MGET, as far as its reply has about 1 MiB. A refusal may be about keys of one of them: then each
- * asks by itself.
+ * What subscribers look up in one turn is one MGET, as far as its reply has about 1 MiB. A refusal may be about keys of one of them: then
+ * each asks by itself.
  * @param {Lane['send']} send @returns {(keys: Word[]) => Promise<(Buffer | null)[]>}
  */
 function createLookUps (send) {
