@@ -1,7 +1,7 @@
 /**
  * One client's stream of server-sent events: what it wants, up to where it was served, and how much waits in its socket.
  *
- *     due -> is there room (budget.js)? -> events -> socket
+ *     due -> is there room (caps.js)? -> events -> socket
  *              no: nothing is built for it; once there is room it gets the newest version of every changed id
  *
  * So a client that reads slowly, or not at all, costs at most its budget and delays no one. A stream whose socket accepts
@@ -9,20 +9,93 @@
  */
 import { whenClosed } from '../http/index.js'
 import { EMPTY_HEARTBEAT, eventOf } from './events.js'
-import { ViewerState } from './viewer.js'
 
 /** A stream is never silent for longer. */
 export const HEARTBEAT_MS = 10_000
-
 /** Socket timeout; heartbeats come more often. */
 const STALLED_MS = 15_000
-/** Socket timeout while the budget is exceeded (budget.js). */
+/** Socket timeout while the budget is exceeded (caps.js). */
 const STUCK_MS = 5000
+/** Deliveries that are due within this time are made now, since the caller runs in ticks. */
+const EARLY_MS = 3
+/** There may be thousands of streams. @type {Set<string>} */
+const NONE = new Set()
+/** @type {readonly string[]} */
+const NO_IDS = Object.freeze([])
+/** What streams that are alike gather in a turn, by its first frame. @type {WeakMap<Buffer, { frames: Buffer[], bytes: Buffer }>} */
+const joins = new WeakMap()
 
-/** @typedef {import('./viewer.js').List} List */
+/**
+ * What one viewer of a feed has and lacks: a stream, or a part of a stream of several feeds (several.js).
+ *
+ * Classes, because a turn looks at thousands of them: objects of literals with getters and functions of their own have a shape each, and
+ * every look at a field is then a search.
+ *
+ * @typedef {Stream | import('./several.js').Part} Viewer
+ */
+
+/**
+ * @typedef {{ name: 'items' | 'snapshot', ids: readonly string[], at: number, isCut?: boolean }} List ids to send, from index `at` on;
+ *   `name`: of the next event; `isCut`: the scan for it ended at its bound
+ */
+
+/** The state that encoders read and change. */
+export class ViewerState {
+  /** Changed ids of `ids` and `beginnings` that were not sent yet; of a stream of all ids it stays empty. @type {Set<string>} */
+  changed
+  /** Of a stream of all ids the changes up to here were sent, or are in `list`. */
+  seq = 0
+  /** What is sent before further changes: a snapshot, or changes. @type {List | null} */
+  list = null
+  /** What was sent of the last list of a stream of all ids. @type {import('./delivery.js').Sent | null} */
+  sent = null
+  needsSnapshot = false
+  /** Whether its first snapshot has no items, so that the changes since the head of the response follow it. */
+  isFromHead = false
+  /** Whether it waited for its feed: its first snapshot has all items. */
+  isFirst = false
+  /** The reason in the reset event before the snapshot. @type {string | null} */
+  resetReason = null
+  /** Everything up to here was sent, null = unknown. @type {import('./sealed-positions.js').Sealing | null} */
+  reached = null
+  /** The first member of the data of its events, as JSON; such events have no position. @type {string | undefined} */
+  label
+  /** Whether the changes since its position, or the items of its snapshot, are being looked up. */
+  isResuming = false
+  #periodMs
+  /** When changes were last delivered. */
+  #deliveredMs = -Infinity
+
+  /**
+   * @param {Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal' | 'start'>} wanted
+   *   `periodMs`: minimum between deliveries of changes
+   */
+  constructor ({ ids, beginnings = NO_IDS, limit, encoding, periodMs, seal = null, start = null }) {
+    this.changed = ids === null ? NONE : new Set()
+    this.ids = ids
+    this.beginnings = beginnings
+    this.limit = limit
+    this.encoding = encoding
+    this.#periodMs = periodMs
+    /** Of a client that may see some ids only; null: its positions are plain. */
+    this.seal = seal
+    /** Where it begins in place of a snapshot. */
+    this.start = start
+  }
+
+  /** @param {number} nowMs */
+  isDue (nowMs) { return nowMs - this.#deliveredMs >= this.#periodMs - EARLY_MS }
+
+  /** Changes are delivered now. @param {number} nowMs */
+  delivered (nowMs) {
+    // early deliveries do not add up
+    this.#deliveredMs = Math.max(nowMs - EARLY_MS, Math.min(nowMs, this.#deliveredMs + this.#periodMs))
+  }
+}
+
 /** @typedef {import('node:http').ServerResponse} Response */
 /**
- * @typedef {{ response: Response, budget: import('./budget.js').Budget,
+ * @typedef {{ response: Response, budget: import('./caps.js').Budget,
  *   isPermitted: () => boolean, onEnd: (reason: string) => void } &
  *   Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal' | 'start'>} Options
  */
@@ -154,9 +227,6 @@ export class Stream extends ViewerState {
     this.#over(reason)
   }
 }
-
-/** What streams that are alike gather in a turn, by its first frame. @type {WeakMap<Buffer, { frames: Buffer[], bytes: Buffer }>} */
-const joins = new WeakMap()
 
 /** @param {Buffer[]} frames @returns {Buffer} */
 function joined (frames) {
