@@ -1,16 +1,81 @@
 /**
- * The page: which feed is shown, and its state. Of several feeds it shows the newest items, from one stream. While the tab is hidden it makes
- * no requests.
+ * The page: which feed is shown, and its state; the newest items of several feeds, from one stream; or all feeds. While the tab is hidden it
+ * makes no requests.
  */
-import { getJson, hideToken, onToken } from './api.js'
+import { getJson, hideToken, onToken, pathOf, whileShown } from './api.js'
 import { at, make, pause, put } from './elements.js'
 import { createFigures } from './figures.js'
 import { createList } from './list.js'
 import { watchNewest } from './newest.js'
-import { createOverview } from './overview.js'
 import { createSearch } from './search.js'
-import { whileShown } from './shown.js'
-import { counted, number, period, timeOfDay } from './text.js'
+import { ageText, counted, number, period, timeOfDay, UNKNOWN } from './text.js'
+
+/** figures are requested in groups, so that many feeds are no burst */
+const GROUP = 6
+const APART_MS = 100
+/** later than any sample: without history */
+const NO_HISTORY = 2 ** 41 - 1
+const byName = new Intl.Collator('en', { numeric: true })
+
+/** @typedef {{ feed: string, layout: string }} Definition */
+
+/** All feeds: layout, rate, live ids and age of the newest item of each. */
+function createOverview () {
+  const body = at('feeds')
+  /** @type {Map<string, any>} */
+  const rows = new Map()
+
+  /** @param {Definition[]} definitions in order */
+  function arrange (definitions) {
+    for (const [feed, row] of rows) {
+      if (definitions.some((one) => one.feed === feed)) continue
+      row.remove()
+      rows.delete(feed)
+    }
+    definitions.forEach(({ feed, layout }, index) => {
+      const row = rows.get(feed) ?? createRow(feed)
+      rows.set(feed, row)
+      put(row.cells[1], layout)
+      if (body.rows[index] !== row) body.insertBefore(row, body.rows[index] ?? null)
+    })
+    put(at('overview-how'), counted(definitions.length, 'feed'))
+  }
+
+  return {
+    /**
+     * Shows all feeds, then the figures of each.
+     * @param {Definition[]} definitions
+     * @param {AbortSignal} signal
+     * @returns {Promise<void>}
+     */
+    async show (definitions, signal) {
+      const sorted = definitions.toSorted((a, b) => byName.compare(a.feed, b.feed))
+      arrange(sorted)
+      for (let i = 0; i < sorted.length && !signal.aborted; i += GROUP) {
+        if (i > 0) await pause(APART_MS, signal)
+        await Promise.all(sorted.slice(i, i + GROUP).map(async ({ feed }) => {
+          const figures = await getJson(pathOf(feed, `/figures?since=${NO_HISTORY}`), signal).catch(() => null)
+          if (!signal.aborted) write(rows.get(feed), figures)
+        }))
+      }
+    }
+  }
+}
+
+/** @param {string} feed */
+function createRow (feed) {
+  const link = make('a', { href: `/?feed=${encodeURIComponent(feed)}`, textContent: feed })
+  const unknown = Array.from({ length: 4 }, () => make('td', { textContent: UNKNOWN }))
+  return make('tr', {}, make('th', { scope: 'row' }, link), ...unknown)
+}
+
+/** @param {any} row @param {any} figures of one feed; null = the reader does not know them */
+function write ({ cells: [, , rate, count, newest] }, figures) {
+  const { itemsPerSecond = null, count: live = null, newestTs = null, asOf = 0 } = figures ?? {}
+  put(rate, number(itemsPerSecond))
+  put(count, number(live))
+  put(newest, newestTs === null ? UNKNOWN : `${ageText(asOf - newestTs)} ago`)
+}
 
 const { searchParams } = new URL(location.href)
 const FEEDS_EVERY_MS = 3000
@@ -90,7 +155,7 @@ function showReady ({ ready, reasons }, word) {
   showState('wait', 'partly available', `Some queries are unavailable: ${sentences(reasons)}.`)
 }
 
-/** Describes how the list is updated. @param {import('./source.js').Way} way @param {string} why */
+/** Describes how the list is updated. @param {import('./newest.js').Way} way @param {string} why */
 function showWay (way, why) {
   const { itemsPerSecond = null } = figures.latest ?? {}
   const texts = {
@@ -129,7 +194,7 @@ function watchFeed (name, signal) {
 
 /** @param {string[]} names @param {AbortSignal} signal */
 function watchItems (names, signal) {
-  /** @type {[import('./source.js').Way, string]} */
+  /** @type {[import('./newest.js').Way, string]} */
   let way = ['poll', '']
   watchNewest({
     feeds: names,
