@@ -16,11 +16,9 @@ export const SHOWN = 25
 const LIMIT = 100
 /** maximum number of ids kept */
 const KEPT = 1000
-/** events per second of the stream; an id that changes more often is sent as often */
-const EVENTS = 4
 const POLL_EVERY_MS = 500
 const FAILED_MS = 2000
-/** events per second */
+/** events per second of the stream; an id that changes more often is sent as often */
 const MAX_RATE = 4
 /** maximum items per second of a stream to this page */
 const MANY = 1000
@@ -58,7 +56,7 @@ export function watchNewest ({ feeds, signal, figures, onItems, onWay }) {
   function isMuch () {
     const { itemsPerSecond, count } = figures()
     if (itemsPerSecond === null) return wasMuch
-    const streamed = Math.min(itemsPerSecond, EVENTS * (count ?? Infinity))
+    const streamed = Math.min(itemsPerSecond, MAX_RATE * (count ?? Infinity))
     wasMuch = streamed > (wasMuch ? 0.7 : 1) * MANY
     return wasMuch
   }

@@ -1,6 +1,6 @@
 /**
- * The page: which feed is shown, and its state; the newest items of several feeds, from one stream; or all feeds. While the tab is hidden it
- * makes no requests.
+ * The page: which feed is shown, and its state; the newest items of several feeds, from one stream; or all feeds. While the tab is hidden
+ * it makes no requests.
  */
 import { getJson, hideToken, onToken, pathOf, whileShown } from './api.js'
 import { at, make, pause, put } from './elements.js'
