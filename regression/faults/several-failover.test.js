@@ -1,6 +1,6 @@
 /**
- * One stream of many feeds over a failover of one shard of three: of each feed every id comes to its newest version, with nothing of another
- * feed and nothing that was not written, and feeds of other shards go on.
+ * One stream of many feeds over a failover of one shard of three: of each feed every id comes to its newest version, with nothing of
+ * another feed and nothing that was not written, and feeds of other shards go on.
  */
 import t from 'tap'
 import { openFeed } from '../../src/index.js'
@@ -59,7 +59,7 @@ function createLedger () {
 
 t.setTimeout(900_000)
 for (const engine of await scopedEngines()) {
-  for (const layout of nightly(['ids', 'values', 'segments'], ['ids'])) {
+  for (const layout of /** @type {('ids' | 'values' | 'segments')[]} */ (nightly(['ids', 'values', 'segments'], ['ids']))) {
     t.test(`${engineName(engine)}, ${layout}: 20 feeds, of which one shard fails over`, async (t) => {
       const cluster = await startCluster(t, { engine })
       const options = { redisUrl: cluster.url, layout, ack: /** @type {const} */ ('replica'), deadlineMs: 20_000 }

@@ -15,7 +15,7 @@ const LATER = FEEDS.slice(-3)
 const FORBIDDEN = 'tenant-33.secret'
 const ROUNDS = 5
 const OWN = { token: 'of-tenant-3', scopes: ['read'], feeds: ['tenant-3.*'] }
-const ALL = { token: 'of-all', scopes: ['read', 'write'], feeds: ['*'] }
+const ALL = { token: 'of-all-tenants', scopes: ['read', 'write'], feeds: ['*'] }
 
 const pathOf = (/** @type {string[]} */ feeds) => `/v1/live?encoding=json&${feeds.map((feed) => `feed=${feed}`).join('&')}`
 

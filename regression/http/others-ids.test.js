@@ -43,7 +43,7 @@ function shownOf ({ status, headers, body }, id) {
   return JSON.stringify([status, rest, text])
 }
 
-for (const [feed, options] of Object.entries({ listed: { layout: 'ids' }, viewed: { layout: 'segments' } })) {
+for (const [feed, options] of Object.entries(/** @type {const} */ ({ listed: { layout: 'ids' }, viewed: { layout: 'segments' } }))) {
   t.test(`${options.layout}: by id, in pages, with conditions, and when written or deleted`, async (t) => {
     const written = await openFeed(feed, { redisUrl, ...options })
     t.teardown(() => written.close())
