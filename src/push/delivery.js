@@ -25,6 +25,8 @@ export const SMALL_LIST_IDS = 1000
 /** Larger snapshots are shared for SHARED_MS; the changes since are sent after them. */
 const LARGE_IDS = 1000
 const SHARED_MS = 1000
+/** What is kept without a view is found by the text of its id. */
+const NO_BYTES = Buffer.alloc(0)
 /** Positions of the ids in lists, which streams share. @type {WeakMap<readonly string[], Map<string, number>>} */
 const indexes = new WeakMap()
 
@@ -194,7 +196,7 @@ function createParts ({ changes, isDeleted, budget }) {
    * @returns {boolean} false: it is to be looked up first
    */
   function put (view, writer, id) {
-    const newest = view.newest(Buffer.from(id, 'latin1'), id)
+    const newest = 'load' in view ? view.newest(NO_BYTES, id) : view.newest(Buffer.from(id, 'latin1'), id)
     if (newest === undefined) return false
     if (newest !== null) writer.put(id, newest)
     else if (isDeleted(id)) writer.put(id, { ts: null, value: null, deleted: true })

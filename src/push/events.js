@@ -12,6 +12,7 @@
  *
  *     00000dac CR LF  event  CR LF      size in eight hexadecimal digits
  */
+import { MAX_ID_BYTES } from '../item/index.js'
 import { itemWriter, TextBuffer } from '../replies/index.js'
 
 const COMMA = 0x2c
@@ -19,6 +20,8 @@ const SIZE_DIGITS = 8
 const HEAD = `${'0'.repeat(SIZE_DIGITS)}\r\n`
 const TAIL = '\r\n'
 const DIGITS = Buffer.from('0123456789abcdef')
+/** the id that is written */
+const ID = Buffer.alloc(MAX_ID_BYTES)
 export const FRAME_BYTES = HEAD.length + TAIL.length
 
 /** @param {Buffer} frame @returns {Buffer} its event */
@@ -66,9 +69,12 @@ export function createEvents (encoding) {
     put (id, newest) {
       if (!isEmpty) out.byte(COMMA)
       isEmpty = false
-      const bytes = Buffer.from(id, 'latin1')
-      if (newest.deleted) out.text(JSON.stringify({ id: bytes.toString(), ...(newest.ts !== null && { ts: newest.ts }), deleted: true }))
-      else write(out, bytes, 0, bytes.length, newest.ts, newest.value, 0, newest.value.length)
+      const { length } = id
+      // ids are short: a loop is faster than a call into C++
+      for (let at = 0; at < length; at++) ID[at] = id.charCodeAt(at)
+      if (newest.deleted) {
+        out.text(JSON.stringify({ id: ID.toString('utf8', 0, length), ...(newest.ts !== null && { ts: newest.ts }), deleted: true }))
+      } else write(out, ID, 0, length, newest.ts, newest.value, 0, newest.value.length)
     },
 
     /** Whether the event has no items. */
