@@ -196,7 +196,7 @@ function createParts ({ changes, isDeleted, budget }) {
    * @returns {boolean} false: it is to be looked up first
    */
   function put (view, writer, id) {
-    const newest = 'load' in view ? view.newest(NO_BYTES, id) : view.newest(Buffer.from(id, 'latin1'), id)
+    const newest = 'load' in view ? view.newest(NO_BYTES, id) : view.newest(Buffer.from(id, 'latin1'))
     if (newest === undefined) return false
     if (newest !== null) writer.put(id, newest)
     else if (isDeleted(id)) writer.put(id, { ts: null, value: null, deleted: true })
