@@ -5,7 +5,7 @@
  * @typedef {import('./heartbeats.js').Heartbeat} Heartbeat
  */
 export {
-  agree, checkFeedName, createFeed, definitionOf, dropFeed, expectAgreed, FEED_SCHEMA, findDefinition,
+  agree, checkFeedName, createFeed, definitionOf, dropFeed, expectAgreed, FEED_FIELD, FEED_SCHEMA, findDefinition,
   isAgreed, isFeedName, isFollowable, isWider, listDefinitions, listNames, readDefinition, readSecret, withoutLog
 } from './definitions.js'
 export { changeRetention, expiryMs, putFeed } from './changes.js'
