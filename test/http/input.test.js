@@ -39,13 +39,16 @@ t.test('numbers of a query are digits, what is absent is its default or null, an
   for (const limit of ['1e2', '0x1', ' 1', '1 ', '+1', '-1', '1.0', '', 'NaN', 'true', 'null', '99999999999999999999']) {
     t.match(await get(`limit=${encodeURIComponent(limit)}`), { code: 'REQUEST_INVALID', faults: [{ field: 'limit' }] }, limit)
   }
-  for (const rate of ['1e0', '.5', '1.', 'Infinity', '0.01', '-1']) t.match(await get(`rate=${rate}`), { faults: [{ field: 'rate' }] }, rate)
+  for (const rate of ['1e0', '.5', '1.', 'Infinity', '0.01', '-1']) {
+    t.match(await get(`rate=${rate}`), { faults: [{ field: 'rate' }] }, rate)
+  }
 })
 
 t.test('a field is given once, or as often as its schema says, and is bounded by bytes', async (t) => {
   const app = createApp(t)
   const get = async (/** @type {string} */ query) => (await app.inject(`/of/a?${query}`)).json()
-  t.match((await get('limit=1&limit=2')).faults, [{ field: 'limit', received: 'given 2 times', expected: 'an integer from 1 to 1,000, once' }])
+  t.match((await get('limit=1&limit=2')).faults,
+    [{ field: 'limit', received: 'given 2 times', expected: 'an integer from 1 to 1,000, once' }])
   t.match((await get('id=a&id=b&id=c&id=d')).faults, [{ received: 'given 4 times', expected: /at most 3 times/ }])
   const umlauts = 'ä'.repeat(65)
   for (const id of [umlauts, '', 'a%0Ab', 'x'.repeat(129)]) t.match(await get(`id=b&id=${id}`), { code: 'ITEM_ID_INVALID' }, id)
@@ -76,7 +79,8 @@ t.test('all faults of path, query and body are one error, with the most special 
 
 t.test('what a field refuses when it converts is a fault, and what breaks is not the fault of the client', async (t) => {
   const refusing = createApp(t, () => { throw new RangeError() })
-  t.match((await refusing.inject('/of/a?words=a&limit=0')).json().faults, [{ field: 'limit' }, { field: 'words', received: 'a', expected: 'words' }])
+  t.match((await refusing.inject('/of/a?words=a&limit=0')).json().faults,
+    [{ field: 'limit' }, { field: 'words', received: 'a', expected: 'words' }])
   const none = createApp(t, () => null)
   t.match((await none.inject('/of/a?words=a')).json(), { code: 'REQUEST_INVALID', faults: [{ field: 'words' }] })
   const broken = createApp(t, () => { throw new Error('broken') })
