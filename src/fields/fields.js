@@ -16,8 +16,8 @@ import { grouped } from '../settings/index.js'
 import { expectedOf, readerOf, schemaOf } from './check.js'
 
 const EXPECTED_ID = '1-64 of A-Z a-z 0-9 _ . : -'
-/** Not only blanks, which are those of ASCII; a database takes neither character 0 nor half of a surrogate pair. */
-const TEXT = '^[\\u0001-\\u0020]*[^\\u0000-\\u0020\\ud800-\\udfff][^\\u0000\\ud800-\\udfff]*$'
+/** Not only blanks, which are those of ASCII; a database takes neither character 0 nor half of a surrogate pair (`wellFormed`). */
+const TEXT = '^[\\u0001-\\u0020]*[^\\u0000-\\u0020][^\\u0000]*$'
 const MAX_TIME = 2 ** 41 - 1
 /** milliseconds of 1970 to 1973, which are seconds of any year: of items they are refused, too */
 const SECONDS = Object.freeze({ from: 1e7, to: 1e11 })
@@ -49,7 +49,7 @@ export const timeField = field(null,
   { type: 'integer', anyOf: [{ minimum: 0, exclusiveMaximum: SECONDS.from }, { minimum: SECONDS.to, maximum: MAX_TIME }] })
 /** @param {number} most characters */
 export const textField = (most) => field(null, `a text of 1 to ${grouped(most)} characters`,
-  { type: 'string', minLength: 1, maxLength: most, pattern: TEXT })
+  { type: 'string', minLength: 1, maxLength: most, pattern: TEXT, wellFormed: true })
 /** @param {number} low @param {number} high */
 export const wholeField = (low, high) => field(null, null, { type: 'integer', minimum: low, maximum: high })
 /** @param {number} high */
@@ -65,7 +65,7 @@ export const plainField = (schema) => field(null, expectedOf(schema), { ...EXACT
 /** @type {Readonly<Record<string, object>>} */
 const EXACT = Object.freeze({
   integer: { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
-  string: { allOf: [{ pattern: '^[^\\ud800-\\udfff]*$' }] }
+  string: { wellFormed: true }
 })
 /** @param {BodyField} one @returns {BodyField} null if it is absent */
 export const optional = (one) => ({ ...one, isOptional: true })

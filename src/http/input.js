@@ -24,6 +24,13 @@ ajv.addKeyword({
   errors: false,
   validate: (/** @type {number} */ most, /** @type {string} */ text) => Buffer.byteLength(text) <= most
 })
+ajv.addKeyword({
+  keyword: 'wellFormed',
+  type: 'string',
+  schemaType: 'boolean',
+  errors: false,
+  validate: (/** @type {boolean} */ _yes, /** @type {any} */ text) => text.isWellFormed()
+})
 // 0.07 / 0.01 is no whole number: the field counts decimal places
 ajv.removeKeyword('multipleOf')
 ajv.addKeyword('multipleOf')

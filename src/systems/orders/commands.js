@@ -16,7 +16,7 @@ const { id: ID_TEXT, objectOf, seq: SEQ } = schemas
 const CANCELLED = Object.freeze(['cancelling', 'cancelled'])
 const MAX_EMAIL = 254
 /** Whether an address exists is not checked. */
-const EMAIL = '^[^\\s@\\u0000\\ud800-\\udfff]+@[^\\s@\\u0000\\ud800-\\udfff]+$'
+const EMAIL = '^[^\\s@\\u0000]+@[^\\s@\\u0000]+$'
 const ID = new RegExp(/** @type {any} */ (ID_TEXT).pattern)
 /** The header of https://www.w3.org/TR/trace-context/. */
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/
@@ -25,7 +25,7 @@ const PRICE = money('rejected if it is not that of the product')
 const LINE = { sku: SKU(''), quantity: UNITS(''), price: optional(PRICE) }
 const LINES = own(linesIn, `1 to ${MAX_LINES} lines {sku, quantity, price?}, a quantity from 1, a price with at most 2 decimal places`,
   { type: 'array', minItems: 1, maxItems: MAX_LINES, items: fields.schemaOf(LINE) })
-const EMAIL_FIELD = own(null, 'an email address', { type: 'string', maxLength: MAX_EMAIL, pattern: EMAIL })
+const EMAIL_FIELD = own(null, 'an email address', { type: 'string', maxLength: MAX_EMAIL, pattern: EMAIL, wellFormed: true })
 const WAIT = {
   type: ['integer', 'null'],
   description: 'for how long the oldest unfinished order of its partition has waited, ms; null: no consumer drives orders now'
