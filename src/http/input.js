@@ -17,20 +17,12 @@ const ajv = new Ajv({
   // formats are words for people: the check is a pattern, or that of the field
   validateFormats: false
 })
-ajv.addKeyword({
-  keyword: 'maxBytes',
-  type: 'string',
-  schemaType: 'number',
-  errors: false,
-  validate: (/** @type {number} */ most, /** @type {string} */ text) => Buffer.byteLength(text) <= most
-})
-ajv.addKeyword({
-  keyword: 'wellFormed',
-  type: 'string',
-  schemaType: 'boolean',
-  errors: false,
-  validate: (/** @type {boolean} */ _yes, /** @type {any} */ text) => text.isWellFormed()
-})
+/** @type {[keyword: string, schemaType: 'number' | 'boolean', validate: (wanted: any, text: any) => boolean][]} of texts */
+const KEYWORDS = [
+  ['maxBytes', 'number', (most, text) => Buffer.byteLength(text) <= most],
+  ['wellFormed', 'boolean', (_yes, text) => text.isWellFormed()]
+]
+for (const [keyword, schemaType, validate] of KEYWORDS) ajv.addKeyword({ keyword, type: 'string', schemaType, errors: false, validate })
 // 0.07 / 0.01 is no whole number: the field counts decimal places
 ajv.removeKeyword('multipleOf')
 ajv.addKeyword('multipleOf')
