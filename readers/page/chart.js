@@ -25,7 +25,7 @@ export function createChart () {
   let plot = null
   /** @type {Sample[]} */
   let history = []
-  /** @type {import('./figures.js').Outage[]} */
+  /** @type {import('./outages.js').Outage[]} */
   let outages = []
   let textMs = -Infinity
 
@@ -48,7 +48,7 @@ export function createChart () {
   return {
     /**
      * @param {Sample[]} samples oldest first @param {number} everyMs interval between samples
-     * @param {import('./figures.js').Outage[]} marked
+     * @param {import('./outages.js').Outage[]} marked
      */
     show (samples, everyMs, marked) {
       history = samples
@@ -104,7 +104,7 @@ function showPointed ({ cursor: { idx, left }, data: [xs, ys], posToVal }) {
   put(at('pointed'), isIn ? `${timeOfDay(xs[idx] * 1000)}   ${ys[idx] === null ? 'unknown' : `${number(ys[idx])} items/s`}` : '')
 }
 
-/** A band while a server is down, and a line where that begins. @param {any} u @param {import('./figures.js').Outage[]} outages */
+/** A band while a server is down, and a line where that begins. @param {any} u @param {import('./outages.js').Outage[]} outages */
 function drawOutages (u, outages) {
   const { ctx, bbox: { left, top, width, height } } = u
   const xOf = (/** @type {number} */ ms) => Math.min(left + width, Math.max(left, u.valToPos(ms / 1000, 'x', true)))

@@ -54,7 +54,7 @@ export function createNodes () {
 
   return {
     /**
-     * @param {Node[]} nodes @param {import('./chart.js').Sample[]} history @param {import('./figures.js').Outage[]} outages
+     * @param {Node[]} nodes @param {import('./chart.js').Sample[]} history @param {import('./outages.js').Outage[]} outages
      * @param {number} asOf
      * @returns {number} number of stopped servers
      */
@@ -129,7 +129,7 @@ function write (row, { role, address, state, lagMs, cpu }) {
 }
 
 /**
- * @param {any} row @param {import('./chart.js').Sample[]} history @param {import('./figures.js').Outage[]} outages of this server
+ * @param {any} row @param {import('./chart.js').Sample[]} history @param {import('./outages.js').Outage[]} outages of this server
  * @param {string} address @param {number} scale
  */
 function draw (row, history, outages, address, scale) {

@@ -23,10 +23,11 @@ const RETRY_MS = 500
 const WAIT_TICK_MS = 100
 const ESTIMATE_EVERY_MS = 1000
 
+/** @typedef {{ id: string, mode: string, openAt: number }} Entered */
 /** @typedef {{ now: () => number, signal: AbortSignal }} Around `now`: time of the server, ms since 1970 */
 
 /**
- * @param {Sale} sale @param {string} userId @param {string} key @param {Around} around
+ * @param {Entered} sale @param {string} userId @param {string} key @param {Around} around
  * @returns {Promise<string | null>} the claim; null: without one, and the outcome says why
  */
 async function takePart (sale, userId, key, around) {
@@ -49,7 +50,7 @@ async function takePart (sale, userId, key, around) {
   }
 }
 
-/** @param {Sale} sale @param {Around} around */
+/** @param {Entered} sale @param {Around} around */
 async function opening ({ openAt }, { now, signal }) {
   while (!signal.aborted && now() < openAt) {
     say('', 'This is sent when the sale opens.')
@@ -59,7 +60,7 @@ async function opening ({ openAt }, { now, signal }) {
 
 /**
  * Waits until the person may claim.
- * @param {Sale} sale @param {string} path @param {string} userId @param {string} key @param {Around} around
+ * @param {Entered} sale @param {string} path @param {string} userId @param {string} key @param {Around} around
  */
 async function ticketOf ({ id, mode }, path, userId, key, around) {
   if (mode === 'token') {

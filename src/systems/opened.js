@@ -26,7 +26,6 @@ import { createEventWaits } from './reading.js'
  * event stream from where they are. So what a follower missed while the server was away is read like everything else.
  *
  * @import { Connection } from '../store/index.js'
- * @import { OpenAdmission } from './opening.js'
  * @import { Event } from './definition.js'
  */
 

@@ -25,9 +25,8 @@ import { resetEvent } from '../push/index.js'
  * @typedef {{ generation: string, seq: number }} Position up to where a viewer has events; an empty generation: it has none
  * @typedef {{ snapshot: (current: KeyState) => unknown, event: (event: Fields) => { name: string, data: unknown } }} Views as JSON
  *
- * @import { Fields, KeyState } from '../admission/index.js'
+ * @import { Fields } from '../admission/index.js'
  * @import { Stream } from '../push/index.js'
- * @import { Send } from './viewers.js'
  */
 
 const POSITION = /^(.{1,40}):(\d{1,15})$/

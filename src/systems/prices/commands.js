@@ -15,7 +15,6 @@ import { assetOf, TIERS } from './settings.js'
 
 const LOOK_EVERY_MS = 1000
 const AT_ONCE = 256
-const ENTRY = { asset: fields.id(''), ...KEEPING }
 
 /** @typedef {{ asset: string, tier: string | null, pinned: boolean | null }} Asset */
 
@@ -80,6 +79,7 @@ export const KEEPING = {
   tier: fields.optional(fields.choice(...TIERS)('how often it is refreshed; without it, as it is, or cold')),
   pinned: fields.optional(fields.flag('whether it stays in that tier, however often it is asked for'))
 }
+const ENTRY = { asset: fields.id(''), ...KEEPING }
 const ASSET = objectOf({
   asset: ID, tier: { type: 'string', description: 'the one in effect' }, pinned: { type: 'boolean' }, seq: SEQ
 })

@@ -21,7 +21,7 @@ import { columnsOf, FreshetError } from 'freshet-feed/systems'
  * Sales after the servers were replaced: by an empty one, by an older copy, or by a replica that lagged. A recorded sale then sells nothing
  * until its claims are those of the database (rule `bounded`, `restore` and `adopt`), so no unit is sold twice.
  *
- * @import { Client, Command, Decision } from 'freshet-feed/systems'
+ * @import { Decision } from 'freshet-feed/systems'
  */
 
 /** Most rows in one command. */

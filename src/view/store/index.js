@@ -259,7 +259,7 @@ export class ViewStore {
     return false
   }
 
-  /** @param {import('./limits.js').Floor} floor */
+  /** @param {import('./limits.js').Limits['given']} floor */
   #removeCovered (floor) {
     const contents = this.#contents
     const { records } = contents
