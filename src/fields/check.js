@@ -18,7 +18,7 @@ import { grouped } from '../settings/index.js'
 import { FreshetError } from './errors.js'
 
 const MAX_SHOWN_CHARS = 64
-/** The fields of a schema. */
+/** The fields of a schema. @type {any} */
 const FIELDS = Symbol('fields')
 /** names of headers as people write them */
 const HEADERS = new Map([['idempotency-key', 'Idempotency-Key']])
@@ -93,7 +93,7 @@ Values.prototype = Object.create(null)
 
 /** @param {Record<string, string | string[]>} given @param {Record<string, any>} properties @returns {Record<string, any>} */
 function numbersIn (given, properties) {
-  const values = /** @type {Record<string, any>} */ (new Values())
+  const values = new /** @type {any} */ (Values)()
   for (const name of Object.keys(given)) {
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
     values[name] = schema?.type === 'array'

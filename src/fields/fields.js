@@ -30,7 +30,7 @@ export const NO_FIELDS = Object.freeze({})
 
 /**
  * Fields of bodies: functions of the description.
- * @type {(convert: Field['convert'], expects: Field['expects'] | null, schema: Record<string, unknown>) => (description: string) =>
+ * @type {(convert: Field['convert'], expects: Field['expects'] | null, schema: object) => (description: string) =>
  *   BodyField} `convert`: null: the value is as it was sent
  */
 export const field = (convert, expects, schema) => (description) => {

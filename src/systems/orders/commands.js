@@ -35,7 +35,8 @@ const PLACED = objectOf({ id: ID_TEXT, status: { type: 'string', enum: ['pending
 /** @param {any} value lines of this schema @returns {import('./lines.js').Wanted[] | null} */
 function linesIn (value) {
   const lines = value.map((/** @type {any} */ { price, ...line }) => ({ ...line, price: price === undefined ? null : PRICE.read(price) }))
-  return lines.every((/** @type {any} */ { price }, /** @type {number} */ i) => price !== null || value[i].price === undefined) ? lines : null
+  const isRight = lines.every((/** @type {any} */ { price }, /** @type {number} */ i) => price !== null || value[i].price === undefined)
+  return isRight ? lines : null
 }
 
 /**
