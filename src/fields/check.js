@@ -148,7 +148,7 @@ function faultOf (name, given, { schema, expects = expectedOf(schema), code }, o
     field: HEADERS.get(name) ?? name,
     received: isRepeated ? `given ${given.length} times` : receivedOf(given, of.isText),
     expected: isRepeated && maxItems === 1 ? `${expected}, once` : expected,
-    code: code ?? of.code
+    code: isRepeated ? of.code : code ?? of.code
   }
 }
 
