@@ -9,7 +9,7 @@ export default [
   {
     rules: {
       'no-console': 'error',
-      'max-lines': ['warn', { max: 250, skipComments: true, skipBlankLines: true }],
+      'max-lines': ['error', { max: 450 }],
       'max-lines-per-function': ['error', { max: 80, skipComments: true, skipBlankLines: true }],
       '@stylistic/max-len': ['error', { code: 140, ignoreRegExpLiterals: true }]
     }
@@ -29,6 +29,11 @@ export default [
     // it runs in browsers, too, where only the console is the same
     files: ['src/client.js', 'src/client/*.js', 'test/client/hostile.test.js'],
     rules: { 'no-console': ['error', { allow: ['warn'] }] }
+  },
+  {
+    // written from src/client
+    files: ['src/client.js'],
+    rules: { 'max-lines': 'off' }
   },
   {
     files: ['readers/page/**', 'examples/*/page/**'],

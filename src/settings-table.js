@@ -4,7 +4,7 @@
  *
  * The flag wins over the environment variable, the variable over the default. All faults are reported at once, each with its
  * value, the expected range and its origin. src/settings does that; what rows need to know of the rest of the program (names of
- * layouts and acks) is passed to it. A row per setting makes the file longer than 250 lines.
+ * layouts and acks) is passed to it.
  */
 import {
   brokerList, databaseUrl, FIELD, httpUrl, integer, keysSource, listWhere, matching, nodeUrls, number, oneOf, oneOfKnown, oneWhere,

@@ -1,7 +1,7 @@
 /** Clusters for tests: formed by the code of the embedded servers, on free ports, gone with their test. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { moveSlots as moveSlotsOf } from '../lab/cluster/slots.js'
-import { clusterArgs, formCluster } from '../src/embedded/form-cluster.js'
+import { clusterArgs, formCluster } from '../src/embedded/fleet.js'
 import { openConnection } from '../src/store/connection.js'
 import { slotOf } from '../src/store/slots.js'
 import { startProxy } from './proxy.js'

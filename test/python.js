@@ -4,7 +4,7 @@ import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { defaultCacheDir, ROOT } from '../src/embedded/index.js'
-import { findPip } from '../src/embedded/pinned.js'
+import { findPip } from '../src/embedded/engine.js'
 
 const INSTALL_DEADLINE_MS = 180_000
 const QUIET = Object.freeze(['--quiet', '--no-input', '--disable-pip-version-check'])

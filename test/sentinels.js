@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sentinelsUrl, startSentinels } from '../src/embedded/sentinels.js'
+import { sentinelsUrl, startSentinels } from '../src/embedded/fleet.js'
 import { connectFor, eventually, startDeployment } from './servers.js'
 
 /** it may open a connection each time */

@@ -17,8 +17,7 @@ import { pino } from 'pino'
 import { openFeedWriter } from '../src/pipeline/feed-writer.js'
 import { openConnection } from '../src/store/connection.js'
 import { enginesFound } from '../src/embedded/engine.js'
-import { freePort, isPortTaken, PORTS_TRIED } from '../src/embedded/free-port.js'
-import { createGuard } from '../src/embedded/guard.js'
+import { createGuard, freePort, isPortTaken, PORTS_TRIED } from '../src/embedded/server-process.js'
 import { until } from '../lab/cluster/until.js'
 
 export { freePort }

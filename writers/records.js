@@ -1,7 +1,7 @@
 /**
  * Items from standard input or a file. Reading stops while the pipeline is full, so the sender of a pipe gets back-pressure.
  *
- * Bad records are refused, counted and reported (input/report.js). With `replay` the times of the input set the pace, shifted so
+ * Bad records are refused, counted and reported (input/rejects.js). With `replay` the times of the input set the pace, shifted so
  * that the first record is due when it arrives.
  */
 import { createReadStream, fstatSync, statSync } from 'node:fs'
@@ -10,8 +10,7 @@ import { ERRORS } from '../src/errors.js'
 import { createPacer } from '../src/pipeline/index.js'
 import { createItemReader } from './input/items.js'
 import { readRecords } from './input/records.js'
-import { openRejects } from './input/rejects.js'
-import { createFaultReport } from './input/report.js'
+import { createFaultReport, openRejects } from './input/rejects.js'
 import { windowAdvice } from './window-advice.js'
 
 const LONGEST_SLEEP_MS = 3_600_000

@@ -1,4 +1,4 @@
-/** One of several writers (crew.js): a process file that receives its settings from its parent. */
+/** One of several writers (feed.js): a process file that receives its settings from its parent. */
 import { optionsOf } from '../settings.js'
 import { aborted, createLog, listenForStop, tellParent } from '../src/runtime/index.js'
 import { emptyTally } from '../src/summary/index.js'

@@ -5,7 +5,6 @@
  *
  * One thread of a server runs commands, so a node has one core for them, whatever its vCPU.
  *
- * @typedef {import('./nodes.js').Node} Node
  * @typedef {{ itemsPerSecond: number, valueBytes: number, layout: string, replicas: number, readers: number, requestsPerSecond: number,
  *   windowMs: number, maxItems: number, ids: number | null, engineVersion: string }} Load `ids`: distinct ones; null = each item has a
  *   new id
@@ -15,8 +14,163 @@
  *   usdPerMillionItems: number, estimate: string, keptMs: number | null }} Option `keptMs`: how far back the feed reaches if maxItems ends
  *   before the window; null: the window decides
  */
-import { costOf, FOLLOWS, KEEPS_VERSIONS } from './layouts.js'
-import { fitOf } from './published.js'
+
+/**
+ * What the published way (one SETEX per item and one ZADD per 1,000, 128-byte values) cost on ElastiCache: percent of the whole node of 2
+ * vCPU, of which 50 is one core.
+ *
+ * Source: the README at STUDY (2021).
+ *
+ * @typedef {{ node: string, writers: number, itemsPerSecond: number, primary: number, replica: number }} Published
+ */
+
+export const STUDY = 'https://github.com/luciopaiva/redis-nodejs-test/tree/HEAD/experiments/sorted-set-of-byte-arrays'
+
+/** @type {readonly Published[]} */
+export const PUBLISHED = Object.freeze([
+  ['r6g.large', 4, 40_000, 11, 7.5], ['r6g.large', 4, 200_000, 36, 24], ['r6g.large', 6, 300_000, 50, 33],
+  ['r6g.large', 8, 200_000, 40, 27], ['r6g.large', 8, 200_000, 45, 30],
+  ['r5.large', 4, 40_000, 9.5, 7], ['r5.large', 4, 200_000, 30, 22], ['r5.large', 6, 300_000, 44, 31], ['r5.large', 8, 400_000, 53, 37],
+  ['r5.large', 5, 240_000, 42, 27], ['r5.large', 6, 240_000, 42, 28], ['r5.large', 8, 300_000, 48, 35], ['r5.large', 8, 240_000, 42, 30],
+  ['r5.large', 8, 200_000, 37, 25]
+].map(([node, writers, itemsPerSecond, primary, replica]) =>
+  Object.freeze(/** @type {Published} */ ({ node, writers, itemsPerSecond, primary, replica }))))
+
+const PERCENT_OF_A_CORE = 50
+const FIT_WRITERS = 4
+const FITTED = Object.freeze([40_000, 200_000])
+
+/** @typedef {{ fixedCores: number, microsPerItem: number }} Line cores = fixed + micros x items/s / 1e6 */
+
+/**
+ * Through the two rows of four writers.
+ * @param {string} node @returns {{ primary: Line, replica: Line }}
+ */
+export function fitOf (node) {
+  const [low, high] = FITTED.map((rate) =>
+    PUBLISHED.find((row) => row.node === node && row.writers === FIT_WRITERS && row.itemsPerSecond === rate))
+  if (!low || !high) throw new RangeError(`${node} has no published rows`)
+  const lineOf = (/** @type {'primary' | 'replica'} */ what) => {
+    const perItem = (high[what] - low[what]) / PERCENT_OF_A_CORE / (high.itemsPerSecond - low.itemsPerSecond)
+    return { fixedCores: low[what] / PERCENT_OF_A_CORE - perItem * low.itemsPerSecond, microsPerItem: perItem * 1e6 }
+  }
+  return { primary: lineOf('primary'), replica: lineOf('replica') }
+}
+
+/** How far the line is from each published row. @returns {(Published & { planned: number, error: number })[]} of the primary, percent */
+export const errorsOfFit = () => PUBLISHED.map((row) => {
+  const { fixedCores, microsPerItem } = fitOf(row.node).primary
+  const planned = PERCENT_OF_A_CORE * (fixedCores + microsPerItem * row.itemsPerSecond / 1e6)
+  return { ...row, planned, error: planned / row.primary - 1 }
+})
+
+/**
+ * Nodes of ElastiCache, as data.
+ *
+ * @typedef {{ type: string, family: string, vcpu: number, memoryGiB: number, networkGbit: number, usdPerHour: number }} Node
+ *   `type`: without `cache.`; `networkGbit`: baseline, per direction
+ */
+
+/** On demand. */
+export const PRICES = Object.freeze({
+  date: '2026-10-02',
+  what: 'Valkey on ElastiCache, us-east-1, on demand',
+  source: 'AWS Price List API, service AmazonElastiCache, usage type NodeUsage'
+})
+/** @type {Readonly<Record<string, string>>} */
+export const SOURCES = Object.freeze({
+  memory: 'https://aws.amazon.com/elasticache/pricing/',
+  network: 'https://docs.aws.amazon.com/AmazonElastiCache/latest/dg/CacheNodes.SupportedTypes.html'
+})
+
+/** @type {readonly [string, number, number, number, number][]} vCPU, memory, baseline of the network, price */
+const ROWS = [
+  ['r6g.large', 2, 13.07, 0.75, 0.1648],
+  ['r6g.xlarge', 4, 26.32, 1.25, 0.3288],
+  ['r6g.2xlarge', 8, 52.82, 2.5, 0.6568],
+  ['r6g.4xlarge', 16, 105.81, 5, 1.3136],
+  ['r6g.8xlarge', 32, 209.55, 12, 2.6272],
+  ['r6g.12xlarge', 48, 317.77, 20, 3.94],
+  ['r6g.16xlarge', 64, 419.09, 25, 5.2536],
+  ['r7g.large', 2, 13.07, 0.937, 0.1752],
+  ['r7g.xlarge', 4, 26.32, 1.876, 0.3496],
+  ['r7g.2xlarge', 8, 52.82, 3.75, 0.6984],
+  ['r7g.4xlarge', 16, 105.81, 7.5, 1.396],
+  ['r7g.8xlarge', 32, 209.55, 15, 2.7928],
+  ['r7g.12xlarge', 48, 317.77, 22.5, 4.188],
+  ['r7g.16xlarge', 64, 419.09, 30, 5.5848],
+  ['m6g.large', 2, 6.38, 0.75, 0.1192],
+  ['m6g.xlarge', 4, 12.93, 1.25, 0.2376],
+  ['m6g.2xlarge', 8, 26.04, 2.5, 0.4744],
+  ['m6g.4xlarge', 16, 52.26, 5, 0.9488],
+  ['m6g.8xlarge', 32, 103.68, 12, 1.8976],
+  ['m6g.12xlarge', 48, 157.12, 20, 2.8456],
+  ['m6g.16xlarge', 64, 209.55, 25, 3.7944],
+  ['m7g.large', 2, 6.38, 0.937, 0.1264],
+  ['m7g.xlarge', 4, 12.93, 1.876, 0.252],
+  ['m7g.2xlarge', 8, 26.04, 3.75, 0.5032],
+  ['m7g.4xlarge', 16, 52.26, 7.5, 1.0056],
+  ['m7g.8xlarge', 32, 103.68, 15, 2.0112],
+  ['m7g.12xlarge', 48, 157.12, 22.5, 3.016],
+  ['m7g.16xlarge', 64, 209.55, 30, 4.0224],
+  ['r5.large', 2, 13.07, 0.75, 0.1728],
+  ['r5.xlarge', 4, 26.32, 1.25, 0.3448],
+  ['r5.2xlarge', 8, 52.82, 2.5, 0.6896],
+  ['r5.4xlarge', 16, 105.81, 5, 1.3792],
+  ['r5.12xlarge', 48, 317.77, 12, 4.1472],
+  ['r5.24xlarge', 96, 635.61, 25, 8.2944],
+  ['m5.large', 2, 6.38, 0.75, 0.1248],
+  ['m5.xlarge', 4, 12.93, 1.25, 0.2488],
+  ['m5.2xlarge', 8, 26.04, 2.5, 0.4984],
+  ['m5.4xlarge', 16, 52.26, 5, 0.996],
+  ['m5.12xlarge', 48, 157.12, 12, 2.9952],
+  ['m5.24xlarge', 96, 314.32, 25, 5.9904]
+]
+
+/** @type {readonly Node[]} */
+export const NODES = Object.freeze(ROWS.map(([type, vcpu, memoryGiB, networkGbit, usdPerHour]) =>
+  Object.freeze({ type, family: type.split('.')[0], vcpu, memoryGiB, networkGbit, usdPerHour })))
+
+/**
+ * What layouts cost, as ratios to the published way, on a server without MSETEX, or in a cluster, where Freshet does not use it: medians of
+ * experiments/031-without-msetex, at 50,000 items/s in full batches of 128-byte values. A test compares them with its results.
+ *
+ * @typedef {{ primary: number, replica: number, sentBytes: number, replicatedBytes: number, memoryBytes: number }} LayoutCost `primary`,
+ *   `replica`: CPU per item, x that of the published way; bytes: per item beyond its value; `memoryBytes`: per version that is kept
+ */
+
+export const MEASURED = Object.freeze({ experiment: '031-without-msetex', level: '50 k items/s, full batches', valueBytes: 128 })
+
+/** @type {Readonly<Record<string, LayoutCost>>} */
+export const LAYOUTS = Object.freeze({
+  reference: { primary: 1, replica: 1, sentBytes: 106, replicatedBytes: 126, memoryBytes: 297 },
+  ids: { primary: 1.21, replica: 1.24, sentBytes: 129, replicatedBytes: 139, memoryBytes: 302 },
+  values: { primary: 0.71, replica: 0.78, sentBytes: 50, replicatedBytes: 50, memoryBytes: 141 },
+  stream: { primary: 0.77, replica: 0.64, sentBytes: 117, replicatedBytes: 134, memoryBytes: 71 },
+  segments: { primary: 0.132, replica: 0.12, sentBytes: 20, replicatedBytes: 20, memoryBytes: 39 }
+})
+
+/** Layout ids with MSETEX (experiment 013). A cluster, of any version, gets the same commands as a server without it. */
+const WITH_MSETEX = Object.freeze({
+  primary: 0.703, replica: 0.94, experiment: '013-layouts-fast', why: 'by MSETEX, on one shard with items in order'
+})
+
+/**
+ * @param {{ layout: string, engineVersion: string }} load @param {number} shards
+ * @returns {LayoutCost & { experiment: string, why?: string }} `experiment`: where it was measured; `why`: what else it has to do with
+ */
+export function costOf ({ layout, engineVersion }, shards) {
+  const cost = { ...LAYOUTS[layout], experiment: MEASURED.experiment }
+  if (layout !== 'ids' || engineVersion !== '9.1' || shards > 1) return cost
+  return { ...cost, ...WITH_MSETEX }
+}
+
+/** of readers: requests per second of the newest 100 that one process answers from its view (experiments/014-readers, median) */
+export const REQUESTS_PER_READER = 5_900
+/** CPU of a replica for one reader that follows the feed, per item: as much as for replicating it (experiments/010-consumers: at most) */
+const FOLLOWS = 1
+/** layouts that keep every version, not one per id */
+const KEEPS_VERSIONS = Object.freeze(['values', 'stream', 'segments'])
 
 /** of the core that runs commands; ElastiCache alarms at 90 % */
 const MOST_CORES = 0.7
@@ -72,7 +226,7 @@ export function resourcesOf (node, load, shards) {
   const { like, factor } = FAMILIES[node.family]
   const { primary, replica } = fitOf(like)
   const items = load.itemsPerSecond / shards
-  const coresOf = (/** @type {import('./published.js').Line} */ { fixedCores, microsPerItem }, /** @type {number} */ ratio) =>
+  const coresOf = (/** @type {Line} */ { fixedCores, microsPerItem }, /** @type {number} */ ratio) =>
     factor * (fixedCores + microsPerItem * ratio * items / 1e6)
   const hasReplicas = load.replicas > 0
   const followed = 1 + FOLLOWS * readersOfReplica

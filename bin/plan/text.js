@@ -1,9 +1,8 @@
 /** The plan as text: a table of nodes, and the arithmetic of one of them. */
 import { columns } from '../columns.js'
-import { demandOf, HEADROOM, maxItemsFor, PARTITIONS_PER_SHARD } from './model.js'
-import { MEASURED, REQUESTS_PER_READER } from './layouts.js'
-import { PRICES, SOURCES } from './nodes.js'
-import { errorsOfFit, fitOf, STUDY } from './published.js'
+import {
+  demandOf, errorsOfFit, fitOf, HEADROOM, maxItemsFor, MEASURED, PARTITIONS_PER_SHARD, PRICES, REQUESTS_PER_READER, SOURCES, STUDY
+} from './model.js'
 
 const ROWS = 12
 const BYTES_OF_GBIT = 1e9 / 8

@@ -1,6 +1,6 @@
 /**
  * What happens to the servers of a feed in the window of a measurement. The servers are embedded ones: a node that was killed is started
- * again once another one has taken over (src/embedded/keeper.js).
+ * again once another one has taken over (src/embedded/fleet.js).
  *
  * @typedef {{ redisUrl: string, key: string, slots: number[] }} Place `key` of the feed's first partition, `slots` of all partitions
  * @typedef {{ recoveryMs: number | null, wholeMs: number | null, slots: number, movesFailed: number, redirects: number | null }} Happened

@@ -7,7 +7,7 @@
  * A batch that is sent again, because its outcome is unknown, may come later than newer versions of its ids, which the writer had sent
  * after it. These items count: the feed holds a newer version of each.
  *
- * With several writers, each is a process of its own (crew.js).
+ * With several writers, each is a process of its own (writers/feed.js).
  */
 import { listenForStop, tellParent } from '../../src/runtime/index.js'
 import { decidedOf } from '../../src/pipeline/index.js'

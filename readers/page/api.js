@@ -1,5 +1,65 @@
 /** Requests to the reader that serves this page. */
-import { token, tokenRefused } from './token.js'
+import { at, put } from './elements.js'
+
+/**
+ * The token that the reader may require. It is sent to this reader only and kept until the tab is closed. Without a valid one the
+ * page shows nothing else.
+ */
+
+const KEY = 'freshet-token'
+const PATTERN = /^[\x21-\x7e]+$/
+const FORBIDDEN = 403
+let listeners = { onLocked () {}, onEntered () {} }
+let entered = stored()
+
+function stored () {
+  try {
+    return sessionStorage.getItem(KEY)
+  } catch {
+    return null // storage is disabled: the token lasts as long as the page
+  }
+}
+
+if (entered !== null) document.body.classList.add('guarded')
+
+/** @returns {string | null} */
+export const token = () => entered
+
+/** @param {typeof listeners} to `onLocked`: the reader requires another token; `onEntered`: the user entered one */
+export const onToken = (to) => { listeners = to }
+
+/** @param {number} status of the reply: 401, or 403 for a token that is not for this feed */
+export function tokenRefused (status) {
+  const isLocked = status !== FORBIDDEN
+  put(at('token-why'), isLocked
+    ? entered === null ? 'This reader requires a token.' : 'The reader rejected this token. Enter another one.'
+    : 'This token does not permit reading this feed. Choose another feed, or enter another token.')
+  at('token').hidden = false
+  document.body.classList.add('guarded', 'locked')
+  if (!isLocked) return
+  at('token-text').focus({ preventScroll: true })
+  listeners.onLocked()
+}
+
+/** Until a reply says otherwise. */
+export function hideToken () {
+  at('token').hidden = true
+  document.body.classList.remove('locked')
+}
+
+at('token').addEventListener('submit', (/** @type {Event} */ event) => {
+  event.preventDefault()
+  const text = at('token-text').value.trim()
+  at('token-text').value = ''
+  if (!PATTERN.test(text)) {
+    return put(at('token-why'), 'A token consists of ASCII letters, digits and signs, without spaces.')
+  }
+  entered = text
+  try {
+    sessionStorage.setItem(KEY, text)
+  } catch {}
+  listeners.onEntered()
+})
 
 const TIMEOUT_MS = 5000
 

@@ -1,6 +1,6 @@
 /** Follows feeds while the page is visible, over one stream: the newest items in a table. */
 import { follow } from '/client.js'
-import { pause } from './pause.js'
+import { pause } from './elements.js'
 import { whileShown } from './shown.js'
 
 const SHOWN = 20

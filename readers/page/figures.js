@@ -1,8 +1,7 @@
 /** The figures of one feed, requested each second: rate, live items, age of the newest item, state of the servers. */
 import { getJson, pathOf } from './api.js'
-import { pause } from './pause.js'
 import { createChart } from './chart.js'
-import { at, put } from './elements.js'
+import { at, pause, put } from './elements.js'
 import { createNodes } from './nodes.js'
 import { outagesOf, outagesText } from './outages.js'
 import { UNKNOWN, ageText, counted, duration, number } from './text.js'

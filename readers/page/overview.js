@@ -1,7 +1,6 @@
 /** All feeds: layout, rate, live ids and age of the newest item of each. */
 import { getJson, pathOf } from './api.js'
-import { pause } from './pause.js'
-import { at, make, put } from './elements.js'
+import { at, make, pause, put } from './elements.js'
 import { UNKNOWN, ageText, counted, number } from './text.js'
 
 /** figures are requested in groups, so that many feeds are no burst */

@@ -1,9 +1,8 @@
 /**
  * The page: which feed is shown, and its state. While the tab is hidden it makes no requests.
  */
-import { getJson } from './api.js'
-import { pause } from './pause.js'
-import { at, make, put } from './elements.js'
+import { getJson, hideToken, onToken } from './api.js'
+import { at, make, pause, put } from './elements.js'
 import { createFigures } from './figures.js'
 import { createList } from './list.js'
 import { watchNewest } from './newest.js'
@@ -11,7 +10,6 @@ import { createOverview } from './overview.js'
 import { createSearch } from './search.js'
 import { whileShown } from './shown.js'
 import { counted, number, period, timeOfDay } from './text.js'
-import { hideToken, onToken } from './token.js'
 
 const { searchParams } = new URL(location.href)
 const FEEDS_EVERY_MS = 3000

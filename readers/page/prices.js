@@ -5,13 +5,85 @@
  * To ask for a price is demand, which moves assets to a higher tier. So the page asks for the prices of each tier no more often than an
  * asset of that tier may be asked for without moving up.
  */
-import { at, put } from './elements.js'
-import { createBoard, TIERS } from './prices-board.js'
-import { loadHistory } from './prices-points.js'
-import { showSources } from './prices-sources.js'
-import { get, getAll, PAGE, repeat, state } from './system.js'
-import { ageText, number } from './text.js'
-import { showTiers } from './prices-tiers.js'
+import { at, make, put } from './elements.js'
+import { createBoard, loadHistory, TIERS } from './prices-board.js'
+import { BREAKERS, createFaults, get, getAll, IS_HERE, PAGE, repeat, state } from './system.js'
+import { ageText, duration, number, timeOfDay, UNKNOWN } from './text.js'
+
+/** Buttons of the tiers with their sizes, and the assets that demand moved to another tier while the page was open. */
+
+const NAMES = ['', ...TIERS]
+const MOVES = 3
+
+/** @param {import('./prices-board.js').Asset[]} assets all @param {string} chosen '' = all @param {(tier: string) => void} onChoose */
+function showTiers (assets, chosen, onChoose) {
+  const group = at('tiers')
+  if (group.children.length === 0) {
+    group.append(...NAMES.map((name) => make('button', { type: 'button', onclick: () => onChoose(name) })))
+  }
+  NAMES.forEach((name, i) => {
+    const size = name === '' ? assets.length : assets.filter(({ tier }) => tier === name).length
+    put(group.children[i], `${name || 'all'} ${number(size)}`)
+    group.children[i].setAttribute('aria-pressed', String(name === chosen))
+  })
+  const moved = assets.filter(({ movedMs }) => movedMs !== undefined)
+    .sort((a, b) => (b.movedMs ?? 0) - (a.movedMs ?? 0)).slice(0, MOVES)
+    .map(({ asset, movedFrom, tier }) => `${asset} ${movedFrom} → ${tier}`)
+  if (moved.length > 0 && [...at('moved').children].map(({ textContent }) => textContent).join() !== moved.join()) {
+    at('moved').replaceChildren(...moved.map((text) => make('li', {}, text)))
+  }
+}
+
+/** The sources: the breaker of each, its latency, its last error; and faults of exchanges on this machine, which can be switched. */
+
+/** Name, meaning, and what the exchange is sent; null = no fault. @type {readonly [string, string, Record<string, unknown> | null][]} */
+const FAULTS = Object.freeze([
+  ['none', '', null],
+  ['down', ': replies 500', { errorRate: 1 }],
+  ['slow', ': replies in 300 ms', { latencyMs: 300 }],
+  ['hangs', ': no reply', { hang: true }],
+  ['wild', ': 10 times the price', { outlier: 10 }],
+  ['limited', ': replies 429', { rateLimited: 5 }]
+])
+
+/** @typedef {{ exchange: string, breaker: string, latencyMs: number | null, lastError: string | null,
+ *   lastErrorAt?: number | null, url?: string }} Source */
+
+/** @type {Map<string, any>} cards by exchange */
+const cards = new Map()
+
+/** @param {Source[]} sources */
+function showSources (sources) {
+  const keys = sources.map(({ exchange, url }) => `${exchange} ${url}`)
+  for (const [key, card] of cards) {
+    if (keys.includes(key)) continue
+    card.remove()
+    cards.delete(key)
+  }
+  sources.forEach((source, i) => {
+    const card = cards.get(keys[i]) ?? createCard(source)
+    if (!cards.has(keys[i])) at('exchanges').append(card)
+    cards.set(keys[i], card)
+    const [, breaker, figures] = card.children
+    breaker.dataset.kind = BREAKERS[source.breaker]
+    put(breaker, `breaker ${source.breaker}`)
+    put(figures, `latency ${source.latencyMs === null ? UNKNOWN : duration(source.latencyMs)}, ${errorOf(source)}`)
+  })
+  at('no-sources').hidden = sources.length > 0
+  at('hint').hidden = !IS_HERE || !sources.some(({ url }) => url)
+}
+
+/** @param {Source} source `lastErrorAt`: not of an older process */
+const errorOf = ({ lastError, lastErrorAt }) => lastError === null
+  ? 'no error so far'
+  : `last error: ${lastError.replaceAll('_', ' ')}${lastErrorAt ? ` (${timeOfDay(lastErrorAt)})` : ''}`
+
+/** @param {Source} source */
+function createCard ({ exchange, url }) {
+  const card = make('li', {}, make('h3', {}, exchange), make('p', { className: 'state' }), make('p', { className: 'quiet' }))
+  if (url && IS_HERE) card.append(createFaults(FAULTS, url, exchange))
+  return card
+}
 
 const SHOWN = 50
 const EVERY_MS = 1000

@@ -2,13 +2,198 @@
  * The current sale: its stock, its queue, who got one, and a form to take part. `#id` shows that sale; otherwise the page goes on to
  * the next one when it opens. Times are those of the server; the clock of the visitor only counts between two of them.
  */
+import { createEventParser } from '/client.js'
 import { timeText, titleOf } from './auctions-list.js'
-import { at, make, put } from './elements.js'
+import { at, make, pause, put } from './elements.js'
 import { personName } from './person-names.js'
-import { takePart } from './sales-person.js'
-import { CLAIM_WORDS, howOf, MODES, PRESS, STATUS_WORDS, TAKE_PART } from './sales-words.js'
-import { createFollower, gateway, get, getAll, newKey, repeat, say, state } from './system.js'
+import { createFollower, gateway, get, getAll, newKey, repeat, say, send as sendCommand, state } from './system.js'
 import { duration, number, timeOfDay } from './text.js'
+
+/**
+ * One person in a sale: does what its mode demands, and says the outcome.
+ *
+ *     direct   claim
+ *     queue    join -> places as they change -> admitted -> claim, with the ticket
+ *     token    token -> claim, with the token
+ *
+ * All commands of a press have keys made from one, so pressing again, a repeated request or a reloaded page have one effect.
+ */
+
+const RETRY_MS = 500
+const WAIT_TICK_MS = 100
+const ESTIMATE_EVERY_MS = 1000
+
+/** @typedef {{ id: string, mode: string, openAt: number }} Entered */
+/** @typedef {{ now: () => number, signal: AbortSignal }} Around `now`: time of the server, ms since 1970 */
+
+/**
+ * @param {Entered} sale @param {string} userId @param {string} key @param {Around} around
+ * @returns {Promise<string | null>} the claim; null: without one, and the outcome says why
+ */
+async function takePart (sale, userId, key, around) {
+  const path = `/v1/sales/${encodeURIComponent(sale.id)}`
+  try {
+    if (sale.mode !== 'queue') await opening(sale, around)
+    const ticket = sale.mode === 'direct' ? undefined : await ticketOf(sale, path, userId, key, around)
+    const claim = await send(`${path}/claims`, { userId }, `${key}-claim`, around, ticket)
+    if (claim.status === 'held') {
+      await turn(claim.holdUntil, around)
+      await send(`${path}/claims/${claim.claimId}/confirm`, { userId }, `${key}-confirm`, around)
+    }
+    say('good', `You got one: claim ${claim.claimId}`)
+    return claim.claimId
+  } catch (error) {
+    if (!around.signal.aborted) say('bad', error.message)
+    return null
+  } finally {
+    at('offer').hidden = true
+  }
+}
+
+/** @param {Entered} sale @param {Around} around */
+async function opening ({ openAt }, { now, signal }) {
+  while (!signal.aborted && now() < openAt) {
+    say('', 'This is sent when the sale opens.')
+    await pause(Math.min(WAIT_TICK_MS, openAt - now()), signal)
+  }
+}
+
+/**
+ * Waits until the person may claim.
+ * @param {Entered} sale @param {string} path @param {string} userId @param {string} key @param {Around} around
+ */
+async function ticketOf ({ id, mode }, path, userId, key, around) {
+  if (mode === 'token') {
+    const { token, expiresAt } = await send(`${path}/tokens`, { userId }, key, around)
+    say('good', 'You have a token: a unit is held for you.')
+    await turn(expiresAt, around)
+    return token
+  }
+  const { ticket, ...joined } = await send(`${path}/queue`, { userId }, key, around)
+  if (ticket === undefined) throw new Error(`${userId} is in the queue already, and only that page has the ticket. Choose another name.`)
+  const place = await placeAfterWaiting(placesOf(id, userId, ticket, joined, around), around)
+  if (place.status === 'admitted') {
+    say('good', 'You are admitted: a unit is held for you.')
+    await turn(place.until, around)
+  } else if (place.status !== 'claimed') throw new Error(ENDS[place.status] ?? 'You are no longer in the queue.')
+  return ticket
+}
+
+/**
+ * Says the position, and an estimate that counts down until the next position arrives.
+ * @param {AsyncIterable<any>} places @param {Around} around
+ * @returns {Promise<any>} the first place that is not `waiting`
+ */
+async function placeAfterWaiting (places, { now }) {
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  let counting
+  let place
+  try {
+    for await (place of places) {
+      clearInterval(counting)
+      if (place.status !== 'waiting') break
+      const { position, etaMs } = place
+      const expectedAt = now() + etaMs
+      const show = () =>
+        say('', `You are number ${position} in the queue. Estimated time: ${timeText(Math.max(1, expectedAt - now()))}.`)
+      show()
+      counting = setInterval(show, ESTIMATE_EVERY_MS)
+    }
+    return place
+  } finally {
+    clearInterval(counting)
+  }
+}
+
+/** @type {Readonly<Record<string, string>>} */
+const ENDS = Object.freeze({
+  sold_out: 'Sold out: every unit was sold before it was your turn.',
+  expired: 'Expired: you did not claim in time, or the sale closed.',
+  left: 'You left the queue.'
+})
+
+/** At once, or when the button is pressed. @param {number} untilMs @param {Around} around @throws {Error} too late */
+async function turn (untilMs, { now, signal }) {
+  const pressed = new AbortController()
+  at('claim').onclick = () => pressed.abort()
+  at('offer').hidden = at('auto').checked
+  while (!at('auto').checked && !pressed.signal.aborted && !signal.aborted) {
+    if (now() >= untilMs) throw new Error(ENDS.expired)
+    put(at('until'), `${((untilMs - now()) / 1000).toFixed(1)} s left`)
+    await pause(WAIT_TICK_MS, AbortSignal.any([signal, pressed.signal]))
+  }
+  at('offer').hidden = true
+}
+
+/**
+ * Places as they change. The ticket is in a header, which EventSource cannot send.
+ * @param {string} id @param {string} userId @param {string} ticket @param {any} joined @param {Around} around
+ */
+async function * placesOf (id, userId, ticket, joined, { signal }) {
+  yield joined
+  while (!signal.aborted) {
+    try {
+      const response = await fetch(`/v1/sales/${encodeURIComponent(id)}/queue/${encodeURIComponent(userId)}/live`, {
+        headers: { 'freshet-ticket': ticket }, signal
+      })
+      if (response.ok && response.body) {
+        const parse = createEventParser()
+        const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+        for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+          for (const { name, data } of parse(piece.value)) if (name === 'place') yield JSON.parse(data ?? '')
+        }
+      }
+    } catch {
+      if (!signal.aborted) say('', 'The reader does not answer; your place in the queue is kept.')
+    }
+    await pause(RETRY_MS, signal)
+  }
+}
+
+/**
+ * @param {string} path @param {object | undefined} body @param {string} key @param {Around} around @param {string} [ticket]
+ * @throws {Error} with the detail of the gateway
+ */
+async function send (path, body, key, { signal }, ticket) {
+  const { status, reply } = await sendCommand(path, body, key, { signal, headers: ticket ? { 'freshet-ticket': ticket } : {} })
+  if (status < 400) return reply
+  throw new Error(reply.detail ?? `status ${status}`)
+}
+
+/** What the page of sales says about a sale: its mode and status, what happens, and how to take part. */
+
+/** @typedef {{ mode: string, status: string, openAt: number, holdMs: number, admitConcurrency: number }} Sale */
+
+/** @type {Readonly<Record<string, string>>} */
+const MODES = Object.freeze({ direct: 'first come, first served', queue: 'by queue', token: 'by token' })
+/** @type {Readonly<Record<string, string>>} */
+const PRESS = Object.freeze({ direct: 'Buy one', queue: 'Join the queue', token: 'Get a token' })
+/** @type {Readonly<Record<string, string>>} */
+const CLAIM_WORDS = Object.freeze({ sold: 'got one', pending: 'being recorded' })
+/** @type {Readonly<Record<string, string>>} */
+const STATUS_WORDS = Object.freeze({ scheduled: 'not open yet', sold_out: 'sold out' })
+
+/** @type {Readonly<Record<string, (sale: Sale) => string>>} */
+const HOW = Object.freeze({
+  direct: () => 'Claims are decided in the order of arrival: each gets a unit while there are any, then everyone learns at once ' +
+    'that none is left.',
+  queue: ({ admitConcurrency, holdMs }) => `People join a queue, also before the sale opens. ${admitConcurrency} at a time are admitted, ` +
+    `in the order of joining, and have ${seconds(holdMs)} to claim a unit; if they do not, it goes to the next person.`,
+  token: ({ holdMs }) => `People get a token, which holds a unit for ${seconds(holdMs)}. Those who claim in that time get the unit; ` +
+    'otherwise it is available again.'
+})
+/** @type {Readonly<Record<string, string>>} */
+const TAKE_PART = Object.freeze({
+  direct: 'Take part: enter a name, and press. Before the sale opens, this page waits, and sends your claim when it opens.',
+  queue: 'Take part: enter a name, and join. This page shows your position, and claims for you when it is your turn.',
+  token: 'Take part: enter a name, and get a token. This page claims with it for you.'
+})
+
+const seconds = (/** @type {number} */ ms) => duration(ms).replace('.0 ', ' ')
+
+/** @param {Sale} sale @param {number} nowMs time of the server */
+const howOf = (sale, nowMs) =>
+  (sale.status === 'scheduled' ? `It opens in ${timeText(Math.max(1, sale.openAt - nowMs))}. ` : '') + HOW[sale.mode](sale)
 
 const LIST_EVERY_MS = 500
 const CLAIMS_EVERY_MS = 500

@@ -7,8 +7,8 @@
  * A stream carries every changed id. Of a fast feed that is megabytes a second, of which the page shows a few rows.
  */
 import { follow } from '/client.js'
-import { pause } from './pause.js'
-import { token, tokenRefused } from './token.js'
+import { pause } from './elements.js'
+import { token, tokenRefused } from './api.js'
 
 const POLL_EVERY_MS = 500
 const FAILED_MS = 2000

@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { findPip } from '../../src/embedded/pinned.js'
+import { findPip } from '../../src/embedded/engine.js'
 import { CACHE_DIR } from '../../test/commands.js'
 
 const run = promisify(execFile)

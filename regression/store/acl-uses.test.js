@@ -1,6 +1,6 @@
 /** Commands and library calls run as the users of docs/acl: nothing is refused. */
 import t from 'tap'
-import { watchFeed } from '../../bin/feed-watch.js'
+import { watchFeed } from '../../bin/feed.js'
 import { openFeed } from '../../src/index.js'
 import { layoutNames } from '../../src/layouts/index.js'
 import { tlsEngines, createAuthority } from '../../test/certificates.js'

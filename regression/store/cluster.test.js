@@ -1,7 +1,7 @@
 /** What does not fit a cluster, or a feed in it: plain errors that say what to do. The others: test/store/cluster.test.js. */
 import t from 'tap'
 import { openFeed } from '../../src/index.js'
-import { clusterArgs } from '../../src/embedded/form-cluster.js'
+import { clusterArgs } from '../../src/embedded/fleet.js'
 import { definitionKey } from '../../src/feeds/keys.js'
 import { SLOTS, slotOf } from '../../src/store/slots.js'
 import { startCluster } from '../../test/cluster.js'

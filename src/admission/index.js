@@ -2,9 +2,9 @@
  * Commands that a rule must allow: what other folders use of src/admission.
  *
  *     admission.js   command -> batcher.js -> admit.js (one script call) -> decision, once it is durable (durability.js)
- *     system.js      what is stored of a system: partitions (keys.js), versions of rules (rule-versions.js), secret (hashes.js)
+ *     system.js      what is stored of a system: partitions, versions of rules (our-rules.js), secret (keys.js)
  *     our-rules.js   lua/rules, and rules.js, what JavaScript knows of them; own-rules.js, rule-text.js, stop-script.js: rules of users
- *     outbox.js      events of all keys -> key-view.js, keys in memory -> rejections.js, certain rejections (accepted.js)
+ *     outbox.js      events of all keys -> key-view.js, keys in memory -> rejections.js, certain rejections
  *
  * @typedef {import('./commands.js').Command} Command
  * @typedef {import('./commands.js').Decision} Decision
@@ -13,7 +13,7 @@
  * @typedef {import('./batcher.js').Answer} Answer
  * @typedef {import('./key-view.js').KeyView} KeyView
  * @typedef {import('./key-view.js').KeyState} KeyState
- * @typedef {import('./hashes.js').Mask} Mask
+ * @typedef {import('./keys.js').Mask} Mask
  * @typedef {import('./outbox.js').Entry} Entry
  * @typedef {import('./own-rules.js').OwnRule} OwnRule
  * @typedef {import('./own-rules.js').OwnRules} OwnRules
@@ -29,13 +29,11 @@ export { admit } from './admit.js'
 export { createBatcher } from './batcher.js'
 export { decisionOf, decisionOfRequest, prepare } from './commands.js'
 export { createConfirm, expectDurability, openConfirms } from './durability.js'
-export { idWith, maskWith } from './hashes.js'
+export { admissionKey, idWith, maskWith, partitionKeys, systemKey } from './keys.js'
 export { createKeyView } from './key-view.js'
-export { admissionKey, partitionKeys, systemKey } from './keys.js'
-export { createOwnRules, deleteLibraries, ownerOf } from './own-rules.js'
+export { createOwnRules, deleteLibraries, eventOf, memoryOf, OWN_NAMES, ownerOf, readState, storedOf } from './own-rules.js'
 export { patternsIn } from './rule-text.js'
 export { NAMED_RULES, oursIn, ownFormOf } from './our-rules.js'
-export { eventOf, memoryOf, OWN_NAMES, readState, storedOf } from './own-state.js'
 export { entryOf, eventsOf, fieldsOf, followNews, followOutboxes, generationOf } from './outbox.js'
 export { createPartitionClock, MAX_BACK_MS } from './partition-clock.js'
 export { createRejections } from './rejections.js'

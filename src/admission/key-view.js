@@ -10,7 +10,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventsOf, fieldsOf, followOutboxes, generationOf, isAtOrAfter } from './outbox.js'
-import { storedOf } from './own-state.js'
+import { storedOf } from './own-rules.js'
 import { OURS } from './rules.js'
 
 const MAX_KEYS = 10_000

@@ -13,9 +13,8 @@
 import { randomBytes } from 'node:crypto'
 import { partitionOf } from '../item/index.js'
 import { FreshetError } from './errors.js'
-import { OUR_RULES } from './our-rules.js'
+import { agreeOnRules, OUR_RULES } from './our-rules.js'
 import { partitionKeys, rulesKey, SPREAD_FORMAT, systemKey } from './keys.js'
-import { agreeOnRules } from './rule-versions.js'
 
 const SECRET_BYTES = 16
 

@@ -8,11 +8,86 @@
 import { spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { openConnection } from '../store/index.js'
-import { freePort, isPortTaken, PORTS_TRIED } from './free-port.js'
+
+/**
+ * Kills the servers when the supervisor is gone, even after kill -9. A small shell in its own session reads lines of process ids
+ * from a pipe. When the pipe closes, it kills the ids of the last line. Before an orderly end the supervisor sends an empty line.
+ * A guard that ends early is replaced. It keeps no process alive.
+ */
+
+const SCRIPT = 'pids=; while IFS= read -r line; do pids=$line; done; [ -z "$pids" ] || kill -9 $pids'
+const REPLACE_AFTER_MS = 100
+
+/**
+ * @returns {{ watch(pids: number[]): void, release(): void, pid(): number | undefined }} `watch` replaces the
+ *   watched ids and starts the guard; `release` ends the guard and kills nothing
+ */
+export function createGuard () {
+  /** @type {number[]} */
+  let watched = []
+  let released = false
+  /** @type {NodeJS.Timeout | undefined} */
+  let replacing
+  /** @type {ReturnType<typeof start> | null} */
+  let shell = null
+
+  function start () {
+    const child = spawn('sh', ['-c', SCRIPT], { detached: true, stdio: ['pipe', 'ignore', 'inherit'] })
+    child.stdin.on('error', () => {})
+    // it waits for this process, not the other way round
+    child.unref()
+    const stdin = /** @type {import('node:net').Socket} */ (child.stdin)
+    stdin.unref()
+    child.once('exit', replace).once('error', replace)
+    return child
+  }
+
+  function replace () {
+    if (released) return
+    clearTimeout(replacing)
+    replacing = setTimeout(() => {
+      shell = start()
+      tell()
+    }, REPLACE_AFTER_MS)
+  }
+
+  const tell = () => shell?.stdin.write(watched.join(' ') + '\n')
+
+  return {
+    watch (pids) {
+      watched = pids
+      shell ??= start()
+      tell()
+    },
+    release () {
+      released = true
+      clearTimeout(replacing)
+      shell?.stdin.end('\n')
+    },
+    pid: () => shell?.pid
+  }
+}
+
+/** Ports of embedded servers. Another program may take a free port before a server binds it, so a start is tried again with another. */
+
+export const PORTS_TRIED = 5
+
+/** @returns {Promise<number>} */
+export const freePort = () => new Promise((resolve, reject) => {
+  // a client that connects before it closes would keep it open
+  const probe = createServer((socket) => socket.destroy()).once('error', reject).listen(0, '127.0.0.1', () => {
+    const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address())
+    probe.close(() => resolve(port))
+  })
+})
+
+/** Whether a server did not start because its port was taken. @param {string} output of it */
+export const isPortTaken = (output) => /Address already in use/.test(output)
 
 const POLL_MS = 20
 const CONNECTION_DEADLINE_MS = 5_000

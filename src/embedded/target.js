@@ -11,7 +11,7 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** The reason of a stop after the embedded servers ended: nothing can be flushed. */
 export const SERVERS_FAILED = 'servers failed'
 
-/** @param {any} settings @returns {import('./supervisor.js').Form} */
+/** @param {any} settings @returns {import('./supervisor-process.js').Form} */
 export const formOf = ({ cluster, sentinel }) => cluster ? 'cluster' : sentinel ? 'sentinels' : 'replicas'
 
 /** @typedef {{ primaryUrl: string, replicaUrls: string[] | null }} Target `replicaUrls` null = ask the primary for them */

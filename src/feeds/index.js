@@ -2,13 +2,11 @@
  * What other folders use of src/feeds.
  *
  * @typedef {import('./definitions.js').Definition} Definition
- * @typedef {import('./heartbeats.js').Heartbeat} Heartbeat
+ * @typedef {import('./changes.js').Heartbeat} Heartbeat
  */
 export {
-  agree, checkFeedName, createFeed, definitionOf, dropFeed, expectAgreed, FEED_SCHEMA, findDefinition,
-  isAgreed, isFeedName, isFollowable, isWider, listDefinitions, listNames, readDefinition, readSecret, withoutLog
+  agree, checkFeedName, createFeed, definitionOf, dropFeed, expectAgreed, FEED_SCHEMA, findDefinition, isAgreed, isFeedName,
+  isFollowable, isWider, keptMs, keptText, listDefinitions, listNames, readDefinition, readSecret, withoutLog
 } from './definitions.js'
-export { changeRetention, expiryMs, putFeed } from './changes.js'
-export { HEARTBEAT_KEPT_MS, HEARTBEATS_EXPIRE_MS, heartbeatText, readHeartbeats } from './heartbeats.js'
-export { keptMs, keptText } from './reach.js'
+export { changeRetention, expiryMs, HEARTBEAT_KEPT_MS, HEARTBEATS_EXPIRE_MS, heartbeatText, putFeed, readHeartbeats } from './changes.js'
 export { formatFor, isSpread, namesKey, onlyKey, partitionKey, writersKey } from './keys.js'

@@ -5,7 +5,7 @@
  *     fr:feeds                     names of all feeds
  *     fr:{latest}:feed             definition
  *     fr:{latest}:secret           of what readers seal (item/seal.js)
- *     fr:{latest}:writers          heartbeats (feeds/heartbeats.js)
+ *     fr:{latest}:writers          heartbeats (feeds/changes.js)
  *     fr:{latest:0}:ids            partition 0, part `ids`
  *     fr:{latest:0}:item:<id>
  *     fr:{latest:0}:deletions      an id may have a tombstone (layouts/ids.js)

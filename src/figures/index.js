@@ -5,14 +5,14 @@
  *
  *     each second    names of feeds, heartbeats of their writers (rates.js)    from one node, in one pipeline
  *                    processor time of each node
- *     on demand      definition, count, newest, reach (contents.js)            at most once a second
+ *     on demand      definition, count, newest, reach                          at most once a second
  *     always known   state and lag of nodes                                    store/servers.js
  *
  * @typedef {{ role: string, address: string, engine: string | null, state: string, lagMs: number | null, cpu: number | null }} NodeNow
  *   `cpu`: share of one core over the last second
- * @typedef {import('./contents.js').Contents & { itemsPerSecond: number | null, writers: number | null,
+ * @typedef {Contents & { itemsPerSecond: number | null, writers: number | null,
  *   lastWriteAt: number | null, ready: boolean, reasons: string[],
- *   nodes: NodeNow[], history: import('./history.js').Sample[] }} FeedFigures null = unknown; `lastWriteAt`: ms since 1970, on the
+ *   nodes: NodeNow[], history: Sample[] }} FeedFigures null = unknown; `lastWriteAt`: ms since 1970, on the
  *   reader's clock
  * @typedef {ReturnType<typeof createFigures>} Figures
  */
@@ -20,9 +20,170 @@ import { keptMs } from '../feeds/index.js'
 import { oneAtATime, within } from '../runtime/index.js'
 import { createReads } from '../store/index.js'
 import { eachTick } from '../ticks.js'
-import { createContents } from './contents.js'
-import { createHistory } from './history.js'
 import { createRates } from './rates.js'
+
+/**
+ * Definition of a feed, number of live ids, time of the newest item, and how far back it reaches if `maxItems` ends before the window.
+ * Read on demand, at most once a second per feed, with a short deadline: values that miss it are null.
+ *
+ * @typedef {import('../feeds/index.js').Definition} Definition
+ * @typedef {{ definition: Definition | null, count: number | null, exact: boolean | null, newestTs: number | null, keptMs: number | null }}
+ *   Contents `definition`: as last read; null = never read; `keptMs`: null = the window decides, or unknown
+ */
+
+const FRESH_MS = 1000
+/** older answers are too old to show */
+const COUNTS_USABLE_MS = 2000
+const COUNTS_WAIT_MS = 600
+/** faults of the feed, not of the servers */
+const OF_THE_FEED = ['FEED_UNKNOWN', 'FEED_LAYOUT_UNKNOWN', 'FEED_DEFINITION_DIFFERS', 'KEY_HOLDS_OTHER']
+const NOTHING = Object.freeze({ count: null, exact: null, newestTs: null, keptMs: null })
+/** Just trimmed, a set has nothing beyond `maxItems`; a reach counts until others must have been written. */
+const REACH_FOR_MS = 3000
+
+/** @typedef {import('../item/index.js').IdFilter} IdFilter */
+/** @typedef {Pick<import('../view/index.js').Views, 'definition' | 'count' | 'latest'>} Queries */
+/** @typedef {(filter: IdFilter) => Pick<ReturnType<typeof import('../view/index.js').filteredQueries>, 'count' | 'newestTs'>} QueriesOf */
+/** @typedef {{ contents: Contents, answeredMs: number, reachedMs: number }} Answered `reachedMs`: when `keptMs` was read */
+
+/**
+ * @param {{ queries: Queries, queriesOf: QueriesOf, reach: (definition: Definition) => Promise<number | null>,
+ *   elapsed: () => number }} parts `queriesOf` a client that may see some ids only; `reach`: keptMs; `elapsed`: monotonic ms
+ */
+function createContents ({ queries, queriesOf, reach, elapsed }) {
+  /** by feed and filter, most recently used last @type {Map<string, Answered>} */
+  const known = new Map()
+  /** @type {Map<string, Promise<Answered | Error>>} */
+  const pending = new Map()
+
+  /** @param {string} key @param {string} feed @param {IdFilter | null} filter @returns {Promise<Answered | Error>} a fault of the feed */
+  async function readAll (key, feed, filter) {
+    const definition = await queries.definition(feed).catch((error) =>
+      OF_THE_FEED.includes(error.code) ? error : known.get(key)?.contents.definition ?? null)
+    if (definition instanceof Error) {
+      known.delete(key)
+      return definition
+    }
+    const own = filter && queriesOf(filter)
+    const [counted, newestTs, reached] = await Promise.all([
+      (own ? own.count(feed) : queries.count(feed)).catch(() => null),
+      (own ? own.newestTs(feed) : queries.latest(feed, { limit: 1 }).then(({ items: [item] }) => item?.ts ?? null)).catch(() => null),
+      definition && !filter ? reach(definition).catch(() => null) : null
+    ])
+    const answeredMs = elapsed()
+    const before = known.get(key)
+    const isUsable = before && answeredMs - before.reachedMs < REACH_FOR_MS && isSameRetention(before.contents.definition, definition)
+    const contents = {
+      definition,
+      count: counted?.count ?? null,
+      exact: counted?.exact ?? null,
+      newestTs,
+      keptMs: reached ?? (isUsable ? before.contents.keptMs : null)
+    }
+    const answered = { contents, answeredMs, reachedMs: reached === null ? before?.reachedMs ?? -Infinity : answeredMs }
+    if (definition !== null) keep(key, answered)
+    return answered
+  }
+
+  /** @param {string} key @param {string} feed @param {IdFilter | null} filter @returns {Promise<Answered | Error>} of concurrent callers */
+  function shared (key, feed, filter) {
+    const answer = pending.get(key) ?? readAll(key, feed, filter).finally(() => pending.delete(key))
+    pending.set(key, answer)
+    return answer
+  }
+
+  /** @param {string} key @param {Answered} answered */
+  function keep (key, answered) {
+    known.delete(key)
+    if (known.size >= MAX_FEEDS) known.delete(/** @type {string} */ (known.keys().next().value))
+    known.set(key, answered)
+  }
+
+  return {
+    /**
+     * @param {string} feed @param {IdFilter | null} [filter] of the ids that count; null = all
+     * @returns {Promise<Contents>}
+     * @throws {Error} FEED_UNKNOWN and other faults of the feed
+     */
+    async of (feed, filter = null) {
+      const key = filter === null ? feed : `${feed} ${filter.of}`
+      const last = known.get(key)
+      if (last) keep(key, last)
+      if (last && elapsed() - last.answeredMs <= FRESH_MS) return last.contents
+      const answer = await within(shared(key, feed, filter), COUNTS_WAIT_MS) ?? last
+      if (answer instanceof Error) throw answer
+      if (answer && elapsed() - answer.answeredMs <= COUNTS_USABLE_MS) return answer.contents
+      return { definition: answer?.contents.definition ?? null, ...NOTHING }
+    }
+  }
+}
+
+/** @param {Definition | null} one @param {Definition | null} other */
+const isSameRetention = (one, other) => one?.windowMs === other?.windowMs && one?.maxItems === other?.maxItems
+
+/**
+ * Samples of the last ten minutes: one series for the nodes, one rate per feed. Keeps at most MAX_FEEDS feeds, least recently
+ * used ones go first, so memory is bounded: 600 samples of the nodes and 4.8 KB per feed.
+ *
+ * @typedef {{ at: number, lagMs: number | null, cpu: Record<string, number | null> }} NodeSample `at`: ms since 1970
+ * @typedef {{ at: number, itemsPerSecond: number | null, lagMs: number | null, cpu: Record<string, number | null> }} Sample
+ */
+
+const SAMPLES = 600
+export const MAX_FEEDS = 100
+
+/** @typedef {ReturnType<typeof createHistory>} History */
+
+export function createHistory () {
+  /** sample n is at n % SAMPLES @type {NodeSample[]} */
+  const samples = []
+  let taken = 0
+  /** most recently used last @type {Map<string, { since: number, rates: Float64Array }>} `since`: its first sample; NaN = unknown */
+  const feeds = new Map()
+
+  const create = () => ({ since: taken, rates: new Float64Array(SAMPLES) })
+
+  return {
+    /** Selects the feeds to keep. @param {string[]} names all existing feeds @returns {string[]} */
+    choose (names) {
+      const existing = new Set(names)
+      for (const feed of feeds.keys()) if (!existing.has(feed)) feeds.delete(feed)
+      for (const feed of names) {
+        if (feeds.size >= MAX_FEEDS) break
+        if (!feeds.has(feed)) feeds.set(feed, create())
+      }
+      return [...feeds.keys()]
+    },
+
+    /** Marks an existing feed as recently used. @param {string} feed */
+    touch (feed) {
+      const one = feeds.get(feed) ?? create()
+      feeds.delete(feed)
+      if (feeds.size >= MAX_FEEDS) feeds.delete(/** @type {string} */ (feeds.keys().next().value))
+      feeds.set(feed, one)
+    },
+
+    /** @param {NodeSample} sample @param {(feed: string) => number | null} rateOf */
+    add (sample, rateOf) {
+      const at = taken % SAMPLES
+      samples[at] = sample
+      for (const [feed, { rates }] of feeds) rates[at] = rateOf(feed) ?? NaN
+      taken++
+    },
+
+    /** @param {string} feed @param {number} sinceMs exclusive @returns {Sample[]} oldest first */
+    of (feed, sinceMs) {
+      const one = feeds.get(feed)
+      const found = /** @type {Sample[]} */ ([])
+      for (let n = Math.max(taken - SAMPLES, one?.since ?? 0); n < taken; n++) {
+        const { at, lagMs, cpu } = samples[n % SAMPLES]
+        const rate = one ? one.rates[n % SAMPLES] : NaN
+        if (at > sinceMs) found.push({ at, itemsPerSecond: Number.isNaN(rate) ? null : rate, lagMs, cpu })
+      }
+      return found
+    }
+  }
+}
 
 export const EVERY_MS = 1000
 const HISTORY_MS = 600_000
@@ -35,8 +196,8 @@ const none = () => { throw new Error('queriesOf is needed for figures of some id
 const HIDDEN = Object.freeze({ itemsPerSecond: null, writers: null, lastWriteAt: null, keptMs: null, nodes: [], history: [] })
 
 /**
- * @param {{ queries: import('./contents.js').Queries & Pick<import('../view/index.js').Views, 'status'>,
- *   queriesOf?: import('./contents.js').QueriesOf,
+ * @param {{ queries: Queries & Pick<import('../view/index.js').Views, 'status'>,
+ *   queriesOf?: QueriesOf,
  *   deployment: Pick<import('../store/index.js').Servers, 'shard' | 'nodes' | 'figures'>, keyPrefix: string,
  *   now: () => number, elapsed?: () => number, log: { warn: (facts: object, message: string) => void } }} parts `queriesOf`: for
  *   `ofOwn`; `now`: ms since 1970; `elapsed`: monotonic ms

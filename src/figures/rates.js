@@ -84,7 +84,7 @@ export function createRates ({ deployment, keyPrefix, elapsed, log }) {
 }
 
 /**
- * The write rate of one feed, from the heartbeats of its writers (feeds/heartbeats.js): for each writer the difference of its
+ * The write rate of one feed, from the heartbeats of its writers (feeds/changes.js): for each writer the difference of its
  * two newest heartbeats over the time between them, on the writer's clock. So neither the time of reading nor the reader's
  * clock matters.
  *

@@ -3,14 +3,12 @@
  * scrape, so a metric costs nothing per item. docs/metrics.md lists all metrics.
  *
  * @typedef {import('./admission.js').AdmissionMetrics} AdmissionMetrics
- * @typedef {import('./consumers.js').Figures} ConsumerFigures
- * @typedef {import('./consumers.js').ConsumerMetrics} ConsumerMetrics
+ * @typedef {import('./admission.js').Figures} ConsumerFigures
+ * @typedef {import('./admission.js').ConsumerMetrics} ConsumerMetrics
  */
 import { Registry } from 'prom-client'
-import { registerFeeds } from './feeds.js'
-import { registerNodes } from './nodes.js'
+import { registerFeeds, registerNodes, registerViews } from './feeds.js'
 import { counter, gauge, unlabelled } from './scrape.js'
-import { registerViews } from './views.js'
 
 /**
  * Metrics of a process that writes feeds.
@@ -71,8 +69,6 @@ export function createReaderRegistry (deployment, views = () => ({ views: [], co
 }
 
 export { createEmbedded, startEmbedded } from './embedded.js'
-export { registerProcess } from './process.js'
-export { counter, gauge, unlabelled } from './scrape.js'
+export { counter, gauge, registerProcess, unlabelled } from './scrape.js'
 
-export { createAdmissionMetrics } from './admission.js'
-export { createConsumerMetrics } from './consumers.js'
+export { createAdmissionMetrics, createConsumerMetrics } from './admission.js'

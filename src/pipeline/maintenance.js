@@ -123,7 +123,7 @@ function createFullLog (log) {
 }
 
 /**
- * Publishes how many items this writer has written (format: feeds/heartbeats.js), for displays of the write rate. A failure
+ * Publishes how many items this writer has written (format: feeds/changes.js), for displays of the write rate. A failure
  * is logged once and never stops the writer. After a missing permission it is tried again each minute.
  */
 

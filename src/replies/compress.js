@@ -2,8 +2,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { Counter } from 'prom-client'
-import { reuseMsOf } from './reply-cache.js'
-import { SingleFlight } from './single-flight.js'
+import { reuseMsOf, SingleFlight } from './reply-cache.js'
 
 /** a request whose reply did not compress well is not tried again for this long */
 const RETRY_MS = 10_000
@@ -13,7 +12,7 @@ const COPIES = 2
 /** @typedef {import('./reply-cache.js').CachedReply} CachedReply */
 
 /**
- * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore,
+ * @param {{ registry: import('prom-client').Registry, store: import('./reply-cache.js').ReplyStore,
  *   budget: import('./reply-cache.js').Budget, elapsed: () => number }} options
  * @returns {(reply: CachedReply) => Promise<CachedReply>} the same reply, or an earlier one to the same request that is being compressed;
  *   without room it is not compressed

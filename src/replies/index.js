@@ -10,11 +10,9 @@
  * @typedef {import('./reply-cache.js').Revision} Revision
  * @typedef {import('./serve.js').Replies} Replies
  */
-export { acceptsGzip, prefersNdjson } from './accept.js'
-export { ENCODINGS, ITEM_SCHEMA, itemWriter } from './encode-items.js'
-export { matchesTag, tagOf } from './headers.js'
+export { acceptsGzip, matchesTag, prefersNdjson, tagOf } from './headers.js'
+export { ENCODINGS, ITEM_SCHEMA, itemWriter, TextBuffer } from './encode-items.js'
 export { gzipped } from './compress.js'
 export { itemBytes, newestChunks, newestNow, PAGE_BYTES, PAGE_ITEMS, selectedChunks } from './item-chunks.js'
 export { createReplies, JSON_TYPE, NDJSON_TYPE } from './serve.js'
-export { SingleFlight } from './single-flight.js'
-export { TextBuffer } from './text-buffer.js'
+export { SingleFlight } from './reply-cache.js'

@@ -30,7 +30,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { compareOrder, newestFirst } from '../item/index.js'
-import { TextBuffer } from './text-buffer.js'
+import { TextBuffer } from './encode-items.js'
 
 export const PAGE_ITEMS = 1000
 export const PAGE_BYTES = 2 * 1024 * 1024

@@ -49,8 +49,134 @@
  */
 import { Counter } from 'prom-client'
 import { FreshetError } from '../errors.js'
-import { SingleFlight } from './single-flight.js'
 import { tagOf } from './headers.js'
+
+/** Concurrent calls for the same key share one result, failures included. Nothing is kept when it is there. */
+
+/** @template T */
+export class SingleFlight {
+  /** @type {Map<string, { result: Promise<T>, clients: number }>} */
+  #flights = new Map()
+
+  /**
+   * @param {string} key
+   * @param {(isWanted: () => boolean) => Promise<T>} work `isWanted`: false when all clients are gone
+   * @param {(gone: () => void) => void} [onGone] calls back when the client of this call is gone; default: never
+   * @returns {{ result: Promise<T>, isFirst: boolean }} `isFirst`: this call started the work
+   */
+  join (key, work, onGone = () => {}) {
+    const running = this.#flights.get(key)
+    const flight = running ?? { result: /** @type {Promise<T>} */ (/** @type {unknown} */ (null)), clients: 0 }
+    flight.clients++
+    onGone(() => { flight.clients-- })
+    if (running) return { result: running.result, isFirst: false }
+    this.#flights.set(key, flight)
+    flight.result = work(() => flight.clients > 0).finally(() => this.#flights.delete(key))
+    return { result: flight.result, isFirst: true }
+  }
+}
+
+/**
+ * Replies by cache key, bounded in number and bytes; the oldest are evicted and counted. They are reused while they are
+ * valid, and served stale while the servers are unavailable.
+ *
+ * Replies above 1 MiB have a store of their own, so that a few of them do not evict all the others. They are reused too, but
+ * not served stale.
+ */
+
+/** @typedef {ReturnType<typeof createReplyStore>} ReplyStore */
+/** @typedef {{ maxReplies: number, maxBytes: number }} Bounds */
+
+const MIB = 1024 * 1024
+const MAX_SMALL_BYTES = MIB
+const SMALL = Object.freeze({ maxReplies: 200, maxBytes: 32 * MIB })
+const LARGE = Object.freeze({ maxReplies: 8, maxBytes: 32 * MIB })
+
+/** @param {import('prom-client').Registry} registry */
+export function createReplyStore (registry) {
+  const evicted = new Counter({
+    name: 'freshet_reply_cache_evictions_total',
+    help: 'Total replies evicted from the reply cache',
+    registers: [registry]
+  })
+  const small = new BoundedStore(SMALL, () => evicted.inc())
+  const large = new BoundedStore(LARGE, () => evicted.inc())
+
+  return {
+    /** @param {CachedReply} reply */
+    set (reply) {
+      const [store, other] = reply.body.length > MAX_SMALL_BYTES ? [large, small] : [small, large]
+      other.delete(reply.key)
+      store.set(reply)
+    },
+
+    /** @param {string} key */
+    delete (key) {
+      small.delete(key)
+      large.delete(key)
+    },
+
+    /** @param {string} key @returns {CachedReply | undefined} */
+    get: (key) => small.replies.get(key) ?? large.replies.get(key),
+
+    /** For stale replies. @param {string} key @returns {CachedReply | undefined} */
+    getStale: (key) => small.replies.get(key),
+
+    /** A reply has more bytes than when it was stored. @param {CachedReply} reply @param {number} bytes */
+    grow (reply, bytes) {
+      small.grow(reply, bytes)
+      large.grow(reply, bytes)
+    }
+  }
+}
+
+class BoundedStore {
+  /** The oldest first: a reply that replaces another one is inserted again. @type {Map<string, CachedReply>} */
+  replies = new Map()
+  #bytes = 0
+  #bounds
+  #onEvict
+
+  /** @param {Bounds} bounds @param {() => void} onEvict */
+  constructor (bounds, onEvict) {
+    this.#bounds = bounds
+    this.#onEvict = onEvict
+  }
+
+  /** @param {CachedReply} reply */
+  set (reply) {
+    this.delete(reply.key)
+    this.replies.set(reply.key, reply)
+    this.#bytes += sizeOf(reply)
+    this.#evict()
+  }
+
+  /** @param {string} key */
+  delete (key) {
+    const reply = this.replies.get(key)
+    if (!reply) return
+    this.#bytes -= sizeOf(reply)
+    this.replies.delete(key)
+  }
+
+  /** @param {CachedReply} reply @param {number} bytes */
+  grow (reply, bytes) {
+    if (this.replies.get(reply.key) !== reply) return
+    this.#bytes += bytes
+    this.#evict()
+  }
+
+  #evict () {
+    const { maxReplies, maxBytes } = this.#bounds
+    while (this.replies.size > maxReplies || this.#bytes > maxBytes) {
+      this.delete(/** @type {string} */ (this.replies.keys().next().value))
+      this.#onEvict()
+    }
+  }
+}
+
+/** @param {CachedReply} reply */
+const sizeOf = ({ key, body, gzipped }) => 2 * key.length + body.length + (gzipped?.length ?? 0)
 
 /** a reply is checked, and built again, at most this often */
 const CHECK_EVERY_MS = 1
@@ -93,7 +219,7 @@ function stateOf (revision, clock, maxStaleMs) {
 }
 
 /**
- * @param {{ registry: import('prom-client').Registry, store: import('./reply-store.js').ReplyStore, budget: Budget, maxStaleMs: number,
+ * @param {{ registry: import('prom-client').Registry, store: ReplyStore, budget: Budget, maxStaleMs: number,
  *   clock: () => number, elapsed: () => number, loopUse: (nowMs: number) => number,
  *   revisionOf: (feed: string) => Revision | null }} options
  */

@@ -8,12 +8,52 @@
 import { performance } from 'node:perf_hooks'
 import { Counter } from 'prom-client'
 import { whenClosed } from '../http/index.js'
-import { acceptsGzip } from './accept.js'
+import { acceptsGzip, headOf, matchesTag } from './headers.js'
 import { createCompressor } from './compress.js'
-import { headOf, matchesTag } from './headers.js'
-import { createItemSizes } from './item-sizes.js'
-import { createReplyCache, freshnessOf } from './reply-cache.js'
-import { createReplyStore } from './reply-store.js'
+import { createReplyCache, createReplyStore, freshnessOf } from './reply-cache.js'
+
+/**
+ * Bytes per item in the replies of each feed, and how many items it has, learnt from earlier replies: estimates what a reply will
+ * take before it is built.
+ */
+
+/** of an item, while unknown; the first replies of a feed are built a few at a time */
+const FIRST_BYTES = 16 * 1024
+/** per reply, for the largest size seen */
+const DECAY = 0.9
+/** a feed may have so many more items than in its last complete reply, and twice as many */
+const MORE_ITEMS = 100
+const MAX_FEEDS = 10_000
+/** items as they were read, their text in parts, and the body */
+const COPIES = 2.5
+
+function createItemSizes () {
+  /** `most`: items of a whole feed @type {Map<string, { size: number, most: number }>} */
+  const known = new Map()
+  return {
+    /**
+     * @param {string} feed @param {number} items @param {number} maxBytes of the body
+     * @returns {number} bytes of memory that building it takes
+     */
+    estimate (feed, items, maxBytes) {
+      const { size, most } = known.get(feed) ?? { size: FIRST_BYTES, most: Infinity }
+      return COPIES * Math.min(maxBytes, Math.min(items, 2 * most + MORE_ITEMS) * size)
+    },
+
+    /**
+     * @param {string} feed @param {number} items @param {number} bytes of the body
+     * @param {boolean} isWhole whether the reply had all items of the feed
+     */
+    learn (feed, items, bytes, isWhole) {
+      const before = known.get(feed)
+      const lastSize = before?.size ?? FIRST_BYTES
+      const size = items === 0 ? lastSize : Math.max(bytes / items, before ? DECAY * lastSize : 0)
+      const most = isWhole ? items : Math.max(items, before?.most ?? Infinity)
+      if (known.size >= MAX_FEEDS && !before) known.clear()
+      known.set(feed, { size, most })
+    }
+  }
+}
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'

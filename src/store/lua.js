@@ -1786,26 +1786,156 @@ return 1
 -- A stock with rememberMs, such as a product, can be created again after \`remove\` or \`close\`; its event numbers continue. It forgets a claim that long after it was sold or released; until then the claim cannot be made again. \`about\` is a text that comes back in its state.
 -- A recorded sale belongs to a lineage. In another one its state may be an older copy, so it sells again only after \`restore\` and \`adopt\`.
 local ops, kinds = {}, { 'members', 'holds', 'waiting' }
--- @include rules/bounded/units
--- @include rules/bounded/queue
--- @include rules/bounded/claims
--- @include rules/bounded/sale
--- @include rules/bounded/restore
+-- The units of a sale: how a command changes their numbers, and the event of it.
+local n = tonumber
+local function text (number) return string.format('%.0f', number) end
+local function add (state, field, more) state[field] = text(n(state[field]) + more) end
+local function outcome (state, more)
+  local made = more or {}
+  made.available, made.held, made.sold, made.seq = state.available, state.held, state.sold, state.seq
+  return made
+end
+local function nothing () return { events = {}, members = {}, holds = {}, waiting = {}, quiet = true } end
+local function event (state, type, claim, user, quantity)
+  add(state, 'seq', 1)
+  return { type = type, claim = claim, user = user, quantity = quantity, available = state.available, held = state.held, sold = state.sold }
+end
+local function note (change, event) change.events[#change.events + 1] = event end
+-- the units of a user, of whom there is no member without any
+local function unitsOf (name, read, members)
+  local units = members and members[name]
+  if units == nil then units = read.member(name) end
+  if units and text(n(units) or 0 / 0) ~= units then error('the units of ' .. name .. ' are not an integer: ' .. units, 0) end
+  return n(units or '0')
+end
+local function count (change, user, more, read)
+  local name = 'user ' .. user
+  local units = unitsOf(name, read, change.members) + more
+  change.members[name] = units ~= 0 and text(units)
+end
+local function parse (member)
+  if member then return string.match(member, '^(%S+) (%S+) ?(%S*) ?(%S*)$') end
+end
+local function isEnded (state, now) return state.status == 'closed' or now >= n(state.closeAt) end
+local function isSold (status) return status == 'sold' or status == 'pending' end
+local function hasUnits (status) return status == 'held' or isSold(status) end
 
-return function (state, args, now, read)
-  if args[1] ~= 'create' and not state.status then return 'unknown', {} end
-  if isRestoring(state, read) and not restoring[args[1]] then return 'restoring', outcome(state) end
-  local code, details, change = ops[args[1]](state, args, now, read)
-  -- what does not change need not be looked at
-  if change and change.quiet then
-    for _, part in ipairs(kinds) do
-      if change[part] and not next(change[part]) then change[part] = nil end
+local function blocked (state, now)
+  if now < n(state.openAt) then return 'not_open', { openAt = state.openAt } end
+  if isEnded(state, now) then return 'closed', outcome(state) end
+  if state.status == 'paused' then return 'paused', outcome(state) end
+end
+
+-- when a claim without units, or a sold one, is forgotten; false = never
+local function rememberedUntil (state, now) return state.rememberMs and text(now + n(state.rememberMs)) or false end
+-- of a stock that forgets claims, only the newest events are kept
+local function kept (state, change)
+  change.keepEvents = state.rememberMs and 1000 or nil
+  return change
+end
+
+local function free (state, change, now, claim, status, quantity, user, since, type, read)
+  add(state, status == 'sold' and 'sold' or 'held', -n(quantity))
+  add(state, 'available', n(quantity))
+  note(change, event(state, type, claim, user, quantity))
+  change.members['claim ' .. claim] = type .. ' ' .. quantity .. ' ' .. user .. ' ' .. since
+  count(change, user, -n(quantity), read)
+  change.holds[claim] = rememberedUntil(state, now)
+end
+-- The waiting room: people join, are admitted in order as slots and units become free, and leave.
+-- of the mean time that an admitted person takes, the share of a new one is one in
+local turnWeight = 8
+
+local function admitOne (state, now, change, read, user, place, claim)
+  local untilMs = text(now + n(state.holdMs))
+  add(state, 'available', -1)
+  add(state, 'held', 1)
+  local held = event(state, 'held', claim, user, '1')
+  held['until'], held.place = untilMs, place
+  note(change, held)
+  change.members['claim ' .. claim] = 'held 1 ' .. user .. ' ' .. state.seq
+  count(change, user, 1, read)
+  change.holds[claim], change.waiting[user] = untilMs, false
+end
+
+local function slotsLeft (state) return math.min(n(state.slots) - n(state.held), n(state.available)) end
+
+local function admit (state, now, read, change, leaving)
+  local free = slotsLeft(state)
+  if state.mode ~= 'queue' or free <= 0 or blocked(state, now) then return end
+  for _, user in ipairs(read.waiting(free + 1)) do
+    if user ~= leaving and free > 0 then
+      free = free - 1
+      admitOne(state, now, change, read, user, parse(read.member('wait ' .. user)))
     end
   end
-  return code, details, change
 end
-`,
-  'rules/bounded/claims': `-- Claims: held, confirmed, settled by the database, released, expired.
+
+-- the queue does not move before the sale opens
+local function placeOf (state, position, now)
+  local opensMs = math.max(0, n(state.openAt) - now)
+  return { position = text(position), etaMs = text(opensMs + math.ceil(position / n(state.slots)) * n(state.turnMs)) }
+end
+
+local function noteTurn (state, now, untilMs)
+  if state.mode ~= 'queue' or not untilMs then return end
+  local took = now - (n(untilMs) - n(state.holdMs))
+  add(state, 'turnMs', math.floor((took - n(state.turnMs)) / turnWeight))
+end
+
+function ops.join (state, args, now, read)
+  local user, claim = args[2], args[3]
+  if state.mode ~= 'queue' then return 'other_mode', { mode = state.mode } end
+  if isEnded(state, now) then return 'closed', outcome(state) end
+  local _, known = parse(read.member('wait ' .. user))
+  local status = parse(read.member('claim ' .. (known or '')))
+  if status == 'held' then return 'admitted', { ['until'] = read.holdUntil(known) } end
+  if status == 'waiting' then return 'waiting', placeOf(state, read.position(user), now) end
+  if read.member('claim ' .. claim) or n(read.member('user ' .. user) or '0') >= n(state.perUser) then
+    return 'already_claimed', outcome(state, { status = status or '' })
+  end
+  if state.sold == state.stock then return 'sold_out', outcome(state) end
+  local change, ahead = nothing(), read.waitingCount()
+  add(state, 'queued', 1)
+  change.members['wait ' .. user] = state.queued .. ' ' .. claim
+  if ahead == 0 and slotsLeft(state) > 0 and not blocked(state, now) then
+    admitOne(state, now, change, read, user, state.queued, claim)
+    return 'accepted', { status = 'admitted', ['until'] = text(now + n(state.holdMs)) }, change
+  end
+  change.members['claim ' .. claim] = 'waiting 0 ' .. user .. ' 0'
+  change.waiting[user] = state.queued
+  local place = placeOf(state, ahead + 1, now)
+  place.status = 'waiting'
+  return 'accepted', place, change
+end
+
+function ops.leave (state, args, now, read)
+  local user, claim = args[2], args[3]
+  local _, known = parse(read.member('wait ' .. user))
+  local status, quantity, _, since = parse(read.member('claim ' .. claim))
+  if known ~= claim then return 'unknown_claim', {} end
+  if isSold(status) then return 'already_sold', outcome(state) end
+  if status ~= 'waiting' and status ~= 'held' then return 'released', outcome(state) end
+  local change = nothing()
+  if status == 'waiting' then
+    change.members['claim ' .. claim] = 'left 0 ' .. user .. ' 0'
+    change.waiting[user] = false
+  else
+    noteTurn(state, now, read.holdUntil(claim))
+    free(state, change, now, claim, status, quantity, user, since, 'released', read)
+  end
+  admit(state, now, read, change, user)
+  return 'accepted', outcome(state), change
+end
+
+function ops.open (state, args, now, read)
+  if now < n(state.openAt) then return 'not_due', outcome(state) end
+  local change = nothing()
+  admit(state, now, read, change)
+  change.tasks = { open = false }
+  return 'accepted', outcome(state), change
+end
+-- Claims: held, confirmed, settled by the database, released, expired.
 local maxExpired = 256
 
 local function shortage (state, read)
@@ -1913,144 +2043,7 @@ function ops.expire (state, args, now, read)
   admit(state, now, read, change)
   return 'accepted', outcome(state), change
 end
-`,
-  'rules/bounded/queue': `-- The waiting room: people join, are admitted in order as slots and units become free, and leave.
--- of the mean time that an admitted person takes, the share of a new one is one in
-local turnWeight = 8
-
-local function admitOne (state, now, change, read, user, place, claim)
-  local untilMs = text(now + n(state.holdMs))
-  add(state, 'available', -1)
-  add(state, 'held', 1)
-  local held = event(state, 'held', claim, user, '1')
-  held['until'], held.place = untilMs, place
-  note(change, held)
-  change.members['claim ' .. claim] = 'held 1 ' .. user .. ' ' .. state.seq
-  count(change, user, 1, read)
-  change.holds[claim], change.waiting[user] = untilMs, false
-end
-
-local function slotsLeft (state) return math.min(n(state.slots) - n(state.held), n(state.available)) end
-
-local function admit (state, now, read, change, leaving)
-  local free = slotsLeft(state)
-  if state.mode ~= 'queue' or free <= 0 or blocked(state, now) then return end
-  for _, user in ipairs(read.waiting(free + 1)) do
-    if user ~= leaving and free > 0 then
-      free = free - 1
-      admitOne(state, now, change, read, user, parse(read.member('wait ' .. user)))
-    end
-  end
-end
-
--- the queue does not move before the sale opens
-local function placeOf (state, position, now)
-  local opensMs = math.max(0, n(state.openAt) - now)
-  return { position = text(position), etaMs = text(opensMs + math.ceil(position / n(state.slots)) * n(state.turnMs)) }
-end
-
-local function noteTurn (state, now, untilMs)
-  if state.mode ~= 'queue' or not untilMs then return end
-  local took = now - (n(untilMs) - n(state.holdMs))
-  add(state, 'turnMs', math.floor((took - n(state.turnMs)) / turnWeight))
-end
-
-function ops.join (state, args, now, read)
-  local user, claim = args[2], args[3]
-  if state.mode ~= 'queue' then return 'other_mode', { mode = state.mode } end
-  if isEnded(state, now) then return 'closed', outcome(state) end
-  local _, known = parse(read.member('wait ' .. user))
-  local status = parse(read.member('claim ' .. (known or '')))
-  if status == 'held' then return 'admitted', { ['until'] = read.holdUntil(known) } end
-  if status == 'waiting' then return 'waiting', placeOf(state, read.position(user), now) end
-  if read.member('claim ' .. claim) or n(read.member('user ' .. user) or '0') >= n(state.perUser) then
-    return 'already_claimed', outcome(state, { status = status or '' })
-  end
-  if state.sold == state.stock then return 'sold_out', outcome(state) end
-  local change, ahead = nothing(), read.waitingCount()
-  add(state, 'queued', 1)
-  change.members['wait ' .. user] = state.queued .. ' ' .. claim
-  if ahead == 0 and slotsLeft(state) > 0 and not blocked(state, now) then
-    admitOne(state, now, change, read, user, state.queued, claim)
-    return 'accepted', { status = 'admitted', ['until'] = text(now + n(state.holdMs)) }, change
-  end
-  change.members['claim ' .. claim] = 'waiting 0 ' .. user .. ' 0'
-  change.waiting[user] = state.queued
-  local place = placeOf(state, ahead + 1, now)
-  place.status = 'waiting'
-  return 'accepted', place, change
-end
-
-function ops.leave (state, args, now, read)
-  local user, claim = args[2], args[3]
-  local _, known = parse(read.member('wait ' .. user))
-  local status, quantity, _, since = parse(read.member('claim ' .. claim))
-  if known ~= claim then return 'unknown_claim', {} end
-  if isSold(status) then return 'already_sold', outcome(state) end
-  if status ~= 'waiting' and status ~= 'held' then return 'released', outcome(state) end
-  local change = nothing()
-  if status == 'waiting' then
-    change.members['claim ' .. claim] = 'left 0 ' .. user .. ' 0'
-    change.waiting[user] = false
-  else
-    noteTurn(state, now, read.holdUntil(claim))
-    free(state, change, now, claim, status, quantity, user, since, 'released', read)
-  end
-  admit(state, now, read, change, user)
-  return 'accepted', outcome(state), change
-end
-
-function ops.open (state, args, now, read)
-  if now < n(state.openAt) then return 'not_due', outcome(state) end
-  local change = nothing()
-  admit(state, now, read, change)
-  change.tasks = { open = false }
-  return 'accepted', outcome(state), change
-end
-`,
-  'rules/bounded/restore': `-- A recorded sale in another lineage: nothing is sold until its state was compared with the database.
-local restoring = { create = true, restore = true, adopt = true, close = true, due = true, pause = true }
-local function isRestoring (state, read) return state.lineage and state.lineage ~= read.lineage() end
-
-local function restoreOne (state, change, now, claim, user, quantity, status, read)
-  local known, ownQuantity, owner, since = parse(read.member('claim ' .. claim))
-  local has = known and hasUnits(known)
-  if status ~= 'sold' then
-    if has then free(state, change, now, claim, known, ownQuantity, owner, since, 'revoked', read) end
-    return
-  end
-  if known == 'sold' then return end
-  if known == 'waiting' then change.waiting[owner] = false end
-  local units = has and ownQuantity or quantity
-  add(state, has and 'held' or 'available', -n(units))
-  add(state, 'sold', n(units))
-  local buyer = has and owner or user
-  note(change, event(state, 'sold', claim, buyer, units))
-  change.members['claim ' .. claim] = 'sold ' .. units .. ' ' .. buyer .. ' ' .. (has and since or state.seq)
-  if not has then count(change, user, n(quantity), read) end
-  change.holds[claim] = false
-end
-
-function ops.restore (state, args, now, read)
-  if not isRestoring(state, read) then return 'unchanged', outcome(state) end
-  local change = nothing()
-  for i = 2, #args, 4 do restoreOne(state, change, now, args[i], args[i + 1], args[i + 2], args[i + 3], read) end
-  return 'accepted', outcome(state), change
-end
-
-function ops.adopt (state, args, now, read)
-  if state.lineage == read.lineage() then return 'unchanged', outcome(state) end
-  local change, short = nothing(), math.max(0, -n(state.available))
-  -- holds of a history that was lost may keep units that were sold in it
-  expireAll(state, now, read, change, read.holdsDue('+inf', short))
-  change.reopens = (state.lineage or '') ~= ''
-  state.lineage = read.lineage()
-  change.signals = { { type = 'restored' } }
-  admit(state, now, read, change)
-  return 'accepted', outcome(state), change
-end
-`,
-  'rules/bounded/sale': `-- The sale itself: created, restocked, paused, closed.
+-- The sale itself: created, restocked, paused, closed.
 
 function ops.create (state, args, now)
   local fields = { 'stock', 'perUser', 'openAt', 'closeAt', 'holdMs', 'mode', 'slots' }
@@ -2116,62 +2109,59 @@ function ops.due (state, args, now)
   if state.status == 'closed' or now < n(state.closeAt) then return 'not_due', outcome(state) end
   return finishSale(state)
 end
-`,
-  'rules/bounded/units': `-- The units of a sale: how a command changes their numbers, and the event of it.
-local n = tonumber
-local function text (number) return string.format('%.0f', number) end
-local function add (state, field, more) state[field] = text(n(state[field]) + more) end
-local function outcome (state, more)
-  local made = more or {}
-  made.available, made.held, made.sold, made.seq = state.available, state.held, state.sold, state.seq
-  return made
-end
-local function nothing () return { events = {}, members = {}, holds = {}, waiting = {}, quiet = true } end
-local function event (state, type, claim, user, quantity)
-  add(state, 'seq', 1)
-  return { type = type, claim = claim, user = user, quantity = quantity, available = state.available, held = state.held, sold = state.sold }
-end
-local function note (change, event) change.events[#change.events + 1] = event end
--- the units of a user, of whom there is no member without any
-local function unitsOf (name, read, members)
-  local units = members and members[name]
-  if units == nil then units = read.member(name) end
-  if units and text(n(units) or 0 / 0) ~= units then error('the units of ' .. name .. ' are not an integer: ' .. units, 0) end
-  return n(units or '0')
-end
-local function count (change, user, more, read)
-  local name = 'user ' .. user
-  local units = unitsOf(name, read, change.members) + more
-  change.members[name] = units ~= 0 and text(units)
-end
-local function parse (member)
-  if member then return string.match(member, '^(%S+) (%S+) ?(%S*) ?(%S*)$') end
-end
-local function isEnded (state, now) return state.status == 'closed' or now >= n(state.closeAt) end
-local function isSold (status) return status == 'sold' or status == 'pending' end
-local function hasUnits (status) return status == 'held' or isSold(status) end
+-- A recorded sale in another lineage: nothing is sold until its state was compared with the database.
+local restoring = { create = true, restore = true, adopt = true, close = true, due = true, pause = true }
+local function isRestoring (state, read) return state.lineage and state.lineage ~= read.lineage() end
 
-local function blocked (state, now)
-  if now < n(state.openAt) then return 'not_open', { openAt = state.openAt } end
-  if isEnded(state, now) then return 'closed', outcome(state) end
-  if state.status == 'paused' then return 'paused', outcome(state) end
+local function restoreOne (state, change, now, claim, user, quantity, status, read)
+  local known, ownQuantity, owner, since = parse(read.member('claim ' .. claim))
+  local has = known and hasUnits(known)
+  if status ~= 'sold' then
+    if has then free(state, change, now, claim, known, ownQuantity, owner, since, 'revoked', read) end
+    return
+  end
+  if known == 'sold' then return end
+  if known == 'waiting' then change.waiting[owner] = false end
+  local units = has and ownQuantity or quantity
+  add(state, has and 'held' or 'available', -n(units))
+  add(state, 'sold', n(units))
+  local buyer = has and owner or user
+  note(change, event(state, 'sold', claim, buyer, units))
+  change.members['claim ' .. claim] = 'sold ' .. units .. ' ' .. buyer .. ' ' .. (has and since or state.seq)
+  if not has then count(change, user, n(quantity), read) end
+  change.holds[claim] = false
 end
 
--- when a claim without units, or a sold one, is forgotten; false = never
-local function rememberedUntil (state, now) return state.rememberMs and text(now + n(state.rememberMs)) or false end
--- of a stock that forgets claims, only the newest events are kept
-local function kept (state, change)
-  change.keepEvents = state.rememberMs and 1000 or nil
-  return change
+function ops.restore (state, args, now, read)
+  if not isRestoring(state, read) then return 'unchanged', outcome(state) end
+  local change = nothing()
+  for i = 2, #args, 4 do restoreOne(state, change, now, args[i], args[i + 1], args[i + 2], args[i + 3], read) end
+  return 'accepted', outcome(state), change
 end
 
-local function free (state, change, now, claim, status, quantity, user, since, type, read)
-  add(state, status == 'sold' and 'sold' or 'held', -n(quantity))
-  add(state, 'available', n(quantity))
-  note(change, event(state, type, claim, user, quantity))
-  change.members['claim ' .. claim] = type .. ' ' .. quantity .. ' ' .. user .. ' ' .. since
-  count(change, user, -n(quantity), read)
-  change.holds[claim] = rememberedUntil(state, now)
+function ops.adopt (state, args, now, read)
+  if state.lineage == read.lineage() then return 'unchanged', outcome(state) end
+  local change, short = nothing(), math.max(0, -n(state.available))
+  -- holds of a history that was lost may keep units that were sold in it
+  expireAll(state, now, read, change, read.holdsDue('+inf', short))
+  change.reopens = (state.lineage or '') ~= ''
+  state.lineage = read.lineage()
+  change.signals = { { type = 'restored' } }
+  admit(state, now, read, change)
+  return 'accepted', outcome(state), change
+end
+
+return function (state, args, now, read)
+  if args[1] ~= 'create' and not state.status then return 'unknown', {} end
+  if isRestoring(state, read) and not restoring[args[1]] then return 'restoring', outcome(state) end
+  local code, details, change = ops[args[1]](state, args, now, read)
+  -- what does not change need not be looked at
+  if change and change.quiet then
+    for _, part in ipairs(kinds) do
+      if change[part] and not next(change[part]) then change[part] = nil end
+    end
+  end
+  return code, details, change
 end
 `,
   'rules/latest': `-- Rule latest: the newest price of an asset. A price is accepted when its refresh began after that of the stored one; refreshes are tasks.

@@ -21,7 +21,7 @@ import { followPartition, retry, TASKS } from '../consumers/index.js'
 import { asError, FreshetError } from '../errors.js'
 import { taskCommands } from '../schedule/index.js'
 import { NAME, NAMED, OF_TASKS } from './checked-definition.js'
-import { invalid } from './command-arguments.js'
+import { invalid } from './decisions.js'
 
 /** at an entry that is taken alone */
 const ATTEMPTS = 3

@@ -1,7 +1,49 @@
 /** From a decision of a rule to a reply, or to the error that a client gets. */
 import { FreshetError } from '../errors.js'
 
-/** @import { Decision } from '../admission/index.js' */
+/** @import { Command, Decision, OwnRule } from '../admission/index.js' */
+
+/** Checks of what callers of a system pass: they may have no types. */
+
+const KEY = /^[A-Za-z0-9_.:-]{1,64}$/
+/** Of the arguments of a command, all together, unless the rule declares more: a pattern may cost more than the square of a length. */
+const MAX_ARG_BYTES = 4096
+const MAX_ID_CHARS = 256
+
+/** @param {string} message */
+export const invalid = (message) => new FreshetError('ARGUMENT_INVALID', message)
+
+/** @param {unknown} key @param {string} [what] it is */
+export function expectKey (key, what = 'key') {
+  if (typeof key !== 'string' || !KEY.test(key)) throw invalid(`${what} ${shown(key)}; expected 1-64 of A-Z a-z 0-9 _ . : -`)
+}
+
+/** @param {unknown} given */
+const shown = (given) => typeof given === 'string' ? JSON.stringify(given.slice(0, 100)) : `of type ${typeof given}`
+
+/** @param {any} given @param {Record<string, Pick<OwnRule, 'maxArgBytes'>>} rules @returns {Command} */
+export function commandOf (given, rules) {
+  const { rule, key, args, scope = '', requestId = '', startsWork } = given ?? {}
+  if (typeof rule !== 'string' || !Object.hasOwn(rules, rule)) {
+    throw invalid(`rule ${shown(rule)}; expected ${Object.keys(rules).join(' | ')}`)
+  }
+  expectKey(key)
+  if (!Array.isArray(args)) throw invalid(`args ${shown(args)}; expected an array of texts`)
+  const wrong = args.findIndex((one) => typeof one !== 'string' || !one.isWellFormed())
+  if (wrong >= 0) throw invalid(`args[${wrong}] ${shown(args[wrong])}; expected a text; write numbers as String(number)`)
+  const { maxArgBytes = MAX_ARG_BYTES } = rules[rule]
+  const bytes = args.reduce((sum, one) => sum + Buffer.byteLength(one), 0)
+  if (bytes > maxArgBytes) {
+    throw invalid(`args: ${bytes} bytes in all; expected at most ${maxArgBytes}; the rule ${rule} can declare more with maxArgBytes`)
+  }
+  if (typeof requestId !== 'string' || requestId.length > MAX_ID_CHARS) {
+    throw invalid(`requestId ${shown(requestId)}; expected up to ${MAX_ID_CHARS} characters`)
+  }
+  if (typeof scope !== 'string' || scope.length > MAX_ID_CHARS) {
+    throw invalid(`scope ${shown(scope)}; expected up to ${MAX_ID_CHARS} characters`)
+  }
+  return { rule, key, scope, requestId, args, ...startsWork && { startsWork: true } }
+}
 
 /**
  * @typedef {string | readonly [code: string, message: string | ((details: Record<string, string>) => string)]} Refusal a code alone: its

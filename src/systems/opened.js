@@ -11,16 +11,118 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { expectDurability, oursIn, readState } from '../admission/index.js'
+import { eventOf, eventsOf, expectDurability, followOutboxes, generationOf, oursIn, readState } from '../admission/index.js'
 import { FreshetError, kindOf } from '../errors.js'
 import { createServers } from '../store/index.js'
-import { closeInTime, GRACE_MS } from './closing.js'
-import { commandOf, expectKey } from './command-arguments.js'
+import { closeInTime, createFrame, GRACE_MS } from './frame.js'
+import { commandOf, expectKey, invalid } from './decisions.js'
 import { createConsumers } from './consuming.js'
-import { createFollowing } from './follow.js'
-import { createFrame } from './frame.js'
 import { openDefinition } from './opening.js'
-import { UNCOUNTED } from './uncounted.js'
+import { UNCOUNTED } from './queries.js'
+import { createEventWaits } from './reading.js'
+
+/**
+ * Events of a key as they come. One connection follows the outboxes of the system and wakes the followers of a key, which then read its
+ * event stream from where they are. So what a follower missed while the server was away is read like everything else.
+ *
+ * @import { Connection } from '../store/index.js'
+ * @import { Event } from './definition.js'
+ */
+
+const COUNT = 500
+const LOOK_EVERY_MS = 1000
+
+/** @param {OpenAdmission['target']} target @param {AbortSignal} closing */
+function createFollowing (target, closing) {
+  const { streams, partitions, partitionOf, keyOf, connectionOf, names } = target
+  const waits = createEventWaits()
+  /** Followers by partition, and what ends the following of its outbox. */
+  const followed = Array.from({ length: partitions }, () => ({ count: 0, leave () {} }))
+  /** @type {ReturnType<typeof followOutboxes> | null} */
+  let outbox = null
+
+  function open () {
+    return followOutboxes({
+      ...streams,
+      ...target,
+      isOnDemand: true,
+      onEntry: (_, { key }) => waits.note(key),
+      onReset: waits.noteAll
+    })
+  }
+
+  const readNow = async (/** @type {string} */ key, /** @type {number} */ after) =>
+    read(connectionOf(partitionOf(key)), keyOf(partitionOf(key)), key, after, names)
+
+  return {
+    /** @param {string} key @param {{ after?: number, signal?: AbortSignal }} [options] */
+    async * follow (key, { after = 0, signal } = {}) {
+      if (!Number.isSafeInteger(after) || after < 0) {
+        throw invalid(`after ${after}; expected a sequence number: an integer of 0 or more`)
+      }
+      const ended = signal ? AbortSignal.any([closing, signal]) : closing
+      if (ended.aborted) return
+      const partition = partitionOf(key)
+      const watching = waits.watching(key, ended)
+      outbox ??= open()
+      const own = followed[partition]
+      if (own.count++ === 0) own.leave = outbox.follow(partition)
+      let position = after
+      /** @type {string | null} */
+      let generation = null
+      try {
+        while (!ended.aborted) {
+          const found = await readNow(key, position).catch((error) => {
+            if (!error.retryable) throw error
+            return null
+          })
+          if (ended.aborted) return
+          if (found && generation !== null && found.generation !== generation) throw changed(key, `${found.generation}, not ${generation}`)
+          if (found && (found.generation !== '' || position > 0)) generation = found.generation
+          for (const event of found?.events ?? []) {
+            if (ended.aborted) return
+            position = event.seq
+            yield event
+          }
+          if (found?.events.length === COUNT) continue
+          // an outbox that is not followed yet wakes no one
+          await watching.changed(LOOK_EVERY_MS)
+        }
+      } finally {
+        watching.end()
+        if (--own.count === 0) own.leave()
+      }
+    },
+
+    close: async () => { await outbox?.close() }
+  }
+}
+
+/**
+ * What came after a sequence number.
+ * @param {Connection} connection to the primary @param {(part: string) => string} part of the partition
+ * @param {string} key @param {number} after @param {import('../admission/index.js').Ruleset['names']} names
+ * @returns {Promise<{ events: Event[], generation: string }>} @throws {FreshetError} EVENTS_TRIMMED, GENERATION_CHANGED
+ */
+async function read (connection, part, key, after, names) {
+  const [seq, entries, generation] = await connection.sendAll([
+    ['HGET', part(`state:${key}`), names.seq],
+    ['XRANGE', part(`events:${key}`), `(${after}-0`, '+', 'COUNT', COUNT],
+    ['HMGET', part('generation'), 'lineage', 'n']
+  ])
+  const events = eventsOf(entries).map(eventOf)
+  const firstSeq = events[0]?.seq ?? Number(seq) + 1
+  if (after > Number(seq) && events.length === 0) throw changed(key, `its last event is ${Number(seq)}, and not ${after} or later`)
+  if (firstSeq > after + 1) {
+    const stored = await readState(connection, part, key, names)
+    throw new FreshetError('EVENTS_TRIMMED', `events of ${key} after ${after} are no longer kept, the first one is ${firstSeq}; go on ` +
+      'from the state of this error', { firstSeq, state: stored?.state ?? {}, seq: stored?.seq ?? 0, generation: stored?.generation })
+  }
+  return { events, generation: generationOf(generation) }
+}
+
+/** @param {string} key @param {string} why */
+const changed = (key, why) => new FreshetError('GENERATION_CHANGED', `${key} has another generation: ${why}; read the key again`)
 
 /** @type {Record<string, 'full' | 'late'>} */
 const UNSENT = { ADMISSION_FULL: 'full', ADMISSION_LATE: 'late', ADMISSION_BACKLOG: 'full' }
@@ -155,7 +257,7 @@ export async function open ({ name: system, rules, driver }, settings) {
 }
 
 /**
- * As connected.js does for rules with Lua.
+ * As opening.js does for rules with Lua.
  * @param {OpenAdmission['routes']} routes @param {string} durability
  * @throws {FreshetError} DURABILITY_UNSUPPORTED, and why the primary cannot be used
  */
@@ -165,7 +267,7 @@ async function expectPrimaries (routes, durability) {
 }
 
 /**
- * Rules with Lua fail by themselves (own-rules.js).
+ * Rules with Lua fail by themselves (admission/own-rules.js).
  * @template {Pick<Decision, 'code' | 'details'>} D @param {D} decision @param {string | null} system with rules of Freshet
  * @returns {D} @throws {FreshetError} RULE_FAILED, REQUEST_DIFFERS
  */

@@ -12,7 +12,27 @@ import { createServers } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
 import { openDefinition, openReading } from './opening.js'
 import { checkedOptions } from './options.js'
-import { UNCOUNTED } from './uncounted.js'
+
+/**
+ * Metrics of the library, which counts in `account` only.
+ *
+ * @import { AdmissionMetrics } from '../metrics/index.js'
+ * @import { ConsumerMetrics } from './frame.js'
+ */
+
+/** @type {Readonly<AdmissionMetrics & ConsumerMetrics>} */
+export const UNCOUNTED = Object.freeze({
+  sent () {},
+  waited () {},
+  dropped () {},
+  answered () {},
+  asked () {},
+  ruleFailed () {},
+  clockBack () {},
+  finished () {},
+  failed () {},
+  deadLettered () {}
+})
 
 const OPTIONS = Object.freeze(['redisUrl', 'keyPrefix', 'deadlineMs'])
 const NO_KEY = 'KEY_UNKNOWN'

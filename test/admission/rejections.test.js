@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createAdmission, createAgreement, createKeyView, createRejections, admissionKey } from '../../src/admission/index.js'
-import { createAccepted } from '../../src/admission/accepted.js'
+import { createAccepted } from '../../src/admission/rejections.js'
 import { FreshetError } from '../../src/errors.js'
 import { createPrimaries, openConnection } from '../../src/store/index.js'
 import { startProxy } from '../proxy.js'

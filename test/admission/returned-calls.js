@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { admissionKey, createOwnRules, fieldsOf, prepare } from '../../src/admission/index.js'
 import { admit } from '../../src/admission/admit.js'
-import { agreeOnRules } from '../../src/admission/rule-versions.js'
+import { agreeOnRules } from '../../src/admission/our-rules.js'
 import { createModel, KEEPS, RULE, TEXT } from './returned-values.js'
 
 /** @typedef {import('../../src/store/index.js').Connection} Connection */

@@ -1,10 +1,7 @@
 /** `freshet plan`: the published rows, the arithmetic, what cannot be planned, and servers that run. */
 import { readFile, readdir } from 'node:fs/promises'
 import t from 'tap'
-import { costOf, LAYOUTS, MEASURED } from '../../bin/plan/layouts.js'
-import { planFor, resourcesOf } from '../../bin/plan/model.js'
-import { NODES, PRICES } from '../../bin/plan/nodes.js'
-import { errorsOfFit, fitOf, PUBLISHED } from '../../bin/plan/published.js'
+import { costOf, errorsOfFit, fitOf, LAYOUTS, MEASURED, NODES, planFor, PRICES, PUBLISHED, resourcesOf } from '../../bin/plan/model.js'
 import { planText } from '../../bin/plan/text.js'
 import { startCluster } from '../cluster.js'
 import { endOf } from '../commands.js'
@@ -24,7 +21,7 @@ const LOAD = Object.freeze({
   ids: null,
   engineVersion: '9.1'
 })
-/** @param {string} type @returns {import('../../bin/plan/nodes.js').Node} */
+/** @param {string} type @returns {import('../../bin/plan/model.js').Node} */
 const nodeOf = (type) => /** @type {any} */ (NODES.find((node) => node.type === type))
 
 t.test('the published rows with at most 6 writers are met within 20 %', async (t) => {

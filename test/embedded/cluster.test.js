@@ -1,7 +1,7 @@
 /** The embedded cluster, and servers with Sentinels: a killed node comes back as a replica of the node that took over. */
 import { kill } from 'node:process'
 import t from 'tap'
-import { nodeRows } from '../../bin/doctor/embedded.js'
+import { nodeRows } from '../../bin/doctor.js'
 import { openFeed } from '../../src/index.js'
 import { connectFor, eventually, silentLog } from '../servers.js'
 import { allGone, leftIn, makeCheckout, pidOf, until, useServers } from './checkout.js'

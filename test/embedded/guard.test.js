@@ -1,10 +1,10 @@
 import { execFile, spawn } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { createGuard } from '../../src/embedded/guard.js'
+import { createGuard } from '../../src/embedded/server-process.js'
 import { isRunning, until } from './checkout.js'
 
-const GUARD = new URL('../../src/embedded/guard.js', import.meta.url).href
+const GUARD = new URL('../../src/embedded/server-process.js', import.meta.url).href
 
 /** A process that does nothing. @param {import('tap').Test} t */
 function bystander (t) {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createKeeper } from '../../src/embedded/keeper.js'
+import { createKeeper } from '../../src/embedded/fleet.js'
 import { eventually } from '../servers.js'
 
 t.test('a server that cannot be restarted, because its port is taken, is tried again after longer and longer waits', async (t) => {

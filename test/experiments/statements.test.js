@@ -8,7 +8,7 @@ import { listExperiments } from '../../lab/plan/catalog.js'
 import { readStudies, sourceOf } from '../../lab/plan/published.js'
 import { judgedOf } from '../../lab/command/look.js'
 import { statementsOf, withCounts, withStatements } from '../../lab/report/statements.js'
-import { PUBLISHED } from '../../bin/plan/published.js'
+import { PUBLISHED } from '../../bin/plan/model.js'
 import { ROOT } from '../architecture/source.js'
 
 const FOLDER = join(ROOT, 'experiments')

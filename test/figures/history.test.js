@@ -1,7 +1,6 @@
 /** What is kept of the last ten minutes, and of how many feeds. */
 import t from 'tap'
-import { createFigures } from '../../src/figures/index.js'
-import { createHistory, MAX_FEEDS } from '../../src/figures/history.js'
+import { createFigures, createHistory, MAX_FEEDS } from '../../src/figures/index.js'
 import { eventually, silentLog } from '../servers.js'
 
 const nodeSample = (/** @type {number} */ at) => ({ at, lagMs: at % 7, cpu: { 'a:1': 0.5 } })

@@ -1,6 +1,6 @@
 /** The rate of a feed out of heartbeats, by a clock of the test. */
 import t from 'tap'
-import { readHeartbeats } from '../../src/feeds/heartbeats.js'
+import { readHeartbeats } from '../../src/feeds/changes.js'
 import { createRate } from '../../src/figures/rates.js'
 
 const START_MS = 1_790_000_000_000

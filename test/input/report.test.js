@@ -3,8 +3,7 @@ import { statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { openRejects } from '../../writers/input/rejects.js'
-import { createFaultReport } from '../../writers/input/report.js'
+import { createFaultReport, openRejects } from '../../writers/input/rejects.js'
 
 const NO_INPUT = { dev: -1, ino: -1 }
 const running = new AbortController().signal

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { execFileSync } from 'node:child_process'
 import t from 'tap'
 import { findEngine } from '../../lab/servers/engines.js'
-import { pinnedProgram } from '../../src/embedded/pinned.js'
+import { pinnedProgram } from '../../src/embedded/engine.js'
 import { makeCheckout } from '../embedded/checkout.js'
 
 /** @param {string} file @param {string} version what it answers to --version */

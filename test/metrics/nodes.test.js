@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { registerNodes } from '../../src/metrics/nodes.js'
+import { registerNodes } from '../../src/metrics/feeds.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment } from '../servers.js'
 import { createReaderMetrics, samplesOf, serveWriterMetrics, valueOf } from './registries.js'
 import { scopedEngines } from '../scope.js'

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { registerProcess } from '../../src/metrics/process.js'
+import { registerProcess } from '../../src/metrics/scrape.js'
 import { eventually } from '../servers.js'
 import { valueOf } from './registries.js'
 

@@ -1,7 +1,7 @@
 /** Heartbeats of writers. */
 import t from 'tap'
 import { dropFeed } from '../../src/feeds/definitions.js'
-import { readHeartbeats } from '../../src/feeds/heartbeats.js'
+import { readHeartbeats } from '../../src/feeds/changes.js'
 import { openFeed } from '../../src/index.js'
 import { createHeartbeats } from '../../src/pipeline/maintenance.js'
 import { scopedEngines } from '../scope.js'

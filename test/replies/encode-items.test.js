@@ -1,8 +1,7 @@
 /** Items as text: the bytes are those of JSON.stringify, whatever ids and values are. */
 import fc from 'fast-check'
 import t from 'tap'
-import { ENCODINGS, itemWriter } from '../../src/replies/encode-items.js'
-import { TextBuffer, base64Bytes } from '../../src/replies/text-buffer.js'
+import { base64Bytes, ENCODINGS, itemWriter, TextBuffer } from '../../src/replies/encode-items.js'
 import { readId } from '../../src/item/id.js'
 import { MAX_TS } from '../../src/item/order.js'
 import { holds } from '../properties.js'

@@ -4,10 +4,8 @@ import { gunzipSync } from 'node:zlib'
 import { Registry } from 'prom-client'
 import t from 'tap'
 import { createCompressor, gzipped } from '../../src/replies/compress.js'
-import { createReplyStore } from '../../src/replies/reply-store.js'
-import { SingleFlight } from '../../src/replies/single-flight.js'
-import { matchesTag, tagOf } from '../../src/replies/headers.js'
-import { acceptsGzip } from '../../src/replies/accept.js'
+import { createReplyStore, SingleFlight } from '../../src/replies/reply-cache.js'
+import { acceptsGzip, matchesTag, tagOf } from '../../src/replies/headers.js'
 import { counted } from '../readers/view-reader.js'
 
 t.test('a tag depends on the bytes, not on how they are split', async (t) => {

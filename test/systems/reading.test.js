@@ -1,9 +1,8 @@
 /** What queries and commands of all systems share: waits, and lists by scheduled tasks. */
 import t from 'tap'
-import { createReading } from '../../src/systems/reading.js'
-import '../../src/systems/sales/errors.js'
-import { createSettlement } from '../../src/systems/sales/settlement.js'
-import { createEventWaits } from '../../src/systems/waits.js'
+import { createEventWaits, createReading } from '../../src/systems/reading.js'
+import '../../src/systems/sales/replies.js'
+import { createSettlement } from '../../src/systems/sales/orders.js'
 
 const SERVER_TASKS = Array.from({ length: 600 }, (_, i) => [i % 2 === 0 ? `own k${String(i).padStart(3, '0')} due` : `own x${i} expire`, i])
 

@@ -32,7 +32,7 @@ export const ownMetric = (name, metric, statistic = 'Average') => new Metric({
 
 /**
  * @param {import('aws-cdk-lib').Stack} stack @param {import('./config.js').Config} config
- * @param {{ image: string, labImage: string, network: import('./network.js').Network, cache: import('./cache.js').Cache,
+ * @param {{ image: string, labImage: string, network: import('./stack.js').Network, cache: import('./stores.js').Cache,
  *   stores: import('./stores.js').Stores }} parts
  */
 export function createServices (stack, config, { image, labImage, network: { vpc, entry, tasks }, cache, stores }) {
@@ -143,7 +143,7 @@ function scale (serving, { services }) {
 
 /**
  * @param {import('aws-cdk-lib').Stack} stack
- * @param {{ cluster: Cluster, tasks: import('./network.js').Network['tasks'] }} parts
+ * @param {{ cluster: Cluster, tasks: import('./stack.js').Network['tasks'] }} parts
  * @returns {(name: string, taskDefinition: FargateTaskDefinition, desiredCount: number, how?: { isSource?: boolean }) => FargateService}
  */
 const createStarter = (stack, { cluster, tasks }) => (name, taskDefinition, desiredCount, { isSource = false } = {}) =>
@@ -180,7 +180,7 @@ function mayLook (task, arn) {
 /**
  * GET goes to readers, other methods to gateways, which have the routes of operations too.
  * @param {import('aws-cdk-lib').Stack} stack @param {import('./config.js').Config} config
- * @param {Pick<import('./network.js').Network, 'vpc' | 'entry'> & { serving: Record<'reader' | 'gateway', FargateService> }} parts
+ * @param {Pick<import('./stack.js').Network, 'vpc' | 'entry'> & { serving: Record<'reader' | 'gateway', FargateService> }} parts
  */
 function createBalancer (stack, config, { vpc, entry, serving }) {
   const balancer = new ApplicationLoadBalancer(stack, 'Balancer', {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Match, Template } from 'aws-cdk-lib/assertions'
 import { createApp } from '../src/app.js'
-import { accessOf } from '../src/cache.js'
+import { accessOf } from '../src/stores.js'
 import { TIERS } from '../src/config.js'
 
 /** every tier, and what tiers may choose beside that */

@@ -22,6 +22,7 @@ export async function openEngine ({
   const counts = { calls: 0, attempts: 0 }
   const keyOf = (/** @type {number} */ partition) => admissionKey(keyPrefix, system, partition)
   const connectionOf = () => routes.route('').connection
+  const requestsOf = createRequests(keyOf(0)('outbox'))
   const metrics = { ...METRICS, sent () { counts.calls++ } }
   const common = { keyOf, partitionOf: () => 0, partitions: 1, rule, requestMs: REQUEST_MS, onEntry, log: silent, metrics }
   const rejections = hasCache
@@ -55,11 +56,10 @@ export async function openEngine ({
     versionOf: async (/** @type {string} */ key) => Number(await connectionOf().send('HGET', keyOf(0)(`state:${key}`), 'version')),
 
     async stored (key) {
-      // requests are in the outbox
-      const [events, entries] = await Promise.all([`events:${key}`, 'outbox'].map((part) => allOf(connectionOf(), keyOf(0)(part))))
-      const requests = new Map(entries.filter((entry) => entry.key === key).map(({ seq, request }) => [seq, request]))
+      const events = await entriesAfter(connectionOf(), keyOf(0)(`events:${key}`))
+      const requests = await requestsOf(connectionOf())
       return {
-        events: events.map((event) => ({ ...event, request: requests.get(event.seq) ?? '' })),
+        events: events.map(({ fields }) => ({ ...fields, request: requests.get(`${key} ${fields.seq}`) ?? '' })),
         state: fieldsOf((await connectionOf().send('HGETALL', keyOf(0)(`state:${key}`))).map(String))
       }
     },
@@ -71,14 +71,31 @@ export async function openEngine ({
   }
 }
 
-/** All entries of a stream. @param {import('../../../src/store/index.js').Connection} connection @param {string} stream */
-async function allOf (connection, stream) {
-  const found = /** @type {import('../../../src/admission/index.js').Fields[]} */ ([])
-  for (let from = '-'; ;) {
+/**
+ * Entries of a stream after one of them, or all.
+ * @param {import('../../../src/store/index.js').Connection} connection @param {string} stream @param {string} [after] id of an entry
+ */
+async function entriesAfter (connection, stream, after = '') {
+  const found = /** @type {{ id: string, fields: import('../../../src/admission/index.js').Fields }[]} */ ([])
+  for (let from = after === '' ? '-' : `(${after}`; ;) {
     const entries = await connection.send('XRANGE', stream, from, '+', 'COUNT', PAGE)
-    found.push(...entries.map((/** @type {any} */ [, flat]) => fieldsOf(flat.map(String))))
+    found.push(...entries.map((/** @type {any} */ [id, flat]) => ({ id: String(id), fields: fieldsOf(flat.map(String)) })))
     if (entries.length < PAGE) return found
     from = `(${entries.at(-1)[0]}`
+  }
+}
+
+/** Which request an event came from is in the outbox of all keys, which is read once. @param {string} outbox */
+function createRequests (outbox) {
+  /** @type {Map<string, string>} by key and sequence */
+  const requests = new Map()
+  let after = ''
+  return async (/** @type {import('../../../src/store/index.js').Connection} */ connection) => {
+    for (const { id, fields: { key, seq, request } } of await entriesAfter(connection, outbox, after)) {
+      requests.set(`${key} ${seq}`, request)
+      after = id
+    }
+    return requests
   }
 }
 

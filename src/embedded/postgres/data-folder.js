@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { FreshetError } from '../../errors.js'
-import { freePort, isPortTaken, PORTS_TRIED } from '../free-port.js'
+import { freePort, isPortTaken, PORTS_TRIED } from '../server-process.js'
 
 const run = promisify(execFile)
 const READY_WITHIN_MS = 30_000

@@ -11,7 +11,7 @@ import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { FreshetError } from '../../errors.js'
 import { fetchOnce } from '../fetch-once.js'
-import { createGuard } from '../guard.js'
+import { createGuard } from '../server-process.js'
 import { identity, isOpenToOthers, startCluster } from './data-folder.js'
 
 const OPEN_TO_OTHERS = 0o711

@@ -5,10 +5,20 @@
  *     reader     key in memory -> queries.js
  *     consumers  the task `due` closes an auction; bids are written as rows
  */
-import { columnsOf, rules } from 'freshet-feed/systems'
+import { columnsOf, defineErrors, rules } from 'freshet-feed/systems'
 import { COMMANDS } from './commands.js'
-import { ERRORS } from './errors.js'
 import { createAuctionQueries, QUERIES, STREAM } from './queries.js'
+
+/** Errors of auctions. */
+
+const ERRORS = defineErrors('auctions', {
+  AUCTION_UNKNOWN: { status: 404, meaning: 'there is no auction with this id' },
+  AUCTION_NOT_OPEN: { status: 425, retryable: true, meaning: 'the auction opens later' },
+  AUCTION_CLOSED: { status: 410, meaning: 'the auction is closed' },
+  AUCTION_HAS_BIDS: { status: 409, meaning: 'the auction has bids, or is closed, and cannot be changed' },
+  AUCTION_OPEN: { status: 409, meaning: 'the auction is open, so it has no result yet' },
+  AUCTION_NO_BUY_NOW: { status: 409, meaning: 'the auction has no buy-now price, or bids have reached it' }
+})
 
 /** @type {import('freshet-feed/systems').System} */
 export default {

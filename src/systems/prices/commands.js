@@ -6,8 +6,68 @@
  * @typedef {{ tier: string | null, pinned: boolean | null }} Keeping null: as it is
  */
 import { hash } from 'node:crypto'
-import { decisions, fields, FreshetError, schemas } from 'freshet-feed/systems'
-import { assetOf, TIERS } from './names.js'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { decisions, fields, FreshetError, schemas, SettingsInvalid } from 'freshet-feed/systems'
+import { assetOf, TIERS } from './settings.js'
+
+/** Assets of a file: created when the gateway starts, and again whenever the primary is another one, which may have lost them. */
+
+const LOOK_EVERY_MS = 1000
+const AT_ONCE = 256
+
+/** @typedef {{ asset: string, tier: string | null, pinned: boolean | null }} Asset */
+
+/**
+ * @param {string} file a JSON array
+ * @returns {Asset[]}
+ * @throws {SettingsInvalid}
+ */
+export function readAssets (file) {
+  const invalid = (/** @type {string} */ why) => new SettingsInvalid([`assets: ${file}: ${why}; expected a JSON array such as ` +
+    '[{"asset": "btc-usd", "tier": "hot", "pinned": false}]'])
+  let list
+  try {
+    list = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw invalid(error.message)
+  }
+  if (!Array.isArray(list)) throw invalid('not an array')
+  const seen = new Set()
+  return list.map((one, i) => {
+    try {
+      const { asset, tier, pinned } = fields.read(Object(one), ENTRY)
+      if (seen.has(assetOf(asset))) throw new Error(`asset ${asset} is there twice`)
+      seen.add(assetOf(asset))
+      return { asset: assetOf(asset), tier, pinned }
+    } catch (error) {
+      throw invalid(`entry ${i + 1}: ${error.message}`)
+    }
+  })
+}
+
+/**
+ * @param {Asset[]} assets
+ * @param {{ prices: Prices, primaryIds: () => Promise<string>, log: import('pino').Logger,
+ *   signal: AbortSignal }} parts `primaryIds`: their replication ids; throws while one is away
+ */
+export async function keepAssets (assets, { prices, primaryIds, log, signal }) {
+  for (let keptOn = ''; !signal.aborted; await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})) {
+    try {
+      const id = await primaryIds()
+      if (id === keptOn) continue
+      for (let i = 0; i < assets.length; i += AT_ONCE) {
+        await Promise.all(assets.slice(i, i + AT_ONCE).map(({ asset, ...keeping }) => prices.set(asset, keeping, '')))
+      }
+      keptOn = id
+      log.info({ assets: assets.length }, 'assets of the file are kept')
+    } catch (error) {
+      const { code, message: reason } = error
+      if (error.retryable) log.debug({ code, reason }, 'assets wait for the primary')
+      else log.warn({ code, reason }, 'assets of the file cannot be kept')
+    }
+  }
+}
 
 const { id: ID, objectOf, seq: SEQ, time: TIME } = schemas
 const RULE = 'latest'
@@ -19,6 +79,7 @@ export const KEEPING = {
   tier: fields.optional(fields.choice(...TIERS)('how often it is refreshed; without it, as it is, or cold')),
   pinned: fields.optional(fields.flag('whether it stays in that tier, however often it is asked for'))
 }
+const ENTRY = { asset: fields.id(''), ...KEEPING }
 const ASSET = objectOf({
   asset: ID, tier: { type: 'string', description: 'the one in effect' }, pinned: { type: 'boolean' }, seq: SEQ
 })

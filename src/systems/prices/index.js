@@ -6,8 +6,8 @@
  *     reader     outbox -> key view -> queries.js
  */
 import { rules } from 'freshet-feed/systems'
-import { keepAssets, readAssets } from './assets.js'
-import { COMMANDS, createPrices, timesOf } from './commands.js'
+import { createRefresher } from './aggregate.js'
+import { COMMANDS, createPrices, keepAssets, readAssets, timesOf } from './commands.js'
 import { createDemand } from './demand.js'
 import { ERRORS } from './errors.js'
 import { exchangesOf } from './exchanges/exchanges.js'
@@ -16,7 +16,6 @@ import { createPriceLive } from './live.js'
 import { createPriceMetrics, createPriceReplyMetrics } from './metrics.js'
 import { createPriceQueries } from './queries.js'
 import { QUERIES, STREAM } from './query-table.js'
-import { createRefresher } from './refresh.js'
 import { createEncoder } from './replies.js'
 import { SETTINGS } from './settings.js'
 import { loadSources } from './sources/own.js'
@@ -116,7 +115,7 @@ export default {
 }
 
 export { aggregate } from './aggregate.js'
-export { syntheticTick } from './exchanges/synthetic.js'
+export { syntheticTick } from './exchanges/exchanges.js'
 export { STATUSES } from './replies.js'
 export { thresholdOf } from './sources/sources.js'
 export { createDemand, createEncoder, createPriceQueries, createPrices, createSources, exchangesOf, loadSources, timesOf }

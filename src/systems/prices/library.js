@@ -17,7 +17,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError, openQueries, rules, schemas } from 'freshet-feed/systems'
 import { createDemand } from './demand.js'
 import { ERRORS } from './errors.js'
-import { assetOf } from './names.js'
+import { assetOf } from './settings.js'
 import { createPriceQueries } from './queries.js'
 import { createEncoder, eventOf } from './replies.js'
 

@@ -1,6 +1,11 @@
 /** Settings of prices. `--help` of every process shows them, so they import nothing. */
 
-const TIERS = Object.freeze(['hot', 'medium', 'cold'])
+/** Names of assets, and their tiers. */
+
+/** @param {string} id as a client gives it @returns {string} */
+export const assetOf = (id) => id.toLowerCase()
+
+export const TIERS = Object.freeze(['hot', 'medium', 'cold'])
 export const LOCAL_EXCHANGES = Object.freeze(['alpha', 'beta', 'gamma'])
 const REAL_EXCHANGES = Object.freeze(['coinbase', 'kraken', 'bitstamp'])
 const NAMES = Object.freeze([...LOCAL_EXCHANGES, ...REAL_EXCHANGES])

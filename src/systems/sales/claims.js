@@ -8,7 +8,7 @@
 import { decisions, fields, FreshetError, schemas } from 'freshet-feed/systems'
 import { CODES, MAX_UNITS, NUMBERS, SEQ, USER } from './commands.js'
 import { claimReply } from './replies.js'
-import { claimOfTicket, readTicket } from './tickets.js'
+import { claimOfTicket, readTicket } from './tokens.js'
 
 const { id: idField, invalid, optional, whole } = fields
 const { count: COUNT, id: ID, objectOf, pageOf, time: TIME } = schemas

@@ -10,7 +10,7 @@
  */
 import { decisions, fields, schemas } from 'freshet-feed/systems'
 import { expectAccepted } from './replies.js'
-import { claimIdOf } from './tickets.js'
+import { claimIdOf } from './tokens.js'
 
 const { choice, id: idField, invalid, millis, optional, time, whole } = fields
 const { count: COUNT, id: ID, objectOf } = schemas
@@ -49,7 +49,7 @@ export const CODES = ['SALE_UNKNOWN', 'SALE_CLOSED', 'SALE_RESTORING']
  * @param {(command: Command & { scope: string, requestId: string }) => Promise<Answer>} parts.submit
  * @param {() => Promise<{ secret: string }>} parts.agreed
  * @param {import('./tokens.js').Tokens} parts.tokens
- * @param {import('./settlement.js').Settlement | null} parts.settlement null: claims do not wait for the database
+ * @param {import('./orders.js').Settlement | null} parts.settlement null: claims do not wait for the database
  * @param {ReturnType<GatewayParts['waits']> | null} parts.waits for events of sales, with a database, which a
  *   new sale is compared with before it sells
  */

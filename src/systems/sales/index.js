@@ -2,21 +2,18 @@
  * Sales: first come, first served, on rule `bounded` of Freshet.
  *
  *     gateway    commands.js -> admission
- *     consumers  outbox -> orders.js -> SQL; restore.js after the servers were replaced
+ *     consumers  outbox -> orders.js -> SQL, and back after the servers were replaced
  *     reader     outbox -> key view -> queries.js; waiting room
  */
 import { rules } from 'freshet-feed/systems'
 import { CLAIM_COMMANDS } from './claims.js'
 import { createSales, SALE_COMMANDS } from './commands.js'
-import { ERRORS } from './errors.js'
-import { createOrderWriter, ORDER_WRITER } from './orders.js'
+import { ERRORS } from './replies.js'
+import { createOrderWriter, createRestorer, createSettlement, ORDER_WRITER } from './orders.js'
 import { createSaleQueries, QUERIES, STREAMS } from './queries.js'
 import { QUEUE_COMMANDS } from './queue.js'
-import { createRestorer } from './restore.js'
 import { SETTINGS } from './settings.js'
-import { createSettlement } from './settlement.js'
-import { readTicket } from './tickets.js'
-import { ALGORITHMS, createTokens } from './tokens.js'
+import { ALGORITHMS, createTokens, readTicket } from './tokens.js'
 
 /** @type {import('freshet-feed/systems').System} */
 export default {

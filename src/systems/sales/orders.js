@@ -15,7 +15,112 @@
  * @import { Client, Command, RawEntry, Rows } from 'freshet-feed/systems'
  */
 import { randomUUID } from 'node:crypto'
-import { columnsOf } from 'freshet-feed/systems'
+import { columnsOf, FreshetError } from 'freshet-feed/systems'
+
+/**
+ * Sales after the servers were replaced: by an empty one, by an older copy, or by a replica that lagged. A recorded sale then sells nothing
+ * until its claims are those of the database (rule `bounded`, `restore` and `adopt`), so no unit is sold twice.
+ *
+ * @import { Decision } from 'freshet-feed/systems'
+ */
+
+/** Most rows in one command. */
+const MAX_ROWS = 100
+
+/**
+ * @param {{ database: Client, submit: (command: Command) => Promise<Decision>,
+ *   log: any }} parts
+ */
+export function createRestorer ({ database, submit, log }) {
+  /** @param {string} sale @param {string[]} args */
+  const command = (sale, ...args) => submit({ rule: RULE, key: sale, scope: '', requestId: randomUUID(), args })
+
+  /** @param {string} sale that the server does not have @returns {Promise<boolean>} false: the database has none that is open */
+  async function createAgain (sale) {
+    const { rows: [row] } = await database.query('SELECT terms, stock, status FROM sales WHERE id = $1', [sale])
+    if (row === undefined || row.status === 'closed') return false
+    const { perUser, openAt, closeAt, holdMs, mode, slots } = row.terms
+    await command(sale, 'create', String(row.stock), perUser, openAt, closeAt, holdMs, mode, slots, '1')
+    if (row.status === 'paused') await command(sale, 'pause')
+    return true
+  }
+
+  /**
+   * Compares a sale with the database, if it was not compared in this lineage. @param {string} sale
+   */
+  async function restore (sale) {
+    // also begins the lineage, if this is the first command on a new primary
+    const { code } = await command(sale, 'restore')
+    if (code === 'unknown' && !await createAgain(sale)) return
+    if (code === 'accepted' || code === 'unknown') {
+      const { rows } = await database.query('SELECT claim, user_id, quantity, status FROM orders WHERE sale = $1 ORDER BY seq', [sale])
+      for (let i = 0; i < rows.length; i += MAX_ROWS) {
+        const some = rows.slice(i, i + MAX_ROWS).flatMap((row) => [row.claim, row.user_id, String(row.quantity), row.status])
+        await command(sale, 'restore', ...some)
+      }
+      log.warn({ sale, orders: rows.length }, 'the sale was compared with the database')
+    }
+    const { details } = await command(sale, 'adopt')
+    if (Number(details.available) < 0) log.error({ sale, available: details.available }, 'more units are sold than the sale has')
+  }
+
+  return {
+    restore,
+
+    /** All that are not closed. @param {(sale: string) => boolean} isMine */
+    async restoreAll (isMine) {
+      const { rows } = await database.query("SELECT id FROM sales WHERE status <> 'closed'")
+      for (const { id } of rows) if (isMine(id)) await restore(id)
+    }
+  }
+}
+
+/**
+ * Claims that count only when the database has their order (durability `db`): a gateway waits for the event that says so. The order
+ * writer of the partition's owner settles the claim (orders.js).
+ */
+
+const HAS_DECIDED = Object.freeze(['sold', 'released'])
+
+/** @typedef {ReturnType<typeof createSettlement>} Settlement */
+
+/**
+ * @param {{ waits: ReturnType<import('freshet-feed/systems').GatewayParts['waits']>, isUp: () => boolean,
+ *   statusOf: (sale: string, claim: string) => Promise<string>, deadlineMs: number }} parts `waits`: resolve when an event says what
+ *   became of a claim; `isUp`: the database answers; `statusOf` a claim, from the primary
+ */
+export const createSettlement = ({ waits, isUp, statusOf, deadlineMs }) => ({
+  /** @throws {FreshetError} DATABASE_DOWN */
+  expectUp () {
+    if (isUp()) return
+    throw new FreshetError('DATABASE_DOWN', 'the database does not answer, and durability is db; try again later')
+  },
+
+  /**
+   * Until the order is in the database.
+   * @param {string} sale @param {string} claim @param {boolean} isReplay its event may have come before
+   * @throws {FreshetError} CLAIM_REJECTED, CLAIM_UNSETTLED
+   */
+  async settled (sale, claim, isReplay) {
+    let status = 'pending'
+    await waits.waitFor((done) => {
+      const decided = (/** @type {string} */ one) => {
+        if (!HAS_DECIDED.includes(one)) return
+        status = one
+        done()
+      }
+      if (isReplay) statusOf(sale, claim).then(decided, () => {})
+      return waits.watch(`${sale} ${claim}`, decided)
+    }, deadlineMs)
+    const facts = { claimId: claim }
+    if (status === 'released') {
+      throw new FreshetError('CLAIM_REJECTED', 'the database rejected the order; the units are free again', facts)
+    }
+    if (status === 'pending') {
+      throw new FreshetError('CLAIM_UNSETTLED', 'the database has not answered yet; by-request returns the outcome later', facts)
+    }
+  }
+})
 
 const RULE = 'bounded'
 export const ORDER_WRITER = 'orders'
@@ -42,7 +147,7 @@ const REVOKE_RELEASED = "UPDATE orders SET status = 'revoked' WHERE sale = $1 AN
  * @param {{ stateOf: (sale: string) => Promise<Record<string, string>>, restore: (sale: string) => Promise<void>,
  *   database: Client,
  *   submit: (command: Command & { scope: string, requestId: string }) => Promise<{ code: string }> }} parts `stateOf` a sale, from the
- *   primary; `restore`: restore.js
+ *   primary; `restore`: of createRestorer
  * @returns {Rows}
  */
 export function createOrderWriter ({ stateOf, restore, database, submit }) {

@@ -6,7 +6,7 @@
 import { fields, FreshetError, schemas } from 'freshet-feed/systems'
 import { CODES, USER } from './commands.js'
 import { queueReply } from './replies.js'
-import { claimOfTicket, readTicket, ticketOf } from './tickets.js'
+import { claimOfTicket, readTicket, ticketOf } from './tokens.js'
 
 const { count: COUNT, id: ID, objectOf, time: TIME } = schemas
 

@@ -3,7 +3,7 @@
  * lines, because it runs for each item: no indirection.
  *
  *     put  ->  limits.js    is it live?
- *              contents.js  by id (id-table.js), newest first (order.js), and which version counts (versions.js)
+ *              contents.js  by id (id-table.js), newest first (order.js), and which version counts
  *              items.js     the record of each (records.js), in chunks of buckets (buckets.js)
  *     latest, get, count  ->  reading.js
  *
@@ -16,9 +16,8 @@
  * chunks, and where more than a third is free, `advance` moves items together, a thousand at a time.
  */
 import { Contents } from './contents.js'
-import { packed } from './floor.js'
-import { idHash } from './id-hash.js'
-import { Limits } from './limits.js'
+import { Limits, packed } from './limits.js'
+import { idHash } from './id-table.js'
 import { readItem, readLatest, readPlace, readVersion } from './reading.js'
 import { DELETED, WAITING } from './records.js'
 import { NONE } from './buckets.js'
@@ -260,7 +259,7 @@ export class ViewStore {
     return false
   }
 
-  /** @param {import('./floor.js').Floor} floor */
+  /** @param {import('./limits.js').Limits['given']} floor */
   #removeCovered (floor) {
     const contents = this.#contents
     const { records } = contents

@@ -11,9 +11,8 @@
  *
  * A position is leaf << 6 | index, valid until the next change. NONE is before the oldest.
  */
-import { COUNT, LEVEL, NEXT, PREVIOUS } from './nodes.js'
+import { COUNT, LEVEL, NEXT, PREVIOUS, Tree } from './tree.js'
 import { NONE } from './buckets.js'
-import { Tree } from './tree.js'
 
 /** entries of a leaf that is filled in order, which leaves room for late items */
 const FILLED = 48

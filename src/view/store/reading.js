@@ -1,7 +1,7 @@
 /**
  * Queries of a store. They change nothing, and leave out what is outside the window at the time given, removed or not.
  */
-import { packed, unpacked } from './floor.js'
+import { packed, unpacked } from './limits.js'
 import { NONE } from './buckets.js'
 
 /** @typedef {import('./contents.js').Contents} Contents */

@@ -10,14 +10,34 @@
  *
  * order      ts * 4096 + seq, exact in a double (41 + 12 bits)
  * leaf 1     in the order of live items or of deletions; leaf 2: in the order of arrivals (order.js)
- * next, prev the ring of waiting versions of the same id (versions.js); the record itself if there are none
+ * next, prev the ring of waiting versions of the same id; the record itself if there are none
  * mark       0 or more: DELETED, WAITING; negative: a free bucket (buckets.js)
  *
  * The bucket of a superseded version is reused at once. A record is identified by a number, chunk * 4096 + bucket; it is no
  * object.
  */
-import { classBytes, classOf } from './size-classes.js'
-import { Chunks, Buckets } from './buckets.js'
+import { Buckets, Chunks } from './buckets.js'
+
+/**
+ * Size classes: each 16 bytes up to 128, then eight for each doubling. Beyond 128 bytes at most a ninth of a bucket is
+ * unused.
+ */
+const STEP = 16
+const EVEN_CLASSES = 8
+
+/** @param {number} bytes @returns {number} the class of buckets for so many */
+export function classOf (bytes) {
+  if (bytes <= STEP * EVEN_CLASSES) return (bytes + STEP - 1) >>> 4
+  const shift = 28 - Math.clz32(bytes - 1)
+  return (shift - 3) * EVEN_CLASSES + ((bytes - 1) >>> shift) - EVEN_CLASSES + 1
+}
+
+/** @param {number} index of a class @returns {number} bytes of its buckets */
+export function classBytes (index) {
+  if (index <= EVEN_CLASSES) return index * STEP
+  const shift = (index - 1 >>> 3) + 3
+  return ((index - 1 & 7) + EVEN_CLASSES + 1) << shift
+}
 
 const HEAD_BYTES = 56
 const BUCKET_BITS = 12

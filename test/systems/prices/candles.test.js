@@ -1,5 +1,5 @@
 import t from 'tap'
-import { candles, historyOf } from '../../../src/systems/prices/history.js'
+import { candles, historyOf } from '../../../src/systems/prices/query-table.js'
 
 /** @param {[at: number, price: string][]} list */
 const points = (list) => list.map(([at, price]) => ({ at, price }))

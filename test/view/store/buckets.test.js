@@ -3,7 +3,7 @@
  */
 import t from 'tap'
 import fc from 'fast-check'
-import { classBytes, classOf } from '../../../src/view/store/size-classes.js'
+import { classBytes, classOf } from '../../../src/view/store/records.js'
 import { Chunks, Buckets } from '../../../src/view/store/buckets.js'
 import { holds } from '../../properties.js'
 

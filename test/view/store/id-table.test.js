@@ -6,8 +6,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
-import { idHash } from '../../../src/view/store/id-hash.js'
-import { IdTable } from '../../../src/view/store/id-table.js'
+import { idHash, IdTable } from '../../../src/view/store/id-table.js'
 import { holds } from '../../properties.js'
 
 /** Ids are the decimal text of their record number. */
@@ -82,7 +81,7 @@ t.test('similar ids have very different hashes', async (t) => {
 })
 
 t.test('each process hashes with its own key', async (t) => {
-  const file = fileURLToPath(new URL('../../../src/view/store/id-hash.js', import.meta.url))
+  const file = fileURLToPath(new URL('../../../src/view/store/id-table.js', import.meta.url))
   const program =
     `import { idHash } from ${JSON.stringify(file)}\nconsole.log(idHash(Buffer.from('item-1'), 0, 6), idHash(Buffer.from('item-2'), 0, 6))`
   const run = async () => (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])).stdout

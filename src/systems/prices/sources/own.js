@@ -5,13 +5,132 @@
  *
  * They are asked as exchanges are, behind the same breaker, with the same deadline and the same bound on calls.
  *
- * @typedef {import('./call.js').Tick} Tick
  * @typedef {(asset: string, options: { signal: AbortSignal }) => unknown} Ask `signal`: the deadline has passed, or the process ends
  * @typedef {{ name: string, ask: Ask }} OwnSource
  */
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
 import { calls, SettingsInvalid } from 'freshet-feed/systems'
 import { isModule } from '../settings.js'
-import { MAX_NUMBER_CHARS } from './call.js'
+
+/**
+ * One call of an exchange: from an address to a tick, within a deadline. No redirect is followed, and no more than MAX_BYTES are read.
+ *
+ * docs/decisions/025-prices-sources.md says why it is node:http.
+ *
+ * @typedef {{ exchange: string, ok: true, price: string, volume: string, ts: number }} GoodTick decimal texts; `ts`: ms since 1970
+ * @typedef {{ exchange: string, ok: false, reason: string }} FailedTick
+ * @typedef {GoodTick | FailedTick} Tick
+ * @typedef {import('../exchanges/exchanges.js').Exchange} Exchange
+ * @typedef {{ reason: string, retryAfterMs?: number } | { body: string, sentMs: number }} Reply
+ */
+
+const MAX_BYTES = 64 * 1024
+const MAX_NUMBER_CHARS = 64
+/** Some exchanges refuse requests without a User-Agent. */
+const HEADERS = Object.freeze({ accept: 'application/json', 'user-agent': 'freshet' })
+const MAX_PAUSE_MS = 3_600_000
+/** The pause of a source that limits the rate and does not say how long. */
+const PAUSE_MS = 1_000
+
+/**
+ * Never rejects.
+ * @param {Exchange} exchange @param {string} asset
+ * @param {{ agent: import('node:http').Agent, callMs: number, signal: AbortSignal }} options `signal`: gives up
+ * @returns {Promise<{ tick: Tick, pauseMs: number | null }>} `pauseMs`: the exchange asks for a pause
+ */
+export async function callExchange ({ name, base, adapter }, asset, options) {
+  const reply = await get(adapter.url(base, asset), options)
+  const read = 'body' in reply ? readBody(adapter, reply, asset) : reply
+  if (!('reason' in read)) return { tick: { exchange: name, ok: true, ...read }, pauseMs: null }
+  const { reason, retryAfterMs = PAUSE_MS } = read
+  const pauseMs = reason === 'rate_limited' ? Math.min(retryAfterMs, MAX_PAUSE_MS) : null
+  return { tick: { exchange: name, ok: false, reason }, pauseMs }
+}
+
+/**
+ * @param {import('../exchanges/exchanges.js').Adapter} adapter @param {{ body: string, sentMs: number }} reply @param {string} asset
+ * @returns {{ price: string, volume: string, ts: number } | { reason: string, retryAfterMs?: number }}
+ */
+function readBody (adapter, { body, sentMs }, asset) {
+  try {
+    const read = adapter.read(JSON.parse(body), asset, sentMs)
+    if (typeof read === 'string') return { reason: read }
+    const { price, volume, ts } = read
+    return [price, volume].every(isShortText) && Number.isInteger(ts) ? { price, volume, ts } : { reason: 'bad_json' }
+  } catch {
+    return { reason: 'bad_json' }
+  }
+}
+
+/** @param {unknown} value */
+const isShortText = (value) => typeof value === 'string' && value.length <= MAX_NUMBER_CHARS
+
+/**
+ * @param {string} url @param {Parameters<typeof callExchange>[2]} options
+ * @returns {Promise<Reply>}
+ */
+function get (url, { agent, callMs, signal }) {
+  return new Promise((resolve) => {
+    const send = url.startsWith('https:') ? requestHttps : requestHttp
+    let isOver = false
+    let request = start()
+    const timer = setTimeout(() => end({ reason: 'timeout' }), callMs)
+    const onAbort = () => end({ reason: 'closed' })
+    signal.addEventListener('abort', onAbort, { once: true })
+
+    /** The first outcome counts. @param {Reply} reply @param {boolean} [isRead] the connection can be used again */
+    function end (reply, isRead = false) {
+      if (isOver) return
+      isOver = true
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+      if (!isRead) request.destroy()
+      resolve(reply)
+    }
+
+    function start () {
+      const one = send(url, { agent, headers: HEADERS }, (response) => collect(response, end))
+      return one.on('error', (/** @type {NodeJS.ErrnoException} */ { code }) => {
+        if (isOver) return
+        // an idle connection that the exchange closed at this moment; the next one is new
+        if (one.reusedSocket && code === 'ECONNRESET') request = start()
+        else end({ reason: 'unreachable' })
+      }).end()
+    }
+  })
+}
+
+/** @param {import('node:http').IncomingMessage} response @param {(reply: Reply, isRead?: boolean) => void} end */
+function collect (response, end) {
+  const reason = reasonOf(response.statusCode ?? 0)
+  if (reason !== null) return end({ reason, retryAfterMs: retryAfterOf(response.headers['retry-after']) })
+  /** @type {Buffer[]} */
+  const parts = []
+  let bytes = 0
+  response.on('data', (/** @type {Buffer} */ part) => {
+    bytes += part.length
+    parts.push(part)
+    if (bytes > MAX_BYTES) end({ reason: 'too_large' })
+  })
+  response.once('end', () => end({ body: Buffer.concat(parts).toString(), sentMs: Date.parse(response.headers.date ?? '') }, true))
+  response.once('error', () => end({ reason: 'unreachable' }))
+}
+
+/** @param {number} status @returns {string | null} */
+function reasonOf (status) {
+  if (status === 200) return null
+  if (status === 404) return 'not_found'
+  if (status === 429) return 'rate_limited'
+  return status >= 300 && status < 400 ? 'redirect' : `http_${status}`
+}
+
+/** @param {string | undefined} text seconds, or a date (RFC 9110) @returns {number | undefined} ms */
+function retryAfterOf (text = '') {
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now())
+}
 
 const NAME = /^[a-z][a-z0-9_-]{0,31}$/
 /** They share the calls in flight with the exchanges. */

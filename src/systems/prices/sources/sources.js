@@ -1,15 +1,14 @@
 /**
  * The sources of prices, asked in parallel.
  *
- * @typedef {import('./call.js').Tick} Tick
+ * @typedef {import('./own.js').Tick} Tick
  * @typedef {ReturnType<typeof createSources>} Sources
  */
 import { setMaxListeners } from 'node:events'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { calls } from 'freshet-feed/systems'
-import { callExchange } from './call.js'
-import { callOwn } from './own.js'
+import { callExchange, callOwn } from './own.js'
 
 /** Most calls in flight. The sources share them equally, so that one that hangs takes nothing from the others. */
 const MAX_CALLS = 64

@@ -2,18 +2,158 @@
  * The history store of prices: a DynamoDB table that consumers write from the outbox and readers read. Only files of this folder know the
  * AWS SDK.
  *
- *     outbox -> consumer -> writing.js -> history rows, then LATEST
- *     request -> reading.js -> LATEST of assets, or the history of one
+ *     outbox -> consumer -> rows.js -> history rows, then LATEST
+ *     request -> rows.js -> LATEST of assets, or the history of one
  *
- * @typedef {import('./client.js').StoreMetrics} StoreMetrics
  * @typedef {Awaited<ReturnType<typeof createPriceStore>>} PriceStore
  *
  * @import { EmbeddedServices, Findings } from 'freshet-feed/systems'
  */
-import { createClient, loadSdk } from './client.js'
-import { createReading } from './reading.js'
-import { createTable } from './table.js'
-import { createWriting } from './writing.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { defineErrors, FreshetError } from 'freshet-feed/systems'
+import { createReading, createWriting } from './rows.js'
+
+/** Errors of the store of prices. */
+
+defineErrors('price store', {
+  DYNAMODB_MISSING: { exitStatus: 2, meaning: '@aws-sdk/client-dynamodb, which the store of prices needs, is not installed' },
+  DYNAMODB_DOWN: { status: 503, retryable: true, meaning: 'DynamoDB did not answer in time, or limits the rate of requests' },
+  DYNAMODB_DENIED: { retryable: true, exitStatus: 2, meaning: 'AWS credentials or region are missing, expired or not sufficient' },
+  DYNAMODB_TABLE_UNUSABLE: { retryable: true, exitStatus: 2, meaning: 'the table of prices does not exist, or has another key' },
+  DYNAMODB_REFUSED: { meaning: 'DynamoDB refused a request as invalid' }
+})
+
+/**
+ * The AWS SDK, loaded on first use. Each request is one attempt with a deadline, which only a writer repeats.
+ *
+ * @typedef {typeof import('@aws-sdk/client-dynamodb')} Sdk
+ * @typedef {{ endpoint?: string, region?: string, credentials?: { accessKeyId: string, secretAccessKey: string } }} Location without a
+ *   field, the SDK finds it as it does for any program
+ * @typedef {'write' | 'update' | 'latest' | 'history' | 'describe' | 'create'} Operation
+ * @typedef {{ asked: (operation: Operation, outcome: 'ok' | 'failed' | 'unprocessed') => void }} StoreMetrics
+ * @typedef {(operation: Operation, command: any, deadlineMs: number) => Promise<any>} Ask null: the condition of the command is not met
+ * @typedef {{ sdk: Sdk, ask: Ask, metrics: StoreMetrics, table: string }} StoreParts
+ */
+
+const VERSION = '3.1164.0'
+const DENIED = Object.freeze([
+  'AccessDeniedException', 'CredentialsProviderError', 'ExpiredToken', 'ExpiredTokenException', 'IncompleteSignatureException',
+  'InvalidSignatureException', 'MissingAuthenticationTokenException', 'TokenProviderError', 'UnrecognizedClientException'
+])
+const REFUSED = Object.freeze(['ItemCollectionSizeLimitExceededException', 'ValidationException'])
+
+/** @returns {Promise<Sdk>} @throws {FreshetError} DYNAMODB_MISSING */
+async function loadSdk () {
+  // it warns about later versions; this one is pinned
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
+  try {
+    return await import('@aws-sdk/client-dynamodb')
+  } catch (error) {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new FreshetError('DYNAMODB_MISSING', `the store of prices needs the AWS SDK: npm install @aws-sdk/client-dynamodb@${VERSION}`)
+  }
+}
+
+/** @param {{ sdk: Sdk, location: Location, table: string, metrics: StoreMetrics }} parts */
+function createClient ({ sdk, location: { credentials, ...location }, table, metrics }) {
+  // the SDK writes into the object of the credentials
+  const client = new sdk.DynamoDBClient({ ...location, ...(credentials && { credentials: { ...credentials } }), maxAttempts: 1 })
+
+  return {
+    /** @type {Ask} @throws {FreshetError} DYNAMODB_DOWN, DYNAMODB_DENIED, DYNAMODB_TABLE_UNUSABLE, DYNAMODB_REFUSED */
+    async ask (operation, command, deadlineMs) {
+      const deadline = AbortSignal.timeout(Math.max(1, Math.ceil(deadlineMs)))
+      // the SDK looks for credentials before it heeds a signal
+      const late = new Promise((resolve, reject) => deadline.addEventListener('abort', () => reject(deadline.reason), { once: true }))
+      try {
+        const reply = await Promise.race([client.send(command, { abortSignal: deadline }), late])
+        metrics.asked(operation, 'ok')
+        return reply
+      } catch (error) {
+        if (error.name === 'ConditionalCheckFailedException') {
+          metrics.asked(operation, 'ok')
+          return null
+        }
+        metrics.asked(operation, 'failed')
+        throw errorOf(error, table)
+      }
+    },
+
+    close () { client.destroy() }
+  }
+}
+
+/** @param {Error} cause @param {string} table @returns {FreshetError} */
+function errorOf (cause, table) {
+  const { name, message } = cause
+  const reason = message && message !== 'UnknownError' ? `${name}: ${message}` : name
+  if (name === 'ResourceNotFoundException') {
+    return new FreshetError('DYNAMODB_TABLE_UNUSABLE', `there is no DynamoDB table ${table}`, { cause })
+  }
+  if (DENIED.includes(name) || message === 'Region is missing') {
+    return new FreshetError('DYNAMODB_DENIED', `DynamoDB cannot be used (${reason}); set --dynamodb-region, and give this process ` +
+      'credentials of AWS that are valid and may use the table', { cause })
+  }
+  if (REFUSED.includes(name)) return new FreshetError('DYNAMODB_REFUSED', `DynamoDB refused the request (${reason})`, { cause })
+  return new FreshetError('DYNAMODB_DOWN', `DynamoDB does not answer as it should (${reason})`, { cause })
+}
+
+/** The table: whether it can be used, and how it is made. */
+
+const POLL_MS = 20
+
+/** @param {StoreParts & { region?: string, deadlineMs: number }} parts */
+function createTable ({ sdk, ask, table, region, deadlineMs }) {
+  /** @returns {Promise<any>} null = there is none */
+  async function describe () {
+    try {
+      return (await ask('describe', new sdk.DescribeTableCommand({ TableName: table }), deadlineMs)).Table
+    } catch (error) {
+      if (error.code === 'DYNAMODB_TABLE_UNUSABLE') return null
+      throw error
+    }
+  }
+
+  return {
+    /** @throws {FreshetError} DYNAMODB_TABLE_UNUSABLE with the commands that make it, DYNAMODB_DENIED, DYNAMODB_DOWN */
+    async check () {
+      const found = await describe()
+      if (!found) {
+        throw new FreshetError('DYNAMODB_TABLE_UNUSABLE',
+          `there is no DynamoDB table ${table}; create it, and let it delete old rows:\n${commands(table, region)}`)
+      }
+      const key = (found.KeySchema ?? []).map((/** @type {any} */ { AttributeName, KeyType }) => `${AttributeName} ${KeyType}`).join(', ')
+      if (key !== 'asset HASH, at RANGE') {
+        throw new FreshetError('DYNAMODB_TABLE_UNUSABLE',
+          `the DynamoDB table ${table} has the key ${key}; expected asset HASH, at RANGE; choose another --dynamodb-table`)
+      }
+    },
+
+    /** Makes the table if there is none. */
+    async make () {
+      if (await describe()) return
+      await ask('create', new sdk.CreateTableCommand({
+        TableName: table,
+        BillingMode: 'PAY_PER_REQUEST',
+        AttributeDefinitions: [{ AttributeName: 'asset', AttributeType: 'S' }, { AttributeName: 'at', AttributeType: 'S' }],
+        KeySchema: [{ AttributeName: 'asset', KeyType: 'HASH' }, { AttributeName: 'at', KeyType: 'RANGE' }]
+      }), deadlineMs).catch((error) => {
+        // another process makes it
+        if (error.cause?.name !== 'ResourceInUseException') throw error
+      })
+      while ((await describe())?.TableStatus !== 'ACTIVE') await sleep(POLL_MS)
+    }
+  }
+}
+
+/** @param {string} table @param {string} [region] */
+function commands (table, region) {
+  const rest = `--table-name ${table}${region ? ` --region ${region}` : ''}`
+  return `  aws dynamodb create-table ${rest} --billing-mode PAY_PER_REQUEST ` +
+    '--attribute-definitions AttributeName=asset,AttributeType=S AttributeName=at,AttributeType=S ' +
+    '--key-schema AttributeName=asset,KeyType=HASH AttributeName=at,KeyType=RANGE\n' +
+    `  aws dynamodb update-time-to-live ${rest} --time-to-live-specification Enabled=true,AttributeName=ttl`
+}
 
 const WRITE_MS = 3000
 const LATEST_MS = 50
@@ -25,12 +165,12 @@ const EMBEDDED = Object.freeze({ region: 'local', credentials: { accessKeyId: 'e
 /**
  * @param {object} options
  * @param {string} options.table
- * @param {import('./client.js').Location} [options.location] without it, AWS as the SDK finds it
+ * @param {Location} [options.location] without it, AWS as the SDK finds it
  * @param {StoreMetrics} [options.metrics]
  * @param {number} [options.deadlineMs] of one batch of a write, and of `check`
  * @param {number} [options.latestMs] deadline of `latest` @param {number} [options.historyMs] deadline of `history`
  * @param {number} [options.keepMs] how long a history row is kept
- * @throws {import('./errors.js').FreshetError} DYNAMODB_MISSING
+ * @throws {FreshetError} DYNAMODB_MISSING
  */
 export async function createPriceStore ({
   table, location = {}, metrics = { asked () {} }, deadlineMs = WRITE_MS, latestMs = LATEST_MS, historyMs = HISTORY_MS, keepMs = KEEP_MS
@@ -54,7 +194,7 @@ export async function createPriceStore ({
  * @param {{ embedded: Pick<EmbeddedServices, 'start'>, onFailure: (error: Error) => void, metrics?: StoreMetrics }} parts `onFailure` of
  *   the embedded one
  * @returns {Promise<PriceStore | null>} null = there is none; `check` tells whether it can be used
- * @throws {import('./errors.js').FreshetError} DYNAMODB_MISSING; of the embedded one ENGINE_MISSING, SERVERS_FAILED
+ * @throws {FreshetError} DYNAMODB_MISSING; of the embedded one ENGINE_MISSING, SERVERS_FAILED
  */
 export async function openPriceStore ({ dynamodbTable: table, dynamodbEndpoint, dynamodbRegion }, { embedded, onFailure, metrics }) {
   if (table === null) return null
