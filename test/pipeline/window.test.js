@@ -72,6 +72,7 @@ t.test('when a session ends, everything unanswered is sent again on the next, in
   seen()
   await fail('over')
   t.same(seen(), ['closed over'])
+  wire.length = 0
   window.detach()
   push('d')
   t.same(seen(), [])
