@@ -63,7 +63,7 @@ t.setTimeout(2 * PATIENT_MS)
 for (const engine of (await scopedEngines()).slice(0, 1)) {
   for (const [ack, connections] of /** @type {const} */ ([['primary', 1], ['replica', 4]])) {
     const items = connections * ITEMS
-    t.test(`${engineName(engine)}: a slow server gets no more at once than it answers in time, ack: ${ack}`, { buffered: true }, async (t) => {
+    t.test(`${engineName(engine)}: a slow server gets no more than it answers in time, ack: ${ack}`, { buffered: true }, async (t) => {
       const { primary } = await startDeployment(t, { engine, replicas: 1 })
       const redisUrl = await startSlow(t, primary.port)
       const writer = await openWriterFor(t, { redisUrl, layout: 'segments', ack, deadlineMs: DEADLINE_MS, batchBytes: BATCH_BYTES })

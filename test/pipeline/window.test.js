@@ -85,7 +85,7 @@ t.test('when a session ends, everything unanswered is sent again on the next, in
 })
 
 for (const grouped of [false, true]) {
-  t.test(`a server that answers some batches in time, but not all at once, gets what it can answer${grouped ? ', grouped' : ''}`, async (t) => {
+  t.test(`a server that answers some batches in time, not all at once, gets what it can answer${grouped ? ', grouped' : ''}`, async (t) => {
     const [count, inTime] = [100, 10]
     /** of the session, and not answered @type {((answers: { late: number }[]) => void)[][]} */
     let received = []
