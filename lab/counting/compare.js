@@ -25,6 +25,8 @@ export const READS = Object.freeze(['zrevrangebyscore', 'zrangebyscore', 'zrevra
 /** What makes a form of writing: other commands are about times, leases and figures. */
 const WRITES = Object.freeze(['exec', 'evalsha', 'evalsha_ro', 'eval', 'fcall', 'msetex', 'mset', 'set', 'setex', 'zadd', 'xadd', 'lpush',
   'sadd', 'hset', 'watch'])
+/** With one of these a batch was a transaction, or a script, before there was a log of arrivals. */
+const WITH_ZADD = Object.freeze(['watch', 'msetex', 'mset', 'set', 'setex', 'evalsha', 'fcall'])
 
 /**
  * Whether the batches of a window went through the script alone, which is then the form of the count, too.
@@ -36,8 +38,10 @@ export const isScripted = (window) => window !== null && window.callsPerUnit.eva
 /** @param {string} unit @param {Record<string, number>} calls of the count */
 function formsOf (unit, calls) {
   if (unit === 'reply') return READS
-  // windows from before the log of arrivals have no entry beside ZADD
-  return calls.zadd > 0 ? WRITES.filter((name) => name !== 'xadd') : WRITES
+  if (!(calls.zadd > 0)) return WRITES
+  // windows from before the log of arrivals have no entry beside ZADD, and no transaction of the two alone
+  const isAlone = WITH_ZADD.every((name) => (calls[name] ?? 0) < calls.zadd / 2)
+  return WRITES.filter((name) => name !== 'xadd' && (name !== 'exec' || !isAlone))
 }
 
 /**

@@ -1,7 +1,8 @@
 /**
  * A straightforward handler: it reads the newest ids from a replica, then their values, and builds the response, on each
  * request and without any cache. Its responses have the bytes of the reader's. From a log it reads as many of the newest
- * entries as it needs and sends their last items in arrival order; for `values` it calls the layout.
+ * entries as it needs and sends their last items in arrival order; for `values` it calls the layout, and knows the sizes of items from
+ * the pages before.
  *
  * What the reader does and this does not (L12): it reads the definition, knows every layout, leaves out items older than the
  * window or beyond maxItems and late or deleted items of a log, requests one more item to know whether there is a next page,
@@ -11,7 +12,7 @@
  */
 import { onlyKey } from '../../src/feeds/index.js'
 import { encodeCursor, readMember, readRecord, RECORD_HEAD_BYTES, scoreOf, unscore } from '../../src/item/index.js'
-import { entriesBefore, layoutOf } from '../../src/layouts/index.js'
+import { createReadSize, entriesBefore, layoutOf } from '../../src/layouts/index.js'
 
 /** @typedef {import('../../src/store/index.js').Connection} Connection */
 
@@ -30,6 +31,7 @@ export function createHandler ({ connections, keyPrefix, feed, layout, isRange =
   let turn = 0
   const next = () => connections[turn++ % connections.length]
   const { log, latest } = layoutOf(layout)
+  const size = createReadSize()
   const findPage = isRange ? pageOfRange : layout === 'ids' ? pageOfIds : log ? pageOfLog : pageOfLayout
 
   /**
@@ -38,7 +40,7 @@ export function createHandler ({ connections, keyPrefix, feed, layout, isRange =
    * @returns {Promise<{ lines: string[], last: import('../../src/item/index.js').Place | null }>}
    */
   async function pageOfLayout (connection, limit) {
-    const { items } = await latest(connection, key, { limit, after: null, sinceMs: null, retention: NO_BOUNDS, nowMs: Date.now() })
+    const { items } = await latest(connection, key, { limit, after: null, sinceMs: null, retention: NO_BOUNDS, nowMs: Date.now(), size })
     return {
       lines: items.map(({ id, ts, value }) => lineOf(id, ts, value.toString('base64'))),
       last: items.length === limit ? items[limit - 1] : null

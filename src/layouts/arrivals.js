@@ -19,8 +19,7 @@
  * @typedef {{ id: Buffer, ts: number, seq: number, deleted: boolean }} Arrival
  */
 import { ARRIVAL_HEAD_BYTES, METHODS, SEGMENT_HEAD_BYTES, eachVersion, segmentHead, writeArrival, writeSegmentHead } from '../item/index.js'
-import { originOfProcess } from './log-origin.js'
-import { nextStamp } from './monotonic-clock.js'
+import { nextStamp, originOfProcess } from './log-origin.js'
 import { EXEC, MULTI, NOTHING, Wire, command, wholeCommand } from './wire.js'
 
 export const KEPT_BYTES = 16 * 1024 * 1024

@@ -18,11 +18,71 @@
  * A deletion is a record without a value (a tombstone), encoded like an item, ZADD included; ZREM then removes its id. Only
  * batches with deletions track ids, so a normal append pays one comparison.
  */
-import { scoreOf } from '../item/index.js'
+import { RECORD_HEAD_BYTES, scoreOf, writeRecordHead } from '../item/index.js'
 import { createArrivals } from './arrivals.js'
-import { createItemEncoder, createOrder } from './ids-encoder.js'
 import { MAX_ARGUMENTS, MAX_BATCH_ITEMS } from './read-size.js'
-import { NOTHING, Wire, argument, bulk, command, copyArguments, wholeCommand } from './wire.js'
+import { argument, bulk, command, copyArguments, createScoreText, NOTHING, wholeCommand, Wire } from './wire.js'
+
+const ITEM_ROOM = 96
+const SET = command(3, 'SET')
+const SET_EXPIRING = command(5, 'SET')
+
+/**
+ * Writes each item: its key and record, its score and id.
+ * @param {{ items: Wire, members: Wire, prefix: Buffer, expiry: Buffer, tombstoneMs: number, separateSets: boolean }} to
+ */
+function createItemEncoder ({ items, members, prefix, expiry, tombstoneMs, separateSets }) {
+  const tombstoneExpiry = Buffer.from(argument('PX') + argument(tombstoneMs))
+  const setHead = expiry.length > 0 ? SET_EXPIRING : SET
+  const writeScore = createScoreText()
+  /** where the last item's key begins and ends, and where its record begins */
+  let [keyAt, keyEnd, recordAt] = [0, 0, 0]
+
+  return {
+    /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
+    encode (id, ts, seq, value, deleted) {
+      items.reserve(prefix.length + id.length + value.length + 2 * ITEM_ROOM + tombstoneExpiry.length)
+      members.reserve(id.length + ITEM_ROOM)
+      if (separateSets) items.short(deleted ? SET_EXPIRING : setHead)
+      items.bulkHead(prefix.length + id.length)
+      keyAt = items.length
+      items.short(prefix)
+      items.short(id)
+      keyEnd = items.length
+      items.end()
+      items.bulkHead(RECORD_HEAD_BYTES + value.length)
+      recordAt = items.length
+      items.length = writeRecordHead(items.bytes, items.length, ts, seq, deleted)
+      items.long(value)
+      items.end()
+      if (separateSets) items.short(deleted ? tombstoneExpiry : expiry)
+      writeScore(members, ts, seq)
+      members.bulkHead(id.length)
+      members.short(id)
+      members.end()
+    },
+    /** Key, and the first bytes of the record. @returns {Buffer[]} */
+    lastItem: () => [items.bytes.subarray(keyAt, keyEnd), items.bytes.subarray(recordAt, recordAt + RECORD_HEAD_BYTES)]
+  }
+}
+
+/** Whether the items of a batch are in their order. */
+function createOrder () {
+  let lowest = NaN
+  /** of the last item; NaN = one was older than the item before */
+  let last = -1
+  return {
+    get lowest () { return lowest },
+    /** @param {number} score */
+    add (score) {
+      if (last === -1) lowest = score
+      last = score >= last ? score : NaN
+    },
+    /** They are, and all are newer. @param {number} score */
+    isAbove: (score) => last >= lowest && lowest > score,
+    reset () { last = -1 }
+  }
+}
 
 /**
  * A tombstone hides older versions that arrive later. It expires even where items do not, or deleted ids would stay for

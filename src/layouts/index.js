@@ -124,8 +124,7 @@ export { keptMs, KEPT_BYTES } from './arrivals.js'
 export { createOrigin } from './log-origin.js'
 export { BEFORE_FIRST, compareEntryIds, entriesAfter, entriesBefore, hasEntry, newestEntryId, nextEntryId } from './log.js'
 export { createReadSize, MAX_READ } from './read-size.js'
-export { createScoreText } from './score-text.js'
-export { argument, bulk, command, wholeCommand, Wire } from './wire.js'
+export { argument, bulk, command, createScoreText, wholeCommand, Wire } from './wire.js'
 
 /** How a feed of a layout is followed: by its log, or by its log of arrivals. @param {Layout} layout @returns {import('./log.js').Log} */
 export const logOf = ({ log, arrivals }) => /** @type {import('./log.js').Log} */ (log ?? arrivals)

@@ -16,6 +16,18 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { WRITER_BYTES } from '../item/index.js'
 
+/**
+ * Timestamps of appends: microseconds since 1970, unique within the process and strictly increasing, even if the clock is
+ * set back.
+ */
+let lastStamp = 0
+
+/** @param {() => number} clock ms since 1970 @returns {number} */
+export function nextStamp (clock) {
+  lastStamp = Math.max(lastStamp + 1, Math.floor(clock() * 1000))
+  return lastStamp
+}
+
 /** minimum announced; doubled until it is enough */
 const STEP_MS = 10
 const PERIOD_MS = 60_000

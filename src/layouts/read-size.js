@@ -1,4 +1,63 @@
 /**
+ * Keyset pagination over a sorted set: reads the members next to a place in its order (score, then bytes).
+ *
+ * A range by score starts with members of the place's own score, and those on the other side of the place are skipped. Few
+ * members share a score, so a slightly larger range is enough; otherwise a script finds the place (lua/seek-members.lua).
+ * The range comes first because a script pays far more per returned member: for 1,000 members 2.1 ms against 0.17 ms.
+ */
+
+/** extra members to read, for those with the same score */
+const MAX_EQUAL = 8
+
+/**
+ * @param {import('./index.js').Connection} connection
+ * @param {string} name
+ * @param {{ score: number, bytes: Buffer }} place `bytes`: a member, or bytes between members
+ * @param {'older' | 'newer'} side
+ * @param {number} wanted
+ * @param {number} [extra] members that may be read in addition; few where members are large
+ * @returns {Promise<Buffer[]>} member, score, member, score, ..., nearest first, at most `wanted` members; fewer at the end
+ */
+export async function seekMembers (connection, name, { score, bytes }, side, wanted, extra = MAX_EQUAL) {
+  const isNewer = side === 'newer'
+  const [command, end, sign] = isNewer ? ['ZRANGEBYSCORE', '+inf', 1] : ['ZREVRANGEBYSCORE', '-inf', -1]
+  /** @type {Buffer[]} */
+  const flat = await connection.send(command, name, score, end, 'WITHSCORES', 'LIMIT', 0, wanted + extra)
+  let at = 0
+  while (at < flat.length && Number(flat[at + 1]) === score && sign * Buffer.compare(flat[at], bytes) <= 0) at += 2
+  if (flat.length - at >= 2 * wanted || flat.length < 2 * (wanted + extra)) return flat.slice(at, at + 2 * wanted)
+  const [, found] = await connection.runScript('seek-members', [name], [score, bytes, side, wanted])
+  return found
+}
+
+/**
+ * States of scans that a next page may continue: the caller gets an opaque handle. Each is used once, because a failed page
+ * leaves it incomplete.
+ * @template State
+ */
+export function createKeptScans () {
+  /** @type {WeakMap<object, { name: string, state: State }>} */
+  const scans = new WeakMap()
+
+  return {
+    /** @param {string} name of the key that is scanned @param {State} state */
+    keep (name, state) {
+      const scan = Object.freeze({})
+      scans.set(scan, { name, state })
+      return scan
+    },
+
+    /** @param {any} scan @param {string} name @returns {State | null} */
+    take (scan, name) {
+      const before = scan ? scans.get(scan) : undefined
+      if (!before || before.name !== name) return null
+      scans.delete(scan)
+      return before.state
+    }
+  }
+}
+
+/**
  * Limits of one command. Large ranges overload a server, and a few values of 1 MiB fill memory on both sides. So members are
  * read in steps, whose size follows from the item sizes seen before.
  */

@@ -5,16 +5,14 @@
  *
  * The server stores a batch with one command and knows nothing of its items, which costs a tenth of a sorted set (experiment
  * 001). Readers do what the server does not: order, replace and expire. A view does so (src/view); without one, answers come
- * from a bounded scan of the newest entries (log-scan.js).
+ * from a bounded scan of the newest entries (log.js).
  *
  * The newest version of an id counts, however late an older one arrives; of equal versions the later append. A deletion is a
  * version too. maxItems keeps the versions that arrived last, superseded ones and deletions included.
  */
 import { eachVersion, itemBytes, METHODS, packItems, SEGMENT_HEAD_BYTES, segmentHead, writeItem, writeSegmentHead } from '../item/index.js'
-import { createLogFrame, framed, HEAD_ROOM, xaddHead } from './log-batch.js'
-import { createLogLayout } from './log-layout.js'
-import { originOfProcess } from './log-origin.js'
-import { nextStamp } from './monotonic-clock.js'
+import { createLogFrame, createLogLayout, framed, HEAD_ROOM, xaddHead } from './log-layout.js'
+import { nextStamp, originOfProcess } from './log-origin.js'
 import { NOTHING, Wire } from './wire.js'
 
 /** segments are large, and freeing them blocks the server */

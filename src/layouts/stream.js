@@ -7,10 +7,8 @@
  * the two layouts are alike.
  */
 import { ENTRY_HEAD_BYTES, entryHead, visitEntry, writeEntry } from '../item/index.js'
-import { createLogFrame, framed, HEAD_ROOM, xaddHead } from './log-batch.js'
-import { createLogLayout } from './log-layout.js'
-import { originOfProcess } from './log-origin.js'
-import { nextStamp } from './monotonic-clock.js'
+import { createLogFrame, createLogLayout, framed, HEAD_ROOM, xaddHead } from './log-layout.js'
+import { nextStamp, originOfProcess } from './log-origin.js'
 import { MAX_BATCH_ITEMS } from './read-size.js'
 import { NOTHING, Wire } from './wire.js'
 

@@ -15,14 +15,10 @@
  */
 import { compareOrder, MEMBER_HEAD_BYTES, memberBound, scoreOf, writeMemberHead } from '../item/index.js'
 import { arrivals, createArrivals, sendWith, trimArrivals } from './arrivals.js'
-import { createKeptScans } from './kept-scans.js'
-import { createReadSize, MAX_BATCH_ITEMS, MAX_READ, MAX_TRIMMED } from './read-size.js'
+import { createKeptScans, createReadSize, MAX_BATCH_ITEMS, MAX_READ, MAX_TRIMMED, seekMembers } from './read-size.js'
 import { atMost, expiryCommand, justBelow, windowStart } from './retention.js'
-import { createScoreText } from './score-text.js'
-import { seekMembers } from './seek.js'
-import { membersAt } from './values-arrivals.js'
-import { beginScan, MAX_SCAN, versionsOf } from './values-scan.js'
-import { command, NOTHING, wholeCommand, Wire } from './wire.js'
+import { command, createScoreText, NOTHING, wholeCommand, Wire } from './wire.js'
+import { beginScan, MAX_SCAN, membersAt, versionsOf } from './values-scan.js'
 
 /** versions read first to find one id */
 const LOOKUP_SIZE = 100
@@ -175,7 +171,7 @@ const HEAD_ROOM = 256
 /** score, lengths and line ends */
 const ITEM_ROOM = 96
 
-/** Microseconds, unique in the process and increasing. One clock reading per batch; monotonic-clock.js would take one per item. */
+/** Microseconds, unique in the process and increasing. One clock reading per batch; nextStamp (log-origin.js) would take one per item. */
 let lastStamp = 0
 
 /** @type {import('./index.js').Layout['createBatch']} */

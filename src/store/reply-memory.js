@@ -13,7 +13,7 @@ import { ReplyFrames } from './reply-frames.js'
 const FIRST_BYTES = 1024 * 1024
 /** memory that grew beyond it is dropped */
 const LARGE_BYTES = 4 * 1024 * 1024
-/** a view reads at least one entry of each partition at once, and an entry is a batch (view/log-reply-size.js) */
+/** a view reads at least one entry of each partition at once, and an entry is a batch (view/log-newer.js) */
 const MAX_REPLY_BYTES = 256 * 1024 * 1024
 
 const CR = 13

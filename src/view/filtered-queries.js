@@ -29,7 +29,7 @@ const AS_OF_MS = 1000
 /** @typedef {import('../item/index.js').IdFilter} IdFilter */
 /** @typedef {import('../item/index.js').Place} Place */
 /** @typedef {import('../layouts/index.js').Item} Item */
-/** @typedef {import('./partitioned-store.js').Visit} Visit */
+/** @typedef {import('./view.js').Visit} Visit */
 /** @typedef {import('./queries.js').Queries} Queries */
 /** @typedef {{ limit: number, sinceMs: number | null, after: Place | null }} Question */
 /** @typedef {{ next: Place | null, asOf: number, lagMs: number | null }} Page */

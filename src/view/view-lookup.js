@@ -24,7 +24,7 @@ const CATCH_UP_WITHIN_MS = 1000
 
 /** @param {{ deployment: Deployment, now: () => number, maxStaleMs: number }} parts */
 export function createUsability ({ deployment, now, maxStaleMs }) {
-  /** @param {View} view @returns {number} ms */
+  /** @param {Pick<View, 'asOf' | 'lagMs'>} view @returns {number} ms */
   const behindOf = (view, nowMs = now()) => Math.max(0, nowMs - view.asOf, view.lagMs ?? 0)
 
   /** @param {View} view @param {{ isPage?: boolean }} [of] `isPage`: a page of the newest, for which less is enough @returns {Usability} */

@@ -1,4 +1,4 @@
-/** The state of the views of a process: for readiness, and for metrics. */
+/** The state of the views of a process, and of what it follows without a view (recent.js): for readiness, and for metrics. */
 import { publicReason } from '../errors.js'
 import { BEHIND_MS } from './view.js'
 
@@ -41,6 +41,15 @@ export function createViewStatus ({ queries, registry, discover, behindOf }) {
     return faults
   }
 
+  /** Streams wait, or lack what came since; queries do not need it. @param {string} feed @returns {Fault[]} */
+  function faultsOfRecent (feed) {
+    const recent = registry.recentOf(feed)
+    const behindMs = recent === null ? 0 : behindOf(recent)
+    if (behindMs <= BEHIND_MS) return []
+    const why = `VIEW_BEHIND: what is pushed of feed ${feed} is ${(behindMs / 1000).toFixed(1)} s behind`
+    return [{ reason: recent?.failure ? `feed ${feed}: ${recent.failure}` : why, isBlocking: false }]
+  }
+
   /** @returns {Fault} */
   const undiscovered = () => ({
     reason: registry.listError ? publicReason(registry.listError) : 'VIEW_BEHIND: the feeds are being listed',
@@ -55,7 +64,11 @@ export function createViewStatus ({ queries, registry, discover, behindOf }) {
      */
     status (only) {
       const { ready, reasons, ...rest } = queries.status()
-      const faults = [...registry.held].flatMap(([feed, one]) => only === undefined || feed === only ? faultsOf(feed, one) : [])
+      const isShown = (/** @type {string} */ feed) => only === undefined || feed === only
+      const faults = [
+        ...[...registry.held].flatMap(([feed, one]) => isShown(feed) ? faultsOf(feed, one) : []),
+        ...registry.recentNames().filter(isShown).flatMap(faultsOfRecent)
+      ]
       if (!registry.isDiscovered && ready) faults.push(undiscovered())
       return {
         ready: ready && !(discover && faults.some(({ isBlocking }) => isBlocking)),

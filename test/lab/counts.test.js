@@ -49,6 +49,14 @@ t.test('another size of batches or another share of a form makes a count INVALID
   t.same(differencesOf(counted({ zadd: 0.001, exec: 0.001 }, 1000), upkeep), [], 'what is done once a second is no form')
 })
 
+t.test('windows from before the log of arrivals have no transaction where ZADD was all of a batch', async (t) => {
+  const window = { itemsPerBatch: 250, commandsPerUnit: 0.004, callsPerUnit: { zadd: 0.004, set: 0.00001 } }
+  const of = (/** @type {Record<string, number>} */ more) =>
+    differencesOf({ node: node(1, { zadd: 0.004, exec: 0.004, xadd: 0.004, ...more }), unit: 'item', itemsPerBatch: 250 }, window)
+  t.same(of({}), [])
+  t.match(of({ msetex: 0.004 }), [/^exec 1 times a batch, 0/, /^msetex 1 times a batch, 0/])
+})
+
 t.test('marks of late items are no form of ids, but entries are one of segments', async (t) => {
   const window = { itemsPerBatch: 250, commandsPerUnit: 0.05, callsPerUnit: { zadd: 0.004, exec: 0.004, xadd: 0.002 } }
   t.same(differencesOf({ node: node(1, { zadd: 0.004, exec: 0.004 }), unit: 'item', itemsPerBatch: 250 }, window), [])

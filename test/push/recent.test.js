@@ -1,6 +1,8 @@
 /** Streams of feeds without a view: changes are followed, and items are read when they are sent. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
+import { createArrivals } from '../../src/layouts/arrivals.js'
+import { createOrigin } from '../../src/layouts/log-origin.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, engineName, eventually, startServer } from '../servers.js'
 import { startReader } from '../services.js'
@@ -66,6 +68,23 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     t.notOk(await viewed('slow'))
   })
 
+  await t.test('what an entry names and the server does not have sends nothing again', async (t) => {
+    const { put, remove, append, flush } = await open(t, 'refused')
+    const connection = await connectFor(t, server.url)
+    const follower = await live(t, 'refused')
+    await put(['a', '1'], ['b', '1'])
+    await eventually(() => follower.items.size === 2)
+    const ts = Date.now() + 1000
+    await refuse(connection, 'refused', [{ id: 'a', ts, deleted: false }, { id: 'b', ts, deleted: true }])
+    append('a', 'late', Date.now() - 1000)
+    await flush()
+    await put(['last', '1'])
+    await remove('b')
+    await eventually(() => follower.items.has('last') && isGone(follower, 'b'))
+    const sent = (/** @type {string} */ id) => follower.events.flatMap(({ data }) => data.items ?? []).filter((one) => one.id === id)
+    t.same([sent('a').map(({ value }) => value), sent('b').map(({ value }) => value)], [['1'], ['1', null]])
+  })
+
   await t.test('many streams that begin at once share what is read', async (t) => {
     const { append, flush, put } = await open(t, 'shared')
     for (let n = 0; n < ITEMS; n++) append(`n${n}`, '1')
@@ -80,3 +99,16 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     t.ok(await calls() - before < 50)
   })
 })
+
+/**
+ * The entry of a batch of which the server stored nothing else.
+ * @param {import('../../src/store/connection.js').Connection} connection @param {string} feed
+ * @param {{ id: string, ts: number, deleted: boolean }[]} named
+ */
+async function refuse (connection, feed, named) {
+  const origin = createOrigin({ name: 'refused', epoch: 1 })
+  const log = createArrivals({ key: (part) => `fr:{${feed}:0}:${part}`, ttlMs: 0, clock: Date.now, origin })
+  for (const { id, ts, deleted } of named) log.add(Buffer.from(id), ts, 0, deleted)
+  const { before, after, replies } = log.around()
+  await connection.sendEncoded({ bytes: Buffer.concat([before, ...after]), replies })
+}

@@ -1,9 +1,8 @@
 /** The floor of maxItems where ids have many versions: asked each second, and at once where the store shows what is superseded. */
 import t from 'tap'
 import { layoutOf } from '../../src/layouts/index.js'
-import { createArrivalsNewer } from '../../src/view/arrivals-newer.js'
+import { createArrivalsNewer, createPut } from '../../src/view/arrivals-newer.js'
 import { newPart } from '../../src/view/log-partition.js'
-import { createPut } from '../../src/view/set-history.js'
 import { createViewStore } from '../../src/view/store/index.js'
 
 const RETENTION = { windowMs: 0, maxItems: 2 }

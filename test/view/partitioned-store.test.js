@@ -1,7 +1,7 @@
 /** Partitions answer as one: in order, and little more is read from each than a page needs. */
 import t from 'tap'
 import { partitionOf } from '../../src/item/id.js'
-import { createPartitionedStore } from '../../src/view/partitioned-store.js'
+import { createPartitionedStore } from '../../src/view/view.js'
 import { createViewStore } from '../../src/view/store/index.js'
 
 const ITEMS = 100_000

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { dropFeed } from '../../src/feeds/definitions.js'
 import { layoutNames } from '../../src/layouts/index.js'
-import { MAX_SCAN } from '../../src/layouts/log-scan.js'
+import { MAX_SCAN } from '../../src/layouts/log.js'
 import { startProxy } from '../proxy.js'
 import { connectFor, engineName, eventually, openWriterFor, startDeployment, startServer } from '../servers.js'
 import { everything, openViews, shown } from './viewing.js'
@@ -304,4 +304,26 @@ t.test(`${engineName(engine)}: without nodes a view answers with its age, until 
   ahead = 0
   await replicas[0].restart()
   await eventually(async () => views.status().ready && (await views.count('gone')).count === 10)
+})
+
+t.test(`${engineName(engine)}: a feed that is watched without a view and cannot be followed is named`, { buffered: true }, async (t) => {
+  const { primary, replicas } = await startDeployment(t, { engine, replicas: 1 })
+  const writer = await openWriterFor(t, { redisUrl: primary.url, feed: 'followed', layout: 'ids' })
+  writer.pipeline.append(bytes('a'), Date.now(), bytes('x'))
+  await writer.pipeline.flush()
+  const { views, figuresOf } = await openViews(t, { primary, readFrom: 'replica' })
+  const reasons = (/** @type {string} */ feed) => views.status(feed).reasons.join()
+  await eventually(() => views.status().ready)
+  const { view, release } = await views.watch('followed')
+  await eventually(() => view()?.isComplete === true && views.status().reasons.length === 0)
+  t.equal(figuresOf('followed'), undefined, 'it has no view')
+  await replicas[0].kill()
+  await eventually(() => /feed followed(: REPLICAS_GONE| is \d)/.test(reasons('followed')))
+  t.notMatch(reasons('another'), 'followed', 'those who may read another feed do not learn its name')
+  await replicas[0].restart()
+  await eventually(() => views.status().ready && views.status().reasons.length === 0)
+  await replicas[0].kill()
+  await eventually(() => /feed followed/.test(reasons('followed')))
+  release()
+  t.notMatch(reasons('followed'), 'feed followed', 'no one waits for it')
 })
