@@ -12,10 +12,10 @@ import { pidOf, pidsOf, until } from '../../test/embedded/checkout.js'
 import { engineName } from '../../test/servers.js'
 import { descendantsOf, stillThere } from '../../test/lab/lab-checkout.js'
 import { newest } from '../../src/embedded/engine.js'
-import { nightly, nightTest, scopedEngines } from '../../test/scope.js'
+import { nightly, nightTest, nightEngines } from '../../test/scope.js'
 
 const FRESHET = fileURLToPath(new URL('../../bin/freshet.js', import.meta.url))
-const engines = await scopedEngines()
+const engines = await nightEngines()
 const newestEngine = /** @type {import('../../test/servers.js').Engine} */ (newest(engines))
 const SETTINGS = {
   ids: 400,

@@ -9,12 +9,12 @@ import { permissionsFor } from '../../src/store/commands.js'
 import { newest } from '../../src/embedded/engine.js'
 import { startProxy } from '../../test/proxy.js'
 import { connectFor, engineName, eventually, freePort, openWriterFor, startDeployment, startServer } from '../../test/servers.js'
-import { nightly, scopedEngines } from '../../test/scope.js'
+import { nightly, nightEngines } from '../../test/scope.js'
 
 const RUN = 'a1b2c3d4'
 const PREFIX = `lab-${RUN}:`
 const VALUE = Buffer.alloc(1000, 'v')
-const engines = await scopedEngines()
+const engines = await nightEngines()
 const newestEngine = /** @type {import('../../test/servers.js').Engine} */ (newest(engines))
 
 /**
