@@ -15,7 +15,8 @@ export function markUnconfirmed (app, { deployment, maxUnconfirmedMs }) {
     const path = request.routeOptions.url ?? ''
     if (!path.startsWith('/v1/') || path.endsWith('/figures')) return done()
     if (isTooLong()) {
-      return done(new FreshetError('PRIMARY_UNCONFIRMED', `no contact with the primary for more than ${maxUnconfirmedMs} ms`))
+      return done(new FreshetError('PRIMARY_UNCONFIRMED',
+        `no contact with the primary for more than ${maxUnconfirmedMs} ms; try again, or ask another reader`))
     }
     reply.header('freshet-stale', 'true')
     done()

@@ -18,14 +18,14 @@ import { estimated, figureWithInterval, ratio, ratioWithInterval } from './numbe
 import { publishedSection } from './published.js'
 import { partsSections } from './parts.js'
 import { noiseRemarks, remarksOf } from './remarks.js'
-import { labelOf, roleOf, shownArm } from './roles.js'
+import { labelOf, shownArm } from './roles.js'
 
 /** @typedef {import('../analysis/index.js').Analysis} Analysis */
 /** @typedef {import('../analysis/index.js').Result} Result */
 /** @typedef {import('../plan/index.js').Plan} Plan */
 /** @typedef {import('./figures.js').Comparison} Comparison */
 
-/** more verdicts than this are collapsed */
+/** of more predictions than this only those are listed that are not confirmed */
 const MANY = 12
 const NONE = Object.freeze({ ratio: null, low: null, high: null })
 
@@ -66,17 +66,19 @@ export function markdownOf (analysis, result, plan, raw = '', chart = `${plan.na
 function verdict (analysis, plan) {
   const isFirst = (/** @type {Comparison} */ one) =>
     analysis.comparisons.find(({ arm, against, level }) => arm === one.arm && against === one.against && level === one.level) === one
-  const each = analysis.comparisons.filter(isFirst).filter(({ arm }) => roleOf(arm, plan) === 'arm')
-  const severalTimes = each.filter((one) =>
-    each.some(({ arm, against, level }) => arm === one.arm && against === one.against && level !== one.level))
-  const isOneLevel = Object.keys(plan.levels).length === 1
-  const byLevel = severalTimes.map(({ level, sentence }) => `${level}: ${sentence}`)
   const predicted = analysis.comparisons.filter(isFirst).filter(({ expected }) => expected !== null)
-    .map((one) => predictionOf(one, !isOneLevel))
-  const folded = byLevel.length > MANY ? `<details><summary>Level by level</summary>\n\n${list(byLevel)}</details>\n\n` : list(byLevel)
   return list([...verdictsOf(analysis, plan), ...[noiseOf(analysis, plan), ceilingOf(analysis, plan)].filter((line) => line !== '')]) +
-    folded + (predicted.length ? 'What the plan expected:\n\n' + list(predicted) : '') +
+    predictions(predicted, Object.keys(plan.levels).length > 1) +
     list(analysis.warnings.map((warning) => `**Warning**: ${warning}`))
+}
+
+/** @param {Comparison[]} predicted @param {boolean} withLevel */
+function predictions (predicted, withLevel) {
+  if (predicted.length === 0) return ''
+  const others = predicted.filter(({ asExpected }) => asExpected !== true)
+  if (predicted.length <= MANY) return 'What the plan expected:\n\n' + list(predicted.map((one) => predictionOf(one, withLevel)))
+  return `What the plan expected: ${predicted.length - others.length} of ${predicted.length} are confirmed` +
+    (others.length ? '; the others:\n\n' + list(others.map((one) => predictionOf(one, withLevel))) : '.\n\n')
 }
 
 /** @param {Comparison} comparison @param {boolean} withLevel */

@@ -88,8 +88,8 @@ export const expectKafka = async () => { await load() }
 function errorOf (cause, brokers) {
   const reason = reasonOf(cause)
   return REFUSED.some((id) => cause.findBy?.('apiId', id))
-    ? new FreshetError('KAFKA_REFUSED', `Kafka rejected the entry: ${reason}`, { cause })
-    : new FreshetError('KAFKA_DOWN', `Kafka at ${brokers.join(', ')} did not take the entries: ${reason}`, { cause })
+    ? new FreshetError('KAFKA_REFUSED', `Kafka rejected the entry, which becomes a dead letter: ${reason}`, { cause })
+    : new FreshetError('KAFKA_DOWN', `Kafka at ${brokers.join(', ')} did not take the entries, which are sent again: ${reason}`, { cause })
 }
 
 /** The innermost reason: the client wraps errors of several requests. @param {any} error @returns {string} */

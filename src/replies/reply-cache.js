@@ -309,7 +309,8 @@ export function createReplyCache ({ registry, store, budget, maxStaleMs, clock, 
       if (known && isValid(known, elapsed())) return known
       const state = viewStateOf(request.feed)
       if (state?.isTooOld) {
-        throw new FreshetError('VIEW_BEHIND', `the view of feed ${request.feed} has not been up to date for more than ${maxStaleMs} ms`)
+        throw new FreshetError('VIEW_BEHIND',
+          `the view of feed ${request.feed} has not been up to date for more than ${maxStaleMs} ms; try again, or ask another reader`)
       }
       const { result, isFirst } = flights.join(request.key, (isWanted) => buildAndCache(request, state, build, isWanted), request.onGone)
       const reply = await result

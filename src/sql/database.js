@@ -136,7 +136,7 @@ function errorOf (error, url) {
   const { code = '', constraint, message } = error
   const isAnswer = /^[0-9A-Z]{5}$/.test(code)
   const facts = { sqlState: code, constraint, cause: error, isOfStatement: code === TIMEOUT }
-  if (code === TIMEOUT) return new FreshetError('DATABASE_TIMEOUT', `the database ended the statement: ${message}`, facts)
+  if (code === TIMEOUT) return new FreshetError('DATABASE_TIMEOUT', `the database ended the statement (${message}); try again`, facts)
   if (isAnswer && !RETRYABLE.test(code)) {
     return new FreshetError('DATABASE_REFUSED', `the database rejected the statement: ${message}`, facts)
   }

@@ -56,7 +56,8 @@ export function createChoice ({ topology, readFrom, log }) {
   }
 
   const unreachable = () =>
-    new FreshetError('SERVER_UNREACHABLE', `the primary at ${new URL(primary.url).host} is unreachable, or not a primary`)
+    new FreshetError('SERVER_UNREACHABLE',
+      `the primary at ${new URL(primary.url).host} is unreachable, or not a primary; npx freshet doctor says which`)
 
   /** @param {Node[]} nodes */
   const noneOf = (nodes) => `none of ${nodes.length} replicas can answer (${nodes.map(shownState).join(', ')})`

@@ -134,7 +134,8 @@ const contradiction = (url, named) => new FreshetError('SERVER_UNREACHABLE', `a 
 
 /** @param {string} url */
 const isReplica = (url) =>
-  new FreshetError('SERVER_UNREACHABLE', `the server at ${new URL(url).host}, which the Sentinels name, is a replica`)
+  new FreshetError('SERVER_UNREACHABLE',
+    `the server at ${new URL(url).host}, which the Sentinels name, is a replica; wait until their failover has ended`)
 
 /**
  * @param {string} sentinel URL @param {string} name @param {string} like as primaryOf

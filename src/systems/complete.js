@@ -133,7 +133,7 @@ function commandRow (row, where, rules) {
       const decision = await parts.submit({ ...commandOf(await guarded(command)(given, own, parts), rules), requestId: given.requestId })
       const { code, details, seq, isReplay } = Object.hasOwn(replies, decision.code) ? decision : throwIfRefused(decision, {})
       const reply = Object.hasOwn(replies, code) ? replies[code] : undefined
-      if (reply === undefined) throw new FreshetError('RULE_FAILED', `the rule answered ${code}, which ${where}.replies does not have`)
+      if (reply === undefined) throw new FreshetError('RULE_FAILED', `the rule answered ${code}; add it to ${where}.replies`)
       if (typeof reply === 'number') return { status: reply, body: { code, ...details, seq }, isReplay }
       const isBare = Object.keys(details).length === 0
       throw new FreshetError(reply, `${kindOf(reply)?.meaning}${isBare ? '' : `: ${JSON.stringify(details)}`}`, isBare ? {} : { details })

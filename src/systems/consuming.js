@@ -160,7 +160,9 @@ function createTasks (target, { rules, submit, decide = taskCommands(submit), jo
   async function runTask (task, signal) {
     try {
       // a rule may have been taken out of the system, so the process goes on with the tasks of others
-      if (!Object.hasOwn(rules, task.rule)) throw new FreshetError('RULE_FAILED', `this process has no rule ${task.rule}`)
+      if (!Object.hasOwn(rules, task.rule)) {
+        throw new FreshetError('RULE_FAILED', `this process has no rule ${task.rule}; start one that has it`)
+      }
       await decide(task).catch((error) => {
         if (!error.isStopped) throw error
         return decideAlone(task, signal)

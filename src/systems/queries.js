@@ -88,7 +88,7 @@ export function openOwnQueries (definition, options) {
 async function openOn ({ unknown = NO_KEY, memory, reader }, { name: system, rules }, { servers, routes, name, settings, signal }) {
   const { keyPrefix, log } = settings
   const stored = await readSystem(routes.router, { keyPrefix, system })
-  if (stored === null) throw new FreshetError(unknown, `nothing of ${system} is stored on this server yet`)
+  if (stored === null) throw new FreshetError(unknown, `nothing of ${system} is stored on this server yet; create it first`)
   const ours = oursIn(rules)
   // it stores no versions of rules of Freshet
   const opening = openDefinition({ name: system, rules: ours ? {} : rules }, { ...settings, systemPartitions: stored.partitions },

@@ -20,8 +20,8 @@ t.test('README is one page', async (t) => {
   t.same(lines.filter((line) => line.length > 400), [])
 })
 
-/** words by kind; the aim for docs is 28,000 */
-const MOST_WORDS = Object.freeze({ docs: 28_500, decisions: 8_000, studies: 21_000 })
+/** words by kind */
+const MOST_WORDS = Object.freeze({ docs: 28_000, decisions: 8_000, studies: 15_500 })
 /** written from the code, or compared with it row by row by other tests */
 const GENERATED = /<!-- (parts|settings|api|alerts|routes|statements):[\s\S]*?<!-- \/\1 -->/g
 /** @type {Record<string, RegExp>} */

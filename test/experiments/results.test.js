@@ -42,7 +42,7 @@ for (const { name, number, folder, file, plan: current } of looked) {
   const result = presented(raw, current, await newestCounts(folder))
   const analysis = analyse(result)
   const readme = await readFile(join(folder, 'README.md'), 'utf8')
-  const results = readme.slice(readme.indexOf('## Results'), readme.indexOf('\n## Method'))
+  const results = readme.slice(readme.indexOf('## Results'), readme.indexOf('\n## Caveats'))
   const answer = readme.slice(readme.indexOf('**Answer.**'), readme.indexOf('![finding]'))
 
   t.test(`${name}: its newest result is whole, of committed code, and without contradictions`, async (t) => {
@@ -92,7 +92,7 @@ t.test('numbers of answers, and ratios in pages, are those of the figures that a
     const figures = await readFile(join(CHARTS, `${name}.md`), 'utf8')
     const beside = await readFile(join(folder, 'statements.md'), 'utf8')
     const readme = await readFile(join(folder, 'README.md'), 'utf8')
-    const said = readme.slice(0, readme.indexOf('### What would')) + readme.slice(readme.indexOf('## Results'))
+    const said = readme.slice(0, readme.indexOf('### What would')) + readme.slice(readme.indexOf('\n## Method'))
     for (const ratio of said.match(RATIO) ?? []) t.ok(isIn(ratio, figures), `${name}: ${ratio}`)
     const row = answers.split('\n').find((line) => line.startsWith(`| [${number}]`)) ?? ''
     const answer = readme.slice(readme.indexOf('**Answer.**'), readme.indexOf('![finding]')).replace(/`[^`]*`/g, '')
@@ -112,18 +112,27 @@ t.test('an experiment that was counted and has no windows has a page of its coun
     t.equal(page, countedPageOf(counts, plan))
     t.same([counts.dirty, counts.finishedAt !== null, counts.experiment], [false, true, name])
     const readme = await readFile(join(folder, 'README.md'), 'utf8')
-    const said = readme.slice(0, readme.indexOf('### What would')) + readme.slice(readme.indexOf('## Results'), readme.indexOf('## Method'))
+    const said = readme.slice(0, readme.indexOf('### What would'))
     for (const [, ratio] of said.matchAll(BARE)) t.ok(isIn(`${ratio} x`, page), `${name}: ${ratio} x`)
   }
 })
 
-t.test('ratios of docs/choosing.md are those of the experiments that its part links', async (t) => {
+t.test('numbers of docs/choosing.md are those of the experiments that its part or line links', async (t) => {
   const text = await readFile(join(ROOT, 'docs', 'choosing.md'), 'utf8')
+  const pagesOf = async (/** @type {string} */ part, withFigures = false) => {
+    const names = new Set([...part.matchAll(/experiments\/(\d{3}-[a-z0-9-]+)\/README\.md/g)].map(([, name]) => name))
+    const files = [...names].flatMap((name) =>
+      [`experiments/${name}/README.md`, `experiments/${name}/statements.md`, ...(withFigures ? [`charts/${name}.md`] : [])])
+    return (await Promise.all(files.map((file) => readFile(join(ROOT, file), 'utf8')))).join('\n')
+  }
   for (const part of text.split('\n## ')) {
-    const names = [...new Set([...part.matchAll(/experiments\/(\d{3}-[a-z0-9-]+)\/README\.md/g)].map(([, name]) => name))]
-    const pages = (await Promise.all(names.flatMap((name) => ['README.md', 'statements.md'].map((page) =>
-      readFile(join(ROOT, 'experiments', name, page), 'utf8'))))).join('\n')
+    const pages = await pagesOf(part)
     for (const [, ratio] of part.matchAll(BARE)) t.ok(isIn(`${ratio} x`, pages), `${part.slice(0, 30)}: ${ratio} x`)
+  }
+  for (const line of text.split('\n').filter((line) => line.startsWith('| ') && line.includes('experiments/'))) {
+    const figures = await pagesOf(line, true)
+    const because = String(line.split(' | ').at(-1)).replace(/\]\([^)]*\)|\[\d{3}|`[^`]*`/g, '')
+    for (const [number] of because.matchAll(/(?<![\w.,])\d+(,\d{3})*(\.\d+)?/g)) t.ok(isIn(number, figures), `${number}: ${line}`)
   }
   t.notMatch(text, /not shown|\bis shown\b/)
 })

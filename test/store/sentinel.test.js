@@ -167,7 +167,8 @@ t.test('Sentinels that are behind: a node is used once it says that it is a prim
   const sentinels = [behind, await pretendSentinel(t, () => ({ primary: replica })), await pretendSentinel(t, () => ({ primary }))]
   await t.resolves(open(urlOf(sentinels)), 'one of three knows the primary')
   await t.rejects(open(urlOf([behind])), {
-    code: 'SERVER_UNREACHABLE', message: `the server at 127.0.0.1:${replica.port}, which the Sentinels name, is a replica`
+    code: 'SERVER_UNREACHABLE',
+    message: `the server at 127.0.0.1:${replica.port}, which the Sentinels name, is a replica; wait until their failover has ended`
   })
 })
 

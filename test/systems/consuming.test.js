@@ -236,7 +236,7 @@ t.test('a task of a rule that a process does not have waits for one that has it,
   await old.system.runTasks()
   await eventually(async () => {
     t.equal(await old.code('b', 'x'), 'logged')
-    return warnings.some(({ code, reason }) => code === 'RULE_FAILED' && reason === 'this process has no rule bell')
+    return warnings.some(({ code, reason }) => code === 'RULE_FAILED' && reason === 'this process has no rule bell; start one that has it')
   })
   await old.system.close()
   await newer.runTasks()

@@ -95,7 +95,7 @@ async function * withoutByteOrderMark (stream) {
     }
   } catch (cause) {
     if (cause.code === 'INPUT_INVALID') throw cause
-    throw new FreshetError('INPUT_INVALID', `reading the input failed: ${cause.message}`, { cause })
+    throw new FreshetError('INPUT_INVALID', `the input ended early (${cause.message}); the records before that were read`, { cause })
   }
   if (!started && start.length > 0) yield start
 }

@@ -33,7 +33,7 @@ export function createDynamodb ({ cacheDir, report, signal, fail }) {
       const up = await Promise.race([once(child, 'message'), ended])
       clearTimeout(timer)
       signal.removeEventListener('abort', kill)
-      if (typeof up === 'string') throw new FreshetError('SERVERS_FAILED', `the embedded DynamoDB did not start (${up})`)
+      if (typeof up === 'string') throw new FreshetError('SERVERS_FAILED', `the embedded DynamoDB did not start (${up}); start it again`)
       ended.then((how) => {
         if (isClosing) return
         fail(new FreshetError('SERVERS_FAILED',

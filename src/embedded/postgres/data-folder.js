@@ -73,7 +73,8 @@ export async function startCluster ({ programs, folder, port: wanted, password =
   const as = await identity()
   const data = join(folder, 'data')
   await prepare({ programs, folder, data, as, password, signal }).catch((error) => {
-    throw new FreshetError('SERVERS_FAILED', `the data folder of PostgreSQL cannot be prepared: ${reasonOf(error)}`)
+    throw new FreshetError('SERVERS_FAILED',
+      `the data folder of PostgreSQL cannot be prepared (${reasonOf(error)}); give --database-url, or set TMPDIR to another folder`)
   })
   for (let attempt = 1; ; attempt++) {
     try {
@@ -141,7 +142,8 @@ async function startProgram ({ programs, folder, data, as, password, port, flags
   const isUp = await Promise.race([exited, untilReady(data, signal)])
   if (isUp !== true) {
     await stop()
-    throw new FreshetError('SERVERS_FAILED', `PostgreSQL did not start: ${isUp || 'no reason given'}`)
+    throw new FreshetError('SERVERS_FAILED',
+      `PostgreSQL did not start (${isUp || 'no reason given'}); run the command again, or give --database-url`)
   }
   const url = `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`
   return { url, pid: /** @type {number} */ (child.pid), exited, stop }

@@ -34,7 +34,7 @@ export function pricedLines (lines, prices) {
     const price = prices[i]
     if (price === null) throw new FreshetError('PRODUCT_UNKNOWN', `there is no product ${sku}; create it with PUT`, { sku })
     if (given !== null && given !== price) {
-      throw new FreshetError('ORDER_PRICE_DIFFERS', `${sku} costs ${moneyText(price)}, not ${moneyText(given)}`,
+      throw new FreshetError('ORDER_PRICE_DIFFERS', `${sku} costs ${moneyText(price)}, not ${moneyText(given)}; order at that price`,
         { sku, price: moneyText(price) })
     }
     return { sku, quantity, price }

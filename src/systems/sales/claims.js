@@ -84,7 +84,7 @@ export const CLAIM_COMMANDS = {
       const claim = isToken ? await sales.tokens.claimOf({ sale, user, token: ticket }) : claimOfTicket(ids.secret, { sale, user, ticket })
       const answer = await sales.run(sale, user, requestId, ['confirm', user, claim, finalOf(sales)])
       if (answer.code === 'already_sold') {
-        throw new FreshetError('SALE_ALREADY_CLAIMED', 'this ticket or token was used', { claimId: claim })
+        throw new FreshetError('SALE_ALREADY_CLAIMED', 'this ticket or token was used; its claim is claimId', { claimId: claim })
       }
       return settled(sales, sale, answer, claim)
     }

@@ -57,7 +57,9 @@ export const QUEUE_COMMANDS = {
       const { secret } = await idsOf(sale, user, requestId)
       const claim = claimOfTicket(secret, { sale, user, ticket: readTicket(headers) })
       const answer = await run(sale, user, requestId, ['leave', user, claim])
-      if (answer.code === 'already_sold') throw new FreshetError('SALE_ALREADY_CLAIMED', 'this ticket was used', { claimId: claim })
+      if (answer.code === 'already_sold') {
+        throw new FreshetError('SALE_ALREADY_CLAIMED', 'this ticket was used; its claim is claimId', { claimId: claim })
+      }
       return { status: 200, body: { status: 'left' }, isReplay: answer.isReplay }
     }
   }

@@ -95,7 +95,7 @@ export function createTokens ({ router, key, file, algorithm }) {
       const options = { algorithms: [alg], subject: user, currentDate: new Date(0) }
       const { payload } = await jwtVerify(token, verify, options).catch(() => ({ payload: null }))
       if (payload?.sale === sale && payload.jti) return payload.jti
-      throw new FreshetError('TICKET_INVALID', 'the token is not one of this sale and user, or was not signed here')
+      throw new FreshetError('TICKET_INVALID', 'the token is not one of this sale and user, or was not signed here; send the issued one')
     }
   }
 }

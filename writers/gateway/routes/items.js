@@ -158,7 +158,8 @@ function createSent (body, { filter, free, ...reading }) {
 }
 
 /** @param {Buffer} id */
-const otherId = (id) => new FreshetError('FORBIDDEN', `this token is not for the id ${JSON.stringify(id.toString())}; nothing was taken`)
+const otherId = (id) =>
+  new FreshetError('FORBIDDEN', `this token is not for the id ${JSON.stringify(id.toString())}; nothing was taken: send only its ids`)
 
 /** @param {string} given @returns {number} @throws {FreshetError} ITEM_TS_INVALID */
 function timeOf (given) {

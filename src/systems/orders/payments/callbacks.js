@@ -25,7 +25,7 @@ export function callbackOf ({ secret, headers, body, nowMs }) {
   const seconds = Number(/(?:^|,)t=(\d{1,12})(?:,|$)/.exec(given)?.[1] ?? NaN)
   if (secret === null) throw new FreshetError('CALLBACK_INVALID', 'this gateway has no --payment-secret, so it cannot check signatures')
   if (!(Math.abs(nowMs / 1000 - seconds) <= MAX_AGE_S)) {
-    throw new FreshetError('CALLBACK_INVALID', `the signature has no time, or one more than ${MAX_AGE_S} s from now`)
+    throw new FreshetError('CALLBACK_INVALID', `the signature has no time, or one more than ${MAX_AGE_S} s from now; compare the clocks`)
   }
   const wanted = Buffer.from(signatureOf(secret, body, seconds).split(',v1=')[1])
   const isSigned = [...given.matchAll(/v1=([0-9a-f]{64})/g)].some(([, one]) => timingSafeEqual(Buffer.from(one), wanted))

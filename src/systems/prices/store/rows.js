@@ -75,7 +75,7 @@ export function createWriting ({ sdk, ask, metrics, table, deadlineMs, keepMs })
       requests = left
       const waitMs = Math.random() * pauseMs
       if (performance.now() + waitMs >= until) {
-        throw failure ?? new FreshetError('DYNAMODB_DOWN', `DynamoDB left ${left.length} of ${rows.length} rows unprocessed`)
+        throw failure ?? new FreshetError('DYNAMODB_DOWN', `DynamoDB left ${left.length} of ${rows.length} rows; they are sent again`)
       }
       await sleep(waitMs)
     }
