@@ -2,8 +2,7 @@
 import { settingsOf } from '../settings.js'
 import { expectFreePort, listen } from '../src/http/index.js'
 import { aborted, createLog, listenForStop, tellParent } from '../src/runtime/index.js'
-import { openLedger } from './payments/ledger.js'
-import { createPaymentServer } from './payments/server.js'
+import { createPaymentServer, openLedger } from './payments/server.js'
 
 const HOST = '127.0.0.1'
 const USAGE = `Usage: npm start payments -- [flags]

@@ -13,11 +13,108 @@
  *   authorized; `silentRate`: effects without a reply; `callbacks` of each change
  */
 import { once } from 'node:events'
+import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
 import { Agent as HttpAgent, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SettingsInvalid } from '../../src/errors.js'
 import { signatureOf } from '../../src/systems/orders/index.js'
 import { createLocalService } from '../local/service.js'
+
+/**
+ * The ledger: what became of each payment, by its key. With a file, a change is written there before its reply is sent, so a process that
+ * is killed loses nothing.
+ *
+ * @typedef {{ key: string, amount: number, currency: string, status: 'authorized' | 'captured' | 'declined' | 'voided' | 'refunded',
+ *   captured: number, refunded: number, captures: number, at: number }} Entry `amount`, `captured`, `refunded`: minor units; `at`: ms since
+ *   1970 of the last change
+ */
+
+/** @typedef {ReturnType<typeof openLedger>} Ledger */
+
+/** @param {string | null} file null: in memory only @throws {SettingsInvalid} */
+export function openLedger (file) {
+  /** @type {Map<string, Entry>} */
+  const entries = new Map()
+  if (file !== null && existsSync(file)) for (const entry of entriesIn(file)) entries.set(entry.key, entry)
+  const written = file === null ? null : openSync(file, 'a')
+
+  /** @param {Entry} entry @returns {Entry} */
+  function store (entry) {
+    if (written !== null) writeSync(written, JSON.stringify(entry) + '\n')
+    entries.set(entry.key, entry)
+    return entry
+  }
+
+  /** @param {string} key @param {Partial<Entry>} change */
+  const change = (key, change) => store(/** @type {Entry} */ ({ ...entries.get(key), ...change, at: Date.now() }))
+
+  /** @param {string} key @param {number} amount @param {string} currency @param {Entry['status']} status */
+  const add = (key, amount, currency, status) =>
+    store({ key, amount, currency, status, captured: 0, refunded: 0, captures: 0, at: Date.now() })
+
+  return {
+    /** @param {string} key */
+    get: (key) => entries.get(key),
+
+    /** @param {{ key: string, amount: number, currency: string }} payment @param {boolean} isDeclined @returns {Entry} */
+    authorize: ({ key, amount, currency }, isDeclined) =>
+      entries.get(key) ?? add(key, amount, currency, isDeclined ? 'declined' : 'authorized'),
+
+    /** @param {string} key of an entry @param {() => boolean} isDeclined asked if it is authorized @returns {Entry} */
+    capture (key, isDeclined) {
+      const entry = /** @type {Entry} */ (entries.get(key))
+      if (entry.status !== 'authorized') return entry
+      if (isDeclined()) return change(key, { status: 'declined' })
+      return change(key, { status: 'captured', captured: entry.amount, captures: entry.captures + 1 })
+    },
+
+    /** Also of a payment that comes later. @param {string} key @returns {Entry} */
+    void (key) {
+      const entry = entries.get(key)
+      if (entry === undefined) return add(key, 0, '', 'voided')
+      return entry.status === 'authorized' ? change(key, { status: 'voided' }) : entry
+    },
+
+    /** @param {string} key of an entry @returns {Entry} */
+    refund (key) {
+      const entry = /** @type {Entry} */ (entries.get(key))
+      return entry.status === 'captured' ? change(key, { status: 'refunded', refunded: entry.captured }) : entry
+    },
+
+    /** The oldest first. @param {{ after: number, limit: number }} page `after`: how many to leave out */
+    page ({ after, limit }) {
+      const items = [...entries.values()].slice(after, after + limit)
+      return { items, next: after + items.length < entries.size ? after + items.length : null }
+    },
+
+    totals () {
+      const totals = { payments: entries.size, captured: 0, refunded: 0, twice: 0 }
+      for (const { captured, refunded, captures } of entries.values()) {
+        totals.captured += captured
+        totals.refunded += refunded
+        totals.twice += captures > 1 ? 1 : 0
+      }
+      return totals
+    },
+
+    close () { if (written !== null) closeSync(written) }
+  }
+}
+
+/** @param {string} file @returns {Entry[]} @throws {SettingsInvalid} */
+function entriesIn (file) {
+  const lines = readFileSync(file, 'utf8').split('\n')
+  // a process that was killed may have left a line without its end
+  const whole = lines.slice(0, -1)
+  try {
+    const entries = whole.map((line) => JSON.parse(line))
+    truncateSync(file, Buffer.byteLength(whole.map((line) => line + '\n').join('')))
+    return entries
+  } catch (error) {
+    throw new SettingsInvalid([`ledger: ${file} is no ledger: ${error.message}; expected a file that npm start payments has written`])
+  }
+}
 
 const RATE = Object.freeze({ off: 0, range: /** @type {const} */ ([0, 1]) })
 /** @type {import('../local/service.js').FaultTable} */
@@ -51,7 +148,7 @@ const SILENT = Symbol('no reply')
 const LATENCY_MS = 5
 
 /**
- * @param {{ ledger: import('./ledger.js').Ledger, latencyMs?: number, callbackUrl: string | null, secret: string | null,
+ * @param {{ ledger: Ledger, latencyMs?: number, callbackUrl: string | null, secret: string | null,
  *   log: import('pino').Logger }} parts
  * @returns {import('fastify').FastifyInstance} not listening yet
  */
@@ -72,7 +169,7 @@ export function createPaymentServer ({ ledger, latencyMs = LATENCY_MS, callbackU
 
   /**
    * @param {import('fastify').FastifyReply} reply @param {string} key
-   * @param {() => import('./ledger.js').Entry} effect
+   * @param {() => Entry} effect
    */
   async function perform (reply, key, effect) {
     await sleep(faults().latencyMs ?? latencyMs)
@@ -118,14 +215,23 @@ export function createPaymentServer ({ ledger, latencyMs = LATENCY_MS, callbackU
   return app
 }
 
-// Callbacks: after each change of a payment its key and status are sent to a URL, signed; a callback that fails is not repeated.
+// Callbacks: after changes of payments their keys and statuses are sent to a URL, signed, all of a moment in one request; one that fails is
+// not repeated.
 
 const TIMEOUT_MS = 2000
+/** Between two requests. */
+const EVERY_MS = 100
+/** Callbacks in one request. */
+const MOST_AT_ONCE = 100
+
+/** @typedef {{ key: string, status: string }} Change */
 
 /** @param {{ url: string | null, secret: string | null, log: import('pino').Logger }} options */
 function createCallbacks ({ url, secret, log }) {
   /** @type {Set<NodeJS.Timeout>} */
   const timers = new Set()
+  /** Those of the next request; by how often a change is told, because each time has a request of its own. @type {Change[][]} */
+  const due = []
   let isClosed = false
   const isSecure = url?.startsWith('https:') ?? false
   const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true })
@@ -145,20 +251,36 @@ function createCallbacks ({ url, secret, log }) {
     if (reply.statusCode >= 300) throw new Error(`status ${reply.statusCode}`)
   }
 
-  return {
-    /** @param {import('./ledger.js').Entry} entry @param {Faults} faults */
-    note ({ key, status }, { callbacks, callbackAfterMs }) {
-      if (url === null) return
-      const body = JSON.stringify({ key, status })
-      for (let i = 0; i < callbacks; i++) {
-        const timer = setTimeout(() => {
-          timers.delete(timer)
-          send(body).catch((error) => {
-            if (!isClosed) log.warn({ key, reason: error.message }, 'a callback failed')
-          })
-        }, callbackAfterMs)
-        timers.add(timer)
+  /** @param {number} ms @param {() => void} run */
+  function after (ms, run) {
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      run()
+    }, ms)
+    timers.add(timer)
+  }
+
+  function sendDue () {
+    for (const all of due.splice(0)) {
+      while (all.length > 0) {
+        const some = all.splice(0, MOST_AT_ONCE)
+        send(JSON.stringify(some)).catch((error) => {
+          if (!isClosed) log.warn({ keys: some.map(({ key }) => key), reason: error.message }, 'a callback failed')
+        })
       }
+    }
+  }
+
+  return {
+    /** @param {Entry} entry @param {Faults} faults */
+    note ({ key, status }, { callbacks, callbackAfterMs }) {
+      if (url === null || callbacks === 0) return
+      const add = () => {
+        if (due.length === 0) after(EVERY_MS, sendDue)
+        for (let i = 0; i < callbacks; i++) (due[i] ??= []).push({ key, status })
+      }
+      if (callbackAfterMs === 0) add()
+      else after(callbackAfterMs, add)
     },
 
     /** Ends those on their way, too. */

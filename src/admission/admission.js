@@ -17,6 +17,16 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
 const UNSEEN = Object.freeze({ see () {}, turnBack: async () => {} })
 
 /**
+ * Rejections too: the state that they rest on must last as long.
+ * @param {import('./durability.js').Confirm} confirm @param {Answer[]} answers of one partition, in order @returns {Promise<Answer[]>}
+ */
+async function confirmAll (confirm, answers) {
+  const waits = answers.flatMap(({ confirmed }) => confirm.deciding && confirmed ? [confirmed] : [])
+  await (waits.length === answers.length ? Promise.all(waits) : confirm(answers[answers.length - 1].generation))
+  return answers.map(({ confirmed, ...answer }) => answer)
+}
+
+/**
  * @param {object} options
  * @param {import('../store/index.js').Primaries['route']} options.route
  * @param {import('./system.js').Agreement} options.agreement of the system
@@ -28,8 +38,7 @@ const UNSEEN = Object.freeze({ see () {}, turnBack: async () => {} })
  * @param {number} options.deadlineMs of a command, until it is sent
  * @param {boolean} [options.batches] false: each command is sent at once, in a call of its own
  * @param {Pick<import('./rejections.js').Rejections, 'answer' | 'note'>} [options.rejections] without it every command is sent
- * @param {(partition: number) => ReturnType<typeof import('./durability.js').createConfirm>} [options.confirmOf] what confirms the
- *   decisions of a partition
+ * @param {(partition: number) => import('./durability.js').Confirm} [options.confirmOf] what confirms the decisions of a partition
  * @param {import('./our-rules.js').Rules} [options.own] rules of a user; without them, ours
  * @param {Pick<import('./partition-clock.js').PartitionClock, 'see' | 'turnBack'>} [options.clock]
  * @param {number} [options.maxWaiting] commands of a partition
@@ -42,10 +51,9 @@ export function createAdmission ({
 }) {
   const router = createRouter((key) => route(String(key)).connection, (connection) => connection.close('it cannot answer'))
   const { agreed, agreeIn, restore, refresh, keyOf, partitionOf, partitions } = agreement
-  /** @param {number} partition @param {import('./commands.js').Prepared[]} commands */
-  async function call (partition, commands) {
+  /** @param {number} partition @param {import('./commands.js').Prepared[]} commands @param {import('./durability.js').Primary} primary */
+  async function call (partition, commands, { connection, replicationId }) {
     const key = keyOf(partition)
-    const { connection, replicationId } = route(key(''))
     const turnBack = () => clock.turnBack(partition, connection)
     const terms = { replicationId, requestMs, keepMs, maxOutbox, maxWaitMs, isRead, own, log, restore, turnBack, agreeIn }
     const sentMs = performance.now()
@@ -59,13 +67,21 @@ export function createAdmission ({
     })
   }
 
+  /** @param {number} partition @param {import('./commands.js').Prepared[]} commands @returns {Promise<import('./admit.js').Admitted>} */
+  async function decide (partition, commands) {
+    // scripts of users may never end, and are stopped on connections of their own
+    const confirm = own === OUR_RULES ? commands.find((one) => one.confirm?.deciding)?.confirm : undefined
+    const admitted = await confirm?.deciding?.((primary) => call(partition, commands, primary))
+    return admitted ?? call(partition, commands, route(keyOf(partition)('')))
+  }
+
   /** @param {number} partition */
   function batcherOf (partition) {
     const confirm = confirmOf(partition)
     const batcher = createBatcher({
       async send (commands) {
         await agreed()
-        const admitted = await retryWhileMoved(() => call(partition, commands), deadlineMs)
+        const admitted = await retryWhileMoved(() => decide(partition, commands), deadlineMs)
         rejections.note(partition, admitted.generation)
         return admitted
       },
@@ -122,22 +138,20 @@ export function createAdmission ({
      */
     async submit (command) {
       const { batcher, confirm } = all[partitionOf(command.key)]
-      const answer = await batcher.submit(prepare(command)).catch(countFailure)
-      // a rejection too: the state that it rests on must last as long
-      await confirm(answer.generation)
+      const [answer] = await confirmAll(confirm, [await batcher.submit({ ...prepare(command), confirm }).catch(countFailure)])
       return answer
     },
 
     /**
      * Commands of one key, in order, in one call.
-     * @param {import('./commands.js').Command[]} commands @returns {Promise<Answer[]>}
-     * @throws {import('../errors.js').FreshetError} as submit
+     * @param {import('./commands.js').Command[]} commands @param {typeof confirmOf} [byOf] confirms these decisions instead
+     * @returns {Promise<Answer[]>} @throws {import('../errors.js').FreshetError} as submit
      */
-    async submitAll (commands) {
-      const { batcher, confirm } = all[partitionOf(commands[0].key)]
-      const answers = await batcher.submitAll(commands.map(prepare)).catch(countFailure)
-      await confirm(answers[answers.length - 1].generation)
-      return answers
+    async submitAll (commands, byOf) {
+      const partition = partitionOf(commands[0].key)
+      const { batcher, confirm: usual } = all[partition]
+      const confirm = byOf?.(partition) ?? usual
+      return confirmAll(confirm, await batcher.submitAll(commands.map((one) => ({ ...prepare(one), confirm }))).catch(countFailure))
     }
   }
 }

@@ -11,8 +11,9 @@
  *   that may wait for consumers; `maxWaitMs`: wait of the oldest work above which commands that start some are refused, 0 = no bound;
  *   `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a user, else ours; `restore`
  *   stores the system again if a new primary does not have it; `turnBack` when its clock went back; `agreeIn` on versions of rules
- * @typedef {{ generation: string, now: number, replies: Buffer[], waitMs: number | null }} Admitted `generation`: `<lineage>.<n>`; `now`:
- *   ms since 1970; `waitMs`: how long the oldest work of the partition has waited for the process that drives it, null = none does
+ * @typedef {{ generation: string, now: number, replies: Buffer[], waitMs: number | null, confirmed?: Promise<void> }} Admitted
+ *   `generation`: `<lineage>.<n>`; `now`: ms since 1970; `waitMs`: how long the oldest work of the partition has waited for the process
+ *   that drives it, null = none does; `confirmed` when it counts as acknowledged, without it that is to be asked (durability.js)
  */
 import { randomBytes } from 'node:crypto'
 import { FreshetError } from './errors.js'

@@ -8,8 +8,8 @@
  *
  * @typedef {import('./admit.js').Admitted} Admitted
  * @typedef {import('./commands.js').Prepared} Command
- * @typedef {import('./commands.js').Decision & { generation: string, now: number, waitMs?: number | null, accepted?: boolean }} Answer
- *   `waitMs` of a command that starts work, as Admitted; `accepted`: of rules of users
+ * @typedef {import('./commands.js').Decision & { generation: string, now: number, waitMs?: number | null, accepted?: boolean,
+ *   confirmed?: Promise<void> }} Answer `waitMs` of a command that starts work, and `confirmed`, as Admitted; `accepted`: of rules of users
  * @typedef {{ command: Command, sinceMs: number, resolve: (reply: { admitted: Admitted, i: number } | Answer) => void,
  *   reject: (error: Error) => void }} Waiting
  */
@@ -29,9 +29,9 @@ const MOST_BASE_MS = 20_000
  * @param {{ decode: (reply: string) => import('./commands.js').Decision, metrics: { dropped: (why: 'backlog') => void } }} parts
  * @returns {Answer} @throws {FreshetError} ADMISSION_BACKLOG
  */
-function answerOf ({ admitted: { replies, generation, now, waitMs }, i }, command, { decode, metrics }) {
+function answerOf ({ admitted: { replies, generation, now, waitMs, confirmed }, i }, command, { decode, metrics }) {
   if (String(replies[i]) === REFUSED) throw refusal(Number(waitMs), metrics)
-  return { ...decode(String(replies[i])), generation, now, ...command.startsWork && { waitMs } }
+  return { ...decode(String(replies[i])), generation, now, ...command.startsWork && { waitMs }, ...confirmed && { confirmed } }
 }
 
 /** @param {number} deadlineMs @param {{ dropped: (why: 'late') => void }} metrics */

@@ -10,9 +10,9 @@
  * @property {boolean} [isTask] a scheduled task; one of a rule of a user is decided only while it is due
  * @property {boolean} [startsWork] of the consumer that drives the system: refused while older work of the partition waits too long
  *
- * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string, isTask?: boolean,
- *   startsWork?: boolean }} Prepared `request`: digest
- *   of what makes a request the same, or empty; `encoded`: its arguments, as a JSON array
+ * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string, isTask?: boolean, startsWork?: boolean,
+ *   confirm?: import('./durability.js').Confirm }} Prepared `request`: digest of what makes a request the same, or empty; `encoded`: its
+ *   arguments, as a JSON array; `confirm`: what makes its decision durable
  *
  * @typedef {object} Decision
  * @property {string} code of the rule; `other_body`: the request id was accepted with other arguments; `failed`: the script could not

@@ -3,7 +3,7 @@
  *
  *     own: token -> cursor row          an older owner can commit nothing from here on
  *     batch: attempt counted, rows + cursor (if the token is still ours), commit -> `after` on the server -> cursor on the server
- *     with `writeAll`: one transaction for the batches of several partitions (together.js)
+ *     with `writeAll`: one transaction for the batches of several partitions
  *
  * The next owner begins after the cursor on the server, so `after` has happened for all that is before it; rows are written again without
  * effect.
@@ -15,7 +15,7 @@
  * @typedef {object} SqlEffect
  * @property {string} name
  * @property {(client: SqlClient, entries: Entry[]) => Promise<void>} write rows; writing again has no effect
- * @property {(client: SqlClient, batches: import('./together.js').Batch[]) => Promise<unknown>} [writeAll] as `write`, of many partitions
+ * @property {(client: SqlClient, batches: Batch[]) => Promise<unknown>} [writeAll] as `write`, of many partitions
  * @property {(entries: Entry[]) => Promise<void>} [after] on the server, after the commit; idempotent
  * @property {(entry: Entry) => Promise<boolean>} [rejected] what the database rejects: true if that settled it, so it is no dead letter
  * @typedef {object} BatchEffect
@@ -26,9 +26,80 @@
  * @typedef {{ query: SqlClient['query'], transaction: <T>(run: (client: SqlClient) => Promise<T>) => Promise<T>,
  *   readonly isUp: boolean }} Database
  */
-import { lost } from './attempts.js'
-import { followPartition } from './partition.js'
-import { retry } from './retry.js'
+import { followPartition, lost, retry } from './partition.js'
+
+/**
+ * Rows of several partitions in one transaction, with their cursors. A transaction costs more than its rows, and a process owns many
+ * partitions.
+ *
+ *     attempt counted ─▶ what comes within GATHER_MS ─▶ rows + cursors, commit ─▶ failed? ─▶ each partition by itself
+ *
+ * What failed is the fault of one of them, such as an entry that the database rejects or a lost lease, so each is written again in a
+ * transaction of its own, where only its own faults count. An entry whose attempt before did not end, as when it kills its process, is
+ * written by itself from then on: it takes no other one along.
+ *
+ * @typedef {{ partition: number, entries: Entry[] }} Batch
+ * @typedef {Batch & { token: number, alone: () => Promise<void>, resolve: () => void, reject: (error: Error) => void }} Part
+ *   `alone`: writes it in a transaction of its own
+ */
+
+/** Partitions are read in the same turn. */
+const GATHER_MS = 5
+
+const ADVANCE_ALL = `UPDATE consumer_cursor AS stored SET entry = one.entry
+  FROM unnest($3::int[], $4::bigint[], $5::text[]) AS one (partition, token, entry)
+  WHERE stored.system = $1 AND stored.consumer = $2 AND stored.partition = one.partition AND stored.token = one.token`
+
+/** @typedef {ReturnType<typeof createTogether>} Together */
+
+/**
+ * @param {{ system: string, effect: { name: string, writeAll: (client: SqlClient, batches: Batch[]) => Promise<unknown> },
+ *   database: Database }} parts
+ */
+export function createTogether ({ system, effect, database }) {
+  /** @type {Part[]} */
+  let waiting = []
+
+  /** @param {Part[]} parts */
+  const writeAll = (parts) => database.transaction(async (client) => {
+    await effect.writeAll(client, parts)
+    const { rowCount } = await client.query(ADVANCE_ALL, [system, effect.name, parts.map(({ partition }) => partition),
+      parts.map(({ token }) => token), parts.map(({ entries }) => /** @type {Entry} */ (entries.at(-1)).id)])
+    if (rowCount !== parts.length) throw new Error('a partition has another owner')
+  })
+
+  /** @param {Part} part */
+  const writeAlone = (part) => part.alone().then(part.resolve, part.reject)
+
+  async function flush () {
+    const parts = waiting
+    waiting = []
+    if (parts.length === 1) return writeAlone(parts[0])
+    try {
+      await writeAll(parts)
+      for (const { resolve } of parts) resolve()
+    } catch (error) {
+      // the database is away: that is the fault of no partition
+      if (error.retryable && !error.isOfStatement) parts.forEach(({ reject }) => reject(error))
+      else await Promise.all(parts.map(writeAlone))
+    }
+  }
+
+  return {
+    /**
+     * @param {Batch & { token: number, begin: () => Promise<number>, alone: () => Promise<void> }} part `begin` counts the attempt
+     * @returns {Promise<void>} after the commit
+     */
+    async write ({ begin, ...part }) {
+      // the count is taken only once the database answers
+      if (!database.isUp || await begin() > 1) return part.alone()
+      await /** @type {Promise<void>} */ (new Promise((resolve, reject) => {
+        if (waiting.length === 0) setTimeout(flush, GATHER_MS)
+        waiting.push({ ...part, resolve, reject })
+      }))
+    }
+  }
+}
 
 const OWN = `INSERT INTO consumer_cursor AS stored (system, consumer, partition, entry, token) VALUES ($1, $2, $3, '0-0', $4)
   ON CONFLICT (system, consumer, partition) DO UPDATE SET token = $4 WHERE stored.token < $4`
@@ -36,7 +107,7 @@ const ADVANCE = 'UPDATE consumer_cursor SET entry = $5 WHERE system = $1 AND con
 
 /**
  * @param {import('./partition.js').Target & { system: string, effect: SqlEffect, database: Database,
- *   together?: import('./together.js').Together }} parts `together` of the effect, in this process
+ *   together?: Together }} parts `together` of the effect, in this process
  * @returns {Promise<void>} when the partition is given back @throws {import('./errors.js').FreshetError} LEASE_LOST
  */
 export async function consume ({ system, effect, database, together, ...target }) {

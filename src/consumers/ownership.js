@@ -3,7 +3,7 @@
  *
  *     tick, each third of a lease ─▶ heartbeat ─▶ who lives ─▶ which partitions are ours ─▶ take, or give back (leases.js)
  *
- * A process has one lease, which its heartbeats renew (heartbeats.js): a partition that it took stays its own while it lives. The server's
+ * A process has one lease, which its heartbeats renew (leases.js): a partition that it took stays its own while it lives. The server's
  * clock times the lease; this process counts from when it sent the heartbeat, so it stops before another one begins. What it sends late is
  * refused by the fencing token, or harmless because effects are idempotent.
  *
@@ -22,10 +22,43 @@
  * @property {(partition: number) => number} [homeOf] the partition whose heartbeats keep its lease, the same for all processes
  * @property {(partition: number) => void} [onClock] the clock of its primary jumped
  */
+import { createHash } from 'node:crypto'
 import { untilTick } from '../ticks.js'
-import { ownersOf } from './assignment.js'
-import { createHeartbeats, homesBy, MEMBERS } from './heartbeats.js'
-import { createLeases } from './leases.js'
+import { createHeartbeats, createLeases, homesBy, MEMBERS } from './leases.js'
+
+/**
+ * Rendezvous hashing with bounded loads: a partition belongs to the process with the highest hash of both names that has not got its share
+ * yet. So no process is idle while another has two partitions, and few move when a process comes or goes (Thaler and Ravishankar, 1998;
+ * Mirrokni, Thorup and Zadimoghaddam, 2018).
+ */
+
+/** @param {string} id @param {number} partition @returns {number} 0 to 2^32 - 1 */
+const weightOf = (id, partition) => createHash('sha1').update(`${id} ${partition}`).digest().readUInt32LE(0)
+
+/**
+ * @param {readonly string[]} ids of the processes that live, in any order @param {number} partitions
+ * @returns {string[]} the id of the owner of each partition; empty without a process. Shares differ by one at most
+ */
+export function ownersOf (ids, partitions) {
+  if (ids.length === 0) return []
+  const share = Math.floor(partitions / ids.length)
+  /** processes that may have one more */
+  let more = partitions % ids.length
+  /** @type {Map<string, number>} */
+  const loads = new Map(ids.map((id) => [id, 0]))
+  return Array.from({ length: partitions }, (_, partition) => {
+    let [best, bestWeight] = ['', -1]
+    for (const [id, load] of loads) {
+      if (load > share || (load === share && more === 0)) continue
+      const weight = weightOf(id, partition)
+      if (weight > bestWeight || (weight === bestWeight && id > best)) [best, bestWeight] = [id, weight]
+    }
+    const load = /** @type {number} */ (loads.get(best))
+    if (load === share) more--
+    loads.set(best, load + 1)
+    return best
+  })
+}
 
 /** How long the partitions of a process that sends no heartbeat stay with it. */
 export const LEASE_MS = 3000

@@ -3,8 +3,8 @@
  *
  *     cursor -> batch -> attempt is counted -> write -> after -> cursor, if the token is still ours
  *
- * After an attempt that failed, or did not end (attempts.js), the entries of a batch are taken one at a time. An entry that still fails
- * becomes a dead letter, and the partition goes on.
+ * After an attempt that failed, or did not end, the entries of a batch are taken one at a time. An entry that still fails becomes a dead
+ * letter, and the partition goes on.
  *
  * @typedef {import('../admission/index.js').Entry} Entry
  * @typedef {object} Target
@@ -12,7 +12,7 @@
  * @property {() => import('../store/index.js').Connection} connection to the primary
  * @property {(part: string) => string} key of the partition
  * @property {(letter: { consumer: string, entry: Entry, reason: string, attempts: number }) => Promise<void>} deadLetter dead-letters.js
- * @property {Pick<import('./outbox-reader.js').OutboxReader, 'follow'>} reader
+ * @property {Pick<import('./effects.js').OutboxReader, 'follow'>} reader
  * @property {{ finished: (entries: number) => void, failed: (error: Error, attempt: number) => void }} metrics
  * @typedef {object} Steps
  * @property {(entries: Entry[], begin: () => Promise<number>) => Promise<void>} write tried again while its error is retryable; calls
@@ -22,9 +22,117 @@
  * @property {boolean} [isAwaited] the partition is given back only after the running `write` has ended
  * @property {(entry: Entry) => Promise<boolean>} [rejected] true if that settled it, so it is no dead letter
  */
-import { createAttempt, entryLost, lost, mayBeEntryFault } from './attempts.js'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from './errors.js'
-import { retry } from './retry.js'
+
+/** Attempts with exponential back-off and full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter", 2015). */
+
+const FIRST_MS = 50
+const LONGEST_MS = 5000
+
+/**
+ * @template T
+ * @param {() => Promise<T>} run
+ * @param {{ signal: AbortSignal, isLast?: (error: any) => boolean, onFailure?: (error: Error, attempt: number) => void }} options
+ *   `isLast`: whether an error ends it; without it none does
+ * @returns {Promise<T>} @throws the last error, or the reason of the signal
+ */
+export async function retry (run, { signal, isLast = () => false, onFailure = () => {} }) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run()
+    } catch (error) {
+      signal.throwIfAborted()
+      onFailure(error, attempt)
+      if (isLast(error)) throw error
+    }
+    await sleep(Math.random() * Math.min(LONGEST_MS, FIRST_MS * 2 ** attempt), undefined, { signal })
+  }
+}
+
+/**
+ * Attempts at entries, counted on the server before their effect: an entry that ends its connection or its process each time is found by
+ * whichever process comes next.
+ *
+ *     batch            one count for all its entries -> effect -> cursor
+ *     did not end      its entries one at a time, each with a count of its own -> dead letter after the last attempt
+ *
+ * An attempt that fails because a server is down is taken back. If that server does not answer either, the attempt stays counted.
+ *
+ * @typedef {ReturnType<typeof createAttempt>} Attempt
+ */
+
+const EXHAUSTED = -1
+const OLDER_TOKEN = -2
+
+/** @param {import('./ownership.js').Owned} owned @returns {FreshetError} */
+export const lost = ({ partition, token }) =>
+  new FreshetError('LEASE_LOST', `partition ${partition} has another owner than token ${token}`)
+
+/**
+ * The primary that an entry was read from was replaced by one that never had it. The partition is taken again, from the cursor there.
+ * @param {Pick<import('./ownership.js').Owned, 'partition'>} owned @param {string} entry its id @returns {FreshetError}
+ */
+export const entryLost = ({ partition }, entry) => new FreshetError('LEASE_LOST',
+  `entry ${entry} of partition ${partition} was lost with the primary that had it; the partition is taken again`)
+
+/**
+ * Whether the entries may be the reason. Errors of a database say so by `isOfStatement`, though another attempt may succeed.
+ * @param {Error & { retryable?: boolean, isOfStatement?: boolean }} error
+ */
+const mayBeEntryFault = ({ retryable, isOfStatement }) => !retryable || isOfStatement === true
+
+/**
+ * @param {{ owned: import('./ownership.js').Owned, connection: () => import('../store/index.js').Connection,
+ *   key: (part: string) => string }} target
+ * @param {{ consumer: string, entry: string, most: number }} what `entry`: id of the first one; `most`: attempts
+ */
+export function createAttempt ({ owned, connection, key }, { consumer, entry, most }) {
+  let begun = 0
+  let isCounted = false
+  let isClosed = false
+  /** The count that `begin` waits for. */
+  let beginning = Promise.resolve()
+  const count = async (/** @type {number} */ limit) =>
+    Number(await connection().runScript('attempt', ['owner', 'attempts'].map(key), [owned.token, consumer, entry, limit]))
+
+  /** @param {boolean} isBlamed */
+  async function end (isBlamed) {
+    if (isCounted) isCounted = !isBlamed && await count(0).then(() => false, () => true)
+  }
+
+  async function begin () {
+    const n = await count(most)
+    if (n === OLDER_TOKEN) throw lost(owned)
+    begun = n === EXHAUSTED ? most : n
+    isCounted = n !== EXHAUSTED
+    if (!isCounted) throw new FreshetError('ENTRY_UNFINISHED', `${most === 1 ? 'an attempt' : `${most} attempts`} began and did not end`)
+  }
+
+  return {
+    /** How many attempts have begun. */
+    get begun () { return begun },
+
+    /**
+     * To be called before the effect; again in the same attempt it does nothing.
+     * @returns {Promise<number>} attempts that have begun @throws {FreshetError} LEASE_LOST, ENTRY_UNFINISHED
+     */
+    async begin () {
+      if (!isCounted && !isClosed) await (beginning = begin())
+      return begun
+    },
+
+    /** After a failure. @param {boolean} isBlamed */
+    end,
+
+    /** When the work is given back: the next owner does not count it. */
+    async close () {
+      isClosed = true
+      await beginning.catch(() => {})
+      await end(false)
+    }
+  }
+}
 
 /** Attempts at an entry that is taken alone, unless its consumer has others. */
 const ATTEMPTS = 3
@@ -91,7 +199,7 @@ function createAble () {
 /** @param {string} consumer @param {Target} target @param {Steps} steps @param {ReturnType<typeof createAble>} able */
 function createTaker (consumer, { owned, connection, key, deadLetter, metrics }, steps, able) {
   const { token, signal } = owned
-  /** The attempt that runs. @type {import('./attempts.js').Attempt | null} */
+  /** The attempt that runs. @type {Attempt | null} */
   let current = null
   /** @template T @param {() => Promise<T>} run @param {(error: Error) => boolean} [isLast] */
   const withRetries = (run, isLast) => retry(run, { signal, isLast, onFailure: metrics.failed })

@@ -7,5 +7,4 @@
 import './errors.js'
 
 export { addressOf, openDatabase } from './database.js'
-export { migrate } from './migrate.js'
-export { keepSecret } from './secrets.js'
+export { keepSecret, migrate } from './migrate.js'

@@ -26,7 +26,7 @@
 export { attachedReplicas, expectReplicas, replicasOf } from './attached.js'
 export { runSessions } from './back-off.js'
 export { commandName, rowsOf } from './commands.js'
-export { openConnection } from './connection.js'
+export { lacksScript, openConnection } from './connection.js'
 export { createPrimaries, createRouter, openerOf, openPrimaries, retryWhileMoved } from './primaries.js'
 export { createReads, createServers } from './servers.js'
 export { hostsOf, slotMapOf } from './slot-map.js'

@@ -1,6 +1,6 @@
 /**
  * How often nodes are asked for their state: every 100 ms while the servers are used, so that lag and loss are known by then, else twice a
- * second. Requests, batches and open streams are use.
+ * second. Requests, batches and open streams are use. A process that only writes has no use for lag.
  */
 
 const BUSY_MS = 100
@@ -9,8 +9,8 @@ const USED_FOR_MS = 10_000
 
 /** @typedef {ReturnType<typeof createPace>} Pace */
 
-/** @param {() => number} [now] performance.now() */
-export function createPace (now = () => performance.now()) {
+/** @param {() => number} [now] performance.now() @param {{ isReading?: boolean }} [options] */
+export function createPace (now = () => performance.now(), { isReading = true } = {}) {
   let usedMs = now()
   let holds = 0
   /** @type {Set<() => void>} */
@@ -35,7 +35,7 @@ export function createPace (now = () => performance.now()) {
         isHeld = false
       }
     },
-    get ms () { return isBusy() ? BUSY_MS : IDLE_MS },
+    get ms () { return isReading && isBusy() ? BUSY_MS : IDLE_MS },
     /** @param {() => void} wake is called when use begins again @returns {() => void} ends that */
     onBusy (wake) {
       wakers.add(wake)

@@ -31,8 +31,9 @@ import { createStreamFollower, streamsAt } from './stream-follower.js'
  */
 export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, ...given }) {
   const lookups = createLookupCounts()
-  const pace = isAsked ? createPace() : null
-  const options = { readFrom: null, isReading: true, primaryName: 'primary', ...given, lookups, pace }
+  const { isReading = true } = given
+  const pace = isAsked ? createPace(undefined, { isReading }) : null
+  const options = { readFrom: null, primaryName: 'primary', ...given, isReading, lookups, pace }
   const map = slotMapOf(redisUrl, options.log)
   let isWithReplicas = options.isReading
   /** @type {Set<() => void>} */

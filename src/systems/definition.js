@@ -240,10 +240,16 @@
  */
 
 /**
+ * Resolves when all that was decided in a partition is as durable as the system wants.
+ * @typedef {((partition: number) => Promise<void>) & { of: (partition: number) => any }} Confirm `of` is for `submitAll`
+ */
+
+/**
  * What `consumers` gets, if it is a function.
  * @typedef {object} ConsumerParts
  * @property {(command: Command) => Promise<Decision>} submit
- * @property {(commands: Command[]) => Promise<Decision[]>} submitAll commands of one key, in one call
+ * @property {(commands: Command[], by?: { confirm?: Confirm }) => Promise<Decision[]>} submitAll commands of one key, in one call; with
+ *   `confirm` it resolves when they are confirmed, too
  * @property {(key: string, only?: { fields?: readonly string[] }) => Promise<Record<string, string>>} stateOf a key on the primary, or
  *   these fields of it
  * @property {(key: string) => number} partitionOf
@@ -255,7 +261,7 @@
  * @property {() => number[]} owned partitions
  * @property {(partition: number, letter: any) => Promise<void>} deadLetter writes a dead letter
  * @property {(owned: { partition: number }, entry: string) => Error} entryLost an entry that the primary does not have, to throw
- * @property {() => Promise<(partition: number) => Promise<void>>} openConfirm what is decided is as durable as the system wants
+ * @property {() => Promise<Confirm>} openConfirm opens what confirms decisions
  * @property {Database | null} database null: there is none, and no rows are written
  * @property {any} metrics of the consumers
  * @property {EmbeddedServices} embedded

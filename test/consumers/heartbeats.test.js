@@ -1,7 +1,7 @@
 /** Heartbeats, by a server whose replies are made here: a clock that jumps, a process that others have given up, silence. */
 import t from 'tap'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createHeartbeats } from '../../src/consumers/heartbeats.js'
+import { createHeartbeats } from '../../src/consumers/leases.js'
 import { eventually } from '../servers.js'
 
 const LEASE_MS = 300

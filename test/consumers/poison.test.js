@@ -4,7 +4,7 @@ import { admissionKey } from '../../src/admission/index.js'
 import { consumeBatches, createDeadLetters, createOutboxReader, lagOf } from '../../src/consumers/index.js'
 import { openerOf } from '../../src/store/index.js'
 import { connectFor, eventually, silentLog } from '../servers.js'
-import { createAttempt } from '../../src/consumers/attempts.js'
+import { createAttempt } from '../../src/consumers/partition.js'
 import { sharedDeployment } from '../shared.js'
 import { askLease } from './lease.js'
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { readId } from '../../src/item/index.js'
 import { holds } from '../properties.js'
-import { cutItem } from '../../writers/gateway/cut-item.js'
+import { cutItem } from '../../writers/gateway/read-items.js'
 import { anySpace, objectText, stringText, valueText } from './json-text.js'
 
 /** @param {string} text */

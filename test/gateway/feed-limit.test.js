@@ -1,6 +1,6 @@
 /** How many feeds a gateway creates. */
 import t from 'tap'
-import { createFeedLimit } from '../../writers/gateway/feed-limit.js'
+import { createFeedLimit } from '../../writers/gateway/definitions.js'
 import { agree, dropFeed, listDefinitions } from '../../src/feeds/definitions.js'
 import { connectFor } from '../servers.js'
 import { startGateway } from '../services.js'

@@ -27,6 +27,7 @@ t.test('use, and an open stream, count for ten seconds', async (t) => {
   t.equal(pace.ms, 500)
   pace.use()
   t.same([pace.ms, wakes], [100, 2])
+  t.equal(createPace(() => nowMs, { isReading: false }).ms, 500, 'a process that only writes')
 })
 
 t.test('at rest a node is asked twice a second, and its loss is known all the same', async (t) => {

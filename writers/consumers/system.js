@@ -1,6 +1,7 @@
 /**
  * One system in a process of consumers: its scheduled tasks, rows in the database and effects elsewhere, in the frame of src/systems.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openConfirms } from '../../src/admission/index.js'
 import { consume, consumeBatches, createKafkaEffect, createTogether, entryLost, lagOf, TASKS } from '../../src/consumers/index.js'
 import { aborted } from '../../src/runtime/index.js'
@@ -10,7 +11,31 @@ import {
   createFrame, durabilityOf, hasReplicas, importModule, joinHandlers, OF_TASKS, openDefinition, publishFigures
 } from '../../src/systems/inside.js'
 import { eachSecond } from '../each-second.js'
-import { untilUp } from './until-up.js'
+
+/** Consumers wait for what does not answer when they start, as gateways and readers do. */
+
+const AGAIN_MS = 1000
+
+/**
+ * @template T
+ * @param {() => Promise<T>} run
+ * @param {{ signal: AbortSignal, log: import('pino').Logger, words: string, onWait?: (error: Error & { code?: string }) => void }} parts
+ *   `words`: logged with the reason of the first failure; `onWait`: after each
+ * @returns {Promise<T>} once it succeeds @throws what is not retryable or needs other settings, or the reason of the signal
+ */
+export async function untilUp (run, { signal, log, words, onWait = () => {} }) {
+  for (let attempt = 1; ; attempt++) {
+    signal.throwIfAborted()
+    try {
+      return await run()
+    } catch (error) {
+      if (!error.retryable || error.exitStatus === 2) throw error
+      if (attempt === 1) log.warn({ code: error.code, reason: error.message }, words)
+      onWait(error)
+    }
+    await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
+  }
+}
 
 /** @typedef {Awaited<ReturnType<typeof openSystem>>} OpenSystem */
 /** @typedef {import('../../src/systems/inside.js').Definition} Definition */
@@ -57,7 +82,7 @@ export async function openSystem (definition, settings, parts) {
       ...parts,
       ...admission,
       submit: opening.submit,
-      submitAll: opening.submitAll,
+      submitAll: (commands, { confirm } = {}) => opening.submitAll(commands, confirm?.of),
       connectionOf,
       metrics: ownMetrics,
       counters: metrics,
@@ -175,7 +200,7 @@ function createConfirms (definition, { durability, ackWithinMs: waitMs }, target
     async openConfirm () {
       const wanted = durabilityOf(definition, durability, await hasReplicas(target.connectionOf(0)))
       const { of } = confirms ??= openConfirms({ ...target, name: `${target.name}:confirm`, durability: wanted, waitMs })
-      return (partition) => of(partition)()
+      return Object.assign((/** @type {number} */ partition) => of(partition)(), { of })
     },
 
     close: async () => confirms?.close()

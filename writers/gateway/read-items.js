@@ -15,12 +15,146 @@
  * @typedef {{ code: string, reason: () => string }} Fault of one item
  * @typedef {(item: Item) => void} Take
  */
-import { FreshetError } from './errors.js'
 import { ERRORS } from '../../src/errors.js'
-import { EXPECTED_ID, readId, readTs } from '../../src/item/index.js'
-import { cutItem, FIELDS } from './cut-item.js'
-import { createFaults } from './faults.js'
-import { eachElement, endOfValue, expectEnd, JsonFault, MAX_DEPTH, scalarOf, skipSpace } from './raw-json.js'
+import { EXPECTED_ID, MAX_ID_BYTES, readId, readTs } from '../../src/item/index.js'
+import { FreshetError } from './errors.js'
+import { eachElement, eachMember, endOfValue, expectEnd, JsonFault, MAX_DEPTH, scalarOf, skipSpace } from './raw-json.js'
+
+/**
+ * Cuts the fields of an item out of its text (raw-json.js). `id` and `ts` are parsed; the value is not. A string or number made by
+ * node costs as much as all the rest, so usual names, ids and times are read as bytes.
+ */
+
+const FIELDS = Object.freeze(['id', 'ts', 'value'])
+
+const CODES = FIELDS.map((name) => ({ name, codes: [...Buffer.from(name)] }))
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const PRINTABLE = 0x20
+const TILDE = 0x7e
+const ZERO = 0x30
+const NINE = 0x39
+/** integers of so many digits are exact */
+const MAX_DIGITS = 15
+/** of the longest name, each of its characters as an escape, with quotes */
+const MAX_NAME_BYTES = 2 + 6 * Math.max(...FIELDS.map((name) => name.length))
+
+/**
+ * @typedef {object} Cut
+ * @property {number} end after the object
+ * @property {any} id a view of its bytes when they are a valid id as they are; undefined = none
+ * @property {any} ts undefined = none
+ * @property {number} from of the value, -1 = none
+ * @property {number} to
+ * @property {string | null} twice the name of a field that occurs twice
+ * @property {string | null} unknown the first name that is not of a field
+ */
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} at the opening bracket of an object
+ * @returns {Cut}
+ * @throws {import('./raw-json.js').JsonFault}
+ */
+export function cutItem (bytes, at) {
+  /** @type {Cut} */
+  const cut = { end: 0, id: undefined, ts: undefined, from: -1, to: -1, twice: null, unknown: null }
+  cut.end = eachMember(bytes, at, (_bytes, from, depth, keyAt, keyEnd) => {
+    const to = endOfValue(bytes, from, depth)
+    const name = nameOf(bytes, keyAt, keyEnd)
+    if (name === 'value') {
+      if (cut.from !== -1) cut.twice = name
+      cut.from = from
+      cut.to = to
+    } else if (name === 'id' || name === 'ts') {
+      if (cut[name] !== undefined) cut.twice = name
+      cut[name] = (name === 'id' ? plainId(bytes, from, to) : plainNumber(bytes, from, to)) ?? scalarOf(bytes, from, to)
+    } else cut.unknown ??= scalarOf(bytes, keyAt, keyEnd)
+    return to
+  })
+  return cut
+}
+
+/** @param {Buffer} bytes @param {number} from @param {number} to of a key, with its quotes @returns {string | null} null: of no field */
+function nameOf (bytes, from, to) {
+  for (const { name, codes } of CODES) if (isEqual(bytes, from + 1, to - 1, codes)) return name
+  if (to - from > MAX_NAME_BYTES || !bytes.subarray(from, to).includes(BACKSLASH)) return null
+  const name = scalarOf(bytes, from, to)
+  return FIELDS.includes(name) ? name : null
+}
+
+/** @param {Buffer} bytes @param {number} from @param {number} to @param {number[]} codes */
+function isEqual (bytes, from, to, codes) {
+  if (to - from !== codes.length) return false
+  for (let i = 0; i < codes.length; i++) if (bytes[from + i] !== codes[i]) return false
+  return true
+}
+
+/** Of 1-128 printable ASCII characters without escapes. @param {Buffer} bytes @param {number} from @param {number} to */
+function plainId (bytes, from, to) {
+  const length = to - from - 2
+  if (bytes[from] !== QUOTE || length < 1 || length > MAX_ID_BYTES) return null
+  for (let at = from + 1; at < to - 1; at++) {
+    const byte = bytes[at]
+    if (byte < PRINTABLE || byte > TILDE || byte === BACKSLASH) return null
+  }
+  return bytes.subarray(from + 1, to - 1)
+}
+
+/** @param {Buffer} bytes @param {number} from @param {number} to @returns {number | null} of digits only */
+function plainNumber (bytes, from, to) {
+  if (to - from > MAX_DIGITS) return null
+  let n = 0
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at]
+    if (byte < ZERO || byte > NINE) return null
+    n = n * 10 + byte - ZERO
+  }
+  return n
+}
+
+/**
+ * Faults of the items of a request: one entry per faulty item. The first ten are listed; those found after them are counted.
+ *
+ * @typedef {{ index: number } | { line: number }} At where the item stands: from 0 in an array, from 1 in lines
+ * @typedef {At & { code: string, reason: string }} ListedFault
+ */
+
+const MAX_LISTED = 10
+
+/** @typedef {ReturnType<typeof createFaults>} Faults */
+
+/** @param {string} noun of one entry: item, line */
+function createFaults (noun) {
+  /** @type {ListedFault[]} */
+  const listed = []
+  /** @type {Record<string, number>} */
+  const byCode = {}
+  let count = 0
+  return {
+    get count () { return count },
+    /** The number of faults per code. */
+    byCode,
+    /** Whether the next fault is listed. */
+    get isListing () { return count < MAX_LISTED },
+
+    /** @param {At} at @param {string} code @param {() => string} reason called only if the fault is listed */
+    add (at, code, reason) {
+      if (count < MAX_LISTED) listed.push({ ...at, code, reason: reason() })
+      byCode[code] = (byCode[code] ?? 0) + 1
+      count++
+    },
+
+    /** @returns {FreshetError} REQUEST_INVALID with `faults` (the listed ones) and `faultCount` (those found) */
+    error () {
+      const [first] = listed
+      const where = 'line' in first ? `line ${first.line}` : `item ${first.index}`
+      const found = count === 1 ? `1 ${noun} has a fault` : `${count} ${noun}s have faults`
+      const detail = `${found}, so nothing was taken; ${count === 1 ? '' : 'the first, '}${where}: ${first.reason}`
+      return new FreshetError('REQUEST_INVALID', detail, { faultCount: count, faults: listed })
+    }
+  }
+}
 
 export const JSON_TYPE = 'application/json'
 export const LINES_TYPES = Object.freeze(['application/x-ndjson', 'application/jsonl'])
@@ -42,7 +176,7 @@ const MAX_SHOWN_CHARS = 64
  * @param {import('../../src/http/index.js').Body} body
  * @param {Reading} reading
  * @param {Take} take called with each item that has no fault; its value is a view of the body
- * @returns {import('./faults.js').Faults} the items are all of the body when `count` is 0
+ * @returns {Faults} the items are all of the body when `count` is 0
  * @throws {FreshetError} REQUEST_INVALID a body of application/json is neither an array nor an object
  */
 export function readItems ({ type, bytes }, reading, take) {
@@ -96,9 +230,9 @@ function readLines (bytes, reading, take) {
 /**
  * @param {Buffer} bytes
  * @param {number} at where it begins
- * @param {import('./faults.js').At} where
+ * @param {At} where
  * @param {Reading} reading
- * @param {Take} take @param {import('./faults.js').Faults} faults one of them gets it
+ * @param {Take} take @param {Faults} faults one of them gets it
  * @returns {number} where it ends
  */
 function readItem (bytes, at, where, { base64, nowMs, refusalOf, ageAdvice }, take, faults) {

@@ -1,13 +1,59 @@
 /** Commands of customers and orders, and callbacks of the payment provider. */
-import { decisions, fields, schemas } from 'freshet-feed/systems'
+import { decisions, fields, moneyText, schemas } from 'freshet-feed/systems'
 import { FreshetError } from './errors.js'
 import { customerIdOf, customerKey, orderIdOf, orderKey, productKey } from './keys.js'
-import { MAX_LINES, mergeLines, pricedLines } from './lines.js'
-import { callbackOf } from './payments/callbacks.js'
+import { ordersOf } from './payments/payments.js'
 import { PRODUCT_COMMANDS, SKU, UNITS } from './products.js'
 import { expectAccepted, statusOf } from './replies.js'
 
 /** @import { Command, GatewayParts, Given, Reply, System } from 'freshet-feed/systems' */
+
+/**
+ * The lines of an order.
+ *
+ * @typedef {{ sku: string, quantity: number, price: number }} Line minor units
+ * @typedef {{ sku: string, quantity: number, price: number | null }} Wanted null: that of the catalogue
+ */
+
+const MAX_LINES = 100
+
+/**
+ * Lines of the same SKU become one.
+ * @param {Wanted[]} lines @returns {Wanted[]}
+ */
+function mergeLines (lines) {
+  /** @type {Map<string, Wanted>} */
+  const merged = new Map()
+  for (const { sku, quantity, price } of lines) {
+    const before = merged.get(sku)
+    if (before && before.price !== price) throw invalid(`${sku} with two prices`, 'one price for each SKU')
+    merged.set(sku, { sku, quantity: quantity + (before?.quantity ?? 0), price })
+  }
+  return [...merged.values()]
+}
+
+/**
+ * @param {Wanted[]} lines @param {(number | null)[]} prices of the catalogue, null: there is no such product
+ * @returns {{ lines: Line[], total: number }}
+ * @throws {FreshetError} PRODUCT_UNKNOWN, ORDER_PRICE_DIFFERS, FIELD_INVALID
+ */
+function pricedLines (lines, prices) {
+  const priced = lines.map(({ sku, quantity, price: given }, i) => {
+    const price = prices[i]
+    if (price === null) throw new FreshetError('PRODUCT_UNKNOWN', `there is no product ${sku}; create it with PUT`, { sku })
+    if (given !== null && given !== price) {
+      throw new FreshetError('ORDER_PRICE_DIFFERS', `${sku} costs ${moneyText(price)}, not ${moneyText(given)}; order at that price`,
+        { sku, price: moneyText(price) })
+    }
+    return { sku, quantity, price }
+  })
+  const total = priced.reduce((sum, { quantity, price }) => sum + quantity * price, 0)
+  if (!Number.isSafeInteger(total)) throw invalid('a total above 90 trillion', 'a smaller order')
+  return { lines: priced, total }
+}
+
+/** @param {string} received @param {string} expected */
+const invalid = (received, expected) => fields.invalid([{ field: 'lines', received, expected }])
 
 const { id: idField, money, optional, own, text } = fields
 const { id: ID_TEXT, objectOf, seq: SEQ } = schemas
@@ -33,7 +79,7 @@ const WAIT = {
 }
 const PLACED = objectOf({ id: ID_TEXT, status: { type: 'string', enum: ['pending', 'confirmed', 'cancelled'] }, seq: SEQ })
 
-/** @param {unknown} value @returns {import('./lines.js').Wanted[] | null} */
+/** @param {unknown} value @returns {Wanted[] | null} */
 function linesIn (value) {
   if (!Array.isArray(value) || value.length < 1 || value.length > MAX_LINES) return null
   try {
@@ -117,16 +163,17 @@ export const COMMANDS = {
     path: '/v1/payments/callbacks',
     // the signature proves the sender
     access: 'public',
-    summary: 'News of a payment, signed by the provider: the owner of the order looks it up',
+    summary: 'News of payments, signed by the provider: the owner of the order looks it up',
     isRaw: true,
     schemas: { 204: { type: 'null' } },
     codes: ['CALLBACK_INVALID'],
     async run ({ body, headers }, { paymentSecret: secret, submit, stateOf }) {
-      const id = callbackOf({ secret, headers, body, nowMs: Date.now() })
-      if (id === null || !ID.test(id)) return { status: 204 }
-      // most are about an order that is confirmed, or being driven: the rule would reject them
-      const { status, parked } = await stateOf(orderKey(id), { fields: ['status', 'parked'] })
-      if (status === 'cancelled' || parked) await submit({ rule: 'step', key: orderKey(id), scope: '', requestId: '', args: ['check'] })
+      const keys = new Set(ordersOf({ secret, headers, body, nowMs: Date.now() }).filter((id) => ID.test(id)).map(orderKey))
+      await Promise.all([...keys].map(async (key) => {
+        // most are about an order that is confirmed, or being driven: the rule would reject them
+        const { status, parked } = await stateOf(key, { fields: ['status', 'parked'] })
+        if (status === 'cancelled' || parked) await submit({ rule: 'step', key, scope: '', requestId: '', args: ['check'] })
+      }))
       return { status: 204 }
     }
   },

@@ -11,9 +11,8 @@ import { rules } from 'freshet-feed/systems'
 import { createArchive } from './archive.js'
 import { COMMANDS, createOrders } from './commands.js'
 import { ERRORS } from './errors.js'
-import { createOrderHandlers } from './handlers.js'
+import { createOrderHandlers, createOrderMetrics } from './handlers.js'
 import { isLetterNeeded, sagaIdOf } from './keys.js'
-import { createOrderMetrics } from './metrics.js'
 import { createOrderQueries, QUERIES, STREAM } from './queries.js'
 import { SETTINGS } from './settings.js'
 
@@ -53,8 +52,7 @@ export default {
   gateway: (parts) => ({ commands: createOrders(parts) })
 }
 
-export { callbackOf, signatureOf } from './payments/callbacks.js'
-export { createPayments } from './payments/payments.js'
-export { rebuildViews } from './rebuild.js'
+export { createPayments, ordersOf, signatureOf } from './payments/payments.js'
+export { rebuildViews } from './archive.js'
 export { createSaga } from './saga.js'
 export { createArchive }

@@ -60,7 +60,7 @@ export const orderOf = ({ key, generation, state, seq }, { mask, nowMs }) => ({
   status: statusOf(state.status),
   step: state.status,
   total: moneyText(state.total),
-  lines: JSON.parse(state.lines).map((/** @type {import('./lines.js').Line} */ { sku, quantity, price }) =>
+  lines: JSON.parse(state.lines).map((/** @type {import('./commands.js').Line} */ { sku, quantity, price }) =>
     ({ sku, quantity, price: moneyText(price) })),
   ...(state.reason ? { reason: state.reason } : {}),
   ...(state.parked ? { parked: state.parked } : {}),

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { openDatabase } from '../../../src/sql/index.js'
 import { createArchive } from '../../../src/systems/orders/index.js'
-import { VIEWS } from '../../../src/systems/orders/views.js'
+import { VIEWS } from '../../../src/systems/orders/archive.js'
 import { sharedDatabase } from '../../database.js'
 import { silentLog } from '../../servers.js'
 

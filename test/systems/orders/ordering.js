@@ -1,8 +1,7 @@
 /** A gateway, a reader, consumers and a payment provider with orders, for tests. */
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { openLedger } from '../../../demo/payments/ledger.js'
-import { createPaymentServer } from '../../../demo/payments/server.js'
+import { createPaymentServer, openLedger } from '../../../demo/payments/server.js'
 import { resolve } from '../../../settings.js'
 import { listen } from '../../../src/http/index.js'
 import { runCommand, runConsumers, runGateway } from '../../commands.js'

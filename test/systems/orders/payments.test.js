@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { callbackOf, createPayments, signatureOf } from '../../../src/systems/orders/index.js'
+import { createPayments, ordersOf, signatureOf } from '../../../src/systems/orders/index.js'
 import { startPayments } from './ordering.js'
 
 const TIMEOUT_MS = 500
@@ -152,11 +152,14 @@ t.test('signatures of callbacks', async (t) => {
   const body = '{"key":"a","status":"captured"}'
   const header = signatureOf('secret', body, nowMs / 1000)
   const read = (/** @type {object} */ change) =>
-    callbackOf({ secret: 'secret', headers: { 'payment-signature': header }, body, nowMs, ...change })
-  t.equal(read({}), 'a')
-  t.equal(read({ headers: { 'stripe-signature': header } }), 'a')
-  const ofStripe = '{"data":{"object":{"metadata":{"order":"b"}}}}'
-  t.equal(read({ body: ofStripe, headers: { 'stripe-signature': signatureOf('secret', ofStripe, nowMs / 1000) } }), 'b')
+    ordersOf({ secret: 'secret', headers: { 'payment-signature': header }, body, nowMs, ...change })
+  t.same(read({}), ['a'])
+  t.same(read({ headers: { 'stripe-signature': header } }), ['a'])
+  const signed = (/** @type {string} */ text) =>
+    read({ body: text, headers: { 'stripe-signature': signatureOf('secret', text, nowMs / 1000) } })
+  t.same(signed('{"data":{"object":{"metadata":{"order":"b"}}}}'), ['b'])
+  t.same(signed('[{"key":"a.1"},{"key":"c.2"},{},{"key":1}]'), ['a', 'c'])
+  for (const other of ['', '[null]', 'null', '1', '{}', '[[]]', '{"data":null}']) t.same(signed(other), [], other)
   for (const change of [{ body: body + ' ' }, { secret: 'other' }, { secret: null }, { headers: {} }, { nowMs: nowMs + 301_000 }]) {
     t.throws(() => read(change), { code: 'CALLBACK_INVALID' })
   }

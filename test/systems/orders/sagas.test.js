@@ -14,6 +14,7 @@ import { PARTITIONS, runPayments, startOrders, startPayments } from './ordering.
 
 const COUNT = Number(PARTITIONS[1])
 const CONFIRMED = "SELECT 1 FROM order_view WHERE aggregate = $1 AND status = 'confirmed'"
+const SOLD = "SELECT 1 FROM events WHERE aggregate = 'p:lamp' AND type = 'sold' AND data->>'claim' = $1"
 /** @param {string} keyPrefix @param {string} key */
 const placeOf = (keyPrefix, key) => admissionKey(keyPrefix, 'orders', partitionOf(Buffer.from(key), COUNT), COUNT)
 
@@ -176,6 +177,19 @@ t.test('orders when something fails', async (t) => {
       'attempts', '5', 'fields', '[]'))
     t.match(await gateway.send('DELETE', `/v1/systems/orders/dead-letters/${partitionOf(Buffer.from(`o:${orderId}`), COUNT)}:${id}`),
       { status: 200, json: { status: 'discarded' } })
+  })
+
+  await t.test('an order that was sold, and waited for its owner until its product had forgotten that, is confirmed', async (t) => {
+    const { id: orderId } = await order(ann, lamp)
+    const claim = `o:${orderId}:0`
+    await eventually(async () => (await database.query(SOLD, [claim])).length === 1)
+    const connection = await connectFor(t, primary.url)
+    const [product, key] = [placeOf(keyPrefix, 'p:lamp'), placeOf(keyPrefix, `o:${orderId}`)]
+    t.equal(await connection.send('HDEL', product('members:p:lamp'), `claim ${claim}`), 1)
+    await connection.send('HSET', key(`state:o:${orderId}`), 'status', 'captured')
+    await connection.send('ZADD', key('tasks'), 0, `step o:${orderId} run`)
+    await eventually(async () => String(await connection.send('HGET', key(`state:o:${orderId}`), 'status')) === 'confirmed')
+    t.same((await gateway.send('GET', '/v1/systems/orders/dead-letters')).json.items, [])
   })
 
   await t.test('events and views are in the database, and a rebuild finds them as they are', async (t) => {

@@ -21,10 +21,11 @@ const PLACED = Object.freeze({
 
 /**
  * An order that is driven; `calls` has its steps, those of one call joined.
- * @param {{ authorize?: () => Promise<any>, capture?: () => Promise<any>, sold?: string,
- *   decide?: (op: string) => any }} [given] `sold`: code of the rule when a line is sold; `decide` in place of what is accepted
+ * @param {{ authorize?: () => Promise<any>, capture?: () => Promise<any>, sold?: string, wasSold?: boolean,
+ *   decide?: (op: string) => any }} [given] `sold`: code of the rule when a line is sold; `wasSold` by its events;
+ *   `decide` in place of what is accepted
  */
-function order ({ authorize, capture, sold = 'accepted', decide = () => null } = {}) {
+function order ({ authorize, capture, sold = 'accepted', wasSold = false, decide = () => null } = {}) {
   const calls = /** @type {string[]} */ ([])
   const asked = /** @type {string[]} */ ([])
   let reads = 0
@@ -44,6 +45,7 @@ function order ({ authorize, capture, sold = 'accepted', decide = () => null } =
   const drive = createSaga({
     submit: async (command) => record([command])[0],
     submitAll: async (commands) => record(commands),
+    submitConfirmed: async (commands) => record(commands),
     async stateOf () {
       reads++
       return { ...state }
@@ -60,6 +62,7 @@ function order ({ authorize, capture, sold = 'accepted', decide = () => null } =
       async undo () { asked.push('undo') }
     }),
     confirm: async () => {},
+    wasSold: async () => wasSold,
     deadLetter: async () => {},
     drop: async () => {},
     log: silentLog
@@ -110,6 +113,12 @@ t.test('what was captured and cannot be sold is recorded as captured', async (t)
   const { drive, calls } = order({ sold: 'unknown_claim' })
   await t.rejects(drive('o:a', { ...PLACED }), { code: 'STOCK_DIFFERS' })
   t.same(calls, ['held+capture_requested', 'captured'])
+})
+
+t.test('a line whose product has forgotten that it was sold is not sold again', async (t) => {
+  const { drive, calls } = order({ sold: 'unknown_claim', wasSold: true })
+  await drive('o:a', { ...PLACED })
+  t.same(calls, ['held+capture_requested', 'captured+confirmed'])
 })
 
 t.test('a callback is decided only where it may change something, however often and late it comes', async (t) => {

@@ -13,12 +13,146 @@
  *   { lookup: (payment: Payment) => Promise<Result | null> }} Adapter every call is harmless when it is made again. `void` makes a later
  *   capture impossible, also of a payment that the provider does not know; `refund`: all of it; `lookup`: null = it does not know it
  */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { Agent as HttpAgent, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { calls } from 'freshet-feed/systems'
 import { FreshetError } from '../errors.js'
 import { traced } from '../traces.js'
-import { createCall } from './call.js'
-import { local } from './local.js'
 import { stripe } from './stripe.js'
+
+/**
+ * Callbacks of a payment provider: their signature, in the format of Stripe (https://docs.stripe.com/webhooks#verify-manually), which the
+ * local provider has too: `t=<seconds>,v1=<HMAC-SHA256 of "t.body", hex>`.
+ *
+ * A callback only says that there is news of payments: the owner of the order looks it up. So a false, late or repeated one changes
+ * nothing.
+ */
+
+const MAX_AGE_S = 300
+const SIGNATURE_HEADERS = Object.freeze(['payment-signature', 'stripe-signature'])
+
+/** @param {string} secret @param {string} body @param {number} seconds since 1970 @returns {string} value of the header */
+export const signatureOf = (secret, body, seconds) =>
+  `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`
+
+/**
+ * @param {{ secret: string | null, headers: Record<string, string | string[] | undefined>, body: string, nowMs: number }} callback
+ * @returns {string[]} ids of the orders that it is about @throws {FreshetError} CALLBACK_INVALID
+ */
+export function ordersOf ({ secret, headers, body, nowMs }) {
+  const given = String(SIGNATURE_HEADERS.map((name) => headers[name]).find(Boolean) ?? '')
+  const seconds = Number(/(?:^|,)t=(\d{1,12})(?:,|$)/.exec(given)?.[1] ?? NaN)
+  if (secret === null) throw new FreshetError('CALLBACK_INVALID', 'this gateway has no --payment-secret, so it cannot check signatures')
+  if (!(Math.abs(nowMs / 1000 - seconds) <= MAX_AGE_S)) {
+    throw new FreshetError('CALLBACK_INVALID', `the signature has no time, or one more than ${MAX_AGE_S} s from now; compare the clocks`)
+  }
+  const wanted = Buffer.from(signatureOf(secret, body, seconds).split(',v1=')[1])
+  const isSigned = [...given.matchAll(/v1=([0-9a-f]{64})/g)].some(([, one]) => timingSafeEqual(Buffer.from(one), wanted))
+  if (!isSigned) throw new FreshetError('CALLBACK_INVALID', 'the signature is not one of this body; check --payment-secret')
+  return ordersIn(body)
+}
+
+/** The local provider sends an array of `{key}`; Stripe has the key in the metadata of the PaymentIntent. @param {string} body */
+function ordersIn (body) {
+  try {
+    return [JSON.parse(body)].flat().flatMap(({ key, data }) => {
+      const order = key ?? data?.object?.metadata?.order
+      // without the time of the order (saga.js)
+      return typeof order === 'string' ? [order.split('.')[0]] : []
+    })
+  } catch {
+    return []
+  }
+}
+
+/** The provider of `npm start payments` (demo/payments/server.js). A payment is known by its key. */
+
+const JSON_TYPE = Object.freeze({ 'content-type': 'application/json' })
+
+/**
+ * @param {Call} call @param {{ currency: string }} options
+ * @returns {Adapter}
+ */
+function local (call, { currency }) {
+  const pathOf = (/** @type {string} */ key) => `/v1/payments/${encodeURIComponent(key)}`
+
+  /** @param {string} key @param {string} operation */
+  const post = async (key, operation) => read(await call('POST', `${pathOf(key)}/${operation}`), key)
+
+  return {
+    authorize: async ({ key, amount }) =>
+      read(await call('POST', '/v1/payments', { body: JSON.stringify({ key, amount, currency }), headers: JSON_TYPE }), key),
+    capture: ({ key }) => post(key, 'capture'),
+    void: ({ key }) => post(key, 'void'),
+    refund: ({ key }) => post(key, 'refund'),
+
+    async lookup ({ key }) {
+      const reply = await call('GET', pathOf(key))
+      return reply.status === 404 ? null : read(reply, key)
+    }
+  }
+}
+
+/** @param {{ status: number, json: any }} reply @param {string} key @returns {Result} */
+function read ({ status, json }, key) {
+  if (status === 200) return { status: json.status, id: key }
+  throw new FreshetError('PAYMENT_REFUSED', `the payment provider rejected a request (${status}): ${json.error ?? 'without a reason'}`)
+}
+
+/** HTTP calls of a payment provider, within a deadline. */
+
+const MAX_SOCKETS = 256
+/** Whether the effect of a request with this status is unknown. */
+const isUnknown = (/** @type {number} */ status) => status >= 500 || status === 408 || status === 409 || status === 429
+
+/**
+ * @param {{ url: string, key: string | null, timeoutMs: number }} options `key`: of the API, sent as a bearer token
+ * @returns {{ call: Call, close: () => void }} `call` throws PAYMENT_UNKNOWN: no usable reply, PAYMENT_REFUSED
+ */
+function createCall ({ url, key, timeoutMs }) {
+  const { protocol, hostname, port, pathname } = new URL(url)
+  const isSecure = protocol === 'https:'
+  const send = isSecure ? requestHttps : requestHttp
+  const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: MAX_SOCKETS })
+  const target = { host: hostname.replace(/^\[|\]$/g, ''), port, agent }
+  const base = pathname.replace(/\/+$/, '')
+  const authorization = key === null ? {} : { authorization: `Bearer ${key}` }
+
+  /**
+   * @param {import('node:http').RequestOptions} options @param {string} body
+   * @returns {Promise<{ status: number, text: string }>} @throws {Error} no whole reply in time
+   */
+  const exchange = (options, body) => new Promise((resolve, reject) => {
+    const request = send(options, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part) => { text += part })
+      response.once('error', reject).once('end', () => resolve({ status: Number(response.statusCode), text }))
+    })
+    // a timer of our own: a signal that is aborted later would cost more than the request
+    const timer = setTimeout(() => request.destroy(new Error('no reply in time')), timeoutMs)
+    request.once('close', () => clearTimeout(timer)).once('error', reject).end(body)
+  })
+
+  return {
+    async call (method, path, { body = '', headers = {} } = {}) {
+      const length = method === 'GET' ? {} : { 'content-length': Buffer.byteLength(body) }
+      const options = { ...target, method, path: base + path, headers: { ...authorization, ...headers, ...length } }
+      const { status, text } = await exchange(options, body).catch((error) => { throw unknown(error.message) })
+      if (isUnknown(status)) throw unknown(`status ${status}`)
+      try {
+        return { status, json: JSON.parse(text) }
+      } catch {
+        throw unknown('a reply that is not JSON')
+      }
+    },
+
+    close: () => agent.destroy()
+  }
+}
+
+/** @param {string} why */
+const unknown = (why) => new FreshetError('PAYMENT_UNKNOWN', `the payment provider: ${why}; the result is looked up`, { isOutside: true })
 
 /** Most calls in flight. */
 const LIMIT = 256
