@@ -7,21 +7,21 @@
  *   `revision`, `visit`, `scan`, `watch` and `mayBreakOff`: of views, if there are any
  */
 import { createFigures } from '../src/figures/index.js'
-import { createReplies } from '../src/replies/index.js'
 import { createLimit, createReplyBudget, createServer, describeRoutes, healthRoutes } from '../src/http/index.js'
 import { createPush } from '../src/push/index.js'
+import { createReplies } from '../src/replies/index.js'
 import { filteredQueries } from '../src/view/index.js'
+import { FreshetError } from './errors.js'
+import { createKeyStreams } from './systems.js'
 import { countRoutes } from './routes/count.js'
 import { feedRoutes } from './routes/feeds.js'
 import { figuresRoutes } from './routes/figures.js'
 import { itemRoutes } from './routes/items.js'
-import { createKeyStreams } from './key-streams.js'
-import { liveRoutes } from './routes/live.js'
 import { severalRoutes } from './routes/live-several.js'
+import { liveRoutes } from './routes/live.js'
 import { pageRoutes } from './routes/page.js'
 import { systemRoutes } from './routes/systems.js'
 import { tailRoutes } from './routes/tail.js'
-import { markUnconfirmed } from './unconfirmed.js'
 
 /** each waits for a server at most, or for its client */
 const MAX_REQUESTS = 10_000
@@ -32,7 +32,7 @@ const MAX_REQUESTS = 10_000
  *   loopUse?: (nowMs: number) => number, maxRequests?: number, maxReplyBytes?: number, maxUnconfirmedMs?: number | null,
  *   caps?: import('../src/push/index.js').Caps,
  *   deployment?: import('../src/store/index.js').Servers, systems?: import('./systems.js').Systems,
- *   database?: import('./database.js').ReaderDatabase,
+ *   database?: import('./systems.js').ReaderDatabase,
  *   gatewayUrl?: string | null, keyPrefix?: string, onlyFeeds?: boolean, restarts?: () => object[] | null,
  *   pages?: ReturnType<typeof pagesOf> }} options `clock`: ms since 1970; `elapsed`:
  *   monotonic, ms; `caps`: of push streams, without them there is no /live; `deployment`,
@@ -91,3 +91,27 @@ export function createReaderApp ({
 
 /** Pages by name of their system. @param {import('./systems.js').Systems} [systems] */
 const pagesOf = (systems) => Object.fromEntries(systems?.all.flatMap(({ definition: { name, page } }) => page ? [[name, page]] : []) ?? [])
+
+/**
+ * While neither this reader nor a replica hears from the primary (src/store/primary-contact.js), replies are marked as stale, and refused
+ * once `maxUnconfirmedMs` is over. Figures are about servers, and are always answered.
+ * @param {import('fastify').FastifyInstance} app
+ * @param {{ deployment: Pick<import('../src/store/index.js').Servers, 'unconfirmedMs'>, maxUnconfirmedMs: number | null }} options
+ *   null = never refused
+ * @returns {() => boolean} whether they are refused now
+ */
+function markUnconfirmed (app, { deployment, maxUnconfirmedMs }) {
+  const isTooLong = () => maxUnconfirmedMs !== null && deployment.unconfirmedMs > maxUnconfirmedMs
+  app.addHook('onRequest', (request, reply, done) => {
+    if (deployment.unconfirmedMs === 0) return done()
+    const path = request.routeOptions.url ?? ''
+    if (!path.startsWith('/v1/') || path.endsWith('/figures')) return done()
+    if (isTooLong()) {
+      return done(new FreshetError('PRIMARY_UNCONFIRMED',
+        `no contact with the primary for more than ${maxUnconfirmedMs} ms; try again, or ask another reader`))
+    }
+    reply.header('freshet-stale', 'true')
+    done()
+  })
+  return isTooLong
+}

@@ -10,8 +10,7 @@ import { aborted, lastFromParent, runProcess, tellParent } from '../src/runtime/
 import { createReaderRegistry, startEmbedded } from '../src/metrics/index.js'
 import { loadSystems, settingsOfModules } from '../src/systems/list.js'
 import { createReaderApp } from './app.js'
-import { createReaderDatabase } from './database.js'
-import { openSystems } from './systems.js'
+import { createReaderDatabase, openSystems } from './systems.js'
 
 const USAGE = `Usage: npm start reader -- [flags]
 

@@ -3,15 +3,27 @@
  * from a replica, so a reader for feeds alone opens nothing.
  *
  * @typedef {ReturnType<typeof openSystems>} Systems
+ * @typedef {ReturnType<typeof createKeyStreams>} KeyStreams
+ * @typedef {ReturnType<typeof createReaderDatabase>} ReaderDatabase
+ * @typedef {import('../src/systems/inside.js').StreamRow} StreamRow
+ * @typedef {import('../src/http/index.js').Given} Given
+ * @typedef {(last: string | null) => import('../src/push/index.js').Source} Open `last`: Last-Event-ID; what is no position costs a reset
  */
-import { createStopper, maskWith, ownerOf, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
+import { createStopper, eventOf, maskWith, ownerOf, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
 import { createDeadLetters } from '../src/consumers/index.js'
-import { createServices } from '../src/embedded/index.js'
+import { createServices, runningPart } from '../src/embedded/index.js'
 import { FreshetError } from '../src/errors.js'
 import { partitionOf } from '../src/item/index.js'
 import { createAdmissionMetrics } from '../src/metrics/index.js'
+import { openDatabase } from '../src/sql/index.js'
+import { createEvents, createViewers, openDefinition, openReading, readFigures } from '../src/systems/inside.js'
 import { createWaitingRoom } from '../src/waiting-room/index.js'
-import { createViewers, openDefinition, openReading, readFigures } from '../src/systems/inside.js'
+
+/** of the database */
+const CONNECTIONS = 4
+const DEADLINE_MS = 2000
+const LOOK_FOR_MS = 1000
+const UNDEFINED_TABLE = '42P01'
 
 /**
  * @typedef {import('../src/systems/inside.js').Definition} System
@@ -138,3 +150,118 @@ async function openSystem (definition, { deployment, routes, name, counters: met
     }
   }
 }
+
+/**
+ * The database in a reader, of what systems have written there.
+ * @param {{ databaseUrl: string | null, log: import('pino').Logger }} options
+ */
+export function createReaderDatabase ({ databaseUrl, log }) {
+  /** @type {{ url: string, database: import('../src/sql/index.js').Database } | null} */
+  let opened = null
+  let lookedMs = -Infinity
+
+  /** @returns {Promise<import('../src/sql/index.js').Database | null>} the embedded one may come later, or be another one */
+  async function database () {
+    if (performance.now() - lookedMs < LOOK_FOR_MS) return opened?.database ?? null
+    lookedMs = performance.now()
+    const url = databaseUrl ?? await runningPart('database').catch(() => null)
+    if (url !== opened?.url) {
+      await opened?.database.close()
+      opened = url === null
+        ? null
+        : { url, database: openDatabase({ url, name: `freshet-reader-${process.pid}`, max: CONNECTIONS, deadlineMs: DEADLINE_MS, log }) }
+    }
+    return opened?.database ?? null
+  }
+
+  return {
+    /**
+     * @param {string} text @param {unknown[]} values
+     * @returns {Promise<any[]>} none while no consumers have served the system, and made its tables
+     * @throws {FreshetError} DATABASE_DOWN
+     */
+    async rows (text, values) {
+      const one = await database()
+      if (!one) throw new FreshetError('DATABASE_DOWN', 'there is no database; start consumers, or give --database-url')
+      const { rows } = await one.query(text, values).catch((error) => {
+        if (error.sqlState === UNDEFINED_TABLE) return { rows: [] }
+        throw error
+      })
+      return rows
+    },
+
+    async close () { await opened?.database.close() }
+  }
+}
+
+/**
+ * The streams of keys of a system, for its routes and for streams of several subjects: the viewers of a key are one hub.
+ * @param {Systems['all'][number]} system @param {import('../src/push/index.js').Push} push
+ */
+export function createKeyStreams (system, push) {
+  const { name, stream } = system.definition
+  /** @type {Map<StreamRow, ReturnType<typeof createEvents>>} */
+  const all = new Map()
+
+  /**
+   * @param {StreamRow} row @param {Given} given with the key in the parameter of its path
+   * @returns {Promise<Open>} @throws {Error} there is no such key
+   */
+  async function sourceOf (row, given) {
+    const { own, parts } = await system.opened(push)
+    if (row.source) {
+      const found = await row.source(given, own.queries)
+      return () => found
+    }
+    const id = Object.values(given.params)[0]
+    const current = own.current ?? parts.reading.current
+    await current(id)
+    const events = all.get(row) ?? eventsOf(row, own, parts)
+    all.set(row, events)
+    return (last) => events.sourceOf(id, last)
+  }
+
+  return {
+    system: name,
+    sourceOf,
+
+    /** Streams of one parameter, under a name for streams of several subjects. */
+    named: stream.flatMap((row) => row.subject === undefined
+      ? []
+      : [{
+          subject: row.subject,
+          codes: row.codes ?? [],
+          /** @param {{ id: string, headers: Given['headers'], requestId: string }} of */
+          sourceOf: ({ id, headers, requestId }) => sourceOf(row, {
+            params: { [String(/:(\w+)/.exec(row.path)?.[1])]: id },
+            query: Object.fromEntries(Object.entries(row.fields ?? {}).map(([field, { default: unset }]) => [field, unset])),
+            headers,
+            body: null,
+            requestId: '',
+            id: requestId
+          })
+        }]),
+
+    close () { for (const events of all.values()) events.close() }
+  }
+}
+
+/**
+ * The events of the key that a path names.
+ * @param {StreamRow} row
+ * @param {Awaited<ReturnType<import('../src/systems/inside.js').Definition['reader']>>} own
+ * @param {import('../src/systems/inside.js').ReaderParts} parts
+ */
+const eventsOf = ({ snapshot, event, named, keyOf }, own, { reading, view, push, log }) => createEvents({
+  current: own.current ?? reading.current,
+  keyOf,
+  snapshot: (one) => snapshot(view.storedOf(one), own.queries, (/** @type {number} */ count) =>
+    one.events.slice(-count).reverse().map(eventOf)),
+  event (fields) {
+    const one = eventOf(fields)
+    return { name: named(one), data: event(one, own.queries) }
+  },
+  view,
+  push,
+  log
+})

@@ -16,59 +16,8 @@
  */
 // Written from src/client/ by `npm run client`; change the files there.
 
-/** Types of the client. */
+/** Checks what `follow` is given, all faults at once, and the error of all parts. */
 
-/** @typedef {'base64' | 'utf8' | 'json'} Encoding of values over the wire */
-
-/**
- * base64: bytes. utf8: text, or bytes if a value is not UTF-8. json: the parsed value, whose type is not checked, or bytes if a value is
- * not JSON.
- * @template {Encoding} [E='base64'] @template [T=any]
- * @typedef {E extends 'json' ? T : E extends 'utf8' ? string | Uint8Array : Uint8Array} LiveValue
- */
-
-/**
- * `ts`: event time, ms since 1970; for deletions only if the layout of the feed keeps it.
- * @template {Encoding} [E='base64'] @template [T=any]
- * @typedef {{ id: string, ts: number, value: LiveValue<E, T>, deleted?: undefined } |
- *   { id: string, ts?: number, value?: undefined, deleted: true }} LiveItem
- */
-
-/**
- * `snapshot`: the newest items, oldest first; they replace all earlier ones. `items`: changes, oldest first. `reset`: changes
- * may have been missed; a snapshot follows. `position`: for `from`, to resume after this event; null: a snapshot is needed. `feed`: which
- * one, if several are followed; the position is that of all.
- * @template {Encoding} [E='base64'] @template [T=any]
- * @typedef {{ event: 'snapshot' | 'items', feed?: string, items: LiveItem<E, T>[], reason?: undefined, position: string | null } |
- *   { event: 'reset', feed?: string, items?: undefined, reason: string, position: string | null }} LiveEvent
- */
-
-/**
- * @template {Encoding} [E='base64']
- * @typedef {object} FollowOptions
- * @property {readonly string[]} [ids] only these; default: all
- * @property {number} [limit] items in a snapshot
- * @property {number} [since] instead of a snapshot, all that was written since this time: ms since 1970, on the clock of the server
- * @property {number} [tail] instead of a snapshot, so many ids that changed last
- * @property {number} [maxRate] maximum deliveries per second; of an id that changes more often only the newest version comes
- * @property {E} [encoding] default: base64
- * @property {string | null} [from] the position of an earlier event, to resume after it
- * @property {string} [authToken]
- * @property {boolean} [wait] whether to wait for a feed that does not exist yet; its first snapshot then has all items of the feed.
- *   Default: true; false: such a feed is an error, FEED_UNKNOWN. A list of feeds is always waited for
- * @property {(feed?: string) => void} [onWaiting] called when a feed has no items yet, with its name if a list is followed; default:
- *   `console.warn`
- * @property {AbortSignal} [signal] ends the loop, without an error
- * @property {(error: Error, waitMs: number) => void} [onRetry] called with the reason why a connection ended, and the
- *   delay before the next one; default: the first one is printed by `console.warn`, unless events have come
- * @property {number} [silentMs] a connection without data for this long is closed; default: 30,000; readers send heartbeats every 10 s
- */
-
-/**
- * @typedef {string | URL | readonly (string | URL)[]} Readers addresses, such as http://127.0.0.1:8080; the others are for failover
- */
-
-/** Why following ends, or why a reader refused. */
 /** the response was no problem of a reader */
 const HTTP_ERROR = 'HTTP_ERROR'
 /** 4xx that are retried, and 5xx that is not */
@@ -98,8 +47,6 @@ export class FollowError extends Error {
 
 /** @param {string} message */
 const invalid = (message) => new FollowError('ARGUMENT_INVALID', `follow: ${message}`, 0)
-
-/** Checks what `follow` is given: all faults at once. */
 
 const SILENT_MS = 30_000
 /** half of a surrogate pair, which cannot be part of an address */
@@ -191,7 +138,41 @@ function shown (value) {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** Server-sent events, and what they say. */
+/** One connection to a reader, its server-sent events, and the pause before the next one, which a page that wakes up shortens. */
+
+/** a page was frozen, or its machine slept or was offline: timers and connections may be dead */
+const WAKE_EVENTS = ['visibilitychange', 'pageshow', 'online']
+
+/**
+ * Calls back when a page is shown again or is online again; in Node never.
+ * @param {() => void} listener @param {AbortSignal} until
+ */
+function onWake (listener, until) {
+  const page = /** @type {any} */ (globalThis)
+  const ifShown = () => { if (page.document?.visibilityState !== 'hidden') listener() }
+  for (const name of WAKE_EVENTS) page.addEventListener?.(name, ifShown, { signal: until })
+}
+
+/**
+ * @param {number} ms @param {number} leastMs a page that wakes up waits only this long @param {AbortSignal} ended
+ * @returns {Promise<void>}
+ */
+const pause = (ms, leastMs, ended) => new Promise((resolve) => {
+  const begunMs = performance.now()
+  const isOver = new AbortController()
+  let timer = setTimeout(over, ms)
+  function over () {
+    clearTimeout(timer)
+    ended.removeEventListener('abort', over)
+    isOver.abort()
+    resolve()
+  }
+  ended.addEventListener('abort', over)
+  onWake(() => {
+    clearTimeout(timer)
+    timer = setTimeout(over, begunMs + leastMs - performance.now())
+  }, isOver.signal)
+})
 
 /** a reader may ask for at most this delay */
 const MAX_RETRY_AFTER_MS = 3_600_000
@@ -277,44 +258,6 @@ function bytesOf (base64) {
   for (let at = 0; at < bytes.length; at++) bytes[at] = text.charCodeAt(at)
   return bytes
 }
-
-/** Pauses, and pages that wake up. */
-
-/** a page was frozen, or its machine slept or was offline: timers and connections may be dead */
-const WAKE_EVENTS = ['visibilitychange', 'pageshow', 'online']
-
-/**
- * Calls back when a page is shown again or is online again; in Node never.
- * @param {() => void} listener @param {AbortSignal} until
- */
-function onWake (listener, until) {
-  const page = /** @type {any} */ (globalThis)
-  const ifShown = () => { if (page.document?.visibilityState !== 'hidden') listener() }
-  for (const name of WAKE_EVENTS) page.addEventListener?.(name, ifShown, { signal: until })
-}
-
-/**
- * @param {number} ms @param {number} leastMs a page that wakes up waits only this long @param {AbortSignal} ended
- * @returns {Promise<void>}
- */
-const pause = (ms, leastMs, ended) => new Promise((resolve) => {
-  const begunMs = performance.now()
-  const isOver = new AbortController()
-  let timer = setTimeout(over, ms)
-  function over () {
-    clearTimeout(timer)
-    ended.removeEventListener('abort', over)
-    isOver.abort()
-    resolve()
-  }
-  ended.addEventListener('abort', over)
-  onWake(() => {
-    clearTimeout(timer)
-    timer = setTimeout(over, begunMs + leastMs - performance.now())
-  }, isOver.signal)
-})
-
-/** One connection to a reader. */
 
 /** heartbeats come every 10 s; a connection silent for longer when a page wakes is taken for dead */
 const SILENT_AWAKE_MS = 15_000
@@ -481,6 +424,56 @@ function nextOf (readers, last, whenMs) {
   const inTurn = [...readers.slice(at), ...readers.slice(0, at)]
   return inTurn.find(({ notBeforeMs }) => notBeforeMs <= whenMs) ?? inTurn.sort((a, b) => a.notBeforeMs - b.notBeforeMs)[0]
 }
+
+/** @typedef {'base64' | 'utf8' | 'json'} Encoding of values over the wire */
+
+/**
+ * base64: bytes. utf8: text, or bytes if a value is not UTF-8. json: the parsed value, whose type is not checked, or bytes if a value is
+ * not JSON.
+ * @template {Encoding} [E='base64'] @template [T=any]
+ * @typedef {E extends 'json' ? T : E extends 'utf8' ? string | Uint8Array : Uint8Array} LiveValue
+ */
+
+/**
+ * `ts`: event time, ms since 1970; for deletions only if the layout of the feed keeps it.
+ * @template {Encoding} [E='base64'] @template [T=any]
+ * @typedef {{ id: string, ts: number, value: LiveValue<E, T>, deleted?: undefined } |
+ *   { id: string, ts?: number, value?: undefined, deleted: true }} LiveItem
+ */
+
+/**
+ * `snapshot`: the newest items, oldest first; they replace all earlier ones. `items`: changes, oldest first. `reset`: changes
+ * may have been missed; a snapshot follows. `position`: for `from`, to resume after this event; null: a snapshot is needed. `feed`: which
+ * one, if several are followed; the position is that of all.
+ * @template {Encoding} [E='base64'] @template [T=any]
+ * @typedef {{ event: 'snapshot' | 'items', feed?: string, items: LiveItem<E, T>[], reason?: undefined, position: string | null } |
+ *   { event: 'reset', feed?: string, items?: undefined, reason: string, position: string | null }} LiveEvent
+ */
+
+/**
+ * @template {Encoding} [E='base64']
+ * @typedef {object} FollowOptions
+ * @property {readonly string[]} [ids] only these; default: all
+ * @property {number} [limit] items in a snapshot
+ * @property {number} [since] instead of a snapshot, all that was written since this time: ms since 1970, on the clock of the server
+ * @property {number} [tail] instead of a snapshot, so many ids that changed last
+ * @property {number} [maxRate] maximum deliveries per second; of an id that changes more often only the newest version comes
+ * @property {E} [encoding] default: base64
+ * @property {string | null} [from] the position of an earlier event, to resume after it
+ * @property {string} [authToken]
+ * @property {boolean} [wait] whether to wait for a feed that does not exist yet; its first snapshot then has all items of the feed.
+ *   Default: true; false: such a feed is an error, FEED_UNKNOWN. A list of feeds is always waited for
+ * @property {(feed?: string) => void} [onWaiting] called when a feed has no items yet, with its name if a list is followed; default:
+ *   `console.warn`
+ * @property {AbortSignal} [signal] ends the loop, without an error
+ * @property {(error: Error, waitMs: number) => void} [onRetry] called with the reason why a connection ended, and the
+ *   delay before the next one; default: the first one is printed by `console.warn`, unless events have come
+ * @property {number} [silentMs] a connection without data for this long is closed; default: 30,000; readers send heartbeats every 10 s
+ */
+
+/**
+ * @typedef {string | URL | readonly (string | URL)[]} Readers addresses, such as http://127.0.0.1:8080; the others are for failover
+ */
 
 /**
  * Ends when `signal` is aborted or the loop is left; reconnects for ever after errors that may pass, and throws a FollowError for others.

@@ -1,20 +1,89 @@
 /**
- * The page: which feed is shown, and its state. While the tab is hidden it makes no requests.
+ * The page: which feed is shown, and its state; the newest items of several feeds, from one stream; or all feeds. While the tab is hidden
+ * it makes no requests.
  */
-import { getJson, hideToken, onToken } from './api.js'
+import { getJson, hideToken, onToken, pathOf, whileShown } from './api.js'
 import { at, make, pause, put } from './elements.js'
 import { createFigures } from './figures.js'
 import { createList } from './list.js'
 import { watchNewest } from './newest.js'
-import { createOverview } from './overview.js'
 import { createSearch } from './search.js'
-import { whileShown } from './shown.js'
-import { counted, number, period, timeOfDay } from './text.js'
+import { ageText, counted, number, period, timeOfDay, UNKNOWN } from './text.js'
+
+/** figures are requested in groups, so that many feeds are no burst */
+const GROUP = 6
+const APART_MS = 100
+/** later than any sample: without history */
+const NO_HISTORY = 2 ** 41 - 1
+const byName = new Intl.Collator('en', { numeric: true })
+
+/** @typedef {{ feed: string, layout: string }} Definition */
+
+/** All feeds: layout, rate, live ids and age of the newest item of each. */
+function createOverview () {
+  const body = at('feeds')
+  /** @type {Map<string, any>} */
+  const rows = new Map()
+
+  /** @param {Definition[]} definitions in order */
+  function arrange (definitions) {
+    for (const [feed, row] of rows) {
+      if (definitions.some((one) => one.feed === feed)) continue
+      row.remove()
+      rows.delete(feed)
+    }
+    definitions.forEach(({ feed, layout }, index) => {
+      const row = rows.get(feed) ?? createRow(feed)
+      rows.set(feed, row)
+      put(row.cells[1], layout)
+      if (body.rows[index] !== row) body.insertBefore(row, body.rows[index] ?? null)
+    })
+    put(at('overview-how'), counted(definitions.length, 'feed'))
+  }
+
+  return {
+    /**
+     * Shows all feeds, then the figures of each.
+     * @param {Definition[]} definitions
+     * @param {AbortSignal} signal
+     * @returns {Promise<void>}
+     */
+    async show (definitions, signal) {
+      const sorted = definitions.toSorted((a, b) => byName.compare(a.feed, b.feed))
+      arrange(sorted)
+      for (let i = 0; i < sorted.length && !signal.aborted; i += GROUP) {
+        if (i > 0) await pause(APART_MS, signal)
+        await Promise.all(sorted.slice(i, i + GROUP).map(async ({ feed }) => {
+          const figures = await getJson(pathOf(feed, `/figures?since=${NO_HISTORY}`), signal).catch(() => null)
+          if (!signal.aborted) write(rows.get(feed), figures)
+        }))
+      }
+    }
+  }
+}
+
+/** @param {string} feed */
+function createRow (feed) {
+  const link = make('a', { href: `/?feed=${encodeURIComponent(feed)}`, textContent: feed })
+  const unknown = Array.from({ length: 4 }, () => make('td', { textContent: UNKNOWN }))
+  return make('tr', {}, make('th', { scope: 'row' }, link), ...unknown)
+}
+
+/** @param {any} row @param {any} figures of one feed; null = the reader does not know them */
+function write ({ cells: [, , rate, count, newest] }, figures) {
+  const { itemsPerSecond = null, count: live = null, newestTs = null, asOf = 0 } = figures ?? {}
+  put(rate, number(itemsPerSecond))
+  put(count, number(live))
+  put(newest, newestTs === null ? UNKNOWN : `${ageText(asOf - newestTs)} ago`)
+}
 
 const { searchParams } = new URL(location.href)
 const FEEDS_EVERY_MS = 3000
 const READY_EVERY_MS = 1000
 
+/** in one stream; fewer than two: a feed by itself */
+const several = [...new Set(searchParams.getAll('feed'))]
+const isSeveral = several.length > 1
 /** @type {string | null} */
 let feed = null
 /** @type {string[]} */
@@ -86,7 +155,7 @@ function showReady ({ ready, reasons }, word) {
   showState('wait', 'partly available', `Some queries are unavailable: ${sentences(reasons)}.`)
 }
 
-/** Describes how the list is updated. @param {import('./source.js').Way} way @param {string} why */
+/** Describes how the list is updated. @param {import('./newest.js').Way} way @param {string} why */
 function showWay (way, why) {
   const { itemsPerSecond = null } = figures.latest ?? {}
   const texts = {
@@ -103,14 +172,13 @@ function showWay (way, why) {
 const { restart: start, stop } = whileShown((signal) => {
   hideToken()
   watchFeeds(signal)
-  if (feed === null) watchReadiness(signal)
-  else watchFeed(feed, signal)
+  if (feed !== null) return watchFeed(feed, signal)
+  watchReadiness(signal)
+  if (isSeveral) watchItems(several, signal)
 })
 
 /** @param {string} name @param {AbortSignal} signal */
 function watchFeed (name, signal) {
-  /** @type {[import('./source.js').Way, string]} */
-  let way = ['poll', '']
   let isStarted = false
   figures.watch(name, signal, (reply, error) => {
     if (error) showError(error)
@@ -119,27 +187,34 @@ function watchFeed (name, signal) {
     // whether to stream or to poll depends on the figures
     if (isStarted || error?.status === 403) return
     isStarted = true
-    watchNewest({
-      feed: name,
-      signal,
-      figures: () => figures.latest ?? { itemsPerSecond: null, count: null },
-      onItems (items, isAll, itemsAsOf) {
-        list.show(items, isAll)
-        if (items.length > 0) figures.newestIs(items[0].ts, itemsAsOf)
-        showWay(...way)
-      },
-      onWay (now, why) {
-        way = [now, why]
-        showWay(now, why)
-      }
-    })
+    watchItems([name], signal)
     search.resume(name, signal)
+  })
+}
+
+/** @param {string[]} names @param {AbortSignal} signal */
+function watchItems (names, signal) {
+  /** @type {[import('./newest.js').Way, string]} */
+  let way = ['poll', '']
+  watchNewest({
+    feeds: names,
+    signal,
+    figures: () => figures.latest ?? { itemsPerSecond: null, count: null },
+    onItems (items, isAll, itemsAsOf) {
+      list.show(items, isAll)
+      if (items.length > 0) figures.newestIs(items[0].ts, itemsAsOf)
+      showWay(...way)
+    },
+    onWay (now, why) {
+      way = [now, why]
+      showWay(now, why)
+    }
   })
 }
 
 function showEmpty () {
   const { windowMs: ms = 0 } = figures.latest ?? {}
-  const text = ms > 0 ? `No items in the last ${period(ms)}.` : 'This feed is empty.'
+  const text = isSeveral ? 'These feeds are empty.' : ms > 0 ? `No items in the last ${period(ms)}.` : 'This feed is empty.'
   put(at('empty'), `${text} New items appear here.`)
 }
 
@@ -171,21 +246,33 @@ function showWithout (isWithout) {
 /** @param {string[]} names */
 function showFeeds (names) {
   feeds = names
-  const all = feed === null || names.includes(feed) ? names : [feed, ...names]
-  const select = at('feed')
-  if ([...select.options].map(({ value }) => value).join() !== all.join()) {
-    select.replaceChildren(...all.map((value) => make('option', { value, textContent: value })))
-  }
-  select.disabled = all.length === 0
-  at('all').hidden = all.length < 2
+  const chosen = isSeveral ? several : feed === null ? [] : [feed]
+  const all = [...new Set([...chosen, ...names])]
+  const isMany = all.length > 1
+  showChoice(at('feed'), all, chosen[0])
+  showChoice(at('beside'), ['', ...all.filter((name) => name !== chosen[0])], chosen[1] ?? '')
+  at('feed').disabled = all.length === 0
+  at('beside').parentElement.hidden = !isMany || chosen.length === 0
+  at('all').hidden = !isMany
   put(at('all'), `All feeds (${names.length})`)
-  if (feed !== null) {
-    select.value = feed
-    return
-  }
-  const chosen = names.includes('latest') ? 'latest' : names.length === 1 ? names[0] : null
-  if (chosen !== null && !isOverview && !searchParams.has('all')) choose(chosen)
+  if (chosen.length > 0) return
+  const first = names.includes('latest') ? 'latest' : names.length === 1 ? names[0] : null
+  if (first !== null && !isOverview && !searchParams.has('all')) choose(first)
   else showWithout(true)
+}
+
+/** @param {any} select @param {string[]} names @param {string | undefined} chosen */
+function showChoice (select, names, chosen) {
+  if ([...select.options].map(({ value }) => value).join() !== names.join()) {
+    select.replaceChildren(...names.map((value) => make('option', { value, textContent: value || 'no other' })))
+  }
+  if (chosen !== undefined) select.value = chosen
+}
+
+/** Another set of feeds is another page. @param {string[]} names */
+function chooseSeveral (names) {
+  const chosen = new Set(names.filter(Boolean))
+  location.search = String(new URLSearchParams([...chosen].map((name) => ['feed', name])))
 }
 
 /** @param {AbortSignal} signal */
@@ -216,7 +303,12 @@ async function watchReadiness (signal) {
 }
 
 const id = searchParams.get('id')
-at('feed').addEventListener('change', () => choose(at('feed').value))
+at('feed').addEventListener('change', () => {
+  const { value } = at('feed')
+  if (isSeveral) chooseSeveral([value, ...several.slice(1)])
+  else choose(value)
+})
+at('beside').addEventListener('change', () => chooseSeveral([at('feed').value, at('beside').value, ...several.slice(2)]))
 onToken({
   onLocked () {
     stop()
@@ -224,7 +316,14 @@ onToken({
   },
   onEntered: start
 })
-const wanted = searchParams.get('feed')
-if (wanted) choose(wanted)
+if (isSeveral) {
+  document.body.classList.add('several')
+  document.title = `${several.join(', ')} · Freshet`
+  put(at('items-title'), `Newest items of ${several.join(', ')}`)
+  at('of-feed').hidden = false
+  showEmpty()
+}
+const [wanted] = several
+if (wanted && !isSeveral) choose(wanted)
 else start()
-if (id) search.find(id)
+if (id && !isSeveral) search.find(id)

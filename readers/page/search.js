@@ -1,8 +1,7 @@
 /** One item by its id: looked up, shown whole, and followed, whether it is live or not yet. */
 import { getJson, pathOf } from './api.js'
 import { at, put } from './elements.js'
-import { shownOf } from './newest.js'
-import { watch } from './source.js'
+import { shownOf, watch } from './newest.js'
 import { UNKNOWN, ageText, number, period, preview, when } from './text.js'
 
 const VALUE_CHARS = 20_000

@@ -35,7 +35,7 @@ const routeOf = (fields, codes) => feedRoute({
 /**
  * @param {import('fastify').FastifyInstance} app
  * @param {{ push: import('../../src/push/index.js').Push, queries: import('../app.js').Queries,
- *   access: import('../../src/http/index.js').Access | null, keyStreams: import('../key-streams.js').KeyStreams[] }} parts
+ *   access: import('../../src/http/index.js').Access | null, keyStreams: import('../systems.js').KeyStreams[] }} parts
  */
 export async function severalRoutes (app, { push, queries, access, keyStreams }) {
   const subjects = keyStreams.flatMap(({ system, named }) => named.map((one) => ({ system, ...one })))

@@ -6,7 +6,7 @@ import { clientOf, lastEventId } from './streams.js'
 /**
  * @param {import('fastify').FastifyInstance} app
  * @param {{ system: import('../systems.js').Systems['all'][number], push: import('../../src/push/index.js').Push,
- *   keyStreams: import('../key-streams.js').KeyStreams, database: import('../../src/systems/inside.js').ReaderDatabase,
+ *   keyStreams: import('../systems.js').KeyStreams, database: import('../../src/systems/inside.js').ReaderDatabase,
  *   access: import('../../src/http/index.js').Access | null }} parts
  */
 export async function systemRoutes (app, { system, push, keyStreams, database, access }) {

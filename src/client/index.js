@@ -17,10 +17,58 @@
 import { checked } from './options.js'
 import { run } from './run.js'
 
-export { FollowError } from './error.js'
-export { createEventParser } from './events.js'
+export { createEventParser } from './connection.js'
+export { FollowError } from './options.js'
 
-/** @import { Encoding, FollowOptions, LiveEvent, Readers } from './types.js' */
+/** @typedef {'base64' | 'utf8' | 'json'} Encoding of values over the wire */
+
+/**
+ * base64: bytes. utf8: text, or bytes if a value is not UTF-8. json: the parsed value, whose type is not checked, or bytes if a value is
+ * not JSON.
+ * @template {Encoding} [E='base64'] @template [T=any]
+ * @typedef {E extends 'json' ? T : E extends 'utf8' ? string | Uint8Array : Uint8Array} LiveValue
+ */
+
+/**
+ * `ts`: event time, ms since 1970; for deletions only if the layout of the feed keeps it.
+ * @template {Encoding} [E='base64'] @template [T=any]
+ * @typedef {{ id: string, ts: number, value: LiveValue<E, T>, deleted?: undefined } |
+ *   { id: string, ts?: number, value?: undefined, deleted: true }} LiveItem
+ */
+
+/**
+ * `snapshot`: the newest items, oldest first; they replace all earlier ones. `items`: changes, oldest first. `reset`: changes
+ * may have been missed; a snapshot follows. `position`: for `from`, to resume after this event; null: a snapshot is needed. `feed`: which
+ * one, if several are followed; the position is that of all.
+ * @template {Encoding} [E='base64'] @template [T=any]
+ * @typedef {{ event: 'snapshot' | 'items', feed?: string, items: LiveItem<E, T>[], reason?: undefined, position: string | null } |
+ *   { event: 'reset', feed?: string, items?: undefined, reason: string, position: string | null }} LiveEvent
+ */
+
+/**
+ * @template {Encoding} [E='base64']
+ * @typedef {object} FollowOptions
+ * @property {readonly string[]} [ids] only these; default: all
+ * @property {number} [limit] items in a snapshot
+ * @property {number} [since] instead of a snapshot, all that was written since this time: ms since 1970, on the clock of the server
+ * @property {number} [tail] instead of a snapshot, so many ids that changed last
+ * @property {number} [maxRate] maximum deliveries per second; of an id that changes more often only the newest version comes
+ * @property {E} [encoding] default: base64
+ * @property {string | null} [from] the position of an earlier event, to resume after it
+ * @property {string} [authToken]
+ * @property {boolean} [wait] whether to wait for a feed that does not exist yet; its first snapshot then has all items of the feed.
+ *   Default: true; false: such a feed is an error, FEED_UNKNOWN. A list of feeds is always waited for
+ * @property {(feed?: string) => void} [onWaiting] called when a feed has no items yet, with its name if a list is followed; default:
+ *   `console.warn`
+ * @property {AbortSignal} [signal] ends the loop, without an error
+ * @property {(error: Error, waitMs: number) => void} [onRetry] called with the reason why a connection ended, and the
+ *   delay before the next one; default: the first one is printed by `console.warn`, unless events have come
+ * @property {number} [silentMs] a connection without data for this long is closed; default: 30,000; readers send heartbeats every 10 s
+ */
+
+/**
+ * @typedef {string | URL | readonly (string | URL)[]} Readers addresses, such as http://127.0.0.1:8080; the others are for failover
+ */
 
 /**
  * Ends when `signal` is aborted or the loop is left; reconnects for ever after errors that may pass, and throws a FollowError for others.

@@ -1,7 +1,6 @@
 /** All connections, one after another: what is received, and where and when the next one begins. */
-import { eventsOf } from './connection.js'
-import { FollowError } from './error.js'
-import { pause } from './waking.js'
+import { eventsOf, pause } from './connection.js'
+import { FollowError } from './options.js'
 
 const FIRST_WAIT_MS = 250
 const MAX_WAIT_MS = 10_000

@@ -46,6 +46,7 @@ export const ITEM_HEAD_BYTES = 12
 const MAGIC = Buffer.from('FSG')
 /** by number @type {Readonly<Record<'none' | 'brotli' | 'arrivals', number>>} */
 export const METHODS = Object.freeze({ none: 0, brotli: 1, arrivals: 2 })
+const KNOWN_METHODS = Object.freeze(Object.values(METHODS))
 /** of an item without a value, before its id */
 export const ARRIVAL_HEAD_BYTES = 9
 const HEAD_SUM_AT = 4
@@ -147,6 +148,18 @@ export function writeSegmentHead (target, offset, end,
  * @throws {FreshetError} SEGMENT_INVALID, SEGMENT_VERSION
  */
 export function segmentHead (bytes) {
+  checkHead(bytes)
+  return {
+    count: bytes.readUInt32BE(COUNT_AT),
+    firstTs: bytes.readUIntBE(FIRST_TS_AT, 6),
+    lastTs: bytes.readUIntBE(LAST_TS_AT, 6),
+    stamp: readStamp(bytes, ORIGIN_AT),
+    origin: originText(bytes, ORIGIN_AT)
+  }
+}
+
+/** @param {Buffer} bytes @throws {FreshetError} SEGMENT_INVALID, SEGMENT_VERSION */
+function checkHead (bytes) {
   if (bytes.length < SEGMENT_HEAD_BYTES) throw invalid(`${bytes.length} bytes; a segment has at least ${SEGMENT_HEAD_BYTES}`)
   if (MAGIC.compare(bytes, 0, MAGIC.length) !== 0) throw invalid('bytes without the head of a segment; was it written by another program?')
   const version = bytes[MAGIC.length]
@@ -159,19 +172,12 @@ export function segmentHead (bytes) {
     throw invalid('a head that does not match its checksum')
   }
   const method = bytes[METHOD_AT]
-  if (!Object.values(METHODS).includes(method)) {
+  if (!KNOWN_METHODS.includes(method)) {
     throw new FreshetError('SEGMENT_VERSION', `a segment compressed by method ${method}; this version of Freshet reads ${METHODS.none} ` +
       `(not compressed), ${METHODS.brotli} (brotli) and ${METHODS.arrivals} (without values): use the version that wrote it`, { method })
   }
   if (method !== METHODS.brotli && bytes.length !== SEGMENT_HEAD_BYTES + bytes.readUInt32BE(BYTES_AT)) {
     throw invalid(`${bytes.length - SEGMENT_HEAD_BYTES} bytes of items; its head says ${bytes.readUInt32BE(BYTES_AT)}`)
-  }
-  return {
-    count: bytes.readUInt32BE(COUNT_AT),
-    firstTs: bytes.readUIntBE(FIRST_TS_AT, 6),
-    lastTs: bytes.readUIntBE(LAST_TS_AT, 6),
-    stamp: readStamp(bytes, ORIGIN_AT),
-    origin: originText(bytes, ORIGIN_AT)
   }
 }
 
@@ -182,7 +188,7 @@ export function segmentHead (bytes) {
  * @throws {FreshetError} SEGMENT_INVALID, SEGMENT_VERSION, before the first visit
  */
 export function eachVersion (bytes, visit) {
-  const { count, firstTs, lastTs } = segmentHead(bytes)
+  checkHead(bytes)
   if (crc32(bytes.subarray(SEGMENT_HEAD_BYTES)) !== bytes.readUInt32BE(ITEMS_SUM_AT)) {
     throw invalid('items that do not match their checksum')
   }
@@ -190,7 +196,9 @@ export function eachVersion (bytes, visit) {
   const hasValues = bytes[METHOD_AT] !== METHODS.arrivals
   const items = isPacked ? unpacked(bytes) : bytes
   const itemsAt = isPacked ? 0 : SEGMENT_HEAD_BYTES
-  checkItems(items, itemsAt, { count, firstTs, lastTs, hasValues })
+  checkItems(items, itemsAt, {
+    count: bytes.readUInt32BE(COUNT_AT), firstTs: bytes.readUIntBE(FIRST_TS_AT, 6), lastTs: bytes.readUIntBE(LAST_TS_AT, 6), hasValues
+  })
   for (let at = itemsAt; at < items.length;) {
     const idAt = at + (hasValues ? ITEM_HEAD_BYTES : ARRIVAL_HEAD_BYTES)
     const idEnd = idAt + items[at + 8]

@@ -118,8 +118,7 @@ const layout = {
     ])
     const dead = oldest.slice(0, Math.max(aged, maxItems ? all - maxItems : 0))
     if (dead.length === 0) return { removed: 0, more: false }
-    const keys = dead.map((/** @type {Buffer} */ id) => itemKey(key, id))
-    const removed = await connection.runScript('trim-ids', [key('ids'), ...keys], [minTs, maxItems, ...dead])
+    const removed = await connection.runScript('trim-ids', [key('ids'), ...itemKeys(key, dead)], [minTs, maxItems, ...dead])
     return { removed, more: dead.length === MAX_TRIMMED }
   },
 
@@ -132,7 +131,7 @@ const layout = {
       const members = place
         ? await olderThan(connection, key, place, MAX_READ)
         : await newestMembers(connection, key, 0, MAX_READ)
-      if (members.length) await connection.sendAll(members.map(({ id }) => expiryCommand(itemKey(key, id), expiry)))
+      if (members.length) await connection.sendAll(itemKeys(key, members.map(({ id }) => id)).map((name) => expiryCommand(name, expiry)))
       place = members.length === MAX_READ ? members[MAX_READ - 1] : null
     } while (place)
     if (expiry.condition === 'GT') await extendTombstones(connection, key, expiry.ttlMs || TOMBSTONE_MS)
@@ -141,8 +140,11 @@ const layout = {
 
 export const ids = Object.freeze(layout)
 
-/** @param {(part: string) => string} key @param {Buffer} id */
-const itemKey = (key, id) => Buffer.concat([Buffer.from(key('item:')), id])
+/** @param {(part: string) => string} key @param {Buffer[]} ids @returns {Buffer[]} */
+function itemKeys (key, ids) {
+  const beginning = Buffer.from(key('item:'))
+  return ids.map((id) => Buffer.concat([beginning, id]))
+}
 
 /**
  * No set contains the tombstones, so this scans all keys of the server; it is rare. Items already have their new expiry and
@@ -195,7 +197,7 @@ async function countFloor (connection, key, maxItems) {
  */
 async function recordsOf (connection, key, wantedIds) {
   if (wantedIds.length === 0) return []
-  const records = await connection.send('MGET', ...wantedIds.map((id) => itemKey(key, id)))
+  const records = await connection.send('MGET', ...itemKeys(key, wantedIds))
   return wantedIds.map((id, i) => records[i] === null ? null : readRecord(id, records[i]))
 }
 

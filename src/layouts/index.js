@@ -122,7 +122,7 @@ export function layoutOf (name) {
  */
 export { keptMs, KEPT_BYTES } from './arrivals.js'
 export { createOrigin } from './log-origin.js'
-export { BEFORE_FIRST, compareEntryIds, entriesAfter, entriesBefore, hasEntry, newestEntryId, nextEntryId } from './log.js'
+export { BEFORE_FIRST, compareEntryIds, entriesAfter, entriesBefore, entriesBehind, hasEntry, newestEntryId, nextEntryId } from './log.js'
 export { createReadSize, MAX_READ } from './read-size.js'
 export { argument, bulk, command, createScoreText, wholeCommand, Wire } from './wire.js'
 

@@ -218,12 +218,18 @@ export const BEFORE_FIRST = '0-0'
  *   server answers one after the other
  * @returns {Promise<LogEntry[][]>} by key, as in `from`
  */
-export const entriesAfter = (connection, from, { count, blockMs }) => Promise.all(from.map(async ({ name, after }) => {
+export const entriesAfter = (connection, from, options) => Promise.all(from.map((one) => entriesBehind(connection, one, options)))
+
+/**
+ * The same of one key, as a cluster refuses keys of different slots.
+ * @param {Connection} connection @param {{ name: string, after: string }} from @param {{ count: number, blockMs?: number }} options
+ * @returns {Promise<LogEntry[]>}
+ */
+export async function entriesBehind (connection, { name, after }, { count, blockMs }) {
   const waiting = blockMs === undefined ? [] : ['BLOCK', blockMs]
-  // one key, as a cluster refuses keys of different slots
   const reply = await connection.send('XREAD', 'COUNT', count, ...waiting, 'STREAMS', name, after)
   return reply === null ? [] : reply[0][1].map(entryOf)
-}))
+}
 
 /**
  * Entries before an id, newest first.

@@ -1,6 +1,6 @@
 /**
- * The changed ids of a feed in order, for streams of all ids. An id counts at its last change only, so a stream that is far
- * behind has at most as many ids to send as there are.
+ * The changed ids of a feed, as its view reports them, in order, for streams of all ids. An id counts at its last change only, so a stream
+ * that is far behind has at most as many ids to send as there are.
  *
  *     ids    | a  b  c | b  d  a |     in segments; ids with a later change are skipped, and removed gradually
  *     seqs   | 1  2  3 | 4  5  6 |     each change has a sequence number; a stream has the number up to which it was served
@@ -13,6 +13,7 @@ const MAX_IDS = 100_000
 const SEGMENT_IDS = 4096
 const SEGMENTS_PER_TRIM = 3
 
+/** @typedef {import('./hub.js').View} View */
 /** @typedef {ReturnType<typeof createChanges>} Changes */
 /** @typedef {{ ids: string[], seqs: number[] }} Segment `seqs` ascend */
 
@@ -122,5 +123,79 @@ export function createChanges () {
       cached.set(seq, found)
       return found
     }
+  }
+}
+
+/**
+ * Watches the view of a feed: which ids change while it is complete, and whether changes may have been missed.
+ * @param {{ view: () => View | null, isWanted: (id: string) => boolean, onChanged: () => void,
+ *   onDeleted: (id: string, isDeleted: boolean) => void }} parts `view`: that the feed has now; `isWanted`: by any stream; `onChanged`:
+ *   the first change after those that were taken, or changes may have been missed; `onDeleted`: an id was deleted, or exists again
+ */
+export function watchView ({ view, isWanted, onChanged, onDeleted }) {
+  /** @type {View | null} */
+  let current = null
+  let unwatch = () => {}
+  /** Whether the view was complete at the last check; then its changes are noted. */
+  let isComplete = false
+  let isInterrupted = false
+  /** Changed ids that were not taken yet. @type {Set<string>} */
+  let changed = new Set()
+
+  const watcher = {
+    isWanted,
+    /** @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @param {boolean} isDeleted */
+    changed (bytes, idAt, idEnd, isDeleted) {
+      if (!isComplete) return
+      const id = /** @type {Buffer} */ (bytes).toString('latin1', idAt, idEnd)
+      if (!isWanted(id)) return
+      if (changed.size === 0) onChanged()
+      changed.add(id)
+      onDeleted(id, isDeleted)
+    },
+    rebuilt () {
+      isInterrupted = true
+      onChanged()
+    }
+  }
+
+  return {
+    /** The view, if it is complete and all of its changes were noted. @returns {View | null} */
+    get continuous () { return isComplete && !isInterrupted ? current : null },
+
+    /** Looks which view the feed has now. @returns {View | null} one that is complete */
+    check () {
+      const found = view()
+      if (found !== current) {
+        unwatch()
+        isInterrupted = true
+        current = found
+        unwatch = found === null ? () => {} : found.watch(watcher)
+      }
+      isComplete = current !== null && current.isComplete
+      if (isComplete) return current
+      isInterrupted = true
+      return null
+    },
+
+    /** Changes may have been missed. */
+    interrupt () { isInterrupted = true },
+
+    /** Whether changes may have been missed; from now on they are noted again. */
+    restart () {
+      const wasInterrupted = isInterrupted
+      if (isInterrupted) changed = new Set()
+      isInterrupted = false
+      return wasInterrupted
+    },
+
+    /** @returns {Set<string>} ids that changed since the last call */
+    take () {
+      const taken = changed
+      if (taken.size > 0) changed = new Set()
+      return taken
+    },
+
+    close () { unwatch() }
   }
 }

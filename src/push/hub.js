@@ -3,7 +3,7 @@
  *
  *     view, or what changed lately (src/view/recent.js)
  *          -> changed ids, at most every 10 ms    ->  streams of all ids      changes after their sequence number (changes.js)
- *                                                 ->  streams of some ids     those of their ids that changed (id-index.js)
+ *                                                 ->  streams of some ids     those of their ids that changed (subscribers.js)
  *                                                            |
  *                        the newest version of each, from the view, when it is sent (delivery.js)
  *
@@ -15,15 +15,14 @@
  * changes since the head of their response: after a reset, they resume from their position.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createChanges } from './changes.js'
-import { createDelivery, SMALL_LIST_IDS } from './delivery.js'
+import { FreshetError } from '../errors.js'
+import { createChanges, watchView } from './changes.js'
+import { createDelivery, reset, resetRebuilt, SMALL_LIST_IDS } from './delivery.js'
 import { createLookUps } from './looked-up.js'
-import { reset, resetRebuilt } from './resets.js'
 import { createResuming } from './resume.js'
+import { Reached } from './starts.js'
 import { createDeletedIds, createSubscribers } from './subscribers.js'
-import { TICK_MS, createTicks } from './ticks.js'
-import { createViewers } from './viewers.js'
-import { watchView } from './view-watch.js'
+import { createTicks, createViewers, TICK_MS } from './viewers.js'
 
 /** Time between two turns of all streams while nothing changes. */
 const IDLE_MS = 100
@@ -32,14 +31,15 @@ const FOLLOWING_WITHIN_MS = 5000
 /** Most ids in the lists of streams of all ids together; beyond it streams at a point of their own are reset. */
 const MAX_LISTED_IDS = 250_000
 
-/** @typedef {import('./viewer.js').Viewer} Stream */
+/** @typedef {import('./stream.js').Viewer} Stream */
 /** @typedef {import('../view/index.js').View | import('../view/index.js').Recent} View without a view: what changed lately */
 /** @typedef {ReturnType<typeof createHub>} Hub */
+/** @typedef {{ hub: Hub, watched: { view: () => View | null, release: () => void } }} Followed */
 
 /**
  * @param {{ feed: string, watched: { view: () => View | null }, queries: import('./index.js').PushQueries, now: () => number,
- *   budget: import('./budget.js').Budget, counts: import('./metrics.js').Counts, log: import('pino').Logger,
- *   ticks?: import('./ticks.js').Ticks }} parts
+ *   budget: import('./caps.js').Budget, counts: import('./metrics.js').Counts, log: import('pino').Logger,
+ *   ticks?: import('./viewers.js').Ticks }} parts
  */
 export function createHub ({ feed, watched, queries, now, budget, counts, log, ticks = createTicks() }) {
   const subscribers = createSubscribers()
@@ -108,7 +108,8 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log, t
     add (stream, position, isInvalid = false) {
       stream.seq = changes.end
       subscribers.add(stream)
-      stream.position = position ?? watch.continuous?.position() ?? null
+      const at = position ?? watch.continuous?.position() ?? null
+      stream.reached = at === null ? null : { position: at }
       const from = position ?? (isInvalid || stream.isFirst ? null : stream.start)
       if (from === null) beginFresh(stream, { isNoted: watch.continuous !== null, isInvalid })
       else resuming.add(stream, from)
@@ -156,7 +157,7 @@ function encoderOf ({ changes, delivery, refresh }) {
     refresh: () => (view = refresh()) !== null,
     round (nowMs) {
       const current = /** @type {View} */ (view)
-      return { view: current, position: current.position(), nowMs, ...shared }
+      return { view: current, reached: new Reached(current.takePosition()), nowMs, ...shared }
     },
     serve: (stream, round) => delivery.serve(round, stream),
     lacks: delivery.lacks,
@@ -214,4 +215,81 @@ function beginFresh (stream, { isNoted, isInvalid }) {
   if (stream.isFirst) return
   if (isInvalid) stream.resetReason = 'invalid'
   else if (stream.limit === 0 && !isNoted) stream.resetReason = 'unknown'
+}
+
+/**
+ * The hubs of the feeds that clients follow, one per feed.
+ * @param {{ queries: import('./index.js').PushQueries, now: () => number, budget: import('./caps.js').Budget,
+ *   counts: import('./metrics.js').Counts, log: import('pino').Logger, lingerMs: number, ticks: import('./viewers.js').Ticks }} parts
+ *   `lingerMs`: how long a hub without streams and its view are kept, since disconnected clients come back
+ */
+export function createHubs ({ lingerMs, ...parts }) {
+  const { queries } = parts
+  /** @type {Map<string, Promise<Followed>>} */
+  const followed = new Map()
+  /** When hubs of feeds without streams end. @type {Map<string, NodeJS.Timeout>} */
+  const lingering = new Map()
+  let isClosed = false
+
+  function throwIfClosed () {
+    if (isClosed) throw new FreshetError('OVERLOADED', 'this reader is stopping; try again, or use another one')
+  }
+
+  /** @param {string} feed @returns {Promise<Followed>} */
+  async function open (feed) {
+    const watched = await queries.watch(feed)
+    try {
+      throwIfClosed()
+    } catch (error) {
+      watched.release()
+      throw error
+    }
+    return { watched, hub: createHub({ ...parts, feed, watched }) }
+  }
+
+  /** @param {Followed} one */
+  async function release ({ hub, watched }) {
+    await hub.close()
+    watched.release()
+  }
+
+  return {
+    throwIfClosed,
+
+    /** @param {string} feed @returns {Promise<Followed | null | undefined>} undefined: no hub; null: it did not open */
+    async get (feed) { return followed.get(feed)?.catch(() => null) },
+
+    /** @param {string} feed @returns {Promise<Followed>} */
+    follow (feed) {
+      throwIfClosed()
+      clearTimeout(lingering.get(feed))
+      lingering.delete(feed)
+      const existing = followed.get(feed)
+      if (existing) return existing
+      const opening = open(feed)
+      followed.set(feed, opening)
+      opening.catch(() => followed.delete(feed))
+      return opening
+    },
+
+    /** @param {string} feed @param {Followed} one */
+    lingerIfEmpty (feed, one) {
+      if (one.hub.streams > 0 || isClosed || lingering.has(feed)) return
+      lingering.set(feed, setTimeout(() => {
+        lingering.delete(feed)
+        if (one.hub.streams > 0) return
+        followed.delete(feed)
+        release(one)
+      }, lingerMs).unref())
+    },
+
+    /** To be called when all streams have ended. */
+    async close () {
+      isClosed = true
+      for (const timer of lingering.values()) clearTimeout(timer)
+      const released = [...followed.values()].map((opening) => opening.then(release, () => {}))
+      followed.clear()
+      await Promise.all(released)
+    }
+  }
 }

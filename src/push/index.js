@@ -4,16 +4,12 @@
  *     route -> caps -> stream -> viewers of a feed  (hub.js)                    -> view
  *                             -> viewers of a key   (src/systems/viewers.js)    -> key view
  */
-import { createBudget } from './budget.js'
-import { createCaps } from './caps.js'
-import { createHubs } from './hubs.js'
+import { createBudget, createCaps } from './caps.js'
+import { createHubs } from './hub.js'
 import { createCounts, exposeCounts } from './metrics.js'
-import { createOpening } from './opening.js'
-import { createPassing } from './passing.js'
-import { createStreams } from './streams.js'
-import { createTicks } from './ticks.js'
-import { createViewers } from './viewers.js'
-import { createWaiting } from './waiting.js'
+import { createOpening, createWaiting } from './opening.js'
+import { createPassing, createStreams } from './streams.js'
+import { createTicks, createViewers } from './viewers.js'
 
 const LINGER_MS = 10_000
 
@@ -36,8 +32,8 @@ const LINGER_MS = 10_000
  * @typedef {Omit<Wanted, 'feed' | 'wait'> & { feeds: readonly string[] }} WantedOfSeveral each is waited for
  * @typedef {import('./several.js').Subject} Subject
  * @typedef {import('./streams.js').Source} Source
- * @typedef {import('./viewer.js').Viewer} Stream
- * @typedef {import('./viewer.js').Viewer} Viewer
+ * @typedef {import('./stream.js').Viewer} Stream
+ * @typedef {import('./stream.js').Viewer} Viewer
  * @typedef {ReturnType<typeof createViewers>} Viewers
  * @typedef {import('node:http').ServerResponse} Response
  * @typedef {{ token: string | null, isPermitted: () => boolean, open: () => Response }} Client `token`: identifies its token, null =
@@ -71,7 +67,7 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
 
     /** The hub of a subject whose events are encoded elsewhere. */
     viewersOf,
-    /** A source whose events come ready (passing.js). */
+    /** A source whose events come ready (streams.js). */
     sourceFrom: passing.sourceFrom,
 
     /** Ends the streams whose tokens were revoked, have expired, or no longer permit their feed. */
@@ -91,4 +87,4 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
 export { resetEvent, retryAfter } from './events.js'
 export { createPositionSeal } from './sealed-positions.js'
 export { HEARTBEAT_MS } from './stream.js'
-export { TICK_MS } from './ticks.js'
+export { TICK_MS } from './viewers.js'

@@ -9,19 +9,19 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { filteredQueries } from '../view/index.js'
-import { reachedFrom } from './positions.js'
-import { resetRebuilt } from './resets.js'
+import { reachedFrom } from './starts.js'
+import { resetRebuilt } from './delivery.js'
 
 const RETRY_MS = 100
 
-/** @typedef {import('./viewer.js').Viewer} Stream */
+/** @typedef {import('./stream.js').Viewer} Stream */
 /** @typedef {import('../view/index.js').View} View */
 /** @typedef {import('../view/index.js').Recent} Recent */
 /** @typedef {{ ids: string[], isCut?: boolean }} Found oldest first */
 
 /**
  * @param {{ changes: import('./changes.js').Changes, queries: import('./index.js').PushQueries, viewVersion: () => number,
- *   log: import('pino').Logger, resets: () => import('./resets.js').Resets }} parts `viewVersion` changes whenever changes may
+ *   log: import('pino').Logger, resets: () => import('./delivery.js').Resets }} parts `viewVersion` changes whenever changes may
  *   have been missed
  */
 export function createLookUps ({ changes, queries, viewVersion, log, resets }) {

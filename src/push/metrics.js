@@ -21,7 +21,7 @@ export const createCounts = () => ({
   refused: Object.fromEntries(REFUSALS.map((why) => [why, 0]))
 })
 
-/** @param {import('prom-client').Registry} registry @param {Counts} counts @param {import('./budget.js').Budget} budget */
+/** @param {import('prom-client').Registry} registry @param {Counts} counts @param {import('./caps.js').Budget} budget */
 export function exposeCounts (registry, counts, budget) {
   const byReason = (/** @type {Record<string, number>} */ of) =>
     Object.entries(of).map(([reason, count]) => /** @type {[Record<string, string>, number]} */ ([{ reason }, count]))

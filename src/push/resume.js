@@ -1,14 +1,17 @@
 /**
  * Streams that resume from a position. Each waits until the view has everything it was sent before; then the changes since
- * are looked up for all that wait (changes-since.js), and the streams continue like the others. If the lookup fails because
+ * are looked up for all that wait (changesSince), and the streams continue like the others. If the lookup fails because
  * the oldest position is too old or has too many changes, the older half is reset and the younger half is looked up again,
  * so one old position does not reset all.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { changesSince } from './changes-since.js'
-import { compareAge, reachedFrom } from './positions.js'
-import { reset } from './resets.js'
-import { positionAt } from './starts.js'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { FreshetError } from '../errors.js'
+import { decodeOffsets } from '../item/index.js'
+import { compareEntryIds } from '../layouts/index.js'
+import { beginPart, checkSame, createEntriesAtOnce, isUnreadable, MAX_ENTRIES, readBehind } from '../view/index.js'
+import { IdIndex } from './subscribers.js'
+import { compareAge, compareOffsets, positionAt, reachedFrom } from './starts.js'
+import { reset } from './delivery.js'
 
 /** Longest wait of a stream for a view that is behind its position. */
 const REACHED_WITHIN_MS = 5000
@@ -17,11 +20,24 @@ const LOOK_UP_WITHIN_MS = 10_000
 const CHECK_MS = 10
 /** Pause before a lookup, since many clients reconnect at the same time. */
 const GATHER_MS = 50
+/** Most entries of all clients that are looked up together; beyond it the oldest clients are reset. */
+const MAX_IDS = 100_000
+const MAX_BYTES = 256 * 1024 * 1024
+const RETRY_MS = 20
+/** The event loop runs after this time. */
+const SLICE_MS = 3
 
 /** @typedef {import('./hub.js').View} View */
-/** @typedef {import('./viewer.js').Viewer} Stream */
+/** @typedef {import('./stream.js').Viewer} Stream */
 /** @typedef {{ stream: Stream, position: string, sinceMs: number, tail?: number }} Resuming */
 /** @typedef {Omit<Resuming, 'position'> & { position: string | import('./starts.js').Start }} Waiting */
+/** @typedef {import('../item/index.js').LogOffset} LogOffset */
+/** @typedef {{ ms: number, n: number, seq: number }} Entry `seq`: in the order of reading */
+/**
+ * @typedef {{ queries: Pick<import('../view/index.js').Queries, 'ofLog'>, view: View,
+ *   clients: ({ position: string } & import('./subscribers.js').Wants)[], now: () => number, signal: AbortSignal }} Lookup
+ * @typedef {(index: number) => { ids: readonly string[], at: number }} Missed the ids that a client missed: those from `at` on
+ */
 /**
  * @typedef {object} Parts
  * @property {string} feed
@@ -161,3 +177,167 @@ function resetResuming (stream, reason) {
   stream.isResuming = false
   reset(stream, reason)
 }
+
+/**
+ * The ids that changed since the positions of clients, looked up for many clients at once.
+ *
+ * The entries after the oldest position are read from a node, once, up to the position of the view. Ids are kept in the order of their last
+ * change; a client missed those after its own position.
+ *
+ * The newest version of each id is taken from the view afterwards, so nothing newest is missed and nothing goes back.
+ * @param {Lookup} lookup with positions that the view has reached
+ * @returns {Promise<Missed>}
+ * @throws {FreshetError} POSITION_EXPIRED trimmed or too much, for the oldest position and perhaps not for all
+ */
+async function changesSince ({ queries, view, clients, now, signal }) {
+  const { feed, partitions } = view.definition
+  const positions = clients.map(({ position }) => decodeOffsets(feed, position, partitions))
+  const until = decodeOffsets(feed, view.position(), partitions).offsets
+  const parts = await beginParts({ queries, definition: view.definition, positions })
+  const collected = createCollected({ clients, partitions })
+  const size = createEntriesAtOnce()
+  let sliceMs = performance.now()
+  const isThere = (/** @type {{ entryId: string }} */ { entryId }, /** @type {number} */ partition) =>
+    compareEntryIds(entryId, `${until[partition].ms}-${until[partition].n}`) >= 0
+  for (let isDone = false; !isDone;) {
+    signal.throwIfAborted()
+    /** @type {import('../view/index.js').Read} */
+    const { found, isSure, count, log } = await queries.ofLog(feed, (connection, { definition, log }) => {
+      checkSame(view.definition, definition)
+      return readBehind(connection, { feed, parts, log, count: size.of(MAX_ENTRIES, partitions), definition, nowMs: now() })
+    })
+    for (const [partition, entries] of found.entries()) {
+      size.learn(entries, (entry) => entry.bytes.length)
+      for (const entry of entries) {
+        collected.add(log, entry, partition)
+        Object.assign(parts[partition], { entryId: entry.entryId, versions: 0 })
+        if (performance.now() - sliceMs < SLICE_MS) continue
+        await setImmediate()
+        sliceMs = performance.now()
+      }
+    }
+    if (collected.isTooMuch()) throw expired(feed, 'too many changes since')
+    isDone = parts.every(isThere)
+    if (isDone && !isSure.every(Boolean)) throw expired(feed, 'the changes since cannot be determined')
+    // the node may lag behind the view
+    if (!isDone && found.every((entries) => entries.length < count)) await sleep(RETRY_MS, undefined, { signal })
+  }
+  return collected.missedBy(positions)
+}
+
+/**
+ * Where reading begins in each partition: at the oldest position.
+ * @param {{ queries: Lookup['queries'], definition: View['definition'], positions: ReturnType<typeof decodeOffsets>[] }} parts
+ * @returns {Promise<import('../view/index.js').Part[]>}
+ */
+async function beginParts ({ queries, definition, positions }) {
+  const { parts } = await queries.ofLog(definition.feed, async (connection, { definition: current, log, keys }) => {
+    checkSame(definition, current)
+    return {
+      parts: await Promise.all(keys.map((key, partition) => {
+        const oldest = positions.reduce((a, b) => compareDelivered(b.offsets[partition], a.offsets[partition]) < 0 ? b : a)
+        return beginPart(connection, log, key, { position: oldest, partition, share: 0, readMs: oldest.readMs })
+      }))
+    }
+  })
+  return parts
+}
+
+/**
+ * Entries that were read, and the ids in them.
+ * @param {{ clients: Lookup['clients'], partitions: number }} options
+ */
+function createCollected ({ clients, partitions }) {
+  const isOfAll = clients.some(({ ids }) => ids === null)
+  /** Clients of some ids, by their index. @type {IdIndex<number>} */
+  const wants = new IdIndex()
+  clients.forEach((client, index) => wants.add(index, client))
+  /** Ids that clients with beginnings want, by their index. @type {Map<number, Set<string>>} */
+  const found = new Map()
+  /** Entries by partition. @type {Entry[][]} */
+  const read = Array.from({ length: partitions }, () => [])
+  /** The number of the last entry with each id, in this order. @type {Map<string, number>} */
+  const lastSeqs = new Map()
+  let seq = 0
+  let bytes = 0
+
+  return {
+    isTooMuch: () => lastSeqs.size > MAX_IDS || bytes > MAX_BYTES,
+
+    /**
+     * @param {import('../layouts/index.js').Log} log
+     * @param {{ ms: number, entryId: string, bytes: Buffer }} entry
+     * @param {number} partition
+     */
+    add (log, entry, partition) {
+      bytes += entry.bytes.length
+      read[partition].push({ ms: entry.ms, n: Number(entry.entryId.slice(entry.entryId.indexOf('-') + 1)), seq: ++seq })
+      for (const id of idsOf(log, entry.bytes)) {
+        if (!isOfAll && !wants.has(id)) continue
+        lastSeqs.delete(id)
+        lastSeqs.set(id, seq)
+        wants.each(id, (index) => {
+          if (clients[index].beginnings.length > 0) found.set(index, (found.get(index) ?? new Set()).add(id))
+        })
+      }
+    },
+
+    /** @param {ReturnType<typeof decodeOffsets>[]} positions of the clients @returns {Missed} */
+    missedBy (positions) {
+      const ids = [...lastSeqs.keys()]
+      const seqs = [...lastSeqs.values()]
+      return (index) => {
+        const first = Math.min(...positions[index].offsets.map((offset, partition) => firstAfter(read[partition], offset)))
+        const { ids: own, beginnings } = clients[index]
+        if (own === null) return { ids, at: firstWhere(seqs.length, (i) => seqs[i] >= first) }
+        const named = beginnings.length > 0 ? found.get(index) ?? [] : own
+        const seqOf = (/** @type {string} */ id) => lastSeqs.get(id) ?? 0
+        return { ids: [...named].filter((id) => seqOf(id) >= first).sort((a, b) => seqOf(a) - seqOf(b)), at: 0 }
+      }
+    }
+  }
+}
+
+/**
+ * Compares how much was delivered: of the same entry, some versions are less than all, which is 0.
+ * @param {LogOffset} a
+ * @param {LogOffset} b
+ */
+const compareDelivered = (a, b) => compareOffsets(a, b) || (a.versions || Infinity) - (b.versions || Infinity) || 0
+
+/** `seq` of the first entry that was not delivered entirely. @param {Entry[]} entries @param {LogOffset} offset */
+function firstAfter (entries, offset) {
+  const at = firstWhere(entries.length, (i) => compareOffsets(entries[i], offset) > (offset.versions > 0 ? -1 : 0))
+  return entries[at]?.seq ?? Infinity
+}
+
+/**
+ * Binary search: the first index with a property that all later ones have.
+ * @param {number} length
+ * @param {(index: number) => boolean} isTrue
+ */
+function firstWhere (length, isTrue) {
+  let [low, high] = [0, length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (isTrue(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** @param {import('../layouts/index.js').Log} log @param {Buffer} entry @returns {Set<string>} empty for an unreadable entry */
+function idsOf (log, entry) {
+  /** @type {Set<string>} */
+  const ids = new Set()
+  try {
+    log.each(entry, (bytes, idAt, idEnd) => { ids.add(bytes.toString('latin1', idAt, idEnd)) })
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+  }
+  return ids
+}
+
+/** @param {string} feed @param {string} why */
+const expired = (feed, why) =>
+  new FreshetError('POSITION_EXPIRED', `the position in feed ${feed} is too old: ${why}; start again without it`)

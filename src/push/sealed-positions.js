@@ -12,7 +12,7 @@ import { createSeal } from '../item/index.js'
 const MARK_CHARS = 11
 
 /** @typedef {ReturnType<typeof createPositionSeal>} PositionSeal */
-/** @typedef {{ position: string, sealed?: { by: string, text: string } }} Sealing a round, in which the position is sealed once */
+/** @typedef {{ readonly position: string, sealed?: { by: string, text: string } }} Sealing a position, which is sealed once */
 
 /** @param {string} feed @param {string} secret of the feed @param {import('../item/index.js').IdFilter} filter */
 export function createPositionSeal (feed, secret, filter) {
@@ -21,10 +21,10 @@ export function createPositionSeal (feed, secret, filter) {
   return {
     filter,
 
-    /** @param {Sealing} round @returns {string} */
-    shown (round) {
-      if (round.sealed?.by !== secret) round.sealed = { by: secret, text: seal(round.position) }
-      return mark + round.sealed.text
+    /** @param {Sealing} reached @returns {string} */
+    shown (reached) {
+      if (reached.sealed?.by !== secret) reached.sealed = { by: secret, text: seal(reached.position) }
+      return mark + reached.sealed.text
     },
 
     /** @param {string} text @returns {string | null} the position; null: it is not one of this filter */
@@ -32,5 +32,5 @@ export function createPositionSeal (feed, secret, filter) {
   }
 }
 
-/** @param {{ seal: PositionSeal | null }} stream @param {Sealing} round @returns {string} for the client */
-export const shownPosition = ({ seal }, round) => seal === null ? round.position : seal.shown(round)
+/** @param {{ seal: PositionSeal | null }} stream @param {Sealing} reached @returns {string} for the client */
+export const shownPosition = ({ seal }, reached) => seal === null ? reached.position : seal.shown(reached)

@@ -1,12 +1,13 @@
 /**
- * Where streams begin that want neither a snapshot nor what came after a position: as positions, from which they resume.
+ * Positions: where a view is, and of those that clients send, how old they are and whether a view has reached them. Streams that want
+ * neither a snapshot nor what came after a position begin at one that is made of what they want:
  *
  *     since   a time: all that was written since, as far as the log reaches back; else `reset` and a snapshot
  *     tail    so many ids that changed last, in the order of their changes, as far as the log reaches back
  *
  * @typedef {{ sinceMs: number } | { tail: number }} Start ms since 1970, on the clock of the server
  */
-import { createdMsOf, decodeOffsets, encodeOffsets } from '../item/index.js'
+import { checkCreation, createdMsOf, decodeOffsets, encodeOffsets } from '../item/index.js'
 import { countOwn, headOf, MAX_SCANNED, newestEntries } from '../view/index.js'
 
 /** before all entries of a millisecond */
@@ -67,3 +68,49 @@ function placeOf ({ entryId }, count) {
   const [ms, n] = entryId.split('-').map(Number)
   return { ms, n, count }
 }
+
+/** Where a view was in a round. Streams of several feeds need it once a second (several.js), so it is encoded when it is needed. */
+export class Reached {
+  /** @type {{ by: string, text: string } | undefined} */
+  sealed
+  #encode
+  /** @type {string | null} */
+  #text = null
+
+  /** @param {() => string} encode */
+  constructor (encode) { this.#encode = encode }
+
+  get position () { return (this.#text ??= this.#encode()) }
+}
+
+/**
+ * Compares the age of two positions, for sorting: the oldest first.
+ * @param {View} view @param {string} a @param {string} b
+ */
+export function compareAge ({ definition: { feed, partitions } }, a, b) {
+  const oldestMs = (/** @type {string} */ text) => Math.min(...decodeOffsets(feed, text, partitions).offsets.map(({ ms }) => ms))
+  return oldestMs(a) - oldestMs(b)
+}
+
+/**
+ * Whether a view has everything that was sent up to a position, perhaps by another reader. Before it does, it might send
+ * versions that are older than those sent.
+ * @param {View} view as it is now
+ * @returns {(text: string) => boolean | null} null: the position is of an earlier feed of that name, which was dropped
+ */
+export function reachedFrom (view) {
+  const { feed, partitions } = view.definition
+  const { offsets } = decodeOffsets(feed, view.position(), partitions)
+  return (text) => {
+    try {
+      checkCreation(view.definition, text)
+      return decodeOffsets(feed, text, partitions).offsets.every((offset, partition) => compareOffsets(offset, offsets[partition]) <= 0)
+    } catch (error) {
+      if (error.code !== 'POSITION_INVALID' && error.code !== 'POSITION_EXPIRED') throw error
+      return null
+    }
+  }
+}
+
+/** @param {{ ms: number, n: number }} a @param {{ ms: number, n: number }} b */
+export const compareOffsets = (a, b) => a.ms - b.ms || a.n - b.n

@@ -1,7 +1,7 @@
 /**
  * One client's stream of server-sent events: what it wants, up to where it was served, and how much waits in its socket.
  *
- *     due -> is there room (budget.js)? -> events -> socket
+ *     due -> is there room (caps.js)? -> events -> socket
  *              no: nothing is built for it; once there is room it gets the newest version of every changed id
  *
  * So a client that reads slowly, or not at all, costs at most its budget and delays no one. A stream whose socket accepts
@@ -9,20 +9,93 @@
  */
 import { whenClosed } from '../http/index.js'
 import { EMPTY_HEARTBEAT, eventOf } from './events.js'
-import { ViewerState } from './viewer.js'
 
 /** A stream is never silent for longer. */
 export const HEARTBEAT_MS = 10_000
-
 /** Socket timeout; heartbeats come more often. */
 const STALLED_MS = 15_000
-/** Socket timeout while the budget is exceeded (budget.js). */
+/** Socket timeout while the budget is exceeded (caps.js). */
 const STUCK_MS = 5000
+/** Deliveries that are due within this time are made now, since the caller runs in ticks. */
+const EARLY_MS = 3
+/** There may be thousands of streams. @type {Set<string>} */
+const NONE = new Set()
+/** @type {readonly string[]} */
+const NO_IDS = Object.freeze([])
+/** What streams that are alike gather in a turn, by its first frame. @type {WeakMap<Buffer, { frames: Buffer[], bytes: Buffer }>} */
+const joins = new WeakMap()
 
-/** @typedef {import('./viewer.js').List} List */
+/**
+ * What one viewer of a feed has and lacks: a stream, or a part of a stream of several feeds (several.js).
+ *
+ * Classes, because a turn looks at thousands of them: objects of literals with getters and functions of their own have a shape each, and
+ * every look at a field is then a search.
+ *
+ * @typedef {Stream | import('./several.js').Part} Viewer
+ */
+
+/**
+ * @typedef {{ name: 'items' | 'snapshot', ids: readonly string[], at: number, isCut?: boolean }} List ids to send, from index `at` on;
+ *   `name`: of the next event; `isCut`: the scan for it ended at its bound
+ */
+
+/** The state that encoders read and change. */
+export class ViewerState {
+  /** Changed ids of `ids` and `beginnings` that were not sent yet; of a stream of all ids it stays empty. @type {Set<string>} */
+  changed
+  /** Of a stream of all ids the changes up to here were sent, or are in `list`. */
+  seq = 0
+  /** What is sent before further changes: a snapshot, or changes. @type {List | null} */
+  list = null
+  /** What was sent of the last list of a stream of all ids. @type {import('./delivery.js').Sent | null} */
+  sent = null
+  needsSnapshot = false
+  /** Whether its first snapshot has no items, so that the changes since the head of the response follow it. */
+  isFromHead = false
+  /** Whether it waited for its feed: its first snapshot has all items. */
+  isFirst = false
+  /** The reason in the reset event before the snapshot. @type {string | null} */
+  resetReason = null
+  /** Everything up to here was sent, null = unknown. @type {import('./sealed-positions.js').Sealing | null} */
+  reached = null
+  /** The first member of the data of its events, as JSON; such events have no position. @type {string | undefined} */
+  label
+  /** Whether the changes since its position, or the items of its snapshot, are being looked up. */
+  isResuming = false
+  #periodMs
+  /** When changes were last delivered. */
+  #deliveredMs = -Infinity
+
+  /**
+   * @param {Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal' | 'start'>} wanted
+   *   `periodMs`: minimum between deliveries of changes
+   */
+  constructor ({ ids, beginnings = NO_IDS, limit, encoding, periodMs, seal = null, start = null }) {
+    this.changed = ids === null ? NONE : new Set()
+    this.ids = ids
+    this.beginnings = beginnings
+    this.limit = limit
+    this.encoding = encoding
+    this.#periodMs = periodMs
+    /** Of a client that may see some ids only; null: its positions are plain. */
+    this.seal = seal
+    /** Where it begins in place of a snapshot. */
+    this.start = start
+  }
+
+  /** @param {number} nowMs */
+  isDue (nowMs) { return nowMs - this.#deliveredMs >= this.#periodMs - EARLY_MS }
+
+  /** Changes are delivered now. @param {number} nowMs */
+  delivered (nowMs) {
+    // early deliveries do not add up
+    this.#deliveredMs = Math.max(nowMs - EARLY_MS, Math.min(nowMs, this.#deliveredMs + this.#periodMs))
+  }
+}
+
 /** @typedef {import('node:http').ServerResponse} Response */
 /**
- * @typedef {{ response: Response, budget: import('./budget.js').Budget,
+ * @typedef {{ response: Response, budget: import('./caps.js').Budget,
  *   isPermitted: () => boolean, onEnd: (reason: string) => void } &
  *   Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal' | 'start'>} Options
  */
@@ -35,8 +108,9 @@ export class Stream extends ViewerState {
   #readMs = this.sentMs
   /** Bytes in its socket, as last counted. */
   #waiting = 0
-  /** What may wait until the one write of several events; null: there is none. @type {number | null} */
-  #togetherBytes = null
+  /** Events of this turn that are one write; null: there are none. @type {Buffer[] | null} */
+  #gathered = null
+  #gatheredBytes = 0
   #response
   #budget
   #onEnd
@@ -87,7 +161,8 @@ export class Stream extends ViewerState {
   hasRoom () {
     if (this.isOver) return false
     this.measure()
-    return this.#waiting <= (this.#togetherBytes ?? this.#budget.roomBytes)
+    if (this.#gathered !== null) return this.#gatheredBytes <= this.#budget.chunkBytes / 2
+    return this.#waiting <= this.#budget.roomBytes
   }
 
   /** Sends a heartbeat if nothing was sent for some time. @param {number} nowMs @param {string} [comment] */
@@ -97,42 +172,69 @@ export class Stream extends ViewerState {
 
   /** @param {Buffer | string} bytes whole events */
   send (bytes) {
+    this.#release()
     if (this.isOver) return
     this.sentMs = performance.now()
     this.#response.write(bytes)
     this.#count(this.sentMs)
   }
 
-  /** What is sent until the event loop goes on is one write, of half a chunk and an event at most. */
-  together () {
-    const { socket } = this.#response
-    if (this.#togetherBytes !== null || !socket) return
-    this.#togetherBytes = this.#waiting + this.#budget.chunkBytes / 2
-    socket.cork()
-    process.nextTick(() => {
-      this.#togetherBytes = null
-      socket.uncork()
-    })
+  /**
+   * What is gathered until the event loop goes on is one write, of half a chunk and an event at most.
+   * @param {Buffer} frame an event (events.js) @param {number} nowMs
+   */
+  gather (frame, nowMs) {
+    if (this.isOver) return
+    if (this.#gathered === null) {
+      this.#gathered = []
+      process.nextTick(() => this.#release())
+    }
+    this.#gathered.push(frame)
+    this.#gatheredBytes += frame.length
+    this.sentMs = nowMs
+  }
+
+  #release () {
+    const frames = this.#gathered
+    if (frames === null) return
+    this.#gathered = null
+    this.#gatheredBytes = 0
+    this.#write(frames, this.sentMs)
   }
 
   /** @param {Buffer} frame an event (events.js) @param {number} nowMs */
-  sendFrame (frame, nowMs) {
+  sendFrame (frame, nowMs) { this.#write([frame], nowMs) }
+
+  /** @param {Buffer[]} frames at least one @param {number} nowMs */
+  #write (frames, nowMs) {
     if (this.isOver) return
     const response = this.#response
     const { socket } = response
     // the response makes three writes of a chunk; what waits in it comes first
     if (!socket || !response.chunkedEncoding || (this.#waiting > 0 && socket.writableLength < response.writableLength)) {
-      return this.send(eventOf(frame))
+      return this.send(Buffer.concat(frames.map(eventOf)))
     }
     this.sentMs = nowMs
-    socket.write(frame)
+    socket.write(joined(frames))
     this.#count(nowMs)
   }
 
   /** @param {string} reason one word, for metrics @param {string} last sent before the end */
   end (reason, last) {
+    this.#release()
     if (this.isOver) return
     this.#response.end(last)
     this.#over(reason)
   }
+}
+
+/** @param {Buffer[]} frames @returns {Buffer} */
+function joined (frames) {
+  const [first] = frames
+  if (frames.length === 1) return first
+  const known = joins.get(first)
+  if (known?.frames.length === frames.length && known.frames.every((frame, i) => frame === frames[i])) return known.bytes
+  const bytes = Buffer.concat(frames)
+  joins.set(first, { frames, bytes })
+  return bytes
 }

@@ -1,16 +1,29 @@
 /** The open streams of a process. Events come from feeds or from other sources; all count for the same bounds, and are ended alike. */
-import { retryAfter } from './events.js'
 import { countOf } from './caps.js'
+import { retryAfter } from './events.js'
 import { Stream } from './stream.js'
 
 /** Clients of a reader that stops reconnect within this time, not all at once. */
 const RECONNECT_WITHIN_MS = 3000
+/** Between two looks at streams whose events come ready. */
+const IDLE_MS = 1000
 
-/** @typedef {import('./viewer.js').Viewer} Viewer */
+/** @typedef {import('./stream.js').Viewer} Viewer */
+/** @typedef {import('./viewers.js').Encoder<number>} Encoder */
 /** @typedef {{ add: (stream: Viewer) => void, remove: (stream: Viewer) => void }} Source */
 
+/** @type {Encoder} */
+const HEARTBEATS = {
+  idleMs: IDLE_MS,
+  refresh: () => true,
+  round: (nowMs) => nowMs,
+  serve: (stream, nowMs) => stream.keepAlive(nowMs),
+  lacks: () => false,
+  isLong: () => false
+}
+
 /**
- * @param {{ budget: import('./budget.js').Budget, caps: ReturnType<typeof import('./caps.js').createCaps>,
+ * @param {{ budget: import('./caps.js').Budget, caps: ReturnType<typeof import('./caps.js').createCaps>,
  *   counts: import('./metrics.js').Counts, hold: () => () => void }} parts `hold` is called when a stream opens, and what it
  *   returns when the stream ends
  */
@@ -53,5 +66,42 @@ export function createStreams ({ budget, caps, counts, hold }) {
     revoke () { for (const stream of [...streams]) if (!stream.isPermitted()) stream.end('revoked', '') },
 
     close () { for (const stream of [...streams]) stream.end('stopped', retryAfter(Math.random() * RECONNECT_WITHIN_MS)) }
+  }
+}
+
+/**
+ * Streams whose events come ready from elsewhere, one at a time: they are counted, and heartbeats are sent.
+ * @param {{ viewersOf: (encoder: Encoder) => ReturnType<typeof import('./viewers.js').createViewers>,
+ *   counts: import('./metrics.js').Counts }} parts
+ */
+export function createPassing ({ viewersOf, counts }) {
+  /** @type {ReturnType<typeof viewersOf> | null} */
+  let viewers = null
+
+  return {
+    /**
+     * @param {(send: (bytes: Buffer) => void) => () => void} watch begins the events of a stream, and returns what ends them
+     * @returns {Source}
+     */
+    sourceFrom (watch) {
+      let unwatch = () => {}
+      return {
+        add (stream) {
+          viewers ??= viewersOf(HEARTBEATS)
+          viewers.add(stream)
+          unwatch = watch((bytes) => {
+            stream.send(bytes)
+            counts.events++
+            counts.bytes += bytes.length
+          })
+        },
+        remove (stream) {
+          viewers?.remove(stream)
+          unwatch()
+        }
+      }
+    },
+
+    close () { viewers?.close() }
   }
 }

@@ -9,7 +9,8 @@
  * After a reply the line pauses, so that one read collects what all keys got, and subscribers can ask other things. A subscriber with more
  * behind its position than one read returns reads by itself, without blocking, until a reply is not full.
  *
- * A read that begins while the others are blocked ends their block (CLIENT UNBLOCK). The second connection is opened on demand.
+ * A read that begins while the others are blocked ends their block (CLIENT UNBLOCK). The second connection is opened on demand. What
+ * subscribers look up in one turn is one MGET.
  *
  * A key that the user may not read, or that holds no stream, is refused to its subscribers, and the others go on. Every other error ends
  * the line, and its subscribers open another one.
@@ -36,6 +37,10 @@ import { createRounds } from './stream-rounds.js'
 import { createSecondLane } from './stream-second.js'
 
 /** @typedef {ReturnType<typeof createLine>} Line */
+
+/** of one MGET for several subscribers */
+const TOGETHER_KEYS = 1000
+const TOGETHER_BYTES = 1024 * 1024
 
 /**
  * @param {{ node: FollowedNode, key: string, purpose: string, longestMs: number, onOver: () => void }} parts `key`: one of the node;
@@ -145,21 +150,22 @@ export function createLine ({ node, key, purpose, longestMs, onOver }) {
  * @returns {StreamConnection}
  */
 function connectionOf ({ ask, readAlone, rounds, lost, close, one, isLeft }) {
-  /** @param {import('./stream-rounds.js').Read} wanted blocks */
-  async function read (wanted) {
-    const reply = one.isBehind ? await readAlone(one, wanted) : null
+  /** What is behind comes first. @param {import('./stream-rounds.js').Read} wanted blocks */
+  async function readBehind (wanted) {
+    const reply = await readAlone(one, wanted)
     if (reply !== null) return reply
     if (isLeft()) throw lost('closed')
     return rounds.wait(one, wanted)
   }
 
-  /** @param {string} command @param {Word[]} words */
-  async function send (command, ...words) {
-    if (isLeft()) throw lost('closed')
+  /** @param {string} command @param {Word[]} words @returns {Promise<any>} */
+  function send (command, ...words) {
+    if (isLeft()) return Promise.reject(lost('closed'))
     if (command !== 'XREAD') return ask(one, [command, ...words])
     const [key, after] = words.slice(-2).map(String)
     const wanted = { key, after, count: Number(words[1]), blockMs: Number(words[3]) }
-    return words[2] === 'BLOCK' ? read(wanted) : readAlone(one, wanted)
+    if (words[2] !== 'BLOCK') return readAlone(one, wanted)
+    return one.isBehind ? readBehind(wanted) : rounds.wait(one, wanted)
   }
   return {
     send,
@@ -180,13 +186,16 @@ function connectionOf ({ ask, readAlone, rounds, lost, close, one, isLeft }) {
  * @param {{ main: MainLane, second: Lane, isShared: () => boolean, isBlocked: () => boolean }} parts `isShared`: others would wait for it
  */
 function createAsking ({ main, second, isShared, isBlocked }) {
+  const lookUp = createLookUps((...words) => (isBlocked() ? second : main).send(...words))
+
   /** @param {Subscriber} one @param {[string, ...Word[]]} words */
   async function ask (one, words) {
     const isBulk = one.isBehind || (words[0] === 'XREVRANGE' && String(words.at(-1)) !== '1')
     if (one.inFlight === 0) one.lane = isBlocked() || (isBulk && isShared()) ? second : main
     one.inFlight++
     try {
-      const replied = one.lane.send(...words)
+      const isTogether = words[0] === 'MGET' && one.lane === main && isShared()
+      const replied = isTogether ? lookUp(words.slice(1)) : one.lane.send(...words)
       const held = words[0] === 'XREAD' && one.lane === main ? main.reads : Infinity
       const reply = await replied
       if (held !== Infinity) one.heldRead = held
@@ -206,6 +215,53 @@ function createAsking ({ main, second, isShared, isBlocked }) {
       return reply
     }
   }
+}
+
+/**
+ * What subscribers look up in one turn is one MGET, as far as its reply has about 1 MiB. A refusal may be about keys of one of them: then
+ * each asks by itself.
+ * @param {Lane['send']} send @returns {(keys: Word[]) => Promise<(Buffer | null)[]>}
+ */
+function createLookUps (send) {
+  /** @type {{ keys: Word[], resolve: (values: (Buffer | null)[]) => void, reject: (error: Error) => void }[]} */
+  const asked = []
+  /** of a value, in the last reply */
+  let meanBytes = 1
+
+  /** @param {typeof asked} some */
+  async function ask (some) {
+    try {
+      /** @type {(Buffer | null)[]} */
+      const values = await send('MGET', ...some.flatMap(({ keys }) => keys))
+      meanBytes = Math.max(1, values.reduce((sum, value) => sum + (value?.length ?? 0), 0) / values.length)
+      let at = 0
+      for (const { keys, resolve } of some) resolve(values.slice(at, at += keys.length))
+    } catch (error) {
+      const mayBeOfOne = some.length > 1 && (error.outcome === 'forbidden' || error.outcome === 'refused')
+      for (const one of some) if (mayBeOfOne) ask([one]); else one.reject(error)
+    }
+  }
+
+  function askAll () {
+    const most = Math.min(TOGETHER_KEYS, TOGETHER_BYTES / meanBytes)
+    let some = []
+    let count = 0
+    for (const one of asked.splice(0)) {
+      if (count > 0 && count + one.keys.length > most) {
+        ask(some)
+        some = []
+        count = 0
+      }
+      some.push(one)
+      count += one.keys.length
+    }
+    ask(some)
+  }
+
+  return (keys) => new Promise((resolve, reject) => {
+    if (asked.length === 0) process.nextTick(askAll)
+    asked.push({ keys, resolve, reject })
+  })
 }
 
 /** @param {AbortSignal} signal @param {() => void} onClosed once, when the signal is aborted or `close` is called */

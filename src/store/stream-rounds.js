@@ -52,7 +52,7 @@ export function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
       isBlocked = false
       // nothing came that a pause could collect
       if (reply !== null) pausedUntilMs = performance.now() + PAUSE_MS
-      share(asked, { reply, count, held: main.reads, wants, readAlone })
+      share(asked, { from, reply, count, held: main.reads, wants, readAlone })
     } catch (error) {
       isBlocked = false
       pausedUntilMs = performance.now() + PAUSE_MS
@@ -90,16 +90,16 @@ export function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
 /**
  * Hands a reply out. Who has waited for more than half of its time hears that there was nothing.
  * @param {Set<Want>} asked
- * @param {{ reply: [unknown, [unknown, Buffer[]][]][] | null, count: number, held: number, wants: Set<Want>, readAlone: ReadAlone }} parts
- *   `held`: number of the read
+ * @param {{ from: Map<string, string>, reply: [unknown, [unknown, Buffer[]][]][] | null, count: number, held: number, wants: Set<Want>,
+ *   readAlone: ReadAlone }} parts `from`: where each key was read; `held`: number of the read
  */
-function share (asked, { reply, count, held, wants, readAlone }) {
+function share (asked, { from, reply, count, held, wants, readAlone }) {
   const nowMs = performance.now()
   const found = new Map(reply?.map(([name, entries]) => [String(name), entries]))
   for (const want of asked) {
     const { one, key, after, blockMs, untilMs } = want
     const all = found.get(key) ?? []
-    const entries = all.filter(([id]) => isAfter(String(id), after))
+    const entries = from.get(key) === after ? all : all.filter(([id]) => isAfter(String(id), after))
     const isCut = all.length >= count
     const isNews = entries.length > 0 || isCut
     if (!wants.has(want) || (!isNews && untilMs - nowMs > blockMs / 2)) continue

@@ -1,6 +1,6 @@
 /** Reads the entries of a partition behind the newest one read, as many at once as a reply should have, and puts them into its store. */
 import { setImmediate } from 'node:timers/promises'
-import { entriesAfter } from '../layouts/index.js'
+import { entriesBehind } from '../layouts/index.js'
 import { hasNewestRead } from './log-partition.js'
 
 /** How many entries to request at once: a reply has about 1 MiB, and up to 16 while the view is behind. */
@@ -137,10 +137,8 @@ export const createLogNewer = ({ log, part, size, intake, now }) => ({
 export const newerReader = ({ log, part, size, now }) => async (connection, { blockMs, isChecked }) => {
   const askedMs = now()
   const count = size.entries()
-  const [[found], isIntact] = await Promise.all([
-    entriesAfter(connection, [{ name: part.name, after: /** @type {string} */ (part.entryId) }], { count, blockMs }),
-    // sent behind it on the same connection, so executed after it
-    isChecked ? hasNewestRead(connection, log, part) : true
-  ])
+  const reading = entriesBehind(connection, { name: part.name, after: /** @type {string} */ (part.entryId) }, { count, blockMs })
+  // sent behind it on the same connection, so executed after it
+  const [found, isIntact] = isChecked ? await Promise.all([reading, hasNewestRead(connection, log, part)]) : [await reading, true]
   return { found, askedMs, isFull: found.length >= count, isGap: !isIntact }
 }

@@ -224,6 +224,7 @@ export function createRecent ({ definition: given, deployment, keyPrefix, now, l
     get failure () { return followed.failure },
     /** As View.position. @returns {string} */
     position: followed.position,
+    takePosition: followed.takePosition,
 
     /** There is one watcher at a time. @param {Watcher} one @returns {() => void} removes it */
     watch (one) {

@@ -106,6 +106,7 @@ function createFollower ({ deployment, key, name, log, follow }) {
  */
 export function createViewPartitions ({ layout, definition, stores, deployment, keyPrefix, log, ...parts }) {
   const { feed: name, partitions } = definition
+  const createdMs = createdMsOf(definition)
   const feeds = stores.map((store, partition) => {
     const own = { ...parts, partitions, retention: definition, key: partitionKey(keyPrefix, definition, partition), store }
     return createLogFeed({ ...own, layout })
@@ -114,6 +115,13 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
     const key = partitionKey(keyPrefix, definition, partition)('')
     return createFollower({ deployment, key, name: `view-${name}`, log, follow })
   })
+
+  /** @returns {() => string} the position as it is now */
+  function takePosition () {
+    const read = feeds.map((feed, i) => feed.position(followers[i].lagMs))
+    const readMs = Math.min(...read.map((one) => one.readMs))
+    return () => encodeOffsets(name, { readMs, offsets: read.map(({ offset }) => offset) }, createdMs)
+  }
 
   return {
     /** Whether everything that is live has been read. */
@@ -141,13 +149,10 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
     /** @param {number} nowMs */
     settle (nowMs) { for (const feed of feeds) feed.settle(nowMs) },
 
+    /** As View.position, encoded when it is needed. */
+    takePosition,
     /** As View.position. @returns {string} */
-    position () {
-      const createdMs = createdMsOf(definition)
-      const read = feeds.map((feed, i) => feed.position(followers[i].lagMs))
-      const readMs = Math.min(...read.map((one) => one.readMs))
-      return encodeOffsets(name, { readMs, offsets: read.map(({ offset }) => offset) }, createdMs)
-    },
+    position: () => takePosition()(),
 
     /** To the node of a partition that is followed; null = none is. @param {number} partition */
     connectionOf: (partition) => feeds[partition].connection,

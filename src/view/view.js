@@ -278,6 +278,8 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
 
     /** The position from which a subscription misses nothing that came after this view's content. @returns {string} */
     position: followed.position,
+    /** The same, encoded by what it returns. */
+    takePosition: followed.takePosition,
 
     /** Resolves when the view has what nodes have now. @param {import('../store/index.js').Router} nodes */
     caughtUp: followed.caughtUp,

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import pino from 'pino'
 import t from 'tap'
-import { createBudget } from '../../src/push/budget.js'
+import { createBudget } from '../../src/push/caps.js'
 import { createHub } from '../../src/push/hub.js'
 import { createCounts } from '../../src/push/metrics.js'
 import { Stream } from '../../src/push/stream.js'
@@ -29,6 +29,10 @@ function createCountingView () {
     asOf: 0,
     definition: { layout: 'segments' },
     position: () => String(history.length - 1),
+    takePosition () {
+      const position = this.position()
+      return () => position
+    },
     watch (/** @type {any} */ one) {
       store.watcher = one.changed
       return () => { store.watcher = null }

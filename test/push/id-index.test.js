@@ -1,7 +1,7 @@
 /** Who wants an id: by the id, and by beginnings of it. */
 import fc from 'fast-check'
 import t from 'tap'
-import { IdIndex } from '../../src/push/id-index.js'
+import { IdIndex } from '../../src/push/subscribers.js'
 import { holds } from '../properties.js'
 
 const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 6 })

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { createBudget } from '../../src/push/budget.js'
+import { createBudget } from '../../src/push/caps.js'
 import { createEvents, eventOf } from '../../src/push/events.js'
 import { Stream } from '../../src/push/stream.js'
 

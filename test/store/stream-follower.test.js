@@ -187,6 +187,25 @@ for (const engine of await scopedEngines()) {
       t.same([good.sessions, good.failures], [1, []])
     })
 
+    await t.test('what subscribers look up in one turn is one command, and a refusal is that of one of them', async (t) => {
+      await admin.sendAll([['MSET', 'a:1', 'one', 'a:2', 'two', 'b:1', 'three'],
+        ['ACL', 'SETUSER', 'looking', 'on', '>pw', '~a:*', '-@all', '+mget', '+client|id', '+client|setname', '+info']])
+      const stop = new AbortController()
+      t.teardown(() => stop.abort())
+      const follower = followerOf(server.url.replace('//', '//looking:pw@'))
+      const sessions = await Promise.all(['a', 'b', 'c'].map((key) => follower.open(stop.signal, key)))
+      const calls = async () => Number(/cmdstat_mget:calls=(\d+)/.exec(String(await admin.send('INFO', 'commandstats')))?.[1] ?? 0)
+      const lookUp = (/** @type {string[][]} */ ...keys) => Promise.allSettled(keys.map(async (some, i) =>
+        (await sessions[i].connection.send('MGET', ...some)).map((/** @type {Buffer | null} */ value) => value && String(value))))
+      const before = await calls()
+      const found = await lookUp(['a:2', 'a:1'], ['a:0'], ['a:1'])
+      t.same(found.map((/** @type {any} */ { value }) => value), [['two', 'one'], [null], ['one']])
+      t.equal(await calls() - before, 1)
+      const [first, refused, last] = /** @type {any[]} */ (await lookUp(['a:1'], ['b:1'], ['a:2']))
+      t.same([first.value, refused.reason?.outcome, last.value], [['one'], 'forbidden', ['two']])
+      for (const { end } of sessions) end(null)
+    })
+
     await t.test('after a failover it goes on at the new primary', async (t) => {
       const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
       const [onPrimary, onReplica] = await Promise.all([primary, replica].map(({ url }) => connectFor(t, url)))
