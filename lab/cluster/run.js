@@ -91,7 +91,7 @@ export async function openRun ({
       const { size } = acknowledged
       await eventually(() => acknowledged.size >= size + count)
     },
-    /** Ends it and compares. */
+    /** Ends it and compares. `kept`, when items are lost: how many of them the primary has, so that only the reader lacks them. */
     async end () {
       writing.abort()
       await written
@@ -105,6 +105,7 @@ export async function openRun ({
       return {
         failure: failure ?? subscriber.failure,
         lost,
+        ...(lost.length > 0 && layout === 'ids' && { kept: await keptBy(common, name, lost) }),
         twice: [...stored.values()].filter((times) => times > 1).length,
         disordered: subscriber.disordered,
         account: { dropped, failed, refused: { ...refused } }
@@ -162,11 +163,30 @@ function longestPause (times) {
 export const WHOLE = { failure: null, lost: [], twice: 0, disordered: 0, account: { dropped: 0, failed: 0, refused: {} } }
 
 /**
+ * How many of the items the primary has.
+ * @param {Parameters<typeof openReader>[0]} common @param {string} name @param {number[]} items
+ */
+async function keptBy (common, name, items) {
+  const reader = await eventually(() => openReader({ ...common, readFrom: 'primary', views: 'none' }))
+  try {
+    const found = await pagesOf(reader.feed(name))
+    return items.filter((n) => found.has(n)).length
+  } finally {
+    await reader.close()
+  }
+}
+
+/**
  * How often each item is stored, read by pages once the replicas have all of them.
  * @param {import('../../src/reading.js').Reading} reading @param {number} count @param {number} withinMs
  */
 async function allOf (reading, count, withinMs) {
   await eventually(async () => (await reading.count()).count >= count, withinMs).catch(() => {})
+  return pagesOf(reading)
+}
+
+/** @param {import('../../src/reading.js').Reading} reading */
+async function pagesOf (reading) {
   /** @type {Map<number, number>} */
   const found = new Map()
   /** @type {string | null} */

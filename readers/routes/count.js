@@ -1,24 +1,20 @@
 /** The number of live items of a feed. */
-import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
-import { NO_FIELDS, querySchema, text } from '../../src/fields/index.js'
-import { feedRoute, FILTERS_IDS, idsOf, readQuery } from '../../src/http/index.js'
-import { CURSOR_SCHEMA } from '../../src/item/index.js'
+import { FEED_FIELD } from '../../src/feeds/index.js'
+import { described, invalid } from '../../src/fields/index.js'
+import { feedRoute, FILTERS_IDS, idsOf } from '../../src/http/index.js'
+import { CURSOR_FIELD, CURSOR_SCHEMA } from '../../src/item/index.js'
 import { filteredQueries } from '../../src/view/index.js'
 import { cursorsFor, sharedBy } from './own-ids.js'
 
 const FIELDS = {
-  after: text(String, {
-    description: 'only for tokens with ids: count further, from where a count that was not complete ended',
-    expects: 'the text of "next" in an earlier response',
-    schema: CURSOR_SCHEMA
-  })
+  after: described(CURSOR_FIELD, 'only for tokens with ids: count further, from where a count that was not complete ended')
 }
 
 const COUNT = feedRoute({
   summary: 'Number of live items; `exact` is false where the layout can only estimate it',
-  params: { feed: FEED_SCHEMA },
+  params: { feed: FEED_FIELD },
   codes: ['CURSOR_INVALID', 'FEED_UNKNOWN', 'VIEW_NEEDED'],
-  query: querySchema(FIELDS),
+  query: FIELDS,
   content: {
     'application/json': {
       type: 'object',
@@ -44,10 +40,11 @@ const COUNT = feedRoute({
  */
 export async function countRoutes (app, { queries, replies }) {
   app.get('/v1/feeds/:feed/count', { schema: COUNT, config: FILTERS_IDS }, async (request, reply) => {
-    const feed = checkFeedName(/** @type {any} */ (request.params).feed)
+    const { feed } = /** @type {any} */ (request.params)
+    const { after } = /** @type {any} */ (request.query)
     const filter = idsOf(request)
-    if (filter) return countOwn(request, reply, feed, filter)
-    readQuery(request, NO_FIELDS)
+    if (filter) return countOwn(request, reply, feed, { filter, after })
+    if (after !== null) throw invalid('REQUEST_INVALID', [{ field: 'after', received: after, expected: 'it only with a token with ids' }])
     return replies.serve(request, reply, { feed }, async () => {
       const { count, exact, asOf, lagMs } = await queries.count(feed)
       return { asOf, lagMs, body: Buffer.from(JSON.stringify({ count, exact, asOf })), content: [`${count} ${exact}`] }
@@ -56,10 +53,9 @@ export async function countRoutes (app, { queries, replies }) {
 
   /**
    * @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply @param {string} feed
-   * @param {import('../../src/item/index.js').IdFilter} filter
+   * @param {{ filter: import('../../src/item/index.js').IdFilter, after: string | null }} own
    */
-  async function countOwn (request, reply, feed, filter) {
-    const { after } = readQuery(request, FIELDS)
+  async function countOwn (request, reply, feed, { filter, after }) {
     const cursors = await cursorsFor(queries, feed, filter)
     const from = after === null ? null : cursors.decode(after)
     return replies.serve(request, reply, { feed, ...sharedBy(filter) }, async () => {

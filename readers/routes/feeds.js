@@ -1,7 +1,7 @@
 /** Definitions of feeds: layout, partitions, retention. */
-import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
-import { NO_FIELDS, querySchema } from '../../src/fields/index.js'
-import { feedRoute, FILTERS_IDS, readableFeeds, readQuery } from '../../src/http/index.js'
+import { FEED_FIELD, FEED_SCHEMA } from '../../src/feeds/index.js'
+import { NO_FIELDS } from '../../src/fields/index.js'
+import { feedRoute, FILTERS_IDS, readableFeeds } from '../../src/http/index.js'
 
 const DEFINITION = {
   type: 'object',
@@ -21,7 +21,7 @@ const DEFINITION = {
 
 const LIST = feedRoute({
   summary: 'All feeds; where tokens are required, those that the token may read',
-  query: querySchema(NO_FIELDS),
+  query: NO_FIELDS,
   content: {
     'application/json': { type: 'object', required: ['feeds'], properties: { feeds: { type: 'array', items: DEFINITION } } }
   }
@@ -29,9 +29,9 @@ const LIST = feedRoute({
 
 const ONE = feedRoute({
   summary: 'One feed: how it is stored, and its retention',
-  params: { feed: FEED_SCHEMA },
+  params: { feed: FEED_FIELD },
   codes: ['FEED_UNKNOWN'],
-  query: querySchema(NO_FIELDS),
+  query: NO_FIELDS,
   content: { 'application/json': DEFINITION }
 })
 
@@ -47,7 +47,6 @@ export async function feedRoutes (app, { queries, replies, asOf }) {
   }
 
   app.get('/v1/feeds', { schema: LIST, config: /** @type {any} */ ({ access: 'read', ...FILTERS_IDS }) }, async (request, reply) => {
-    readQuery(request, NO_FIELDS)
     const { isAll, of, has } = readableFeeds(/** @type {any} */ (request).grant)
     // replies are shared by clients who may read the same feeds
     return replies.serve(request, reply, isAll ? {} : { of }, async () => {
@@ -57,8 +56,7 @@ export async function feedRoutes (app, { queries, replies, asOf }) {
   })
 
   app.get('/v1/feeds/:feed', { schema: ONE, config: FILTERS_IDS }, async (request, reply) => {
-    const feed = checkFeedName(/** @type {any} */ (request.params).feed)
-    readQuery(request, NO_FIELDS)
+    const { feed } = /** @type {any} */ (request.params)
     return replies.serve(request, reply, {}, async () => builtFrom(await queries.definition(feed)))
   })
 }

@@ -6,15 +6,15 @@
  * its head as well, up to 16 MiB.
  */
 import { FreshetError } from '../errors.js'
-import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
+import { FEED_FIELD, FEED_SCHEMA } from '../../src/feeds/index.js'
 import {
   ENCODINGS, ITEM_SCHEMA, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, PAGE_BYTES, PAGE_ITEMS, prefersNdjson,
   selectedChunks
 } from '../../src/replies/index.js'
-import { integer, many, oneOf, querySchema, text } from '../../src/fields/index.js'
-import { feedRoute, FILTERS_IDS, idsOf, readQuery } from '../../src/http/index.js'
-import { CURSOR_SCHEMA, ID_SCHEMA, idBytes, MAX_TS } from '../../src/item/index.js'
-import { cursorsFor, ownIds, queriesFor, sharedBy } from './own-ids.js'
+import { described, integer, many, oneOf, readTexts } from '../../src/fields/index.js'
+import { feedRoute, FILTERS_IDS, idsOf } from '../../src/http/index.js'
+import { CURSOR_FIELD, CURSOR_SCHEMA, ID_FIELD, MAX_TS } from '../../src/item/index.js'
+import { bytesOfIds, cursorsFor, ownIds, queriesFor, sharedBy } from './own-ids.js'
 import { buildJson, buildNdjson, MAX_NOW_BYTES, MAX_PAGE_BYTES, pageBuilder, readPage, streamNdjson } from './item-pages.js'
 
 const DEFAULT_LIMIT = 100
@@ -38,12 +38,8 @@ const encoding = oneOf(ENCODINGS, { description: 'encoding of values; values tha
 const fieldsOf = (maxLimit, description) => ({
   limit: integer(1, maxLimit, { description, default: DEFAULT_LIMIT }),
   since: integer(0, MAX_TS, { description: 'milliseconds since 1970: only items with this ts or a newer one' }),
-  after: text(String, {
-    description: 'a cursor: only items strictly older than its place',
-    expects: 'the text of "next" in an earlier response',
-    schema: CURSOR_SCHEMA
-  }),
-  id: many(MAX_IDS, text(idBytes, { description: 'only items with these ids', expects: 'an id', schema: ID_SCHEMA })),
+  after: described(CURSOR_FIELD, 'a cursor: only items strictly older than its place'),
+  id: many(MAX_IDS, described(ID_FIELD, 'only items with these ids')),
   encoding
 })
 const JSON_FIELDS = fieldsOf(MAX_PAGE_ITEMS, 'maximum number of items; up to 1,000,000 as NDJSON')
@@ -54,8 +50,8 @@ const CODES = ['ITEM_ID_INVALID', 'FEED_UNKNOWN', 'VIEW_NEEDED']
 
 const MANY = feedRoute({
   summary: 'The newest items, newest first; as JSON, or one per line with Accept: application/x-ndjson',
-  params: { feed: FEED_SCHEMA },
-  query: querySchema(JSON_FIELDS),
+  params: { feed: FEED_FIELD },
+  query: JSON_FIELDS,
   content: {
     'application/json': {
       type: 'object',
@@ -83,8 +79,8 @@ const MANY = feedRoute({
 
 const ONE = feedRoute({
   summary: 'One live item',
-  params: { feed: FEED_SCHEMA, id: ID_SCHEMA },
-  query: querySchema(ITEM_FIELDS),
+  params: { feed: FEED_FIELD, id: ID_FIELD },
+  query: ITEM_FIELDS,
   content: { 'application/json': ITEM_SCHEMA },
   codes: ['ITEM_UNKNOWN', ...CODES]
 })
@@ -94,19 +90,19 @@ const ONE = feedRoute({
  * @param {{ queries: import('../app.js').Queries, replies: import('../../src/replies/index.js').Replies }} parts
  */
 export async function itemRoutes (app, { queries, replies }) {
-  app.get('/v1/feeds/:feed/items', { schema: MANY, config: FILTERS_IDS }, (request, reply) => {
-    // this URL was checked when its reply was built, which is for clients that may see all ids
+  app.get('/v1/feeds/:feed/items', { schema: MANY, config: FILTERS_IDS, attachValidation: true }, (request, reply) => {
+    // only valid requests have replies, which are for clients that may see all ids
     if (idsOf(request) !== null || !replies.serveNow(request, reply)) return serveMany(request, reply)
   })
 
   /** @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply */
   async function serveMany (request, reply) {
-    const feed = checkFeedName(/** @type {any} */ (request.params).feed)
+    const { feed } = /** @type {any} */ (request.params)
     const ndjson = prefersNdjson(request.headers.accept)
-    const query = readQuery(request, ndjson ? NDJSON_FIELDS : JSON_FIELDS)
+    const query = queryOf(request, ndjson)
     const filter = idsOf(request)
     const cursors = await cursorsFor(queries, feed, filter)
-    const ids = ownIds(filter, query.id)
+    const ids = ownIds(filter, bytesOfIds(query.id))
     const wanted = { limit: query.limit, sinceMs: query.since, after: query.after === null ? null : cursors.decode(query.after) }
     const isPage = wanted.limit <= MAX_PAGE_ITEMS
     const isWhole = isPage || ids || filter || await queries.mayBreakOff?.(feed)
@@ -145,22 +141,30 @@ export async function itemRoutes (app, { queries, replies }) {
   }
 
   app.get('/v1/feeds/:feed/items/:id', { schema: ONE, config: FILTERS_IDS }, async (request, reply) => {
-    const params = /** @type {any} */ (request.params)
-    const feed = checkFeedName(params.feed)
-    const id = idBytes(params.id)
-    const query = readQuery(request, ITEM_FIELDS)
+    const { feed, id } = /** @type {any} */ (request.params)
+    const { encoding: as } = /** @type {any} */ (request.query)
     const filter = idsOf(request)
     const bytesOf = () => replies.sizes.estimate(feed, 1, MAX_PAGE_BYTES)
     return replies.serve(request, reply, { feed, bytesOf, ...sharedBy(filter) }, async () => {
-      const { items: [item], asOf, lagMs } = await queriesFor(queries, filter).get(feed, [id])
+      const { items: [item], asOf, lagMs } = await queriesFor(queries, filter).get(feed, [Buffer.from(id)])
       if (!item) {
-        throw new FreshetError('ITEM_UNKNOWN', `feed ${feed} has no live item ${JSON.stringify(params.id)}`, { feed, id: params.id, lagMs })
+        throw new FreshetError('ITEM_UNKNOWN', `feed ${feed} has no live item ${JSON.stringify(id)}`, { feed, id, lagMs })
       }
-      const body = itemBytes(itemWriter(query.encoding), item)
+      const body = itemBytes(itemWriter(as), item)
       replies.sizes.learn(feed, 1, body.length, false)
       return { asOf, lagMs, body, content: [body] }
     })
   })
+}
+
+/**
+ * The query of a page. The schema bounds that of JSON.
+ * @param {import('fastify').FastifyRequest} request @param {boolean} ndjson @returns {Record<string, any>}
+ */
+function queryOf ({ query, validationError: refused }, ndjson) {
+  if (!refused) return /** @type {any} */ (query)
+  if (ndjson && refused.validationContext === 'querystring') return readTexts(/** @type {any} */ (query), NDJSON_FIELDS)
+  throw refused
 }
 
 /** @param {string} feed */

@@ -15,6 +15,9 @@ export const cursorsFor = (queries, feed, filter) => filter === null
   ? plainCursors(feed)
   : queries.secret(feed).then((secret) => sealedCursors(feed, secret, filter))
 
+/** @param {string[] | null} ids of a query */
+export const bytesOfIds = (ids) => ids && ids.map((id) => Buffer.from(id))
+
 /**
  * The ids to look up, if they are named.
  * @param {IdFilter | null} filter @param {Buffer[] | null} asked @returns {Buffer[] | null} null: items are scanned

@@ -28,7 +28,7 @@ export async function systemRoutes (app, { system, push, keyStreams, database, a
       schema: querySchemaOf(name, { ...row, type: 'text/event-stream' }),
       exposeHeadRoute: false
     }, async (request, reply) => {
-      const open = await keyStreams.sourceOf(row, givenOfQuery(request, row.fields))
+      const open = await keyStreams.sourceOf(row, givenOfQuery(request))
       push.attach(clientOf(request, reply, access, [`@${name}`]), open(lastEventId(request)))
     })
   }

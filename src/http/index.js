@@ -3,7 +3,7 @@
  *
  *     server.js          the instance, which refuses malformed heads and unknown paths; turns.js, metrics.js, parser-errors.js
  *     security/          who may do what: tokens, JSON Web Tokens, HTTPS, rates
- *     body.js            bodies within a budget; request-fields.js reads fields of queries and commands
+ *     body.js            bodies within a budget; input.js has what checks the input of all routes
  *     system-routes.js   routes from the tables of a system; route-schemas.js, openapi.js document all routes
  *     reply-budget.js    bytes of replies in progress, with reply-queue.js; limits.js bounds requests
  *     problem.js         errors as problem+json; health.js, listen.js
@@ -29,8 +29,8 @@ export { describeRoutes } from './openapi.js'
 export { problemOf, problemText } from './problem.js'
 export { createReplyBudget } from './reply-budget.js'
 export { clientGone } from './reply-queue.js'
-export { readCommand, readQuery, readRequestId } from './request-fields.js'
+export { readObject } from './input.js'
 export { commandRoute, feedRoute, processRoute } from './route-schemas.js'
 export { createServer } from './server.js'
-export { commandRoutes, givenOfQuery, queryRoutes, querySchemaOf } from './system-routes.js'
+export { commandRoutes, givenOfQuery, queryRoutes, querySchemaOf, requestIdOf } from './system-routes.js'
 export { ALL_FEEDS, FILTERS_IDS, idsOf, missing, openSecurity, permits, readableFeeds } from './security/index.js'

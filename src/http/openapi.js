@@ -76,7 +76,7 @@ export function describeRoutes (app, { title, description, tags = [], security =
 }
 
 /**
- * A body whose fields are all optional may be absent (request-fields.js); the plugin says of every body that it is required.
+ * A body whose fields are all optional may be absent (input.js); the plugin says of every body that it is required.
  * @param {any} whole document
  */
 function withOptionalBodies (whole) {

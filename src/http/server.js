@@ -5,13 +5,13 @@
  * ends clients that stop reading a long response. Idle keep-alive connections stay open for 72 s, longer than the 60 s that
  * load balancers usually keep them.
  *
- * JSON schemas are for documentation only. Query fields are checked by request-fields.js, which generates their schemas and
- * whose messages name the field and the bound; schema validation would accept "1e3" as a number.
+ * The schemas of routes check requests (input.js).
  */
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import fastify, { LogController } from 'fastify'
 import { FreshetError } from './errors.js'
+import { checkInput, invalidInput } from './input.js'
 import { createRequestMetrics } from './metrics.js'
 import { noteResponse, refuseOnSocket } from './parser-errors.js'
 import { createErrorHandler } from './problem.js'
@@ -71,10 +71,12 @@ export function createServer ({ registry, logger, security = null }) {
   })))
   const onError = createErrorHandler(app.log)
   // fastify refuses bodies of some methods before it looks for a route
-  app.setErrorHandler((error, request, reply) =>
-    onError(request.is404 && !(error instanceof FreshetError) ? unrouted.faultOf(request) : error, request, reply))
+  app.setErrorHandler((/** @type {any} */ error, request, reply) => {
+    if (error.validation) onError(invalidInput(request, error), request, reply)
+    else onError(request.is404 && !(error instanceof FreshetError) ? unrouted.faultOf(request) : error, request, reply)
+  })
   app.setNotFoundHandler((request) => { throw unrouted.faultOf(request) })
-  app.setValidatorCompiler(() => () => true)
+  checkInput(app)
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
   // only routes with takeBodies read bodies before they respond
   app.removeAllContentTypeParsers()
@@ -87,7 +89,7 @@ export function createServer ({ registry, logger, security = null }) {
   app.addHook('onRequest', (request, reply, done) => {
     metrics.onRequest(request, reply)
     if (trustedProxies) cleanForwarded(request.raw)
-    const fault = headFault(request.raw)
+    const fault = headFault(request.raw) ?? queryFault(request.url)
     if (fault) done(fault)
     else done()
   })
@@ -132,6 +134,19 @@ function headFault ({ rawHeaders, httpVersionMinor }) {
     return new FreshetError('REQUEST_INVALID', `Transfer-Encoding: ${codings}; expected chunked, or Content-Length`)
   }
   return null
+}
+
+/** fastify's parser keeps malformed escapes, so `%zz` would become an id. @param {string} url @returns {FreshetError | null} */
+function queryFault (url) {
+  const at = url.indexOf('?')
+  if (at < 0 || !url.includes('%', at)) return null
+  try {
+    decodeURIComponent(url.slice(at + 1))
+    return null
+  } catch {
+    const detail = 'the query has a percent sign that does not begin a UTF-8 escape; write %25 for a literal percent sign'
+    return new FreshetError('REQUEST_INVALID', detail)
+  }
 }
 
 /**

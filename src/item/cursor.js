@@ -35,6 +35,10 @@ export const CURSOR_SCHEMA = Object.freeze({
   pattern: '^[A-Za-z0-9_-]+$',
   description: 'a place in the order of a feed; opaque, to be sent back unchanged'
 })
+/** A cursor in a query. */
+export const CURSOR_FIELD = Object.freeze({
+  schema: CURSOR_SCHEMA, expects: 'the text of "next" in an earlier response', code: 'CURSOR_INVALID'
+})
 
 /** @param {string} feed @param {import('./order.js').Place} place @returns {string} */
 export function encodeCursor (feed, { ts, seq, id }) {

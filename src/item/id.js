@@ -10,14 +10,19 @@ export const MAX_ID_BYTES = 128
 const CONTROL_CHARS = '\\u0000-\\u001f\\u007f-\\u009f'
 const CONTROL = new RegExp(`[${CONTROL_CHARS}]`)
 
-/** JSON schema of an id. The bound on its bytes is closer than the one on its characters. */
+export const EXPECTED_ID = `1-${MAX_ID_BYTES} bytes of UTF-8 without control characters`
+
+/** JSON schema of an id. */
 export const ID_SCHEMA = Object.freeze({
   type: 'string',
   minLength: 1,
   maxLength: MAX_ID_BYTES,
+  maxBytes: MAX_ID_BYTES,
   pattern: `^[^${CONTROL_CHARS}]+$`,
-  description: `id of an item: 1-${MAX_ID_BYTES} bytes of UTF-8 without control characters`
+  description: `id of an item: ${EXPECTED_ID}`
 })
+/** An id in a request. */
+export const ID_FIELD = Object.freeze({ schema: ID_SCHEMA, expects: EXPECTED_ID, code: 'ITEM_ID_INVALID' })
 
 /**
  * @param {string | Uint8Array} id text, or its bytes
@@ -66,8 +71,6 @@ export function readId (text) {
   const bytes = Buffer.from(text)
   return bytes.length === 0 || bytes.length > MAX_ID_BYTES ? `an id of ${bytes.length} bytes` : bytes
 }
-
-export const EXPECTED_ID = `1-${MAX_ID_BYTES} bytes of UTF-8 without control characters`
 
 /** @param {string} received */
 const invalid = (received) => new FreshetError('ITEM_ID_INVALID', `${received}; expected ${EXPECTED_ID}`)

@@ -13,10 +13,10 @@
  * @typedef {import('./segment.js').Visit} Visit
  * @typedef {import('./value.js').Value} Value
  */
-export { CURSOR_SCHEMA, decodeCursor, encodeCursor, plainCursors, sealedCursors } from './cursor.js'
+export { CURSOR_FIELD, CURSOR_SCHEMA, decodeCursor, encodeCursor, plainCursors, sealedCursors } from './cursor.js'
 export { ENTRY_HEAD_BYTES, entryHead, visitEntry, writeEntry } from './entry.js'
 export { EXPECTED_TS, faultOfInteger, isTs, readTs, TS_SCHEMA } from './event-time.js'
-export { bucketOf, checkedId, EXPECTED_ID, ID_SCHEMA, idBytes, MAX_ID_BYTES, partitionOf, readId } from './id.js'
+export { bucketOf, checkedId, EXPECTED_ID, ID_FIELD, ID_SCHEMA, MAX_ID_BYTES, partitionOf, readId } from './id.js'
 export { EXPECTED_IDS, MAX_FILTER_IDS, readIdFilter } from './id-filter.js'
 export { MEMBER_HEAD_BYTES, memberBound, memberEnd, placeText, readMember, writeMemberHead } from './member.js'
 export { compareOrder, createSequence, MAX_SEQ, MAX_TS, newestFirst, scoreOf, unscore } from './order.js'

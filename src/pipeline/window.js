@@ -47,6 +47,9 @@ export function createStripeWindows ({ ack, buckets, send, isAlone, clock, onBeh
  * head again, in order. Sending a batch twice has the effect of sending it once, and an older version never overwrites a
  * newer one. Rejected: retrying single batches, which reorders them.
  *
+ * After a failure the head is sent alone, and each acknowledged batch allows one more to be unanswered. A server that answers a batch
+ * within the reply timeout, but not all that was in flight, would otherwise get everything again and again, and acknowledge nothing.
+ *
  * A grouped window sends all waiting batches as one group, and the next group after its acknowledgement, at the end of the
  * turn: batches of several partitions that close in the same turn join the group. While the layout sends batches alone, the next one
  * waits for the answer to the one before.
@@ -77,6 +80,8 @@ export function createWindow ({ send, grouped = false, isAlone = () => false, on
   /** @type {NodeJS.Timeout | null} */
   let pause = null
   let full = false
+  /** batches that may be unanswered */
+  let most = Infinity
   /** the last wait for a slot; 0 = none */
   let laterMs = 0
   let isClosed = false
@@ -87,8 +92,7 @@ export function createWindow ({ send, grouped = false, isAlone = () => false, on
 
   function sendAll () {
     while (connection !== null && isFree()) {
-      // probe with the head alone
-      const end = full || laterMs > 0 ? Math.min(1, queue.length) : queue.length
+      const end = Math.min(most, queue.length)
       if (queue.sent >= end) return
       const { attempt } = queue
       const group = queue.take(grouped ? end : queue.sent + 1, onSent)
@@ -101,6 +105,7 @@ export function createWindow ({ send, grouped = false, isAlone = () => false, on
   /** @param {import('./acks.js').Answer[]} answers */
   function acknowledge (answers) {
     full = false
+    most += answers.length
     laterMs = 0
     lostInRow = 0
     for (const answer of answers) onAcknowledged(queue.shift(), answer)
@@ -111,6 +116,7 @@ export function createWindow ({ send, grouped = false, isAlone = () => false, on
   /** @param {Error & { outcome?: import('../store/index.js').Outcome, publicWhy?: string }} error */
   function fail (error) {
     queue.rewind()
+    most = 1
     if (error.outcome === 'over' || error.outcome === 'moved') connection?.close(error.message)
     else if (error.outcome === 'forbidden') connection?.close(error.message, { refused: true, publicWhy: error.publicWhy })
     else if (error.outcome === 'full') {
@@ -145,7 +151,7 @@ export function createWindow ({ send, grouped = false, isAlone = () => false, on
     get unanswered () { return queue.sent },
     get canSend () { return connection !== null && !full },
     /** A batch pushed now would wait. */
-    get busy () { return queue.sent >= (isOneByOne() ? 1 : BUSY_BATCHES) },
+    get busy () { return queue.sent >= (isOneByOne() ? 1 : Math.min(most, BUSY_BATCHES)) },
     /** The server had no memory for the last batch. */
     get full () { return full },
     /** @param {B} batch */
@@ -160,6 +166,7 @@ export function createWindow ({ send, grouped = false, isAlone = () => false, on
     /** The session has ended. */
     detach () {
       if (queue.sent > 0) lostInRow++
+      most = 1
       restart(null)
     },
     /** Sessions that ended since the last acknowledgement, each with the same head unanswered. */

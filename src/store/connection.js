@@ -90,11 +90,12 @@ export async function openConnection (url, options) {
     (reply) => fromReply(reply, address))
 
   const late = new Error(`no answer within ${deadlineMs} ms`)
-  const timer = setTimeout(() => session.end(late), deadlineMs)
+  const step = createDeadline(deadlineMs, () => session.end(late))
   const giveUp = () => session.end(new Error('closed'))
   signal?.addEventListener('abort', giveUp, { once: true })
   try {
     await Promise.race([wire.opened, session.closed.then(() => { throw session.cause })])
+    step.next()
     await greet(target, { name, isOfCluster, token }, say)
     if (token !== null) keepAuthenticated(target, { send: connection.sendDispensable, closed: session.closed, renewMs: options.renewMs })
     return connection
@@ -105,8 +106,31 @@ export async function openConnection (url, options) {
     const attempt = { address, isTls: where.tls !== null, isOfCluster, wasReached, wasHeard, isLate: cause === late }
     throw openingFailure(isAnswer ? error : cause ?? error, attempt)
   } finally {
-    clearTimeout(timer)
+    step.end()
     signal?.removeEventListener('abort', giveUp)
+  }
+}
+
+/**
+ * Of each step of an opening. A busy process looks like a late server, so what has arrived is read first.
+ * @param {number} deadlineMs @param {() => void} late
+ */
+function createDeadline (deadlineMs, late) {
+  /** @type {NodeJS.Timeout} */
+  let timer
+  let step = 0
+  function next () {
+    const mine = ++step
+    clearTimeout(timer)
+    timer = setTimeout(() => setImmediate(() => { if (mine === step) late() }), deadlineMs)
+  }
+  next()
+  return {
+    next,
+    end () {
+      step = 0
+      clearTimeout(timer)
+    }
   }
 }
 

@@ -11,6 +11,8 @@ import { LONGEST_WAIT_MS, runSessions } from './back-off.js'
 import { openConnection } from './connection.js'
 
 const FIRST_WAIT_MS = 50
+const MOVED = 'its slot has moved to another node'
+const REPLACED = 'the Sentinels name another primary'
 
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {import('./connection.js').Refusal} Refusal */
@@ -32,7 +34,7 @@ export function createLink (target, {
   name, deadlineMs, prepare = async () => {}, onOpen = () => {}, onClosed = () => {}, onError = () => {}, onForbidden
 }) {
   const stop = new AbortController()
-  const moves = createMoves(target, () => current?.close('its slot has moved to another node'))
+  const moves = createMoves(target, () => current?.close(map?.isCluster ? MOVED : REPLACED))
   const { map, isNode } = moves
   /** @type {Connection | null} */
   let current = null

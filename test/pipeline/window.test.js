@@ -4,6 +4,12 @@ import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 import { createWindow } from '../../src/pipeline/window.js'
 import { holds } from '../properties.js'
 
+/** Resolves when a window has sent what it may: after an acknowledgement, a grouped one sends at the end of the turn. */
+async function sent () {
+  await turn()
+  await turn()
+}
+
 /** A window over connections that the test answers by hand. @param {{ isAlone?: () => boolean }} [options] */
 function build (options) {
   /**
@@ -58,7 +64,7 @@ t.test('batches wait for a connection, go in order, and are acknowledged in orde
   t.equal(window.unanswered, 1)
 })
 
-t.test('when a session ends, everything unanswered is sent again on the next, in order', async (t) => {
+t.test('when a session ends, everything unanswered is sent again on the next, in order, the head alone at first', async (t) => {
   const { window, wire, open, push, answer, fail, seen } = build()
   open()
   for (const name of ['a', 'b', 'c']) push(name)
@@ -66,13 +72,49 @@ t.test('when a session ends, everything unanswered is sent again on the next, in
   seen()
   await fail('over')
   t.same(seen(), ['closed over'])
+  wire.length = 0
   window.detach()
   push('d')
   t.same(seen(), [])
   open()
-  t.same(seen(), ['again b', 'again c', 'sent d'])
+  t.same(seen(), ['again b'])
+  t.equal(window.busy, true, 'so that a partial batch goes on filling')
+  await answer()
+  t.same(seen(), ['acknowledged b', 'again c', 'sent d'])
   t.equal(wire.at(-1)?.connection.name, 'session 2')
 })
+
+for (const grouped of [false, true]) {
+  t.test(`a server that answers some batches in time, not all at once, gets what it can answer${grouped ? ', grouped' : ''}`, async (t) => {
+    const [count, inTime] = [100, 10]
+    /** of the session, and not answered @type {((answers: { late: number }[]) => void)[][]} */
+    let received = []
+    let sessions = 0
+    /** @type {number[]} */
+    const acknowledged = []
+    const window = createWindow({
+      grouped,
+      send: (connection, batches) => new Promise((resolve) => { received.push(batches.map(() => resolve)) }),
+      onSent () {},
+      onAcknowledged: (batch) => acknowledged.push(batch),
+      onFull () {},
+      onRefused: (error) => { throw error }
+    })
+    for (let n = 0; n < count; n++) window.push(n)
+    while (acknowledged.length < count && sessions < count) {
+      sessions++
+      window.attach(/** @type {any} */ ({ close () {} }))
+      for (await sent(); received.length > 0 && received.flat().length <= inTime; await sent()) {
+        for (const group of received.splice(0)) group[0](group.map(() => ({ late: 0 })))
+      }
+      // too much at once: the reply timeout ends the session
+      received = []
+      window.detach()
+    }
+    t.same(acknowledged, Array.from({ length: count }, (_, n) => n))
+    t.comment(`${sessions} sessions`)
+  })
+}
 
 t.test('replies of an ended session do not count', async (t) => {
   const { window, open, push, answer, seen } = build()

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { wholeCommand } from '../../src/layouts/wire.js'
 import { openConnection } from '../../src/store/connection.js'
-import { connectFor, engineName, freePort, startServer } from '../servers.js'
+import { connectFor, engineName, eventually, freePort, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'
 
 const SLOW_MS = 20_000
@@ -197,6 +197,17 @@ for (const engine of await scopedEngines()) {
       await once(process, 'never', { signal: AbortSignal.timeout(1) }).catch(() => {})
       for (const until = Date.now() + 700; Date.now() < until;);
       t.equal(String(await reply), 'PONG')
+    })
+
+    await t.test('a process that is busy past the deadline in each turn opens a connection', async (t) => {
+      const over = new AbortController()
+      const busy = (async () => {
+        for (; !over.signal.aborted; await setImmediate()) for (const until = Date.now() + 300; Date.now() < until;);
+      })()
+      const connection = await eventually(() => openConnection(server.url, { name: 'test', deadlineMs: 100 }))
+      over.abort()
+      await busy
+      connection.close()
     })
   })
 }

@@ -206,6 +206,20 @@ t.test('a primary that ends: a replica is used as soon as it is promoted, and th
   }
 })
 
+t.test('when Sentinels name another primary, the log says so', async (t) => {
+  const { primary, replicas: [replica] } = await startDeployment(t, { engine: newest, replicas: 1 })
+  let named = primary
+  const sentinel = await pretendSentinel(t, () => ({ primary: named }))
+  /** @type {Set<string>} */
+  const reasons = new Set()
+  const log = pino({ level: 'warn' }, { write: (line) => { reasons.add(JSON.parse(line).reason) } })
+  const feed = await openFeed('latest', { redisUrl: urlOf([sentinel]), log })
+  t.teardown(() => feed.close())
+  await (await connectFor(t, replica.url)).send('REPLICAOF', 'NO', 'ONE')
+  named = replica
+  await eventually(() => reasons.has('the Sentinels name another primary'))
+})
+
 t.test('Sentinels and a primary that are far away are found', async (t) => {
   const { port } = await startServer(t, { engine: newest })
   const line = await startProxy(t, port, FAR)
