@@ -9,14 +9,14 @@
  * feed in the path; and a valid token for other routes. Routes of a system name it in `system`: tokens have it among their feeds, as
  * `@auctions`. A token with `ids` is for routes that filter, which say so in `filtersIds`: any other route of feeds and systems refuses it.
  *
- * @typedef {'public' | 'optional' | 'any' | 'metrics' | import('./access.js').Scope} Need `public`: no token is looked at;
+ * @typedef {'public' | 'optional' | 'any' | 'metrics' | import('./grants.js').Scope} Need `public`: no token is looked at;
  *   `optional`: the route treats clients without a valid token differently; `any`: a valid token; `metrics`: see below
  */
 import { isIP } from 'node:net'
 import cors from '@fastify/cors'
 import rateLimiter, { normalizeIP } from '@fastify/rate-limit'
 import { FreshetError } from '../errors.js'
-import { ALL_FEEDS, permits } from './access.js'
+import { ALL_FEEDS, permits } from './grants.js'
 
 /**
  * The client behind trusted proxies: the right-most address of X-Forwarded-For that is not a trusted proxy's.
@@ -62,7 +62,7 @@ const EXPOSED = [
 const SENT = ['Authorization', 'Content-Type', 'Freshet-Ticket', 'Idempotency-Key', 'If-None-Match', 'Last-Event-ID']
 const NO_RATE_HEADERS = { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false }
 
-/** @typedef {import('./access.js').Grant} Grant */
+/** @typedef {import('./grants.js').Grant} Grant */
 /** @typedef {import('fastify').FastifyRequest & { grant?: Grant | null, refusal?: FreshetError | null }} Guarded */
 
 /**

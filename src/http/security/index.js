@@ -2,7 +2,7 @@
  * Access, HTTPS, other origins and rates of an HTTP server. Without these settings nothing of it runs.
  *
  * @typedef {import('./access.js').Access} Access
- * @typedef {import('./access.js').Grant} Grant
+ * @typedef {import('./grants.js').Grant} Grant
  * @typedef {{ access: Access | null, tls: import('./tls.js').Tls | null, corsOrigin: readonly string[] | null, rateLimit: number | null,
  *   trustedProxies: readonly string[] | number | null, close: () => void }} Security `rateLimit`: requests per second;
  *   `trustedProxies`: their networks, or how many a request passes
@@ -33,5 +33,6 @@ export async function openSecurity (settings, { log }) {
   }
 }
 
-export { ALL_FEEDS, FILTERS_IDS, idsOf, permits, readableFeeds } from './access.js'
+export { readableFeeds } from './access.js'
+export { ALL_FEEDS, FILTERS_IDS, idsOf, permits } from './grants.js'
 export { cleanForwarded, missing, protect, trustOf } from './guard.js'

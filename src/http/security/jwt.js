@@ -10,7 +10,7 @@
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
 import { EXPECTED_IDS, readIdFilter } from '../../item/index.js'
 import { FreshetError } from '../errors.js'
-import { SCOPES, unauthorized } from './access.js'
+import { SCOPES, unauthorized } from './grants.js'
 import { watchFiles } from './watched-files.js'
 
 /** signatures by a private key; with a shared secret, a verifier could also sign */
@@ -25,7 +25,7 @@ const VERIFIED_FOR_MS = 60_000
 /** errors about a token; all others are about the keys */
 const OF_TOKEN = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported]
 
-/** @typedef {import('./access.js').Grant} Grant */
+/** @typedef {import('./grants.js').Grant} Grant */
 /** @typedef {{ find: import('jose').JWTVerifyGetKey, close: () => void }} Keys */
 
 /** @param {string} file @param {import('pino').Logger} log @returns {Promise<Keys>} @throws {FreshetError} JWT_KEYS_INVALID */
