@@ -3,19 +3,157 @@
  *
  * Up to 10,000 items are one page, built before its head is sent: JSON up to 16 MiB (else a short page with `next`), NDJSON
  * with its cursor in the header Freshet-Next. Larger NDJSON is streamed, unless it may turn out to need a view: then it is built before
- * its head as well, up to 16 MiB.
+ * its head as well, up to 16 MiB. The cursor of the next page is in the body, in the header Freshet-Next or, if the body is streamed, in
+ * the trailer Freshet-Next. Without a cursor the feed ends there.
+ *
+ * For a client that may see some ids only, a scan may end before the page is full: `complete` is false then, or the header
+ * Freshet-Complete. Such a cursor may name another id, so its place is not part of the entity tag.
  */
-import { FreshetError } from '../errors.js'
+import { Readable } from 'node:stream'
 import { FEED_FIELD, FEED_SCHEMA } from '../../src/feeds/index.js'
+import { described, integer, many, oneOf, readTexts } from '../../src/fields/index.js'
+import { clientGone, feedRoute, FILTERS_IDS, idsOf, problemOf, problemText } from '../../src/http/index.js'
+import { CURSOR_FIELD, CURSOR_SCHEMA, ID_FIELD, MAX_TS, plainCursors, sealedCursors } from '../../src/item/index.js'
 import {
-  ENCODINGS, ITEM_SCHEMA, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, PAGE_BYTES, PAGE_ITEMS, prefersNdjson,
+  ENCODINGS, ITEM_SCHEMA, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, newestNow, PAGE_BYTES, PAGE_ITEMS, prefersNdjson,
   selectedChunks
 } from '../../src/replies/index.js'
-import { described, integer, many, oneOf, readTexts } from '../../src/fields/index.js'
-import { feedRoute, FILTERS_IDS, idsOf } from '../../src/http/index.js'
-import { CURSOR_FIELD, CURSOR_SCHEMA, ID_FIELD, MAX_TS } from '../../src/item/index.js'
-import { bytesOfIds, cursorsFor, ownIds, queriesFor, sharedBy } from './own-ids.js'
-import { buildJson, buildNdjson, MAX_NOW_BYTES, MAX_PAGE_BYTES, pageBuilder, readPage, streamNdjson } from './item-pages.js'
+import { filteredQueries } from '../../src/view/index.js'
+import { FreshetError } from '../errors.js'
+
+/** @typedef {import('../../src/item/index.js').IdFilter} IdFilter null = all ids */
+
+/** @param {import('../app.js').Queries} queries @param {IdFilter | null} filter */
+const queriesFor = (queries, filter) => filter === null ? queries : filteredQueries(queries, filter)
+
+/**
+ * @param {import('../app.js').Queries} queries @param {string} feed @param {IdFilter | null} filter
+ * @returns {import('../../src/item/index.js').Cursors | Promise<import('../../src/item/index.js').Cursors>}
+ */
+export const cursorsFor = (queries, feed, filter) => filter === null
+  ? plainCursors(feed)
+  : queries.secret(feed).then((secret) => sealedCursors(feed, secret, filter))
+
+/** @param {string[] | null} ids of a query */
+export const bytesOfIds = (ids) => ids && ids.map((id) => Buffer.from(id))
+
+/**
+ * The ids to look up, if they are named.
+ * @param {IdFilter | null} filter @param {Buffer[] | null} asked @returns {Buffer[] | null} null: items are scanned
+ */
+export function ownIds (filter, asked) {
+  if (filter === null) return asked
+  return asked ? asked.filter((id) => filter.has(id)) : filter.exact
+}
+
+/** Replies are shared by clients with the same ids. @param {IdFilter | null} filter */
+export const sharedBy = (filter) => filter === null ? {} : { of: filter.of, isPrivate: true }
+
+/** @typedef {import('../../src/replies/index.js').Chunk} Chunk */
+/** @typedef {import('../../src/item/index.js').Cursors} Cursors */
+/** @typedef {import('../../src/item/index.js').Place} Place */
+/** @typedef {{ parts: Buffer[], bytes: number, last: Chunk }} Page */
+
+const MAX_PAGE_BYTES = 16 * 1024 * 1024
+/** larger pages are not built synchronously: a thousand of them at once would delay everything else for seconds */
+const MAX_NOW_BYTES = 128 * 1024
+/** of the memory that building takes, which is more than the page */
+const MAX_NOW_ESTIMATE = 4 * MAX_NOW_BYTES
+const NOTHING_AROUND = Object.freeze({ before: '', after: () => '' })
+
+/** @param {string} feed @param {number} asOf */
+const jsonHead = (feed, asOf) => `{"feed":"${feed}","asOf":${asOf},"items":[`
+
+/** @param {string | null} next @param {boolean} [isCut] */
+const jsonTail = (next, isCut = false) => `],"next":${JSON.stringify(next)}${isCut ? ',"complete":false' : ''}}`
+
+/**
+ * Builds a small page from a view, synchronously.
+ * @param {import('../app.js').Queries} queries @param {import('../../src/replies/index.js').Replies} replies @param {string} feed
+ * @param {import('../../src/replies/index.js').Query} query
+ * @param {import('../../src/replies/index.js').Format} format @param {boolean} ndjson
+ * @returns {import('../../src/replies/index.js').BuildNow}
+ */
+const pageBuilder = (queries, { budget, sizes }, feed, query, format, ndjson) => ({ asOf, lagMs }) => {
+  const estimate = sizes.estimate(feed, query.limit, MAX_PAGE_BYTES)
+  if (estimate > MAX_NOW_ESTIMATE || !budget.mayBeginNow(estimate)) return null
+  const cursors = plainCursors(feed)
+  const around = ndjson
+    ? NOTHING_AROUND
+    : { before: jsonHead(feed, asOf), after: (/** @type {Place | null} */ next) => jsonTail(cursorOf(cursors, next)) }
+  const page = newestNow(queries, feed, query, format, around)
+  if (!page) return null
+  const { bytes, itemsAt, items } = page
+  sizes.learn(feed, items, bytes.length, query.sinceMs === null && query.after === null && page.next === null)
+  const next = ndjson ? cursorOf(cursors, page.next) : null
+  return { asOf, lagMs, body: bytes, content: [bytes.subarray(itemsAt), next ?? ''], next }
+}
+
+/**
+ * Reads chunks until they end or their bytes reach a bound.
+ * @param {AsyncGenerator<Chunk>} chunks @param {number} maxBytes @param {() => boolean} isWanted
+ * @returns {Promise<Page>}
+ * @throws {FreshetError} CLIENT_GONE
+ */
+async function readPage (chunks, maxBytes, isWanted) {
+  const parts = []
+  let bytes = 0
+  let last
+  do {
+    last = /** @type {Chunk} */ ((await chunks.next()).value)
+    bytes += last.bytes.length
+    parts.push(last.bytes)
+    if (isWanted()) continue
+    await chunks.return(undefined)
+    throw clientGone()
+  } while (!last.end && bytes < maxBytes)
+  return { parts, bytes, last }
+}
+
+/** @param {Cursors} cursors @param {Place | null} place */
+const cursorOf = (cursors, place) => place && cursors.encode(place)
+
+/** @param {string} feed @param {Page} page @param {Cursors} cursors @returns {import('../../src/replies/index.js').Built} */
+function buildJson (feed, { parts, last }, cursors) {
+  const tail = jsonTail(cursorOf(cursors, last.next), last.isCut)
+  const body = Buffer.concat([Buffer.from(jsonHead(feed, last.asOf)), ...parts, Buffer.from(tail)])
+  return { asOf: last.asOf, lagMs: last.lagMs, body, content: [...parts, cursors.isSealed ? jsonTail(shownOf(last), last.isCut) : tail] }
+}
+
+/** @param {Page} page @param {Cursors} cursors @returns {import('../../src/replies/index.js').Built} */
+function buildNdjson ({ parts, last }, cursors) {
+  const next = cursorOf(cursors, last.next)
+  const content = [...parts, (cursors.isSealed ? shownOf(last) : next) ?? '']
+  return { asOf: last.asOf, lagMs: last.lagMs, body: Buffer.concat(parts), content, next, isCut: last.isCut }
+}
+
+/** What a sealed cursor shows. @param {Chunk} last */
+const shownOf = ({ next }) => next && 'more'
+
+/**
+ * A stream that breaks off ends with a line that is the problem, without an `id`, and its connection is closed without the end of the body.
+ * @param {Page} page the first chunks @param {AsyncGenerator<Chunk>} chunks the others @param {Cursors} cursors
+ * @param {import('fastify').FastifyReply} reply
+ * @returns {Readable}
+ */
+function streamNdjson ({ parts, last }, chunks, cursors, reply) {
+  let next = last.next
+  async function * rest () {
+    yield * parts.splice(0)
+    if (reply.request.method === 'HEAD') return
+    try {
+      for await (const chunk of chunks) {
+        next = chunk.next
+        yield chunk.bytes
+      }
+    } catch (error) {
+      yield Buffer.from(problemText(problemOf(error), reply.request.id) + '\n')
+      throw error
+    }
+  }
+  reply.trailer('freshet-next', async () => cursorOf(cursors, next) ?? '')
+  return Readable.from(rest(), { objectMode: false })
+}
 
 const DEFAULT_LIMIT = 100
 const MAX_PAGE_ITEMS = 10_000

@@ -5,8 +5,7 @@ import { FEED_FIELD } from '../../src/feeds/index.js'
 import { described, ID_FIELD, many } from '../../src/fields/index.js'
 import { feedRoute, FILTERS_IDS, idsOf, missing } from '../../src/http/index.js'
 import { createPositionSeal } from '../../src/push/index.js'
-import { EVENT, FIELDS as OF_ONE, RESUMING, wantedIn } from './live.js'
-import { clientOf } from './streams.js'
+import { clientOf, EVENT, FIELDS as OF_ONE, RESUMING, wantedIn } from './live.js'
 
 const MAX_FEEDS = 256
 const MAX_KEYS = 64

@@ -1,7 +1,7 @@
 /** The queries and streams of a system, as its definition has them. */
 import { givenOfQuery, queryRoutes, querySchemaOf } from '../../src/http/index.js'
 import { matchesTag } from '../../src/replies/index.js'
-import { clientOf, lastEventId } from './streams.js'
+import { clientOf, lastEventId } from './live.js'
 
 /**
  * @param {import('fastify').FastifyInstance} app

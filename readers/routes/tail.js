@@ -6,7 +6,7 @@ import { createPositionSeal } from '../../src/push/index.js'
 import { ENCODINGS, itemWriter, TextBuffer } from '../../src/replies/index.js'
 import { steadyMs } from '../../src/view/index.js'
 import { VERSION } from './live.js'
-import { sharedBy } from './own-ids.js'
+import { sharedBy } from './items.js'
 
 const MAX_LIMIT = 1000
 const FIELDS = {
