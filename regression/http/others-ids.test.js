@@ -36,10 +36,13 @@ async function readsOf (work) {
   return { reads: await calls() - before, tookMs: performance.now() - sinceMs }
 }
 
+/** @param {string} id */
+const cursorOf = (id) => Buffer.from(id).toString('base64url')
+
 /** A reply without what names the id or the time. @param {any} reply @param {string} id */
 function shownOf ({ status, headers, body }, id) {
   const rest = [...headers].filter(([name]) => !['date', 'age', 'freshet-as-of', 'freshet-lag-ms', 'etag'].includes(name))
-  const text = body.replaceAll(id, 'ID').replace(/"asOf":\d+/, '"asOf":0')
+  const text = body.replaceAll(id, 'ID').replaceAll(cursorOf(id), 'CURSOR').replace(/"asOf":\d+/, '"asOf":0')
   return JSON.stringify([status, rest, text])
 }
 
@@ -61,7 +64,7 @@ for (const [feed, options] of Object.entries(/** @type {const} */ ({ listed: { l
       'a page of it': (id) => get(`${path}?id=${id}&encoding=utf8`),
       'a page of it and an own one': (id) => get(`${path}?id=own-1&id=${id}`),
       'lines of it': (id) => get(`${path}?id=${id}`, OWN, { accept: 'application/x-ndjson' }),
-      'a position as a cursor': (id) => get(`${path}?after=${Buffer.from(id).toString('base64url')}`),
+      'a position as a cursor': (id) => get(`${path}?after=${cursorOf(id)}`),
       POST: (id) => send('POST', path, JSON.stringify([{ id, value: 1 }])),
       DELETE: (id) => send('DELETE', `${path}/${id}`)
     }
