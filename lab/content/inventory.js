@@ -5,7 +5,7 @@
  *     storage            where                                  a row is
  *     ids                sorted set `ids`, keys `item:<id>`     a member with the record of its key
  *     published-ids      the same                               a member with the plain value of its key
- *     values             sorted set `values`                    a member: id and value (item/member.js)
+ *     values             sorted set `values`                    a member: id and value (item/record.js)
  *     published-values   sorted set `values`                    a member: the value alone
  *     published-two-sets as `published-ids`, and sorted set `ids-2`   the same
  *     blob               keys `blob:<writer>:<from>-<to>`       one of the values concatenated in it

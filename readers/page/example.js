@@ -1,7 +1,6 @@
 /** Follows feeds while the page is visible, over one stream: the newest items in a table. */
 import { follow } from '/client.js'
-import { pause } from './elements.js'
-import { whileShown } from './api.js'
+import { pause, whileShown } from './elements.js'
 
 const SHOWN = 20
 const RETRY_MS = 3000

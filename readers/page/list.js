@@ -27,10 +27,10 @@ const byId = new Intl.Collator('en', { numeric: true })
 /** @typedef {Shown & { row: any, flashedMs: number }} Line */
 
 /**
- * @param {{ onChoose: (id: string) => void, now: () => number, windowMs: () => number }} parts `now`: the reader's clock;
- *   `windowMs`: older items are not live, 0 = no limit
+ * @param {{ onChoose: (id: string) => void, now: () => number, windowMs: () => number, isSeveral: boolean }} parts `now`: the reader's
+ *   clock; `windowMs`: older items are not live, 0 = no limit; `isSeveral`: of several feeds, whose windows are not known
  */
-export function createList ({ onChoose, now, windowMs }) {
+export function createList ({ onChoose, now, windowMs, isSeveral }) {
   const body = at('rows')
   const table = body.parentElement
   const rows = createRows({ body, now, isCalm: () => calm.matches })
@@ -69,7 +69,7 @@ export function createList ({ onChoose, now, windowMs }) {
     const taken = fits ? changed : changed.slice(0, SAMPLE)
     if (!isBoard) room = fits ? Math.max(0, room - taken.length) : 0
     rows.put(taken, !isFresh)
-    const keys = isBoard ? new Set(wanted.map(keyOf)) : null
+    const keys = isBoard || isSeveral ? new Set(wanted.map(keyOf)) : null
     rows.keep((line) => keys ? keys.has(keyOf(line)) : isLive(line))
     return isBoard || isFresh ? 0 : taken.length
   }

@@ -2,8 +2,8 @@
  * The page: which feed is shown, and its state; the newest items of several feeds, from one stream; or all feeds. While the tab is hidden
  * it makes no requests.
  */
-import { getJson, hideToken, onToken, pathOf, whileShown } from './api.js'
-import { at, make, pause, put } from './elements.js'
+import { getJson, hideToken, onToken, pathOf } from './api.js'
+import { at, make, pause, put, whileShown } from './elements.js'
 import { createFigures } from './figures.js'
 import { createList } from './list.js'
 import { watchNewest } from './newest.js'
@@ -96,7 +96,7 @@ const figures = createFigures()
 const overview = createOverview()
 const windowMs = () => figures.latest?.windowMs ?? 0
 const search = createSearch({ now: figures.now, windowMs, onChange: (id) => setAddress({ id }) })
-const list = createList({ onChoose: (id) => search.find(id, true), now: figures.now, windowMs })
+const list = createList({ onChoose: (id) => search.find(id, true), now: figures.now, windowMs, isSeveral })
 
 /** Keeps the choice in the URL. @param {{ [name: string]: string | null }} change */
 function setAddress (change) {

@@ -3,7 +3,7 @@
  * the next one when it opens. Times are those of the server; the clock of the visitor only counts between two of them.
  */
 import { createEventParser } from '/client.js'
-import { timeText, titleOf } from './auctions.js'
+import { timeText, titleOf } from './auctions-list.js'
 import { at, make, pause, put } from './elements.js'
 import { personName } from './person-names.js'
 import { createFollower, gateway, get, getAll, newKey, repeat, say, send as sendCommand, state } from './system.js'

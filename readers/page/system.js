@@ -1,6 +1,5 @@
 /** What the pages of systems share: their state, requests to reader and gateway, streams, and faults that can be switched. */
-import { at, make, put } from './elements.js'
-import { whileShown } from './api.js'
+import { at, make, put, whileShown } from './elements.js'
 
 const TRIES = 5
 /** items of a page of a list */

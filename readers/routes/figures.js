@@ -1,9 +1,9 @@
 /** Current and recent figures of a feed and its nodes (src/figures), for the page. */
-import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
+import { FEED_FIELD } from '../../src/feeds/index.js'
 import { EVERY_MS } from '../../src/figures/index.js'
 import { JSON_TYPE, SingleFlight } from '../../src/replies/index.js'
-import { integer, querySchema } from '../../src/fields/index.js'
-import { feedRoute, FILTERS_IDS, idsOf, readQuery } from '../../src/http/index.js'
+import { integer } from '../../src/fields/index.js'
+import { feedRoute, FILTERS_IDS, idsOf } from '../../src/http/index.js'
 import { MAX_TS } from '../../src/item/index.js'
 
 const FIELDS = {
@@ -18,9 +18,9 @@ const CPU = { type: 'object', additionalProperties: orNull('number'), descriptio
 const FIGURES = feedRoute({
   summary: 'Figures of a feed and its nodes, now and per second over the last minutes; null where a server does not respond within ' +
     'half a second, and where other ids would show to a token with ids',
-  params: { feed: FEED_SCHEMA },
+  params: { feed: FEED_FIELD },
   codes: ['FEED_UNKNOWN'],
-  query: querySchema(FIELDS),
+  query: FIELDS,
   isCached: false,
   content: {
     'application/json': {
@@ -84,8 +84,8 @@ export async function figuresRoutes (app, { figures, clock }) {
   const flights = new SingleFlight()
 
   app.get('/v1/feeds/:feed/figures', { schema: FIGURES, config: FILTERS_IDS }, async (request, reply) => {
-    const feed = checkFeedName(/** @type {any} */ (request.params).feed)
-    const { since } = readQuery(request, FIELDS)
+    const { feed } = /** @type {any} */ (request.params)
+    const { since } = /** @type {any} */ (request.query)
     const filter = idsOf(request)
     const key = filter === null ? request.url : `${request.url} ${filter.of}`
     const body = await flights.join(key, () => build(feed, since, filter)).result

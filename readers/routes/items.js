@@ -3,19 +3,157 @@
  *
  * Up to 10,000 items are one page, built before its head is sent: JSON up to 16 MiB (else a short page with `next`), NDJSON
  * with its cursor in the header Freshet-Next. Larger NDJSON is streamed, unless it may turn out to need a view: then it is built before
- * its head as well, up to 16 MiB.
+ * its head as well, up to 16 MiB. The cursor of the next page is in the body, in the header Freshet-Next or, if the body is streamed, in
+ * the trailer Freshet-Next. Without a cursor the feed ends there.
+ *
+ * For a client that may see some ids only, a scan may end before the page is full: `complete` is false then, or the header
+ * Freshet-Complete. Such a cursor may name another id, so its place is not part of the entity tag.
  */
-import { FreshetError } from '../errors.js'
-import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
+import { Readable } from 'node:stream'
+import { FEED_FIELD, FEED_SCHEMA } from '../../src/feeds/index.js'
+import { described, integer, many, oneOf, readTexts } from '../../src/fields/index.js'
+import { clientGone, feedRoute, FILTERS_IDS, idsOf, problemOf, problemText } from '../../src/http/index.js'
+import { CURSOR_FIELD, CURSOR_SCHEMA, ID_FIELD, MAX_TS, plainCursors, sealedCursors } from '../../src/item/index.js'
 import {
-  ENCODINGS, ITEM_SCHEMA, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, PAGE_BYTES, PAGE_ITEMS, prefersNdjson,
+  ENCODINGS, ITEM_SCHEMA, itemBytes, itemWriter, JSON_TYPE, NDJSON_TYPE, newestChunks, newestNow, PAGE_BYTES, PAGE_ITEMS, prefersNdjson,
   selectedChunks
 } from '../../src/replies/index.js'
-import { integer, many, oneOf, querySchema, text } from '../../src/fields/index.js'
-import { feedRoute, FILTERS_IDS, idsOf, readQuery } from '../../src/http/index.js'
-import { CURSOR_SCHEMA, ID_SCHEMA, idBytes, MAX_TS } from '../../src/item/index.js'
-import { cursorsFor, ownIds, queriesFor, sharedBy } from './own-ids.js'
-import { buildJson, buildNdjson, MAX_NOW_BYTES, MAX_PAGE_BYTES, pageBuilder, readPage, streamNdjson } from './item-pages.js'
+import { filteredQueries } from '../../src/view/index.js'
+import { FreshetError } from '../errors.js'
+
+/** @typedef {import('../../src/item/index.js').IdFilter} IdFilter null = all ids */
+
+/** @param {import('../app.js').Queries} queries @param {IdFilter | null} filter */
+const queriesFor = (queries, filter) => filter === null ? queries : filteredQueries(queries, filter)
+
+/**
+ * @param {import('../app.js').Queries} queries @param {string} feed @param {IdFilter | null} filter
+ * @returns {import('../../src/item/index.js').Cursors | Promise<import('../../src/item/index.js').Cursors>}
+ */
+export const cursorsFor = (queries, feed, filter) => filter === null
+  ? plainCursors(feed)
+  : queries.secret(feed).then((secret) => sealedCursors(feed, secret, filter))
+
+/** @param {string[] | null} ids of a query */
+export const bytesOfIds = (ids) => ids && ids.map((id) => Buffer.from(id))
+
+/**
+ * The ids to look up, if they are named.
+ * @param {IdFilter | null} filter @param {Buffer[] | null} asked @returns {Buffer[] | null} null: items are scanned
+ */
+export function ownIds (filter, asked) {
+  if (filter === null) return asked
+  return asked ? asked.filter((id) => filter.has(id)) : filter.exact
+}
+
+/** Replies are shared by clients with the same ids. @param {IdFilter | null} filter */
+export const sharedBy = (filter) => filter === null ? {} : { of: filter.of, isPrivate: true }
+
+/** @typedef {import('../../src/replies/index.js').Chunk} Chunk */
+/** @typedef {import('../../src/item/index.js').Cursors} Cursors */
+/** @typedef {import('../../src/item/index.js').Place} Place */
+/** @typedef {{ parts: Buffer[], bytes: number, last: Chunk }} Page */
+
+const MAX_PAGE_BYTES = 16 * 1024 * 1024
+/** larger pages are not built synchronously: a thousand of them at once would delay everything else for seconds */
+const MAX_NOW_BYTES = 128 * 1024
+/** of the memory that building takes, which is more than the page */
+const MAX_NOW_ESTIMATE = 4 * MAX_NOW_BYTES
+const NOTHING_AROUND = Object.freeze({ before: '', after: () => '' })
+
+/** @param {string} feed @param {number} asOf */
+const jsonHead = (feed, asOf) => `{"feed":"${feed}","asOf":${asOf},"items":[`
+
+/** @param {string | null} next @param {boolean} [isCut] */
+const jsonTail = (next, isCut = false) => `],"next":${JSON.stringify(next)}${isCut ? ',"complete":false' : ''}}`
+
+/**
+ * Builds a small page from a view, synchronously.
+ * @param {import('../app.js').Queries} queries @param {import('../../src/replies/index.js').Replies} replies @param {string} feed
+ * @param {import('../../src/replies/index.js').Query} query
+ * @param {import('../../src/replies/index.js').Format} format @param {boolean} ndjson
+ * @returns {import('../../src/replies/index.js').BuildNow}
+ */
+const pageBuilder = (queries, { budget, sizes }, feed, query, format, ndjson) => ({ asOf, lagMs }) => {
+  const estimate = sizes.estimate(feed, query.limit, MAX_PAGE_BYTES)
+  if (estimate > MAX_NOW_ESTIMATE || !budget.mayBeginNow(estimate)) return null
+  const cursors = plainCursors(feed)
+  const around = ndjson
+    ? NOTHING_AROUND
+    : { before: jsonHead(feed, asOf), after: (/** @type {Place | null} */ next) => jsonTail(cursorOf(cursors, next)) }
+  const page = newestNow(queries, feed, query, format, around)
+  if (!page) return null
+  const { bytes, itemsAt, items } = page
+  sizes.learn(feed, items, bytes.length, query.sinceMs === null && query.after === null && page.next === null)
+  const next = ndjson ? cursorOf(cursors, page.next) : null
+  return { asOf, lagMs, body: bytes, content: [bytes.subarray(itemsAt), next ?? ''], next }
+}
+
+/**
+ * Reads chunks until they end or their bytes reach a bound.
+ * @param {AsyncGenerator<Chunk>} chunks @param {number} maxBytes @param {() => boolean} isWanted
+ * @returns {Promise<Page>}
+ * @throws {FreshetError} CLIENT_GONE
+ */
+async function readPage (chunks, maxBytes, isWanted) {
+  const parts = []
+  let bytes = 0
+  let last
+  do {
+    last = /** @type {Chunk} */ ((await chunks.next()).value)
+    bytes += last.bytes.length
+    parts.push(last.bytes)
+    if (isWanted()) continue
+    await chunks.return(undefined)
+    throw clientGone()
+  } while (!last.end && bytes < maxBytes)
+  return { parts, bytes, last }
+}
+
+/** @param {Cursors} cursors @param {Place | null} place */
+const cursorOf = (cursors, place) => place && cursors.encode(place)
+
+/** @param {string} feed @param {Page} page @param {Cursors} cursors @returns {import('../../src/replies/index.js').Built} */
+function buildJson (feed, { parts, last }, cursors) {
+  const tail = jsonTail(cursorOf(cursors, last.next), last.isCut)
+  const body = Buffer.concat([Buffer.from(jsonHead(feed, last.asOf)), ...parts, Buffer.from(tail)])
+  return { asOf: last.asOf, lagMs: last.lagMs, body, content: [...parts, cursors.isSealed ? jsonTail(shownOf(last), last.isCut) : tail] }
+}
+
+/** @param {Page} page @param {Cursors} cursors @returns {import('../../src/replies/index.js').Built} */
+function buildNdjson ({ parts, last }, cursors) {
+  const next = cursorOf(cursors, last.next)
+  const content = [...parts, (cursors.isSealed ? shownOf(last) : next) ?? '']
+  return { asOf: last.asOf, lagMs: last.lagMs, body: Buffer.concat(parts), content, next, isCut: last.isCut }
+}
+
+/** What a sealed cursor shows. @param {Chunk} last */
+const shownOf = ({ next }) => next && 'more'
+
+/**
+ * A stream that breaks off ends with a line that is the problem, without an `id`, and its connection is closed without the end of the body.
+ * @param {Page} page the first chunks @param {AsyncGenerator<Chunk>} chunks the others @param {Cursors} cursors
+ * @param {import('fastify').FastifyReply} reply
+ * @returns {Readable}
+ */
+function streamNdjson ({ parts, last }, chunks, cursors, reply) {
+  let next = last.next
+  async function * rest () {
+    yield * parts.splice(0)
+    if (reply.request.method === 'HEAD') return
+    try {
+      for await (const chunk of chunks) {
+        next = chunk.next
+        yield chunk.bytes
+      }
+    } catch (error) {
+      yield Buffer.from(problemText(problemOf(error), reply.request.id) + '\n')
+      throw error
+    }
+  }
+  reply.trailer('freshet-next', async () => cursorOf(cursors, next) ?? '')
+  return Readable.from(rest(), { objectMode: false })
+}
 
 const DEFAULT_LIMIT = 100
 const MAX_PAGE_ITEMS = 10_000
@@ -38,12 +176,8 @@ const encoding = oneOf(ENCODINGS, { description: 'encoding of values; values tha
 const fieldsOf = (maxLimit, description) => ({
   limit: integer(1, maxLimit, { description, default: DEFAULT_LIMIT }),
   since: integer(0, MAX_TS, { description: 'milliseconds since 1970: only items with this ts or a newer one' }),
-  after: text(String, {
-    description: 'a cursor: only items strictly older than its place',
-    expects: 'the text of "next" in an earlier response',
-    schema: CURSOR_SCHEMA
-  }),
-  id: many(MAX_IDS, text(idBytes, { description: 'only items with these ids', expects: 'an id', schema: ID_SCHEMA })),
+  after: described(CURSOR_FIELD, 'a cursor: only items strictly older than its place'),
+  id: many(MAX_IDS, described(ID_FIELD, 'only items with these ids')),
   encoding
 })
 const JSON_FIELDS = fieldsOf(MAX_PAGE_ITEMS, 'maximum number of items; up to 1,000,000 as NDJSON')
@@ -54,8 +188,8 @@ const CODES = ['ITEM_ID_INVALID', 'FEED_UNKNOWN', 'VIEW_NEEDED']
 
 const MANY = feedRoute({
   summary: 'The newest items, newest first; as JSON, or one per line with Accept: application/x-ndjson',
-  params: { feed: FEED_SCHEMA },
-  query: querySchema(JSON_FIELDS),
+  params: { feed: FEED_FIELD },
+  query: JSON_FIELDS,
   content: {
     'application/json': {
       type: 'object',
@@ -83,8 +217,8 @@ const MANY = feedRoute({
 
 const ONE = feedRoute({
   summary: 'One live item',
-  params: { feed: FEED_SCHEMA, id: ID_SCHEMA },
-  query: querySchema(ITEM_FIELDS),
+  params: { feed: FEED_FIELD, id: ID_FIELD },
+  query: ITEM_FIELDS,
   content: { 'application/json': ITEM_SCHEMA },
   codes: ['ITEM_UNKNOWN', ...CODES]
 })
@@ -94,19 +228,19 @@ const ONE = feedRoute({
  * @param {{ queries: import('../app.js').Queries, replies: import('../../src/replies/index.js').Replies }} parts
  */
 export async function itemRoutes (app, { queries, replies }) {
-  app.get('/v1/feeds/:feed/items', { schema: MANY, config: FILTERS_IDS }, (request, reply) => {
-    // this URL was checked when its reply was built, which is for clients that may see all ids
+  app.get('/v1/feeds/:feed/items', { schema: MANY, config: FILTERS_IDS, attachValidation: true }, (request, reply) => {
+    // only valid requests have replies, which are for clients that may see all ids
     if (idsOf(request) !== null || !replies.serveNow(request, reply)) return serveMany(request, reply)
   })
 
   /** @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply */
   async function serveMany (request, reply) {
-    const feed = checkFeedName(/** @type {any} */ (request.params).feed)
+    const { feed } = /** @type {any} */ (request.params)
     const ndjson = prefersNdjson(request.headers.accept)
-    const query = readQuery(request, ndjson ? NDJSON_FIELDS : JSON_FIELDS)
+    const query = queryOf(request, ndjson)
     const filter = idsOf(request)
     const cursors = await cursorsFor(queries, feed, filter)
-    const ids = ownIds(filter, query.id)
+    const ids = ownIds(filter, bytesOfIds(query.id))
     const wanted = { limit: query.limit, sinceMs: query.since, after: query.after === null ? null : cursors.decode(query.after) }
     const isPage = wanted.limit <= MAX_PAGE_ITEMS
     const isWhole = isPage || ids || filter || await queries.mayBreakOff?.(feed)
@@ -145,22 +279,30 @@ export async function itemRoutes (app, { queries, replies }) {
   }
 
   app.get('/v1/feeds/:feed/items/:id', { schema: ONE, config: FILTERS_IDS }, async (request, reply) => {
-    const params = /** @type {any} */ (request.params)
-    const feed = checkFeedName(params.feed)
-    const id = idBytes(params.id)
-    const query = readQuery(request, ITEM_FIELDS)
+    const { feed, id } = /** @type {any} */ (request.params)
+    const { encoding: as } = /** @type {any} */ (request.query)
     const filter = idsOf(request)
     const bytesOf = () => replies.sizes.estimate(feed, 1, MAX_PAGE_BYTES)
     return replies.serve(request, reply, { feed, bytesOf, ...sharedBy(filter) }, async () => {
-      const { items: [item], asOf, lagMs } = await queriesFor(queries, filter).get(feed, [id])
+      const { items: [item], asOf, lagMs } = await queriesFor(queries, filter).get(feed, [Buffer.from(id)])
       if (!item) {
-        throw new FreshetError('ITEM_UNKNOWN', `feed ${feed} has no live item ${JSON.stringify(params.id)}`, { feed, id: params.id, lagMs })
+        throw new FreshetError('ITEM_UNKNOWN', `feed ${feed} has no live item ${JSON.stringify(id)}`, { feed, id, lagMs })
       }
-      const body = itemBytes(itemWriter(query.encoding), item)
+      const body = itemBytes(itemWriter(as), item)
       replies.sizes.learn(feed, 1, body.length, false)
       return { asOf, lagMs, body, content: [body] }
     })
   })
+}
+
+/**
+ * The query of a page. The schema bounds that of JSON.
+ * @param {import('fastify').FastifyRequest} request @param {boolean} ndjson @returns {Record<string, any>}
+ */
+function queryOf ({ query, validationError: refused }, ndjson) {
+  if (!refused) return /** @type {any} */ (query)
+  if (ndjson && refused.validationContext === 'querystring') return readTexts(/** @type {any} */ (query), NDJSON_FIELDS)
+  throw refused
 }
 
 /** @param {string} feed */

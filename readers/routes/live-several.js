@@ -1,31 +1,25 @@
 /** Changes of several feeds, and of keys of systems, as one stream of server-sent events (src/push/several.js). */
 import { randomUUID } from 'node:crypto'
 import { FreshetError } from '../../src/errors.js'
-import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
-import { ID_TEXT, many, querySchema, readId, text } from '../../src/fields/index.js'
-import { feedRoute, FILTERS_IDS, idsOf, missing, readQuery } from '../../src/http/index.js'
+import { FEED_FIELD } from '../../src/feeds/index.js'
+import { described, ID_FIELD, many } from '../../src/fields/index.js'
+import { feedRoute, FILTERS_IDS, idsOf, missing } from '../../src/http/index.js'
 import { createPositionSeal } from '../../src/push/index.js'
-import { EVENT, FIELDS as OF_ONE, RESUMING, wantedIn } from './live.js'
-import { clientOf } from './streams.js'
+import { clientOf, EVENT, FIELDS as OF_ONE, RESUMING, wantedIn } from './live.js'
 
 const MAX_FEEDS = 256
 const MAX_KEYS = 64
 const { wait: _wait, ...FIELDS } = OF_ONE
-const FEED = many(MAX_FEEDS, text(checkFeedName, {
-  description: 'these feeds, with at most 256 partitions together; one that does not exist is waited for',
-  expects: 'a feed name',
-  schema: FEED_SCHEMA
-}))
+const FEED = many(MAX_FEEDS,
+  described(FEED_FIELD, 'these feeds, with at most 256 partitions together; one that does not exist is waited for'))
 
-/** @param {string} name @returns {import('../../src/fields/index.js').Field} */
-const keyField = (name) => many(MAX_KEYS, text((id) => readId(id, name), {
-  description: `each ${name} as its own stream has it`, expects: 'an id', schema: ID_TEXT
-}))
+/** @param {string} name */
+const keyField = (name) => many(MAX_KEYS, described(ID_FIELD, `each ${name} as its own stream has it`))
 
 /** @param {Record<string, import('../../src/fields/index.js').Field>} fields @param {string[]} codes of streams of keys */
 const routeOf = (fields, codes) => feedRoute({
   summary: 'Several feeds and keys of systems in one stream: the events of each, whose data name it; resumes after Last-Event-ID',
-  query: querySchema(fields),
+  query: fields,
   content: { 'text/event-stream': EVENT },
   isCached: false,
   requestHeaders: RESUMING,
@@ -60,7 +54,7 @@ export async function severalRoutes (app, { push, queries, access, keyStreams })
     schema: routeOf(fields, subjects.flatMap(({ codes }) => codes)),
     exposeHeadRoute: false
   }, async (request, reply) => {
-    const query = readQuery(request, fields)
+    const query = /** @type {any} */ (request.query)
     const feeds = [...new Set(/** @type {string[]} */ (query.feed ?? []))].sort()
     const systems = new Set(subjects.flatMap(({ subject, system }) => query[subject] ? [`@${system}`] : []))
     const whats = [...feeds, ...systems]

@@ -1,13 +1,55 @@
-/** Changes of a feed as server-sent events (src/push). */
+/** Changes of a feed as server-sent events (src/push), and the responses of all such streams. */
 import { FreshetError } from '../../src/errors.js'
-import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
-import { integer, many, number, oneOf, querySchema, text } from '../../src/fields/index.js'
-import { feedRoute, FILTERS_IDS, idsOf, readQuery } from '../../src/http/index.js'
+import { FEED_FIELD } from '../../src/feeds/index.js'
+import { described, integer, many, number, oneOf } from '../../src/fields/index.js'
+import { feedRoute, FILTERS_IDS, idsOf } from '../../src/http/index.js'
+import { ID_FIELD } from '../../src/item/index.js'
+import { createPositionSeal, retryAfter, TICK_MS } from '../../src/push/index.js'
 import { ENCODINGS, ITEM_SCHEMA } from '../../src/replies/index.js'
-import { ID_SCHEMA, idBytes } from '../../src/item/index.js'
-import { createPositionSeal, TICK_MS } from '../../src/push/index.js'
-import { ownIds } from './own-ids.js'
-import { clientOf, lastEventId } from './streams.js'
+import { bytesOfIds, ownIds } from './items.js'
+
+/** average delay after which clients reconnect */
+const RETRY_MS = 1000
+
+const HEAD = Object.freeze({
+  'content-type': 'text/event-stream; charset=utf-8',
+  // a proxy that compresses would hold events back
+  'cache-control': 'no-store, no-transform',
+  // else nginx buffers the stream
+  'x-accel-buffering': 'no'
+})
+
+/**
+ * Takes a response over for a stream, with the headers that hooks have set, such as CORS.
+ * @param {import('fastify').FastifyReply} reply @returns {import('node:http').ServerResponse} its head is sent
+ */
+function openStream (reply) {
+  reply.hijack()
+  reply.raw.writeHead(200, Object.assign(/** @type {any} */ (reply.getHeaders()), HEAD))
+  reply.raw.write(retryAfter(RETRY_MS * (0.5 + Math.random())))
+  return reply.raw
+}
+
+/**
+ * The client of a request, for src/push.
+ * @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply
+ * @param {import('../../src/http/index.js').Access | null} access
+ * @param {readonly string[]} whats feeds, and names of systems after an at sign
+ * @returns {import('../../src/push/index.js').Client}
+ */
+export function clientOf (request, reply, access, whats) {
+  const { grant } = /** @type {{ grant?: import('../../src/http/index.js').Grant }} */ (/** @type {unknown} */ (request))
+  return {
+    token: grant?.id ?? null,
+    isPermitted: () => !access || !grant || whats.every((what) => access.stillPermits(grant, 'read', what)),
+    open: () => openStream(reply)
+  }
+}
+
+/** @param {import('fastify').FastifyRequest} request @returns {string | null} */
+export function lastEventId ({ headers: { 'last-event-id': last } }) {
+  return typeof last === 'string' && last !== '' ? last : null
+}
 
 const MAX_IDS = 1000
 const MAX_SNAPSHOT = 10_000
@@ -25,7 +67,7 @@ export const FIELDS = {
     description: `maximum deliveries per second, at most ${MAX_RATE}; of an id that changes more often only the newest version is sent`,
     default: MAX_RATE
   }),
-  id: many(MAX_IDS, text(idBytes, { description: 'only items with these ids', expects: 'an id', schema: ID_SCHEMA })),
+  id: many(MAX_IDS, described(ID_FIELD, 'only items with these ids')),
   since: integer(0, MAX_TIME, { description: 'begin with all that was written since: ms since 1970, on the clock of the server' }),
   tail: integer(1, MAX_SNAPSHOT, { description: 'begin with so many ids that changed last' }),
   wait: oneOf(['no', 'yes'], { description: 'whether to wait for a feed that does not exist, and to begin with its first item' }),
@@ -56,12 +98,12 @@ export const RESUMING = Object.freeze({
 /**
  * What a query wants of feeds, and a token permits.
  * @param {Record<string, any>} query @param {import('fastify').FastifyRequest} request
- * @throws {FreshetError} REQUEST_INVALID, FORBIDDEN, ITEM_ID_INVALID
+ * @throws {FreshetError} REQUEST_INVALID, FORBIDDEN
  */
 export function wantedIn ({ limit, maxRate, id, encoding, since, tail }, request) {
   if (since !== null && tail !== null) throw new FreshetError('REQUEST_INVALID', 'since and tail: both are given; expected one of them')
   const filter = idsOf(request)
-  const ids = ownIds(filter, id)
+  const ids = ownIds(filter, bytesOfIds(id))
   return {
     limit: limit ?? (id ? id.length : SNAPSHOT_ITEMS),
     encoding,
@@ -75,8 +117,8 @@ export function wantedIn ({ limit, maxRate, id, encoding, since, tail }, request
 
 const LIVE = feedRoute({
   summary: 'The newest items, then changes: server-sent events `snapshot`, `items`, `reset`; resumes after Last-Event-ID',
-  params: { feed: FEED_SCHEMA },
-  query: querySchema(FIELDS),
+  params: { feed: FEED_FIELD },
+  query: FIELDS,
   content: { 'text/event-stream': EVENT },
   isCached: false,
   requestHeaders: RESUMING,
@@ -91,8 +133,8 @@ const LIVE = feedRoute({
 export async function liveRoutes (app, { push, queries, access }) {
   // HEAD would never end
   app.get('/v1/feeds/:feed/live', { schema: LIVE, config: FILTERS_IDS, exposeHeadRoute: false }, async (request, reply) => {
-    const feed = checkFeedName(/** @type {any} */ (request.params).feed)
-    const query = readQuery(request, FIELDS)
+    const { feed } = /** @type {any} */ (request.params)
+    const query = /** @type {any} */ (request.query)
     const wanted = wantedIn(query, request)
     const filter = idsOf(request)
     const seal = filter && createPositionSeal(feed, await queries.secret(feed), filter)

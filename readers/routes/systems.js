@@ -1,7 +1,7 @@
 /** The queries and streams of a system, as its definition has them. */
 import { givenOfQuery, queryRoutes, querySchemaOf } from '../../src/http/index.js'
 import { matchesTag } from '../../src/replies/index.js'
-import { clientOf, lastEventId } from './streams.js'
+import { clientOf, lastEventId } from './live.js'
 
 /**
  * @param {import('fastify').FastifyInstance} app
@@ -28,7 +28,7 @@ export async function systemRoutes (app, { system, push, keyStreams, database, a
       schema: querySchemaOf(name, { ...row, type: 'text/event-stream' }),
       exposeHeadRoute: false
     }, async (request, reply) => {
-      const open = await keyStreams.sourceOf(row, givenOfQuery(request, row.fields))
+      const open = await keyStreams.sourceOf(row, givenOfQuery(request))
       push.attach(clientOf(request, reply, access, [`@${name}`]), open(lastEventId(request)))
     })
   }

@@ -1,12 +1,12 @@
 /** What arrived last in a feed, in the order of its log. */
-import { checkFeedName, FEED_SCHEMA } from '../../src/feeds/index.js'
-import { integer, oneOf, querySchema } from '../../src/fields/index.js'
-import { feedRoute, FILTERS_IDS, idsOf, readQuery } from '../../src/http/index.js'
+import { FEED_FIELD, FEED_SCHEMA } from '../../src/feeds/index.js'
+import { integer, oneOf } from '../../src/fields/index.js'
+import { feedRoute, FILTERS_IDS, idsOf } from '../../src/http/index.js'
 import { createPositionSeal } from '../../src/push/index.js'
 import { ENCODINGS, itemWriter, TextBuffer } from '../../src/replies/index.js'
 import { steadyMs } from '../../src/view/index.js'
 import { VERSION } from './live.js'
-import { sharedBy } from './own-ids.js'
+import { sharedBy } from './items.js'
 
 const MAX_LIMIT = 1000
 const FIELDS = {
@@ -15,8 +15,8 @@ const FIELDS = {
 }
 const TAIL = feedRoute({
   summary: 'The versions that arrived last, oldest first, deletions included; a stream resumes behind them at `position`',
-  params: { feed: FEED_SCHEMA },
-  query: querySchema(FIELDS),
+  params: { feed: FEED_FIELD },
+  query: FIELDS,
   codes: ['FEED_UNKNOWN'],
   content: {
     'application/json': {
@@ -39,8 +39,8 @@ const TAIL = feedRoute({
  */
 export async function tailRoutes (app, { queries, replies }) {
   app.get('/v1/feeds/:feed/tail', { schema: TAIL, config: FILTERS_IDS }, async (request, reply) => {
-    const feed = checkFeedName(/** @type {any} */ (request.params).feed)
-    const { limit, encoding } = readQuery(request, FIELDS)
+    const { feed } = /** @type {any} */ (request.params)
+    const { limit, encoding } = /** @type {any} */ (request.query)
     const filter = idsOf(request)
     const seal = filter && createPositionSeal(feed, await queries.secret(feed), filter)
     return replies.serve(request, reply, { feed, ...sharedBy(filter) }, async () => {

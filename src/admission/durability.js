@@ -9,9 +9,10 @@
  *     call of partition 3, call of partition 7, WAIT ──▶ next round: what has come in the meantime
  *
  * A round of a primary sends what is to be decided, of whatever partitions, and a WAIT behind it, in one write; what comes while it runs is
- * sent in the next. WAIT compares replicas with the last write of its own connection, so what was decided on another one is confirmed by a
- * round with a marker. After a failover that round may reach a primary that never had the decision. So it also reads whose the generation
- * is, and confirms only decisions of the lineage that this primary began (admit.lua).
+ * sent in the next. Each call writes its time, so the WAIT covers what a rejection rests on, too. WAIT compares replicas with the last
+ * write of its own connection, so what was decided on another one is confirmed by a round with a marker. After a failover that round may
+ * reach a primary that never had the decision. So it also reads whose the generation is, and confirms only decisions of the lineage that
+ * this primary began (admit.lua).
  *
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('./admission.js').Admitted} Admitted

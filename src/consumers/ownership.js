@@ -87,7 +87,9 @@ export function createOwnership ({ homeOf: givenHomeOf, onClock = () => {}, leas
   const homeOf = givenHomeOf ?? homesBy(connectionOf)
   const all = Array.from({ length: partitions }, (_, partition) => partition)
   const [everyMs, tryMs] = [leaseMs / BEATS_PER_LEASE, leaseMs / TRIES_PER_LEASE]
-  /** as of the last heartbeat @type {Set<number>} */
+  /** processes, as of the last heartbeat @type {string[]} */
+  let lived = []
+  /** partitions of this process among them @type {Set<number>} */
   let mine = new Set()
   let isClosed = false
   const runs = createRuns()
@@ -126,8 +128,12 @@ export function createOwnership ({ homeOf: givenHomeOf, onClock = () => {}, leas
   async function beat (home) {
     const leftMs = await heartbeats.beat(home)
     if (home !== MEMBERS) return
-    const owners = ownersOf(Object.keys(leftMs), partitions)
-    mine = new Set(all.filter((partition) => owners[partition] === id))
+    const living = Object.keys(leftMs)
+    if (String(living) !== String(lived)) {
+      const owners = ownersOf(living, partitions)
+      mine = new Set(all.filter((partition) => owners[partition] === id))
+      lived = living
+    }
     // one that sends no more heartbeats is gone when its lease is over
     lookWithin(1 + Math.min(...Object.values(leftMs)))
   }

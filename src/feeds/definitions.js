@@ -51,10 +51,14 @@ const SCAN_COUNT = 1000
 /** a list of feeds skips names with these errors */
 const UNREADABLE = ['FEED_UNKNOWN', 'FEED_NAME_INVALID', 'KEY_HOLDS_OTHER']
 
+const EXPECTED_NAME = 'text: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -'
+
 /** JSON schema of a name. */
 export const FEED_SCHEMA = Object.freeze({
   type: 'string', minLength: 1, maxLength: MAX_NAME_CHARS, pattern: NAME.source, description: 'name of the feed'
 })
+/** A name in a request. */
+export const FEED_FIELD = Object.freeze({ schema: FEED_SCHEMA, expects: EXPECTED_NAME, code: 'FEED_NAME_INVALID' })
 
 /** @param {unknown} name @returns {name is string} */
 export const isFeedName = (name) => typeof name === 'string' && NAME.test(name)
@@ -67,7 +71,7 @@ export const isFeedName = (name) => typeof name === 'string' && NAME.test(name)
 export function checkFeedName (feed) {
   if (isFeedName(feed)) return feed
   const received = typeof feed === 'string' ? JSON.stringify(feed) : `of type ${feed === null ? 'null' : typeof feed}`
-  throw new FreshetError('FEED_NAME_INVALID', `feed name ${received}; expected text: a-z or 0-9 first, then up to 63 of a-z 0-9 . _ -`)
+  throw new FreshetError('FEED_NAME_INVALID', `feed name ${received}; expected ${EXPECTED_NAME}`)
 }
 
 /**

@@ -4,7 +4,7 @@
  *
  *     fr:feeds                     names of all feeds
  *     fr:{latest}:feed             definition
- *     fr:{latest}:secret           of what readers seal (item/seal.js)
+ *     fr:{latest}:secret           of what readers seal (item/cursor.js)
  *     fr:{latest}:writers          heartbeats (feeds/changes.js)
  *     fr:{latest:0}:ids            partition 0, part `ids`
  *     fr:{latest:0}:item:<id>

@@ -1,13 +1,15 @@
 /**
- * Fields of bodies and queries: what other folders use of src/fields. It loads no HTTP server, so a module of a user may use it.
+ * Fields of bodies and queries, and their check: what other folders use of src/fields. It loads no HTTP server, so a module of a user may
+ * use it.
  *
- * @typedef {import('./body.js').BodyField} BodyField
- * @typedef {import('./query.js').Field} Field
- * @typedef {import('./query.js').Fault} Fault
+ * @typedef {import('./fields.js').BodyField} BodyField
+ * @typedef {import('./fields.js').Field} Field
+ * @typedef {import('./check.js').CodedFault} CodedFault
+ * @typedef {import('./check.js').Fault} Fault
  */
-export {
-  bodySchema, choiceField, field, flagField, ID_TEXT, idField, invalidFields, isText, millisField, optional, readFields, readId, textField,
-  timeField, wholeField
-} from './body.js'
+export { checkOf, compileWith, faultsError, fieldsIn, invalid, invalidFields, readFields, readTexts, schemaOf } from './check.js'
 export { FIELD_ERRORS } from './errors.js'
-export { integer, many, NO_FIELDS, number, oneOf, querySchema, readTexts, required, text } from './query.js'
+export {
+  bodySchema, choiceField, described, field, flagField, ID_FIELD, ID_TEXT, idField, integer, many, millisField, NO_FIELDS, number, oneOf,
+  optional, paramsSchema, plainField, querySchema, required, text, textField, timeField, wholeField
+} from './fields.js'

@@ -1,12 +1,12 @@
 /**
  * What other folders use of src/http.
  *
- *     server.js          the instance, which refuses malformed heads and unknown paths; turns.js, metrics.js, parser-errors.js
+ *     server.js          the instance, which refuses malformed heads and unknown paths, and request metrics
  *     security/          who may do what: tokens, JSON Web Tokens, HTTPS, rates
- *     body.js            bodies within a budget; request-fields.js reads fields of queries and commands
- *     system-routes.js   routes from the tables of a system; route-schemas.js, openapi.js document all routes
- *     reply-budget.js    bytes of replies in progress, with reply-queue.js; limits.js bounds requests
- *     problem.js         errors as problem+json; health.js, listen.js
+ *     body.js            bodies within a budget; input.js has what checks the input of all routes
+ *     system-routes.js   routes from the tables of a system; route-schemas.js has the schemas of all routes, and OpenAPI
+ *     reply-budget.js    bytes of replies in progress; limits.js bounds requests, and those of a connection
+ *     problem.js         errors as problem+json, also those of the parser; health.js, listen.js
  *
  * @typedef {import('./body.js').BodyBudget} BodyBudget
  * @typedef {import('./body.js').Body} Body
@@ -21,16 +21,13 @@
  * @typedef {import('./system-routes.js').Reply} Reply
  */
 export { bodyOf, createBodyBudget, takeBodies } from './body.js'
-export { whenClosed } from './closed.js'
+export { createLimit, whenClosed } from './limits.js'
 export { healthRoutes } from './health.js'
-export { createLimit } from './limits.js'
 export { expectFreePort, holdPort, listen } from './listen.js'
-export { describeRoutes } from './openapi.js'
+export { commandRoute, describeRoutes, feedRoute, processRoute } from './route-schemas.js'
 export { problemOf, problemText } from './problem.js'
-export { createReplyBudget } from './reply-budget.js'
-export { clientGone } from './reply-queue.js'
-export { readCommand, readQuery, readRequestId } from './request-fields.js'
-export { commandRoute, feedRoute, processRoute } from './route-schemas.js'
+export { clientGone, createReplyBudget } from './reply-budget.js'
+export { readObject } from './input.js'
 export { createServer } from './server.js'
-export { commandRoutes, givenOfQuery, queryRoutes, querySchemaOf } from './system-routes.js'
+export { commandRoutes, givenOfQuery, queryRoutes, querySchemaOf, requestIdOf } from './system-routes.js'
 export { ALL_FEEDS, FILTERS_IDS, idsOf, missing, openSecurity, permits, readableFeeds } from './security/index.js'

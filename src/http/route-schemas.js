@@ -1,8 +1,105 @@
 /**
- * Schemas of routes, for the OpenAPI document (openapi.js). Statuses of errors follow from their codes.
+ * Schemas of routes, from tables of fields: they check requests (input.js) and make the OpenAPI document. Statuses of errors
+ * follow from their codes.
  */
+import { readFileSync } from 'node:fs'
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
 import { kindOf } from '../errors.js'
+import { bodySchema, described, ID_FIELD, paramsSchema, querySchema, schemaOf } from '../fields/index.js'
 import './errors.js'
+
+/**
+ * OpenAPI, built from the schemas of the routes: the document at /docs/json, a page at /docs. The page loads nothing from
+ * other hosts, and its content security policy forbids it.
+ */
+
+/** 'unsafe-inline' for styles only: the page sets style attributes. */
+const CONTENT_POLICY = Object.freeze({
+  'default-src': ["'none'"],
+  'script-src': ["'self'"],
+  'style-src': ["'self'", "'unsafe-inline'"],
+  'img-src': ["'self'", 'data:'],
+  'connect-src': ["'self'"],
+  'base-uri': ["'none'"],
+  'form-action': ["'none'"],
+  'frame-ancestors': ["'none'"]
+})
+
+const STYLE = new URL('docs.css', import.meta.url)
+/** Swagger UI has the colours, but does not look at what the visitor prefers. */
+const DARK = `const dark = matchMedia('(prefers-color-scheme: dark)')
+const show = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', show)
+show()
+`
+
+const FOR_ALL = 'Errors are application/problem+json with a stable `code`. Another method of a path is 405 with Allow.'
+const BEARER = Object.freeze({ type: 'http', scheme: 'bearer', description: 'a token of --tokens, or a JSON Web Token' })
+
+/**
+ * Before any route: routes are described as they are added.
+ * @param {import('fastify').FastifyInstance} app
+ * @param {{ title: string, description: string, tags?: readonly string[], security?: import('./security/index.js').Security | null }} info
+ *   `tags`: of routes besides those of feeds and processes
+ */
+export function describeRoutes (app, { title, description, tags = [], security = null }) {
+  const bearer = Boolean(security?.access)
+  const codes = [...(bearer ? ['UNAUTHORIZED', 'FORBIDDEN'] : []), ...(security?.rateLimit ? ['RATE_LIMITED'] : [])]
+  /** @param {any} schema of a route */
+  const guarded = (schema) => ({
+    ...schema,
+    ...(bearer ? { security: [{ bearer: [] }] } : {}),
+    response: addProblems(schema.response, codes)
+  })
+  app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title, description: `${description} ${FOR_ALL}`, version: '1' },
+      tags: ['feeds', ...tags, 'operating'].map((name) => ({ name })),
+      ...(bearer ? { components: { securitySchemes: { bearer: /** @type {any} */ (BEARER) } } } : {})
+    },
+    transform: ({ schema, url, route }) => ({ url, schema: codes.length === 0 || isOpen(route) ? schema : guarded(schema) }),
+    transformObject: (/** @type {any} */ { openapiObject }) => withOptionalBodies(openapiObject)
+  })
+  app.register(async (docs) => {
+    docs.addHook('onRequest', (request, reply, done) => {
+      reply.header('x-content-type-options', 'nosniff')
+      // the plugin would redirect it to itself if it has a query
+      if (request.routeOptions.url === '/docs/static/index.html') reply.redirect('/docs/')
+      else done()
+    })
+    docs.register(swaggerUi, {
+      routePrefix: '/docs',
+      theme: {
+        title,
+        css: [{ filename: 'docs.css', content: readFileSync(STYLE, 'utf8') }],
+        js: [{ filename: 'dark.js', content: DARK }]
+      },
+      uiConfig: { layout: 'BaseLayout', tryItOutEnabled: true, syntaxHighlight: { theme: 'obsidian' } },
+      staticCSP: /** @type {any} */ (CONTENT_POLICY)
+    })
+  })
+}
+
+/**
+ * A body whose fields are all optional may be absent (input.js); the plugin says of every body that it is required.
+ * @param {any} whole document
+ */
+function withOptionalBodies (whole) {
+  for (const { requestBody } of Object.values(whole.paths).flatMap(Object.values)) {
+    if (requestBody?.content['application/json']?.schema.required?.length === 0) requestBody.required = false
+  }
+  return whole
+}
+
+/** @param {any} route */
+const isOpen = ({ config }) => ['public', 'optional'].includes(config?.access)
+
+/**
+ * @typedef {Record<string, import('../fields/index.js').Field>} Fields
+ * @typedef {Record<string, import('../fields/index.js').BodyField>} BodyFields
+ */
 
 /** what any route may answer: faults of the head, and of this process */
 const CODES_OF_ALL = Object.freeze(['REQUEST_INVALID', 'REQUEST_TIMEOUT', 'URI_TOO_LONG', 'HEADERS_TOO_LARGE', 'INTERNAL'])
@@ -105,30 +202,27 @@ const FRESHNESS = Object.freeze({
 const IF_NONE_MATCH = Object.freeze({ 'if-none-match': { type: 'string', description: 'ETag of content that the client has' } })
 
 /** @param {Record<string, unknown>} content media types with their schemas */
-const described = (content) => Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }]))
-
-/** @param {Record<string, unknown>} properties */
-const allOf = (properties) => ({ type: 'object', required: Object.keys(properties), properties })
+const contentOf = (content) => Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }]))
 
 /**
  * The schema of a route about feeds.
- * @param {{ summary: string, params?: Record<string, unknown>, query: Record<string, unknown>, body?: Record<string, unknown>,
+ * @param {{ summary: string, params?: Fields, query: Fields, command?: BodyFields, body?: Record<string, unknown>,
  *   content: Record<string, unknown>, isCached?: boolean, requestHeaders?: Record<string, unknown>, headers?: Record<string, unknown>,
- *   codes?: string[] }} route `params`: schemas of the parameters of its path; `body`: accepted media types with their schemas;
- *   `content`: those of the 200 response; `isCached`: the response has an ETag and tells its age; `headers`: further ones of the
- *   200 response; `codes`: of its errors, besides those of every route
+ *   codes?: string[] }} route `params` of its path; `command`: fields of a body that is a JSON object; `body`: media types with their
+ *   schemas of one that the route reads; `content`: those of the 200 response; `isCached`: the response has an ETag and tells its age;
+ *   `headers`: further ones of the 200 response; `codes`: of its errors, besides those of every route
  */
 export const feedRoute = ({
-  summary, params = {}, query, body, content, isCached = true, requestHeaders = {}, headers = {}, codes = []
+  summary, params = {}, query, command, body, content, isCached = true, requestHeaders = {}, headers = {}, codes = []
 }) => ({
   tags: ['feeds'],
   summary,
-  ...(Object.keys(params).length > 0 ? { params: allOf(params) } : {}),
-  querystring: query,
+  ...(Object.keys(params).length > 0 ? { params: paramsSchema(params) } : {}),
+  querystring: querySchema(query),
   headers: { type: 'object', properties: { ...(isCached ? IF_NONE_MATCH : {}), ...requestHeaders } },
-  ...(body ? { body: { content: described(body) } } : {}),
+  ...(body ? { body: { content: contentOf(body) } } : command ? { body: bodySchema(command) } : {}),
   response: {
-    200: { description: summary, headers: { ...(isCached ? FRESHNESS : {}), ...headers }, content: described(content) },
+    200: { description: summary, headers: { ...(isCached ? FRESHNESS : {}), ...headers }, content: contentOf(content) },
     ...(isCached ? { 304: { type: 'null', description: 'the client has the content: If-None-Match names it', headers: FRESHNESS } } : {}),
     ...problemsOf([...CODES_OF_ALL, ...CODES_OF_FEEDS, ...codes])
   }
@@ -142,36 +236,34 @@ export const feedRoute = ({
 export const processRoute = ({ summary, type, content = { type: 'string' }, errors = {} }) => ({
   tags: ['operating'],
   summary,
-  response: { 200: { description: summary, content: described({ [type]: content }) }, ...problemsOf(CODES_OF_ALL), ...errors }
+  response: { 200: { description: summary, content: contentOf({ [type]: content }) }, ...problemsOf(CODES_OF_ALL), ...errors }
 })
 
-/** @type {Readonly<Record<string, unknown>>} of commands */
-const IDEMPOTENCY_HEADER = Object.freeze({
-  'idempotency-key': {
-    type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,64}$', description: 'repeating the command with the same key has one effect'
-  }
+/** of commands */
+const COMMAND_HEADERS = Object.freeze({
+  ...schemaOf({ 'idempotency-key': described(ID_FIELD, 'repeating the command with the same key has one effect') }, () => false),
+  additionalProperties: true
 })
+const ANY_BODY = Object.freeze({ content: contentOf({ 'application/json': { type: 'object' } }) })
 const REPLAYED = Object.freeze({
   'Idempotent-Replayed': { type: 'string', enum: ['true'], description: 'the command was accepted before; this is its reply' }
 })
 
 /**
  * The schema of a route of a system such as auctions.
- * @param {{ summary: string, tag: string, params?: Record<string, unknown>, query?: Record<string, unknown>, body?: object,
- *   content: Record<number, object>, type?: string, codes: string[] }} route `body`: of a command; `content`: schemas by status;
- *   `type`: media type of the responses
+ * @param {{ summary: string, tag: string, params?: Fields, query?: Fields, command?: BodyFields | null, content: Record<number, object>,
+ *   type?: string, codes: string[] }} route `command`: fields of a body that is a JSON object, null: any body, which the route reads;
+ *   `content`: schemas by status; `type`: media type of the responses
  */
-export const commandRoute = ({ summary, tag, params = {}, query, body, content, type = 'application/json', codes }) => ({
+export const commandRoute = ({ summary, tag, params = {}, query, command, content, type = 'application/json', codes }) => ({
   tags: [tag],
   summary,
-  ...(Object.keys(params).length > 0 ? { params: allOf(params) } : {}),
-  ...(query ? { querystring: query } : {}),
-  ...(body
-    ? { headers: { type: 'object', properties: IDEMPOTENCY_HEADER }, body: { content: described({ 'application/json': body }) } }
-    : {}),
+  ...(Object.keys(params).length > 0 ? { params: paramsSchema(params) } : {}),
+  ...(query ? { querystring: querySchema(query) } : {}),
+  ...(command === undefined ? {} : { headers: COMMAND_HEADERS, body: command === null ? ANY_BODY : bodySchema(command) }),
   response: {
     ...Object.fromEntries(Object.entries(content).map(([status, schema]) =>
-      [status, { description: summary, ...(body ? { headers: REPLAYED } : {}), content: described({ [type]: schema }) }])),
+      [status, { description: summary, ...(command === undefined ? {} : { headers: REPLAYED }), content: contentOf({ [type]: schema }) }])),
     ...problemsOf([...CODES_OF_ALL, 'NOT_READY', 'OVERLOADED', ...codes])
   }
 })

@@ -39,9 +39,9 @@
  * @property {(given: GivenOfQuery, own: any, reply: import('fastify').FastifyReply, parts: any) => unknown} run
  */
 import { randomUUID } from 'node:crypto'
-import { bodySchema, ID_TEXT, NO_FIELDS, querySchema, readId } from '../fields/index.js'
+import { ID_FIELD, NO_FIELDS } from '../fields/index.js'
 import { bodyOf, takeBodies } from './body.js'
-import { readCommand, readQuery, readRequestId } from './request-fields.js'
+import { readObject } from './input.js'
 import { commandRoute } from './route-schemas.js'
 
 const JSON_TYPE = 'application/json'
@@ -51,13 +51,11 @@ const COMMAND_CODES = Object.freeze([
   'ADMISSION_LATE', 'NOT_CONFIRMED'
 ])
 
-/** @param {string} path @returns {Record<string, object>} */
-const paramsOf = (path) => Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name]) => [name, ID_TEXT]))
+/** @param {string} path */
+const paramsOf = (path) => Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name]) => [name, ID_FIELD]))
 
-/** @param {import('fastify').FastifyRequest} request @returns {Pick<Given, 'params' | 'headers' | 'id'>} */
-const givenOf = ({ params, headers, id }) => ({
-  params: Object.fromEntries(Object.entries(/** @type {any} */ (params)).map(([name, text]) => [name, readId(text, name)])), headers, id
-})
+/** The header Idempotency-Key, or without one a new id. @param {import('node:http').IncomingHttpHeaders} headers @returns {string} */
+export const requestIdOf = ({ 'idempotency-key': given }) => given === undefined ? randomUUID() : String(given)
 
 /**
  * @param {import('fastify').FastifyInstance} app
@@ -76,14 +74,16 @@ export async function commandRoutes (app, { name, commands, own, parts, budget }
         summary,
         tag: name,
         params: paramsOf(path),
-        body: isRaw ? { type: 'object' } : bodySchema(body),
+        command: isRaw ? null : body,
         content: schemas,
         codes: [...COMMAND_CODES, ...codes]
       }),
+      ...(isRaw ? {} : { preValidation: readObject }),
       async handler (request, response) {
-        const of = givenOf(request)
-        const fields = isRaw ? bodyOf(request).bytes.toString() : readCommand(request, body)
-        const given = { ...of, query: {}, body: fields, requestId: readRequestId(request) ?? randomUUID() }
+        const { headers, id } = request
+        const params = /** @type {Record<string, string>} */ (request.params)
+        const fields = isRaw ? bodyOf(request).bytes.toString() : request.body
+        const given = { params, query: {}, body: fields, requestId: requestIdOf(headers), headers, id }
         const { status, body: text, isReplay } = await run(given, own, parts)
         if (isReplay) response.header('idempotent-replayed', 'true')
         return response.code(status).send(text)
@@ -98,11 +98,11 @@ export async function commandRoutes (app, { name, commands, own, parts, budget }
  * @param {Pick<QueryRow, 'path' | 'summary' | 'fields' | 'reply' | 'replies' | 'codes' | 'type'>} row
  */
 export const querySchemaOf = (name, { path, summary, fields = NO_FIELDS, reply, replies: content = { 200: reply }, codes = [], type }) =>
-  commandRoute({ summary, tag: name, params: paramsOf(path), query: querySchema(fields), content, type, codes })
+  commandRoute({ summary, tag: name, params: paramsOf(path), query: fields, content, type, codes })
 
-/** @param {import('fastify').FastifyRequest} request @param {QueryRow['fields']} [fields] @returns {Given} */
-export const givenOfQuery = (request, fields = NO_FIELDS) =>
-  ({ ...givenOf(request), query: readQuery(request, fields), body: null, requestId: '' })
+/** @param {import('fastify').FastifyRequest} request @returns {Given} */
+export const givenOfQuery = ({ params, query, headers, id }) =>
+  ({ params: /** @type {any} */ (params), query: /** @type {any} */ (query), body: null, requestId: '', headers, id })
 
 /**
  * @param {import('fastify').FastifyInstance} app
@@ -121,7 +121,7 @@ export async function queryRoutes (app, { name, queries, unknown, opened, databa
       const { grant } = /** @type {{ grant?: import('./security/index.js').Grant }} */ (/** @type {unknown} */ (request))
       /** @type {GivenOfQuery['mayAs']} */
       const mayAs = (wanted) => access ? Boolean(grant && access.stillPermits(grant, wanted, `@${name}`)) : null
-      const given = { ...givenOfQuery(request, row.fields), mayAs }
+      const given = { ...givenOfQuery(request), mayAs }
       if (isOfDatabase) return run(given, database, reply, null)
       const found = await opened().catch((error) => {
         if (none && error.code === unknown) return null

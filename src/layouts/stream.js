@@ -1,5 +1,5 @@
 /**
- * Layout `stream`: a log with one entry per item (item/entry.js).
+ * Layout `stream`: a log with one entry per item (item/segment.js).
  *
  *     fr:{feed:p}:stream       stream     <ms>-<n>  v <entry>         and the keys of log-layout.js
  *
@@ -21,7 +21,7 @@ const log = Object.freeze({ part: 'stream', field: 'v', head: entryHead, each: v
 export const stream = createLogLayout({ log, createBatch: createStreamBatch, maxBatchItems: MAX_BATCH_ITEMS, trimEntries: TRIM_ENTRIES })
 
 /**
- * A batch of layout `stream`: one entry per item (item/entry.js).
+ * A batch of layout `stream`: one entry per item (item/segment.js).
  *
  *     XADD stream * v <entry>          n times
  *

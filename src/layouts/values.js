@@ -1,7 +1,7 @@
 /**
  * Layout `values`: one sorted set that holds every version of the items themselves.
  *
- *     fr:{feed:p}:values      sorted set   <id> 0 <stamp> <flags> <value> -> ts + seq / 4096      (item/member.js)
+ *     fr:{feed:p}:values      sorted set   <id> 0 <stamp> <flags> <value> -> ts + seq / 4096      (item/record.js)
  *     fr:{feed:p}:arrivals    stream       which versions came        (arrivals.js)
  *
  * One command stores the items of a batch, one reads a page, and no key expires on its own. But nothing maps an id to its newest version,
@@ -157,7 +157,7 @@ async function countFloor (connection, name, maxItems) {
  * A batch of layout `values` on the wire:
  *
  *     MULTI
- *     ZADD values  score <member> ...             item/member.js
+ *     ZADD values  score <member> ...             item/record.js
  *     PEXPIRE values ttl                          once a second, if the feed has an age limit
  *     XADD arrivals ...                           arrivals.js
  *     EXEC

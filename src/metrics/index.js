@@ -1,5 +1,5 @@
 /**
- * Metrics of processes that write or read; HTTP has its own (http/metrics.js). The counters live elsewhere and are read at each
+ * Metrics of processes that write or read; HTTP has its own (http/server.js). The counters live elsewhere and are read at each
  * scrape, so a metric costs nothing per item. docs/metrics.md lists all metrics.
  *
  * @typedef {import('./admission.js').AdmissionMetrics} AdmissionMetrics

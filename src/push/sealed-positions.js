@@ -1,6 +1,6 @@
 /**
- * Positions of clients that may see some ids only. A position tells when others wrote, so it is sealed (item/seal.js): once in a round, for
- * all such streams of the feed, behind a mark of the filter that each has.
+ * Positions of clients that may see some ids only. A position tells when others wrote, so it is sealed (item/cursor.js): once in a round,
+ * for all such streams of the feed, behind a mark of the filter that each has.
  *
  *     mark of the filter, 11 characters | sealed position
  *

@@ -9,7 +9,7 @@
  * A hub names its feed in the items it sends. Other events get the name here, once for all streams that get them. Events of one turn of the
  * clock are written to the socket together.
  *
- * One position has those of all parts (src/item/several-positions.js). It comes with the first event, then at most once a second, and with
+ * One position has those of all parts (src/item/position.js). It comes with the first event, then at most once a second, and with
  * heartbeats, so a client that resumes may get changes of up to a second again.
  *
  * All parts together have a bounded number of partitions. A feed that comes later, or comes again with more partitions, may exceed it: then

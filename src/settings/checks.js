@@ -9,7 +9,157 @@
  */
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { BlockList, isIPv6 } from 'node:net'
 import { dirname } from 'node:path'
+import { addressesIn, sentinelAddress } from '../redis-url.js'
+
+/**
+ * Checks of addresses: servers, databases, brokers, HTTP.
+ */
+
+/** query fields of an address: files of the certificate authority, and of the client's certificate and key */
+const TLS_FILES = ['ca', 'cert', 'key']
+/** another one: IAM authenticates the user, for the server or cache of this name */
+const FIELDS = [...TLS_FILES, 'iam']
+
+/** @type {Check} */
+export const serverUrl = {
+  expects: 'redis://[user:password@]host[:port], or rediss://... for TLS, optionally with ?ca=FILE&cert=FILE&key=FILE',
+  hint: 'redis://user:password@host:6379',
+  read (text) {
+    if (!/^rediss?:\/\//i.test(text.trim())) throw wrong('it does not begin with redis:// or rediss://')
+    if (!URL.canParse(text)) throw wrong('its host or port cannot be read')
+    const url = new URL(text)
+    if (!url.hostname) throw wrong('it names no host')
+    // an unescaped / in a password ends the host too early: the rest would be taken for the path and be shown
+    if ((url.pathname + url.hash).includes('@')) throw wrong('it has an @ after the host; in a password write / ? # as %2F %3F %23')
+    for (const name of url.searchParams.keys()) {
+      // so does an unescaped ?, so the name may be part of a password
+      const field = /^[\w.-]{1,40}$/.test(name) && !url.search.includes('@') ? `the field ${name}` : 'a field'
+      if (!FIELDS.includes(name)) throw wrong(`its query has ${field}, which is not one of ${FIELDS.join(', ')}`)
+      if (url.protocol === 'redis:') throw wrong(`its query has ${field}, which needs rediss://`)
+    }
+    if (url.searchParams.has('iam') && (!url.username || url.password)) throw wrong('with iam it has a user and no password')
+    return text
+  }
+}
+
+const NO_SENTINELS = 'iam is for the servers of ElastiCache, which has no Sentinels'
+
+/** `?iam=NAME`, with the name that AWS gives the host. @param {string} text one or more addresses @returns {string} @throws {RangeError} */
+export const withIam = (text) => addressesIn(text).map((one) => {
+  if (isSentinelUrl(one)) throw wrong(NO_SENTINELS)
+  const url = new URL(one)
+  if (url.searchParams.has('iam')) return one
+  const [, serverless, name] = /^(?:(.+)-[^.-]+\.serverless\.|[^.]+\.([^.]+)\.).*\.amazonaws\.com$/.exec(url.hostname) ?? []
+  if (!serverless && !name) throw wrong('its host is not that of an ElastiCache server; add ?iam=NAME, the name of the replication group')
+  url.searchParams.set('iam', serverless ?? name)
+  return serverUrl.read(url.href, /** @type {any} */ (null))
+}).join(',')
+
+/** @param {string} text */
+const isSentinelUrl = (text) => /^\s*rediss?\+sentinel:/i.test(text)
+
+/** @type {Check} Sentinels and the name of the primary that they watch */
+const sentinelUrl = {
+  expects: 'redis+sentinel://[user:password@]host[:26379],host2/NAME[?sentinelUser=&sentinelPassword=], or rediss+sentinel://... for TLS',
+  read (text, context) {
+    // otherwise the mask of secrets would end too late
+    if (/^[^:]*:\/\/[^/?#]*[/?#].*@/s.test(text)) throw wrong('it has an @ after the hosts; in a password write / ? # @ as %2F %3F %23 %40')
+    const address = sentinelAddress(text)
+    if (address === null) throw wrong('its hosts cannot be read')
+    if (address.name === '') throw wrong('it names no primary; expected its name, as the Sentinels have it, behind the hosts: .../NAME')
+    for (const url of address.servers) serverUrl.read(url, context)
+    if (new URL(address.servers[0]).searchParams.has('iam')) throw wrong(NO_SENTINELS)
+    return text
+  }
+}
+
+/** @type {Check} one address, or those of nodes of a cluster, or Sentinels, as one text */
+export const nodeUrls = {
+  expects: `${serverUrl.expects}; nodes of a cluster separated by commas; or ${sentinelUrl.expects}`,
+  hint: serverUrl.hint,
+  read: (text, context) => isSentinelUrl(text)
+    ? sentinelUrl.read(text.trim(), context)
+    : addressesIn(text).map((one) => serverUrl.read(one.trim(), context)).join(',')
+}
+
+/** @type {Check} */
+export const serverUrls = {
+  expects: 'one or more redis:// addresses, separated by commas',
+  hint: 'separated by commas',
+  read: (text, context) => text.split(',').map((one) => serverUrl.read(one.trim(), context))
+}
+
+/** @type {Check} */
+export const databaseUrl = {
+  expects: 'postgres://[user[:password]@]host[:port]/database',
+  hint: 'postgres://user:password@host:5432/freshet',
+  read (text) {
+    if (!/^postgres(ql)?:\/\//i.test(text.trim())) throw wrong('it does not begin with postgres://')
+    if (!URL.canParse(text) || !new URL(text).hostname) throw wrong('its host or port cannot be read')
+    return text
+  }
+}
+
+/** @type {Check} */
+export const brokerList = {
+  expects: 'one or more addresses host:port, separated by commas',
+  read (text) {
+    const brokers = text.split(',').map((one) => one.trim())
+    if (!brokers.every((one) => /^[A-Za-z0-9.-]+:\d{1,5}$/.test(one))) throw new RangeError()
+    return brokers
+  }
+}
+
+/** @type {Check} */
+export const httpUrl = {
+  expects: 'http://host[:port], or https://...',
+  read (text) {
+    const url = new URL(text)
+    if (!['http:', 'https:'].includes(url.protocol) || url.username || url.password || url.search || url.hash) throw new RangeError()
+    return text
+  }
+}
+
+/** @type {Check} */
+export const originList = {
+  expects: 'origins such as https://example.org, separated by commas, without a path',
+  read: (text) => text.split(',').map((one) => {
+    const { origin } = new URL(one.trim())
+    if (origin !== one.trim() || origin === 'null') throw new RangeError()
+    return origin
+  })
+}
+
+/** @type {Check} networks, or how many proxies a request passes */
+export const proxyList = {
+  expects: 'addresses or networks such as 10.0.0.0/8, separated by commas, or the number of proxies in front of this process, 1-10',
+  read (text) {
+    if (/^\d+$/.test(text)) return integer(1, 10).read(text, /** @type {any} */ (null))
+    const networks = new BlockList()
+    return text.split(',').map((one) => {
+      const [, address, prefix = null] = /^([^/]+)(?:\/([1-9]\d*))?$/.exec(one.trim()) ?? []
+      const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+      // throws for what is no address or no network
+      if (prefix === null) networks.addAddress(address, family)
+      else networks.addSubnet(address, Number(prefix), family)
+      return one.trim()
+    })
+  }
+}
+
+/** @type {Check} keys fetched without TLS could be anyone's */
+export const keysSource = {
+  expects: 'a file, or https://... (http:// on this machine only)',
+  read (text) {
+    if (!/^[a-z]+:\/\//i.test(text)) return matching('', /\S/).read(text, /** @type {any} */ (null))
+    const { protocol, hostname } = new URL(text)
+    const isHere = ['127.0.0.1', 'localhost', '[::1]'].includes(hostname)
+    if (protocol !== 'https:' && !(protocol === 'http:' && isHere)) throw new RangeError()
+    return text
+  }
+}
 
 /** As `toLocaleString('en')`, whose first call takes 0.1 s, at the start of each process. @param {number} n an integer */
 export const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ',')

@@ -3,17 +3,14 @@
  *
  * @typedef {import('./checks.js').Check} Check
  * @typedef {import('./checks.js').Context} Context
- * @typedef {import('./command-line/flags.js').Lost} Lost
+ * @typedef {import('./command-line/index.js').Lost} Lost
  * @typedef {import('./rows.js').Row} Row
  * @typedef {{ values: Record<string, any>, origins: Record<string, string>, words: string[] }} SettingsInput
  */
 export {
-  brokerList, databaseUrl, httpUrl, keysSource, nodeUrls, originList, proxyList, serverUrl, serverUrls
-} from './addresses.js'
-export {
-  FIELD, grouped, integer, isModule, listWhere, matching, number, oneOf, oneOfKnown, oneWhere, orReplicas, present, readableFile,
-  trueOrFalse, writableFile, writerFlags
+  brokerList, databaseUrl, FIELD, grouped, httpUrl, integer, isModule, keysSource, listWhere, matching, nodeUrls, number, oneOf,
+  oneOfKnown, oneWhere, originList, orReplicas, present, proxyList, readableFile, serverUrl, serverUrls, trueOrFalse, writableFile,
+  writerFlags
 } from './checks.js'
-export { envOf, flagOf, givenBy, readRows, withoutSecrets } from './rows.js'
-export { didYouMean, unknownName } from './unknown.js'
+export { didYouMean, envOf, flagOf, givenBy, readRows, unknownName, withoutSecrets } from './rows.js'
 export * as table from './resolve.js'

@@ -179,8 +179,19 @@ function faultsOfField (name, field, where) {
   const unknown = Object.keys(field ?? {}).find((keyword) => !KEYWORDS.includes(keyword))
   return [
     ...unless(TYPES.includes(field?.type), `${where}.body.${name}.type`, field?.type, TYPES.join(' | ')),
-    ...unless(unknown === undefined, `${where}.body.${name}`, unknown, KEYWORDS.join(' '))
+    ...unless(unknown === undefined, `${where}.body.${name}`, unknown, KEYWORDS.join(' ')),
+    ...unless(isPattern(field?.pattern), `${where}.body.${name}.pattern`, field?.pattern, 'a regular expression, as with the flag u')
   ]
+}
+
+/** @param {unknown} pattern */
+function isPattern (pattern) {
+  if (pattern === undefined) return true
+  try {
+    return Boolean(new RegExp(String(pattern), 'u'))
+  } catch {
+    return false
+  }
 }
 
 /** @param {unknown} replies @param {string} where @param {(code: string) => boolean} isKnown */

@@ -13,7 +13,7 @@
  */
 import { memoryOf, oursIn } from '../admission/index.js'
 import { asError, FreshetError, kindOf, SettingsInvalid } from '../errors.js'
-import { field, optional } from '../fields/index.js'
+import { optional, plainField } from '../fields/index.js'
 import { createServers } from '../store/index.js'
 import { checkedDefinition } from './checked-definition.js'
 import { checkRoutes } from './checked-routes.js'
@@ -146,24 +146,9 @@ function commandRow (row, where, rules) {
 
 /** A field of a body, from its JSON Schema. @param {string} name @param {any} given */
 function fieldOf (name, { optional: isOptional, description, ...schema }) {
-  const pattern = schema.pattern === undefined ? null : new RegExp(schema.pattern)
-  const one = field((value) => isValid(value, schema, pattern) ? value : null, expectedOf(schema), schema)(String(description ?? name))
+  const one = plainField(schema)(String(description ?? name))
   return isOptional ? optional(one) : one
 }
-
-/** @param {any} value @param {Record<string, any>} schema @param {RegExp | null} pattern */
-function isValid (value, schema, pattern) {
-  const { type, enum: choices, minLength = 0, maxLength = Infinity, minimum = -Infinity, maximum = Infinity } = schema
-  if (choices && !choices.includes(value)) return false
-  if (type === 'boolean') return typeof value === 'boolean'
-  if (type === 'integer') return Number.isSafeInteger(value) && value >= minimum && value <= maximum
-  return typeof value === 'string' && /** @type {any} */ (value).isWellFormed() && value.length >= minLength && value.length <= maxLength &&
-    (pattern === null || pattern.test(value))
-}
-
-/** @param {Record<string, any>} schema */
-const expectedOf = ({ type, ...rest }) =>
-  [type === 'integer' ? 'an integer' : `a ${type}`, ...Object.entries(rest).map(([keyword, value]) => `${keyword} ${value}`)].join(', ')
 
 /** @param {QueryRoute} row that shows a key @param {string} unknown @returns {Definition['queries'][string]} */
 const shownRow = (row, unknown) => ({

@@ -5,7 +5,7 @@ const DECIMAL = /^(\d{1,14})(?:\.(\d{1,2}))?$/
 const MAX_MINOR = 9e15
 const MONEY = Object.freeze({
   anyOf: [
-    { type: 'string', pattern: '^(?!0*(\\.0*)?$)([0-8]\\d{13}|\\d{1,13})(\\.\\d{1,2})?$' },
+    { type: 'string', pattern: '^(?!0*(\\.0*)?$)([0-8]\\d{13}|90{13}(?!\\.0?[1-9])|\\d{1,13})(\\.\\d{1,2})?$' },
     { type: 'number', multipleOf: 0.01, minimum: 0.01, maximum: 9e13 }
   ]
 })

@@ -1,5 +1,5 @@
 /** Schemas and query fields that systems share: the same word is the same thing in all of them. */
-import { ID_TEXT, integer, readId, text } from '../fields/index.js'
+import { described, ID_FIELD, integer } from '../fields/index.js'
 
 /** @import { QueryRow } from '../http/index.js' */
 
@@ -46,9 +46,7 @@ export const pageFields = (what, side = 'after') => ({
 })
 
 /** An id in a query. @param {string} description */
-export function idQuery (description) {
-  return text((given) => readId(given, 'userId'), { description, expects: 'an id', schema: ID_TEXT })
-}
+export const idQuery = (description) => described(ID_FIELD, description)
 
 /** @param {string} what @param {number} [most] @param {number} [unset] */
 export const limitField = (what, most = MAX_PAGE, unset = PAGE) => integer(1, most, { description: `${what} of a page`, default: unset })

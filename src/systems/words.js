@@ -1,7 +1,7 @@
 /** What `freshet-feed/systems` exports beside its functions: types only, which the package publishes. */
 
 /**
- * A field of a body. The value that `read` returns is in `body`; null: it is not taken.
+ * A field of a body: its schema checks it. `read` of one value: null: it is not taken.
  * @typedef {{ schema: Record<string, unknown>, read: (value: unknown) => any, expects: string | ((value: unknown) => string),
  *   isOptional: boolean }} Field
  */
@@ -19,11 +19,13 @@
  * @property {(most: number) => Described} text up to so many characters
  * @property {(low: number, high: number) => Described} whole a whole number @property {(high: number) => Described} millis from 0
  * @property {(...choices: string[]) => Described} choice one of these texts
- * @property {(read: (value: unknown) => any, expects: string, schema: object) => Described} own of your own
+ * @property {(read: ((value: any) => any) | null, expects: string, schema: object) => Described} own of your own: `schema` checks it, then
+ *   the value that `read` returns is in `body`, null: it is not taken; without `read` the value is as it was sent
  * @property {(field: Field) => Field} optional null if it is absent
  * @property {(faults: { field: string, received: string, expected: string }[]) => Error} invalid FIELD_INVALID, to throw
  * @property {(fields: Record<string, Field>) => object} schemaOf an object with such fields
- * @property {(given: Record<string, unknown>, fields: Record<string, Field>) => Record<string, any>} read an object; throws FIELD_INVALID
+ * @property {(given: Record<string, unknown>, fields: Record<string, Field>) => Record<string, any>} read an object, in a
+ *   gateway, reader or consumer; throws FIELD_INVALID
  * @property {QueryFields} query of queries
  */
 
@@ -33,8 +35,8 @@
  * @property {(low: number, high: number, rest: { description: string, default?: number | null }) => QueryField} integer
  * @property {(low: number, high: number, rest: { description: string, default: number }) => QueryField} number
  * @property {(words: readonly string[], rest: { description: string }) => QueryField} oneOf the first word is the default
- * @property {(read: (text: string) => any, rest: { description: string, expects: string, schema: object }) => QueryField} text `read`
- *   throws for one that it does not take
+ * @property {(read: ((text: string) => any) | null, rest: { description: string, expects: string, schema: object }) => QueryField} text
+ *   `schema` checks it, then the query has what `read` returns; it throws a RangeError for one that it does not take
  * @property {(field: any) => QueryField} required
  * @property {(end?: string) => Record<string, QueryField>} since `minSeq` and `waitMs`; `end`: what it waits for without minSeq
  * @property {(what: string) => QueryField} limit of a page

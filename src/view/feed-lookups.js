@@ -106,7 +106,7 @@ export function createFeedWaits ({ names, definitionOf }) {
 }
 
 /**
- * The secrets of feeds, for what a reader seals (item/seal.js): all readers of the same servers have the same. A feed that no writer of
+ * The secrets of feeds, for what a reader seals (item/cursor.js): all readers of the same servers have the same. A feed that no writer of
  * this version has opened yet has none; then one of this process is used, and what it seals is invalid in others.
  */
 

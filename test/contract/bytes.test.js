@@ -6,7 +6,7 @@
  */
 import t from 'tap'
 import { onlyKey, partitionKey } from '../../src/feeds/keys.js'
-import { readMember } from '../../src/item/member.js'
+import { readMember } from '../../src/item/record.js'
 import { layoutNames, layoutOf } from '../../src/layouts/index.js'
 import { createOrigin } from '../../src/layouts/log-origin.js'
 import { segmentHead } from '../../src/item/segment.js'

@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import fc from 'fast-check'
-import { MEMBER_HEAD_BYTES, writeMemberHead } from '../../src/item/member.js'
+import { MEMBER_HEAD_BYTES, writeMemberHead } from '../../src/item/record.js'
 import { createReadSize } from '../../src/layouts/index.js'
 import { holds } from '../properties.js'
 import { nightly } from '../scope.js'

@@ -2,8 +2,7 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { openTokens } from '../../src/http/security/tokens.js'
-import { digestOf, permits } from '../../src/http/security/grants.js'
+import { digestOf, openTokens, permits } from '../../src/http/security/grants.js'
 import { silentLog } from '../servers.js'
 import { folderFor } from './guarded.js'
 

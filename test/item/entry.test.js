@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import t from 'tap'
 import fc from 'fast-check'
-import { ENTRY_HEAD_BYTES, entryHead, visitEntry, writeEntry } from '../../src/item/entry.js'
+import { ENTRY_HEAD_BYTES, entryHead, visitEntry, writeEntry } from '../../src/item/segment.js'
 import { anyId, anySeq, anyTs, holds } from '../properties.js'
 
 const ORIGIN = { stamp: 1_750_000_000_000_000, writer: Buffer.from('0123456789abcdef', 'hex'), epoch: 7, sequence: 4_294_967_296 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { MEMBER_HEAD_BYTES, memberBound, placeText, readMember, writeMemberHead } from '../../src/item/member.js'
+import { MEMBER_HEAD_BYTES, memberBound, placeText, readMember, writeMemberHead } from '../../src/item/record.js'
 import { anyId, holds } from '../properties.js'
 
 const anyStamp = fc.oneof(

@@ -2,11 +2,9 @@
  * What a load would have left on a server, written with plain commands past all loads: item n of a writer is due at
  * BASE_TS + n / 5 ms.
  */
-import { ENTRY_HEAD_BYTES, writeEntry } from '../../src/item/entry.js'
-import { writeMemberHead } from '../../src/item/member.js'
+import { ENTRY_HEAD_BYTES, itemBytes, SEGMENT_HEAD_BYTES, writeEntry, writeItem, writeSegmentHead } from '../../src/item/segment.js'
+import { writeMemberHead, writeRecordHead } from '../../src/item/record.js'
 import { scoreOf } from '../../src/item/order.js'
-import { writeRecordHead } from '../../src/item/record.js'
-import { SEGMENT_HEAD_BYTES, itemBytes, writeItem, writeSegmentHead } from '../../src/item/segment.js'
 import { makeIds, makeValue } from '../../src/synthetic.js'
 
 const BASE_TS = 1_700_000_000_000

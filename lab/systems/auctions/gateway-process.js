@@ -1,7 +1,6 @@
 /** A gateway of the lab for bids. */
-import { randomUUID } from 'node:crypto'
-import { idField, optional } from '../../../src/fields/index.js'
-import { readCommand, readRequestId } from '../../../src/http/index.js'
+import { bodySchema, idField, optional } from '../../../src/fields/index.js'
+import { readObject, requestIdOf } from '../../../src/http/index.js'
 import { maskWith } from '../../../src/admission/index.js'
 import { fields } from '../../../src/systems/index.js'
 import { loadSystems } from '../../../src/systems/list.js'
@@ -15,10 +14,10 @@ const [{ commands }] = await loadSystems(['auctions'])
 serveGateway(openTechnique, (app, { submit, read }) => {
   const mask = maskWith('lab')
   const parts = /** @type {any} */ ({ submit, mask: async (/** @type {string} */ id) => mask(id) })
-  app.post('/v1/auctions/:id/bids', async (request, reply) => {
-    const bid = /** @type {any} */ (readCommand(request, BID))
+  app.post('/v1/auctions/:id/bids', { schema: { body: bodySchema(BID) }, preValidation: readObject }, async (request, reply) => {
+    const bid = /** @type {any} */ (request.body)
     const { id } = /** @type {any} */ (request.params)
-    const given = { params: { id }, query: {}, body: bid, headers: {}, requestId: readRequestId(request) ?? randomUUID(), id: '' }
+    const given = { params: { id }, query: {}, body: bid, headers: {}, requestId: requestIdOf(request.headers), id: '' }
     const { status, body, isReplay } = await commands.bid.run(given, null, parts)
     if (isReplay) reply.header('idempotent-replayed', 'true')
     return reply.code(status).send(body)

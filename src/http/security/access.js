@@ -1,6 +1,5 @@
 /** Who may do what: tokens of a file, JSON Web Tokens, or both. */
-import { ALL_FEEDS, covers, digestOf, permits, sameIds, unauthorized } from './grants.js'
-import { openTokens } from './tokens.js'
+import { ALL_FEEDS, covers, digestOf, openTokens, permits, sameIds, unauthorized } from './grants.js'
 
 const EXPIRY_CHECK_MS = 1000
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/

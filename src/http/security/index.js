@@ -35,5 +35,4 @@ export async function openSecurity (settings, { log }) {
 
 export { readableFeeds } from './access.js'
 export { ALL_FEEDS, FILTERS_IDS, idsOf, permits } from './grants.js'
-export { cleanForwarded, trustOf } from './forwarded.js'
-export { missing, protect } from './guard.js'
+export { cleanForwarded, missing, protect, trustOf } from './guard.js'

@@ -8,7 +8,6 @@ const RULE = 'max'
 /** Without softCloseMaxMs the end may move by this many softCloseMs. */
 const SOFT_CLOSES = 10
 const DAY_MS = 86_400_000
-const CURRENCY = /^[A-Z]{3}$/
 
 const TERMS = {
   startPrice: money('least amount of the first bid'),
@@ -19,8 +18,7 @@ const TERMS = {
   softCloseMaxMs: optional(millis(30 * DAY_MS)('how far the end may move in all; default: 10 times softCloseMs')),
   reserve: optional(money('least price at which it is sold')),
   buyNow: optional(money('price at which it is sold at once')),
-  currency: own((value) => typeof value === 'string' && CURRENCY.test(value) ? value : null, 'letters such as EUR',
-    { type: 'string', pattern: CURRENCY.source })('ISO 4217 code')
+  currency: own(null, 'letters such as EUR', { type: 'string', pattern: '^[A-Z]{3}$' })('ISO 4217 code')
 }
 const BID = {
   userId: idField('the bidder, asserted by the holder of the token'),

@@ -62,31 +62,27 @@ const { id: ID_TEXT, objectOf, seq: SEQ } = schemas
 const CANCELLED = Object.freeze(['cancelling', 'cancelled'])
 const MAX_EMAIL = 254
 /** Whether an address exists is not checked. */
-const EMAIL = /^[^\s@]+@[^\s@]+$/
+const EMAIL = '^[^\\s@\\u0000]+@[^\\s@\\u0000]+$'
 const ID = new RegExp(/** @type {any} */ (ID_TEXT).pattern)
 /** The header of https://www.w3.org/TR/trace-context/. */
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/
 
-const LINE = { sku: SKU(''), quantity: UNITS(''), price: optional(money('rejected if it is not that of the product')) }
+const PRICE = money('rejected if it is not that of the product')
+const LINE = { sku: SKU(''), quantity: UNITS(''), price: optional(PRICE) }
 const LINES = own(linesIn, `1 to ${MAX_LINES} lines {sku, quantity, price?}, a quantity from 1, a price with at most 2 decimal places`,
   { type: 'array', minItems: 1, maxItems: MAX_LINES, items: fields.schemaOf(LINE) })
-const EMAIL_TEXT = text(MAX_EMAIL)('')
-const EMAIL_FIELD = own((value) => EMAIL_TEXT.read(value) !== null && EMAIL.test(String(value)) ? value : null,
-  'an email address', { type: 'string', maxLength: MAX_EMAIL })
+const EMAIL_FIELD = own(null, 'an email address', { type: 'string', maxLength: MAX_EMAIL, pattern: EMAIL, wellFormed: true })
 const WAIT = {
   type: ['integer', 'null'],
   description: 'for how long the oldest unfinished order of its partition has waited, ms; null: no consumer drives orders now'
 }
 const PLACED = objectOf({ id: ID_TEXT, status: { type: 'string', enum: ['pending', 'confirmed', 'cancelled'] }, seq: SEQ })
 
-/** @param {unknown} value @returns {Wanted[] | null} */
+/** @param {any} value lines of this schema @returns {Wanted[] | null} */
 function linesIn (value) {
-  if (!Array.isArray(value) || value.length < 1 || value.length > MAX_LINES) return null
-  try {
-    return value.map((line) => /** @type {any} */ (fields.read(Object(line), LINE)))
-  } catch {
-    return null
-  }
+  const lines = value.map((/** @type {any} */ { price, ...line }) => ({ ...line, price: price === undefined ? null : PRICE.read(price) }))
+  const isRight = lines.every((/** @type {any} */ { price }, /** @type {number} */ i) => price !== null || value[i].price === undefined)
+  return isRight ? lines : null
 }
 
 /**

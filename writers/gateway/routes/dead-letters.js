@@ -1,13 +1,14 @@
 /** Dead letters of systems: list, replay, discard. */
-import { bodySchema, ID_TEXT, integer, querySchema, text } from '../../../src/fields/index.js'
-import { commandRoute, readQuery } from '../../../src/http/index.js'
+import { described, ID_TEXT, integer } from '../../../src/fields/index.js'
+import { commandRoute } from '../../../src/http/index.js'
 
 const TAG = 'dead-letters'
 const MAX_PAGE = 1000
 const PAGE = 100
 const LETTER_ID = { type: 'string', pattern: '^\\d{1,4}:\\d{1,15}-\\d{1,6}$' }
+const LETTER_FIELD = { schema: LETTER_ID, expects: 'the id of a dead letter', code: 'DEAD_LETTER_UNKNOWN' }
 const FIELDS = {
-  after: text((given) => given, { description: 'only letters after this one', expects: 'an id', schema: LETTER_ID }),
+  after: described(LETTER_FIELD, 'only letters after this one'),
   limit: integer(1, MAX_PAGE, { description: 'letters of a page', default: PAGE })
 }
 const LETTER = {
@@ -38,13 +39,13 @@ export async function deadLetterRoutes (app, { name, open }) {
     schema: commandRoute({
       summary: `Dead letters of ${name}: entries whose effect failed for good`,
       tag: TAG,
-      query: querySchema(FIELDS),
+      query: FIELDS,
       content: {
         200: { type: 'object', properties: { items: { type: 'array', items: LETTER }, next: { type: ['string', 'null'] } } }
       },
       codes: ['DEAD_LETTER_UNKNOWN']
     })
-  }, async (request) => (await open()).list(/** @type {any} */ (readQuery(request, FIELDS))))
+  }, async (request) => (await open()).list(/** @type {any} */ (request.query)))
 
   for (const [method, suffix, status, summary, codes] of /** @type {const} */ ([
     ['POST', '/replay', 'replayed', 'Put a dead letter back into the outbox', ['DEAD_LETTER_UNKNOWN']],
@@ -55,7 +56,7 @@ export async function deadLetterRoutes (app, { name, open }) {
       url: `${path}/:id${suffix}`,
       config,
       schema: commandRoute({
-        summary, tag: TAG, params: { id: LETTER_ID }, body: bodySchema({}), content: { 200: DONE }, codes: [...codes]
+        summary, tag: TAG, params: { id: LETTER_FIELD }, content: { 200: DONE }, codes: [...codes]
       }),
       async handler (request) {
         const { id } = /** @type {any} */ (request.params)

@@ -1,8 +1,8 @@
 /** Feeds that are created, or whose retention is changed, without an item. */
 import { FreshetError } from '../errors.js'
-import { checkFeedName, FEED_SCHEMA } from '../../../src/feeds/index.js'
-import { bodySchema, choiceField, NO_FIELDS, optional, querySchema, wholeField } from '../../../src/fields/index.js'
-import { feedRoute, readCommand, takeBodies } from '../../../src/http/index.js'
+import { FEED_FIELD } from '../../../src/feeds/index.js'
+import { choiceField, NO_FIELDS, optional, wholeField } from '../../../src/fields/index.js'
+import { feedRoute, readObject, takeBodies } from '../../../src/http/index.js'
 import { layoutNames } from '../../../src/layouts/index.js'
 
 const JSON_TYPE = 'application/json'
@@ -18,9 +18,9 @@ const DEFINITION = { type: 'object', description: 'the definition, as GET /v1/fe
 const PUT = feedRoute({
   summary: 'Create a feed (201), or change the retention of an existing one (200). For what is not given, the settings of the gateway ' +
     'count for a new feed; an existing one stays as it is',
-  params: { feed: FEED_SCHEMA },
-  query: querySchema(NO_FIELDS),
-  body: { [JSON_TYPE]: bodySchema(FIELDS) },
+  params: { feed: FEED_FIELD },
+  query: NO_FIELDS,
+  command: FIELDS,
   content: { [JSON_TYPE]: DEFINITION },
   isCached: false,
   codes: ['PAYLOAD_TOO_LARGE', 'MEDIA_TYPE_UNSUPPORTED', 'FIELD_INVALID', 'FEED_DEFINITION_DIFFERS']
@@ -36,9 +36,10 @@ const SCHEMA = { ...PUT, response: { ...PUT.response, 201: /** @type {any} */ (P
 export async function feedRoutes (app, { put, budget }) {
   takeBodies(app, { types: [JSON_TYPE], maxBytes: MAX_BODY_BYTES, budget })
 
-  app.put('/v1/feeds/:feed', { schema: SCHEMA, config: /** @type {any} */ ({ access: 'admin' }) }, async (request, response) => {
-    const feed = checkFeedName(/** @type {any} */ (request.params).feed)
-    const asked = Object.fromEntries(Object.entries(readCommand(request, FIELDS)).filter(([, value]) => value !== null))
+  const config = /** @type {any} */ ({ access: 'admin' })
+  app.put('/v1/feeds/:feed', { schema: SCHEMA, config, preValidation: readObject }, async (request, response) => {
+    const { feed } = /** @type {any} */ (request.params)
+    const asked = Object.fromEntries(Object.entries(/** @type {any} */ (request.body)).filter(([, value]) => value !== null))
     const { definition, isNew } = await put(feed, asked).catch((error) => {
       throw error.code === 'SETTINGS_INVALID' ? new FreshetError('FIELD_INVALID', error.message) : error
     })

@@ -1,10 +1,10 @@
 /** Items into a feed, and deletions. */
 import { FreshetError } from '../errors.js'
 import { ERRORS } from '../../../src/errors.js'
-import { checkFeedName, FEED_SCHEMA } from '../../../src/feeds/index.js'
-import { oneOf, querySchema, text } from '../../../src/fields/index.js'
-import { bodyOf, feedRoute, FILTERS_IDS, idsOf, readQuery, takeBodies } from '../../../src/http/index.js'
-import { EXPECTED_TS, ID_SCHEMA, idBytes, readTs, TS_SCHEMA } from '../../../src/item/index.js'
+import { FEED_FIELD } from '../../../src/feeds/index.js'
+import { described, oneOf } from '../../../src/fields/index.js'
+import { bodyOf, feedRoute, FILTERS_IDS, idsOf, takeBodies } from '../../../src/http/index.js'
+import { EXPECTED_TS, ID_FIELD, ID_SCHEMA, readTs, TS_SCHEMA } from '../../../src/item/index.js'
 import { countRefused } from '../../../src/pipeline/index.js'
 import { MAX_DEPTH } from '../raw-json.js'
 import { windowAdviceOverHttp } from '../../window-advice.js'
@@ -40,15 +40,16 @@ const TAKEN = {
 }
 const POST_FIELDS = { encoding: oneOf(['json', 'base64'], { description: 'encoding of the values sent' }) }
 const DELETE_FIELDS = {
-  ts: text(timeOf, { expects: EXPECTED_TS, description: 'event time of the deletion; default: now', schema: TS_SCHEMA })
+  ts: described({ schema: TS_SCHEMA, convert: timeOf, expects: expectedTime, code: 'ITEM_TS_INVALID' },
+    'event time of the deletion; default: now')
 }
 
 const CODES = ['PAYLOAD_TOO_LARGE', 'MEDIA_TYPE_UNSUPPORTED', 'INGEST_FULL', 'ACK_UNKNOWN']
 
 const POST = feedRoute({
   summary: 'Append items, all or none; the response follows their acknowledgement',
-  params: { feed: FEED_SCHEMA },
-  query: querySchema(POST_FIELDS),
+  params: { feed: FEED_FIELD },
+  query: POST_FIELDS,
   body: Object.fromEntries([
     [JSON_TYPE, { ...ITEM, type: ['array', 'object'], items: ITEM }],
     ...LINES_TYPES.map((type) => [type, { type: 'string', description: 'one item per line, as in application/json' }])
@@ -60,8 +61,8 @@ const POST = feedRoute({
 
 const DELETE = feedRoute({
   summary: 'Delete an item: its id is hidden until a newer version is appended. With ts the request may be repeated',
-  params: { feed: FEED_SCHEMA, id: ID_SCHEMA },
-  query: querySchema(DELETE_FIELDS),
+  params: { feed: FEED_FIELD, id: ID_FIELD },
+  query: DELETE_FIELDS,
   content: { [JSON_TYPE]: TAKEN },
   isCached: false,
   codes: ['ITEM_ID_INVALID', 'ITEM_TS_INVALID', 'ITEM_TOO_OLD', 'ITEM_FROM_FUTURE', 'FEED_UNKNOWN', ...CODES]
@@ -78,8 +79,8 @@ export async function itemRoutes (app, { feeds, ingest, bodies, clock }) {
   takeBodies(app, { types: [JSON_TYPE, ...LINES_TYPES], ...bodies })
 
   app.post('/v1/feeds/:feed/items', { schema: POST, config: FILTERS_IDS }, async (request) => {
-    const name = checkFeedName(/** @type {any} */ (request.params).feed)
-    const { encoding } = readQuery(request, POST_FIELDS)
+    const { feed: name } = /** @type {any} */ (request.params)
+    const { encoding } = /** @type {any} */ (request.query)
     const free = () => /** @type {import('../../../src/http/index.js').Request} */ (/** @type {unknown} */ (request)).freeBody?.()
     const filter = idsOf(request)
     const sent = createSent(bodyOf(request), { base64: encoding === 'base64', nowMs: Math.floor(clock()), filter, free })
@@ -97,11 +98,10 @@ export async function itemRoutes (app, { feeds, ingest, bodies, clock }) {
   })
 
   app.delete('/v1/feeds/:feed/items/:id', { schema: DELETE, config: FILTERS_IDS }, async (request) => {
-    const params = /** @type {any} */ (request.params)
-    const name = checkFeedName(params.feed)
-    const id = idBytes(params.id)
+    const { feed: name, id: named } = /** @type {any} */ (request.params)
+    const { ts } = /** @type {any} */ (request.query)
+    const id = Buffer.from(named)
     if (idsOf(request)?.has(id) === false) throw otherId(id)
-    const { ts } = readQuery(request, DELETE_FIELDS)
     // a deletion must not create a feed that was dropped
     return feeds.use(name, { mayCreate: false }, (feed) => ingest.take(feed, createDeletion(id, ts, Math.floor(clock()))))
   })
@@ -161,11 +161,16 @@ function createSent (body, { filter, free, ...reading }) {
 const otherId = (id) =>
   new FreshetError('FORBIDDEN', `this token is not for the id ${JSON.stringify(id.toString())}; nothing was taken: send only its ids`)
 
-/** @param {string} given @returns {number} @throws {FreshetError} ITEM_TS_INVALID */
+/** @param {string} given @returns {number | null} null: it is no time */
 function timeOf (given) {
   const ts = readTs(given)
-  if (typeof ts === 'string') throw new FreshetError('ITEM_TS_INVALID', `ts ${ts}`)
-  return ts
+  return typeof ts === 'number' ? ts : null
+}
+
+/** @param {unknown} given that is no time */
+function expectedTime (given) {
+  const fault = String(readTs(given))
+  return fault.includes('looks like') ? `${EXPECTED_TS}: ${fault}` : EXPECTED_TS
 }
 
 /** @param {Buffer} id @param {number | null} givenTs null = now @param {number} nowMs */

@@ -1,0 +1,221 @@
+/**
+ * The check of requests: Ajv with the schemas that the OpenAPI document shows, and what is wrong in words, all faults at once.
+ *
+ * Queries, paths and headers are texts. Only those of digits become numbers where the schema has one, since Ajv would take `1e3`; a field
+ * that may be given several times becomes an array, and no other may be. Values of bodies are as they were sent. What is absent is its
+ * default, or null.
+ *
+ * A schema is compiled by the first value that it checks.
+ *
+ * @typedef {import('./fields.js').Field} Field
+ * @typedef {{ field: string, received: string, expected: string }} Fault
+ * @typedef {Fault & { code: string }} CodedFault
+ * @typedef {{ instancePath: string, params: Record<string, any> }} SchemaError of Ajv
+ * @typedef {{ (value: unknown): boolean, errors?: SchemaError[] | null }} IsRight
+ * @typedef {(given: Record<string, any>) => { values: Record<string, any>, faults: CodedFault[] }} Check
+ */
+import { grouped } from '../settings/index.js'
+import { FreshetError } from './errors.js'
+
+const MAX_SHOWN_CHARS = 64
+/** The fields of a schema. @type {any} */
+const FIELDS = Symbol('fields')
+/** names of headers as people write them */
+const HEADERS = new Map([['idempotency-key', 'Idempotency-Key']])
+const DIGITS = Object.freeze({ integer: /^\d+$/, number: /^\d+(\.\d+)?$/ })
+
+/** @type {((schema: object) => IsRight) | null} */
+let compile = null
+
+/** The processes have Ajv (src/http); a program that only writes or reads does not load it. @param {(schema: object) => IsRight} given */
+export function compileWith (given) { compile = given }
+
+/** @param {object} schema @returns {IsRight} */
+function compiled (schema) {
+  if (compile === null) throw new Error('fields are checked in processes of Freshet only: gateway, reader, consumers')
+  return compile(schema)
+}
+
+/**
+ * The schema of an object with such fields, and no others.
+ * @template {Field} F @param {Record<string, F>} fields @param {(field: F) => boolean} isRequired
+ */
+export const schemaOf = (fields, isRequired) => ({
+  type: 'object',
+  additionalProperties: false,
+  required: Object.keys(fields).filter((name) => isRequired(fields[name])),
+  properties: Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema])),
+  [FIELDS]: fields
+})
+
+/** @param {Record<string, any>} schema @returns {Record<string, Field> | undefined} undefined: schemaOf has not made it */
+export const fieldsIn = (schema) => schema[FIELDS]
+
+/** What checks one value. @param {object} schema @returns {(value: unknown) => any} null if the schema does not allow it */
+export function readerOf (schema) {
+  /** @type {IsRight | null} */
+  let isRight = null
+  return (value) => (isRight ??= compiled(schema))(value) ? value : null
+}
+
+/**
+ * @param {any} schema by schemaOf @param {{ isText?: boolean, code?: string }} [of] `isText`: values are texts; `code` of errors
+ * @returns {Check}
+ */
+export function checkOf (schema, { isText = false, code = 'REQUEST_INVALID' } = {}) {
+  const fields = fieldsIn(schema) ?? {}
+  const names = Object.keys(fields)
+  const converted = names.filter((name) => fields[name].convert)
+  /** @type {IsRight | null} */
+  let isRight = null
+  return (given) => {
+    isRight ??= compiled(schema)
+    const values = isText ? numbersIn(given, schema.properties) : { ...given }
+    const wrong = isRight(values) ? NONE : wrongIn(/** @type {SchemaError[]} */ (isRight.errors))
+    const faults = wrong === NONE ? [] : faultsOf(wrong, given, fields, { isText, code })
+    for (const name of converted) {
+      if (values[name] === undefined || wrong.has(name)) continue
+      const { value, fault } = convertedOf(fields[name], values[name])
+      if (fault === null) values[name] = value
+      else faults.push({ ...faultOf(name, given[name], fields[name], { isText, code }), ...fault })
+    }
+    for (const name of names) if (values[name] === undefined) values[name] = null
+    return { values, faults }
+  }
+}
+
+/** @type {Set<string>} */
+const NONE = new Set()
+
+/** An object without a prototype, since a field may be called __proto__; engines read it faster than one of Object.create(null). */
+function Values () {}
+Values.prototype = Object.create(null)
+
+/** @param {Record<string, string | string[]>} given @param {Record<string, any>} properties @returns {Record<string, any>} */
+function numbersIn (given, properties) {
+  const values = new /** @type {any} */ (Values)()
+  for (const name of Object.keys(given)) {
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
+    values[name] = schema?.type === 'array'
+      ? [given[name]].flat().map((one) => numberOf(one, schema.items.type))
+      : numberOf(given[name], schema?.type)
+  }
+  return values
+}
+
+/** @param {string | string[]} given @param {string} type */
+const numberOf = (given, type) =>
+  (type === 'integer' || type === 'number') && typeof given === 'string' && DIGITS[type].test(given) ? Number(given) : given
+
+/** @param {Field} field @param {any} value @returns {{ value: any, fault: { code?: string, received?: string } | null }} */
+function convertedOf ({ convert }, value) {
+  try {
+    const taken = /** @type {NonNullable<Field['convert']>} */ (convert)(value)
+    return { value: taken, fault: taken === null ? {} : null }
+  } catch (error) {
+    if (error instanceof FreshetError) return { value: null, fault: { code: error.code, received: error.message } }
+    if (error instanceof RangeError) return { value: null, fault: {} }
+    throw error
+  }
+}
+
+/** Names of the fields that are wrong. @param {SchemaError[]} errors @returns {Set<string>} */
+const wrongIn = (errors) => new Set(errors.map(({ instancePath, params }) => instancePath === ''
+  ? params.additionalProperty ?? params.missingProperty
+  : instancePath.slice(1).split('/')[0].replaceAll('~1', '/').replaceAll('~0', '~')))
+
+/**
+ * @param {Set<string>} wrong @param {Record<string, any>} given @param {Record<string, Field>} fields
+ * @param {{ isText: boolean, code: string }} of @returns {CodedFault[]}
+ */
+function faultsOf (wrong, given, fields, of) {
+  const known = Object.keys(fields)
+  const unknown = [...wrong].filter((name) => !Object.hasOwn(fields, name)).map((name) => ({
+    field: shown(name),
+    received: 'an unknown field',
+    expected: known.length > 0 ? `one of ${known.join(', ')}` : 'no fields on this route',
+    code: 'REQUEST_INVALID'
+  }))
+  return [...unknown, ...known.filter((name) => wrong.has(name)).map((name) => faultOf(name, given[name], fields[name], of))]
+}
+
+/** @param {string} name @param {any} given @param {Field} field @param {{ isText: boolean, code: string }} of @returns {CodedFault} */
+function faultOf (name, given, { schema, expects = expectedOf(schema), code }, of) {
+  const expected = typeof expects === 'function' ? expects(given) : expects
+  const { maxItems = 1 } = /** @type {{ maxItems?: number }} */ (schema)
+  const isRepeated = of.isText && Array.isArray(given) && given.length > maxItems
+  return {
+    field: HEADERS.get(name) ?? name,
+    received: isRepeated ? `given ${given.length} times` : receivedOf(given, of.isText),
+    expected: isRepeated && maxItems === 1 ? `${expected}, once` : expected,
+    code: isRepeated ? of.code : code ?? of.code
+  }
+}
+
+/** @param {any} given @param {boolean} isText */
+function receivedOf (given, isText) {
+  if (given === undefined) return 'nothing'
+  return isText ? given === '' ? 'no value' : shown(String(given)) : shown(JSON.stringify(given))
+}
+
+/** What a schema says, in words. @param {any} schema @returns {string} */
+export function expectedOf ({ type, enum: words, minimum, maximum, minLength, maxLength, pattern }) {
+  if (words) return words.join(' | ')
+  if (type === 'boolean') return 'true or false'
+  if (type === 'integer') return `an integer${boundsOf(minimum, maximum)}`
+  if (type === 'number') return `a number${boundsOf(minimum, maximum)}`
+  const bounds = boundsOf(minLength, maxLength)
+  return `a text${bounds === '' ? '' : `${bounds} characters`}${pattern === undefined ? '' : ` that matches ${pattern}`}`
+}
+
+/** @param {number | undefined} low @param {number | undefined} high */
+function boundsOf (low, high) {
+  if (low === undefined) return high === undefined ? '' : ` up to ${grouped(high)}`
+  return ` from ${grouped(low)}${high === undefined ? '' : ` to ${grouped(high)}`}`
+}
+
+/** @param {string} received */
+const shown = (received) => received.length > MAX_SHOWN_CHARS ? received.slice(0, MAX_SHOWN_CHARS) + '...' : received
+
+/** Of all faults of a request the most special code is that of the error. @param {CodedFault[]} faults @returns {FreshetError} */
+export function faultsError (faults) {
+  const codes = faults.map(({ code }) => code)
+  const code = codes.find((one) => one !== 'REQUEST_INVALID' && one !== 'FIELD_INVALID') ??
+    codes.find((one) => one === 'REQUEST_INVALID') ?? 'FIELD_INVALID'
+  return invalid(code, faults.map(({ field, received, expected }) => ({ field, received, expected })))
+}
+
+/** @param {string} code @param {Fault[]} faults */
+export const invalid = (code, faults) => new FreshetError(code,
+  faults.map(({ field, received, expected }) => `${field}: ${received}; expected ${expected}`).join('. '), { faults })
+
+/** @param {Fault[]} faults */
+export const invalidFields = (faults) => invalid('FIELD_INVALID', faults)
+
+/** @type {WeakMap<object, Check>} */
+const checks = new WeakMap()
+
+/** @param {Record<string, any>} given @param {Record<string, any>} fields @param {() => Check} create @returns {Record<string, any>} */
+function read (given, fields, create) {
+  const check = checks.get(fields) ?? create()
+  checks.set(fields, check)
+  const { values, faults } = check(given)
+  if (faults.length > 0) throw faultsError(faults)
+  return values
+}
+
+/**
+ * @param {Record<string, unknown>} given @param {Record<string, import('./fields.js').BodyField>} fields of a body
+ * @returns {Record<string, any>} a value for each field
+ * @throws {FreshetError} REQUEST_INVALID, FIELD_INVALID
+ */
+export const readFields = (given, fields) =>
+  read(given, fields, () => checkOf(schemaOf(fields, (one) => !(/** @type {any} */ (one).isOptional)), { code: 'FIELD_INVALID' }))
+
+/**
+ * @param {Record<string, string | string[]>} given @param {Record<string, Field>} fields of a query
+ * @returns {Record<string, any>} a value for each field
+ * @throws {FreshetError} REQUEST_INVALID, or the code of a field
+ */
+export const readTexts = (given, fields) =>
+  read(given, fields, () => checkOf(schemaOf(fields, ({ isRequired }) => Boolean(isRequired)), { isText: true }))

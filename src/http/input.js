@@ -1,0 +1,104 @@
+/**
+ * The input of requests: fastify checks path, query, headers and body with the schemas of the route (src/fields), and what is wrong in all
+ * of them is one error. A body with a schema is that of a command, a JSON object; one whose schema names media types is read by its route.
+ */
+import { Ajv } from 'ajv'
+import { checkOf, compileWith, faultsError, fieldsIn } from '../fields/index.js'
+import { bodyOf } from './body.js'
+import { FreshetError } from './errors.js'
+
+/** @typedef {((given: any) => boolean | { value: any }) & { errors?: import('../fields/index.js').CodedFault[] }} Validator */
+
+const ajv = new Ajv({
+  removeAdditional: false,
+  useDefaults: true,
+  allErrors: true,
+  strictTypes: false,
+  // formats are words for people: the check is a pattern, or that of the field
+  validateFormats: false
+})
+/** @type {[keyword: string, schemaType: 'number' | 'boolean', validate: (wanted: any, text: any) => boolean][]} of texts */
+const KEYWORDS = [
+  ['maxBytes', 'number', (most, text) => Buffer.byteLength(text) <= most],
+  ['wellFormed', 'boolean', (_yes, text) => text.isWellFormed()]
+]
+for (const [keyword, schemaType, validate] of KEYWORDS) ajv.addKeyword({ keyword, type: 'string', schemaType, errors: false, validate })
+// 0.07 / 0.01 is no whole number: the field counts decimal places
+ajv.removeKeyword('multipleOf')
+ajv.addKeyword('multipleOf')
+compileWith((schema) => ajv.compile(schema))
+
+/** The order in which fastify checks them; it stops at the first that is wrong. */
+const PARTS = Object.freeze(['params', 'body', 'querystring', 'headers'])
+
+/** @param {import('fastify').FastifyInstance} app */
+export function checkInput (app) {
+  app.setValidatorCompiler(/** @type {any} */ (validatorOf))
+}
+
+/**
+ * @param {{ schema: any, httpPart: string, contentType?: string }} route
+ * @returns {Validator | undefined} undefined: the schema only documents
+ */
+function validatorOf ({ schema, httpPart, contentType }) {
+  if (contentType !== undefined || fieldsIn(schema) === undefined) return
+  const isBody = httpPart === 'body'
+  const names = httpPart === 'headers' ? Object.keys(schema.properties) : null
+  const check = checkOf(schema, { isText: !isBody, code: isBody ? 'FIELD_INVALID' : 'REQUEST_INVALID' })
+  /** @type {Validator} */
+  const validator = (given) => {
+    const { values, faults } = check(names ? headersIn(given, names) : given)
+    // the other headers stay
+    if (faults.length === 0) return names ? true : { value: values }
+    validator.errors = faults
+    return false
+  }
+  return validator
+}
+
+/** @param {Record<string, string>} given @param {string[]} names */
+const headersIn = (given, names) => Object.fromEntries(names.flatMap((name) => given[name] === undefined ? [] : [[name, given[name]]]))
+
+/**
+ * What is wrong with a request that was refused: also in the parts that fastify has not checked then.
+ * @param {import('fastify').FastifyRequest} request @param {any} refused with `validation` and `validationContext`
+ * @returns {FreshetError} REQUEST_INVALID, FIELD_INVALID, or the code of a field
+ */
+export function invalidInput (request, { validation, validationContext }) {
+  const further = PARTS.slice(PARTS.indexOf(validationContext) + 1).flatMap((part) => {
+    const validator = /** @type {Validator | undefined} */ (request.getValidationFunction(/** @type {any} */ (part)))
+    if (typeof validator !== 'function') return []
+    const given = /** @type {any} */ (request)[part === 'querystring' ? 'query' : part]
+    return validator(given) ? [] : validator.errors ?? []
+  })
+  return faultsError([...validation, ...further])
+}
+
+/**
+ * Hook before the check of a route whose body is a JSON object. It may be absent if no field of it is required.
+ * @param {import('fastify').FastifyRequest} request @param {unknown} _reply @param {(error?: Error) => void} done
+ */
+export function readObject (request, _reply, done) {
+  try {
+    request.body = request.body === undefined && mayBeAbsent(request) ? {} : objectIn(bodyOf(request).bytes.toString())
+    done()
+  } catch (error) {
+    done(error)
+  }
+}
+
+/** @param {import('fastify').FastifyRequest} request */
+const mayBeAbsent = ({ routeOptions: { schema } }) => /** @type {any} */ (schema).body.required.length === 0
+
+/** @param {string} text @returns {Record<string, unknown>} */
+function objectIn (text) {
+  let value
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new FreshetError('REQUEST_INVALID', `the body is not JSON: ${error.message}; expected a JSON object`)
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  const given = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`
+  throw new FreshetError('REQUEST_INVALID', `the body is ${given}; expected a JSON object`)
+}
