@@ -6,15 +6,80 @@
  *
  * A command that has waited longer than its deadline is dropped before it is sent, never after: what was sent may be stored.
  *
- * @typedef {import('./admit.js').Admitted} Admitted
- * @typedef {import('./commands.js').Prepared} Command
- * @typedef {import('./commands.js').Decision & { generation: string, now: number, waitMs?: number | null, accepted?: boolean,
+ * @typedef {import('./admission.js').Admitted} Admitted
+ * @typedef {Decision & { generation: string, now: number, waitMs?: number | null, accepted?: boolean,
  *   confirmed?: Promise<void> }} Answer `waitMs` of a command that starts work, and `confirmed`, as Admitted; `accepted`: of rules of users
- * @typedef {{ command: Command, sinceMs: number, resolve: (reply: { admitted: Admitted, i: number } | Answer) => void,
+ * @typedef {{ command: Prepared, sinceMs: number, resolve: (reply: { admitted: Admitted, i: number } | Answer) => void,
  *   reject: (error: Error) => void }} Waiting
  */
+import { hash } from 'node:crypto'
 import { FreshetError } from './errors.js'
-import { decisionOf, MAX_COMMANDS } from './commands.js'
+
+/**
+ * A command, its decision, and how both cross to the server (lua/admit.lua).
+ *
+ * @typedef {object} Command
+ * @property {string} rule one of rules/
+ * @property {string} key of one state, such as an auction
+ * @property {string} scope the user who asks, or empty; the same request id of another user is another request
+ * @property {string} requestId empty: the decision is not stored, because the command is harmless when it is sent again
+ * @property {string[]} args of the rule; numbers as texts of whole numbers
+ * @property {boolean} [isTask] a scheduled task; one of a rule of a user is decided only while it is due
+ * @property {boolean} [startsWork] of the consumer that drives the system: refused while older work of the partition waits too long
+ *
+ * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string, isTask?: boolean, startsWork?: boolean,
+ *   confirm?: import('./durability.js').Confirm }} Prepared `request`: digest of what makes a request the same, or empty; `encoded`: its
+ *   arguments, as a JSON array; `confirm`: what makes its decision durable
+ *
+ * @typedef {object} Decision
+ * @property {string} code of the rule; `other_body`: the request id was accepted with other arguments; `failed`: the script could not
+ *   decide, and `details.reason` says why
+ * @property {number} seq of the last event of the key @property {number} version of its state
+ * @property {boolean} [accepted] false or absent: it was rejected, and nothing is stored
+ * @property {boolean} isReplay the decision of an earlier call with the same request
+ * @property {Record<string, string>} details
+ */
+
+/** Most commands in one call. */
+export const MAX_COMMANDS = 256
+const SEPARATOR = '\0'
+const LINE = '\n'
+
+/** @param {Command} command @returns {Prepared} */
+export const prepare = ({ rule, key, scope, requestId, args, isTask, startsWork }) => ({
+  rule,
+  key,
+  args,
+  isTask,
+  startsWork,
+  request: requestId && hash('sha256', rule + SEPARATOR + key + SEPARATOR + scope + SEPARATOR + requestId, 'base64url'),
+  encoded: JSON.stringify(args)
+})
+
+/** @param {string} reply lines @returns {Decision} */
+export function decisionOf (reply) {
+  const [status, code, seq, version, details] = reply.split(LINE)
+  if (status === 'failed') return { code: 'failed', seq: 0, version: 0, isReplay: false, details: { reason: code } }
+  if (status === 'other_body') return { code: 'other_body', seq: 0, version: 0, isReplay: false, details: {} }
+  const isReplay = status === 'replay'
+  const accepted = isReplay || status === 'accepted'
+  return { code, accepted, seq: Number(seq), version: Number(version), isReplay, details: details ? JSON.parse(details) : {} }
+}
+
+/**
+ * The decision of a command that was accepted, by its request id.
+ * @param {import('../store/index.js').Connection} connection to the primary
+ * @param {(part: string) => string} key of the partition @param {Omit<Command, 'args'>} command
+ * @returns {Promise<Decision>} @throws {FreshetError} REQUEST_NOT_ACCEPTED
+ */
+export async function decisionOfRequest (connection, key, command) {
+  const stored = await connection.send('GET', key(`request:${prepare({ ...command, args: [] }).request}`))
+  if (stored === null) {
+    throw new FreshetError('REQUEST_NOT_ACCEPTED',
+      `no request ${command.requestId} was accepted so far, or it has expired; repeat the command with the same key to settle it`)
+  }
+  return { ...decisionOf(String(stored)), isReplay: true }
+}
 
 const MAX_WAITING = 10_000
 /** The reply for a command that starts work while older work waits too long. */
@@ -25,8 +90,8 @@ const LEAST_RETRY_MS = 1000
 const MOST_BASE_MS = 20_000
 
 /**
- * @param {{ admitted: Admitted, i: number }} reply @param {Command} command
- * @param {{ decode: (reply: string) => import('./commands.js').Decision, metrics: { dropped: (why: 'backlog') => void } }} parts
+ * @param {{ admitted: Admitted, i: number }} reply @param {Prepared} command
+ * @param {{ decode: (reply: string) => Decision, metrics: { dropped: (why: 'backlog') => void } }} parts
  * @returns {Answer} @throws {FreshetError} ADMISSION_BACKLOG
  */
 function answerOf ({ admitted: { replies, generation, now, waitMs, confirmed }, i }, command, { decode, metrics }) {
@@ -59,9 +124,9 @@ function refusal (waitMs, metrics) {
 
 /**
  * @param {object} parts
- * @param {(commands: Command[]) => Promise<Admitted>} parts.send one call
- * @param {(command: Command) => Answer | null} [parts.answer] without the server, as late as possible: when the command would be sent
- * @param {(reply: string) => import('./commands.js').Decision} [parts.decode] a reply of the call
+ * @param {(commands: Prepared[]) => Promise<Admitted>} parts.send one call
+ * @param {(command: Prepared) => Answer | null} [parts.answer] without the server, as late as possible: when the command would be sent
+ * @param {(reply: string) => Decision} [parts.decode] a reply of the call
  * @param {number} parts.deadlineMs of a command, until it is sent
  * @param {{ sent: (commands: number) => void, waited: (ms: number) => void,
  *   dropped: (why: 'full' | 'late' | 'backlog') => void }} parts.metrics
@@ -137,7 +202,7 @@ export function createBatcher ({
     run()
   }
 
-  /** @param {Command} command @returns {Promise<Answer>} once it is sent and decided */
+  /** @param {Prepared} command @returns {Promise<Answer>} once it is sent and decided */
   async function queued (command) {
     if (queue.length >= maxWaiting) throw full(maxWaiting, metrics)
     const sinceMs = performance.now()
@@ -151,7 +216,7 @@ export function createBatcher ({
     get waiting () { return queue.length },
 
     /**
-     * @param {Command} command
+     * @param {Prepared} command
      * @returns {Promise<Answer>}
      * @throws {FreshetError} ADMISSION_FULL, ADMISSION_LATE: not sent; ADMISSION_BACKLOG: refused; errors of `send`: outcome unknown
      */
@@ -163,7 +228,7 @@ export function createBatcher ({
 
     /**
      * In the same call, if all fit into it, in order. One that is not sent may be followed by others that are.
-     * @param {Command[]} commands @returns {Promise<Answer[]>} @throws {FreshetError} as submit, of the first that fails
+     * @param {Prepared[]} commands @returns {Promise<Answer[]>} @throws {FreshetError} as submit, of the first that fails
      */
     submitAll (commands) {
       const answers = Promise.all(commands.map(queued))

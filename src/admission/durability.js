@@ -15,7 +15,7 @@
  * this primary began (admit.lua).
  *
  * @typedef {import('../store/index.js').Connection} Connection
- * @typedef {import('./admit.js').Admitted} Admitted
+ * @typedef {import('./admission.js').Admitted} Admitted
  * @typedef {{ connection: Connection, replicationId: string }} Primary
  * @typedef {ReturnType<typeof createConfirm>} Confirm
  */

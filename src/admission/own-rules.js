@@ -29,7 +29,7 @@
 import { hash } from 'node:crypto'
 import { HIDDEN, libraryOf, partOf, scriptWith } from '../store/index.js'
 import { FreshetError } from './errors.js'
-import { rulesKey } from './keys.js'
+import { rulesKey } from './system.js'
 import { fieldsOf, generationOf } from './outbox.js'
 import { OWN_CHUNK_HEAD, ownChunkOf, reservedIn } from './rule-text.js'
 
@@ -234,7 +234,7 @@ export function createOwnRules ({ keyPrefix, system, rules }) {
     },
 
     /**
-     * @param {string} reply lines @returns {import('./commands.js').Decision & { accepted: boolean }}
+     * @param {string} reply lines @returns {import('./batcher.js').Decision & { accepted: boolean }}
      * @throws {FreshetError} RULE_FAILED, REQUEST_DIFFERS
      */
     decisionOf (reply) {

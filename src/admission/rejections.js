@@ -5,7 +5,7 @@
  * It is used only while it is current, for a key in its memory, in the generation that the server last named, and for a request that
  * was not accepted before: a client that lost its reply must still get `accepted`.
  */
-import { prepare } from './commands.js'
+import { prepare } from './batcher.js'
 import { createKeyView } from './key-view.js'
 import { OURS } from './rules.js'
 
@@ -87,7 +87,7 @@ export function createRejections ({ requestMs, metrics, onEntry = () => {}, rule
 
   return {
     /**
-     * @param {import('./commands.js').Prepared} command @param {number} partition
+     * @param {import('./batcher.js').Prepared} command @param {number} partition
      * @returns {import('./batcher.js').Answer | null} null: the server must be asked
      */
     answer ({ rule, key, args, request, isTask }, partition) {

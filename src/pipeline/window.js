@@ -7,7 +7,7 @@
 
 /**
  * @param {Pick<import('./pipeline.js').PipelineOptions, 'ack' | 'send' | 'isAlone' | 'clock' | 'onBehind'> & { buckets: number,
- *   account: import('./account.js').Account, onAcknowledged: (batch: OpenBatch, answer: import('./acks.js').Answer) => void,
+ *   account: import('./delivery.js').Account, onAcknowledged: (batch: OpenBatch, answer: import('./acks.js').Answer) => void,
  *   onFull: () => void, onRefused: (error: Error) => void }} parts
  */
 export function createStripeWindows ({ ack, buckets, send, isAlone, clock, onBehind = () => {}, account, ...on }) {
@@ -79,23 +79,20 @@ export function createWindow ({ send, grouped = false, isAlone = () => false, on
   let connection = null
   /** @type {NodeJS.Timeout | null} */
   let pause = null
-  let full = false
+  let [full, isClosed] = [false, false]
   /** batches that may be unanswered */
   let most = Infinity
+  let lostInRow = 0
   /** the last wait for a slot; 0 = none */
   let laterMs = 0
-  let isClosed = false
-  let lostInRow = 0
 
   const isOneByOne = () => grouped || (connection !== null && isAlone(connection))
   const isFree = () => pause === null && !(queue.sent > 0 && isOneByOne())
 
   function sendAll () {
-    while (connection !== null && isFree()) {
-      const end = Math.min(most, queue.length)
-      if (queue.sent >= end) return
+    while (connection !== null && isFree() && queue.sent < Math.min(most, queue.length)) {
       const { attempt } = queue
-      const group = queue.take(grouped ? end : queue.sent + 1, onSent)
+      const group = queue.take(grouped ? most : queue.sent + 1, onSent)
       send(connection, group).then(
         (answers) => { if (attempt === queue.attempt) acknowledge(answers) },
         (error) => { if (attempt === queue.attempt) fail(error) })

@@ -1,5 +1,5 @@
 /**
- * Keeps a connection to a server open: when one ends, the link opens the next (back-off.js), until closed. A session is of use
+ * Keeps a connection to a server open: when one ends, the link opens the next, after a wait, until closed. A session is of use
  * when it answered a request after it was prepared, or stayed open for a second.
  *
  * The target of a link is one address, or the primary of a key, which moves in a cluster. When it moves, the attempt, session or wait ends,
@@ -7,8 +7,33 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
-import { LONGEST_WAIT_MS, runSessions } from './back-off.js'
 import { openConnection } from './connection.js'
+
+/** One session after the other, with waits in between. */
+
+/** The longest wait, unless the server refused. */
+const LONGEST_WAIT_MS = 1000
+/** after SERVER_REFUSED and SERVER_UNTRUSTED */
+const REFUSED_WAIT_MS = 1000
+
+/** @typedef {'used' | 'unused' | 'refused'} SessionOutcome whether a session was of use, or the server refused it */
+
+/**
+ * Runs sessions until `signal`. The wait between them doubles up to a second, with jitter, so that many processes do not
+ * reconnect at the same instant. It starts over after a session that was of use. After a refusal it is a second or more.
+ * @param {() => Promise<SessionOutcome>} session
+ * @param {{ firstWaitMs: number, signal: AbortSignal, wait?: (ms: number) => Promise<unknown> }} options `wait` may end sooner
+ */
+export async function runSessions (session, { firstWaitMs, signal, wait = (ms) => sleep(ms, undefined, { signal }).catch(() => {}) }) {
+  let waitMs = firstWaitMs
+  while (!signal.aborted) {
+    const outcome = await session()
+    if (outcome === 'used') waitMs = firstWaitMs
+    const jitteredMs = outcome === 'refused' ? REFUSED_WAIT_MS * (1 + Math.random() / 4) : waitMs * (0.5 + Math.random() / 2)
+    await wait(jitteredMs)
+    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)
+  }
+}
 
 const FIRST_WAIT_MS = 50
 const MOVED = 'its slot has moved to another node'
@@ -68,7 +93,7 @@ export function createLink (target, {
     return connection
   }
 
-  /** @returns {Promise<import('./back-off.js').SessionOutcome>} */
+  /** @returns {Promise<SessionOutcome>} */
   async function session () {
     try {
       if (!isNode) await located(map, stop.signal)

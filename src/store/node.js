@@ -6,16 +6,109 @@
  * answers the same request. Otherwise the node would seem ready until the next request.
  *
  * @typedef {{ role: 'primary' | 'replica', url: string, link: import('./link.js').Link, engine: string | null, runId: string | null,
- *   state: string, offset: number, lagMs: number | null, left: boolean, history: import('./history.js').History,
+ *   state: string, offset: number, lagMs: number | null, left: boolean, history: import('./nodes.js').History,
  *   isForeign: boolean, isConfirmed: boolean, refusal: Error | null, refusedMs: number }} Node
  *   `runId`: of the server that the address led to last; `left`: it is too far behind; `isForeign`: a replica of another primary;
- *   `isConfirmed`: it hears from its primary, as far as is known (primary-contact.js); `refusal`: of a connection for a view (shard.js),
+ *   `isConfirmed`: it hears from its primary, as far as is known; `refusal`: of a connection for a view (shard.js),
  *   at `refusedMs`
  */
 import { ERRORS, FreshetError } from '../errors.js'
-import { createHistory } from './history.js'
 import { createLink } from './link.js'
-import { expectPrimary, nodeFigures } from './nodes.js'
+import { createHistory, expectPrimary, nodeFigures, readInfo } from './nodes.js'
+
+/**
+ * Whether what the replicas have is still what the primary has. A replica that is cut off from the primary together with its reader
+ * answers as ever. So the primary is confirmed: by our own link to it, or by a replica that hears from it. After a second without
+ * either, answers are as old as the last contact.
+ */
+
+const CONFIRMED_FOR_MS = 1000
+/** an idle primary sends something to its replicas every 10 s */
+const MAX_SILENCE_S = 12
+
+/** @typedef {ReturnType<typeof createPrimaryContact>} PrimaryContact */
+
+/** @param {Pick<import('pino').Logger, 'warn'>} log */
+export function createPrimaryContact (log) {
+  let ownMs = -Infinity
+  /** when the rule above was last met; at the start it has not been broken yet */
+  let confirmedMs = performance.now()
+  /** the newest time at which a node had what the primary had; null = not known */
+  let contactMs = /** @type {number | null} */ (null)
+  let isConfirmed = true
+  const startedMs = performance.now()
+
+  return {
+    /** Our own link works, so that replicas need not be asked. */
+    get isDirect () { return performance.now() - ownMs < CONFIRMED_FOR_MS / 2 },
+    /** How long ago the last contact was, ms; 0 = the primary is confirmed. */
+    get unconfirmedMs () { return isConfirmed ? 0 : performance.now() - (contactMs ?? startedMs) },
+
+    /** The primary answered. @param {number} askedMs */
+    answered (askedMs) { ownMs = confirmedMs = contactMs = askedMs },
+
+    /**
+     * Asks a replica when it last heard from its primary.
+     * @param {import('./connection.js').Connection} connection
+     * @returns {Promise<boolean>} whether that confirms the primary
+     */
+    async ask (connection) {
+      const askedMs = performance.now()
+      const info = readInfo(await connection.send('INFO', 'replication'), connection.address)
+      const isUp = info.master_link_status === 'up'
+      const silentS = Number(isUp ? info.master_last_io_seconds_ago : info.master_link_down_since_seconds)
+      if (!(silentS >= 0)) return false
+      contactMs = Math.max(contactMs ?? -Infinity, askedMs - 1000 * silentS)
+      if (!isUp || silentS > MAX_SILENCE_S) return false
+      confirmedMs = Math.max(confirmedMs, askedMs)
+      return true
+    },
+
+    /** To be called after each round of questions: a busy process reads the replies first. */
+    judge () {
+      const wasConfirmed = isConfirmed
+      isConfirmed = performance.now() - confirmedMs <= CONFIRMED_FOR_MS
+      if (wasConfirmed && !isConfirmed) log.warn('the primary cannot be confirmed: answers are as old as the last contact with it')
+      if (!wasConfirmed && isConfirmed) log.warn('the primary is confirmed again')
+    }
+  }
+}
+
+/**
+ * Replication lag as a time: now minus the newest time at which the primary's offset was not above the replica's. It needs
+ * no writes.
+ */
+
+const SAMPLES = 600
+/** without a sample for so long the lag is not known */
+const MAX_AGE_MS = 1000
+
+export function createLagClock () {
+  /** @type {{ atMs: number, offset: number }[]} */
+  const samples = []
+  return {
+    /** @param {number} atMs when the reply came, performance.now() @param {number} offset of the primary */
+    add (atMs, offset) {
+      samples.push({ atMs, offset })
+      if (samples.length > SAMPLES) samples.shift()
+    },
+
+    /**
+     * @param {number} offset of a replica
+     * @param {number} askedMs when the replica was asked, so that reading its reply late does not count as lag
+     * @returns {number | null} null = not known
+     */
+    lagMs (offset, askedMs) {
+      const last = samples.at(-1)
+      // -1 without a link to a primary, NaN of a node that is a primary itself
+      if (!(offset >= 0)) return null
+      if (!last || askedMs - last.atMs > MAX_AGE_MS) return null
+      const reached = samples.findLast((sample) => sample.offset <= offset) ?? samples[0]
+      // the primary's reply may have come after the replica was asked
+      return Math.max(0, Math.round(askedMs - reached.atMs))
+    }
+  }
+}
 
 /** State of a demoted primary. */
 export const NOT_PRIMARY = 'not a primary'

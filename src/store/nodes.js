@@ -7,10 +7,85 @@
  *   `timeMs`: by its own clock
  */
 import { FreshetError } from '../errors.js'
-import { namedAddress } from './named-address.js'
-import { countRefused } from './refused-answers.js'
+import { namedAddress, urlAt } from './tls.js'
+import { countRefused } from './map-parts.js'
 import { clusterUnsupported, sentinelUnsupported } from './replies.js'
-import { urlAt } from './tls.js'
+
+/** Whether primaries have the replicas that an acknowledgement level needs. */
+
+/** Replicas that a level needs: 1 for `replica`, n for a number, otherwise 0. @param {string} level */
+export const replicasOf = (level) => level === 'replica' ? 1 : Number(/^\d+$/.test(level) && level)
+
+/** @param {Connection} connection to the primary */
+export const attachedReplicas = async (connection) =>
+  Number(readInfo(await connection.send('INFO', 'replication'), connection.address).connected_slaves ?? 0)
+
+/**
+ * Rejects a number of replicas that a primary does not have. One replica may come later, as with `replica`.
+ * @param {Connection[]} primaries @param {string} level @param {string} setting its name
+ * @throws {FreshetError} REPLICAS_TOO_FEW
+ */
+export async function expectReplicas (primaries, level, setting) {
+  const needed = replicasOf(level)
+  if (needed < 2) return
+  const counts = await Promise.all(primaries.map(attachedReplicas))
+  const at = counts.findIndex((count) => count < needed)
+  if (at < 0) return
+  throw new FreshetError('REPLICAS_TOO_FEW', `the primary at ${primaries[at].address} has ${counts[at]} attached ` +
+    `${counts[at] === 1 ? 'replica' : 'replicas'}, and --${setting} ${needed} needs ${needed}: attach more, or use a lower number`)
+}
+
+/**
+ * The history of writes that a node has: its replication id, from INFO. A replica in sync has the id of its primary, also when it
+ * follows another replica; after a failover all nodes behind the new primary have a new id. So it shows whether a replica belongs
+ * to this primary: offsets of different histories cannot be compared. A promoted replica starts a new history, and names the one that it
+ * continues.
+ */
+
+/** the id may change without notice: the first replica of a primary starts a new history */
+const ASK_AGAIN_MS = 1000
+
+/** @typedef {import('./connection.js').Connection} Connection */
+/** @typedef {ReturnType<typeof createHistory>} History */
+
+/**
+ * Whether a node has a history that is known, or continues it. One that left it before `offset` has lost what others have.
+ * @param {ReplicationFacts} node @param {{ id: string | null, offset: number }} known
+ */
+export const continues = (node, known) => known.id !== null &&
+  (node.id === known.id || (node.idBefore === known.id && node.endOffset >= known.offset))
+
+export function createHistory () {
+  /** @type {string | null} */
+  let id = null
+  let askedAbout = ''
+  let askedMs = -Infinity
+  /** @type {Connection | null} */
+  let askedOf = null
+
+  /** @param {Connection} connection */
+  async function ask (connection) {
+    askedMs = performance.now()
+    id = await replicationId(connection)
+  }
+
+  return {
+    /** null = not known. */
+    get id () { return id },
+    ask,
+    /**
+     * Asks after a second, on another connection, or when `about` changes.
+     * @param {Connection} connection
+     * @param {string} about what else is known about the node
+     */
+    async look (connection, about) {
+      if (about === askedAbout && connection === askedOf && performance.now() - askedMs < ASK_AGAIN_MS) return
+      await ask(connection)
+      askedAbout = about
+      askedOf = connection
+    }
+  }
+}
 
 const ALL = /^([^:\r\n]+):(.*)\r?$/gm
 /** The names of some 200 would cost more than all else that a process does at rest. */
@@ -91,7 +166,7 @@ export function figuresIn (info, address) {
 export const replicationId = async (connection) => (await replicationFacts(connection)).id
 
 /**
- * The history of writes that a node has (history.js).
+ * The history of writes that a node has.
  * @typedef {{ isPrimary: boolean, id: string | null, offset: number, idBefore: string | null, endOffset: number }} ReplicationFacts
  *   `id` null = unknown; `offset` up to which it has the history; `idBefore`: of the history that it continues, up to `endOffset`
  *

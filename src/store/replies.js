@@ -14,7 +14,7 @@
  *   request, one call for each of `count`
  */
 import { cutText, FreshetError } from '../errors.js'
-import { movedIn } from './slot-answers.js'
+import { movedIn } from './slots.js'
 
 /** @type {Record<string, { code: string, outcome: Outcome }>} */
 const KNOWN = {
@@ -93,7 +93,7 @@ function publicWhyOf (text) {
  * @param {Error} error an error reply
  * @param {string} address
  * @param {{ isOfCluster?: boolean }} [node] whether the node was opened as one of a cluster
- * @returns {FreshetError & { outcome: Outcome, to?: import('./slot-answers.js').Moved | null }} `to`: of MOVED; null = malformed
+ * @returns {FreshetError & { outcome: Outcome, to?: import('./slots.js').Moved | null }} `to`: of MOVED; null = malformed
  */
 export function fromReply (error, address, { isOfCluster = false } = {}) {
   if (error instanceof FreshetError) return /** @type {any} */ (error)

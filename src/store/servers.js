@@ -13,12 +13,57 @@
  */
 import { createLookupCounts } from './lookups.js'
 import { figuresOf } from './nodes.js'
-import { createPace } from './pace.js'
 import { createPrimaries, createRouter, retryWhileMoved } from './primaries.js'
 import { createShard } from './shard.js'
 import { slotMapOf } from './slot-map.js'
 import { slotOf } from './slots.js'
 import { createStreamFollower, streamsAt } from './stream-follower.js'
+
+/**
+ * How often nodes are asked for their state: every 100 ms while the servers are used, so that lag and loss are known by then, else twice a
+ * second. Requests, batches and open streams are use. A process that only writes has no use for lag.
+ */
+
+const BUSY_MS = 100
+const IDLE_MS = 500
+const USED_FOR_MS = 10_000
+
+/** @typedef {ReturnType<typeof createPace>} Pace */
+
+/** @param {() => number} [now] performance.now() @param {{ isReading?: boolean }} [options] */
+export function createPace (now = () => performance.now(), { isReading = true } = {}) {
+  let usedMs = now()
+  let holds = 0
+  /** @type {Set<() => void>} */
+  const wakers = new Set()
+  const isBusy = () => holds > 0 || now() - usedMs < USED_FOR_MS
+
+  function use () {
+    const wasBusy = isBusy()
+    usedMs = now()
+    if (!wasBusy) for (const wake of wakers) wake()
+  }
+
+  return {
+    use,
+    /** As use, until the returned function is called. @returns {() => void} */
+    hold () {
+      use()
+      holds++
+      let isHeld = true
+      return () => {
+        if (isHeld) holds--
+        isHeld = false
+      }
+    },
+    get ms () { return isReading && isBusy() ? BUSY_MS : IDLE_MS },
+    /** @param {() => void} wake is called when use begins again @returns {() => void} ends that */
+    onBusy (wake) {
+      wakers.add(wake)
+      return () => { wakers.delete(wake) }
+    }
+  }
+}
 
 /** @typedef {import('./shard.js').Shard} Shard */
 /** @typedef {import('./connection.js').Connection} Connection */
@@ -69,7 +114,7 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
     router: createRouter(primary),
 
     /**
-     * Connections to all primaries for one purpose. What is sent there is no use of the servers (pace.js): much of it is in the background.
+     * Connections to all primaries for one purpose. What is sent there is no use of the servers: much of it is in the background.
      * @param {Omit<Parameters<typeof createPrimaries>[1], 'log'>} of
      */
     primaries: (of) => createPrimaries(redisUrl, { ...of, log: options.log }),
@@ -106,7 +151,7 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
     /** As Shard.lookUp, of the primary that has the key. @type {Shard['lookUp']} */
     lookUp: (words) => retryWhileMoved(() => shards.of(words[1]).lookUp(words)),
     lookups,
-    /** A request that needs no node is use of the servers, too (pace.js). */
+    /** A request that needs no node is use of the servers, too (createPace). */
     use: () => pace?.use(),
     /** Nodes are asked more often until the returned function is called: a stream is open. @returns {() => void} */
     hold: () => pace?.hold() ?? (() => {}),
@@ -221,7 +266,7 @@ function createShards (map, onChange, open) {
  * Reads by one node of each shard, for a query or the pages of a listing.
  * @param {Pick<Servers, 'shard'>} servers
  * @param {{ prefer?: Reads, but?: Reads, isBackground?: boolean }} [before] `prefer`: of the previous page; `but`: that lost a node;
- *   `isBackground`: no use of the servers (pace.js)
+ *   `isBackground`: no use of the servers (createPace)
  * @typedef {ReturnType<typeof createReads>} Reads
  */
 export function createReads (servers, { prefer, but, isBackground } = {}) {

@@ -1,6 +1,6 @@
 /**
  * A primary and its replicas: their state, and which of them may answer (choice.js). Each node is asked for its ROLE every 100 ms while
- * there is use of the servers, else twice a second (pace.js). A node that has not answered yet is not asked again, and does not keep
+ * there is use of the servers, else twice a second (servers.js). A node that has not answered yet is not asked again, and does not keep
  * others from being asked.
  *
  * A demoted primary keeps its connections. It is left at once, and its address is connected to again once a second until it
@@ -10,18 +10,17 @@
  * (nodes.js). When ROLE changes, the map is read again until it has as many.
  *
  * A replica of another primary is left: its offsets may seem near, but it has other data. Its replication id shows it
- * (history.js), also after a failover and behind another replica.
+ * (nodes.js), also after a failover and behind another replica.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { publicReason } from '../errors.js'
 import { untilTick } from '../ticks.js'
-import { createChoice } from './choice.js'
-import { createLagClock } from './lag.js'
+import { createChoice, createOwnChoice } from './choice.js'
+import {
+  absence, compareHistory, createLagClock, createNode, createPrimaryContact, FOREIGN, NOT_PRIMARY, NOT_REPLICA, shownState
+} from './node.js'
 import { createLookups } from './lookups.js'
-import { FOREIGN, NOT_PRIMARY, NOT_REPLICA, absence, compareHistory, createNode, shownState } from './node.js'
 import { replicaUrlsIn } from './nodes.js'
-import { createOwnChoice } from './own-choice.js'
-import { createPrimaryContact } from './primary-contact.js'
 
 /** of a round, for slow nodes */
 const ROUND_MS = 300
@@ -41,7 +40,7 @@ const SPREAD_MS = 30_000
 /**
  * @param {{ primaryUrl: string, replicaUrls: string[] | null, readFrom: 'replica' | 'primary' | null, isReading: boolean, name: string,
  *   primaryName: string, deadlineMs: number, log: import('pino').Logger, map: import('./slot-map.js').SlotMap,
- *   pace: import('./pace.js').Pace | null, lookups: import('./lookups.js').LookupCounts, onChange: () => void }} options
+ *   pace: import('./servers.js').Pace | null, lookups: import('./lookups.js').LookupCounts, onChange: () => void }} options
  *   `replicaUrls` null = those that the primary names; `readFrom` null = see choice.js; `isReading`: false = no reads, and replicas are
  *   connected to after `addReplicas` only; `primaryName`: of the connection to the primary, behind `name`; `pace` null = nodes are asked by
  *   `look` only; `onChange` is called when other nodes may answer than before
@@ -91,7 +90,7 @@ export function createShard ({ readFrom, lookups, isReading, ...options }) {
     /**
      * A node that may answer now.
      * @param {{ but?: Connection, prefer?: Connection, isBackground?: boolean }} [among] `but`: one that has just failed; `prefer`: the one
-     *   that answered the previous page; `isBackground`: no use of the servers (pace.js)
+     *   that answered the previous page; `isBackground`: no use of the servers (servers.js)
      * @returns {{ connection: Connection, lagMs: number | null }}
      * @throws {import('../errors.js').FreshetError} REPLICAS_GONE, SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
      */
@@ -139,7 +138,7 @@ export function createShard ({ readFrom, lookups, isReading, ...options }) {
     /** Why the primary is read although it has replicas. @returns {import('../errors.js').FreshetError[]} */
     unused: () => [unusedReplicas()].filter((error) => error !== null),
 
-    /** How long ago the last contact with the primary was, ms; 0 = it is confirmed (primary-contact.js). */
+    /** How long ago the last contact with the primary was, ms; 0 = it is confirmed (node.js). */
     get unconfirmedMs () { return topology.unconfirmedMs },
     /** Until when answers of now are known to be complete. @param {number} nowMs by the caller's clock */
     confirmedAt (nowMs) {
@@ -232,7 +231,7 @@ function createTopology ({ primaryUrl, replicaUrls, nodeAt, log, map, pace, onPo
     /** Asks all nodes. */
     look: rounds.next,
     replicas: () => [...replicas.values()],
-    /** How long ago the last contact with the primary was (primary-contact.js), ms; 0 = it is confirmed. */
+    /** How long ago the last contact with the primary was (node.js), ms; 0 = it is confirmed. */
     get unconfirmedMs () { return contact.unconfirmedMs },
     /** Whether the replicas are known: they were given, or the primary has named them. */
     get isListed () { return isListed },
@@ -266,7 +265,7 @@ function createTopology ({ primaryUrl, replicaUrls, nodeAt, log, map, pace, onPo
 
 /**
  * Rounds of questions, one after the other.
- * @param {() => Promise<void>} round @param {import('./pace.js').Pace | null} pace @param {() => void} onAsked
+ * @param {() => Promise<void>} round @param {import('./servers.js').Pace | null} pace @param {() => void} onAsked
  */
 function createRounds (round, pace, onAsked) {
   let isOver = false
@@ -345,7 +344,7 @@ function createAsking () {
 
 /**
  * @param {Node} node
- * @param {{ primary: Node, clock: ReturnType<typeof createLagClock>, contact: import('./primary-contact.js').PrimaryContact,
+ * @param {{ primary: Node, clock: ReturnType<typeof createLagClock>, contact: import('./node.js').PrimaryContact,
  *   log: import('pino').Logger }} parts
  */
 async function pollReplica (node, { primary, clock, contact, log }) {

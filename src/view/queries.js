@@ -222,7 +222,7 @@ function createOnNode (deployment, now) {
    * @template T
    * @param {(connection: Connection) => Promise<T>} read
    * @param {Reads} [prefer]
-   * @param {boolean} [isBackground] no use of the servers (src/store/pace.js)
+   * @param {boolean} [isBackground] no use of the servers (createPace of src/store)
    * @returns {Promise<T & { asOf: number, lagMs: number | null, node: Reads }>}
    */
   return async (read, prefer, isBackground) => {

@@ -1,6 +1,6 @@
 /** One call of the admission script, with its decisions as objects. */
 import { admit as admitPrepared, decisionOf, prepare } from '../../src/admission/index.js'
-import { agreeOnRules, ourVersions } from '../../src/admission/our-rules.js'
+import { agreeOnRules, ourVersions } from '../../src/admission/rules.js'
 
 /**
  * @param {import('../../src/store/index.js').Connection} connection @param {(part: string) => string} key

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { admissionKey, createOwnRules, fieldsOf, prepare } from '../../src/admission/index.js'
-import { admit } from '../../src/admission/admit.js'
-import { agreeOnRules } from '../../src/admission/our-rules.js'
+import { admit } from '../../src/admission/admission.js'
+import { agreeOnRules } from '../../src/admission/rules.js'
 import { createModel, KEEPS, RULE, TEXT } from './returned-values.js'
 
 /** @typedef {import('../../src/store/index.js').Connection} Connection */
@@ -32,7 +32,7 @@ export function ownRules (rules, changes = []) {
 /**
  * Calls of one partition.
  * @param {Connection} connection @param {string} keyPrefix @param {ReturnType<typeof ownRules>} own
- * @param {import('../../src/admission/admit.js').Terms['log']} [log]
+ * @param {import('../../src/admission/admission.js').Terms['log']} [log]
  */
 export function callsOf (connection, keyPrefix, own, log) {
   const keyOf = admissionKey(keyPrefix, 'own', 0)

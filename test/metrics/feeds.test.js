@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createWriterMetrics } from '../../src/metrics/index.js'
-import { newAccount } from '../../src/pipeline/account.js'
+import { newAccount } from '../../src/pipeline/delivery.js'
 import { valueOf } from './registries.js'
 
 /**

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { accountSince, addAccounts, countRefused, newAccount, refusedOf } from '../../src/pipeline/account.js'
+import { accountSince, addAccounts, countRefused, newAccount, refusedOf } from '../../src/pipeline/delivery.js'
 
 /** What can become of items, one after the other; what cannot happen now does not. */
 const EVENTS = {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { setImmediate as turn } from 'node:timers/promises'
-import { createCoarseClock } from '../../src/pipeline/coarse-clock.js'
+import { createCoarseClock } from '../../src/pipeline/pipeline.js'
 
 t.test('the clock is read once for several items, and again after each turn of the event loop', async (t) => {
   let looks = 0

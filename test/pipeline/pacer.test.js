@@ -1,6 +1,6 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { createPacer } from '../../src/pipeline/pacer.js'
+import { createPacer } from '../../src/pipeline/append-paced.js'
 import { holds } from '../properties.js'
 
 const START = 1_750_000_000_000

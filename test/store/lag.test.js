@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { pino } from 'pino'
 import t from 'tap'
 import { connectFor, engineName, eventually, freePort, inSync, startDeployment, startServer } from '../servers.js'
-import { createLagClock } from '../../src/store/lag.js'
+import { createLagClock } from '../../src/store/node.js'
 import { scopedEngines } from '../scope.js'
 import { answeredBy, deploymentFor, nodeOf } from './deployments.js'
 

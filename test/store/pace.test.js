@@ -1,7 +1,7 @@
 /** Nodes are asked often while servers are used, and seldom at rest. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { createPace } from '../../src/store/pace.js'
+import { createPace } from '../../src/store/servers.js'
 import { scopedEngines } from '../scope.js'
 import { connectFor, eventually, startDeployment } from '../servers.js'
 import { answeredBy, deploymentFor, nodeOf } from './deployments.js'

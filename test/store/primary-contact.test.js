@@ -1,7 +1,7 @@
 /** Whether the primary is confirmed: by our own link, or by a replica that hears from it. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { createPrimaryContact } from '../../src/store/primary-contact.js'
+import { createPrimaryContact } from '../../src/store/node.js'
 import { silentLog } from '../servers.js'
 
 const OVER_MS = 1050

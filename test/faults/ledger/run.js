@@ -2,7 +2,7 @@
  * Writers in a process of their own, and the ledger of what they intended and what was acknowledged to them.
  *
  * @typedef {ReturnType<typeof startRun>} LedgerRun
- * @typedef {{ accounts: (import('../../../src/pipeline/account.js').Account & { sessions: number })[], isReady: boolean }} Looked
+ * @typedef {{ accounts: (import('../../../src/pipeline/delivery.js').Account & { sessions: number })[], isReady: boolean }} Looked
  *   of each writer; `isReady`: every one says so
  */
 import { spawn } from 'node:child_process'
