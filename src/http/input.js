@@ -14,6 +14,9 @@ const ajv = new Ajv({
   useDefaults: true,
   allErrors: true,
   strictTypes: false,
+  // tables of fields make the schemas; checking those costs the first request 40 ms
+  meta: false,
+  validateSchema: false,
   // formats are words for people: the check is a pattern, or that of the field
   validateFormats: false
 })
