@@ -230,7 +230,7 @@ const MOST_AT_ONCE = 100
 function createCallbacks ({ url, secret, log }) {
   /** @type {Set<NodeJS.Timeout>} */
   const timers = new Set()
-  /** Those of the next request; by how often a change is told, because each time has a request of its own. @type {Change[][]} */
+  /** Those of the next request; by how often a change is said, because each time has a request of its own. @type {Change[][]} */
   const due = []
   let isClosed = false
   const isSecure = url?.startsWith('https:') ?? false
