@@ -67,7 +67,6 @@ export function createDelivery ({ changes, isDeleted, budget, counts, lookUps })
       counts.resets++
     }
     const limit = stream.isFirst ? FIRST_ITEMS : stream.limit
-    stream.isFirst = false
     if (limit > 0 && (stream.beginnings.length > 0 || !('visit' in view))) {
       stream.delivered(nowMs)
       return lookUps.snapshot(view, stream, limit)
@@ -94,7 +93,7 @@ export function createDelivery ({ changes, isDeleted, budget, counts, lookUps })
     }
     if (frame !== null && frame.length > MAX_CHUNK_BYTES && budget.isFarOver) return false
     noteSent(stream, list, { next, seq })
-    if (isLast) stream.reached = round.reached
+    if (isLast) Object.assign(stream, { reached: round.reached, isFirst: false })
     // further parts of a snapshot are sent as changes
     stream.list = next < ids.length ? { name: 'items', ids, at: next } : null
     if (frame !== null) {

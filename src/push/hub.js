@@ -108,9 +108,11 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log, t
     add (stream, position, isInvalid = false) {
       stream.seq = changes.end
       subscribers.add(stream)
-      const at = position ?? watch.continuous?.position() ?? null
-      stream.reached = at === null ? null : { position: at }
       const from = position ?? (isInvalid || stream.isFirst ? null : stream.start)
+      // what precedes its start was not sent, nor what its first snapshot has: it is set when that is found, or was sent
+      const isHead = from === null && !stream.isFirst
+      const at = position ?? (isHead ? watch.continuous?.position() ?? null : null)
+      stream.reached = at === null ? null : { position: at }
       if (from === null) beginFresh(stream, { isNoted: watch.continuous !== null, isInvalid })
       else resuming.add(stream, from)
       viewers.add(stream)

@@ -138,7 +138,7 @@ export class Part extends ViewerState {
 
   /** Up to where everything was sent. @returns {string | null} null: nothing is */
   get position () {
-    const isSettled = this.#isFeed && this.#known !== null && !this.needsSnapshot && this.list === null && !this.isResuming
+    const isSettled = this.#isFeed && !this.needsSnapshot && this.list === null && !this.isResuming
     if (isSettled && this.reached !== null) this.#known = this.reached
     return this.#known?.position ?? null
   }

@@ -52,7 +52,7 @@ export class ViewerState {
   needsSnapshot = false
   /** Whether its first snapshot has no items, so that the changes since the head of the response follow it. */
   isFromHead = false
-  /** Whether it waited for its feed: its first snapshot has all items. */
+  /** Whether it waited for its feed: its snapshot has all items, until all of one was sent. */
   isFirst = false
   /** The reason in the reset event before the snapshot. @type {string | null} */
   resetReason = null

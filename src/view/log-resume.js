@@ -9,8 +9,8 @@
  *   origins: ReturnType<typeof createOrigins> }} Part of one partition. `appendedName`: key of the counter of appended versions;
  *   `versions`: how many of the entry were delivered, 0 = all; `sinceMs`: everything behind it arrived later, 0 = unknown; `isNew`: what
  *   was trimmed before the first read is no gap
- * @typedef {{ found: LogEntry[][], isSure: boolean[], count: number, log: Log }} Read by partition. `isSure`: there is no gap;
- *   `count`: the limit of each partition
+ * @typedef {{ found: LogEntry[][], isSure: (boolean | null)[], count: number, log: Log }} Read by partition. `isSure`: there is
+ *   no gap, null = it is to be read again; `count`: the limit of each partition
  * @typedef {import('../feeds/index.js').Definition} Definition
  * @typedef {import('../store/index.js').Router} Connection
  * @typedef {import('../layouts/index.js').LogEntry} LogEntry
@@ -170,11 +170,11 @@ export async function readBehind (connection, { feed, parts, log, count, definit
   if (failures.length === parts.length || failures.some(({ retryable }) => !retryable)) throw failures[0]
   const found = answers.map((one) => one.status === 'fulfilled' ? one.value[0] : [])
   const isSure = await Promise.all(parts.map(async (part, i) => {
-    if (answers[i].status === 'rejected') return false
+    if (answers[i].status === 'rejected') return null
     const { entryId, versions } = part
     if (versions > 0) {
       if (found[i].length > 0 && found[i][0].entryId !== entryId) throw expired(feed, `entry ${entryId} was trimmed`)
-      return found[i].length > 0
+      return found[i].length > 0 ? true : log.isIndex ? null : false
     }
     const seen = found[i].length === count ? Infinity : found[i].reduce((sum, entry) => sum + (headOf(log, entry)?.count ?? 1), 0)
     // checked after the read: what is there now was there then
@@ -183,8 +183,11 @@ export async function readBehind (connection, { feed, parts, log, count, definit
       : isWhole(connection, part, { definition, seen, nowMs })
     const isKnown = await isThere
     if (isKnown === true) return true
-    // asked again: what was found is not delivered yet
-    if (isKnown === null) found[i] = []
+    if (isKnown === null) {
+      // what was found is not delivered yet
+      found[i] = []
+      return null
+    }
     if (found[i].length === 0) return false
     throw expired(feed, `entries behind ${entryId === BEFORE_FIRST ? 'the start of the log' : entryId} may have been trimmed`)
   }))
