@@ -9,9 +9,9 @@ import { FreshetError } from '../errors.js'
 import { decodeOffsets } from '../item/index.js'
 import { compareEntryIds } from '../layouts/index.js'
 import { beginPart, checkSame, createEntriesAtOnce, isUnreadable, MAX_ENTRIES, readBehind } from '../view/index.js'
-import { IdIndex } from './subscribers.js'
-import { compareAge, compareOffsets, positionAt, reachedFrom } from './starts.js'
 import { reset } from './delivery.js'
+import { compareAge, compareOffsets, positionAt, reachedFrom } from './positions.js'
+import { IdIndex } from './subscribers.js'
 
 /** Longest wait of a stream for a view that is behind its position. */
 const REACHED_WITHIN_MS = 5000
@@ -35,7 +35,7 @@ const SLICE_MS = 3
  * @typedef {{ stream: Stream, position: string, sinceMs: number, tail?: number, firstMs?: number, hasFailed?: boolean }} Resuming
  *   `firstMs`: of its first lookup, `hasFailed`: one has
  */
-/** @typedef {Omit<Resuming, 'position'> & { position: string | import('./starts.js').Start }} Waiting */
+/** @typedef {Omit<Resuming, 'position'> & { position: string | import('./positions.js').Start }} Waiting */
 /** @typedef {import('../item/index.js').LogOffset} LogOffset */
 /** @typedef {{ ms: number, n: number, seq: number }} Entry `seq`: in the order of reading */
 /**
@@ -103,7 +103,7 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
     const unplaced = () => [...waiting.values()].filter(({ position }) => typeof position !== 'string')
     for (const one of unplaced()) {
       const { stream } = one
-      const start = /** @type {import('./starts.js').Start} */ (one.position)
+      const start = /** @type {import('./positions.js').Start} */ (one.position)
       try {
         const position = await positionAt(start, { view: from, queries, filter: stream.seal?.filter ?? null })
         if (!waiting.has(stream)) continue
@@ -136,7 +136,7 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
   }
 
   return {
-    /** @param {Stream} stream @param {string | import('./starts.js').Start} position */
+    /** @param {Stream} stream @param {string | import('./positions.js').Start} position */
     add (stream, position) {
       stream.isResuming = true
       waiting.set(stream, { stream, position, sinceMs: performance.now() })

@@ -232,8 +232,8 @@ export class Stream extends ViewerState {
 function joined (frames) {
   const [first] = frames
   if (frames.length === 1) return first
-  const known = joins.get(first)
-  if (known?.frames.length === frames.length && known.frames.every((frame, i) => frame === frames[i])) return known.bytes
+  const before = joins.get(first)
+  if (before?.frames.length === frames.length && before.frames.every((frame, i) => frame === frames[i])) return before.bytes
   const bytes = Buffer.concat(frames)
   joins.set(first, { frames, bytes })
   return bytes

@@ -39,7 +39,10 @@ export function createCountingView () {
   }
 }
 
-/** A client whose socket buffer is emptied only by `drain`. @param {import('../../src/push/caps.js').Budget} budget @param {object} wanted */
+/**
+ * A client whose socket buffer is emptied only by `drain`.
+ * @param {import('../../src/push/caps.js').Budget} budget @param {object} wanted
+ */
 export function createClient (budget, wanted) {
   /** @type {string[]} */
   const sent = []
