@@ -39,8 +39,8 @@ const group = (title, uses, rows) => rows.map((one) => ({ group: title, uses, ..
 /** @type {readonly Row[]} */
 export const SETTINGS = Object.freeze([
   ...group('Servers', [...CLIENTS, PLAN], [
-    row('redisUrl', 'URL of the primary, of any nodes of a cluster, or of Sentinels; without it, the embedded servers of this ' +
-      'checkout are used, and started if necessary; plan: of servers to look at', { default: null, check: nodeUrls, secret: true }),
+    row('redisUrl', 'URL of the primary, of any nodes of a cluster, or of Sentinels; without it, the embedded servers are used, ' +
+      'and started if necessary; plan: of servers to look at', { default: null, check: nodeUrls, secret: true }),
     row('replicaUrl', 'URLs of the replicas; without it, the primary lists them; a cluster lists its own',
       { uses: [...CLIENTS, 'experiment', PLAN], default: null, check: serverUrls, secret: true }),
     row('redisAuth', 'Password of the address, or IAM for its user (ElastiCache), with credentials and region that the AWS SDK finds',
@@ -53,7 +53,7 @@ export const SETTINGS = Object.freeze([
       'gateways report no figures of replicas', { default: null, check: oneOf('replica', 'primary') })
   ]),
   ...group('Servers', ['start', 'demo', 'reader', 'gateway', 'consumers', 'orders', 'doctor'], [
-    row('databaseUrl', 'URL of the PostgreSQL database of sales, bids and orders; without it, the embedded one of this checkout, started ' +
+    row('databaseUrl', 'URL of the PostgreSQL database of sales, bids and orders; without it, the embedded one, started ' +
       'when consumers first need it', { default: null, check: databaseUrl, secret: true })
   ]),
   ...group('Servers', ['start', 'servers'], [
@@ -64,7 +64,7 @@ export const SETTINGS = Object.freeze([
   ...group('Servers', ALL, [
     row('server', 'Program of the embedded servers; without it, the newest one found, or a pinned copy',
       { default: null, check: matching('a program such as valkey-server, or its path', /\S/) }),
-    row('cacheDir', 'Directory for downloaded server programs; without it, .freshet in this checkout',
+    row('cacheDir', 'Directory for downloaded server programs; without it, .freshet beside the program',
       { default: null, check: matching('a directory', /\S/) })
   ]),
   ...group('Feed', ['start', 'writer'], [
@@ -108,7 +108,7 @@ export const SETTINGS = Object.freeze([
     row('warmUp', 'Warm-up time, which the summary excludes; --duration starts after it',
       { unit: 's', default: 0, check: number(0, 3600) }),
     row('valueChange', 'Whether each synthetic value differs from the one before', { default: 'always', check: oneOf('always', 'never') }),
-    row('lateEvery', 'Of synthetic ids each of this number is late from its second version on: 10 s older than due; 0 = none',
+    row('lateEvery', 'Every Nth synthetic id is late from its second version on: 10 s older than due; 0 = none',
       { default: 0, check: integer(0, 1_000_000) }),
     row('pace', 'Pace of the load: steady, or all items of a period at once', { default: 'steady', check: oneOf('steady', 'burst') }),
     row('periodMs', 'Period of --pace burst', { unit: 'ms', default: 1_000, check: integer(1, 3_600_000) }),
@@ -169,7 +169,7 @@ export const SETTINGS = Object.freeze([
   ...group('Systems', ['gateway', 'consumers'], [
     row('systemPartitions', 'Number of partitions of a system such as auctions; the first process decides',
       { default: 16, check: integer(1, 1024) }),
-    row('requestMs', 'How long the reply of an accepted command is known by its Idempotency-Key',
+    row('requestMs', 'Time that the reply of an accepted command is kept for repeated requests',
       { uses: ['gateway', 'consumers', 'reader'], unit: 'ms', default: 600_000, check: integer(1_000, 7 * 86_400_000) }),
     row('keepMs', 'How long an ended auction, sale or order is kept on the server',
       { unit: 'ms', default: 86_400_000, check: integer(1_000, MAX_MS) })
