@@ -187,12 +187,14 @@ export function createServer ({ registry, logger, security = null }) {
   app.addHook('onRequest', (request, reply, done) => {
     metrics.onRequest(request, reply)
     if (trustedProxies) cleanForwarded(request.raw)
-    const fault = headFault(request.raw) ?? queryFault(request.url)
+    const fault = headFault(request.raw)
     if (fault) done(fault)
     else done()
   })
   tls?.serve(/** @type {any} */ (app.server))
   if (security) protect(app, security)
+  // behind the hooks of protect: what is wrong with a query is for clients that may ask
+  app.after(() => app.addHook('onRequest', refuseQuery))
   return app
 }
 
@@ -234,17 +236,17 @@ function headFault ({ rawHeaders, httpVersionMinor }) {
   return null
 }
 
-/** fastify's parser keeps malformed escapes, so `%zz` would become an id. @param {string} url @returns {FreshetError | null} */
-function queryFault (url) {
+/** fastify's parser keeps malformed escapes, so `%zz` would become an id. @type {import('fastify').onRequestHookHandler} */
+function refuseQuery ({ url }, _reply, done) {
   const at = url.indexOf('?')
-  if (at < 0 || !url.includes('%', at)) return null
+  if (at < 0 || !url.includes('%', at)) return done()
   try {
     decodeURIComponent(url.slice(at + 1))
-    return null
   } catch {
     const detail = 'the query has a percent sign that does not begin a UTF-8 escape; write %25 for a literal percent sign'
-    return new FreshetError('REQUEST_INVALID', detail)
+    return done(new FreshetError('REQUEST_INVALID', detail))
   }
+  done()
 }
 
 /**
