@@ -17,7 +17,7 @@ import { FreshetError } from '../errors.js'
  */
 
 /** of one filter */
-export const MAX_FILTER_IDS = 1000
+const MAX_FILTER_IDS = 1000
 const ANY = '*'
 
 export const EXPECTED_IDS = `1-${MAX_FILTER_IDS} ids, or beginnings of ids such as "bus-*"`

@@ -20,7 +20,7 @@ export {
 } from './segment.js'
 export { EXPECTED_TS, faultOfInteger, isTs, readTs, TS_SCHEMA } from './event-time.js'
 export {
-  bucketOf, checkedId, EXPECTED_ID, EXPECTED_IDS, ID_FIELD, ID_SCHEMA, MAX_FILTER_IDS, MAX_ID_BYTES, partitionOf, readId, readIdFilter
+  bucketOf, checkedId, EXPECTED_ID, EXPECTED_IDS, ID_FIELD, ID_SCHEMA, MAX_ID_BYTES, partitionOf, readId, readIdFilter
 } from './id.js'
 export {
   MAX_VALUE_BYTES, MEMBER_HEAD_BYTES, memberBound, memberEnd, placeText, readMember, readRecord, RECORD_HEAD_BYTES, writeMemberHead,
