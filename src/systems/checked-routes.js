@@ -1,9 +1,11 @@
 /** The check of what a module of a user has for the processes: routes, consumers with their tables and metrics, and errors of its own. */
 import { readdir } from 'node:fs/promises'
 import { define, kindOf, SettingsInvalid } from '../errors.js'
+import { schemaFault } from '../fields/index.js'
 import '../http/index.js'
 import '../sql/index.js'
 import { faultsOfDriver, NAME, NAMED } from './checked-definition.js'
+import { SYSTEM_NAMES } from './names.js'
 import { TYPES as SETTING_TYPES } from './settings.js'
 
 /** @import { System } from './definition.js' */
@@ -184,6 +186,22 @@ function faultsOfField (name, field, where) {
   ]
 }
 
+/**
+ * Requests compile schemas; one of a user that cannot be is a fault of the definition.
+ * @param {Record<string, any>} sane parts of a definition @returns {string[]}
+ */
+function faultsOfSchemas ({ commands = {}, queries = {}, stream }) {
+  const tables = [
+    ...Object.entries(commands).map(([command, { body = {} }]) => ({ where: `commands.${command}.body`, fields: body })),
+    ...Object.entries(queries).map(([query, { fields = {} }]) => ({ where: `queries.${query}.fields`, fields })),
+    ...stream.map((/** @type {any} */ { fields = {} }) => ({ where: 'stream.fields', fields }))
+  ]
+  return tables.flatMap(({ where, fields }) => Object.entries(fields).flatMap(([name, { optional: _optional, ...field }]) => {
+    const why = schemaFault(Object(field.schema ?? field))
+    return why === null ? [] : [`${where}.${name}: the schema cannot be used (${why}); expected JSON Schema`]
+  }))
+}
+
 /** @param {unknown} pattern */
 function isPattern (pattern) {
   if (pattern === undefined) return true
@@ -341,6 +359,7 @@ export async function checkRoutes (given) {
       ? []
       : Object.keys(consumers).flatMap((consumer) =>
         [...unless(NAME.test(consumer), 'consumers', consumer, NAMED), ...functionsOf(consumers, 'consumers', [consumer])]),
+    ...SYSTEM_NAMES.includes(name) ? [] : faultsOfSchemas(sane),
     ...faultsOfRows(rows, 'rows'),
     ...faultsOfDriver({ driver, rows, consumers }),
     ...faultsOfMetrics(metrics),
