@@ -181,8 +181,7 @@ function faultsOfField (name, field, where) {
   const unknown = Object.keys(field ?? {}).find((keyword) => !KEYWORDS.includes(keyword))
   return [
     ...unless(TYPES.includes(field?.type), `${where}.body.${name}.type`, field?.type, TYPES.join(' | ')),
-    ...unless(unknown === undefined, `${where}.body.${name}`, unknown, KEYWORDS.join(' ')),
-    ...unless(isPattern(field?.pattern), `${where}.body.${name}.pattern`, field?.pattern, 'a regular expression, as with the flag u')
+    ...unless(unknown === undefined, `${where}.body.${name}`, unknown, KEYWORDS.join(' '))
   ]
 }
 
@@ -200,16 +199,6 @@ function faultsOfSchemas ({ commands = {}, queries = {}, stream }) {
     const why = schemaFault(Object(field.schema ?? field))
     return why === null ? [] : [`${where}.${name}: the schema cannot be used (${why}); expected JSON Schema`]
   }))
-}
-
-/** @param {unknown} pattern */
-function isPattern (pattern) {
-  if (pattern === undefined) return true
-  try {
-    return Boolean(new RegExp(String(pattern), 'u'))
-  } catch {
-    return false
-  }
 }
 
 /** @param {unknown} replies @param {string} where @param {(code: string) => boolean} isKnown */

@@ -136,12 +136,14 @@ t.test('a schema that no request could be checked by is a fault of its field', a
     b: own({ type: 'text' }),
     c: own({ $ref: '#/x' }),
     d: { type: 'string', minLength: '5' },
-    ok: own({ example: 1 })
+    e: { type: 'string', pattern: '[' },
+    ok: own({ example: 1 }),
+    alsoOk: { type: 'string', pattern: '^[\\w\\-]+$' }
   }
   given.queries.own.fields = { day: fields.query.text((one) => one, { description: '', expects: 'a day', schema: { pattern: '[' } }) }
   const faults = await faultsOf(given)
-  t.equal(faults.length, 5)
-  for (const where of ['hold.body.a', 'hold.body.b', 'hold.body.c', 'hold.body.d', 'queries.own.fields.day']) {
+  t.equal(faults.length, 6)
+  for (const where of ['hold.body.a', 'hold.body.b', 'hold.body.c', 'hold.body.d', 'hold.body.e', 'queries.own.fields.day']) {
     t.ok(faults.some((one) => one.includes(`${where}: the schema cannot be used (`)), `${where}: ${faults}`)
   }
 })
