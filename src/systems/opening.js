@@ -123,14 +123,10 @@ export function openDefinition (definition, settings, { durability = () => undef
 
     /** @param {Partial<Command> & Pick<Command, 'rule' | 'key' | 'args'>} command @returns {ReturnType<OpenAdmission['submit']>} */
     submit: (command) => isOlder() ? Promise.reject(isOlder()) : noted(open().submit({ ...UNASKED, ...command })),
-    /**
-     * Of one key.
-     * @param {(Partial<Command> & Pick<Command, 'rule' | 'key' | 'args'>)[]} commands
-     * @param {Parameters<OpenAdmission['submitAll']>[1]} [confirmOf] as submitAll of admissions
-     */
-    submitAll: (commands, confirmOf) => isOlder()
+    /** Of one key. @param {(Partial<Command> & Pick<Command, 'rule' | 'key' | 'args'>)[]} commands */
+    submitAll: (commands) => isOlder()
       ? Promise.reject(isOlder())
-      : noted(open().submitAll(commands.map((command) => ({ ...UNASKED, ...command })), confirmOf)),
+      : noted(open().submitAll(commands.map((command) => ({ ...UNASKED, ...command })))),
     /** @param {string} key @param {{ fields?: readonly string[] }} [only] */
     stateOf: (key, only) => noted(open().stateOf(key, only)),
     /** @param {string} key @param {string} name */

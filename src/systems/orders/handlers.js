@@ -84,10 +84,9 @@ export async function createOrderHandlers ({
   const drive = createSaga({
     submit,
     submitAll,
-    submitConfirmed: (commands) => submitAll(commands, { confirm }),
     payments,
     stateOf,
-    confirm: (key) => confirm(partitionOf(key)),
+    confirm: (key, generation) => confirm(partitionOf(key), generation),
     async wasSold (product, claim) {
       const { rows } = await /** @type {NonNullable<typeof database>} */ (database).query(SOLD, [product, claim])
       return rows.length > 0

@@ -22,10 +22,10 @@ const PLACED = Object.freeze({
 /**
  * An order that is driven; `calls` has its steps, those of one call joined.
  * @param {{ authorize?: () => Promise<any>, capture?: () => Promise<any>, sold?: string, wasSold?: boolean,
- *   decide?: (op: string) => any }} [given] `sold`: code of the rule when a line is sold; `wasSold` by its events;
- *   `decide` in place of what is accepted
+ *   decide?: (op: string) => any, confirm?: (key: string, generation?: string) => Promise<void> }} [given] `sold`: code of the rule when a
+ *   line is sold; `wasSold` by its events; `decide` in place of what is accepted
  */
-function order ({ authorize, capture, sold = 'accepted', wasSold = false, decide = () => null } = {}) {
+function order ({ authorize, capture, sold = 'accepted', wasSold = false, decide = () => null, confirm = async () => {} } = {}) {
   const calls = /** @type {string[]} */ ([])
   const asked = /** @type {string[]} */ ([])
   let reads = 0
@@ -35,7 +35,7 @@ function order ({ authorize, capture, sold = 'accepted', wasSold = false, decide
     const other = decide(op)
     if (other) return other
     Object.assign(state, { status: AFTER[op] ?? state.status, reason: op === 'declined' ? more : state.reason })
-    return { code: 'accepted', details: { status: state.status, reason: state.reason } }
+    return { code: 'accepted', details: { status: state.status, reason: state.reason }, generation: 'abc.1' }
   }
   const record = (/** @type {any[]} */ commands) => {
     const ops = commands.filter(({ rule }) => rule === 'step').map(({ args: [op] }) => op)
@@ -45,7 +45,6 @@ function order ({ authorize, capture, sold = 'accepted', wasSold = false, decide
   const drive = createSaga({
     submit: async (command) => record([command])[0],
     submitAll: async (commands) => record(commands),
-    submitConfirmed: async (commands) => record(commands),
     async stateOf () {
       reads++
       return { ...state }
@@ -61,7 +60,7 @@ function order ({ authorize, capture, sold = 'accepted', wasSold = false, decide
       },
       async undo () { asked.push('undo') }
     }),
-    confirm: async () => {},
+    confirm,
     wasSold: async () => wasSold,
     deadLetter: async () => {},
     drop: async () => {},
@@ -94,6 +93,18 @@ t.test('an authorization that fails leaves the order held; one that is declined 
   const declined = order({ authorize: async () => ({ status: 'declined', id: '' }) })
   await declined.drive('o:b', { ...PLACED })
   t.same(declined.calls, ['held+declined', 'cancelled'])
+})
+
+t.test('nothing is captured before it is confirmed that this was requested, by the primary that decided it', async (t) => {
+  const confirmed = /** @type {any[]} */ ([])
+  const failing = order({
+    async confirm (...args) {
+      confirmed.push(args)
+      throw Object.assign(new Error('not confirmed'), { retryable: true })
+    }
+  })
+  await t.rejects(failing.drive('o:a', { ...PLACED }), { message: 'not confirmed' })
+  t.same([confirmed, failing.asked], [[['o:a', 'abc.1']], ['authorize']])
 })
 
 t.test('an order that is cancelled while its payment is authorized has its payment voided', async (t) => {
