@@ -147,6 +147,9 @@ const WRITE = `INSERT INTO events (partition, generation, seq, aggregate, versio
 const STORED = `SELECT stored.aggregate, stored.version, stored.data FROM events stored
   JOIN unnest($1::text[], $2::bigint[]) AS one (aggregate, version) USING (aggregate, version)`
 
+/** Of a product and a claim: a row if it was sold. */
+export const SOLD = "SELECT FROM events WHERE aggregate = $1 AND type = 'sold' AND data->>'claim' = $2 LIMIT 1"
+
 /**
  * @param {{ partitionOf: (key: string) => number, generationOf: (partition: number, id: string) => Promise<string>,
  *   confirm: (partition: number) => Promise<void>, resume: (key: string) => Promise<unknown>, onDifferent: () => void,

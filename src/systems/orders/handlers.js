@@ -7,7 +7,7 @@
  */
 import { calls as services } from 'freshet-feed/systems'
 import { Counter, Gauge, Histogram } from 'prom-client'
-import { createArchive } from './archive.js'
+import { createArchive, SOLD } from './archive.js'
 import { SAGA } from './keys.js'
 import { createPayments } from './payments/payments.js'
 import { createSaga } from './saga.js'
@@ -57,7 +57,6 @@ export function createOrderMetrics (registry) {
 
 /** No request waits for the archive, and a transaction costs more than its rows. */
 const ARCHIVE_EVERY_MS = 1000
-const SOLD = "SELECT FROM events WHERE aggregate = $1 AND type = 'sold' AND data->>'claim' = $2 LIMIT 1"
 /** After these events the owner of an order has something to do at once. */
 const TRIGGERS = Object.freeze(['cancel_requested', 'wanted', 'resumed'])
 

@@ -1,6 +1,7 @@
 /** Steps of an order, and what comes in one call, by a server, a provider and a gateway that are made here. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { FreshetError } from '../../../src/sql/errors.js'
 import { COMMANDS } from '../../../src/systems/orders/commands.js'
 import { createSaga, signatureOf } from '../../../src/systems/orders/index.js'
 import { silentLog } from '../../servers.js'
@@ -21,7 +22,7 @@ const PLACED = Object.freeze({
 
 /**
  * An order that is driven; `calls` has its steps, those of one call joined.
- * @param {{ authorize?: () => Promise<any>, capture?: () => Promise<any>, sold?: string, wasSold?: boolean,
+ * @param {{ authorize?: () => Promise<any>, capture?: () => Promise<any>, sold?: string, wasSold?: boolean | Error,
  *   decide?: (op: string) => any, confirm?: (key: string, generation?: string) => Promise<void> }} [given] `sold`: code of the rule when a
  *   line is sold; `wasSold` by its events; `decide` in place of what is accepted
  */
@@ -61,8 +62,11 @@ function order ({ authorize, capture, sold = 'accepted', wasSold = false, decide
       async undo () { asked.push('undo') }
     }),
     confirm,
-    wasSold: async () => wasSold,
-    deadLetter: async () => {},
+    async wasSold () {
+      if (wasSold instanceof Error) throw wasSold
+      return wasSold
+    },
+    async deadLetter () { asked.push('dead letter') },
     drop: async () => {},
     log: silentLog
   })
@@ -130,6 +134,12 @@ t.test('a line whose product has forgotten that it was sold is not sold again', 
   const { drive, calls } = order({ sold: 'unknown_claim', wasSold: true })
   await drive('o:a', { ...PLACED })
   t.same(calls, ['held+capture_requested', 'captured+confirmed'])
+})
+
+t.test('while the database does not say whether it was sold, the order is tried again, and never parked', async (t) => {
+  const { drive, calls, asked } = order({ sold: 'unknown_claim', wasSold: new FreshetError('DATABASE_TIMEOUT') })
+  for (let n = 0; n < 7; n++) await t.rejects(drive('o:a'), { code: 'DATABASE_TIMEOUT' })
+  t.same([calls, asked], [['held+capture_requested'], ['authorize', ...Array(7).fill('capture')]])
 })
 
 t.test('a callback is decided only where it may change something, however often and late it comes', async (t) => {
