@@ -69,6 +69,9 @@ function watchSilence (one) {
 
 const LEAST_BYTES_PER_MS = 1024 * 1024 / 1000
 
+/** Why a session ends that waited for too long. */
+export class Late extends Error {}
+
 /** @typedef {ReturnType<typeof createSession>} Session */
 
 /**
@@ -112,7 +115,7 @@ export function createSession ({ address, wire, deadlineMs }) {
       setImmediate(() => {
         if (leftMs() >= 0) return
         const isSilent = performance.now() - heardAtMs > deadlineMs
-        end(new Error(isSilent ? `silent for ${deadlineMs} ms` : `a reply was not complete after ${Math.round(allowedMs())} ms`))
+        end(new Late(isSilent ? `silent for ${deadlineMs} ms` : `a reply was not complete after ${Math.round(allowedMs())} ms`))
       })
     }
   })
@@ -220,7 +223,8 @@ const LENT = 'XREAD'
  * @param {string} url redis://, or rediss:// with ?ca=FILE&cert=FILE&key=FILE (tls.js)
  * @param {{ name: string, deadlineMs: number, isForLog?: boolean, isHeld?: () => boolean, onForbidden?: (refusal: Refusal) => void,
  *   map?: import('./slot-map.js').SlotMap, signal?: AbortSignal, renewMs?: number }} options
- *   `name` for CLIENT LIST; `map`: learns where slots have moved; `isForLog`: a reply of XREAD is valid until XREAD has been sent twice
+ *   `name` for CLIENT LIST; `deadlineMs`: of each step until the socket is connected (the look-up of a name, TCP, TLS), then of each
+ *   reply; `map`: learns where slots have moved; `isForLog`: a reply of XREAD is valid until XREAD has been sent twice
  *   more, or longer if `isHeld` is true then; `signal` cancels the opening; `renewMs`: between two tokens of IAM
  * @returns {Promise<Connection>}
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
@@ -253,13 +257,12 @@ export async function openConnection (url, options) {
   const say = (command, ...args) => session.request((done) => wire.send(encodeCommand(command, args), takerOf(1, done)),
     (reply) => fromReply(reply, address))
 
-  const late = new Error(`no answer within ${deadlineMs} ms`)
-  const step = createDeadline(deadlineMs, () => session.end(late))
+  const connecting = timeSteps(wire.socket, deadlineMs, () => session.end(new Late(`no answer within ${deadlineMs} ms`)))
   const giveUp = () => session.end(new Error('closed'))
   signal?.addEventListener('abort', giveUp, { once: true })
   try {
     await Promise.race([wire.opened, session.closed.then(() => { throw session.cause })])
-    step.next()
+    connecting.end()
     await greet(target, { name, isOfCluster, token }, say)
     if (token !== null) keepAuthenticated(target, { send: connection.sendDispensable, closed: session.closed, renewMs: options.renewMs })
     return connection
@@ -267,19 +270,22 @@ export async function openConnection (url, options) {
     const isAnswer = error instanceof FreshetError && error.code !== 'SERVER_LOST'
     session.end(error)
     const { cause, wasReached, wasHeard } = session
-    const attempt = { address, isTls: where.tls !== null, isOfCluster, wasReached, wasHeard, isLate: cause === late }
+    const attempt = { address, isTls: where.tls !== null, isOfCluster, wasReached, wasHeard, isLate: cause instanceof Late }
     throw openingFailure(isAnswer ? error : cause ?? error, attempt)
   } finally {
-    step.end()
+    connecting.end()
     signal?.removeEventListener('abort', giveUp)
   }
 }
 
+/** What a socket reports while it connects: the addresses of a name, one that refuses, and the layers that are open. */
+const STEPS = ['lookup', 'connectionAttemptFailed', 'connect', 'secureConnect']
+
 /**
- * Of each step of an opening. A busy process looks like a late server, so what has arrived is read first.
- * @param {number} deadlineMs @param {() => void} late
+ * Times each step until a socket is connected. A busy process looks like a late server, so what has arrived is read first.
+ * @param {import('node:net').Socket} socket @param {number} deadlineMs @param {() => void} late
  */
-function createDeadline (deadlineMs, late) {
+function timeSteps (socket, deadlineMs, late) {
   /** @type {NodeJS.Timeout} */
   let timer
   let step = 0
@@ -288,10 +294,11 @@ function createDeadline (deadlineMs, late) {
     clearTimeout(timer)
     timer = setTimeout(() => setImmediate(() => { if (mine === step) late() }), deadlineMs)
   }
+  for (const event of STEPS) socket.on(event, next)
   next()
   return {
-    next,
     end () {
+      for (const event of STEPS) socket.off(event, next)
       step = 0
       clearTimeout(timer)
     }

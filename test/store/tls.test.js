@@ -3,6 +3,7 @@ import { copyFile, rename, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { openFeed } from '../../src/index.js'
 import { openConnection } from '../../src/store/connection.js'
@@ -60,6 +61,14 @@ for (const engine of await tlsEngines()) {
     })
 
     const server = await startServer(t, { engine, tls: files })
+
+    await t.test('a process that is busy past the deadline in each turn opens a connection', async (t) => {
+      const over = new AbortController()
+      const opening = openConnection(at(server, { ca }), { name: 'test', deadlineMs: 100 }).finally(() => over.abort())
+      for (; !over.signal.aborted; await turn()) for (const until = Date.now() + 250; Date.now() < until;);
+      const connection = await opening
+      connection.close()
+    })
 
     await t.test('the error for an untrusted server says how to fix it', async (t) => {
       t.match(await failureOf(at(server)), {
