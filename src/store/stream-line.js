@@ -29,10 +29,12 @@
  * @typedef {Pick<Connection, 'send'>} Lane
  * @typedef {Lane & { readonly reads: number }} MainLane `reads`: number of the last XREAD
  * @typedef {{ isOver: boolean, isBehind: boolean, inFlight: number, lane: Lane, heldRead: number }} Subscriber
- *   `lane`: of the commands in flight, so that they stay in order; `heldRead`: number of the XREAD whose reply is in use, Infinity = none
+ *   `lane`: of the commands in flight, so that they stay in order, except for look-ups, which may come later; `heldRead`: number of the
+ *   XREAD whose reply is in use, Infinity = none
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
+import { createReadSize, MAX_READ } from '../read-size.js'
 import { readScript } from './scripts.js'
 import { createSecondLane } from './stream-second.js'
 
@@ -182,10 +184,6 @@ function isAfter (id, other) {
 
 /** @typedef {ReturnType<typeof createLine>} Line */
 
-/** of one MGET for several subscribers */
-const TOGETHER_KEYS = 1000
-const TOGETHER_BYTES = 1024 * 1024
-
 /**
  * @param {{ node: FollowedNode, key: string, purpose: string, longestMs: number, onOver: () => void }} parts `key`: one of the node;
  *   `longestMs`: of a block
@@ -330,7 +328,7 @@ function connectionOf ({ ask, readAlone, rounds, lost, close, one, isLeft }) {
  * @param {{ main: MainLane, second: Lane, isShared: () => boolean, isBlocked: () => boolean }} parts `isShared`: others would wait for it
  */
 function createAsking ({ main, second, isShared, isBlocked }) {
-  const lookUp = createLookUps((...words) => (isBlocked() ? second : main).send(...words))
+  const sharedGet = createSharedGets((...words) => (isBlocked() ? second : main).send(...words))
 
   /** @param {Subscriber} one @param {[string, ...Word[]]} words */
   async function ask (one, words) {
@@ -339,7 +337,7 @@ function createAsking ({ main, second, isShared, isBlocked }) {
     one.inFlight++
     try {
       const isTogether = words[0] === 'MGET' && one.lane === main && isShared()
-      const replied = isTogether ? lookUp(words.slice(1)) : one.lane.send(...words)
+      const replied = isTogether ? sharedGet(words.slice(1)) : one.lane.send(...words)
       const held = words[0] === 'XREAD' && one.lane === main ? main.reads : Infinity
       const reply = await replied
       if (held !== Infinity) one.heldRead = held
@@ -362,22 +360,21 @@ function createAsking ({ main, second, isShared, isBlocked }) {
 }
 
 /**
- * What subscribers look up in one turn is one MGET, as far as its reply has about 1 MiB. A refusal may be about keys of one of them: then
- * each asks by itself.
+ * What subscribers look up in one turn is one MGET, as far as its reply stays within the bound of one. A refusal may be about keys of one
+ * of them: then each asks by itself.
  * @param {Lane['send']} send @returns {(keys: Word[]) => Promise<(Buffer | null)[]>}
  */
-function createLookUps (send) {
+function createSharedGets (send) {
   /** @type {{ keys: Word[], resolve: (values: (Buffer | null)[]) => void, reject: (error: Error) => void }[]} */
   const asked = []
-  /** of a value, in the last reply */
-  let meanBytes = 1
+  const size = createReadSize()
 
   /** @param {typeof asked} some */
   async function ask (some) {
     try {
       /** @type {(Buffer | null)[]} */
       const values = await send('MGET', ...some.flatMap(({ keys }) => keys))
-      meanBytes = Math.max(1, values.reduce((sum, value) => sum + (value?.length ?? 0), 0) / values.length)
+      size.learn(values)
       let at = 0
       for (const { keys, resolve } of some) resolve(values.slice(at, at += keys.length))
     } catch (error) {
@@ -387,7 +384,8 @@ function createLookUps (send) {
   }
 
   function askAll () {
-    const most = Math.min(TOGETHER_KEYS, TOGETHER_BYTES / meanBytes)
+    const most = size.of(MAX_READ)
+    /** @type {typeof asked} */
     let some = []
     let count = 0
     for (const one of asked.splice(0)) {
