@@ -15,10 +15,13 @@
 import { FreshetError } from '../errors.js'
 import { addressesIn } from '../redis-url.js'
 import { openConnection } from './connection.js'
-import { namedAddress, urlAt } from './tls.js'
-import { createRefusals, createWatchers, firstPromoted } from './map-parts.js'
+import { namedAddress } from './named-address.js'
+import { firstPromoted } from './promoted.js'
+import { createRefusals } from './refused-answers.js'
 import { createSentinelMap, isOfSentinels, shownSentinels } from './sentinels.js'
 import { hostnameOf, hostOf, readSlots, slotOf } from './slots.js'
+import { urlAt } from './tls.js'
+import { createWatchers } from './watchers.js'
 
 /** Which primary has which slot, as far as is known. */
 
