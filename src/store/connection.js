@@ -91,8 +91,10 @@ export async function openConnection (url, options) {
   const connecting = timeSteps(wire.socket, deadlineMs, () => session.end(new Late(`no answer within ${deadlineMs} ms`)))
   const giveUp = () => session.end(new Error('closed'))
   signal?.addEventListener('abort', giveUp, { once: true })
+  let wasConnected = false
   try {
     await Promise.race([wire.opened, session.closed.then(() => { throw session.cause })])
+    wasConnected = true
     connecting.end()
     await greet(target, { name, isOfCluster, token }, say)
     if (token !== null) keepAuthenticated(target, { send: connection.sendDispensable, closed: session.closed, renewMs: options.renewMs })
@@ -101,7 +103,7 @@ export async function openConnection (url, options) {
     const isAnswer = error instanceof FreshetError && error.code !== 'SERVER_LOST'
     session.end(error)
     const { cause, wasReached, wasHeard } = session
-    const attempt = { address, isTls: where.tls !== null, isOfCluster, wasReached, wasHeard, isLate: cause instanceof Late }
+    const attempt = { address, isTls: where.tls !== null, isOfCluster, wasReached, wasConnected, wasHeard, isLate: cause instanceof Late }
     throw openingFailure(isAnswer ? error : cause ?? error, attempt)
   } finally {
     connecting.end()

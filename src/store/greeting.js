@@ -48,9 +48,9 @@ const tooMany = (error) => MAX_CLIENTS.test(error.message) ? new FreshetError('S
 
 /**
  * @param {Error} error that ended the attempt, or the error reply
- * @param {{ address: string, isTls: boolean, isOfCluster: boolean, wasReached: boolean, wasHeard: boolean, isLate: boolean }} attempt
- *   `isOfCluster`: the address is that of a node of a cluster; `wasReached`: something listens there; `wasHeard`: and sent something;
- *   `isLate`: the deadline ended the attempt
+ * @param {{ address: string, isTls: boolean, isOfCluster: boolean, wasReached: boolean, wasConnected: boolean, wasHeard: boolean,
+ *   isLate: boolean }} attempt `isOfCluster`: the address is that of a node of a cluster; `wasReached`: something listens there;
+ *   `wasConnected`: and speaks TLS if `isTls`; `wasHeard`: and answered; `isLate`: the deadline ended the attempt
  * @returns {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
  */
 export function openingFailure (error, attempt) {
@@ -63,12 +63,12 @@ export function openingFailure (error, attempt) {
 }
 
 /** @param {Error} error @param {Parameters<typeof openingFailure>[1]} attempt */
-function adviceFor (error, { isTls, isOfCluster, wasReached, wasHeard, isLate }) {
-  if (wasReached && !wasHeard) {
+function adviceFor (error, { isTls, isOfCluster, wasReached, wasConnected, wasHeard, isLate }) {
+  if (wasReached && !wasHeard && !(wasConnected && isLate)) {
     if (isTls && (isLate || isNoTls(error))) return 'Does that port speak TLS? Without, its address is redis://'
     // with TLS 1.3 the server checks our certificate after the handshake, and may reset the connection before it says why
     if (isTls) return 'A server that requires a client certificate may end connections like that: add &cert=FILE&key=FILE to the address'
-    if (!isLate) return 'A port that expects TLS ends connections like that; its address is rediss://'
+    return 'A port that expects TLS ends connections like that; its address is rediss://'
   }
   if (isOfCluster) return 'Is that node running? Its address must be one that this process can reach: see cluster-announce-ip and -port'
   return 'Is it running, and is the address right?'

@@ -1,9 +1,10 @@
 /** TLS with real servers: a trusted server works from end to end; an untrusted one is an error, never a fallback to plain TCP. */
-import { copyFile, rename, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, rename, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
+import { createServer as createTlsServer } from 'node:tls'
 import t from 'tap'
 import { openFeed } from '../../src/index.js'
 import { openConnection } from '../../src/store/connection.js'
@@ -146,6 +147,15 @@ for (const engine of await tlsEngines()) {
       const plain = await startServer(t, { engine })
       t.match(await failureOf(at(plain, { ca })),
         { code: 'SERVER_UNREACHABLE', message: /Does that port speak TLS\? Without, its address is redis:/ })
+    })
+
+    await t.test('a server that speaks TLS and never answers gets no advice about TLS', async (t) => {
+      const silent = createTlsServer({ cert: await readFile(files.cert), key: await readFile(files.key) }).listen(0, '127.0.0.1')
+      await once(silent, 'listening')
+      t.teardown(() => silent.close())
+      const { port } = /** @type {import('node:net').AddressInfo} */ (silent.address())
+      t.match(await failureOf(at({ port }, { ca })),
+        { code: 'SERVER_UNREACHABLE', message: /\(silent for \d+ ms\)\. Is it running, and is the address right\?$/ })
     })
 
     await t.test('nothing is sent to an untrusted server', async (t) => {
