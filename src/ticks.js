@@ -1,6 +1,6 @@
 /**
  * What a process repeats wakes it together: all that has the same interval, or a multiple of it, runs in the same turn. What wakes it more
- * often: reads of streams (src/store/stream-follower.js), questions for the state of nodes (src/store/pace.js), and silence of servers
+ * often: reads of streams (src/store/stream-follower.js), questions for the state of nodes (src/store/servers.js), and silence of servers
  * (src/store/session.js).
  */
 

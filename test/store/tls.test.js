@@ -150,7 +150,8 @@ for (const engine of await tlsEngines()) {
     })
 
     await t.test('a server that speaks TLS and never answers gets no advice about TLS', async (t) => {
-      const silent = createTlsServer({ cert: await readFile(files.cert), key: await readFile(files.key) }).listen(0, '127.0.0.1')
+      const own = { cert: await readFile(files.cert), key: await readFile(files.key) }
+      const silent = createTlsServer(own, (socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1')
       await once(silent, 'listening')
       t.teardown(() => silent.close())
       const { port } = /** @type {import('node:net').AddressInfo} */ (silent.address())
