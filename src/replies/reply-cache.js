@@ -49,7 +49,6 @@
  */
 import { Counter } from 'prom-client'
 import { FreshetError } from '../errors.js'
-import { BEHIND_MS } from '../view/index.js'
 import { tagOf } from './headers.js'
 
 /** Concurrent calls for the same key share one result, failures included. Nothing is kept when it is there. */
@@ -188,6 +187,8 @@ const MAX_REUSE_MS = 50
 const BUSY = 0.8
 /** unchanged content is built again after it, so that its `asOf` advances */
 const REFRESH_MS = 1000
+/** a view that has not been up to date for this long is behind; src/view has the same bound (lag.js), which this folder does not import */
+const BEHIND_MS = 1000
 
 /** @param {number} costMs @param {number} loopUse 0 to 1 @returns {number} ms for which a reply is reused after a change */
 export function reuseMsOf (costMs, loopUse) {

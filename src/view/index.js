@@ -14,7 +14,6 @@
  * @typedef {import('./views.js').Views} Views
  */
 export { filteredQueries, MAX_SCANNED, steadyMs } from './filtered-queries.js'
-export { BEHIND_MS } from './lag.js'
 export { beginPart, checkSame, createEntriesAtOnce, headOf, isUnreadable, MAX_ENTRIES, readBehind } from './log-resume.js'
 export { countOwn, newestEntries } from './log-tail.js'
 export { openQueries } from './reader.js'

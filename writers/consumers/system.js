@@ -10,7 +10,7 @@ import { keepSecret } from '../../src/sql/index.js'
 import {
   createFrame, durabilityOf, hasReplicas, importModule, joinHandlers, OF_TASKS, openDefinition, publishFigures
 } from '../../src/systems/inside.js'
-import { eachSecond } from '../each-second.js'
+import { eachSecond } from '../../src/ticks.js'
 
 /** Consumers wait for what does not answer when they start, as gateways and readers do. */
 
@@ -82,7 +82,7 @@ export async function openSystem (definition, settings, parts) {
       ...parts,
       ...admission,
       submit: opening.submit,
-      submitAll: (commands, { confirm } = {}) => opening.submitAll(commands, confirm?.of),
+      submitAll: opening.submitAll,
       connectionOf,
       metrics: ownMetrics,
       counters: metrics,
@@ -200,7 +200,7 @@ function createConfirms (definition, { durability, ackWithinMs: waitMs }, target
     async openConfirm () {
       const wanted = durabilityOf(definition, durability, await hasReplicas(target.connectionOf(0)))
       const { of } = confirms ??= openConfirms({ ...target, name: `${target.name}:confirm`, durability: wanted, waitMs })
-      return Object.assign((/** @type {number} */ partition) => of(partition)(), { of })
+      return (partition, generation) => of(partition)(generation)
     },
 
     close: async () => confirms?.close()
