@@ -14,20 +14,20 @@ const MAX_EQUAL = 8
  * @param {string} name
  * @param {{ score: number, bytes: Buffer }} place `bytes`: a member, or bytes between members
  * @param {'older' | 'newer'} side
- * @param {number} wanted
+ * @param {number} count
  * @param {number} [extra] members that may be read in addition; few where members are large
- * @returns {Promise<Buffer[]>} member, score, member, score, ..., nearest first, at most `wanted` members; fewer at the end
+ * @returns {Promise<Buffer[]>} member, score, member, score, ..., nearest first, at most `count` members; fewer at the end
  */
-export async function seekMembers (connection, name, { score, bytes }, side, wanted, extra = MAX_EQUAL) {
+export async function seekMembers (connection, name, { score, bytes }, side, count, extra = MAX_EQUAL) {
   const isNewer = side === 'newer'
   const [command, end, sign] = isNewer ? ['ZRANGEBYSCORE', '+inf', 1] : ['ZREVRANGEBYSCORE', '-inf', -1]
   /** @type {Buffer[]} */
-  const flat = await connection.send(command, name, score, end, 'WITHSCORES', 'LIMIT', 0, wanted + extra)
+  const flat = await connection.send(command, name, score, end, 'WITHSCORES', 'LIMIT', 0, count + extra)
   let at = 0
   while (at < flat.length && Number(flat[at + 1]) === score && sign * Buffer.compare(flat[at], bytes) <= 0) at += 2
-  if (flat.length - at >= 2 * wanted || flat.length < 2 * (wanted + extra)) return flat.slice(at, at + 2 * wanted)
-  const [, found] = await connection.runScript('seek-members', [name], [score, bytes, side, wanted])
-  return found
+  if (flat.length - at >= 2 * count || flat.length < 2 * (count + extra)) return flat.slice(at, at + 2 * count)
+  const [, members] = await connection.runScript('seek-members', [name], [score, bytes, side, count])
+  return members
 }
 
 /**
@@ -83,11 +83,11 @@ export function createReadSize () {
   let isLearnt = false
 
   /**
-   * @param {number} wanted may include one more, which shows whether there are more
+   * @param {number} count may include one more, which shows whether there are more
    * @param {number} [at] concurrent reads
    * @returns {number} how many to read, at least 1
    */
-  const of = (wanted, at = 1) => Math.max(1, Math.min(wanted, MAX_READ + 1, Math.floor(MAX_READ_BYTES / at / largestBytes)))
+  const of = (count, at = 1) => Math.max(1, Math.min(count, MAX_READ + 1, Math.floor(MAX_READ_BYTES / at / largestBytes)))
 
   return {
     of,
@@ -95,15 +95,15 @@ export function createReadSize () {
     /**
      * @template {{}} T
      * @param {(T | null)[]} piece items of one reply
-     * @param {(one: T) => number} [bytesOf] default: `length`
+     * @param {(item: T) => number} [bytesOf] default: `length`
      * @returns {number} bytes of all items
      */
-    learn (piece, bytesOf = (one) => /** @type {any} */ (one).length) {
+    learn (piece, bytesOf = (item) => /** @type {any} */ (item).length) {
       let bytes = 0
       let largest = 0
-      for (const one of piece) {
-        if (one === null) continue
-        const size = bytesOf(one)
+      for (const item of piece) {
+        if (item === null) continue
+        const size = bytesOf(item)
         bytes += size
         largest = Math.max(largest, size, 1)
       }
@@ -116,10 +116,10 @@ export function createReadSize () {
 
     /**
      * The connection ended during a read, perhaps because items became larger. The next read is a quarter of it.
-     * @param {number} wanted @param {number} [at]
+     * @param {number} count @param {number} [at]
      */
-    lost (wanted, at = 1) {
-      const read = of(wanted, at)
+    lost (count, at = 1) {
+      const read = of(count, at)
       if (read < SAFE_READ) return
       largestBytes = 4 * MAX_READ_BYTES / at / read
       isLearnt = true
