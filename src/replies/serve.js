@@ -29,14 +29,14 @@ const COPIES = 2.5
 
 function createItemSizes () {
   /** `most`: items of a whole feed @type {Map<string, { size: number, most: number }>} */
-  const known = new Map()
+  const sizes = new Map()
   return {
     /**
      * @param {string} feed @param {number} items @param {number} maxBytes of the body
      * @returns {number} bytes of memory that building it takes
      */
     estimate (feed, items, maxBytes) {
-      const { size, most } = known.get(feed) ?? { size: FIRST_BYTES, most: Infinity }
+      const { size, most } = sizes.get(feed) ?? { size: FIRST_BYTES, most: Infinity }
       return COPIES * Math.min(maxBytes, Math.min(items, 2 * most + MORE_ITEMS) * size)
     },
 
@@ -45,12 +45,12 @@ function createItemSizes () {
      * @param {boolean} isWhole whether the reply had all items of the feed
      */
     learn (feed, items, bytes, isWhole) {
-      const before = known.get(feed)
+      const before = sizes.get(feed)
       const lastSize = before?.size ?? FIRST_BYTES
       const size = items === 0 ? lastSize : Math.max(bytes / items, before ? DECAY * lastSize : 0)
       const most = isWhole ? items : Math.max(items, before?.most ?? Infinity)
-      if (known.size >= MAX_FEEDS && !before) known.clear()
-      known.set(feed, { size, most })
+      if (sizes.size >= MAX_FEEDS && !before) sizes.clear()
+      sizes.set(feed, { size, most })
     }
   }
 }
@@ -134,13 +134,13 @@ export function createReplies ({
     serveNow (request, reply) {
       if (request.method !== 'GET') return false
       const nowMs = elapsed()
-      const found = getNow(request.url, nowMs)
-      const kind = found && kindFor(request.raw.rawHeaders, found, nowMs)
+      const cachedReply = getNow(request.url, nowMs)
+      const kind = cachedReply && kindFor(request.raw.rawHeaders, cachedReply, nowMs)
       if (!kind) return false
-      setHeaders(reply, cachedHead(found, kind))
+      setHeaders(reply, cachedHead(cachedReply, kind))
       if (kind === 'notModified') reply.code(304)
       // null would be sent as JSON
-      reply.send(bodyFor(found, kind) ?? undefined)
+      reply.send(bodyFor(cachedReply, kind) ?? undefined)
       return true
     },
 
@@ -172,12 +172,12 @@ export function createReplies ({
       const { url, headers } = request
       const key = type === JSON_TYPE && of === undefined ? url : `${type} ${url} ${of ?? ''}`
       const onGone = (/** @type {() => void} */ gone) => whenClosed(reply.raw, gone)
-      const found = await getOrStale({ key, feed, type, vary, isPrivate, buildNow, bytesOf, onGone }, build)
-      if (!('reply' in found)) return found
+      const result = await getOrStale({ key, feed, type, vary, isPrivate, buildNow, bytesOf, onGone }, build)
+      if (!('reply' in result)) return result
       const isMatch = (/** @type {CachedReply} */ { tag }) => matchesTag(headers['if-none-match'], tag)
-      const takesGzip = !isMatch(found.reply) && acceptsGzip(headers['accept-encoding'])
-      const sent = takesGzip ? await compressed(found.reply) : found.reply
-      const freshness = sent === found.reply ? found.freshness : sent.freshness
+      const takesGzip = !isMatch(result.reply) && acceptsGzip(headers['accept-encoding'])
+      const sent = takesGzip ? await compressed(result.reply) : result.reply
+      const freshness = sent === result.reply ? result.freshness : sent.freshness
       if (freshness.stale) staleReplies.inc()
       const kind = isMatch(sent) ? 'notModified' : takesGzip && sent.gzipped ? 'gzip' : 'identity'
       setHeaders(reply, freshness === sent.freshness ? cachedHead(sent, kind) : buildHead(sent, freshness, kind))
