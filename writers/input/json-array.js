@@ -25,7 +25,7 @@ export function createArrayFinder (itemsField) {
   /** @type {string[]} */
   const path = []
   let inKey = false
-  let found = false
+  let hasItems = false
 
   /** @param {string} received */
   const invalid = (received) => new FreshetError('INPUT_INVALID', `the JSON input ${received}; ` + (itemsField === null
@@ -40,8 +40,8 @@ export function createArrayFinder (itemsField) {
     if (atTop && kind !== KINDS.startObject && itemsField !== null) throw invalid(`is ${kind}`)
     if (path.join('.') !== (itemsField ?? '')) return false
     if (kind !== KINDS.startArray) throw invalid(atTop ? `is ${kind}` : `has ${kind} in field ${itemsField}`)
-    if (found) throw invalid(`has field ${itemsField} twice`)
-    found = true
+    if (hasItems) throw invalid(`has field ${itemsField} twice`)
+    hasItems = true
     return true
   }
 
@@ -65,7 +65,7 @@ export function createArrayFinder (itemsField) {
 
     /** The document has ended. @throws {FreshetError} INPUT_INVALID there was no array of items */
     end () {
-      if (!found) throw invalid(`has no field ${itemsField}`)
+      if (!hasItems) throw invalid(`has no field ${itemsField}`)
     }
   }
 }

@@ -63,8 +63,8 @@ export function createJsonReader ({ itemsField, maxRecordBytes }) {
   /** @param {string} text @returns {Token[]} */
   function tokensOf (text) {
     try {
-      const found = tokenize(text)
-      return typeof found === 'symbol' ? [] : found.values
+      const result = tokenize(text)
+      return typeof result === 'symbol' ? [] : result.values
     } catch (cause) {
       throw invalid(`not JSON (${cause.message.replace(/^.*: /, '')})`, cause)
     }
