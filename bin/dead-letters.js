@@ -1,5 +1,5 @@
 /**
- * `npm start dead-letters -- list | replay ID | discard ID`: entries of outboxes whose effect failed for good. A process file; results go
+ * `npm start dead-letters -- list | replay ID | discard ID`: entries of outboxes that failed permanently. A process file; results go
  * to standard output: a readable block each at a terminal, otherwise and with --json one JSON line each.
  */
 import { SettingsInvalid, settingsOf } from '../settings.js'

@@ -108,7 +108,7 @@ export const SETTINGS = Object.freeze([
     row('warmUp', 'Warm-up time, which the summary excludes; --duration starts after it',
       { unit: 's', default: 0, check: number(0, 3600) }),
     row('valueChange', 'Whether each synthetic value differs from the one before', { default: 'always', check: oneOf('always', 'never') }),
-    row('lateEvery', 'Of synthetic ids each of this number is late from its second version on: 10 s older than due; 0 = none',
+    row('lateEvery', 'Every Nth synthetic id is late from its second version on: 10 s older than due; 0 = none',
       { default: 0, check: integer(0, 1_000_000) }),
     row('pace', 'Pace of the load: steady, or all items of a period at once', { default: 'steady', check: oneOf('steady', 'burst') }),
     row('periodMs', 'Period of --pace burst', { unit: 'ms', default: 1_000, check: integer(1, 3_600_000) }),
@@ -169,7 +169,7 @@ export const SETTINGS = Object.freeze([
   ...group('Systems', ['gateway', 'consumers'], [
     row('systemPartitions', 'Number of partitions of a system such as auctions; the first process decides',
       { default: 16, check: integer(1, 1024) }),
-    row('requestMs', 'How long the reply of an accepted command is known by its Idempotency-Key',
+    row('requestMs', 'Time that the reply of an accepted command is kept for repeated requests',
       { uses: ['gateway', 'consumers', 'reader'], unit: 'ms', default: 600_000, check: integer(1_000, 7 * 86_400_000) }),
     row('keepMs', 'How long an ended auction, sale or order is kept on the server',
       { unit: 'ms', default: 86_400_000, check: integer(1_000, MAX_MS) })

@@ -110,7 +110,7 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
   } finally {
     const closing = await Promise.allSettled([server?.close(), ...[...systems.values()].map((system) => system.close())])
     failures = closing.flatMap((result) => result.status === 'rejected' ? [result.reason] : [])
-    for (const { code, message } of failures) log.error({ code, reason: message }, 'not everything has ended')
+    for (const { code, message } of failures) log.error({ code, reason: message }, 'shutdown incomplete')
     await Promise.all([used?.close(), servers.close()])
   }
   return failures.length > 0 ? UNFINISHED : 0

@@ -34,7 +34,7 @@ async function statesOf (reader) {
 async function askedThroughout (reader, meanwhile) {
   const wrong = []
   let answers = 0
-  const mayRefuse = () => reader.service.log.includes('replica lags, left')
+  const mayRefuse = () => reader.service.log.includes('replica lags, no longer used')
   const over = new AbortController()
   const asking = (async () => {
     while (!over.signal.aborted) {

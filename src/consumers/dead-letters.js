@@ -1,5 +1,5 @@
 /**
- * Dead letters: entries whose effect failed for good, in a stream of each partition, until they are replayed or discarded.
+ * Dead letters: entries that failed permanently, in a stream of each partition, until they are replayed or discarded.
  *
  * To replay puts the entry back into the outbox, where its consumers find it again; their effects are idempotent. Readers ignore events
  * whose sequence number they have.

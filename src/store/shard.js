@@ -373,7 +373,7 @@ function leaveOrReturn (node, log) {
   const { lagMs } = node
   const isFar = lagMs !== null && lagMs > (node.left ? RETURN_AT_MS : LEAVE_AT_MS)
   if (isFar !== node.left && lagMs !== null) {
-    log.warn({ node: new URL(node.url).host, lagMs }, isFar ? 'replica lags, left' : 'replica caught up')
+    log.warn({ node: new URL(node.url).host, lagMs }, isFar ? 'replica lags, no longer used' : 'replica caught up')
   }
   node.left = isFar
 }

@@ -60,7 +60,7 @@ export async function keepAssets (assets, { prices, primaryIds, log, signal }) {
         await Promise.all(assets.slice(i, i + AT_ONCE).map(({ asset, ...keeping }) => prices.set(asset, keeping, '')))
       }
       keptOn = id
-      log.info({ assets: assets.length }, 'assets of the file are kept')
+      log.info({ assets: assets.length }, 'assets loaded from file')
     } catch (error) {
       const { code, message: reason } = error
       if (error.retryable) log.debug({ code, reason }, 'assets wait for the primary')

@@ -37,7 +37,7 @@ export async function deadLetterRoutes (app, { name, open }) {
   app.get(path, {
     config,
     schema: commandRoute({
-      summary: `Dead letters of ${name}: entries whose effect failed for good`,
+      summary: `Dead letters of ${name}: entries that failed permanently`,
       tag: TAG,
       query: FIELDS,
       content: {
