@@ -63,7 +63,8 @@ function version () {
 
 function usage () {
   return `Freshet keeps the newest items of a fast feed and serves them.\n\n${commands()}\n\n` +
-    'Flags follow --, as in: npm start writer -- --rate 50000. Each command has --help, and --help all.\n'
+    'Flags follow --, as in: npm start writer -- --rate 50000. Each command has --help, and --help all.\n' +
+    'Outside of a checkout: npx freshet writer --rate 50000.\n'
 }
 
 function commands () {
