@@ -39,8 +39,8 @@ const group = (title, uses, rows) => rows.map((one) => ({ group: title, uses, ..
 /** @type {readonly Row[]} */
 export const SETTINGS = Object.freeze([
   ...group('Servers', [...CLIENTS, PLAN], [
-    row('redisUrl', 'URL of the primary, of any nodes of a cluster, or of Sentinels; without it, the embedded servers of this ' +
-      'checkout are used, and started if necessary; plan: of servers to look at', { default: null, check: nodeUrls, secret: true }),
+    row('redisUrl', 'URL of the primary, of any nodes of a cluster, or of Sentinels; without it, the embedded servers are used, ' +
+      'and started if necessary; plan: of servers to look at', { default: null, check: nodeUrls, secret: true }),
     row('replicaUrl', 'URLs of the replicas; without it, the primary lists them; a cluster lists its own',
       { uses: [...CLIENTS, 'experiment', PLAN], default: null, check: serverUrls, secret: true }),
     row('redisAuth', 'Password of the address, or IAM for its user (ElastiCache), with credentials and region that the AWS SDK finds',
@@ -53,7 +53,7 @@ export const SETTINGS = Object.freeze([
       'gateways report no figures of replicas', { default: null, check: oneOf('replica', 'primary') })
   ]),
   ...group('Servers', ['start', 'demo', 'reader', 'gateway', 'consumers', 'orders', 'doctor'], [
-    row('databaseUrl', 'URL of the PostgreSQL database of sales, bids and orders; without it, the embedded one of this checkout, started ' +
+    row('databaseUrl', 'URL of the PostgreSQL database of sales, bids and orders; without it, the embedded one, started ' +
       'when consumers first need it', { default: null, check: databaseUrl, secret: true })
   ]),
   ...group('Servers', ['start', 'servers'], [
@@ -64,7 +64,7 @@ export const SETTINGS = Object.freeze([
   ...group('Servers', ALL, [
     row('server', 'Program of the embedded servers; without it, the newest one found, or a pinned copy',
       { default: null, check: matching('a program such as valkey-server, or its path', /\S/) }),
-    row('cacheDir', 'Directory for downloaded server programs; without it, .freshet in this checkout',
+    row('cacheDir', 'Directory for downloaded server programs; without it, .freshet beside the program',
       { default: null, check: matching('a directory', /\S/) })
   ]),
   ...group('Feed', ['start', 'writer'], [

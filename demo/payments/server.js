@@ -18,7 +18,7 @@ import { Agent as HttpAgent, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SettingsInvalid } from '../../src/errors.js'
-import { signatureOf } from '../../src/systems/orders/index.js'
+import { MAX_ORDERS, signatureOf } from '../../src/systems/orders/index.js'
 import { createLocalService } from '../local/service.js'
 
 /**
@@ -216,13 +216,12 @@ export function createPaymentServer ({ ledger, latencyMs = LATENCY_MS, callbackU
 }
 
 // Callbacks: after changes of payments their keys and statuses are sent to a URL, signed, all of a moment in one request; one that fails is
-// not repeated.
+// repeated once.
 
 const TIMEOUT_MS = 2000
 /** Between two requests. */
 const EVERY_MS = 100
-/** Callbacks in one request. */
-const MOST_AT_ONCE = 100
+const REPEAT_AFTER_MS = 1000
 
 /** @typedef {{ key: string, status: string }} Change */
 
@@ -253,6 +252,7 @@ function createCallbacks ({ url, secret, log }) {
 
   /** @param {number} ms @param {() => void} run */
   function after (ms, run) {
+    if (isClosed) return
     const timer = setTimeout(() => {
       timers.delete(timer)
       run()
@@ -263,10 +263,11 @@ function createCallbacks ({ url, secret, log }) {
   function sendDue () {
     for (const all of due.splice(0)) {
       while (all.length > 0) {
-        const some = all.splice(0, MOST_AT_ONCE)
-        send(JSON.stringify(some)).catch((error) => {
-          if (!isClosed) log.warn({ keys: some.map(({ key }) => key), reason: error.message }, 'a callback failed')
-        })
+        const some = all.splice(0, MAX_ORDERS)
+        const body = JSON.stringify(some)
+        send(body).catch(() => after(REPEAT_AFTER_MS, () => send(body).catch((error) => {
+          if (!isClosed) log.warn({ keys: some.map(({ key }) => key), reason: error.message }, 'a callback failed twice')
+        })))
       }
     }
   }

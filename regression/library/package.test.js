@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { askAt, runCommand } from '../../test/commands.js'
 import { exampleOf, ROOT } from '../../test/docs/examples.js'
 import { connectFor, eventually, startDeployment } from '../../test/servers.js'
 import { CLIENT_PROGRAMS, LIBRARY_PROGRAMS } from '../../test/library/programs.js'
@@ -61,21 +62,21 @@ t.test('the package holds what a user needs and nothing else', async (t) => {
   for (const name of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'settings.js', 'src/index.js', 'src/client.js',
     'types/src/index.d.ts', 'types/src/client.d.ts', 'types/src/systems/index.d.ts', 'examples/seats/hall.lua', 'bin/freshet.js',
     'writers/feed.js', 'writers/gateway.js',
-    'readers/server.js', 'readers/page/index.html', 'docs/errors.md', 'docs/metrics.md', 'infra/grafana/freshet.json']) {
+    'readers/server.js', 'readers/page/index.html', 'docs/errors.md', 'docs/metrics.md']) {
     t.ok(names.includes(name), name)
   }
   const scripts = (await readdir(join(ROOT, 'lua'), { recursive: true })).filter((name) => name.endsWith('.lua'))
   for (const script of scripts) t.ok(names.includes(`lua/${script}`), script)
-  const folders = /^(bin|demo|docs|examples|experiments|infra|lua|readers|src|types\/(readers|src)|writers)\//
+  const folders = /^(bin|demo|docs|examples|lua|readers|src|types\/(readers|src)|writers)\//
   const alone = /^(package\.json|(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|LICENSE|settings\.js)$/
   const isAllowed = (/** @type {string} */ name) => folders.test(name) || alone.test(name)
   // lockfiles of programs that are fetched when they are needed
-  const unwanted = /(^|\/)tests?\/|\.(test|map)\.|tgz$|(^|\/)\.|(^|\/)results\/|(?<!dynamodb\/pinned|infra\/aws\/package)-lock\.json$/
+  const unwanted = /(^|\/)tests?\/|\.(test|map)\.|tgz$|(^|\/)\.|(^|\/)results\/|(?<!dynamodb\/pinned)-lock\.json$/
   t.same(names.filter((/** @type {string} */ name) => !isAllowed(name) || unwanted.test(name)), [])
   const ofLab = /^(bin\/experiment|lab|charts)\/|(^|\/)plan\.js$/
   t.same(names.filter((/** @type {string} */ name) => ofLab.test(name) && name !== 'bin/plan.js'), [])
-  // code, types and documentation are 4.3 MB; results, engines or a browser would be much larger
-  t.ok(unpackedSize < 4_500_000, `${unpackedSize} bytes`)
+  // code, types and documentation are 3.7 MB; results, engines or a browser would be much larger
+  t.ok(unpackedSize < 3_900_000, `${unpackedSize} bytes`)
 })
 
 t.test('an application may pin another release of an optional peer', async (t) => {
@@ -91,8 +92,8 @@ t.test('what README and docs link to is in the package', async (t) => {
       if (/^([a-z]+:|#)/.test(target)) continue
       const path = posix.join(posix.dirname(name), target.replace(/#.*/, ''))
       links++
-      // the lab, its charts and its raw samples are in the repository alone
-      if (/^(lab|charts)\/|^experiments\/[^/]+\/(results\/|plan\.js)/.test(path)) continue
+      // the lab, its pages and its charts, and what deploys the processes are in the repository alone
+      if (/^(charts|experiments|infra|lab)(\/|$)/.test(path)) continue
       const isThere = (/** @type {string} */ one) => one === path || one.startsWith(`${path.replace(/\/$/, '')}/`)
       if (!names.some(isThere)) missing.push(`${name}: ${target}`)
     }
@@ -197,6 +198,16 @@ t.test('installed into an empty project', async (t) => {
     `)
     t.same(await run('node', ['program.cjs', primary.url], { cwd: folder, env }),
       { stdout: 'function function function\nheld\n', stderr: '' })
+  })
+
+  await t.test('the main job runs from it, without a checkout', async (t) => {
+    const flags = ['--port', '0', '--gateway-port', '0', '--rate', '500', '--ids', '50']
+    const command = runCommand(t, ['start', ...flags], { cwd: join(folder, 'node_modules/freshet-feed') })
+    const [, url] = await command.until(/^reader +(http:\/\/127\.0\.0\.1:\d+) /m)
+    await command.until(/^writer +500 items/m)
+    t.match(await askAt(url).ask('/v1/feeds/latest/items?limit=1'), { status: 200, json: { items: [{ id: String }] } })
+    t.match(await askAt(url).get('/'), { status: 200, body: /<html/i })
+    t.equal((await command.stop()).code, 0)
   })
 
   await t.test('its command is there', async (t) => {

@@ -117,7 +117,9 @@ export const httpUrl = {
   expects: 'http://host[:port], or https://...',
   read (text) {
     const url = new URL(text)
-    if (!['http:', 'https:'].includes(url.protocol) || url.username || url.password || url.search || url.hash) throw new RangeError()
+    if (!['http:', 'https:'].includes(url.protocol)) throw new RangeError()
+    if (url.username || url.password) throw wrong('it has a user or a password')
+    if (url.search || url.hash) throw wrong('it has a query or a fragment')
     return text
   }
 }

@@ -196,8 +196,6 @@ export function createSession ({ address, wire, deadlineMs }) {
  *   they cause; resolves with the last reply, rejects with the first error
  * @property {(script: string | import('./scripts.js').Script, keys: (string | Buffer)[], args: Word[]) => Promise<any>} runScript a
  *   file in lua/, or a script of scriptWith
- * @property {(script: import('./scripts.js').Script, keys: (string | Buffer)[], args: Word[]) => Promise<any>} sendScript as runScript, but
- *   the server must have it (lacksScript)
  * @property {Promise<string>} closed resolves with the reason
  * @property {number} answered requests that got a reply, errors included
  * @property {boolean} refused whether it was closed because its user lacks a permission
@@ -342,20 +340,15 @@ function createConnection ({ address, url, wire, session, onForbidden, map }) {
     }, meaningOf(null)),
     async runScript (named, keys, args) {
       const script = typeof named === 'string' ? readScript(named) : named
-      for (let loads = 0; ; loads++) {
-        try {
-          return await connection.sendScript(script, keys, args)
-        } catch (error) {
-          if (!lacksScript(error) || loads === MAX_LOADS) throw error
-        }
-        if (script.call === undefined) return connection.send('EVAL' + suffixOf(script), script.body, keys.length, ...keys, ...args)
-        // others may load or delete it at the same time
-        await connection.send('FUNCTION', 'LOAD', script.body).catch((error) => { if (!/already exists/.test(error.message)) throw error })
+      if (script.call !== undefined) return runFunction(connection, script.body, ['FCALL', script.call, keys.length, ...keys, ...args])
+      const suffix = script.mode === 'read' ? '_RO' : ''
+      try {
+        return await connection.send('EVALSHA' + suffix, script.sha, keys.length, ...keys, ...args)
+      } catch (error) {
+        if (error.reply !== 'NOSCRIPT') throw error
+        return connection.send('EVAL' + suffix, script.body, keys.length, ...keys, ...args)
       }
     },
-    sendScript: (script, keys, args) => script.call === undefined
-      ? connection.send('EVALSHA' + suffixOf(script), script.sha, keys.length, ...keys, ...args)
-      : connection.send('FCALL', script.call, keys.length, ...keys, ...args),
     closed: session.closed,
     get answered () { return session.answered },
     get refused () { return refused },
@@ -370,11 +363,20 @@ function createConnection ({ address, url, wire, session, onForbidden, map }) {
   return connection
 }
 
-/** Whether the server did not run a script because it does not have it. @param {Error & { reply?: string }} error */
-export const lacksScript = ({ reply, message }) => reply === 'NOSCRIPT' || /Function not found/.test(message)
-
-/** @param {import('./scripts.js').Script} script */
-const suffixOf = ({ mode }) => mode === 'read' ? '_RO' : ''
+/**
+ * A function of a library, which the server may not have yet. Others may load or delete it at the same time.
+ * @param {Connection} connection @param {string} library its text @param {[string, ...Word[]]} call
+ */
+async function runFunction (connection, library, call) {
+  for (let loads = 0; ; loads++) {
+    try {
+      return await connection.send(...call)
+    } catch (error) {
+      if (!/Function not found/.test(error.message) || loads === MAX_LOADS) throw error
+    }
+    await connection.send('FUNCTION', 'LOAD', library).catch((error) => { if (!/already exists/.test(error.message)) throw error })
+  }
+}
 
 /** @param {string} command @param {Word[]} args @returns {Buffer} RESP: an array of bulk strings */
 function encodeCommand (command, args) {

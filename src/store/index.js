@@ -28,7 +28,7 @@ export {
 } from './nodes.js'
 export { createLink, runSessions } from './link.js'
 export { commandName, probeServers, refusedRows, rowsOf } from './commands.js'
-export { lacksScript, openConnection } from './connection.js'
+export { openConnection } from './connection.js'
 export { createPrimaries, createRouter, openerOf, openPrimaries, retryWhileMoved } from './primaries.js'
 export { createReads, createServers } from './servers.js'
 export { hostsOf, slotMapOf } from './slot-map.js'

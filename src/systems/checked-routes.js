@@ -1,6 +1,7 @@
 /** The check of what a module of a user has for the processes: routes, consumers with their tables and metrics, and errors of its own. */
 import { readdir } from 'node:fs/promises'
 import { define, kindOf, SettingsInvalid } from '../errors.js'
+// they define codes that routes may have
 import '../http/index.js'
 import '../sql/index.js'
 import { faultsOfDriver, NAME, NAMED } from './checked-definition.js'
@@ -10,7 +11,7 @@ import { TYPES as SETTING_TYPES } from './settings.js'
 
 /**
  * The kind of each part of a definition: what of it is a table, a function, a text. A part of another kind, and a name that no part has,
- * are faults; what is right is checked in detail (checked-routes.js).
+ * are faults; what is right is checked in detail (checkRoutes).
  *
  * @typedef {(given: any) => boolean} Is
  * @typedef {readonly [is: Is, expected: string]} Kind
@@ -138,8 +139,6 @@ function checkedParts (given) {
     }
   }
 }
-
-// they define codes that routes may have
 
 const CODE = /^[A-Z][A-Z0-9_]{2,63}$/
 const METHODS = Object.freeze(['POST', 'PUT', 'DELETE'])

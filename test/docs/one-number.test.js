@@ -32,13 +32,11 @@ function sentence (result) {
   return [
     `**50,000 items/s from one writer process: batches are sent at most ${ms(late.median)} ms late (p99), ` +
       `and cost the primary ${ofCore(cpu.median)} of a processor core.**`,
-    '',
-    `Medians of ${n} rounds of ${seconds} s, with ranges of ${ms(late.min)}-${ms(late.max)} ms ` +
-      `and ${ofCore(cpu.min)}-${ofCore(cpu.max)} of a core. No item was refused, dropped or lost.`,
-    `One primary, two replicas and the writer shared ${cores} cores (${model}, ${engine}, Node.js ${result.node}, ${when}).`,
-    `Values of ${valueBytes} bytes, ${Number(ids).toLocaleString('en')} ids, layout \`ids\`, ` +
-      `${isOverwriting ? '`--late overwrite`, ' : ''}${maxItems === 0 ? '`--max-items 0`, ' : ''}otherwise defaults.`,
-    `Source: ${links}. Measure it yourself with \`npm run experiment -- 001\`.`
+    `Medians of ${n} rounds of ${seconds} s (${ms(late.min)}-${ms(late.max)} ms, ${ofCore(cpu.min)}-${ofCore(cpu.max)}), none refused, ` +
+      `dropped or lost; ${valueBytes} bytes, ${Number(ids).toLocaleString('en')} ids, \`ids\`` +
+      `${isOverwriting ? ', `--late overwrite`' : ''}` +
+      `${maxItems === 0 ? ', `--max-items 0`' : ''}; servers and`,
+    `writer on ${cores} cores (${model}, ${engine}, ${result.node}, ${when}): ${links}, \`npm run experiment -- 001\`.`
   ].join('\n') + '\n'
 }
 

@@ -82,7 +82,7 @@ export async function openSystem (definition, settings, parts) {
       ...parts,
       ...admission,
       submit: opening.submit,
-      submitAll: (commands, { confirm } = {}) => opening.submitAll(commands, confirm?.of),
+      submitAll: opening.submitAll,
       connectionOf,
       metrics: ownMetrics,
       counters: metrics,
@@ -200,7 +200,7 @@ function createConfirms (definition, { durability, ackWithinMs: waitMs }, target
     async openConfirm () {
       const wanted = durabilityOf(definition, durability, await hasReplicas(target.connectionOf(0)))
       const { of } = confirms ??= openConfirms({ ...target, name: `${target.name}:confirm`, durability: wanted, waitMs })
-      return Object.assign((/** @type {number} */ partition) => of(partition)(), { of })
+      return (partition, generation) => of(partition)(generation)
     },
 
     close: async () => confirms?.close()

@@ -30,7 +30,7 @@ const FIELDS = Object.freeze(['id', 'ts', 'value'])
 const CODES = FIELDS.map((name) => ({ name, codes: [...Buffer.from(name)] }))
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const PRINTABLE = 0x20
+const FIRST_PRINTABLE = 0x20
 const TILDE = 0x7e
 const ZERO = 0x30
 const NINE = 0x39
@@ -96,7 +96,7 @@ function plainId (bytes, from, to) {
   if (bytes[from] !== QUOTE || length < 1 || length > MAX_ID_BYTES) return null
   for (let at = from + 1; at < to - 1; at++) {
     const byte = bytes[at]
-    if (byte < PRINTABLE || byte > TILDE || byte === BACKSLASH) return null
+    if (byte < FIRST_PRINTABLE || byte > TILDE || byte === BACKSLASH) return null
   }
   return bytes.subarray(from + 1, to - 1)
 }

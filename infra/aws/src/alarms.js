@@ -148,7 +148,8 @@ export function createAlarms (stack, { config, cache, services }) {
       period: Duration.minutes(1)
     }), 1)
   }
-  alarm('DeadLetters', 'Entries failed permanently: npm start dead-letters', ownMetric('consumers', 'freshet_dead_letters', 'Maximum'), 0, 1)
+  const deadLetters = ownMetric('consumers', 'freshet_dead_letters', 'Maximum')
+  alarm('DeadLetters', 'Entries failed permanently: npm start dead-letters', deadLetters, 0, 1)
   for (const service of ['writer', 'gateway']) {
     const lost = (/** @type {string} */ metric) => ownMetric(service, metric, 'Sum')
     alarm(`Dropped-${service}`, `A ${service} dropped items that waited for too long`, lost('freshet_dropped_total'), 0, 1)
