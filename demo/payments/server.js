@@ -6,7 +6,7 @@
  *     GET  /v1/payments/:key
  *     GET  /ledger?after=&limit=                    its entries, and totals
  *
- * Each operation has at most one effect, and its reply says how the payment is. Faults are switched as bin/local says.
+ * Each operation has at most one effect, and its reply says how the payment is. Faults are switched as demo/local/service.js says.
  *
  * @typedef {{ latencyMs: number | null, declineRate: number, captureDeclineRate: number, errorRate: number, silentRate: number,
  *   isDown: boolean, callbacks: number, callbackAfterMs: number }} Faults `captureDeclineRate`: the issuer refuses to capture what it has

@@ -17,7 +17,7 @@
  */
 import { Counter } from 'prom-client'
 import { gauge, unlabelled } from '../metrics/index.js'
-import { whenClosed } from './limits.js'
+import { whenClosed } from './closed.js'
 import { FreshetError } from './errors.js'
 
 /**

@@ -20,7 +20,8 @@ import { compareOrder, newestFirst, readRecord, scoreOf, unscore } from '../item
 import { arrivals, trimArrivals } from './arrivals.js'
 import { appendIds, isAlone } from './ids-append.js'
 import { TOMBSTONE_MS, createIdsBatch } from './ids-batch.js'
-import { MAX_BATCH_ITEMS, MAX_READ, MAX_TRIMMED, seekMembers } from './read-size.js'
+import { MAX_BATCH_ITEMS, MAX_READ, MAX_TRIMMED } from '../read-size.js'
+import { seekMembers } from './seek.js'
 import { atMost, expiryCommand, justBelow, windowStart } from './retention.js'
 
 /** @typedef {import('../item/index.js').Place} Place */

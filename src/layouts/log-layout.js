@@ -3,7 +3,8 @@
  */
 import { compareOrder } from '../item/index.js'
 import { beginScan, compareVersions, entriesBefore, MAX_SCAN } from './log.js'
-import { createKeptScans, createReadSize, MAX_READ } from './read-size.js'
+import { createReadSize, MAX_READ } from '../read-size.js'
+import { createKeptScans } from './kept-scans.js'
 import { atMost, expiryCommand, windowStart } from './retention.js'
 import { argument, command, EXEC, MULTI, NOTHING, wholeCommand } from './wire.js'
 

@@ -13,7 +13,7 @@
  */
 import { FreshetError } from '../errors.js'
 import { compareOrder } from '../item/index.js'
-import { createReadSize } from './read-size.js'
+import { createReadSize } from '../read-size.js'
 import { windowStart } from './retention.js'
 
 /**

@@ -14,7 +14,8 @@
  */
 import { FreshetError } from '../errors.js'
 import { compareOrder, memberBound, memberEnd, placeText, readMember, scoreOf, unscore } from '../item/index.js'
-import { createReadSize, MAX_READ, seekMembers } from './read-size.js'
+import { createReadSize, MAX_READ } from '../read-size.js'
+import { seekMembers } from './seek.js'
 
 /**
  * The members of arrivals of layout `values`. Those of a batch lie close together, as most items come in their order: what lies close is
@@ -36,7 +37,7 @@ const MAX_FOUND = 500
 /** @typedef {import('./arrivals.js').Arrival} Arrival */
 
 /**
- * @param {any} connection @param {string} name @param {Arrival[]} wanted @param {import('./read-size.js').ReadSize} size
+ * @param {any} connection @param {string} name @param {Arrival[]} wanted @param {import('../read-size.js').ReadSize} size
  * @returns {Promise<(Version | null)[]>} in their order; of several with the same order, the one that was appended last
  */
 export async function membersAt (connection, name, wanted, size) {
@@ -80,7 +81,7 @@ function ofOneOrder (inOrder, from) {
 
 /**
  * @param {any} connection @param {string} name @param {Arrival[]} wanted of one order, by id
- * @param {import('./read-size.js').ReadSize} size
+ * @param {import('../read-size.js').ReadSize} size
  * @returns {Promise<(Version | null)[]>}
  */
 async function membersOf (connection, name, wanted, size) {
@@ -110,7 +111,7 @@ const EXTRA = 16
 
 /** @typedef {import('../item/index.js').VersionPlace} VersionPlace */
 /** @typedef {import('../item/index.js').Place & import('../item/index.js').Member & { score: number, text: string }} Version */
-/** @typedef {import('./read-size.js').ReadSize} ReadSize */
+/** @typedef {import('../read-size.js').ReadSize} ReadSize */
 /** @typedef {ReturnType<typeof newState>} State */
 /** @typedef {ReturnType<typeof beginScan>} Scan */
 

@@ -15,7 +15,9 @@
  */
 import { compareOrder, MEMBER_HEAD_BYTES, memberBound, scoreOf, writeMemberHead } from '../item/index.js'
 import { arrivals, createArrivals, sendWith, trimArrivals } from './arrivals.js'
-import { createKeptScans, createReadSize, MAX_BATCH_ITEMS, MAX_READ, MAX_TRIMMED, seekMembers } from './read-size.js'
+import { createReadSize, MAX_BATCH_ITEMS, MAX_READ, MAX_TRIMMED } from '../read-size.js'
+import { createKeptScans } from './kept-scans.js'
+import { seekMembers } from './seek.js'
 import { atMost, expiryCommand, justBelow, windowStart } from './retention.js'
 import { command, createScoreText, NOTHING, wholeCommand, Wire } from './wire.js'
 import { beginScan, MAX_SCAN, membersAt, versionsOf } from './values-scan.js'

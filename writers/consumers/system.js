@@ -10,7 +10,7 @@ import { keepSecret } from '../../src/sql/index.js'
 import {
   createFrame, durabilityOf, hasReplicas, importModule, joinHandlers, OF_TASKS, openDefinition, publishFigures
 } from '../../src/systems/inside.js'
-import { eachSecond } from '../each-second.js'
+import { eachSecond } from '../../src/ticks.js'
 
 /** Consumers wait for what does not answer when they start, as gateways and readers do. */
 

@@ -8,8 +8,8 @@ import { createDeadLetters } from '../../src/consumers/index.js'
 import { createAdmissionMetrics } from '../../src/metrics/index.js'
 import { keepSecret, openDatabase } from '../../src/sql/index.js'
 import { createEventWaits, durabilityOf, hasReplicas, openDefinition } from '../../src/systems/inside.js'
+import { eachSecond } from '../../src/ticks.js'
 import { useDatabase } from '../database.js'
-import { eachSecond } from '../each-second.js'
 
 /**
  * @param {any} settings @param {readonly import('../../src/systems/inside.js').Definition[]} definitions
