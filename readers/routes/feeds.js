@@ -53,7 +53,7 @@ export async function countRoutes (app, { queries, replies }) {
 
   /**
    * @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply @param {string} feed
-   * @param {{ filter: import('../../src/item/index.js').IdFilter, after: string | null }} own
+   * @param {{ filter: import('../../src/item/index.js').IdFilter, after: string | null }} query
    */
   async function countOwn (request, reply, feed, { filter, after }) {
     const cursors = await cursorsFor(queries, feed, filter)

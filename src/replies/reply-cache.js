@@ -305,8 +305,8 @@ export function createReplyCache ({ registry, store, budget, maxStaleMs, clock, 
      * @throws {FreshetError} VIEW_BEHIND, and errors of `build`
      */
     async get (request, build) {
-      const known = store.get(request.key)
-      if (known && isValid(known, elapsed())) return known
+      const cachedReply = store.get(request.key)
+      if (cachedReply && isValid(cachedReply, elapsed())) return cachedReply
       const state = viewStateOf(request.feed)
       if (state?.isTooOld) {
         throw new FreshetError('VIEW_BEHIND',
@@ -326,11 +326,11 @@ export function createReplyCache ({ registry, store, budget, maxStaleMs, clock, 
      * @returns {CachedReply | undefined}
      */
     getNow (url, nowMs) {
-      const known = store.get(url)
-      if (known === undefined || isValid(known, nowMs)) return known
-      const state = known.buildNow ? viewStateOf(known.feed) : null
-      const built = state && !state.isTooOld ? known.buildNow?.(state.freshness) : null
-      return built ? cache(known, state, built, nowMs) : undefined
+      const cachedReply = store.get(url)
+      if (cachedReply === undefined || isValid(cachedReply, nowMs)) return cachedReply
+      const state = cachedReply.buildNow ? viewStateOf(cachedReply.feed) : null
+      const built = state && !state.isTooOld ? cachedReply.buildNow?.(state.freshness) : null
+      return built ? cache(cachedReply, state, built, nowMs) : undefined
     }
   }
 }

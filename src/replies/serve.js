@@ -94,13 +94,13 @@ export function createReplies ({
     serveNow (request, reply) {
       if (request.method !== 'GET') return false
       const nowMs = elapsed()
-      const found = getNow(request.url, nowMs)
-      const kind = found && kindFor(request.raw.rawHeaders, found, nowMs)
+      const cachedReply = getNow(request.url, nowMs)
+      const kind = cachedReply && kindFor(request.raw.rawHeaders, cachedReply, nowMs)
       if (!kind) return false
-      setHeaders(reply, cachedHead(found, kind))
+      setHeaders(reply, cachedHead(cachedReply, kind))
       if (kind === 'notModified') reply.code(304)
       // null would be sent as JSON
-      reply.send(bodyFor(found, kind) ?? undefined)
+      reply.send(bodyFor(cachedReply, kind) ?? undefined)
       return true
     },
 
@@ -132,12 +132,12 @@ export function createReplies ({
       const { url, headers } = request
       const key = type === JSON_TYPE && of === undefined ? url : `${type} ${url} ${of ?? ''}`
       const onGone = (/** @type {() => void} */ gone) => whenClosed(reply.raw, gone)
-      const found = await getOrStale({ key, feed, type, vary, isPrivate, buildNow, bytesOf, onGone }, build)
-      if (!('reply' in found)) return found
+      const result = await getOrStale({ key, feed, type, vary, isPrivate, buildNow, bytesOf, onGone }, build)
+      if (!('reply' in result)) return result
       const isMatch = (/** @type {CachedReply} */ { tag }) => matchesTag(headers['if-none-match'], tag)
-      const takesGzip = !isMatch(found.reply) && acceptsGzip(headers['accept-encoding'])
-      const sent = takesGzip ? await compressed(found.reply) : found.reply
-      const freshness = sent === found.reply ? found.freshness : sent.freshness
+      const takesGzip = !isMatch(result.reply) && acceptsGzip(headers['accept-encoding'])
+      const sent = takesGzip ? await compressed(result.reply) : result.reply
+      const freshness = sent === result.reply ? result.freshness : sent.freshness
       if (freshness.stale) staleReplies.inc()
       const kind = isMatch(sent) ? 'notModified' : takesGzip && sent.gzipped ? 'gzip' : 'identity'
       setHeaders(reply, freshness === sent.freshness ? cachedHead(sent, kind) : buildHead(sent, freshness, kind))

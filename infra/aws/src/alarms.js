@@ -18,7 +18,7 @@ export function createAlarms (stack, { config, cache, services }) {
    * @param {number} threshold @param {number} [minutes] in a row
    */
   function alarm (name, description, metric, threshold, minutes = 5) {
-    const one = new Alarm(stack, name, {
+    const cloudWatchAlarm = new Alarm(stack, name, {
       alarmDescription: description,
       metric,
       threshold,
@@ -26,7 +26,7 @@ export function createAlarms (stack, { config, cache, services }) {
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       treatMissingData: TreatMissingData.NOT_BREACHING
     })
-    if (action) one.addAlarmAction(action)
+    if (action) cloudWatchAlarm.addAlarmAction(action)
   }
 
   const durability = config.cache.cluster?.durability ?? 'disabled'
