@@ -171,8 +171,8 @@ async function refusedPatterns (target, system, text) {
 /** @param {Target} target @param {string} system @param {string[]} keys */
 async function removeKeys (target, system, keys) {
   const part = admissionKey(target.keyPrefix, system, 0)
-  const own = keys.flatMap((key) => ['state', 'events', ...KEPT_PARTS].map((one) => `${one}:${key}`))
-  const names = ['outbox', 'tasks', 'generation', ...own].map(part)
+  const namesOfKeys = keys.flatMap((key) => ['state', 'events', ...KEPT_PARTS].map((kind) => `${kind}:${key}`))
+  const names = ['outbox', 'tasks', 'generation', ...namesOfKeys].map(part)
   const whole = systemKey(target.keyPrefix, system)
   await withRoutes(target, system, async ({ router, connections }) => {
     await Promise.all([whole, `${whole}:rules`, ...names].map((name) => router.send('UNLINK', name)))

@@ -23,12 +23,12 @@ const PARTS = Object.freeze([
 const PARTS_OF_RULES = Object.freeze(['lua', 'version', 'fold', 'certain', 'claimant', 'keepEvents', 'keeps', 'maxArgBytes'])
 const MOST_ARG_BYTES = 64 * 1024
 
-/** @param {unknown} given */
-const isWhole = (given) => Number.isSafeInteger(given) && Number(given) >= 1
+/** @param {unknown} value */
+const isWhole = (value) => Number.isSafeInteger(value) && Number(value) >= 1
 
-/** @param {object} given @param {readonly string[]} known @param {string} of */
-const unknownIn = (given, known, of) => Object.keys(given).filter((name) => !known.includes(name))
-  .map((name) => `${of}: ${name} is unknown; expected ${known.join(' ')}`)
+/** @param {object} table @param {readonly string[]} names @param {string} of */
+const unknownIn = (table, names, of) => Object.keys(table).filter((name) => !names.includes(name))
+  .map((name) => `${of}: ${name} is unknown; expected ${names.join(' ')}`)
 
 /** @param {string} name @param {any} rule @returns {string[]} */
 function faultsOfRule (name, rule) {
@@ -58,40 +58,43 @@ function faultsOfRule (name, rule) {
   ]
 }
 
-/** A function may make rows of other names. @param {{ driver?: unknown, rows?: object, consumers?: unknown }} given @returns {string[]} */
+/**
+ * A function may make rows of other names.
+ * @param {{ driver?: unknown, rows?: object, consumers?: unknown }} definition @returns {string[]}
+ */
 export function faultsOfDriver ({ driver, rows = {}, consumers }) {
-  const known = [OF_TASKS, ...Object.keys(rows)]
-  return driver === undefined || typeof consumers === 'function' || known.includes(String(driver))
+  const drivers = [OF_TASKS, ...Object.keys(rows)]
+  return driver === undefined || typeof consumers === 'function' || drivers.includes(String(driver))
     ? []
-    : [`driver: ${String(driver)}; expected ${known.join(' | ')}`]
+    : [`driver: ${String(driver)}; expected ${drivers.join(' | ')}`]
 }
 
 /**
- * @param {any} given
+ * @param {any} definition
  * @returns {Promise<Definition>} with the texts of the rules
  * @throws {SettingsInvalid} with all faults
  */
-export async function checkedDefinition (given) {
-  if (typeof given !== 'object' || given === null) {
-    throw new SettingsInvalid([`a system is an object with name and rules, not ${String(given)}`])
+export async function checkedDefinition (definition) {
+  if (typeof definition !== 'object' || definition === null) {
+    throw new SettingsInvalid([`a system is an object with name and rules, not ${String(definition)}`])
   }
-  const { name, rules, driver } = given
+  const { name, rules, driver } = definition
   const isTable = typeof rules === 'object' && rules !== null && Object.keys(rules).length > 0
   /** @type {string[]} */
   const faults = []
-  const { values } = readRows([DURABILITY, { ...DURABILITY, name: 'withoutReplica' }], KNOWN, faults, givenBy(given, 'the system'))
+  const { values } = readRows([DURABILITY, { ...DURABILITY, name: 'withoutReplica' }], KNOWN, faults, givenBy(definition, 'the system'))
   faults.push(
     ...typeof name === 'string' && NAME.test(name) ? [] : [`name: ${String(name)}; expected ${NAMED}`],
-    ...unknownIn(given, PARTS, 'the system'),
+    ...unknownIn(definition, PARTS, 'the system'),
     ...isTable
-      ? Object.entries(rules).flatMap(([rule, one]) => faultsOfRule(rule, one))
+      ? Object.entries(rules).flatMap(([rule, ruleParts]) => faultsOfRule(rule, ruleParts))
       : ['rules: expected an object with a rule or more']
   )
   if (faults.length > 0) throw new SettingsInvalid(faults)
   const isMixed = Object.values(rules).some(({ ours }) => !ours)
-  const read = await Promise.all(Object.entries(rules).map(async ([rule, one]) => {
-    const { ours, lua, version = 1, ...rest } = one
-    if (ours) return [rule, isMixed ? ownFormOf(rule) : one]
+  const read = await Promise.all(Object.entries(rules).map(async ([rule, ruleParts]) => {
+    const { ours, lua, version = 1, ...rest } = ruleParts
+    if (ours) return [rule, isMixed ? ownFormOf(rule) : ruleParts]
     return [rule, { text: await textOf(rule, lua), version, ...rest }]
   }))
   return { name, durability: values.durability ?? undefined, driver, rules: Object.fromEntries(read) }

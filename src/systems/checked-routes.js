@@ -15,28 +15,28 @@ import { TYPES as SETTING_TYPES } from './settings.js'
  * The kind of each part of a definition: what of it is a table, a function, a text. A part of another kind, and a name that no part has,
  * are faults; what is right is checked in detail (checkRoutes).
  *
- * @typedef {(given: any) => boolean} Is
+ * @typedef {(value: any) => boolean} Is
  * @typedef {readonly [is: Is, expected: string]} Kind
  */
 
 /** @type {Is} an object of a module, of any prototype */
-const isTable = (given) => Object(given) === given && !Array.isArray(given) && typeof given !== 'function' && !(given instanceof URL)
-const isText = (/** @type {unknown} */ given) => typeof given === 'string'
-const isFunction = (/** @type {unknown} */ given) => typeof given === 'function'
-const isWhole = (/** @type {unknown} */ given) => Number.isSafeInteger(given) && Number(given) >= 0
+const isTable = (value) => Object(value) === value && !Array.isArray(value) && typeof value !== 'function' && !(value instanceof URL)
+const isText = (/** @type {unknown} */ value) => typeof value === 'string'
+const isFunction = (/** @type {unknown} */ value) => typeof value === 'function'
+const isWhole = (/** @type {unknown} */ value) => Number.isSafeInteger(value) && Number(value) >= 0
 /** @type {(is: Is, other: Is) => Is} */
-const either = (is, other) => (given) => is(given) || other(given)
+const either = (is, other) => (value) => is(value) || other(value)
 
 /** @type {Readonly<Record<string, Kind>>} */
 const KINDS = Object.freeze({
   table: [isTable, 'an object'],
   text: [isText, 'a text'],
-  flag: [(given) => typeof given === 'boolean', 'true or false'],
+  flag: [(value) => typeof value === 'boolean', 'true or false'],
   function: [isFunction, 'a function'],
   whole: [isWhole, 'an integer of 0 or more'],
-  texts: [(given) => Array.isArray(given) && given.every(isText), 'a list of texts'],
-  tables: [(given) => [given].flat().every(isTable), 'an object, or a list of them'],
-  fields: [(given) => isTable(given) && Object.values(given).every(isTable), 'an object of fields'],
+  texts: [(value) => Array.isArray(value) && value.every(isText), 'a list of texts'],
+  tables: [(value) => [value].flat().every(isTable), 'an object, or a list of them'],
+  fields: [(value) => isTable(value) && Object.values(value).every(isTable), 'an object of fields'],
   handlers: [either(isTable, isFunction), 'an object, or a function'],
   named: [either(isText, isFunction), 'a text, or a function'],
   any: [() => true, '']
@@ -78,29 +78,29 @@ const DEMO = Object.freeze({ ...of('text', 'about commands tasks beside'), setti
 const MEMORY = Object.freeze(of('whole', 'maxKeys tail'))
 
 /**
- * @param {any} given @param {Readonly<Record<string, string>>} parts @param {string} where
+ * @param {any} value @param {Readonly<Record<string, string>>} parts @param {string} where
  * @param {boolean} [isWhole] whether it has no others
  * @returns {string[]} faults
  */
-function faultsOf (given, parts, where, isWhole = true) {
-  if (!isTable(given)) return [`${where}: ${shown(given)}; expected an object`]
-  return Object.keys(given).flatMap((name) => {
+function faultsOf (value, parts, where, isWhole = true) {
+  if (!isTable(value)) return [`${where}: ${shown(value)}; expected an object`]
+  return Object.keys(value).flatMap((name) => {
     const part = where === '' ? name : `${where}.${name}`
     if (!Object.hasOwn(parts, name)) return isWhole ? [`${part} is unknown; expected ${Object.keys(parts).join(' ')}`] : []
     const [is, expected] = KINDS[parts[name]]
-    return given[name] === undefined || is(given[name]) ? [] : [`${part}: ${shown(given[name])}; expected ${expected}`]
+    return value[name] === undefined || is(value[name]) ? [] : [`${part}: ${shown(value[name])}; expected ${expected}`]
   })
 }
 
-/** @param {unknown} given @returns {string} */
-function shown (given) {
-  if (typeof given === 'string') return `'${given}'`
-  if (Array.isArray(given)) return 'a list'
-  return Object(given) === given ? `a value of type ${typeof given}` : String(given)
+/** @param {unknown} value @returns {string} */
+function shown (value) {
+  if (typeof value === 'string') return `'${value}'`
+  if (Array.isArray(value)) return 'a list'
+  return Object(value) === value ? `a value of type ${typeof value}` : String(value)
 }
 
-/** What of it is of the right kind. @param {any} given @param {Readonly<Record<string, string>>} parts */
-const saneOf = (given, parts) => Object.fromEntries(Object.entries(given).filter(([name, part]) =>
+/** What of it is of the right kind. @param {any} table @param {Readonly<Record<string, string>>} parts */
+const saneOf = (table, parts) => Object.fromEntries(Object.entries(table).filter(([name, part]) =>
   !Object.hasOwn(parts, name) || part === undefined || KINDS[parts[name]][0](part)))
 
 /**
@@ -117,18 +117,18 @@ function checkedRows (rows, parts, where) {
 }
 
 /**
- * @param {Record<string, any>} given a definition
+ * @param {Record<string, any>} definition a definition
  * @returns {{ faults: string[], sane: Record<string, any> }} `sane`: those parts that are of the right kind
  */
-function checkedParts (given) {
-  const sane = saneOf(given, SYSTEM)
+function checkedParts (definition) {
+  const sane = saneOf(definition, SYSTEM)
   const { stream, demo = {}, memory = {} } = sane
   const ofRows = { errors: ERROR, commands: COMMAND, queries: QUERY }
   const checked = Object.entries(ofRows).map(([part, parts]) => /** @type {const} */ ([part, checkedRows(sane[part], parts, part)]))
   const streams = stream === undefined ? [] : [stream].flat()
   return {
     faults: [
-      ...faultsOf(given, SYSTEM, '', false),
+      ...faultsOf(definition, SYSTEM, '', false),
       ...checked.flatMap(([, { faults }]) => faults),
       ...streams.flatMap((row) => faultsOf(row, STREAM, 'stream')),
       ...faultsOf(demo, DEMO, 'demo'),
@@ -158,8 +158,8 @@ const SUBJECT = /^[a-z][a-zA-Z]{0,31}$/
 /** query parameters of /v1/live */
 const TAKEN = Object.freeze(['feed', 'limit', 'maxRate', 'id', 'encoding', 'tail', 'since'])
 
-/** @param {boolean} isRight @param {string} where @param {unknown} given @param {string} expected */
-const unless = (isRight, where, given, expected) => isRight ? [] : [`${where}: ${shown(given)}; expected ${expected}`]
+/** @param {boolean} isRight @param {string} where @param {unknown} value @param {string} expected */
+const unless = (isRight, where, value, expected) => isRight ? [] : [`${where}: ${shown(value)}; expected ${expected}`]
 
 /** @param {object} row @param {string} where @param {string[]} names */
 const functionsOf = (row, where, names) => names.flatMap((name) => {
@@ -249,9 +249,9 @@ const faultsOfStream = (row, where, isKnown) => [
 ]
 
 /** @param {any} rows @param {string} where */
-const faultsOfRows = (rows, where) => Object.entries(Object(rows)).flatMap(([writer, given]) => [
+const faultsOfRows = (rows, where) => Object.entries(Object(rows)).flatMap(([writer, row]) => [
   ...unless(NAME.test(writer), where, writer, NAMED),
-  ...typeof given === 'function' ? [] : functionsOf(Object(given), `${where}.${writer}`, ['write'])
+  ...typeof row === 'function' ? [] : functionsOf(Object(row), `${where}.${writer}`, ['write'])
 ])
 
 /** Without a status clients get none. @param {any} status @param {unknown} retryable */
@@ -295,10 +295,10 @@ function faultsOfPage (page) {
   ]
 }
 
-/** @param {unknown} given @param {string} where */
-const faultsOfFolder = (given, where) => given === undefined
+/** @param {unknown} folder @param {string} where */
+const faultsOfFolder = (folder, where) => folder === undefined
   ? []
-  : unless(given instanceof URL && given.pathname.endsWith('/'), where, given, 'the URL of a folder, which ends with /')
+  : unless(folder instanceof URL && folder.pathname.endsWith('/'), where, folder, 'the URL of a folder, which ends with /')
 
 /**
  * Files of other systems have other names, so each is run once in a database that they share.
@@ -318,13 +318,13 @@ async function faultsOfMigrations (folder, name) {
 
 /**
  * Defines the errors of a system.
- * @param {System} given
+ * @param {System} definition
  * @throws {SettingsInvalid} with all faults; no error is defined then
  */
-export async function checkRoutes (given) {
-  const { faults: misshaped, sane } = checkedParts(given)
+export async function checkRoutes (definition) {
+  const { faults: misshaped, sane } = checkedParts(definition)
   const { name, errors = {}, unknown, settings = {}, commands = {}, queries = {}, stream, consumers = {}, rows = {}, driver } = sane
-  const { migrations, metrics, page } = given
+  const { migrations, metrics, page } = definition
   // before codes are looked at: modules are loaded side by side
   const misnamed = migrations instanceof URL ? await faultsOfMigrations(migrations, name) : []
   const isKnown = (/** @type {string} */ code) => Object.hasOwn(errors, code) || kindOf(code) !== undefined

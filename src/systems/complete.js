@@ -29,22 +29,22 @@ const DEMO = Object.freeze({ about: 'a system of a user', commands: 'send comman
 const made = new WeakMap()
 
 /**
- * @param {System} given
+ * @param {System} system
  * @returns {Promise<Definition>} @throws {SettingsInvalid} with all faults
  */
-export function definitionOf (given) {
-  const making = made.get(given) ?? complete(given)
-  if (Object(given) === given) made.set(given, making)
+export function definitionOf (system) {
+  const making = made.get(system) ?? complete(system)
+  if (Object(system) === system) made.set(system, making)
   return making
 }
 
-/** @param {System} given @returns {Promise<Definition>} */
-async function complete (given) {
-  const { rules, durability = 'memory' } = await checkedDefinition(given)
-  await checkRoutes(given)
+/** @param {System} system @returns {Promise<Definition>} */
+async function complete (system) {
+  const { rules, durability = 'memory' } = await checkedDefinition(system)
+  await checkRoutes(system)
   const ours = oursIn(rules)
   const { certain, ...memory } = ours?.memory ?? memoryOf(rules)
-  const { name, commands = {}, queries = {}, stream = [], consumers = {}, unknown = NO_KEY, migrations, metrics, page } = given
+  const { name, commands = {}, queries = {}, stream = [], consumers = {}, unknown = NO_KEY, migrations, metrics, page } = system
   return {
     demo: DEMO,
     needsDatabase: migrations !== undefined,
@@ -55,7 +55,7 @@ async function complete (given) {
     findings: ours
       ? undefined
       : ({ redisUrl, keyPrefix }, deadlineMs) => findingsOf(name, rules, { redisUrl, keyPrefix, deadlineMs }),
-    ...given,
+    ...system,
     rules,
     hasLua: ours === null,
     durability,
@@ -67,7 +67,7 @@ async function complete (given) {
     consumers: typeof consumers === 'function' ? consumers : () => ({ handlers: consumers }),
     metrics: typeof metrics === 'function' ? { consumers: (registry) => counted(name, () => metrics(registry)) } : metrics,
     page: page && { summary: `The page of ${name}`, ...page instanceof URL ? { isOfCommands: true, folder: page } : page },
-    memory: { ...given.memory, rules: { certain, ...memory } }
+    memory: { ...system.memory, rules: { certain, ...memory } }
   }
 }
 
@@ -100,17 +100,17 @@ const guarded = (run) => (...args) => {
  * @returns {Promise<Findings>}
  */
 async function findingsOf (system, rules, { redisUrl, keyPrefix, deadlineMs }) {
-  const own = Object.entries(rules).map(([rule, { version }]) => `${rule} ${version}`).join(', ')
-  if (redisUrl === null) return { rows: [[`system ${system}`, own]], problems: [] }
+  const versions = Object.entries(rules).map(([rule, { version }]) => `${rule} ${version}`).join(', ')
+  if (redisUrl === null) return { rows: [[`system ${system}`, versions]], problems: [] }
   const parts = { name: `freshet-doctor-${process.pid}:${system}`, deadlineMs, log: loggerOf(null) }
   const servers = createServers({ redisUrl, isReading: false, isAsked: false, ...parts })
   const { own: checked, routes, prepare, close } = connect(rules, { servers, system, keyPrefix, durability: 'memory', ...parts })
   try {
     await prepare()
     const stored = await checked.storedVersions(routes.router)
-    return { rows: [[`system ${system}`, own, stored.length > 0 ? `stored: ${stored.join(', ')}` : 'not stored yet']], problems: [] }
+    return { rows: [[`system ${system}`, versions, stored.length > 0 ? `stored: ${stored.join(', ')}` : 'not stored yet']], problems: [] }
   } catch (error) {
-    return { rows: [[`system ${system}`, own, 'unusable']], problems: [`${error.message}.`] }
+    return { rows: [[`system ${system}`, versions, 'unusable']], problems: [`${error.message}.`] }
   } finally {
     await close()
     await servers.close()
@@ -128,9 +128,10 @@ function commandRow (row, where, rules) {
   return {
     schemas: Object.fromEntries(statuses.map((status) => [status, ANY])),
     codes,
-    /** @param {any} given @param {any} own @param {any} parts */
-    async run (given, own, parts) {
-      const decision = await parts.submit({ ...commandOf(await guarded(command)(given, own, parts), rules), requestId: given.requestId })
+    /** @param {any} request @param {any} systemCommands @param {any} parts */
+    async run (request, systemCommands, parts) {
+      const made = commandOf(await guarded(command)(request, systemCommands, parts), rules)
+      const decision = await parts.submit({ ...made, requestId: request.requestId })
       const { code, details, seq, isReplay } = Object.hasOwn(replies, decision.code) ? decision : throwIfRefused(decision, {})
       const reply = Object.hasOwn(replies, code) ? replies[code] : undefined
       if (reply === undefined) throw new FreshetError('RULE_FAILED', `the rule answered ${code}; add it to ${where}.replies`)
@@ -139,15 +140,15 @@ function commandRow (row, where, rules) {
       throw new FreshetError(reply, `${kindOf(reply)?.meaning}${isBare ? '' : `: ${JSON.stringify(details)}`}`, isBare ? {} : { details })
     },
     ...row,
-    body: Object.fromEntries(Object.entries(body).map(([name, one]) =>
-      [name, /** @type {any} */ (typeof one.read === 'function' ? one : fieldOf(name, one))]))
+    body: Object.fromEntries(Object.entries(body).map(([name, field]) =>
+      [name, /** @type {any} */ (typeof field.read === 'function' ? field : fieldOf(name, field))]))
   }
 }
 
-/** A field of a body, from its JSON Schema. @param {string} name @param {any} given */
+/** A field of a body, from its JSON Schema. @param {string} name @param {any} schema */
 function fieldOf (name, { optional: isOptional, description, ...schema }) {
-  const one = plainField(schema)(String(description ?? name))
-  return isOptional ? optional(one) : one
+  const field = plainField(schema)(String(description ?? name))
+  return isOptional ? optional(field) : field
 }
 
 /** @param {QueryRoute} row that shows a key @param {string} unknown @returns {Definition['queries'][string]} */
@@ -156,9 +157,9 @@ const shownRow = (row, unknown) => ({
   codes: [unknown],
   ...row,
   fields: sinceFields(),
-  async run ({ params, query }, own, _reply, { reading, view }) {
-    const one = await reading.since(Object.values(params)[0], query)
-    return guarded(row.shown)(view.storedOf(one), reading.kept(one.key), own)
+  async run ({ params, query }, systemQueries, _reply, { reading, view }) {
+    const keyState = await reading.since(Object.values(params)[0], query)
+    return guarded(row.shown)(view.storedOf(keyState), reading.kept(keyState.key), systemQueries)
   }
 })
 

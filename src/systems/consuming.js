@@ -88,12 +88,12 @@ function expectArguments (consumer, handler, attempts, rest) {
  */
 async function handOver (name, entries, { begin, handler, owned }) {
   // an entry without a sequence number is for readers
-  const given = entries.filter(({ seq }) => seq > 0).map(({ id, rule, key, fields }) => ({ id, rule, key, ...eventOf(fields) }))
-  if (given.length === 0) return
+  const events = entries.filter(({ seq }) => seq > 0).map(({ id, rule, key, fields }) => ({ id, rule, key, ...eventOf(fields) }))
+  if (events.length === 0) return
   while (running.has(name)) await running.get(name)?.catch(() => {})
   owned.signal.throwIfAborted()
   await begin()
-  const handling = Promise.resolve().then(() => handler(given, owned)).catch((thrown) => { throw asError(thrown) })
+  const handling = Promise.resolve().then(() => handler(events, owned)).catch((thrown) => { throw asError(thrown) })
   running.set(name, handling)
   await handling.finally(() => running.delete(name))
 }

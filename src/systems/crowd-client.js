@@ -63,9 +63,9 @@ export function createCrowdClient ({ gatewayUrl, readerUrl, signal }) {
       for (let left = tries - 1; ; left--) {
         let retryMs = RETRY_MS
         try {
-          const one = await ask(method, path, options, key)
-          if (!BUSY.includes(one.status) || left <= 0) return one
-          retryMs = one.retryMs
+          const reply = await ask(method, path, options, key)
+          if (!BUSY.includes(reply.status) || left <= 0) return reply
+          retryMs = reply.retryMs
         } catch (error) {
           if (left <= 0 || (options.until ?? signal).aborted) throw error
         }

@@ -18,21 +18,21 @@ export function expectKey (key, what = 'key') {
   if (typeof key !== 'string' || !KEY.test(key)) throw invalid(`${what} ${shown(key)}; expected 1-64 of A-Z a-z 0-9 _ . : -`)
 }
 
-/** @param {unknown} given */
-const shown = (given) => typeof given === 'string' ? JSON.stringify(given.slice(0, 100)) : `of type ${typeof given}`
+/** @param {unknown} value */
+const shown = (value) => typeof value === 'string' ? JSON.stringify(value.slice(0, 100)) : `of type ${typeof value}`
 
-/** @param {any} given @param {Record<string, Pick<OwnRule, 'maxArgBytes'>>} rules @returns {Command} */
-export function commandOf (given, rules) {
-  const { rule, key, args, scope = '', requestId = '', startsWork } = given ?? {}
+/** @param {any} command @param {Record<string, Pick<OwnRule, 'maxArgBytes'>>} rules @returns {Command} */
+export function commandOf (command, rules) {
+  const { rule, key, args, scope = '', requestId = '', startsWork } = command ?? {}
   if (typeof rule !== 'string' || !Object.hasOwn(rules, rule)) {
     throw invalid(`rule ${shown(rule)}; expected ${Object.keys(rules).join(' | ')}`)
   }
   expectKey(key)
   if (!Array.isArray(args)) throw invalid(`args ${shown(args)}; expected an array of texts`)
-  const wrong = args.findIndex((one) => typeof one !== 'string' || !one.isWellFormed())
+  const wrong = args.findIndex((arg) => typeof arg !== 'string' || !arg.isWellFormed())
   if (wrong >= 0) throw invalid(`args[${wrong}] ${shown(args[wrong])}; expected a text; write numbers as String(number)`)
   const { maxArgBytes = MAX_ARG_BYTES } = rules[rule]
-  const bytes = args.reduce((sum, one) => sum + Buffer.byteLength(one), 0)
+  const bytes = args.reduce((sum, arg) => sum + Buffer.byteLength(arg), 0)
   if (bytes > maxArgBytes) {
     throw invalid(`args: ${bytes} bytes in all; expected at most ${maxArgBytes}; the rule ${rule} can declare more with maxArgBytes`)
   }

@@ -159,8 +159,8 @@
  * @property {(name: string, fact?: unknown) => void} note gives a fact to those who watch the name
  * @property {(name: string, listener: (fact?: any) => void) => () => void} watch returns what ends it
  * @property {(begin: (done: () => void) => () => void, ms: number) => Promise<void>} waitFor until `done` is called, or the time is over
- * @property {<T>(name: string, read: () => Promise<T>, isDue: (one: T) => boolean, ms: number) => Promise<T>} until reads again after each
- *   fact until it is as wanted
+ * @property {<T>(name: string, read: () => Promise<T>, isDue: (value: T) => boolean, ms: number) => Promise<T>} until reads again after
+ *   each fact until it is as wanted
  * @property {() => void} close
  */
 
@@ -215,14 +215,14 @@
  * @property {(key: string) => Promise<Found | null>} fromPrimary as `find`, of the primary
  * @property {(key: string, listener: () => void) => () => void} watch a key in memory: called after each change, and when it is no longer
  *   there; returns what ends it
- * @property {<T>(key: string, read: () => Promise<T>, isDue: (one: T) => boolean, ms: number) => Promise<T>} until reads again after each
+ * @property {<T>(key: string, read: () => Promise<T>, isDue: (value: T) => boolean, ms: number) => Promise<T>} until reads again after each
  *   change of the key, until it is as wanted or the time is over
  * @property {(rule: string, isNext: boolean) => Promise<string[]>} names all keys with a scheduled task of the rule, sorted; `isNext`: of
  *   the pages after the first, which share its list
- * @property {(one: any) => Stored} storedOf what `find` returns
- * @property {(key: string, since: any, of?: { read?: () => Promise<any>, isEnded?: (one: any) => boolean }) => Promise<any>} since as
+ * @property {(keyState: any) => Stored} storedOf what `find` returns
+ * @property {(key: string, since: any, of?: { read?: () => Promise<any>, isEnded?: (keyState: any) => boolean }) => Promise<any>} since as
  *   `find`, once it has events up to `minSeq`, or has ended
- * @property {(wanted: { rule: string, name: string, limit: number }) => Promise<any[]>} due keys with a scheduled task, the next first
+ * @property {(tasks: { rule: string, name: string, limit: number }) => Promise<any[]>} due keys with a scheduled task, the next first
  * @property {any} letters dead letters of the system: `list` and `count`
  * @property {() => Promise<any[]>} figures of each process of consumers
  * @property {() => any} waitingRoom positions of people in the queue of rule `bounded`

@@ -61,11 +61,11 @@ export const SYSTEMS = Object.freeze({
  * @throws {SettingsInvalid} a module that cannot be loaded, a name or a path of a route that is taken
  */
 export async function loadSystems (names, ours = SYSTEMS) {
-  const wanted = [...new Set((names ?? [ALL_SYSTEMS]).flatMap((name) => name === ALL_SYSTEMS ? Object.keys(ours) : [name]))]
+  const choices = [...new Set((names ?? [ALL_SYSTEMS]).flatMap((name) => name === ALL_SYSTEMS ? Object.keys(ours) : [name]))]
   // codes of our errors are defined first
-  await Promise.all(wanted.flatMap((name) => isModule(name) ? [] : [loadOurs(ours[name])]))
-  const systems = await Promise.all(wanted.map((name) => isModule(name) ? loadModule(name) : loadOurs(ours[name])))
-  const faults = [...takenNames(systems, wanted), ...takenRoutes(systems)]
+  await Promise.all(choices.flatMap((name) => isModule(name) ? [] : [loadOurs(ours[name])]))
+  const systems = await Promise.all(choices.map((name) => isModule(name) ? loadModule(name) : loadOurs(ours[name])))
+  const faults = [...takenNames(systems, choices), ...takenRoutes(systems)]
   if (faults.length > 0) throw new SettingsInvalid(faults)
   return systems
 }
@@ -103,10 +103,10 @@ async function loadModule (path) {
   })
 }
 
-/** @param {Definition[]} systems @param {string[]} wanted how each was asked for @returns {string[]} faults */
-const takenNames = (systems, wanted) => systems.flatMap(({ name }, i) => {
-  const isTaken = (isModule(wanted[i]) && Object.hasOwn(SYSTEMS, name)) || systems.findIndex((one) => one.name === name) < i
-  return isTaken ? [`systems: the name ${name} of ${wanted[i]} is taken; choose another one`] : []
+/** @param {Definition[]} systems @param {string[]} choices how each was asked for @returns {string[]} faults */
+const takenNames = (systems, choices) => systems.flatMap(({ name }, i) => {
+  const isTaken = (isModule(choices[i]) && Object.hasOwn(SYSTEMS, name)) || systems.findIndex((other) => other.name === name) < i
+  return isTaken ? [`systems: the name ${name} of ${choices[i]} is taken; choose another one`] : []
 })
 
 /** @param {Definition[]} systems @returns {string[]} faults */

@@ -12,10 +12,10 @@ const MONEY = Object.freeze({
 
 const EXPECTED = 'a decimal number with at most 2 places, from 0.01 to 90000000000000'
 
-/** @param {unknown} given text or number @returns {number | null} minor units, null if it is no amount */
-export function minorUnits (given) {
-  if (typeof given !== 'string' && typeof given !== 'number') return null
-  const [, whole, places = ''] = DECIMAL.exec(String(given)) ?? []
+/** @param {unknown} amount text or number @returns {number | null} minor units, null if it is no amount */
+export function minorUnits (amount) {
+  if (typeof amount !== 'string' && typeof amount !== 'number') return null
+  const [, whole, places = ''] = DECIMAL.exec(String(amount)) ?? []
   if (whole === undefined) return null
   const minor = Number(whole) * 100 + Number(places.padEnd(2, '0'))
   return minor >= 1 && minor <= MAX_MINOR ? minor : null

@@ -74,8 +74,8 @@ export async function open ({ name: system, rules, driver }, settings) {
   return {
     account,
 
-    async submit (given) {
-      const command = commandOf(given, rules)
+    async submit (input) {
+      const command = commandOf(input, rules)
       expectOpen()
       return deciding.decide(command)
     },
@@ -127,7 +127,7 @@ export async function open ({ name: system, rules, driver }, settings) {
  */
 async function expectPrimaries (routes, durability) {
   await routes.opened
-  for (const one of routes.connections) await expectDurability(one, durability)
+  for (const connection of routes.connections) await expectDurability(connection, durability)
 }
 
 /** @type {Record<string, 'full' | 'late'>} */
@@ -228,32 +228,32 @@ function createFollowing (target, closing) {
       const partition = partitionOf(key)
       const watching = waits.watching(key, ended)
       outbox ??= open()
-      const own = followed[partition]
-      if (own.count++ === 0) own.leave = outbox.follow(partition)
+      const subscription = followed[partition]
+      if (subscription.count++ === 0) subscription.leave = outbox.follow(partition)
       let position = after
       /** @type {string | null} */
       let generation = null
       try {
         while (!ended.aborted) {
-          const found = await readNow(key, position).catch((error) => {
+          const page = await readNow(key, position).catch((error) => {
             if (!error.retryable) throw error
             return null
           })
           if (ended.aborted) return
-          if (found && generation !== null && found.generation !== generation) throw changed(key, `${found.generation}, not ${generation}`)
-          if (found && (found.generation !== '' || position > 0)) generation = found.generation
-          for (const event of found?.events ?? []) {
+          if (page && generation !== null && page.generation !== generation) throw changed(key, `${page.generation}, not ${generation}`)
+          if (page && (page.generation !== '' || position > 0)) generation = page.generation
+          for (const event of page?.events ?? []) {
             if (ended.aborted) return
             position = event.seq
             yield event
           }
-          if (found?.events.length === COUNT) continue
+          if (page?.events.length === COUNT) continue
           // an outbox that is not followed yet wakes no one
           await watching.changed(LOOK_EVERY_MS)
         }
       } finally {
         watching.end()
-        if (--own.count === 0) own.leave()
+        if (--subscription.count === 0) subscription.leave()
       }
     },
 

@@ -155,18 +155,18 @@ function openAdmission ({ name: system, rules = {}, keepsUnread: isRead }, setti
   const { keyPrefix, systemPartitions: partitions, deadlineMs, requestMs, ackWithinMs: waitMs } = settings
   const ours = oursIn(rules)
   const connected = ours ? null : connect(rules, { servers, system, keyPrefix, name, deadlineMs, durability, log })
-  const own = ours ?? /** @type {NonNullable<typeof connected>} */ (connected).own
+  const ruleSet = ours ?? /** @type {NonNullable<typeof connected>} */ (connected).own
   const routes = connected?.routes ?? shared ?? servers.primaries({ name, deadlineMs })
   const reads = connected?.reads ?? routes
   const agreement = createAgreement({
-    router: routes.router, keyPrefix, system, partitions, rules: own.names, own, prepare: connected?.prepare, keepSecret
+    router: routes.router, keyPrefix, system, partitions, rules: ruleSet.names, own: ruleSet, prepare: connected?.prepare, keepSecret
   })
   const { agreed, keyOf, partitionOf } = agreement
   const connectionOf = (/** @type {number} */ partition) => reads.route(keyOf(partition)('')).connection
-  const clock = createPartitionClock({ system, durations: own.durations, keyOf, metrics, log })
+  const clock = createPartitionClock({ system, durations: ruleSet.durations, keyOf, metrics, log })
   const target = {
     system,
-    names: own.memory.names,
+    names: ruleSet.memory.names,
     servers,
     streams: servers.primaryStreams,
     routes,
@@ -182,7 +182,7 @@ function openAdmission ({ name: system, rules = {}, keepsUnread: isRead }, setti
   const confirms = openConfirms({ ...target, name: `${name}:confirm`, durability, waitMs })
   const rejections = isCached || onEntry
     ? createRejections({
-      ...servers.primaryStreams, ...target, agreed, requestMs, rules: own.memory, onEntry, metrics
+      ...servers.primaryStreams, ...target, agreed, requestMs, rules: ruleSet.memory, onEntry, metrics
     })
     : undefined
   const admission = createAdmission({
@@ -191,7 +191,7 @@ function openAdmission ({ name: system, rules = {}, keepsUnread: isRead }, setti
     route: routes.route,
     agreement,
     isRead,
-    own,
+    own: ruleSet,
     clock,
     rejections: isCached ? rejections : undefined,
     confirmOf: confirms.of,
@@ -233,13 +233,13 @@ export const hasReplicas = async (connection) =>
 export function connect (rules, { servers, system, keyPrefix, name, deadlineMs, durability, log }) {
   const routes = servers.primaries({ name, deadlineMs: Math.max(deadlineMs, REPLY_MS) })
   const reads = servers.primaries({ name: `${name}:reads`, deadlineMs })
-  const own = createOwnRules({ keyPrefix, system, rules })
-  const stopper = createStopper({ name: `${name}:stop`, owner: own.owner, primaries: () => routes.urls, log })
+  const ruleSet = createOwnRules({ keyPrefix, system, rules })
+  const stopper = createStopper({ name: `${name}:stop`, owner: ruleSet.owner, primaries: () => routes.urls, log })
   /** A text that was refused once stays refused, and one that never ends keeps the server busy each time. @type {Error | null} */
   let refused = null
 
   return {
-    own,
+    own: ruleSet,
     routes,
     reads,
 
@@ -249,13 +249,13 @@ export function connect (rules, { servers, system, keyPrefix, name, deadlineMs, 
       // a busy server accepts no other connection
       await Promise.allSettled([stopper.look(), routes.opened, reads.opened])
       // the reason is that of the one that knows it sooner
-      const [, { connection }] = [reads, routes].map((one) => one.route(systemKey(keyPrefix, system)))
-      for (const one of routes.connections) await expectDurability(one, durability)
-      await own.check(connection).catch((error) => {
+      const [, { connection }] = [reads, routes].map((primaries) => primaries.route(systemKey(keyPrefix, system)))
+      for (const primary of routes.connections) await expectDurability(primary, durability)
+      await ruleSet.check(connection).catch((error) => {
         if (error.code === 'RULE_FAILED') refused = error
         throw error
       })
-      await Promise.all(routes.connections.map(own.tidy)).catch(() => {})
+      await Promise.all(routes.connections.map(ruleSet.tidy)).catch(() => {})
     },
 
     close: () => Promise.all([routes.close(), reads.close(), stopper.close()])

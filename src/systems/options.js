@@ -30,12 +30,12 @@ const LEVELS = ['info', 'warn', 'error']
 const NAMES = Object.freeze(ROWS.map(({ name }) => name))
 
 /**
- * @param {any} given @param {{ durability?: string }} system @param {readonly string[]} [names] of the options that may be given
+ * @param {any} options @param {{ durability?: string }} system @param {readonly string[]} [names] of the options that may be given
  * @returns {any} with defaults
  * @throws {SettingsInvalid} with all faults
  */
-export function checkedOptions (given, { durability = 'memory' }, names = NAMES) {
-  const { log, ...rest } = typeof given === 'object' && given !== null ? given : {}
+export function checkedOptions (options, { durability = 'memory' }, names = NAMES) {
+  const { log, ...rest } = typeof options === 'object' && options !== null ? options : {}
   const faults = Object.keys(rest).filter((name) => !names.includes(name))
     .map((name) => unknownName(name, names, `the options are ${names.join(' ')} log`))
   const { values } = readRows([...ROWS], KNOWN, faults,
@@ -46,8 +46,8 @@ export function checkedOptions (given, { durability = 'memory' }, names = NAMES)
   return Object.freeze({ ...values, log: loggerOf(log) })
 }
 
-/** @param {Record<string, unknown>} given undefined and null = the default */
-const withoutEmpty = (given) => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null))
+/** @param {Record<string, unknown>} options undefined and null = the default */
+const withoutEmpty = (options) => Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && value !== null))
 
 /** @param {any} log null = no logging; `debug` is optional @returns {any} a logger */
 export const loggerOf = (log) => Object.fromEntries(['debug', ...LEVELS].map((level) =>

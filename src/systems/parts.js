@@ -9,7 +9,7 @@
  * @property {Record<string, any>} rules with the texts of their Lua @property {boolean} hasLua they are of a user
  * @property {string} durability @property {string} unknown
  * @property {Record<string, Public.Rows | Public.Rows['write']>} rows
- * @property {Record<string, CommandRow & { run: (given: any, own: any, parts: any) => any }>} commands
+ * @property {Record<string, CommandRow & { run: (request: any, systemCommands: any, parts: any) => any }>} commands
  * @property {Record<string, QueryRow>} queries
  * @property {StreamRow[]} stream
  * @property {(parts: GatewayParts) => Public.Gateway} gateway
@@ -20,8 +20,8 @@
  * @property {Public.Demo} demo
  * @property {{ maxKeys?: number, tail?: number, rules: Ruleset }} memory
  *
- * @typedef {Public.StreamRoute & { reply: object, named: (event: any) => string, snapshot: (stored: any, own: any, newest: any) => unknown,
- *   event: (event: any, own: any) => unknown }} StreamRow
+ * @typedef {Public.StreamRoute & { reply: object, named: (event: any) => string,
+ *   snapshot: (stored: any, systemQueries: any, newest: any) => unknown, event: (event: any, systemQueries: any) => unknown }} StreamRow
  *
  * @typedef {Pick<Admission, 'submit' | 'agreed' | 'stateOf' | 'memberOf'> & {
  *   mask: (id: string) => Promise<string>, settings: any, counters: AdmissionMetrics, router: Router,

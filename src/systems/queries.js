@@ -83,7 +83,7 @@ export function openOwnQueries (definition, options) {
 
 /**
  * @param {System} definition @param {Awaited<ReturnType<typeof checkedDefinition>>} checked
- * @param {{ servers: Servers, routes: Primaries, name: string, settings: any, signal: AbortSignal }} given
+ * @param {{ servers: Servers, routes: Primaries, name: string, settings: any, signal: AbortSignal }} options
  */
 async function openOn ({ unknown = NO_KEY, memory, reader }, { name: system, rules }, { servers, routes, name, settings, signal }) {
   const { keyPrefix, log } = settings
@@ -94,14 +94,14 @@ async function openOn ({ unknown = NO_KEY, memory, reader }, { name: system, rul
   const opening = openDefinition({ name: system, rules: ours ? {} : rules }, { ...settings, systemPartitions: stored.partitions },
     { servers, routes, name, metrics: UNCOUNTED, log })
   await opening.agreed()
-  const { certain, ...known } = ours?.memory ?? memoryOf(rules)
+  const { certain, ...ruleMemory } = ours?.memory ?? memoryOf(rules)
   /** @type {any} */
-  let own = {}
+  let systemReader = {}
   const { view, reading, ...opened } = openReading(opening.open().target, {
     unknown,
-    memory: { ...memory, rules: { certain, ...known } },
+    memory: { ...memory, rules: { certain, ...ruleMemory } },
     streams: servers.primaryStreams,
-    onEntry: (entry) => own.onEntry?.(entry),
+    onEntry: (entry) => systemReader.onEntry?.(entry),
     log
   })
   const { secret } = stored
@@ -109,12 +109,12 @@ async function openOn ({ unknown = NO_KEY, memory, reader }, { name: system, rul
   const more = { submit: opening.submit, mask: maskWith(secret), secret, now: Date.now, signal, log }
   /** @type {QueryParts} */
   const parts = { ...opened, ...more }
-  own = await reader?.(parts) ?? own
+  systemReader = await reader?.(parts) ?? systemReader
   return {
-    own: own.queries,
+    own: systemReader.queries,
     parts,
     async close () {
-      await own.close?.()
+      await systemReader.close?.()
       reading.close()
       await view.close()
       await opening.close()

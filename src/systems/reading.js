@@ -57,14 +57,14 @@ function createWaits ({ watch, lookMs }) {
 
     /**
      * Reads a key, and again after each change, until it is as wanted or a time is over.
-     * @template T @param {string} key @param {() => Promise<T>} read @param {(one: T) => boolean} isDue @param {number} ms
+     * @template T @param {string} key @param {() => Promise<T>} read @param {(value: T) => boolean} isDue @param {number} ms
      * @returns {Promise<T>}
      */
     async until (key, read, isDue, ms) {
       for (const endMs = performance.now() + ms; ;) {
-        const one = await read()
+        const value = await read()
         const leftMs = endMs - performance.now()
-        if (isDue(one) || leftMs <= 0 || isClosed) return one
+        if (isDue(value) || leftMs <= 0 || isClosed) return value
         await waitFor((done) => watch(key, done), Math.min(leftMs, lookMs(key)))
       }
     },
@@ -84,9 +84,9 @@ export function createEventWaits () {
 
   /** @param {string} name such as a key @param {(fact?: any) => void} listener @returns {() => void} ends it */
   function watch (name, listener) {
-    const own = listeners.get(name) ?? new Set()
-    listeners.set(name, own.add(listener))
-    return () => { if (own.delete(listener) && own.size === 0) listeners.delete(name) }
+    const nameListeners = listeners.get(name) ?? new Set()
+    listeners.set(name, nameListeners.add(listener))
+    return () => { if (nameListeners.delete(listener) && nameListeners.size === 0) listeners.delete(name) }
   }
   const waits = createWaits({ watch, lookMs: () => WATCHED_LOOK_MS })
 
@@ -96,7 +96,7 @@ export function createEventWaits () {
     /** @param {string} name @param {unknown} [fact] that its listeners get */
     note (name, fact) { for (const listener of listeners.get(name) ?? []) listener(fact) },
     /** Anything may have changed. */
-    noteAll () { for (const own of listeners.values()) for (const listener of own) listener() },
+    noteAll () { for (const nameListeners of listeners.values()) for (const listener of nameListeners) listener() },
 
     /**
      * Watches a name from now on, so that a change is not missed while its user is busy.
@@ -145,8 +145,8 @@ export function createReading ({ view, unknown, lookUp, connectionOf, keyOf, par
 
   /** @param {string} key @returns {Promise<KeyState>} @throws {FreshetError} `unknown`, and when no node can be asked */
   async function current (key) {
-    const one = await view.get(key)
-    if (one) return one
+    const keyState = await view.get(key)
+    if (keyState) return keyState
     throw new FreshetError(unknown, `${kindOf(unknown)?.meaning}: ${key}; check it, or create it first`)
   }
 
@@ -170,14 +170,14 @@ export function createReading ({ view, unknown, lookUp, connectionOf, keyOf, par
      * A key once it has events up to a number, or without one when it has come to its end; what is still missing is asked of the
      * primary.
      * @param {string} key @param {Since} since
-     * @param {{ read?: () => Promise<KeyState>, isEnded?: (one: KeyState) => boolean }} [of] `read`: in another way than current
+     * @param {{ read?: () => Promise<KeyState>, isEnded?: (keyState: KeyState) => boolean }} [of] `read`: in another way than current
      * @returns {Promise<KeyState>} @throws {FreshetError} as current, or `read`
      */
     async since (key, { minSeq, waitMs }, { read = () => current(key), isEnded } = {}) {
-      const hasSeq = (/** @type {KeyState} */ one) => view.seqOf(one) >= Number(minSeq)
-      const isDue = isEnded ? (/** @type {KeyState} */ one) => isEnded(one) || (minSeq !== null && hasSeq(one)) : hasSeq
-      const one = await until(key, read, isDue, waitMs ?? (minSeq === null ? 0 : WAIT_MS))
-      return minSeq === null || isDue(one) ? one : await view.fromPrimary(key) ?? one
+      const hasSeq = (/** @type {KeyState} */ keyState) => view.seqOf(keyState) >= Number(minSeq)
+      const isDue = isEnded ? (/** @type {KeyState} */ keyState) => isEnded(keyState) || (minSeq !== null && hasSeq(keyState)) : hasSeq
+      const keyState = await until(key, read, isDue, waitMs ?? (minSeq === null ? 0 : WAIT_MS))
+      return minSeq === null || isDue(keyState) ? keyState : await view.fromPrimary(key) ?? keyState
     },
 
     ...createTaskLists({ view, connectionOf, keyOf, partitions }),
@@ -221,11 +221,11 @@ export function createReading ({ view, unknown, lookUp, connectionOf, keyOf, par
      * @param {string} key @param {{ before?: number | null, after?: number, limit?: number }} [page] by sequence numbers
      */
     async page (key, { before = null, after, limit = PAGE } = {}) {
-      const one = await current(key)
+      const keyState = await current(key)
       if (after !== undefined) return (await events(key, 'XRANGE', `${after + 1}-0`, '+', 'COUNT', limit)).map(eventOf)
-      const below = before ?? view.seqOf(one) + 1
-      const tail = one.events.filter(({ seq }) => Number(seq) < below)
-      const isWhole = tail.length >= limit || Number(one.events[0]?.seq ?? 1) <= 1
+      const below = before ?? view.seqOf(keyState) + 1
+      const tail = keyState.events.filter(({ seq }) => Number(seq) < below)
+      const isWhole = tail.length >= limit || Number(keyState.events[0]?.seq ?? 1) <= 1
       const stored = () => below < 2 ? [] : events(key, 'XREVRANGE', `${below - 1}-0`, '-', 'COUNT', limit)
       return (isWhole ? tail.slice(-limit).reverse() : await stored()).map(eventOf)
     },
@@ -284,19 +284,19 @@ function createTaskLists ({ view, connectionOf, keyOf, partitions }) {
   return {
     /**
      * Keys with a scheduled task, the next due first.
-     * @param {{ rule: string, name: string, limit: number }} wanted @returns {Promise<KeyState[]>}
+     * @param {{ rule: string, name: string, limit: number }} tasks @returns {Promise<KeyState[]>}
      */
     async due ({ rule, name, limit }) {
-      const found = await Promise.all(all.map(async (partition) => {
-        const own = []
+      const tasksByPartition = await Promise.all(all.map(async (partition) => {
+        const tasks = []
         for await (const task of tasksOf(partition)) {
-          if (task.rule === rule && task.name === name) own.push(task)
-          if (own.length === limit) break
+          if (task.rule === rule && task.name === name) tasks.push(task)
+          if (tasks.length === limit) break
         }
-        return own
+        return tasks
       }))
-      const next = found.flat().sort((a, b) => a.atMs - b.atMs).slice(0, limit)
-      return (await Promise.all(next.map(({ key }) => view.get(key)))).flatMap((one) => one ? [one] : [])
+      const next = tasksByPartition.flat().sort((a, b) => a.atMs - b.atMs).slice(0, limit)
+      return (await Promise.all(next.map(({ key }) => view.get(key)))).flatMap((keyState) => keyState ? [keyState] : [])
     },
 
     /**
@@ -308,10 +308,10 @@ function createTaskLists ({ view, connectionOf, keyOf, partitions }) {
       const nowMs = performance.now()
       if (isNext && listed?.rule === rule && nowMs - listed.atMs < NAMES_FOR_MS) return listed.names
       const names = Promise.all(all.map(async (partition) => {
-        const own = []
-        for await (const task of tasksOf(partition)) if (task.rule === rule) own.push(task.key)
-        return own
-      })).then((found) => [...new Set(found.flat())].sort())
+        const keys = []
+        for await (const task of tasksOf(partition)) if (task.rule === rule) keys.push(task.key)
+        return keys
+      })).then((keysByPartition) => [...new Set(keysByPartition.flat())].sort())
       listed = { atMs: nowMs, rule, names }
       names.catch(() => { listed = null })
       return names

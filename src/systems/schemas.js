@@ -59,7 +59,7 @@ const ANY = Object.freeze({ type: 'object' })
 /**
  * The query for the reply of an accepted command, which has the status of that reply.
  * @param {{ path: string, codes: string[], fields?: QueryRow['fields'],
- *   replyTo: (id: string, request: { userId: string, requestId: string }, own: any, parts: any) =>
+ *   replyTo: (id: string, request: { userId: string, requestId: string }, systemQueries: any, parts: any) =>
  *   Promise<{ status: number, body: unknown }> }} row `path` of the key; `userId`: empty = none
  * @returns {QueryRow}
  */
@@ -70,15 +70,15 @@ export const byRequestRow = ({ path, codes, fields = USER_FIELDS, replyTo }) => 
   reply: ANY,
   replies: { 200: ANY, 201: ANY, 202: ANY },
   codes: [...codes, 'REQUEST_NOT_ACCEPTED'],
-  async run ({ params: { key: requestId, ...of }, query: { userId } }, own, reply, parts) {
-    const { status, body } = await replyTo(Object.values(of)[0], { userId: userId ?? '', requestId }, own, parts)
+  async run ({ params: { key: requestId, ...of }, query: { userId } }, systemQueries, reply, parts) {
+    const { status, body } = await replyTo(Object.values(of)[0], { userId: userId ?? '', requestId }, systemQueries, parts)
     return reply.code(status).send(body)
   }
 })
 
 /**
  * The query for the events of a key, the newest first.
- * @param {{ path: string, summary: string, item: object, codes: string[], shown: (event: any, own: any) => object }} row
+ * @param {{ path: string, summary: string, item: object, codes: string[], shown: (event: any, systemQueries: any) => object }} row
  * @returns {QueryRow}
  */
 export const historyRow = ({ path, summary, item, codes, shown }) => ({
@@ -87,17 +87,17 @@ export const historyRow = ({ path, summary, item, codes, shown }) => ({
   fields: pageFields('events', 'before'),
   reply: pageOf(item),
   codes,
-  async run ({ params, query: { after, limit } }, own, _reply, { events }) {
+  async run ({ params, query: { after, limit } }, systemQueries, _reply, { events }) {
     const page = await events(Object.values(params)[0], { before: after, limit })
     const oldest = page.at(-1)?.seq ?? 1
-    return { items: page.map((/** @type {any} */ event) => shown(event, own)), next: oldest > 1 ? String(oldest) : null }
+    return { items: page.map((/** @type {any} */ event) => shown(event, systemQueries)), next: oldest > 1 ? String(oldest) : null }
   }
 })
 
 /**
  * The query for keys with the scheduled task `due`, the next one first.
  * @param {{ path: string, summary: string, item: object, what: string, rule: string,
- *   shown: (all: any[], own: any) => object[] | Promise<object[]> }} row
+ *   shown: (all: any[], systemQueries: any) => object[] | Promise<object[]> }} row
  * @returns {QueryRow}
  */
 export const dueRow = ({ path, summary, item, what, rule, shown }) => ({
@@ -106,9 +106,9 @@ export const dueRow = ({ path, summary, item, what, rule, shown }) => ({
   fields: { limit: limitField(what, MAX_LISTED, LISTED) },
   reply: listOf(item),
   none: () => ({ items: [] }),
-  async run ({ query: { limit } }, own, _reply, { reading, view }) {
+  async run ({ query: { limit } }, systemQueries, _reply, { reading, view }) {
     const all = await reading.due({ rule, name: 'due', limit })
-    return { items: await shown(all.map(view.storedOf), own) }
+    return { items: await shown(all.map(view.storedOf), systemQueries) }
   }
 })
 

@@ -44,28 +44,28 @@ export function createEvents ({ current, snapshot, event, push, ...parts }) {
     ...parts,
     push,
     read: async (/** @type {string} */ id) => {
-      const one = await current(id)
-      return { current: one, isLast: /** @type {{ isLast?: boolean }} */ (one).isLast }
+      const keyState = await current(id)
+      return { current: keyState, isLast: /** @type {{ isLast?: boolean }} */ (keyState).isLast }
     },
 
     /**
      * @param {{ current: KeyState }} shown @param {Stream} stream @param {Position} position @param {Send} send @param {boolean} isOther
      * @returns {Position}
      */
-    sendTo ({ current: one }, stream, position, send, isOther) {
-      const seq = seqOf(one)
-      const first = seq - one.events.length + 1
+    sendTo ({ current: keyState }, stream, position, send, isOther) {
+      const seq = seqOf(keyState)
+      const first = seq - keyState.events.length + 1
       // terms may have changed
       const from = isOther && seq === 0 ? NOWHERE : position
-      if (from.generation !== one.generation || from.seq > seq || from.seq < first - 1) {
+      if (from.generation !== keyState.generation || from.seq > seq || from.seq < first - 1) {
         if (from !== NOWHERE) stream.send(resetEvent('missed'))
         if (from !== NOWHERE) push.counts.resets++
-        send(stream, snapshotOf(one))
-        return { generation: one.generation, seq }
+        send(stream, snapshotOf(keyState))
+        return { generation: keyState.generation, seq }
       }
       for (let next = from.seq + 1; next <= seq; next++) {
         if (!stream.hasRoom()) return { ...from, seq: next - 1 }
-        send(stream, bytesOf(one, one.events[next - first]))
+        send(stream, bytesOf(keyState, keyState.events[next - first]))
       }
       return { ...from, seq }
     }
@@ -81,12 +81,12 @@ export function createEvents ({ current, snapshot, event, push, ...parts }) {
   }
 }
 
-/** @param {Views & { seqOf: (one: KeyState) => number }} views */
+/** @param {Views & { seqOf: (keyState: KeyState) => number }} views */
 function createEncoder ({ snapshot, event: viewOf, seqOf }) {
   /** @type {WeakMap<Fields, Buffer>} */
   const encoded = new WeakMap()
 
-  /** @param {KeyState} one @param {Fields} event */
+  /** @param {KeyState} keyState @param {Fields} event */
   function bytesOf ({ generation }, event) {
     const cached = encoded.get(event)
     if (cached) return cached
@@ -96,9 +96,9 @@ function createEncoder ({ snapshot, event: viewOf, seqOf }) {
     return bytes
   }
 
-  /** @param {KeyState} one */
-  function snapshotOf (one) {
-    return Buffer.from(`event: snapshot\ndata: ${JSON.stringify(snapshot(one))}\nid: ${one.generation}:${seqOf(one)}\n\n`)
+  /** @param {KeyState} keyState */
+  function snapshotOf (keyState) {
+    return Buffer.from(`event: snapshot\ndata: ${JSON.stringify(snapshot(keyState))}\nid: ${keyState.generation}:${seqOf(keyState)}\n\n`)
   }
 
   return { bytesOf, snapshotOf }
@@ -146,7 +146,7 @@ function createKeyViewers (parts) {
 }
 
 /** @template {Shown} S, P @param {string} id @param {Parts<S, P>} parts */
-function openKey (id, { read, keyOf = (one) => one, sendTo, pauseMs = 0, lookEveryMs = LOOK_EVERY_MS, view, push, log }) {
+function openKey (id, { read, keyOf = (id) => id, sendTo, pauseMs = 0, lookEveryMs = LOOK_EVERY_MS, view, push, log }) {
   /** What each viewer has, and what it was read from. @type {Map<Viewer, { position: P, shown: S | null }>} */
   const has = new Map()
   /** @type {S | null} */
@@ -206,11 +206,11 @@ function openKey (id, { read, keyOf = (one) => one, sendTo, pauseMs = 0, lookEve
 
   /** @param {Viewer} stream @param {number} nowMs */
   function serve (stream, nowMs) {
-    const own = has.get(stream)
-    if (!own || !stream.hasRoom()) return
+    const sent = has.get(stream)
+    if (!sent || !stream.hasRoom()) return
     const current = /** @type {S} */ (shown)
-    own.position = sendTo(current, stream, own.position, send, own.shown?.current !== current.current)
-    own.shown = current
+    sent.position = sendTo(current, stream, sent.position, send, sent.shown?.current !== current.current)
+    sent.shown = current
     stream.keepAlive(nowMs)
   }
 

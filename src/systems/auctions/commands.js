@@ -47,11 +47,11 @@ export const COMMANDS = {
     body: TERMS,
     schemas: { 200: CREATED, 201: CREATED },
     codes: ['AUCTION_HAS_BIDS'],
-    run (given, _own, parts) {
-      const { startPrice, minIncrement, openAt, closeAt, softCloseMs, softCloseMaxMs, reserve, buyNow, currency } = given.body
+    run (request, _own, parts) {
+      const { startPrice, minIncrement, openAt, closeAt, softCloseMs, softCloseMaxMs, reserve, buyNow, currency } = request.body
       const soft = softCloseMs ?? 0
       const numbers = [startPrice, minIncrement, openAt ?? 0, closeAt, soft, softCloseMaxMs ?? SOFT_CLOSES * soft]
-      return decide(given, parts, '', ['create', ...numbers.map(String), String(reserve ?? ''), String(buyNow ?? ''), currency])
+      return decide(request, parts, '', ['create', ...numbers.map(String), String(reserve ?? ''), String(buyNow ?? ''), currency])
     }
   },
   bid: {
@@ -63,12 +63,12 @@ export const COMMANDS = {
       201: reply(['accepted'], { leading: { type: 'boolean' }, minNext: PRICE, seq: SEQ, bidder: BIDDER })
     },
     codes: ['AUCTION_UNKNOWN', 'AUCTION_CLOSED', 'AUCTION_NOT_OPEN'],
-    run (given, _own, parts) {
-      const { userId, amount, max } = given.body
+    run (request, _own, parts) {
+      const { userId, amount, max } = request.body
       if (max !== null && max < amount) {
         throw invalid([{ field: 'max', received: 'less than amount', expected: 'the amount or more, or none' }])
       }
-      return decide(given, parts, userId, ['bid', userId, String(amount), String(max ?? '')])
+      return decide(request, parts, userId, ['bid', userId, String(amount), String(max ?? '')])
     }
   },
   buy: {
@@ -77,7 +77,7 @@ export const COMMANDS = {
     body: BUYER,
     schemas: { 200: BOUGHT },
     codes: ['AUCTION_UNKNOWN', 'AUCTION_CLOSED', 'AUCTION_NOT_OPEN', 'AUCTION_NO_BUY_NOW'],
-    run: (given, _own, parts) => decide(given, parts, given.body.userId, ['buy', given.body.userId])
+    run: (request, _own, parts) => decide(request, parts, request.body.userId, ['buy', request.body.userId])
   },
   close: {
     path: '/v1/auctions/:id/close',
@@ -85,12 +85,12 @@ export const COMMANDS = {
     summary: 'Close before closeAt',
     schemas: { 200: CLOSED },
     codes: ['AUCTION_UNKNOWN', 'AUCTION_CLOSED'],
-    run: (given, _own, parts) => decide(given, parts, '', ['close'])
+    run: (request, _own, parts) => decide(request, parts, '', ['close'])
   }
 }
 
 /**
- * @param {import('freshet-feed/systems').Given} given @param {import('freshet-feed/systems').GatewayParts} parts
+ * @param {import('freshet-feed/systems').Given} request @param {import('freshet-feed/systems').GatewayParts} parts
  * @param {string} userId or empty @param {string[]} args
  * @returns {Promise<import('freshet-feed/systems').Reply>} @throws as replyTo
  */

@@ -123,7 +123,7 @@ export const STREAM = {
 
 /** What queries run on. @param {ReaderParts} parts */
 export function createAuctionQueries ({ mask, now }) {
-  const shown = (/** @type {Stored} */ one) => auctionOf(one, { mask, nowMs: now() })
+  const shown = (/** @type {Stored} */ stored) => auctionOf(stored, { mask, nowMs: now() })
   const shownEvent = (/** @type {Event} */ event) => eventOf(event, mask)
   return { queries: { shown, shownEvent } }
 }

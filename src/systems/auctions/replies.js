@@ -35,8 +35,8 @@ const priceIn = ({ currentBid }) => currentBid === undefined ? {} : { currentBid
  * @throws {Error} AUCTION_UNKNOWN, AUCTION_CLOSED, AUCTION_NOT_OPEN, AUCTION_HAS_BIDS, AUCTION_NO_BUY_NOW, FIELD_INVALID, as throwIfRefused
  */
 export function replyTo (decision, { id, bidder } = {}) {
-  const { code, seq, details } = throwIfRefused(decision, REFUSED, (one) =>
-    ({ ...priceIn(one.details), ...numbersIn(one.details, TIMES), decidedAtSeq: one.seq }))
+  const { code, seq, details } = throwIfRefused(decision, REFUSED, (refusal) =>
+    ({ ...priceIn(refusal.details), ...numbersIn(refusal.details, TIMES), decidedAtSeq: refusal.seq }))
   const isRejected = code === 'too_low' || code === 'self_outbid'
   const hasNext = details.minNext !== undefined && code !== 'ended' && code !== 'bought'
   return {

@@ -48,7 +48,7 @@ export function aggregate (ticks, { nowMs, last, candidate, hardMs = MAX_AGE_MS,
   const oldest = nowMs - Math.min(MAX_AGE_MS, hardMs)
   const quotes = ticks.flatMap((tick) => quotesOf(tick, { nowMs, oldest }, dropped))
   const counted = agreeing(quotes, before)
-  for (const { exchange } of quotes) if (!counted.some((one) => one.exchange === exchange)) dropped.set(exchange, 'outlier')
+  for (const { exchange } of quotes) if (!counted.some((quote) => quote.exchange === exchange)) dropped.set(exchange, 'outlier')
   const sources = ticks.map((tick) => sourceOf(tick, dropped.get(tick.exchange)))
 
   if (quotes.length === 0) return { failure: 'all_failed', candidate: null, sources }
@@ -156,22 +156,22 @@ export function createRefresher ({ sources, admission: { submit, partitionOf, ke
     const startedMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
     const { price, hard, candidate, tier, tiers } = fieldsIn(flat)
     const ticks = await sources.ticks(asset)
-    const found = aggregate(ticks, {
+    const outcome = aggregate(ticks, {
       nowMs: Math.floor(startedMs + performance.now() - since),
       last: price ? { price, hard: Number(hard) } : null,
       candidate: candidate?.startsWith('{') ? JSON.parse(candidate) : null,
       hardMs: hardMsOf(tier, tiers),
       quorum: Math.min(QUORUM, ticks.length)
     })
-    for (const { exchange, reason } of found.sources) if (reason === 'old') sources.noteOld(exchange)
-    const sourcesText = JSON.stringify(found.sources)
-    const args = 'failure' in found
-      ? ['fail', String(startedMs), found.failure, found.candidate ? JSON.stringify(found.candidate) : '', sourcesText]
-      : ['price', String(startedMs), found.price, sourcesText, String(found.asOf)]
+    for (const { exchange, reason } of outcome.sources) if (reason === 'old') sources.noteOld(exchange)
+    const sourcesText = JSON.stringify(outcome.sources)
+    const args = 'failure' in outcome
+      ? ['fail', String(startedMs), outcome.failure, outcome.candidate ? JSON.stringify(outcome.candidate) : '', sourcesText]
+      : ['price', String(startedMs), outcome.price, sourcesText, String(outcome.asOf)]
     const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: '', args }).catch((error) => {
       onRefresh('not_stored', (performance.now() - since) / 1000)
       throw error
     })
-    onRefresh(code === 'accepted' ? 'failure' in found ? found.failure : 'price' : code, (performance.now() - since) / 1000)
+    onRefresh(code === 'accepted' ? 'failure' in outcome ? outcome.failure : 'price' : code, (performance.now() - since) / 1000)
   }
 }

@@ -34,9 +34,9 @@ export function readAssets (file) {
   }
   if (!Array.isArray(list)) throw invalid('not an array')
   const seen = new Set()
-  return list.map((one, i) => {
+  return list.map((entry, i) => {
     try {
-      const { asset, tier, pinned } = fields.read(Object(one), ENTRY)
+      const { asset, tier, pinned } = fields.read(Object(entry), ENTRY)
       if (seen.has(assetOf(asset))) throw new Error(`asset ${asset} is there twice`)
       seen.add(assetOf(asset))
       return { asset: assetOf(asset), tier, pinned }
@@ -155,13 +155,13 @@ export function createPrices ({ submit, stateOf, tiers, waits }) {
   }
 }
 
-/** Refreshes now, and waits for the outcome. @param {Given} given @param {Prices} prices */
+/** Refreshes now, and waits for the outcome. @param {Given} request @param {Prices} prices */
 async function refresh ({ params, requestId }, { run, stateOf, waits }) {
   const asset = assetOf(params.asset)
   const { code, isReplay } = await run(asset, ['force'], requestId)
   if (code !== 'accepted') return { status: 202, body: { asset, status: code }, isReplay }
   const { wantedUntil, failures, reason, price, ts, seq, retryAt } =
-    await waits.until(asset, () => stateOf(asset), (one) => one.wantedUntil === '0', REFRESH_WITHIN_MS)
+    await waits.until(asset, () => stateOf(asset), (state) => state.wantedUntil === '0', REFRESH_WITHIN_MS)
   if (wantedUntil !== '0') {
     throw new FreshetError('PRICE_REFRESH_LATE', `the refresh did not end within ${REFRESH_WITHIN_MS} ms; do consumers of prices run?`)
   }

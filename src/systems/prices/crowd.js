@@ -22,7 +22,8 @@ const OTHERS_EVERY_MS = 120_000
 
 /** @type {{ asset: string, tier: string }[]} */
 const ASSETS = Object.entries(TIERS).flatMap(([tier, [[from, to], currencies]]) =>
-  COINS.slice(Number(from), Number(to)).flatMap((coin) => String(currencies).split(' ').map((one) => ({ asset: `${coin}-${one}`, tier }))))
+  COINS.slice(Number(from), Number(to)).flatMap((coin) =>
+    String(currencies).split(' ').map((currency) => ({ asset: `${coin}-${currency}`, tier }))))
 
 /**
  * @param {Parameters<typeof createCrowdClient>[0] & { isActive: boolean, print: (line: string) => void }} options

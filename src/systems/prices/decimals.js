@@ -29,22 +29,22 @@ export function textOf ({ digits, exponent }) {
   return text.slice(0, exponent) + (part && `.${part}`)
 }
 
-/** @param {Decimal} one @param {Decimal} other @returns {number} below 0, 0, or above 0: how one compares with the other */
-export const compare = (one, other) => signOf(difference(one, other))
+/** @param {Decimal} decimal @param {Decimal} other @returns {number} below 0, 0, or above 0: how one compares with the other */
+export const compare = (decimal, other) => signOf(difference(decimal, other))
 
 /**
- * @param {Decimal} one @param {Decimal} other above 0 @param {Decimal} percent
+ * @param {Decimal} decimal @param {Decimal} other above 0 @param {Decimal} percent
  * @returns {number} below 0, 0, or above 0: how their distance compares with so many percent of the other
  */
-export function compareDistance (one, other, percent) {
-  const { digits, exponent } = difference(one, other)
+export function compareDistance (decimal, other, percent) {
+  const { digits, exponent } = difference(decimal, other)
   const hundredfold = { digits: (digits < 0n ? -digits : digits) * 100n, exponent }
   return compare(hundredfold, { digits: other.digits * percent.digits, exponent: other.exponent + percent.exponent })
 }
 
-/** The exact mean of two. @param {Decimal} one @param {Decimal} other @returns {Decimal} */
-export function middleOf (one, other) {
-  const { integers: [a, b], exponent } = aligned([one, other])
+/** The exact mean of two. @param {Decimal} decimal @param {Decimal} other @returns {Decimal} */
+export function middleOf (decimal, other) {
+  const { integers: [a, b], exponent } = aligned([decimal, other])
   return { digits: (a + b) * 5n, exponent: exponent - 1 }
 }
 
@@ -56,8 +56,8 @@ export function middleOf (one, other) {
 export function meanOf (values, weights) {
   const { integers, exponent: least } = aligned(values)
   const { integers: shares } = aligned(weights)
-  const total = shares.reduce((sum, one) => sum + one, 0n)
-  const weighted = integers.reduce((sum, one, i) => sum + one * shares[i], 0n)
+  const total = shares.reduce((sum, share) => sum + share, 0n)
+  const weighted = integers.reduce((sum, integer, i) => sum + integer * shares[i], 0n)
   const length = String(weighted / total).length
   const exponent = Math.min(least, least + length - MIN_DIGITS, -MIN_PLACES)
   return { digits: weighted * tenTo(least - exponent) / total, exponent }
@@ -71,12 +71,12 @@ const signOf = ({ digits }) => digits > 0n ? 1 : digits < 0n ? -1 : 0
 
 /** @param {Decimal[]} decimals @returns {{ integers: bigint[], exponent: number }} the same, with one exponent */
 function aligned (decimals) {
-  const exponent = Math.min(...decimals.map((one) => one.exponent))
-  return { integers: decimals.map((one) => one.digits * tenTo(one.exponent - exponent)), exponent }
+  const exponent = Math.min(...decimals.map((decimal) => decimal.exponent))
+  return { integers: decimals.map((decimal) => decimal.digits * tenTo(decimal.exponent - exponent)), exponent }
 }
 
-/** @param {Decimal} one @param {Decimal} other @returns {Decimal} */
-function difference (one, other) {
-  const { integers: [a, b], exponent } = aligned([one, other])
+/** @param {Decimal} decimal @param {Decimal} other @returns {Decimal} */
+function difference (decimal, other) {
+  const { integers: [a, b], exponent } = aligned([decimal, other])
   return { digits: a - b, exponent }
 }

@@ -92,13 +92,13 @@ export default {
   async consumers (parts) {
     const { metrics, settings, embedded, importModule, log, fail } = parts
     const exchanges = exchangesOf(settings)
-    const own = await loadSources(settings.exchanges, exchanges.map(({ name }) => name), importModule)
+    const ownSources = await loadSources(settings.exchanges, exchanges.map(({ name }) => name), importModule)
     const store = await openPriceStore(settings, { embedded, onFailure: fail, metrics: metrics.store })
     await store?.check().catch((error) => {
       if (error.code === 'DYNAMODB_TABLE_UNUSABLE') throw error
       log.error({ code: error.code, reason: error.message }, 'history waits for its store')
     })
-    const sources = createSources({ exchanges: [...exchanges, ...own], log })
+    const sources = createSources({ exchanges: [...exchanges, ...ownSources], log })
     const refresh = createRefresher({ sources, admission: parts, connectionOf: parts.connectionOf, onRefresh: metrics.refreshed })
     metrics.follow(sources.figures)
     return {

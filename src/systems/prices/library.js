@@ -99,12 +99,12 @@ export function openPrices (options) {
   const closing = new AbortController()
 
   return {
-    async get (given) {
-      const asset = idOf(given)
+    async get (id) {
+      const asset = idOf(id)
       const { own: { price, encoder } } = await queries.opened()
       return JSON.parse(String(encoder.replyOf(await price(asset), Date.now()).body))
     },
-    follow: (given, how) => followAsset(idOf(given), { queries, log: options.log, ended: endOf(how, closing.signal) }),
+    follow: (id, how) => followAsset(idOf(id), { queries, log: options.log, ended: endOf(how, closing.signal) }),
     async close () {
       closing.abort()
       await queries.close()
@@ -112,10 +112,10 @@ export function openPrices (options) {
   }
 }
 
-/** @param {unknown} given @returns {string} @throws {FreshetError} ARGUMENT_INVALID */
-function idOf (given) {
-  if (typeof given === 'string' && ID.test(given)) return assetOf(given)
-  const shown = typeof given === 'string' ? JSON.stringify(given.slice(0, 100)) : `of type ${typeof given}`
+/** @param {unknown} id @returns {string} @throws {FreshetError} ARGUMENT_INVALID */
+function idOf (id) {
+  if (typeof id === 'string' && ID.test(id)) return assetOf(id)
+  const shown = typeof id === 'string' ? JSON.stringify(id.slice(0, 100)) : `of type ${typeof id}`
   throw invalid(`asset ${shown}; expected 1-64 of A-Z a-z 0-9 _ . : -`)
 }
 
@@ -140,12 +140,12 @@ async function * followAsset (asset, { queries, log, ended }) {
   while (!ended.aborted) {
     try {
       const { parts: { find, peek, watch, waitFor } } = await queries.opened()
-      const found = await find(asset)
-      if (found === null) {
+      const keyState = await find(asset)
+      if (keyState === null) {
         throw new FreshetError('ASSET_UNKNOWN', `there is no asset ${asset}; create it with PUT /v1/assets/:asset`)
       }
       isWaiting = false
-      const change = /** @type {PriceChange} */ (eventOf(asset, found.fields, Date.now()))
+      const change = /** @type {PriceChange} */ (eventOf(asset, keyState.fields, Date.now()))
       const text = `${change.price} ${change.status}`
       if (ended.aborted) return
       if (text !== last) {

@@ -51,12 +51,12 @@ export function createPriceMetrics (registry) {
   })
   /** @type {() => SourceFigures[]} */
   let figures = () => []
-  /** @param {(one: SourceFigures) => number} read @returns {() => [Record<string, string>, number][]} */
-  const each = (read) => () => figures().map((one) => [{ exchange: one.exchange }, read(one)])
+  /** @param {(source: SourceFigures) => number} read @returns {() => [Record<string, string>, number][]} */
+  const each = (read) => () => figures().map((source) => [{ exchange: source.exchange }, read(source)])
   const labelNames = ['exchange']
   gauge(registry, { name: 'freshet_source_breaker', help: 'Circuit breaker of a source: 0 closed, 1 half-open, 2 open', labelNames },
     each(({ breaker }) => calls.states.indexOf(breaker)))
-  counter(registry, { name: 'freshet_source_calls_total', help: 'Total calls of a source', labelNames }, each((one) => one.calls))
+  counter(registry, { name: 'freshet_source_calls_total', help: 'Total calls of a source', labelNames }, each((source) => source.calls))
   counter(registry, { name: 'freshet_source_skipped_total', help: 'Total refreshes that did not call a source', labelNames },
     each(({ skipped }) => skipped))
   counter(registry, { name: 'freshet_source_failures_total', help: 'Total calls without a usable reply', labelNames },

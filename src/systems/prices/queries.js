@@ -10,7 +10,7 @@
  *
  * @typedef {import('freshet-feed/systems').Found} KeyState
  * @typedef {import('freshet-feed/systems').State} Fields
- * @typedef {import('./replies.js').Found} Found
+ * @typedef {import('./replies.js').PriceState} PriceState
  * @typedef {Pick<import('./store/index.js').PriceStore, 'latest' | 'history'>} Store
  */
 import { setImmediate } from 'node:timers/promises'
@@ -31,8 +31,8 @@ export function createPriceQueries ({ find, peek, fromPrimary, until, submit, de
   const refreshing = new Map()
   const latestOf = store && createStoreReads(store)
 
-  /** @param {KeyState} current @param {import('./replies.js').Level} level @returns {Found} */
-  const found = ({ key, fields, generation }, level) => ({ asset: key, fields, generation, level })
+  /** @param {KeyState} current @param {import('./replies.js').Level} level @returns {PriceState} */
+  const priceAt = ({ key, fields, generation }, level) => ({ asset: key, fields, generation, level })
 
   /**
    * Asks for a refresh, and waits for its outcome.
@@ -44,10 +44,10 @@ export function createPriceQueries ({ find, peek, fromPrimary, until, submit, de
     const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: '', args: ['want'] })
     if (code === 'unknown') return null
     if (code !== 'accepted' && code !== 'in_progress') return fromPrimary(asset)
-    const isDue = (/** @type {KeyState | null} */ one) =>
-      one !== null && (isUsable(one.fields, now()) || one.fields.failedAt !== failedBefore)
-    const one = await until(asset, () => find(asset), isDue, REFRESH_WAIT_MS)
-    return isDue(one) ? one : fromPrimary(asset)
+    const isDue = (/** @type {KeyState | null} */ keyState) =>
+      keyState !== null && (isUsable(keyState.fields, now()) || keyState.fields.failedAt !== failedBefore)
+    const keyState = await until(asset, () => find(asset), isDue, REFRESH_WAIT_MS)
+    return isDue(keyState) ? keyState : fromPrimary(asset)
   }
 
   /** One refresh for all requests of this reader. @param {string} asset */
@@ -59,23 +59,23 @@ export function createPriceQueries ({ find, peek, fromPrimary, until, submit, de
 
   /**
    * @param {string} asset @param {KeyState | null} [read] for this request
-   * @returns {Promise<Found>} usable
+   * @returns {Promise<PriceState>} usable
    * @throws {FreshetError} ASSET_UNKNOWN, PRICE_NO_DATA, PRICE_NO_QUORUM, PRICE_EXPIRED, and when no node can be asked
    */
   async function price (asset, read = null) {
     const inMemory = read ?? peek(asset)
     if (inMemory && isUsable(inMemory.fields, now())) {
       demand.note(asset)
-      return found(inMemory, read ? 'server' : 'local')
+      return priceAt(inMemory, read ? 'server' : 'local')
     }
     const current = await find(asset)
     if (current) demand.note(asset)
-    if (current && isUsable(current.fields, now())) return found(current, 'server')
+    if (current && isUsable(current.fields, now())) return priceAt(current, 'server')
     const stored = await latestOf?.(asset)
     if (stored && isUsable(stored, now())) return { asset, fields: stored, generation: 'store', level: 'store' }
     if (current === null) throw new FreshetError('ASSET_UNKNOWN', `there is no asset ${asset}; create it with PUT /v1/assets/:asset`)
     const later = await requestRefresh(asset) ?? current
-    if (isUsable(later.fields, now())) return found(later, 'origin')
+    if (isUsable(later.fields, now())) return priceAt(later, 'origin')
     throw missing(later.fields)
   }
 
@@ -84,7 +84,7 @@ export function createPriceQueries ({ find, peek, fromPrimary, until, submit, de
 
     /**
      * @param {string[]} assets
-     * @returns {Promise<(Found | { asset: string, status: string })[]>} in this order, each once
+     * @returns {Promise<(PriceState | { asset: string, status: string })[]>} in this order, each once
      */
     prices: (assets) => Promise.all([...new Set(assets)].map((asset) => price(asset).catch((error) => {
       if (STATUSES[error.code] || error.retryable) {

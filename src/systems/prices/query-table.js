@@ -9,8 +9,8 @@ import { mergeFigures } from './sources/sources.js'
 /**
  * Prices of a time range: from the event stream of the asset, and what is older from the history store.
  *
- * @typedef {Pick<import('freshet-feed/systems').ReaderParts, 'events'> & { store: import('./queries.js').Store | null }} Own `store`: null:
- *   there is none
+ * @typedef {Pick<import('freshet-feed/systems').ReaderParts, 'events'> & { store: import('./queries.js').Store | null }} HistoryParts
+ *   `store`: null: there is none
  * @typedef {import('freshet-feed/systems').Event} Event
  * @typedef {{ at: number, price: string, seq: number }} Point `at`: ms since 1970; `price`: decimal text, as it was stored
  * @typedef {{ at: number, open: string, high: string, low: string, close: string, points: number }} Candle `at`: its beginning
@@ -19,7 +19,7 @@ import { mergeFigures } from './sources/sources.js'
 const MAX_POINTS = 10_000
 
 /**
- * @param {Event[]} events all that are kept, the oldest first @param {Own['store']} store
+ * @param {Event[]} events all that are kept, the oldest first @param {HistoryParts['store']} store
  * @param {string} asset @param {number} from @param {number} to ms since 1970
  * @returns {Promise<Point[]>}
  */
@@ -37,7 +37,8 @@ async function pointsOf (events, store, asset, from, to) {
 }
 
 /**
- * @param {Own} own @param {string} asset @param {{ from: number, to: number, stepMs: number | null }} range ms since 1970, both included
+ * @param {HistoryParts} parts @param {string} asset
+ * @param {{ from: number, to: number, stepMs: number | null }} range ms since 1970, both included
  * @returns {Promise<{ asset: string, items: object[] }>} the newest 10,000 prices, the oldest of them first, or open, high, low and close
  *   of each step
  * @throws {FreshetError} ASSET_UNKNOWN
@@ -77,8 +78,8 @@ export function candles (points, stepMs) {
   return all
 }
 
-/** @param {string} one @param {string} other prices, as they were stored */
-const isLess = (one, other) => compare(read(one), read(other)) < 0
+/** @param {string} price @param {string} other prices, as they were stored */
+const isLess = (price, other) => compare(read(price), read(other)) < 0
 const read = (/** @type {string} */ price) => /** @type {import('./decimals.js').Decimal} */ (decimalOf(price))
 
 const { id: ID, listOf, objectOf, pageOf, seq: SEQ, time: TIME } = schemas
@@ -152,11 +153,11 @@ export const QUERIES = {
     async run ({ params, query }, { price, encoder, now, metrics }, reply, parts) {
       const asset = assetOf(params.asset)
       const read = query.minSeq === null ? null : await parts.since(asset, query)
-      const found = await price(asset, read).catch((/** @type {any} */ error) => {
+      const priceState = await price(asset, read).catch((/** @type {any} */ error) => {
         if (STATUSES[error.code]) metrics.missed(STATUSES[error.code])
         throw error
       })
-      const answer = encoder.replyOf(found, now())
+      const answer = encoder.replyOf(priceState, now())
       const { body, headers } = answer
       metrics.served(answer)
       reply.headers(headers)
@@ -167,7 +168,7 @@ export const QUERIES = {
     path: '/v1/prices',
     summary: 'The newest prices of several assets',
     fields: {
-      assets: required(text((given) => given.split(',').map(assetOf), {
+      assets: required(text((list) => list.split(',').map(assetOf), {
         description: `ids, separated by commas, at most ${MAX_ASSETS}`,
         expects: `1-${MAX_ASSETS} ids, separated by commas`,
         schema: { type: 'string', pattern: IDS }
@@ -177,14 +178,14 @@ export const QUERIES = {
     none: ({ query: { assets } }) =>
       ({ items: assets.map((/** @type {string} */ asset) => ({ asset, status: 'unknown' })), asOf: Date.now() }),
     async run ({ query: { assets } }, { prices, encoder, now, metrics }, reply) {
-      const found = await prices(assets)
+      const priceStates = await prices(assets)
       const asOf = now()
-      const texts = found.map((/** @type {any} */ one) => {
-        if (!('fields' in one)) {
-          metrics.missed(one.status)
-          return JSON.stringify(one)
+      const texts = priceStates.map((/** @type {any} */ priceState) => {
+        if (!('fields' in priceState)) {
+          metrics.missed(priceState.status)
+          return JSON.stringify(priceState)
         }
-        const answer = encoder.replyOf(one, asOf)
+        const answer = encoder.replyOf(priceState, asOf)
         metrics.served(answer)
         return answer.body.toString()
       })
@@ -223,7 +224,7 @@ export const QUERIES = {
       const assets = await names(RULE, after !== null)
       const page = assets.filter((asset) => after === null || asset > after).slice(0, most)
       const all = await Promise.all(page.map((asset) => find(asset)))
-      const items = all.flatMap((one) => one ? [shownAsset(one)] : [])
+      const items = all.flatMap((keyState) => keyState ? [shownAsset(keyState)] : [])
       return { items, next: page.length > 0 && page.at(-1) !== assets.at(-1) ? String(page.at(-1)) : null }
     }
   },

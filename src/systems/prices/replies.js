@@ -6,7 +6,7 @@
  *
  * @typedef {import('freshet-feed/systems').State} Fields
  * @typedef {'local' | 'server' | 'store' | 'origin'} Level where the price was found
- * @typedef {{ asset: string, fields: Fields, generation: string, level: Level }} Found
+ * @typedef {{ asset: string, fields: Fields, generation: string, level: Level }} PriceState
  * @typedef {{ body: Buffer, headers: Record<string, string>, level: string, status: string, ageMs: number }} Reply `level`: as the header
  *   Freshet-Cache
  */
@@ -61,7 +61,7 @@ export function createEncoder ({ isShared }) {
   const encoded = new WeakMap()
 
   return {
-    /** @param {Found} found @param {number} nowMs @returns {Reply} */
+    /** @param {PriceState} priceState @param {number} nowMs @returns {Reply} */
     replyOf ({ asset, fields, generation, level }, nowMs) {
       const { ts, asOf = ts, soft, hard, seq } = fields
       const status = statusOf(fields, nowMs)

@@ -23,24 +23,24 @@ export const namesIn = (exchanges) =>
 
 /** @param {string} text in seconds @returns {string} refresh interval, soft and hard expiry of hot, medium and cold, in this order */
 function tiersIn (text) {
-  const given = text.split(',').map((one) => /^\s*(\w+)=([\d.]+)\/([\d.]+)\/([\d.]+)\s*$/.exec(one))
+  const matches = text.split(',').map((entry) => /^\s*(\w+)=([\d.]+)\/([\d.]+)\/([\d.]+)\s*$/.exec(entry))
   return TIERS.map((tier) => {
-    const seconds = (given.find((one) => one?.[1] === tier) ?? []).slice(2).map(Number)
-    const isRising = seconds.length === 3 && seconds.every((one, i) => one > (seconds[i - 1] ?? 0))
-    if (given.length !== TIERS.length || !isRising || seconds[0] < 0.1 || seconds[2] > 86_400) throw new RangeError()
+    const seconds = (matches.find((match) => match?.[1] === tier) ?? []).slice(2).map(Number)
+    const isRising = seconds.length === 3 && seconds.every((value, i) => value > (seconds[i - 1] ?? 0))
+    if (matches.length !== TIERS.length || !isRising || seconds[0] < 0.1 || seconds[2] > 86_400) throw new RangeError()
     return `${tier}=${seconds.join('/')}`
   }).join()
 }
 
 /** A price needs two exchanges that agree; sources of a user may also stand alone. @param {string} text @returns {string[]} */
 function exchangesIn (text) {
-  const given = text.split(',').map((one) => one.trim())
-  const named = given.filter((one) => !isModule(one))
+  const entries = text.split(',').map((entry) => entry.trim())
+  const named = entries.filter((entry) => !isModule(entry))
   const isLocal = named.length === 1 && named[0] === 'local'
-  if (!isLocal && !named.every((one) => REAL_EXCHANGES.includes(one))) throw new RangeError()
-  const isFew = named.length === given.length && !isLocal && given.length < 2
-  if (isFew || new Set(given).size < given.length) throw Object.assign(new RangeError(), { why: FEW })
-  return given
+  if (!isLocal && !named.every((name) => REAL_EXCHANGES.includes(name))) throw new RangeError()
+  const isFew = named.length === entries.length && !isLocal && entries.length < 2
+  if (isFew || new Set(entries).size < entries.length) throw Object.assign(new RangeError(), { why: FEW })
+  return entries
 }
 
 /** @param {string} text @returns {string} the same */
@@ -51,8 +51,8 @@ function urlIn (text) {
 }
 
 /** @param {string} text @returns {string[]} NAME=URL */
-const exchangeUrlsIn = (text) => text.split(',').map((one) => {
-  const [, name, url] = /^(\w+)=(.+)$/.exec(one.trim()) ?? []
+const exchangeUrlsIn = (text) => text.split(',').map((entry) => {
+  const [, name, url] = /^(\w+)=(.+)$/.exec(entry.trim()) ?? []
   if (!NAMES.includes(name)) throw new RangeError()
   return `${name}=${urlIn(url)}`
 })

@@ -4,6 +4,7 @@
  * A claim remembers the number of its first event (lua/rules/bounded.lua), so a page of events says which claims begin there.
  *
  * @import { Answer, Sales } from './commands.js'
+ * @import { ReaderParts } from 'freshet-feed/systems'
  */
 import { decisions, fields, FreshetError, schemas } from 'freshet-feed/systems'
 import { CODES, MAX_UNITS, NUMBERS, SEQ, USER } from './commands.js'
@@ -138,15 +139,16 @@ const CLAIM = objectOf({
   status: { type: 'string', enum: ['held', 'pending', 'sold', 'released', 'revoked', 'expired', 'left'] }
 })
 
-/** @typedef {import('freshet-feed/systems').ReaderParts} Own */
-
-/** Claims as the server stores them. @param {Own} own @param {string} id @param {string[]} claimIds @param {boolean} [isPrimary] */
+/**
+ * Claims as the server stores them.
+ * @param {ReaderParts} parts @param {string} id @param {string[]} claimIds @param {boolean} [isPrimary]
+ */
 export async function membersOf ({ members, mask }, id, claimIds, isPrimary = false) {
-  const found = await members(id, claimIds.map((claimId) => `claim ${claimId}`), isPrimary)
-  return claimIds.flatMap((claimId, i) => found[i] === null ? [] : [memberOf(mask, claimId, found[i])])
+  const texts = await members(id, claimIds.map((claimId) => `claim ${claimId}`), isPrimary)
+  return claimIds.flatMap((claimId, i) => texts[i] === null ? [] : [memberOf(mask, claimId, texts[i])])
 }
 
-/** @param {Own['mask']} mask @param {string} claimId @param {string} member as it is stored */
+/** @param {ReaderParts['mask']} mask @param {string} claimId @param {string} member as it is stored */
 function memberOf (mask, claimId, member) {
   const [status, quantity, user, seq] = member.split(' ')
   return { claimId, userId: mask(user), seq: Number(seq), quantity: Number(quantity), status }
@@ -163,12 +165,12 @@ export const CLAIM_QUERIES = {
     fields: fields.query.page('claims'),
     reply: pageOf(CLAIM),
     codes: ['SALE_UNKNOWN'],
-    async run ({ params: { id }, query: { after, limit } }, own) {
-      await own.get(id)
+    async run ({ params: { id }, query: { after, limit } }, parts) {
+      await parts.get(id)
       const from = after ?? 0
-      const events = await own.events(id, { after: from, limit: MAX_EVENTS })
+      const events = await parts.events(id, { after: from, limit: MAX_EVENTS })
       const ids = [...new Set(events.map((/** @type {any} */ { claim }) => claim).filter(Boolean))]
-      const items = (await membersOf(own, id, ids)).filter(({ seq }) => seq > from).sort((a, b) => a.seq - b.seq).slice(0, limit)
+      const items = (await membersOf(parts, id, ids)).filter(({ seq }) => seq > from).sort((a, b) => a.seq - b.seq).slice(0, limit)
       const isAll = items.length < limit && events.length < MAX_EVENTS
       const last = items.length === limit ? items.at(-1)?.seq : events.at(-1)?.seq
       return { items, next: isAll || last === undefined ? null : String(last) }
@@ -179,13 +181,13 @@ export const CLAIM_QUERIES = {
     summary: 'A claim',
     reply: CLAIM,
     codes: ['SALE_UNKNOWN', 'CLAIM_UNKNOWN'],
-    async run ({ params: { id, claim } }, own) {
-      await own.get(id)
-      const [known] = await membersOf(own, id, [claim])
-      if (isClaim(known)) return known
-      const member = await own.memberAtPrimary(id, `claim ${claim}`)
-      const found = member === null ? undefined : memberOf(own.mask, claim, member)
-      if (isClaim(found)) return found
+    async run ({ params: { id, claim } }, parts) {
+      await parts.get(id)
+      const [replicaClaim] = await membersOf(parts, id, [claim])
+      if (isClaim(replicaClaim)) return replicaClaim
+      const member = await parts.memberAtPrimary(id, `claim ${claim}`)
+      const primaryClaim = member === null ? undefined : memberOf(parts.mask, claim, member)
+      if (isClaim(primaryClaim)) return primaryClaim
       throw new FreshetError('CLAIM_UNKNOWN', `sale ${id} has no claim ${claim}; check both ids`)
     }
   }

@@ -76,7 +76,7 @@ export const createSales = ({ submit, agreed, tokens, settlement, waits }) => ({
   }
 })
 
-/** A command whose reply is the numbers of the sale. @param {Given} given @param {Sales} sales @param {string[]} args */
+/** A command whose reply is the numbers of the sale. @param {Given} request @param {Sales} sales @param {string[]} args */
 async function change ({ params: { id }, requestId }, { run }, ...args) {
   const answer = await run(id, '', requestId, args)
   return { status: answer.code === 'created' ? 201 : 200, body: saleReply(id, answer), isReplay: answer.isReplay }
@@ -101,7 +101,7 @@ const setStateCommand = (op, summary) => ({
   summary,
   schemas: { 200: SALE },
   codes: CODES,
-  run: (given, sales) => change(given, sales, op)
+  run: (request, sales) => change(request, sales, op)
 })
 
 /** @type {System['commands']} */
@@ -114,8 +114,8 @@ export const SALE_COMMANDS = {
     body: TERMS,
     schemas: { 200: SALE, 201: SALE },
     codes: ['SALE_HAS_CLAIMS', 'SALE_RESTORING'],
-    async run (given, sales) {
-      const { stock, perUser, mode, openAt, closeAt, holdMs, admitConcurrency } = given.body
+    async run (request, sales) {
+      const { stock, perUser, mode, openAt, closeAt, holdMs, admitConcurrency } = request.body
       const hold = holdMs ?? (mode === 'direct' ? 0 : HOLD_MS)
       const faults = []
       if (mode !== 'direct' && hold === 0) faults.push({ field: 'holdMs', received: '0', expected: `more than 0 in mode ${mode}` })
@@ -124,8 +124,8 @@ export const SALE_COMMANDS = {
       }
       if (faults.length > 0) throw invalid(faults)
       const numbers = [stock, perUser ?? 1, openAt ?? 0, closeAt ?? MAX_TIME, hold].map(String)
-      const reply = await change(given, sales, 'create', ...numbers, mode, String(admitConcurrency ?? SLOTS), sales.waits ? '1' : '0')
-      if (reply.status === 201) await untilCompared(given.params.id, sales)
+      const reply = await change(request, sales, 'create', ...numbers, mode, String(admitConcurrency ?? SLOTS), sales.waits ? '1' : '0')
+      if (reply.status === 201) await untilCompared(request.params.id, sales)
       return reply
     }
   },
@@ -136,7 +136,7 @@ export const SALE_COMMANDS = {
     body: { quantity: whole(1, MAX_UNITS)('more units') },
     schemas: { 200: SALE },
     codes: CODES,
-    run: (given, sales) => change(given, sales, 'restock', String(given.body.quantity))
+    run: (request, sales) => change(request, sales, 'restock', String(request.body.quantity))
   },
   pause: setStateCommand('pause', 'Pause: holds can be confirmed, nothing else is sold'),
   resume: setStateCommand('resume', 'Resume'),

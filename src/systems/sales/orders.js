@@ -104,9 +104,9 @@ export const createSettlement = ({ waits, isUp, statusOf, deadlineMs }) => ({
   async settled (sale, claim, isReplay) {
     let status = 'pending'
     await waits.waitFor((done) => {
-      const decided = (/** @type {string} */ one) => {
-        if (!HAS_DECIDED.includes(one)) return
-        status = one
+      const decided = (/** @type {string} */ newStatus) => {
+        if (!HAS_DECIDED.includes(newStatus)) return
+        status = newStatus
         done()
       }
       if (isReplay) statusOf(sale, claim).then(decided, () => {})
@@ -171,9 +171,9 @@ export function createOrderWriter ({ stateOf, restore, database, submit }) {
     async write (client, entries) {
       const sales = [...new Set(entries.filter(({ fields }) => OF_SALE.includes(fields.type)).map(({ key }) => key))]
       const states = await Promise.all(sales.map(stateOf))
-      const found = states.map((state, i) => ({ id: sales[i], state })).filter(({ state }) => state.status !== undefined)
-      if (found.length > 0) {
-        await client.query(WRITE_SALES, columnsOf(found, ({ id, state }) =>
+      const existing = states.map((state, i) => ({ id: sales[i], state })).filter(({ state }) => state.status !== undefined)
+      if (existing.length > 0) {
+        await client.query(WRITE_SALES, columnsOf(existing, ({ id, state }) =>
           [id, JSON.stringify(Object.fromEntries(TERMS.map((term) => [term, state[term]]))), state.stock, state.status]))
       }
       const rows = (/** @type {RawEntry[]} */ some, /** @type {string} */ status) => columnsOf(some, ({ key, seq, fields }) =>

@@ -50,20 +50,20 @@ export const QUERIES = {
     item: SALE,
     what: 'sales',
     rule: RULE,
-    shown: (all, { now, sizeOf }) => Promise.all(all.map(async (one) =>
-      ({ ...saleOf(one, { nowMs: now(), orderRows: null }), ...await sizeOf(one) })))
+    shown: (all, { now, sizeOf }) => Promise.all(all.map(async (stored) =>
+      ({ ...saleOf(stored, { nowMs: now(), orderRows: null }), ...await sizeOf(stored) })))
   }),
   one: { path: '/v1/sales/:id', summary: 'A sale', reply: SALE, shown: (stored, _kept, { shown }) => shown(stored) },
   ...CLAIM_QUERIES,
   byRequest: queries.byRequest({
     path: '/v1/sales/:id',
     codes: ['SALE_UNKNOWN'],
-    async replyTo (id, { userId, requestId }, own) {
-      const decision = expectAccepted(await own.byRequest(RULE, id, userId, requestId))
+    async replyTo (id, { userId, requestId }, parts) {
+      const decision = expectAccepted(await parts.byRequest(RULE, id, userId, requestId))
       const { code, details: { position, status, claim } } = decision
       if (position !== undefined || status === 'admitted') return { status: 200, body: queueReply(decision) }
       if (claim === undefined) return { status: code === 'created' ? 201 : 200, body: saleReply(id, decision) }
-      const [member] = await membersOf(own, id, [claim], true)
+      const [member] = await membersOf(parts, id, [claim], true)
       return { status: 201, body: { ...claimReply(decision, claim), ...(member && { status: member.status }) } }
     }
   }),
@@ -112,13 +112,13 @@ export function createSaleQueries (parts) {
     return counting
   }
 
-  /** @param {Stored} one of its queue; joining has no event, so the state in memory does not know */
+  /** @param {Stored} stored of its queue; joining has no event, so the state in memory does not know */
   const sizeOf = async ({ key, state }) => state.mode === 'queue' ? room.sizeOf(key) : {}
 
-  /** @param {Stored} one @returns {Promise<Record<string, unknown>>} */
-  async function shown (one) {
-    const [rows, size] = await Promise.all([orderRows(one.key), sizeOf(one)])
-    return { ...saleOf(one, { nowMs: now(), orderRows: rows }), ...size }
+  /** @param {Stored} stored @returns {Promise<Record<string, unknown>>} */
+  async function shown (stored) {
+    const [rows, size] = await Promise.all([orderRows(stored.key), sizeOf(stored)])
+    return { ...saleOf(stored, { nowMs: now(), orderRows: rows }), ...size }
   }
 
   const hub = viewers({

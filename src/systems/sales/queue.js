@@ -76,7 +76,7 @@ const shownPosition = ({ status, position, etaMs, untilMs, claim }) => ({
   ...(status === 'claimed' ? { claimId: claim } : {})
 })
 
-/** The claim of a shown ticket. @param {any} given @param {{ secret: string, get: any }} own */
+/** The claim of a shown ticket. @param {any} request @param {{ secret: string, get: any }} parts */
 async function claimIn ({ params: { id: sale, userId: user }, headers }, { secret, get }) {
   const claim = claimOfTicket(secret, { sale, user, ticket: readTicket(headers) })
   await get(sale)
@@ -90,11 +90,11 @@ export const QUEUE_QUERY = {
   fields: { waitMs: fields.query.wait('another status than waiting', 0) },
   reply: SHOWN,
   codes: TICKET_CODES,
-  async run (given, own, reply) {
-    const { params: { id, userId }, query: { waitMs } } = given
-    let current = await own.room.positionOf(id, userId, await claimIn(given, own))
+  async run (request, parts, reply) {
+    const { params: { id, userId }, query: { waitMs } } = request
+    let current = await parts.room.positionOf(id, userId, await claimIn(request, parts))
     if (current.status === 'waiting' && waitMs > 0) {
-      await own.waitFor((/** @type {() => void} */ done) => own.room.watch(id, userId, (/** @type {QueuePosition} */ next) => {
+      await parts.waitFor((/** @type {() => void} */ done) => parts.room.watch(id, userId, (/** @type {QueuePosition} */ next) => {
         current = next
         if (current.status !== 'waiting') done()
       }), waitMs)
@@ -110,11 +110,11 @@ export const QUEUE_STREAM = {
   summary: 'Where a person is in the queue, whenever that changes: `place`',
   reply: SHOWN,
   codes: TICKET_CODES,
-  async source (given, own) {
-    await claimIn(given, own)
-    const { id, userId } = given.params
-    return own.hub.sourceFrom((/** @type {(bytes: Buffer) => void} */ send) =>
-      own.room.watch(id, userId, (/** @type {QueuePosition} */ current) =>
+  async source (request, parts) {
+    await claimIn(request, parts)
+    const { id, userId } = request.params
+    return parts.hub.sourceFrom((/** @type {(bytes: Buffer) => void} */ send) =>
+      parts.room.watch(id, userId, (/** @type {QueuePosition} */ current) =>
         send(Buffer.from(`event: place\ndata: ${JSON.stringify(shownPosition(current))}\n\n`))))
   }
 }

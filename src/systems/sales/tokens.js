@@ -44,8 +44,8 @@ export const ticketOf = (secret, { sale, user, claim }) => `${claim}.${idWith(se
 export function claimOfTicket (secret, { sale, user, ticket }) {
   if (ticket === null) throw new FreshetError('TICKET_MISSING', 'this needs the ticket of the queue; send it in the header Freshet-Ticket')
   const [claim] = ticket.split('.')
-  const [given, right] = [ticket, ticketOf(secret, { sale, user, claim })].map((text) => Buffer.from(text))
-  if (given.length === right.length && timingSafeEqual(given, right)) return claim
+  const [received, right] = [ticket, ticketOf(secret, { sale, user, claim })].map((text) => Buffer.from(text))
+  if (received.length === right.length && timingSafeEqual(received, right)) return claim
   throw new FreshetError('TICKET_INVALID', 'the ticket is not one of this sale and user; join the queue for one')
 }
 
@@ -67,7 +67,7 @@ export function createTokens ({ router, key, file, algorithm }) {
     const jwk = file === null ? await agreeOnKey(router, key, algorithm) : await keyIn(file)
     const { d, ...shared } = jwk
     const { importJWK, jwtVerify, SignJWT } = await loadJose()
-    const [sign, verify] = await Promise.all([jwk, jwk.kty === 'oct' ? jwk : shared].map((one) => importJWK(one, jwk.alg)))
+    const [sign, verify] = await Promise.all([jwk, jwk.kty === 'oct' ? jwk : shared].map((keyData) => importJWK(keyData, jwk.alg)))
     return { alg: jwk.alg, sign, verify, jwtVerify, SignJWT }
   }
   function loaded () {

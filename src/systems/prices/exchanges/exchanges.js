@@ -46,13 +46,13 @@ export function syntheticTick ({ seed, exchange, symbol, tick, tickMs }) {
   const ts = tick * tickMs
   const [, coin, currency] = /^(.+)-(usd|eur|gbp|jpy|chf)$/.exec(symbol) ?? ['', symbol, 'usd']
   const asset = hashOf(`${seed}:${coin}-usd`)
-  const own = hashOf(`${seed}:${symbol}:${exchange}`)
+  const exchangeHash = hashOf(`${seed}:${symbol}:${exchange}`)
   const inDollars = DOLLARS.get(coin) ?? (1 + 9 * share(asset, 2)) * SIZES[mixed(asset, 1) % SIZES.length]
   const base = inDollars * Number(RATES.get(currency))
   const size = Math.max(0, SIZES.findLastIndex((least) => base >= least))
   const walk = WALK.reduce((sum, [periodMs, amplitude], i) => sum + amplitude * noise(asset + i, ts / periodMs), 1)
-  const price = base * (walk + SPREAD[1] * noise(own, ts / SPREAD[0]))
-  const volume = (10 + 990 * share(own, 3)) * (1 + VOLUME[1] * noise(own + 1, ts / VOLUME[0]))
+  const price = base * (walk + SPREAD[1] * noise(exchangeHash, ts / SPREAD[0]))
+  const volume = (10 + 990 * share(exchangeHash, 3)) * (1 + VOLUME[1] * noise(exchangeHash + 1, ts / VOLUME[0]))
   return { price: price.toFixed(DECIMALS[size]), volume: volume.toFixed(3), ts }
 }
 
@@ -167,9 +167,9 @@ const KNOWN = Object.freeze({
  * @returns {Exchange[]}
  */
 export function exchangesOf ({ exchanges, exchangeUrls }) {
-  const own = new Map((exchangeUrls ?? []).map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]))
+  const urls = new Map((exchangeUrls ?? []).map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]))
   return namesIn(exchanges).map((name) => {
     const { base, adapter } = KNOWN[name]
-    return { name, base: (own.get(name) ?? base).replace(/\/+$/, ''), adapter }
+    return { name, base: (urls.get(name) ?? base).replace(/\/+$/, ''), adapter }
   })
 }

@@ -90,11 +90,11 @@ function get (url, { agent, callMs, signal }) {
     }
 
     function start () {
-      const one = send(url, { agent, headers: HEADERS }, (response) => collect(response, end))
-      return one.on('error', (/** @type {NodeJS.ErrnoException} */ { code }) => {
+      const clientRequest = send(url, { agent, headers: HEADERS }, (response) => collect(response, end))
+      return clientRequest.on('error', (/** @type {NodeJS.ErrnoException} */ { code }) => {
         if (isOver) return
         // an idle connection that the exchange closed at this moment; the next one is new
-        if (one.reusedSocket && code === 'ECONNRESET') request = start()
+        if (clientRequest.reusedSocket && code === 'ECONNRESET') request = start()
         else end({ reason: 'unreachable' })
       }).end()
     }
@@ -150,14 +150,14 @@ export async function loadSources (exchanges, taken, importModule) {
   /** @type {OwnSource[]} */
   const all = []
   for (const path of exchanges.filter(isModule)) {
-    const found = await importModule(path).then(sourcesIn, ({ message }) => `cannot be loaded (${message})`)
-    if (typeof found === 'string') {
-      faults.push(`${path} ${found}; expected a module that exports sources, such as { mine: async (asset, { signal }) => ` +
+    const sources = await importModule(path).then(sourcesIn, ({ message }) => `cannot be loaded (${message})`)
+    if (typeof sources === 'string') {
+      faults.push(`${path} ${sources}; expected a module that exports sources, such as { mine: async (asset, { signal }) => ` +
         '({ price: \'1.5\', ts: Date.now() }) }')
       continue
     }
-    for (const [name, ask] of found) {
-      const isTaken = taken.includes(name) || all.some((one) => one.name === name)
+    for (const [name, ask] of sources) {
+      const isTaken = taken.includes(name) || all.some((source) => source.name === name)
       if (typeof ask !== 'function') faults.push(`${path}: sources.${name} is ${kindOf(ask)}; expected a function`)
       else if (!NAME.test(name)) faults.push(`${path}: sources.${name}: expected a name of a-z, then a-z 0-9 _ -, up to 32`)
       else if (isTaken) faults.push(`${path}: sources.${name}: the name is taken; choose another one`)
@@ -200,10 +200,10 @@ export async function callOwn ({ name, ask }, asset, { callMs, signal, onThrown 
   const timer = setTimeout(end, callMs)
   signal.addEventListener('abort', end)
   try {
-    const found = await Promise.race([late, (async () => ask(asset, { signal: over.signal }))()])
-    if (found === LATE) return failed(signal.aborted ? 'closed' : 'timeout')
-    if (found === null) return failed('not_found')
-    const tick = tickOf(found)
+    const answer = await Promise.race([late, (async () => ask(asset, { signal: over.signal }))()])
+    if (answer === LATE) return failed(signal.aborted ? 'closed' : 'timeout')
+    if (answer === null) return failed('not_found')
+    const tick = tickOf(answer)
     return tick === null ? failed('bad_reply') : { tick: { exchange: name, ok: true, ...tick }, pauseMs: null }
   } catch (thrown) {
     if (over.signal.aborted) return failed(signal.aborted ? 'closed' : 'timeout')
@@ -215,9 +215,9 @@ export async function callOwn ({ name, ask }, asset, { callMs, signal, onThrown 
   }
 }
 
-/** @param {any} found @returns {{ price: string, volume: string, ts: number } | null} */
-function tickOf (found) {
-  const { price, volume = '0', ts } = Object(found)
+/** @param {any} answer @returns {{ price: string, volume: string, ts: number } | null} */
+function tickOf (answer) {
+  const { price, volume = '0', ts } = Object(answer)
   const isNumber = (/** @type {unknown} */ value) =>
     typeof value === 'number' || (typeof value === 'string' && value.length <= MAX_NUMBER_CHARS)
   return isNumber(price) && isNumber(volume) && Number.isSafeInteger(ts) ? { price: String(price), volume: String(volume), ts } : null

@@ -57,14 +57,14 @@ export function createSources ({ exchanges, callMs = CALL_MS, resetMs, log }) {
 export function mergeFigures (all) {
   /** @type {Map<string, SourceFigures>} */
   const merged = new Map()
-  for (const one of all.flat()) {
-    const before = merged.get(one.exchange) ?? one
+  for (const figures of all.flat()) {
+    const before = merged.get(figures.exchange) ?? figures
     const { breaker, latencyMs } = before
-    const { lastError, lastErrorAt } = Number(before.lastErrorAt) > Number(one.lastErrorAt) ? before : one
-    merged.set(one.exchange, {
-      ...one,
-      breaker: calls.states.indexOf(breaker) >= calls.states.indexOf(one.breaker) ? breaker : one.breaker,
-      latencyMs: latencyMs === null ? one.latencyMs : Math.max(latencyMs, Number(one.latencyMs)),
+    const { lastError, lastErrorAt } = Number(before.lastErrorAt) > Number(figures.lastErrorAt) ? before : figures
+    merged.set(figures.exchange, {
+      ...figures,
+      breaker: calls.states.indexOf(breaker) >= calls.states.indexOf(figures.breaker) ? breaker : figures.breaker,
+      latencyMs: latencyMs === null ? figures.latencyMs : Math.max(latencyMs, Number(figures.latencyMs)),
       lastError,
       lastErrorAt
     })

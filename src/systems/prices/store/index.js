@@ -117,12 +117,13 @@ function createTable ({ sdk, ask, table, region, deadlineMs }) {
   return {
     /** @throws {FreshetError} DYNAMODB_TABLE_UNUSABLE with the commands that make it, DYNAMODB_DENIED, DYNAMODB_DOWN */
     async check () {
-      const found = await describe()
-      if (!found) {
+      const description = await describe()
+      if (!description) {
         throw new FreshetError('DYNAMODB_TABLE_UNUSABLE',
           `there is no DynamoDB table ${table}; create it, and let it delete old rows:\n${commands(table, region)}`)
       }
-      const key = (found.KeySchema ?? []).map((/** @type {any} */ { AttributeName, KeyType }) => `${AttributeName} ${KeyType}`).join(', ')
+      const key = (description.KeySchema ?? [])
+        .map((/** @type {any} */ { AttributeName, KeyType }) => `${AttributeName} ${KeyType}`).join(', ')
       if (key !== 'asset HASH, at RANGE') {
         throw new FreshetError('DYNAMODB_TABLE_UNUSABLE',
           `the DynamoDB table ${table} has the key ${key}; expected asset HASH, at RANGE; choose another --dynamodb-table`)

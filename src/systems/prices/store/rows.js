@@ -114,14 +114,14 @@ const PAUSE_MS = 10
 
 /** @param {import('./index.js').StoreParts & { latestMs: number, historyMs: number }} parts deadlines */
 export function createReading ({ sdk, ask, metrics, table, latestMs, historyMs }) {
-  /** @param {string[]} assets @param {number} until @param {Map<string, Fields>} found */
-  async function readBatch (assets, until, found) {
+  /** @param {string[]} assets @param {number} until @param {Map<string, Fields>} fieldsByAsset */
+  async function readBatch (assets, until, fieldsByAsset) {
     /** @type {any[]} */
     let left = assets.map((asset) => itemOf({ asset, at: LATEST }))
     for (;;) {
       const command = new sdk.BatchGetItemCommand({ RequestItems: { [table]: { Keys: left } } })
       const { Responses, UnprocessedKeys } = await ask('latest', command, until - performance.now())
-      for (const row of (Responses?.[table] ?? []).map(textsOf)) found.set(row.asset, fieldsOf(row))
+      for (const row of (Responses?.[table] ?? []).map(textsOf)) fieldsByAsset.set(row.asset, fieldsOf(row))
       left = UnprocessedKeys?.[table]?.Keys ?? []
       if (left.length === 0) return
       metrics.asked('latest', 'unprocessed')
@@ -139,14 +139,14 @@ export function createReading ({ sdk, ask, metrics, table, latestMs, historyMs }
      */
     async latest (assets) {
       /** @type {Map<string, Fields>} */
-      const found = new Map()
+      const fieldsByAsset = new Map()
       const until = performance.now() + latestMs
       const names = [...new Set(assets)]
       const batches = slices(names, READ_AT_ONCE)
-      await Promise.all(batches.map((batch) => readBatch(batch, until, found).catch(() => {})))
+      await Promise.all(batches.map((batch) => readBatch(batch, until, fieldsByAsset).catch(() => {})))
       const nowMs = Date.now()
-      for (const [asset, { hard }] of found) if (Number(hard) < nowMs) found.delete(asset)
-      return found
+      for (const [asset, { hard }] of fieldsByAsset) if (Number(hard) < nowMs) fieldsByAsset.delete(asset)
+      return fieldsByAsset
     },
 
     /**
@@ -215,8 +215,8 @@ export const latestOf = ({ at, ttl: _ttl, ...row }) => ({ ...row, at: LATEST, ts
 export const fieldsOf = ({ price, ts, asOf = ts, version, sources, soft, hard, tier }) =>
   ({ price, ts, asOf, seq: version, sources, soft, hard, tier, failures: '0' })
 
-/** @param {Row} one @param {Row} other of the same asset @returns {boolean} */
-export const isNewer = (one, other) => one.at > other.at || (one.at === other.at && Number(one.version) > Number(other.version))
+/** @param {Row} row @param {Row} other of the same asset @returns {boolean} */
+export const isNewer = (row, other) => row.at > other.at || (row.at === other.at && Number(row.version) > Number(other.version))
 
 /** @param {Row} row @returns {Item} */
 export const itemOf = (row) => Object.fromEntries(Object.entries(row).map(([name, text]) =>
