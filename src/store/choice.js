@@ -79,23 +79,23 @@ export function createChoice ({ topology, readFrom, log }) {
   const isRefusing = (node) => node.refusal !== null && performance.now() - node.refusedMs < AVOID_MS
 
   /**
-   * @param {{ but?: Connection, prefer?: Connection, isOwn?: boolean }} [among] `but`: the connection that has just failed;
-   *   `prefer`: the one of the previous page; `isOwn`: for a connection of the caller's own
+   * @param {{ but?: Connection, prefer?: Connection, isSeparate?: boolean }} [among] `but`: the connection that has just failed;
+   *   `prefer`: the one of the previous page; `isSeparate`: for a connection that only the caller uses
    * @returns {Node}
    * @throws {FreshetError} REPLICAS_GONE, SERVER_UNREACHABLE; SERVER_REFUSED, SERVER_UNTRUSTED until someone fixes that
    */
-  function choose ({ but, prefer, isOwn = false } = {}) {
+  function choose ({ but, prefer, isSeparate = false } = {}) {
     if (isFromPrimary()) {
       if (primary.link.connection !== but) return expectPrimary()
       throw unreachable()
     }
     const able = topology.replicas().filter((node) => mayAnswer(node) && node.link.connection !== but)
     if (able.length === 0) throw noReplica()
-    const open = able.filter((node) => !isOwn || !isRefusing(node))
+    const open = able.filter((node) => !isSeparate || !isRefusing(node))
     const among = open.length > 0 ? open : able
     const least = Math.min(...among.map((node) => node.lagMs ?? 0))
     const near = among.filter((node) => (node.lagMs ?? 0) <= least + NEAR_MS)
-    return near.find((one) => one.link.connection === prefer) ?? near[turn++ % near.length]
+    return near.find((node) => node.link.connection === prefer) ?? near[turn++ % near.length]
   }
 
   /** @returns {Node} the primary, if it answers @throws {FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED */
@@ -119,14 +119,14 @@ export function createChoice ({ topology, readFrom, log }) {
 const REFUSED_MS = 1000
 
 /**
- * Connections of the caller's own to a node that may answer, for reads that block.
+ * Separate connections, each of one caller, to a node that may answer, for reads that block.
  * @param {{ topology: import('./shard.js').Topology, name: string, deadlineMs: number, map: import('./slot-map.js').SlotMap,
  *   lagNow: (node: Node) => number | null } & Pick<ReturnType<typeof createChoice>, 'choose' | 'mayAnswer'>} parts
  */
-export function createOwnChoice ({ topology, choose, mayAnswer, lagNow, name, deadlineMs, map }) {
+export function createSeparateChoice ({ topology, choose, mayAnswer, lagNow, name, deadlineMs, map }) {
   /** @throws {import('../errors.js').FreshetError} as Shard.pick; what the node refused within the last second */
   return () => {
-    const node = choose({ isOwn: true })
+    const node = choose({ isSeparate: true })
     if (node.refusal && performance.now() - node.refusedMs < REFUSED_MS) throw node.refusal
     const { runId } = node
     const refuse = (/** @type {Error} */ refusal) => { Object.assign(node, { refusal, refusedMs: performance.now() }) }
@@ -137,8 +137,8 @@ export function createOwnChoice ({ topology, choose, mayAnswer, lagNow, name, de
       refuse,
       /** @param {string} purpose @param {{ isForLog: boolean, isHeld?: () => boolean, signal: AbortSignal }} options */
       async open (purpose, options) {
-        const own = { name: `${name}:${purpose}`, deadlineMs, map, ...options }
-        const connection = await openConnection(node.link.url, own).catch((error) => {
+        const connectionOptions = { name: `${name}:${purpose}`, deadlineMs, map, ...options }
+        const connection = await openConnection(node.link.url, connectionOptions).catch((error) => {
           if (!error.retryable) refuse(error)
           throw error
         })

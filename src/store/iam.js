@@ -25,8 +25,8 @@ export const isOfIam = (url) => url.searchParams.has('iam')
  */
 export async function iamToken (url, signal) {
   const name = /** @type {string} */ (url.searchParams.get('iam'))
-  const given = AbortSignal.any([AbortSignal.timeout(CREDENTIALS_MS), ...signal ? [signal] : []])
-  const late = once(given, 'abort').then(() => { throw new Error(`no credentials within ${CREDENTIALS_MS / 1000} s`) })
+  const deadline = AbortSignal.any([AbortSignal.timeout(CREDENTIALS_MS), ...signal ? [signal] : []])
+  const late = once(deadline, 'abort').then(() => { throw new Error(`no credentials within ${CREDENTIALS_MS / 1000} s`) })
   try {
     return await Promise.race([sign(url, name), late])
   } catch (error) {

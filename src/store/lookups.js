@@ -59,11 +59,11 @@ export function createLookups (primary, counts) {
       await expectStillPrimary(connection)
       for (const [i, reply] of (await replies).entries()) settle(some[i], reply)
     } catch (error) {
-      for (const one of some) one.reply.reject(error)
+      for (const lookup of some) lookup.reply.reject(error)
     }
   }
 
-  /** @param {Waiting} one @param {PromiseSettledResult<any>} reply */
+  /** @param {Waiting} lookup @param {PromiseSettledResult<any>} reply */
   function settle ({ name, reply }, { status, ...of }) {
     if (status === 'rejected') return reply.reject(/** @type {PromiseRejectedResult} */ (of).reason)
     const { value } = /** @type {PromiseFulfilledResult<any>} */ (of)
@@ -85,22 +85,22 @@ export function createLookups (primary, counts) {
     /** @type {LookUp} @throws {FreshetError} LOOKUPS_FULL, and why the primary cannot be asked */
     lookUp (words) {
       const name = words.join(' ')
-      const known = waiting.get(name)
-      if (known) return known.reply.promise
+      const pending = waiting.get(name)
+      if (pending) return pending.reply.promise
       if (waiting.size >= MAX_WAITING) {
         counts.refused++
         return Promise.reject(new FreshetError('LOOKUPS_FULL'))
       }
-      const one = { name, words, reply: deferred() }
-      waiting.set(name, one)
+      const lookup = { name, words, reply: deferred() }
+      waiting.set(name, lookup)
       const waitMs = (absent.get(name) ?? -Infinity) + AGAIN_MS - performance.now()
       const start = () => {
-        due.push(one)
+        due.push(lookup)
         askDue()
       }
       if (waitMs > 0) setTimeout(start, waitMs).unref()
       else start()
-      return one.reply.promise
+      return lookup.reply.promise
     }
   }
 }

@@ -51,10 +51,10 @@ const ASK_AGAIN_MS = 1000
 
 /**
  * Whether a node has a history that is known, or continues it. One that left it before `offset` has lost what others have.
- * @param {ReplicationFacts} node @param {{ id: string | null, offset: number }} known
+ * @param {ReplicationFacts} node @param {{ id: string | null, offset: number }} history
  */
-export const continues = (node, known) => known.id !== null &&
-  (node.id === known.id || (node.idBefore === known.id && node.endOffset >= known.offset))
+export const continues = (node, history) => history.id !== null &&
+  (node.id === history.id || (node.idBefore === history.id && node.endOffset >= history.offset))
 
 export function createHistory () {
   /** @type {string | null} */
@@ -98,13 +98,13 @@ const OF_FIGURES = new RegExp(`^(${[
 /**
  * @param {unknown} bytes the reply to INFO
  * @param {string} address
- * @param {RegExp} [wanted] name and value of a line
+ * @param {RegExp} [lines] name and value of a line
  * @returns {Record<string, string>}
  * @throws {FreshetError} SERVER_REFUSED
  */
-export function readInfo (bytes, address, wanted = ALL) {
+export function readInfo (bytes, address, lines = ALL) {
   if (!Buffer.isBuffer(bytes)) throw unlike(address, 'INFO')
-  return Object.fromEntries(Array.from(bytes.toString().matchAll(wanted), ([, name, value]) => [name, value]))
+  return Object.fromEntries(Array.from(bytes.toString().matchAll(lines), ([, name, value]) => [name, value]))
 }
 
 /** of one primary; a process keeps a connection to each */
@@ -114,12 +114,12 @@ const MAX_REPLICAS = 100
  * The first request of every process to a node, before any other command, which refuses what is no node of a deployment: so a server that
  * a cluster wrongly names as the owner of slots gets no write.
  * @param {import('./connection.js').Connection} connection
- * @param {RegExp} [wanted] as readInfo
+ * @param {RegExp} [lines] as readInfo
  * @returns {Promise<Record<string, string>>}
  * @throws {FreshetError} CLUSTER_UNSUPPORTED, SENTINEL_UNSUPPORTED, SERVER_REFUSED, SERVER_LOST
  */
-export async function nodeInfo (connection, wanted) {
-  const info = readInfo(await connection.send('INFO'), connection.address, wanted)
+export async function nodeInfo (connection, lines) {
+  const info = readInfo(await connection.send('INFO'), connection.address, lines)
   if (info.cluster_enabled === '1' && !connection.isOfCluster) throw clusterUnsupported(connection.address)
   if (info.cluster_enabled !== '1' && connection.isOfCluster) throw outsider(connection.address)
   if ((info.server_mode ?? info.redis_mode) === 'sentinel') throw sentinelUnsupported(connection.address)
@@ -139,9 +139,9 @@ export const nodeFigures = async (connection) => figuresIn(await nodeInfo(connec
  */
 export async function figuresOf (connections) {
   const answers = await Promise.allSettled(connections.map(nodeFigures))
-  const figures = answers.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])
+  const figures = answers.flatMap((answer) => answer.status === 'fulfilled' ? [answer.value] : [])
   // a replica that became a primary answers at both addresses
-  return figures.filter(({ runId }, i) => !runId || figures.findIndex((one) => one.runId === runId) === i)
+  return figures.filter(({ runId }, i) => !runId || figures.findIndex((other) => other.runId === runId) === i)
     .sort((a, b) => Number(b.role === 'primary') - Number(a.role === 'primary'))
 }
 
@@ -198,7 +198,7 @@ export async function capabilities (connection) {
   const [multi, msetex, discard] = await Promise.allSettled([
     connection.send('MULTI'), connection.send('MSETEX', 0, 'none', 'none'), connection.send('DISCARD')
   ])
-  for (const one of [multi, discard]) if (one.status === 'rejected') throw one.reason
+  for (const outcome of [multi, discard]) if (outcome.status === 'rejected') throw outcome.reason
   if (msetex.status === 'fulfilled') return { msetex: true }
   const { outcome, message, reply } = msetex.reason
   if (reply === undefined) throw msetex.reason
@@ -235,9 +235,9 @@ export function replicaUrlsIn (reply, { address, url }) {
  * @template T @param {unknown[]} rows @param {(row: unknown) => T | null} read null: it names no usable address @returns {T[]}
  */
 export function usableRows (rows, read) {
-  const found = rows.slice(0, MAX_REPLICAS).flatMap((row) => read(row) ?? [])
-  if (found.length < rows.length) countRefused('replicas')
-  return found
+  const usable = rows.slice(0, MAX_REPLICAS).flatMap((row) => read(row) ?? [])
+  if (usable.length < rows.length) countRefused('replicas')
+  return usable
 }
 
 /**

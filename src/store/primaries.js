@@ -26,11 +26,11 @@ const LONGEST_WAIT_MS = 500
  * @param {Parameters<typeof createLink>[1] & { log?: import('pino').Logger }} options of each link; `prepare` without a value refuses
  *   what is no primary; `log`: as slotMapOf
  */
-export function createPrimaries (redisUrl, { log, prepare, ...given }) {
+export function createPrimaries (redisUrl, { log, prepare, ...linkOptions }) {
   const map = slotMapOf(redisUrl, log)
   /** @type {WeakMap<Connection, string>} */
   const replicationIds = new WeakMap()
-  const options = { ...given, prepare: prepare ?? expectPrimary }
+  const options = { ...linkOptions, prepare: prepare ?? expectPrimary }
   /** @type {Map<string, import('./link.js').Link>} by URL */
   const links = new Map()
   const first = createLink({ map, url: () => map.isCluster ? map.seeds[0] : map.urlOf('') }, options)
@@ -100,11 +100,11 @@ export function createPrimaries (redisUrl, { log, prepare, ...given }) {
     get lost () { return all().find((link) => link.connection === null) },
     /** Closes connections to nodes that are no primaries any more. @throws {FreshetError} what the first of them answered */
     async check () {
-      const found = await Promise.allSettled(this.connections.map((connection) => expectStillPrimary(connection).catch((error) => {
+      const outcomes = await Promise.allSettled(this.connections.map((connection) => expectStillPrimary(connection).catch((error) => {
         if (error.outcome === 'over') connection.close(error.message)
         throw error
       })))
-      for (const one of found) if (one.status === 'rejected') throw one.reason
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     },
     async close () {
       isClosed = true

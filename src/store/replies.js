@@ -73,7 +73,7 @@ const EXEC_REFUSED = /^EXECABORT [^:]*because of: /
 
 /**
  * Missing permissions as the servers word them, and the same without the name of user or key.
- * @type {[RegExp, (found: RegExpExecArray) => string][]}
+ * @type {[RegExp, (match: RegExpExecArray) => string][]}
  */
 const PUBLIC_WHY = [
   [/to run the '([\w|.-]+)' command/, ([, command]) => `the user may not run ${command}`],
@@ -84,8 +84,8 @@ const PUBLIC_WHY = [
 /** @param {string} text @returns {string | undefined} */
 function publicWhyOf (text) {
   for (const [pattern, words] of PUBLIC_WHY) {
-    const found = pattern.exec(text)
-    if (found) return words(found)
+    const match = pattern.exec(text)
+    if (match) return words(match)
   }
 }
 
@@ -120,7 +120,7 @@ export function takerOf (count, done) {
   return {
     count,
     resolve (reply) {
-      if (count > 1 && Array.isArray(reply)) failed ??= reply.find((one) => one instanceof Error) ?? null
+      if (count > 1 && Array.isArray(reply)) failed ??= reply.find((part) => part instanceof Error) ?? null
       if (--missing === 0) done(failed, reply)
     },
     reject (error) {

@@ -41,8 +41,8 @@ export const scriptNames = (texts = LUA) => Object.keys(texts).filter((name) => 
  * @throws {Error} no such script, or a header without MODE: a mistake in this program
  */
 export function readScript (name, texts = LUA) {
-  const known = texts === LUA && cache.get(name)
-  if (known) return known
+  const cached = texts === LUA && cache.get(name)
+  if (cached) return cached
   const script = scriptOf(name, withIncludes(textOf(name, texts)))
   if (texts === LUA) cache.set(name, script)
   return script

@@ -45,25 +45,25 @@ const MAX_NAMES = 10
 /**
  * @typedef {{ primary: string, replicas: string[], promoted: string[] }} Answer URLs; `promoted`: of the replicas, those that a failover
  *   chose
- * @typedef {{ url: string, id: string | null, offset: number }} Known the primary as this process knew it last
+ * @typedef {{ url: string, id: string | null, offset: number }} Primary the primary as this process knew it last
  * @typedef {import('./nodes.js').ReplicationFacts} ReplicationFacts
  */
 
 /**
- * @param {{ name: string, sentinels: string[], like: string, known: Known | null,
+ * @param {{ name: string, sentinels: string[], like: string, previous: Primary | null,
  *   refusals: import('./refused-answers.js').Refusals }} where `sentinels`: URLs; `like`: with the credentials and TLS files of the servers
  * @returns {Promise<{ url: string, replicas: string[], facts: ReplicationFacts }>} URLs
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
  */
-export async function primaryOf ({ name, sentinels, like, known, refusals }) {
-  const answers = await answersOf(sentinels.map((sentinel) => ask(sentinel, name, like)))
-  const failures = answers.flatMap((answer) => answer.status === 'rejected' ? [answer.reason] : [])
-  const given = answers.flatMap((answer) => answer.status === 'fulfilled' ? [answer.value] : [])
+export async function primaryOf ({ name, sentinels, like, previous, refusals }) {
+  const results = await answersOf(sentinels.map((sentinel) => ask(sentinel, name, like)))
+  const failures = results.flatMap((result) => result.status === 'rejected' ? [result.reason] : [])
+  const answers = results.flatMap((result) => result.status === 'fulfilled' ? [result.value] : [])
   for (const failure of failures) if (failure.isMalformed) refusals.add('primary', failure)
-  if (given.length === 0) throw failures.find(({ retryable }) => !retryable) ?? failures[0]
+  if (answers.length === 0) throw failures.find(({ retryable }) => !retryable) ?? failures[0]
 
-  const candidates = candidatesOf(given)
-  const named = mostNamed(given)
+  const candidates = candidatesOf(answers)
+  const named = mostNamed(answers)
   // all are asked at once, and the first that may be used does not wait for the others
   const asked = new Map(candidates.map((url) => [url, factsOf(url).catch((error) => /** @type {Error} */ (error))]))
   const late = sleep(SOON_MS, LATE, { ref: false })
@@ -74,10 +74,10 @@ export async function primaryOf ({ name, sentinels, like, known, refusals }) {
     for (const url of candidates) {
       const facts = /** @type {ReplicationFacts | Error} */ (await answered.get(url))
       if (facts instanceof Error || !facts.isPrimary) continue
-      const first = known === null && votes(given, named) > given.length / 2 ? await answered.get(named) : undefined
-      const history = known ?? (first === undefined || first instanceof Error ? null : { id: first.id, offset: 0 })
-      if (isTrusted({ url, facts }, { given, sentinels: sentinels.length, known, history })) {
-        return { url, facts, replicas: knownReplicas(given, url) }
+      const first = previous === null && votes(answers, named) > answers.length / 2 ? await answered.get(named) : undefined
+      const history = previous ?? (first === undefined || first instanceof Error ? null : { id: first.id, offset: 0 })
+      if (isTrusted({ url, facts }, { answers, sentinels: sentinels.length, previous, history })) {
+        return { url, facts, replicas: knownReplicas(answers, url) }
       }
       if (refused.has(url)) continue
       refused.set(url, contradiction(url, named))
@@ -95,16 +95,16 @@ export async function primaryOf ({ name, sentinels, like, known, refusals }) {
 async function answersOf (asked) {
   /** @type {PromiseSettledResult<T>[]} */
   const answers = []
-  let [left, given, isSoon] = [asked.length, 0, true]
+  let [left, count, isSoon] = [asked.length, 0, true]
   await new Promise((/** @type {(value?: unknown) => void} */ resolve) => {
-    const check = () => { if (left === 0 || (!isSoon && given > asked.length / 2)) resolve() }
+    const check = () => { if (left === 0 || (!isSoon && count > asked.length / 2)) resolve() }
     const timer = setTimeout(() => {
       isSoon = false
       check()
     }, SOON_MS)
-    asked.forEach(async (one, i) => {
-      ;[answers[i]] = await Promise.allSettled([one])
-      if (answers[i].status === 'fulfilled') given++
+    asked.forEach(async (promise, i) => {
+      ;[answers[i]] = await Promise.allSettled([promise])
+      if (answers[i].status === 'fulfilled') count++
       if (--left === 0) clearTimeout(timer)
       check()
     })
@@ -112,37 +112,38 @@ async function answersOf (asked) {
   return answers.filter(() => true)
 }
 
-/** @param {Answer[]} given @param {string} url */
-const votes = (given, url) => given.filter(({ primary }) => primary === url).length
-/** Also as the one that it promotes. @param {Answer[]} given @param {string} url */
-const naming = (given, url) => given.filter(({ primary, promoted }) => primary === url || promoted.includes(url)).length
+/** @param {Answer[]} answers @param {string} url */
+const votes = (answers, url) => answers.filter(({ primary }) => primary === url).length
+/** Also as the one that it promotes. @param {Answer[]} answers @param {string} url */
+const naming = (answers, url) => answers.filter(({ primary, promoted }) => primary === url || promoted.includes(url)).length
 
-/** @param {Answer[]} given @returns {string} URL */
-const mostNamed = (given) => given.map(({ primary }) => primary).sort((a, b) => votes(given, b) - votes(given, a))[0]
+/** @param {Answer[]} answers @returns {string} URL */
+const mostNamed = (answers) => answers.map(({ primary }) => primary).sort((a, b) => votes(answers, b) - votes(answers, a))[0]
 
-/** Those that a failover promotes come first, then those that most name. @param {Answer[]} given @returns {string[]} URLs */
-const candidatesOf = (given) => [...new Set([
-  ...given.flatMap(({ promoted }) => promoted),
-  ...given.map(({ primary }) => primary).sort((a, b) => votes(given, b) - votes(given, a))
+/** Those that a failover promotes come first, then those that most name. @param {Answer[]} answers @returns {string[]} URLs */
+const candidatesOf = (answers) => [...new Set([
+  ...answers.flatMap(({ promoted }) => promoted),
+  ...answers.map(({ primary }) => primary).sort((a, b) => votes(answers, b) - votes(answers, a))
 ])]
 
-/** That most know, also as a primary. @param {Answer[]} given @param {string} url of the primary */
-const knownReplicas = (given, url) => [...new Set(given.flatMap(({ primary, replicas }) => [primary, ...replicas]))]
-  .filter((one) => one !== url && knowing(given, one) > given.length / 2)
+/** That most know, also as a primary. @param {Answer[]} answers @param {string} url of the primary */
+const knownReplicas = (answers, url) => [...new Set(answers.flatMap(({ primary, replicas }) => [primary, ...replicas]))]
+  .filter((replica) => replica !== url && knowing(answers, replica) > answers.length / 2)
 
-/** @param {Answer[]} given @param {string} url */
-const knowing = (given, url) => given.filter(({ primary, replicas }) => primary === url || replicas.includes(url)).length
+/** @param {Answer[]} answers @param {string} url */
+const knowing = (answers, url) => answers.filter(({ primary, replicas }) => primary === url || replicas.includes(url)).length
 
 /**
  * Whether a node that says that it is a primary may be used.
  * @param {{ url: string, facts: ReplicationFacts }} node
- * @param {{ given: Answer[], sentinels: number, known: Known | null, history: { id: string | null, offset: number } | null }} evidence
- *   `sentinels`: how many are configured; `history`: that is known, or that of the node that most name
+ * @param {{ answers: Answer[], sentinels: number, previous: Primary | null,
+ *   history: { id: string | null, offset: number } | null }} evidence `sentinels`: how many are configured; `history`: of the previous
+ *   primary, or of the node that most name
  */
-function isTrusted ({ url, facts }, { given, sentinels, known, history }) {
-  if (url === known?.url || naming(given, url) > sentinels / 2) return true
+function isTrusted ({ url, facts }, { answers, sentinels, previous, history }) {
+  if (url === previous?.url || naming(answers, url) > sentinels / 2) return true
   if (history) return continues(facts, history)
-  return knowing(given, url) > given.length / 2
+  return knowing(answers, url) > answers.length / 2
 }
 
 /** @param {string} url @param {string} named */
@@ -163,12 +164,12 @@ async function ask (sentinel, name, like) {
   const connection = await openConnection(sentinel, { name: NAME, deadlineMs: DEADLINE_MS })
   const { address } = connection
   try {
-    const [found, listed] = await Promise.all([
+    const [primaryAddress, listed] = await Promise.all([
       connection.send('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name),
       // a user may lack this permission, and an unknown name is an error
       connection.send('SENTINEL', 'REPLICAS', name).catch(() => [])
     ])
-    if (found !== null) return answerIn({ found, listed }, { like, address })
+    if (primaryAddress !== null) return answerIn({ primaryAddress, listed }, { like, address })
     // each is a list of fields and values that begins with the name
     const masters = await connection.send('SENTINEL', 'MASTERS')
     if (!isListOfRows(masters)) throw malformed(address, 'MASTERS')
@@ -187,12 +188,12 @@ async function ask (sentinel, name, like) {
 const isListOfRows = (reply) => Array.isArray(reply) && reply.every(Array.isArray)
 
 /**
- * @param {{ found: unknown, listed: unknown }} replies to GET-MASTER-ADDR-BY-NAME and REPLICAS
+ * @param {{ primaryAddress: unknown, listed: unknown }} replies to GET-MASTER-ADDR-BY-NAME and REPLICAS
  * @param {{ like: string, address: string }} sentinel that gave them @returns {Answer} @throws {FreshetError} SERVER_REFUSED
  */
-function answerIn ({ found, listed }, { like, address }) {
-  if (!Array.isArray(found)) throw malformed(address, 'GET-MASTER-ADDR-BY-NAME')
-  const named = namedAddress(found[0], found[1])
+function answerIn ({ primaryAddress, listed }, { like, address }) {
+  if (!Array.isArray(primaryAddress)) throw malformed(address, 'GET-MASTER-ADDR-BY-NAME')
+  const named = namedAddress(primaryAddress[0], primaryAddress[1])
   if (named === null) throw malformed(address, 'GET-MASTER-ADDR-BY-NAME')
   // the primary counts without a list of its replicas
   const replicas = usableRows(Array.isArray(listed) ? listed : [], (row) => {
@@ -255,7 +256,7 @@ export function createSentinelMap (redisUrl, onUnused) {
   /** of the primary @type {string[]} */
   let replicas = []
   const refusals = createRefusals()
-  const known = createKnown()
+  const lastPrimary = createLastPrimary()
   let isFound = false
   /** the last look that has not ended, and when it began @type {{ ended: Promise<void>, atMs: number } | null} */
   let finding = null
@@ -270,13 +271,13 @@ export function createSentinelMap (redisUrl, onUnused) {
   async function look () {
     const number = ++begun
     try {
-      const found = await primaryOf({ name, sentinels, like, known: known.last, refusals })
+      const primary = await primaryOf({ name, sentinels, like, previous: lastPrimary.last, refusals })
       // one that began later knows more
       if (number < latest) return
       latest = number
-      const isNew = found.url !== url || !isFound
-      ;({ url, replicas } = found)
-      known.see(found)
+      const isNew = primary.url !== url || !isFound
+      ;({ url, replicas } = primary)
+      lastPrimary.see(primary)
       isFound = true
       failure = null
       // also ends the waits of links
@@ -350,8 +351,8 @@ export function createSentinelMap (redisUrl, onUnused) {
 }
 
 /** The primary as this process knew it last. */
-function createKnown () {
-  /** @type {Known | null} */
+function createLastPrimary () {
+  /** @type {Primary | null} */
   let last = null
   /** the newest offset, and since when that is known */
   let [newest, newestMs] = [0, -Infinity]
@@ -360,7 +361,7 @@ function createKnown () {
     get last () { return last },
     /**
      * A replica that is promoted may lack what the primary had in the last moments, so its offset of some seconds ago counts.
-     * @param {{ url: string, facts: import('./nodes.js').ReplicationFacts }} found
+     * @param {{ url: string, facts: import('./nodes.js').ReplicationFacts }} primary
      */
     see ({ url, facts: { id, offset } }) {
       const isSame = last?.id === id

@@ -6,7 +6,7 @@
  *     commands     router, primary(key)               to the primary of a key, on the connection that its state is asked on
  *                  primaries({ name })                the same, on connections of their own: beside others, or while WAIT blocks
  *     reads        createReads(servers), pick()       by replicas that are near their primary, or as `readFrom` says
- *                  openOwn(purpose)                   on a connection of the caller's own, for reads that block
+ *                  openSeparate(purpose)              on a separate connection, for reads that block
  *     streams      streams.open(key)                  many keys of a node on one connection (stream-follower.js)
  *                  primaryStreams.open(key)           the same at the primary
  *     their state  nodes(), figures(), problems(), confirmedAt(), watch()
@@ -74,11 +74,11 @@ export function createPace (now = () => performance.now(), { isReading = true } 
  *   isAsked?: boolean, name: string, primaryName?: string, deadlineMs: number, log: import('pino').Logger }} options as createShard; those
  *   of a cluster are found; `isAsked`: false = nodes are asked for their state when it is wanted only
  */
-export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, ...given }) {
+export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, ...rest }) {
   const lookups = createLookupCounts()
-  const { isReading = true } = given
+  const { isReading = true } = rest
   const pace = isAsked ? createPace(undefined, { isReading }) : null
-  const options = { readFrom: null, primaryName: 'primary', ...given, isReading, lookups, pace }
+  const options = { readFrom: null, primaryName: 'primary', ...rest, isReading, lookups, pace }
   const map = slotMapOf(redisUrl, options.log)
   let isWithReplicas = options.isReading
   /** @type {Set<() => void>} */
@@ -129,15 +129,15 @@ export function createServers ({ redisUrl, replicaUrls = null, isAsked = true, .
     pick: (among) => all().map((shard) => shard.pick(among))[0],
     /** Whether each shard has a node that may answer. @throws {import('../errors.js').FreshetError} as Shard.pick */
     expectNodes () { for (const shard of all()) shard.expectNode() },
-    /** As Shard.openOwn, of the first. @type {Shard['openOwn']} */
-    openOwn: (purpose, of) => all()[0].openOwn(purpose, of),
+    /** As Shard.openSeparate, of the first. @type {Shard['openSeparate']} */
+    openSeparate: (purpose, of) => all()[0].openSeparate(purpose, of),
     /** Follows streams on nodes that may answer. */
     streams: createStreamFollower({
       isSpread: () => map.isCluster,
       deadlineMs: options.deadlineMs,
       nodeOf (key) {
         const shard = shards.of(key)
-        const { id, open, refuse } = shard.chooseOwn()
+        const { id, open, refuse } = shard.chooseSeparate()
         return {
           id,
           refuse,
@@ -278,11 +278,11 @@ export function createReads (servers, { prefer, but, isBackground } = {}) {
   /** @param {string | Buffer} key */
   function connectionOf (key) {
     const shard = servers.shard(key)
-    const known = picked.get(shard)
-    if (known) return known.connection
-    const one = shard.pick({ prefer: prefer?.of(shard), but: but?.lost, isBackground })
-    picked.set(shard, one)
-    return one.connection
+    const pick = picked.get(shard)
+    if (pick) return pick.connection
+    const newPick = shard.pick({ prefer: prefer?.of(shard), but: but?.lost, isBackground })
+    picked.set(shard, newPick)
+    return newPick.connection
   }
 
   return {
@@ -293,8 +293,8 @@ export function createReads (servers, { prefer, but, isBackground } = {}) {
     /** The greatest of the nodes; null = one is not known. */
     get lagMs () {
       const lags = [...picked.values()].map(({ lagMs }) => lagMs)
-      const known = lags.filter((lagMs) => lagMs !== null)
-      return known.length < lags.length ? null : Math.max(0, ...known)
+      const numbers = lags.filter((lagMs) => lagMs !== null)
+      return numbers.length < lags.length ? null : Math.max(0, ...numbers)
     }
   }
 }

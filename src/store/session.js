@@ -148,23 +148,23 @@ function lookWithin (ms) {
 
 function look () {
   dueMs = Infinity
-  for (const one of [...watched]) {
-    const leftMs = one.leftMs()
-    if (leftMs < 0) one.late()
+  for (const session of [...watched]) {
+    const leftMs = session.leftMs()
+    if (leftMs < 0) session.late()
     if (leftMs < Infinity) lookWithin(leftMs)
   }
 }
 
 /**
- * @param {Watched} one
+ * @param {Watched} session
  * @returns {{ within: (ms: number) => void, end: () => void }} `within`: it owes something from now on, and may be late after this time
  */
-function watchSilence (one) {
-  watched.add(one)
+function watchSilence (session) {
+  watched.add(session)
   return {
     within: lookWithin,
     end () {
-      watched.delete(one)
+      watched.delete(session)
       if (watched.size > 0) return
       clearTimeout(timer)
       dueMs = Infinity

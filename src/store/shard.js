@@ -15,7 +15,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { publicReason } from '../errors.js'
 import { untilTick } from '../ticks.js'
-import { createChoice, createOwnChoice } from './choice.js'
+import { createChoice, createSeparateChoice } from './choice.js'
 import {
   absence, compareHistory, createLagClock, createNode, createPrimaryContact, FOREIGN, NOT_PRIMARY, NOT_REPLICA, shownState
 } from './node.js'
@@ -77,7 +77,7 @@ export function createShard ({ readFrom, lookups, isReading, ...options }) {
     return node.link.connection !== null && node.state !== NOT_PRIMARY ? 0 : null
   }
 
-  const chooseOwn = createOwnChoice({ ...options, topology, choose, mayAnswer, lagNow })
+  const chooseSeparate = createSeparateChoice({ ...options, topology, choose, mayAnswer, lagNow })
 
   return {
     /** Resolves when every node was polled once. Rejects with what the first connection to the primary met. */
@@ -118,12 +118,12 @@ export function createShard ({ readFrom, lookups, isReading, ...options }) {
      * connection is avoided while there is another one, and asked at most once a second. The caller ends it.
      * @param {string} purpose shown by CLIENT LIST behind the name
      * @param {{ isForLog: boolean, isHeld?: () => boolean, signal: AbortSignal }} options as openConnection
-     * @returns {ReturnType<ReturnType<ReturnType<typeof createOwnChoice>>['open']>}
+     * @returns {ReturnType<ReturnType<ReturnType<typeof createSeparateChoice>>['open']>}
      * @throws {import('../errors.js').FreshetError} as `pick`; SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
      */
-    openOwn: async (purpose, options) => chooseOwn().open(purpose, options),
-    /** As openOwn, in two steps, so that several can share a connection to the node. */
-    chooseOwn,
+    openSeparate: async (purpose, options) => chooseSeparate().open(purpose, options),
+    /** As openSeparate, in two steps, so that several can share a connection to the node. */
+    chooseSeparate,
 
     /** @returns {{ role: string, address: string, connected: boolean, engine: string | null, state: string, lagMs: number | null }[]} */
     nodes: () => topology.nodes().map((node) => ({

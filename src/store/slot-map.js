@@ -39,11 +39,11 @@ const maps = new Map()
  */
 export function slotMapOf (redisUrl, log) {
   const forget = () => maps.delete(redisUrl)
-  const known = maps.get(redisUrl) ??
+  const map = maps.get(redisUrl) ??
     (isOfSentinels(redisUrl) ? createSentinelMap(redisUrl, forget) : createSlotMap(addressesIn(redisUrl), forget))
-  maps.set(redisUrl, known)
-  known.refusals.logTo(log)
-  return known
+  maps.set(redisUrl, map)
+  map.refusals.logTo(log)
+  return map
 }
 
 /** For people. @param {string} redisUrl @returns {string[]} */
@@ -119,9 +119,9 @@ function createSlotMap (seeds, onUnused) {
     async learn (connection) {
       if (isCluster) return
       const first = await read(connection)
-      const found = await Promise.allSettled(seeds.filter((url) => hostOf(url) !== hostOf(connection.url)).map(ask))
-      for (const one of found) {
-        if (one.status === 'rejected' || [...one.value.ids].some((id) => first.ids.has(id))) continue
+      const outcomes = await Promise.allSettled(seeds.filter((url) => hostOf(url) !== hostOf(connection.url)).map(ask))
+      for (const outcome of outcomes) {
+        if (outcome.status === 'rejected' || [...outcome.value.ids].some((id) => first.ids.has(id))) continue
         throw new FreshetError('SERVER_REFUSED', `${seeds.map(hostOf).join(' and ')} are nodes of different clusters; give nodes of one`)
       }
       isCluster = true
@@ -185,7 +185,7 @@ function createRefreshing (refresh) {
 }
 
 /** @template T @param {T[]} list */
-const shuffled = (list) => list.map((one) => ({ one, at: Math.random() })).sort((a, b) => a.at - b.at).map(({ one }) => one)
+const shuffled = (list) => list.map((item) => ({ item, at: Math.random() })).sort((a, b) => a.at - b.at).map(({ item }) => item)
 
 /** @typedef {import('./slots.js').SlotAnswer} Answer */
 
@@ -218,12 +218,12 @@ function createSlotTable (onChanged) {
 
     /**
      * An answer of a lower epoch is of a node that knows less, unless it is of another cluster at the same addresses.
-     * @param {Answer} found
+     * @param {Answer} answer
      */
-    apply (found) {
-      if (found.epoch < epoch && [...found.ids].some((id) => ids.has(id))) return
+    apply (answer) {
+      if (answer.epoch < epoch && [...answer.ids].some((id) => ids.has(id))) return
       const before = JSON.stringify([owners, [...shards]])
-      ;({ epoch, ids, owners, shards } = found)
+      ;({ epoch, ids, owners, shards } = answer)
       added = 0
       if (JSON.stringify([owners, [...shards]]) !== before) onChanged()
     },

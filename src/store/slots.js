@@ -154,11 +154,11 @@ const tags = new Map()
 
 /** @param {string} name @param {number} partition @param {number} partitions @returns {string} without braces */
 export function spreadTag (name, partition, partitions) {
-  const wanted = `${name}:${partition}/${partitions}`
-  const known = tags.get(wanted)
-  if (known !== undefined) return known
+  const tagKey = `${name}:${partition}/${partitions}`
+  const tag = tags.get(tagKey)
+  if (tag !== undefined) return tag
   let k = 0
   while (Math.floor(slotOf(`${name}:${partition}.${k}`) * partitions / SLOTS) !== partition) k++
-  tags.set(wanted, `${name}:${partition}.${k}`)
+  tags.set(tagKey, `${name}:${partition}.${k}`)
   return `${name}:${partition}.${k}`
 }

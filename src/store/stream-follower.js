@@ -122,7 +122,7 @@ export function createStreamFollower ({ nodeOf, isSpread, deadlineMs, budget = B
     }
     budget.lines++
     const longestMs = Math.max(1, Math.floor(deadlineMs * BLOCK_SHARE))
-    const one = {
+    const followed = {
       slot,
       line: createLine({
         node,
@@ -130,13 +130,13 @@ export function createStreamFollower ({ nodeOf, isSpread, deadlineMs, budget = B
         purpose,
         longestMs,
         onOver () {
-          lines.delete(one)
+          lines.delete(followed)
           budget.lines--
         }
       })
     }
-    lines.add(one)
-    return one.line
+    lines.add(followed)
+    return followed.line
   }
 
   return {
@@ -149,8 +149,8 @@ export function createStreamFollower ({ nodeOf, isSpread, deadlineMs, budget = B
       for (;;) {
         const slot = isSpread() ? slotOf(key) : NO_SLOT
         const node = nodeOf(key)
-        const known = [...lines].find((one) => one.slot === slot && one.line.id === node.id)
-        const line = known?.line ?? openLine(slot, node, { key, purpose })
+        const followed = [...lines].find((candidate) => candidate.slot === slot && candidate.line.id === node.id)
+        const line = followed?.line ?? openLine(slot, node, { key, purpose })
         const session = line.join(signal)
         try {
           await Promise.race([line.opened, session.closed])

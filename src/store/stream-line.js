@@ -20,7 +20,7 @@
  * @typedef {Pick<Connection, 'send' | 'sendAll' | 'runScript' | 'close'>} StreamConnection `runScript`: of those that only read
  * @typedef {{ connection: Connection, isLeft?: () => boolean, watch?: (watcher: () => void) => () => void,
  *   end: (refusal: Error | null) => void, lagMs?: () => number | null }} Opened a connection, as
- *   openerOf and Shard.openOwn open it; `watch`: for `isLeft`
+ *   openerOf and Shard.openSeparate open it; `watch`: for `isLeft`
  * @typedef {{ key: string, purpose: string, isHeld: () => boolean, signal: AbortSignal, isSecond: boolean }} Opening
  * @typedef {object} FollowedNode
  * @property {unknown} id the same for each subscriber of the node
@@ -51,7 +51,7 @@ export function createLine ({ node, key, purpose, longestMs, onOver }) {
   /** @type {Opened | null} */
   let first = null
   let isOver = false
-  /** of the connection, as CLIENT UNBLOCK wants it @type {number | null} */
+  /** of the connection, as CLIENT UNBLOCK takes it @type {number | null} */
   let id = null
   /** @type {(() => void) | undefined} */
   let unwatch
@@ -78,13 +78,13 @@ export function createLine ({ node, key, purpose, longestMs, onOver }) {
   const { ask, readAlone } = createAsking({ main, second, isShared: () => subscribers.size > 1, isBlocked: () => rounds.isBlocked })
   const rounds = createRounds({ main, longestMs, unblock, readAlone, fail })
 
-  const opened = open(false).then((one) => {
-    first = one
-    if (isOver) return one.end(null)
-    const { connection } = one
+  const opened = open(false).then((openedLine) => {
+    first = openedLine
+    if (isOver) return openedLine.end(null)
+    const { connection } = openedLine
     connection.closed?.then((reason) => fail(lost(reason)))
     connection.sendDispensable?.('CLIENT', 'ID').then((reply) => { id = reply }, () => {})
-    unwatch = one.watch?.(() => { if (one.isLeft?.()) fail(lost('the node is left')) })
+    unwatch = openedLine.watch?.(() => { if (openedLine.isLeft?.()) fail(lost('the node is left')) })
   })
   opened.catch(end)
 
@@ -115,22 +115,22 @@ export function createLine ({ node, key, purpose, longestMs, onOver }) {
     /** @param {AbortSignal} signal ends the session */
     join (signal) {
       /** @type {Subscriber} */
-      const one = { isOver: false, isBehind: false, inFlight: 0, lane: main, heldRead: Infinity }
-      subscribers.add(one)
+      const subscriber = { isOver: false, isBehind: false, inFlight: 0, lane: main, heldRead: Infinity }
+      subscribers.add(subscriber)
       const { closed, close } = createClosing(signal, () => {
-        one.isOver = true
-        subscribers.delete(one)
-        rounds.drop(lost('closed'), one)
+        subscriber.isOver = true
+        subscribers.delete(subscriber)
+        rounds.drop(lost('closed'), subscriber)
         if (subscribers.size === 0) end()
       })
       return {
-        connection: connectionOf({ ask, readAlone, rounds, lost, close, one, isLeft: () => one.isOver || isOver }),
+        connection: connectionOf({ ask, readAlone, rounds, lost, close, subscriber, isLeft: () => subscriber.isOver || isOver }),
         /** Resolves when the session is closed here. */
         closed,
-        isLeft: () => one.isOver || isOver,
+        isLeft: () => subscriber.isOver || isOver,
         lagMs: () => first?.lagMs?.() ?? null,
         /** The reply of the last XREAD is in use until this is called. */
-        taken () { one.heldRead = Infinity },
+        taken () { subscriber.heldRead = Infinity },
         /** @param {Error | null} refusal if the user may not do what the session is for */
         end (refusal) {
           if (refusal) node.refuse?.(refusal)
@@ -144,26 +144,26 @@ export function createLine ({ node, key, purpose, longestMs, onOver }) {
 /**
  * A connection as a subscriber sees it.
  * @param {ReturnType<typeof createAsking> & { rounds: ReturnType<typeof createRounds>, lost: (reason: string) => Error,
- *   close: () => void, one: Subscriber, isLeft: () => boolean }} parts
+ *   close: () => void, subscriber: Subscriber, isLeft: () => boolean }} parts
  * @returns {StreamConnection}
  */
-function connectionOf ({ ask, readAlone, rounds, lost, close, one, isLeft }) {
-  /** What is behind comes first. @param {Read} wanted blocks */
-  async function readBehind (wanted) {
-    const reply = await readAlone(one, wanted)
+function connectionOf ({ ask, readAlone, rounds, lost, close, subscriber, isLeft }) {
+  /** What is behind comes first. @param {Read} read blocks */
+  async function readBehind (read) {
+    const reply = await readAlone(subscriber, read)
     if (reply !== null) return reply
     if (isLeft()) throw lost('closed')
-    return rounds.wait(one, wanted)
+    return rounds.wait(subscriber, read)
   }
 
   /** @param {string} command @param {Word[]} words @returns {Promise<any>} */
   function send (command, ...words) {
     if (isLeft()) return Promise.reject(lost('closed'))
-    if (command !== 'XREAD') return ask(one, [command, ...words])
+    if (command !== 'XREAD') return ask(subscriber, [command, ...words])
     const [key, after] = words.slice(-2).map(String)
-    const wanted = { key, after, count: Number(words[1]), blockMs: Number(words[3]) }
-    if (words[2] !== 'BLOCK') return readAlone(one, wanted)
-    return one.isBehind ? readBehind(wanted) : rounds.wait(one, wanted)
+    const read = { key, after, count: Number(words[1]), blockMs: Number(words[3]) }
+    if (words[2] !== 'BLOCK') return readAlone(subscriber, read)
+    return subscriber.isBehind ? readBehind(read) : rounds.wait(subscriber, read)
   }
   return {
     send,
@@ -181,8 +181,8 @@ function connectionOf ({ ask, readAlone, rounds, lost, close, one, isLeft }) {
 
 /**
  * @typedef {{ key: string, after: string, count: number, blockMs: number }} Read of one key
- * @typedef {Read & { one: Subscriber, untilMs: number, resolve: (reply: any) => void, reject: (error: Error) => void }} Want
- * @typedef {(one: Subscriber, read: Read) => Promise<any>} ReadAlone without blocking
+ * @typedef {Read & { subscriber: Subscriber, untilMs: number, resolve: (reply: any) => void, reject: (error: Error) => void }} PendingRead
+ * @typedef {(subscriber: Subscriber, read: Read) => Promise<any>} ReadAlone without blocking
  */
 
 /** Between a reply and the next read, and before a block is ended. */
@@ -192,13 +192,13 @@ const MAX_COUNT = 1000
 const MIN_COUNT = 16
 
 /**
- * The common reads of a line: one XREAD after the other, each blocked for all that is wanted when it begins.
+ * The common reads of a line: one XREAD after the other, each blocked for all pending reads.
  * @param {{ main: MainLane, longestMs: number, unblock: () => void, readAlone: ReadAlone, fail: (error: Error) => void }} parts
  *   `longestMs`: of a block; `unblock`: ends the block of `main`; `fail`: no read can follow
  */
 function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
-  /** @type {Set<Want>} */
-  const wants = new Set()
+  /** @type {Set<PendingRead>} */
+  const pendingReads = new Set()
   let isBlocked = false
   let isRunning = false
   let endsMs = 0
@@ -208,18 +208,18 @@ function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
 
   async function run () {
     isRunning = true
-    while (wants.size > 0) {
+    while (pendingReads.size > 0) {
       const pauseMs = pausedUntilMs - performance.now()
       await (pauseMs > 0 ? sleep(pauseMs) : setImmediate())
-      if (wants.size > 0) await readAll(new Set(wants)).catch(fail)
+      if (pendingReads.size > 0) await readAll(new Set(pendingReads)).catch(fail)
     }
     isRunning = false
   }
 
-  /** @param {Set<Want>} asked */
+  /** @param {Set<PendingRead>} asked */
   async function readAll (asked) {
     const [from, all] = [lowestOf(asked), [...asked]]
-    const count = Math.max(MIN_COUNT, Math.min(MAX_COUNT, ...all.map((want) => want.count)))
+    const count = Math.max(MIN_COUNT, Math.min(MAX_COUNT, ...all.map((pendingRead) => pendingRead.count)))
     const nowMs = performance.now()
     const blockMs = Math.max(1, Math.ceil(Math.min(longestMs, Math.min(...all.map(({ untilMs }) => untilMs)) - nowMs)))
     endsMs = nowMs + blockMs
@@ -229,12 +229,12 @@ function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
       isBlocked = false
       // nothing came that a pause could collect
       if (reply !== null) pausedUntilMs = performance.now() + PAUSE_MS
-      share(asked, { from, reply, count, held: main.reads, wants, readAlone })
+      share(asked, { from, reply, count, held: main.reads, pendingReads, readAlone })
     } catch (error) {
       isBlocked = false
       pausedUntilMs = performance.now() + PAUSE_MS
       if (error.outcome !== 'forbidden' && error.outcome !== 'refused') throw error
-      await refuse(asked, { error, main, wants })
+      await refuse(asked, { error, main, pendingReads })
     } finally {
       clearTimeout(waker)
       waker = undefined
@@ -244,21 +244,21 @@ function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
   return {
     get isBlocked () { return isBlocked },
 
-    /** @param {Subscriber} one @param {Read} read @returns {Promise<any>} the reply of XREAD, for this key */
-    wait: (one, read) => new Promise((resolve, reject) => {
+    /** @param {Subscriber} subscriber @param {Read} read @returns {Promise<any>} the reply of XREAD, for this key */
+    wait: (subscriber, read) => new Promise((resolve, reject) => {
       const nowMs = performance.now()
-      wants.add({ one, ...read, untilMs: nowMs + read.blockMs, resolve, reject })
+      pendingReads.add({ subscriber, ...read, untilMs: nowMs + read.blockMs, resolve, reject })
       if (!isRunning) run()
       else if (isBlocked && endsMs - nowMs > PAUSE_MS) waker ??= setTimeout(unblock, PAUSE_MS)
     }),
 
-    /** @param {Error} error @param {Subscriber} [of] the wants of one, or all */
+    /** @param {Error} error @param {Subscriber} [of] the pending reads of one, or of all */
     drop (error, of) {
       if (of === undefined) clearTimeout(waker)
-      for (const want of wants) {
-        if (of !== undefined && want.one !== of) continue
-        wants.delete(want)
-        want.reject(error)
+      for (const pendingRead of pendingReads) {
+        if (of !== undefined && pendingRead.subscriber !== of) continue
+        pendingReads.delete(pendingRead)
+        pendingRead.reject(error)
       }
     }
   }
@@ -266,59 +266,63 @@ function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
 
 /**
  * Hands a reply out. Who has waited for more than half of its time hears that there was nothing.
- * @param {Set<Want>} asked
- * @param {{ from: Map<string, string>, reply: [unknown, [unknown, Buffer[]][]][] | null, count: number, held: number, wants: Set<Want>,
- *   readAlone: ReadAlone }} parts `from`: where each key was read; `held`: number of the read
+ * @param {Set<PendingRead>} asked
+ * @param {{ from: Map<string, string>, reply: [unknown, [unknown, Buffer[]][]][] | null, count: number, held: number,
+ *   pendingReads: Set<PendingRead>, readAlone: ReadAlone }} parts `from`: where each key was read; `held`: number of the read
  */
-function share (asked, { from, reply, count, held, wants, readAlone }) {
+function share (asked, { from, reply, count, held, pendingReads, readAlone }) {
   const nowMs = performance.now()
-  const found = new Map(reply?.map(([name, entries]) => [String(name), entries]))
-  for (const want of asked) {
-    const { one, key, after, blockMs, untilMs } = want
-    const all = found.get(key) ?? []
+  const entriesByKey = new Map(reply?.map(([name, entries]) => [String(name), entries]))
+  for (const pendingRead of asked) {
+    const { subscriber, key, after, blockMs, untilMs } = pendingRead
+    const all = entriesByKey.get(key) ?? []
     const entries = from.get(key) === after ? all : all.filter(([id]) => isAfter(String(id), after))
     const isCut = all.length >= count
     const isNews = entries.length > 0 || isCut
-    if (!wants.has(want) || (!isNews && untilMs - nowMs > blockMs / 2)) continue
-    wants.delete(want)
+    if (!pendingReads.has(pendingRead) || (!isNews && untilMs - nowMs > blockMs / 2)) continue
+    pendingReads.delete(pendingRead)
     if (isCut) {
-      one.isBehind = true
-      readAlone(one, want).then(want.resolve, want.reject)
+      subscriber.isBehind = true
+      readAlone(subscriber, pendingRead).then(pendingRead.resolve, pendingRead.reject)
       continue
     }
-    if (isNews) one.heldRead = held
-    want.resolve(isNews ? [[key, entries]] : null)
+    if (isNews) subscriber.heldRead = held
+    pendingRead.resolve(isNews ? [[key, entries]] : null)
   }
 }
 
 /**
  * Finds out which keys a refusal is about.
- * @param {Set<Want>} asked @param {{ error: Error, main: MainLane, wants: Set<Want> }} parts @throws {Error} that, if none is refused alone
+ * @param {Set<PendingRead>} asked @param {{ error: Error, main: MainLane, pendingReads: Set<PendingRead> }} parts
+ * @throws {Error} that, if none is refused alone
  */
-async function refuse (asked, { error, main, wants }) {
+async function refuse (asked, { error, main, pendingReads }) {
   let isFound = false
-  await Promise.all([...asked].map((want) => main.send('XREAD', 'COUNT', 1, 'STREAMS', want.key, want.after).catch((own) => {
-    if (own.outcome === 'over') throw own
-    isFound = true
-    if (wants.delete(want)) want.reject(own)
-  })))
+  await Promise.all([...asked].map(async (pendingRead) => {
+    const { key, after } = pendingRead
+    await main.send('XREAD', 'COUNT', 1, 'STREAMS', key, after).catch((refusal) => {
+      if (refusal.outcome === 'over') throw refusal
+      isFound = true
+      if (pendingReads.delete(pendingRead)) pendingRead.reject(refusal)
+    })
+  }))
   if (!isFound) throw error
 }
 
-/** Where a common read begins. @param {Set<Want>} asked @returns {Map<string, string>} ids by key */
+/** Where a common read begins. @param {Set<PendingRead>} asked @returns {Map<string, string>} ids by key */
 function lowestOf (asked) {
   /** @type {Map<string, string>} */
   const lowest = new Map()
   for (const { key, after } of asked) {
-    const known = lowest.get(key)
-    if (known === undefined || isAfter(known, after)) lowest.set(key, after)
+    const lowestId = lowest.get(key)
+    if (lowestId === undefined || isAfter(lowestId, after)) lowest.set(key, after)
   }
   return lowest
 }
 
 /** @param {string} id of an entry @param {string} other */
 function isAfter (id, other) {
-  const [[ms, n], [otherMs, otherN]] = [id, other].map((one) => one.split('-').map(Number))
+  const [[ms, n], [otherMs, otherN]] = [id, other].map((idText) => idText.split('-').map(Number))
   return ms > otherMs || (ms === otherMs && n > otherN)
 }
 
@@ -329,20 +333,20 @@ function isAfter (id, other) {
 function createAsking ({ main, second, isShared, isBlocked }) {
   const sharedGet = createSharedGets((...words) => (isBlocked() ? second : main).send(...words))
 
-  /** @param {Subscriber} one @param {[string, ...Word[]]} words */
-  async function ask (one, words) {
-    const isBulk = one.isBehind || (words[0] === 'XREVRANGE' && String(words.at(-1)) !== '1')
-    if (one.inFlight === 0) one.lane = isBlocked() || (isBulk && isShared()) ? second : main
-    one.inFlight++
+  /** @param {Subscriber} subscriber @param {[string, ...Word[]]} words */
+  async function ask (subscriber, words) {
+    const isBulk = subscriber.isBehind || (words[0] === 'XREVRANGE' && String(words.at(-1)) !== '1')
+    if (subscriber.inFlight === 0) subscriber.lane = isBlocked() || (isBulk && isShared()) ? second : main
+    subscriber.inFlight++
     try {
-      const isTogether = words[0] === 'MGET' && one.lane === main && isShared()
-      const replied = isTogether ? sharedGet(words.slice(1)) : one.lane.send(...words)
-      const held = words[0] === 'XREAD' && one.lane === main ? main.reads : Infinity
+      const isTogether = words[0] === 'MGET' && subscriber.lane === main && isShared()
+      const replied = isTogether ? sharedGet(words.slice(1)) : subscriber.lane.send(...words)
+      const held = words[0] === 'XREAD' && subscriber.lane === main ? main.reads : Infinity
       const reply = await replied
-      if (held !== Infinity) one.heldRead = held
+      if (held !== Infinity) subscriber.heldRead = held
       return reply
     } finally {
-      one.inFlight--
+      subscriber.inFlight--
     }
   }
 
@@ -350,9 +354,9 @@ function createAsking ({ main, second, isShared, isBlocked }) {
     ask,
 
     /** @type {ReadAlone} */
-    async readAlone (one, { key, after, count }) {
-      const reply = await ask(one, ['XREAD', 'COUNT', count, 'STREAMS', key, after])
-      one.isBehind = reply !== null && reply[0][1].length >= count
+    async readAlone (subscriber, { key, after, count }) {
+      const reply = await ask(subscriber, ['XREAD', 'COUNT', count, 'STREAMS', key, after])
+      subscriber.isBehind = reply !== null && reply[0][1].length >= count
       return reply
     }
   }
@@ -378,7 +382,7 @@ function createSharedGets (send) {
       for (const { keys, resolve } of some) resolve(values.slice(at, at += keys.length))
     } catch (error) {
       const mayBeOfOne = some.length > 1 && (error.outcome === 'forbidden' || error.outcome === 'refused')
-      for (const one of some) if (mayBeOfOne) ask([one]); else one.reject(error)
+      for (const request of some) if (mayBeOfOne) ask([request]); else request.reject(error)
     }
   }
 
@@ -387,14 +391,14 @@ function createSharedGets (send) {
     /** @type {typeof asked} */
     let some = []
     let count = 0
-    for (const one of asked.splice(0)) {
-      if (count > 0 && count + one.keys.length > most) {
+    for (const request of asked.splice(0)) {
+      if (count > 0 && count + request.keys.length > most) {
         ask(some)
         some = []
         count = 0
       }
-      some.push(one)
-      count += one.keys.length
+      some.push(request)
+      count += request.keys.length
     }
     ask(some)
   }

@@ -29,8 +29,8 @@ export async function tlsOptions (url) {
   const read = (/** @type {string} */ name) => readNamed(name, url.searchParams.get(name))
   const [ca, cert, key] = await Promise.all(['ca', 'cert', 'key'].map(read))
   if ((cert === undefined) !== (key === undefined)) {
-    const given = cert ? 'cert and no key' : 'key and no cert'
-    throw new FreshetError('SERVER_UNTRUSTED', `the address of ${url.host} names ${given}; expected both or none. ${HOW}.`)
+    const names = cert ? 'cert and no key' : 'key and no cert'
+    throw new FreshetError('SERVER_UNTRUSTED', `the address of ${url.host} names ${names}; expected both or none. ${HOW}.`)
   }
   const host = bareHost(url)
   try {

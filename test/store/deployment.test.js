@@ -47,7 +47,7 @@ for (const engine of await scopedEngines()) {
       const deployment = await deploymentFor(t, primary, { readFrom: null, log })
       await answeredBy(deployment, primary)
       t.equal(deployment.pick().lagMs, 0)
-      const own = await deployment.openOwn('view', { isForLog: false, signal: new AbortController().signal })
+      const own = await deployment.openSeparate('view', { isForLog: false, signal: new AbortController().signal })
       t.teardown(() => own.end(null))
       t.notOk(own.isLeft())
       t.same(lines('warn'), ['the primary has no replicas: it is read itself, until one is in sync; --read-from replica forbids that'])

@@ -225,7 +225,7 @@ t.test('Sentinels and a primary that are far away are found', async (t) => {
   const line = await startProxy(t, port, FAR)
   const sentinel = await pretendSentinel(t, () => ({ primary: line }))
   const far = await startProxy(t, sentinel.port, FAR)
-  const where = { name: 'freshet', sentinels: [far.url], like: line.url, known: null, refusals: createRefusals() }
+  const where = { name: 'freshet', sentinels: [far.url], like: line.url, previous: null, refusals: createRefusals() }
   t.match(await eventually(() => primaryOf(where), { deadlineMs: 10_000 }), { url: line.url })
 })
 
