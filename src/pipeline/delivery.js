@@ -110,9 +110,9 @@ export function createDelivery (parts) {
     buckets,
     maxSpareBytes: inFlightBytes,
     isBusy: (bucket) => !windows[bucket].canSend || windows[bucket].busy,
-    onClosed (one) {
+    onClosed (batch) {
       inFlight++
-      windows[one.bucket].push(one)
+      windows[batch.bucket].push(batch)
     }
   })
 
@@ -123,15 +123,15 @@ export function createDelivery (parts) {
     updateFull()
   }
 
-  /** @param {OpenBatch} one @param {import('./acks.js').Answer} answer */
-  function onAcknowledged (one, answer) {
-    const { sentMs } = one
+  /** @param {OpenBatch} batch @param {import('./acks.js').Answer} answer */
+  function onAcknowledged (batch, answer) {
+    const { sentMs } = batch
     inFlight--
-    live.delete(one)
-    countAcknowledged(account, one, answer)
+    live.delete(batch)
+    countAcknowledged(account, batch, answer)
     lastAcknowledgedMs = clock()
-    held.bytes -= one.heldBytes
-    batches.recycle(one)
+    held.bytes -= batch.heldBytes
+    batches.recycle(batch)
     updateFull()
     closeIfStuck()
     batches.arm()
@@ -193,7 +193,7 @@ export function createDelivery (parts) {
   }
 }
 
-/** @param {Account} account @param {OpenBatch} one @param {import('./acks.js').Answer} answer */
+/** @param {Account} account @param {OpenBatch} batch @param {import('./acks.js').Answer} answer */
 function countAcknowledged (account, { batch, valueBytes }, { late, lateBytes = 0, form }) {
   account.batches++
   if (form === 'watched') account.watched++

@@ -46,7 +46,7 @@ export async function openFeedWriter (options) {
     await primaries.close()
     throw error
   })
-  const { layout, settled, wanted, ack, key, buckets, stripes, definition, isStored, origin } = opened
+  const { layout, settled, target, ack, key, buckets, stripes, definition, isStored, origin } = opened
 
   const hooks = guardedHooks(options, log)
   const pipeline = createPipeline({
@@ -82,7 +82,7 @@ export async function openFeedWriter (options) {
   /** The feed is stored: batches may be sent. */
   const start = () => stripes.start({ pipeline, origin })
 
-  const agreement = createAgreement({ pipeline, keyPrefix, wanted, definition, isStored, onStored: start, log })
+  const agreement = createAgreement({ pipeline, keyPrefix, target, definition, isStored, onStored: start, log })
   const maintenance = startMaintenance({
     primaries, pipeline, layout, key, keyPrefix, agreement, name: writerName, log, syncClocks: layout.log ? stripes.syncClocks : null
   })
@@ -147,21 +147,21 @@ async function openStripes (options, { primaries, writerName }) {
   const before = await findDefinition(primaries.router, keyPrefix, feed)
   const settled = settledBy(before, options)
   const layout = layoutOf(settled.layout)
-  const wanted = definitionOf(settled, before)
+  const target = definitionOf(settled, before)
   const { partitions, late } = settled
   const asked = ackOf(options.ack)
   const ack = { ...asked, stripes: stripesOf(asked, partitions) }
-  const keys = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, wanted, partition))
+  const keys = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, target, partition))
   const key = (/** @type {number} */ partition) => keys[partition]
   const buckets = Array.from({ length: ack.stripes * partitions }, (_, bucket) => keys[bucket % partitions])
-  const stripes = createStripes({ redisUrl, name, deadlineMs, keys: buckets.map((one) => one('')), layout, late, log })
+  const stripes = createStripes({ redisUrl, name, deadlineMs, keys: buckets.map((keyOf) => keyOf('')), layout, late, log })
   try {
     await stripes.opened
     const { serverMs } = stripes
     const opened = await openDefinition(primaries.router, {
-      before, options, wanted, key: key(0), layout, name: writerName, serverMs
+      before, options, target, key: key(0), layout, name: writerName, serverMs
     })
-    return { layout, settled, wanted, ack, key, buckets, stripes, ...opened }
+    return { layout, settled, target, ack, key, buckets, stripes, ...opened }
   } catch (error) {
     await stripes.close()
     throw error
@@ -234,14 +234,14 @@ function createConfirmation (log, needed) {
  * The definition that a writer begins with, the stored one or that of a new feed, and the origin of its entries in a log.
  * @param {import('../store/index.js').Router} primary
  * @param {{ before: import('../feeds/index.js').Definition | null, options: FeedWriterOptions,
- *   wanted: Omit<import('../feeds/index.js').Definition, 'createdAt'>, key: (part: string) => string,
+ *   target: Omit<import('../feeds/index.js').Definition, 'createdAt'>, key: (part: string) => string,
  *   layout: import('../layouts/index.js').Layout, name: string, serverMs: () => number }} parts `before`: as it was stored at the start;
  *   `key`: of partition 0
  */
-async function openDefinition (primary, { before, options, wanted, key, layout, name, serverMs }) {
+async function openDefinition (primary, { before, options, target, key, layout, name, serverMs }) {
   const { keyPrefix, maxFutureMs, log } = options
-  const stored = options.isLazy ? before && expectAgreed(before, wanted) : await agree(primary, keyPrefix, wanted)
-  const definition = stored ?? { ...wanted, createdAt: new Date().toISOString() }
+  const stored = options.isLazy ? before && expectAgreed(before, target) : await agree(primary, keyPrefix, target)
+  const definition = stored ?? { ...target, createdAt: new Date().toISOString() }
   if (stored) warnOfRetention(stored, options.asked, log)
   const nowMs = serverMs()
   // names are unique; only a log shows the order of its writers
@@ -270,11 +270,11 @@ function settledBy (stored, options) {
  */
 function warnOfRetention (definition, asked, log) {
   for (const [name, flag] of /** @type {const} */ ([['windowMs', '--window-ms'], ['maxItems', '--max-items']])) {
-    const wanted = asked?.[name]
-    if (wanted === undefined || wanted === definition[name]) continue
+    const askedValue = asked?.[name]
+    if (askedValue === undefined || askedValue === definition[name]) continue
     const { feed, [name]: stored } = definition
-    log.warn({ feed, [name]: stored }, `the feed is stored with ${name} ${stored}, so ${wanted} has no effect; to change it: npx freshet ` +
-      `feed set ${feed} ${flag} ${wanted}, with the same --redis-url`)
+    log.warn({ feed, [name]: stored }, `the feed is stored with ${name} ${stored}, so ${askedValue} has no effect; to change it: npx ` +
+      `freshet feed set ${feed} ${flag} ${askedValue}, with the same --redis-url`)
   }
 }
 
@@ -300,11 +300,11 @@ async function nextEpoch (primary, name, { ttlMs, nowMs }) {
 
 /**
  * The definition of an open feed: created by its first accepted item, followed while the feed is open.
- * @param {{ pipeline: import('./pipeline.js').Pipeline, keyPrefix: string, wanted: Omit<Definition, 'createdAt'>,
+ * @param {{ pipeline: import('./pipeline.js').Pipeline, keyPrefix: string, target: Omit<Definition, 'createdAt'>,
  *   definition: Definition, isStored: boolean, onStored: () => void, log: Pick<import('pino').Logger, 'info' | 'error'> }} parts
  *   `definition`: as stored, or to be stored with the first item; then `onStored` is called
  */
-export function createAgreement ({ pipeline, keyPrefix, wanted, definition, isStored, onStored, log }) {
+export function createAgreement ({ pipeline, keyPrefix, target, definition, isStored, onStored, log }) {
   /** batches acknowledged when the definition was last checked */
   let checkedBatches = isStored ? -1 : 0
   /** @type {() => void} */
@@ -314,7 +314,7 @@ export function createAgreement ({ pipeline, keyPrefix, wanted, definition, isSt
 
   /** @param {Connection} primary */
   const agreeAgain = (primary) => agree(primary, keyPrefix, isStored
-    ? { ...wanted, windowMs: definition.windowMs, maxItems: definition.maxItems }
+    ? { ...target, windowMs: definition.windowMs, maxItems: definition.maxItems }
     : definition)
 
   /** @param {Definition} stored */
@@ -345,7 +345,7 @@ export function createAgreement ({ pipeline, keyPrefix, wanted, definition, isSt
     async check (primary) {
       const { batches } = pipeline.account
       const stored = this.isIdle
-        ? expectAgreed(await readDefinition(primary, keyPrefix, wanted.feed), wanted)
+        ? expectAgreed(await readDefinition(primary, keyPrefix, target.feed), target)
         : await agreeAgain(primary)
       checkedBatches = batches
       follow(stored)

@@ -56,29 +56,29 @@ export function createOpenBatches ({ buckets, partitions, createBatch, retention
   /** @param {number} bucket */
   const create = (bucket) => openBatchOf(createBatch(bucket % partitions, retention), bucket, retention, flushAt.items)
 
-  /** @param {OpenBatch} one @param {number} [dueMs] latest due time of its flush */
-  function close (one, dueMs = Infinity) {
-    const { bucket, readyMs } = one
+  /** @param {OpenBatch} batch @param {number} [dueMs] latest due time of its flush */
+  function close (batch, dueMs = Infinity) {
+    const { bucket, readyMs } = batch
     const nowMs = clock()
     const lateMs = nowMs - readyMs
     open[bucket] = null
-    one.flushDueMs = Math.min(dueMs, Math.max(one.firstDueMs, intendedMs[bucket]))
+    batch.flushDueMs = Math.min(dueMs, Math.max(batch.firstDueMs, intendedMs[bucket]))
     nextMs[bucket] = (lateMs >= 0 && lateMs < flushAt.ms ? readyMs : nowMs) + flushAt.ms
-    intendedMs[bucket] = nowMs - one.flushDueMs < flushAt.ms ? nextMs[bucket] : one.flushDueMs + flushAt.ms
-    onClosed(one)
+    intendedMs[bucket] = nowMs - batch.flushDueMs < flushAt.ms ? nextMs[bucket] : batch.flushDueMs + flushAt.ms
+    onClosed(batch)
   }
 
   /** Sets the alarm for the next batch. The caller calls it again when a bucket stops being busy. */
   function arm () {
     let leastMs = Infinity
-    for (const one of open) if (one !== null && one.readyMs < leastMs && !isBusy(one.bucket)) leastMs = one.readyMs
+    for (const batch of open) if (batch !== null && batch.readyMs < leastMs && !isBusy(batch.bucket)) leastMs = batch.readyMs
     alarm.set(leastMs)
   }
 
   function closeReady () {
     alarm.clear()
     const nowMs = clock()
-    for (const one of open) if (one !== null && one.readyMs <= nowMs + EARLY_MS && !isBusy(one.bucket)) close(one)
+    for (const batch of open) if (batch !== null && batch.readyMs <= nowMs + EARLY_MS && !isBusy(batch.bucket)) close(batch)
     arm()
   }
 
@@ -103,7 +103,7 @@ export function createOpenBatches ({ buckets, partitions, createBatch, retention
     /** Closes all batches, also of busy buckets. */
     closeAll () {
       const nowMs = clock()
-      for (const one of open) if (one !== null) close(one, nowMs)
+      for (const batch of open) if (batch !== null) close(batch, nowMs)
     },
 
     /** @param {OpenBatch} used */
@@ -192,19 +192,19 @@ function createSpareBatches (buckets, maxBytes) {
   return {
     /** @param {number} bucket @returns {OpenBatch | undefined} */
     take (bucket) {
-      const one = spare[bucket].pop()
-      if (one === undefined) return undefined
-      bytes -= one.spareBytes
-      one.spareBytes = 0
-      return one
+      const batch = spare[bucket].pop()
+      if (batch === undefined) return undefined
+      bytes -= batch.spareBytes
+      batch.spareBytes = 0
+      return batch
     },
 
-    /** Keeps a batch, if there is room. @param {OpenBatch} one @param {number} size about as many bytes as it keeps */
-    put (one, size) {
+    /** Keeps a batch, if there is room. @param {OpenBatch} batch @param {number} size about as many bytes as it keeps */
+    put (batch, size) {
       if (bytes + size > maxBytes) return
-      one.spareBytes = size
+      batch.spareBytes = size
       bytes += size
-      spare[one.bucket].push(one)
+      spare[batch.bucket].push(batch)
     },
 
     clear () {

@@ -248,7 +248,7 @@ function createWaiters () {
   /** @type {Set<() => void>} */
   const checks = new Set()
 
-  const check = () => { for (const one of checks) one() }
+  const check = () => { for (const evaluate of checks) evaluate() }
 
   return {
     /** Evaluates every condition again. */
@@ -280,19 +280,19 @@ function createWaiters () {
         /** @param {() => void} settle */
         const end = (settle) => {
           clearTimeout(timer)
-          checks.delete(one)
+          checks.delete(evaluate)
           settle()
         }
-        const one = () => {
+        const evaluate = () => {
           if (failure) end(() => reject(failure))
           else if (closed) end(() => reject(new FreshetError('PIPELINE_CLOSED', 'the pipeline was closed during the wait')))
           else if (condition()) end(resolve)
         }
         const expire = () => end(() => reject(new FreshetError('DEADLINE_PASSED',
           `${otherwise} within ${deadlineMs} ms; unacknowledged items are kept and sent again`)))
-        checks.add(one)
+        checks.add(evaluate)
         if (deadlineMs !== undefined && deadlineMs < MAX_TIMER_MS) timer = setTimeout(expire, deadlineMs)
-        one()
+        evaluate()
       })
     }
   }

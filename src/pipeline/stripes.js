@@ -34,10 +34,10 @@ export function createStripes ({ redisUrl, name, deadlineMs, keys, layout, late,
   /** @param {Connection} connection */
   async function probe (connection) {
     // while a slot moves atomically, Valkey 9.1.2 does not send what MSETEX writes to the new owner
-    const found = map.isCluster ? { msetex: false } : await capabilities(connection)
-    if (msetex && !found.msetex) throw withoutMsetex(connection.address, found)
-    if (found.msetex === null && msetex === null) log.warn('this user may not use MSETEX: each item is sent as one SET')
-    msetex ??= found.msetex ?? false
+    const support = map.isCluster ? { msetex: false } : await capabilities(connection)
+    if (msetex && !support.msetex) throw withoutMsetex(connection.address, support)
+    if (support.msetex === null && msetex === null) log.warn('this user may not use MSETEX: each item is sent as one SET')
+    msetex ??= support.msetex ?? false
     if (layout.describe().late !== 'by feed' || late !== 'newest') return
     await connection.sendAll(['append-newest', 'mend-scores'].map((script) => ['SCRIPT', 'LOAD', readScript(script).body]))
   }
@@ -104,7 +104,7 @@ export function createStripes ({ redisUrl, name, deadlineMs, keys, layout, late,
   }
 }
 
-/** The encoded batches use MSETEX already. @param {string} address @param {{ msetex: boolean | null }} found */
+/** The encoded batches use MSETEX already. @param {string} address @param {{ msetex: boolean | null }} support */
 const withoutMsetex = (address, { msetex }) => new FreshetError('SERVER_REFUSED', msetex === null
   ? `this user may not use MSETEX at ${address} any more; allow it again (+msetex), or restart the writer, which then does without it`
   : `the server at ${address} has no MSETEX, but the previous one had it; restart the writer`)

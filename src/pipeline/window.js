@@ -14,14 +14,14 @@ export function createStripeWindows ({ ack, buckets, send, isAlone, clock, onBeh
   /** @type {number[]} of the batches being sent; reported after the send, because the hook may append */
   const behindMs = []
 
-  /** @param {OpenBatch} one @param {boolean} again */
-  function onSent (one, again) {
+  /** @param {OpenBatch} batch @param {boolean} again */
+  function onSent (batch, again) {
     if (again) {
-      account.retried += one.batch.count
+      account.retried += batch.batch.count
       return
     }
-    one.sentMs = clock()
-    behindMs.push(Math.max(0, one.sentMs - one.flushDueMs))
+    batch.sentMs = clock()
+    behindMs.push(Math.max(0, batch.sentMs - batch.flushDueMs))
   }
 
   return Array.from({ length: buckets }, (_, bucket) => createWindow({
