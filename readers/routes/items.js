@@ -91,11 +91,11 @@ const pageBuilder = (queries, { budget, sizes }, feed, query, format, ndjson) =>
 
 /**
  * Reads chunks until they end or their bytes reach a bound.
- * @param {AsyncGenerator<Chunk>} chunks @param {number} maxBytes @param {() => boolean} isWanted
+ * @param {AsyncGenerator<Chunk>} chunks @param {number} maxBytes @param {() => boolean} isNeeded
  * @returns {Promise<Page>}
  * @throws {FreshetError} CLIENT_GONE
  */
-async function readPage (chunks, maxBytes, isWanted) {
+async function readPage (chunks, maxBytes, isNeeded) {
   const parts = []
   let bytes = 0
   let last
@@ -103,7 +103,7 @@ async function readPage (chunks, maxBytes, isWanted) {
     last = /** @type {Chunk} */ ((await chunks.next()).value)
     bytes += last.bytes.length
     parts.push(last.bytes)
-    if (isWanted()) continue
+    if (isNeeded()) continue
     await chunks.return(undefined)
     throw clientGone()
   } while (!last.end && bytes < maxBytes)
@@ -259,10 +259,10 @@ export async function itemRoutes (app, { queries, replies }) {
       ? undefined
       : pageBuilder(queries, replies, feed, range, { ...format, chunkBytes: MAX_NOW_BYTES }, ndjson)
     const type = ndjson ? NDJSON_TYPE : JSON_TYPE
-    return replies.serve(request, reply, { feed, type, vary: VARY, buildNow, bytesOf, ...sharedBy(filter) }, async (isWanted) => {
+    return replies.serve(request, reply, { feed, type, vary: VARY, buildNow, bytesOf, ...sharedBy(filter) }, async (isNeeded) => {
       const from = queriesFor(queries, filter)
       const chunks = ids ? selectedChunks(from, feed, ids, range, format) : newestChunks(from, feed, range, format)
-      const page = await readPage(chunks, ndjson && !isWhole ? 1 : MAX_PAGE_BYTES, isWanted)
+      const page = await readPage(chunks, ndjson && !isWhole ? 1 : MAX_PAGE_BYTES, isNeeded)
       replies.sizes.learn(feed, page.last.items, page.bytes, isOfAll && page.last.next === null)
       if (!ndjson || page.last.end || filter) {
         await chunks.return(undefined)

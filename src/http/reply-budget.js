@@ -23,7 +23,7 @@ import { FreshetError } from './errors.js'
 /**
  * Replies that wait for room in order, and how many begin in one turn of the event loop.
  *
- * @typedef {{ bytesOf: () => number, isWanted: () => boolean, admit: (bytes: number) => void }} Waiter
+ * @typedef {{ bytesOf: () => number, isNeeded: () => boolean, admit: (bytes: number) => void }} Waiter
  */
 
 /** of replies begun in one turn of the event loop: some milliseconds of work */
@@ -54,7 +54,7 @@ function createQueue ({ mayBegin, begin, isTurnFull, overloaded }) {
     willAdmit = false
     for (const waiter of waiters) {
       const bytes = waiter.bytesOf()
-      if (waiter.isWanted() && !mayBegin(bytes)) break
+      if (waiter.isNeeded() && !mayBegin(bytes)) break
       waiters.delete(waiter)
       waiter.admit(bytes)
     }
@@ -66,11 +66,11 @@ function createQueue ({ mayBegin, begin, isTurnFull, overloaded }) {
     wake,
 
     /**
-     * @param {() => number} bytesOf @param {() => boolean} isWanted
+     * @param {() => number} bytesOf @param {() => boolean} isNeeded
      * @returns {Promise<number>} the bytes that it took, when they fit
      * @throws {FreshetError} OVERLOADED, CLIENT_GONE
      */
-    wait (bytesOf, isWanted) {
+    wait (bytesOf, isNeeded) {
       if (waiters.size >= MAX_WAITING) throw overloaded()
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
@@ -79,10 +79,10 @@ function createQueue ({ mayBegin, begin, isTurnFull, overloaded }) {
         }, WAIT_MS)
         const waiter = {
           bytesOf,
-          isWanted,
+          isNeeded,
           admit (/** @type {number} */ bytes) {
             clearTimeout(timer)
-            if (isWanted()) resolve(begin(bytes))
+            if (isNeeded()) resolve(begin(bytes))
             else reject(clientGone())
           }
         }
@@ -166,15 +166,15 @@ export function createReplyBudget (registry, maxBytes = MAX_BYTES) {
   return {
     /**
      * @param {() => number} bytesOf an estimate, asked again while it waits
-     * @param {() => boolean} isWanted whether a client still waits for the reply
+     * @param {() => boolean} isNeeded whether a client still waits for the reply
      * @returns {Promise<() => void>} to be called when it is built
      * @throws {FreshetError} OVERLOADED; CLIENT_GONE
      */
-    async enter (bytesOf, isWanted) {
+    async enter (bytesOf, isNeeded) {
       if (bytesOf() <= SMALL_BYTES) return () => {}
       if (!fits(bytesOf())) sending.cutSlow()
       const mustWait = queue.size > 0 || !mayBegin(bytesOf())
-      const bytes = mustWait ? await queue.wait(bytesOf, isWanted) : begin(bytesOf())
+      const bytes = mustWait ? await queue.wait(bytesOf, isNeeded) : begin(bytesOf())
       return () => release(bytes)
     },
 

@@ -48,7 +48,10 @@ export function createBudget () {
   }
 }
 
-/** How many ids and beginnings of ids it names. @param {Partial<Pick<import('./index.js').Wanted, 'ids' | 'beginnings'>>} wanted */
+/**
+ * How many ids and beginnings of ids it names.
+ * @param {Partial<Pick<import('./index.js').Subscription, 'ids' | 'beginnings'>>} subscription
+ */
 export const countOf = ({ ids, beginnings }) => (ids?.size ?? 0) + (beginnings?.length ?? 0)
 
 /** @param {{ caps: Caps, budget: Budget, counts: import('./metrics.js').Counts }} parts */

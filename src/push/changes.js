@@ -114,25 +114,25 @@ export function createChanges () {
       const before = cached.get(seq)
       if (before) return before
       /** @type {string[]} */
-      const found = []
+      const changed = []
       let first = segments.length
       while (first > 0 && lastOf(segments[first - 1]) > seq) first--
       for (const { ids, seqs } of segments.slice(first)) {
-        for (let i = 0; i < ids.length; i++) if (seqs[i] > seq && lastSeqs.get(ids[i]) === seqs[i]) found.push(ids[i])
+        for (let i = 0; i < ids.length; i++) if (seqs[i] > seq && lastSeqs.get(ids[i]) === seqs[i]) changed.push(ids[i])
       }
-      cached.set(seq, found)
-      return found
+      cached.set(seq, changed)
+      return changed
     }
   }
 }
 
 /**
  * Watches the view of a feed: which ids change while it is complete, and whether changes may have been missed.
- * @param {{ view: () => View | null, isWanted: (id: string) => boolean, onChanged: () => void,
- *   onDeleted: (id: string, isDeleted: boolean) => void }} parts `view`: that the feed has now; `isWanted`: by any stream; `onChanged`:
+ * @param {{ view: () => View | null, isNeeded: (id: string) => boolean, onChanged: () => void,
+ *   onDeleted: (id: string, isDeleted: boolean) => void }} parts `view`: that the feed has now; `isNeeded`: by any stream; `onChanged`:
  *   the first change after those that were taken, or changes may have been missed; `onDeleted`: an id was deleted, or exists again
  */
-export function watchView ({ view, isWanted, onChanged, onDeleted }) {
+export function watchView ({ view, isNeeded, onChanged, onDeleted }) {
   /** @type {View | null} */
   let current = null
   let unwatch = () => {}
@@ -143,12 +143,12 @@ export function watchView ({ view, isWanted, onChanged, onDeleted }) {
   let changed = new Set()
 
   const watcher = {
-    isWanted,
+    isNeeded,
     /** @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd @param {boolean} isDeleted */
     changed (bytes, idAt, idEnd, isDeleted) {
       if (!isComplete) return
       const id = /** @type {Buffer} */ (bytes).toString('latin1', idAt, idEnd)
-      if (!isWanted(id)) return
+      if (!isNeeded(id)) return
       if (changed.size === 0) onChanged()
       changed.add(id)
       onDeleted(id, isDeleted)
@@ -165,12 +165,12 @@ export function watchView ({ view, isWanted, onChanged, onDeleted }) {
 
     /** Looks which view the feed has now. @returns {View | null} one that is complete */
     check () {
-      const found = view()
-      if (found !== current) {
+      const latest = view()
+      if (latest !== current) {
         unwatch()
         isInterrupted = true
-        current = found
-        unwatch = found === null ? () => {} : found.watch(watcher)
+        current = latest
+        unwatch = latest === null ? () => {} : latest.watch(watcher)
       }
       isComplete = current !== null && current.isComplete
       if (isComplete) return current

@@ -224,10 +224,9 @@ function createParts ({ changes, isDeleted, budget }) {
     const isBehind = hasChanges(changes, stream)
     let ofList = round.parts.get(ids)
     if (ofList === undefined) round.parts.set(ids, ofList = [])
-    for (const one of ofList) {
-      if (one.at === at && one.isBehind === isBehind && one.name === name && one.encoding === encoding && one.label === label) {
-        return one.part
-      }
+    for (const shared of ofList) {
+      const isSame = shared.at === at && shared.isBehind === isBehind && shared.name === name
+      if (isSame && shared.encoding === encoding && shared.label === label) return shared.part
     }
     const part = build(round, stream)
     ofList.push({ name, at, encoding, label, isBehind, part })

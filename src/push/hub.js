@@ -50,7 +50,7 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log, t
   const lookUps = createLookUps({ changes, queries, viewVersion: () => viewVersion, log, resets: () => ({ resuming, counts }) })
   const delivery = createDelivery({ changes, isDeleted: deleted.has, budget, counts, lookUps })
   const watch = watchView({
-    view: watched.view, isWanted: subscribers.want, onChanged: () => viewers.soon(), onDeleted: deleted.note
+    view: watched.view, isNeeded: subscribers.needs, onChanged: () => viewers.soon(), onDeleted: deleted.note
   })
   const encoder = encoderOf({ changes, delivery, refresh })
   /** @param {Error} error */
@@ -180,7 +180,7 @@ function encoderOf ({ changes, delivery, refresh }) {
       }
       let listed = 0
       for (const ids of lists) listed += ids.length
-      if (owned > MAX_LISTED_IDS) resetOwn(streams)
+      if (owned > MAX_LISTED_IDS) resetBeginnings(streams)
       isFull = listed > MAX_LISTED_IDS
       return isFull
     },
@@ -196,7 +196,7 @@ function encoderOf ({ changes, delivery, refresh }) {
  * Streams of beginnings of ids that are far behind, each at a point of its own.
  * @param {Iterable<Stream>} streams
  */
-function resetOwn (streams) {
+function resetBeginnings (streams) {
   for (const stream of streams) {
     if (stream.beginnings.length === 0 || stream.changed.size <= SMALL_LIST_IDS || stream.isResuming) continue
     stream.changed.clear()
@@ -249,7 +249,7 @@ export function createHubs ({ lingerMs, ...parts }) {
     return { watched, hub: createHub({ ...parts, feed, watched }) }
   }
 
-  /** @param {Followed} one */
+  /** @param {Followed} followedFeed */
   async function release ({ hub, watched }) {
     await hub.close()
     watched.release()
@@ -274,14 +274,14 @@ export function createHubs ({ lingerMs, ...parts }) {
       return opening
     },
 
-    /** @param {string} feed @param {Followed} one */
-    lingerIfEmpty (feed, one) {
-      if (one.hub.streams > 0 || isClosed || lingering.has(feed)) return
+    /** @param {string} feed @param {Followed} followedFeed */
+    lingerIfEmpty (feed, followedFeed) {
+      if (followedFeed.hub.streams > 0 || isClosed || lingering.has(feed)) return
       lingering.set(feed, setTimeout(() => {
         lingering.delete(feed)
-        if (one.hub.streams > 0) return
+        if (followedFeed.hub.streams > 0) return
         followed.delete(feed)
-        release(one)
+        release(followedFeed)
       }, lingerMs).unref())
     },
 

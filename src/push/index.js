@@ -18,7 +18,7 @@ const LINGER_MS = 10_000
  * @typedef {ReturnType<typeof createPush>} Push
  * @typedef {import('../view/index.js').Queries} Queries
  * @typedef {Pick<import('../view/index.js').Views, 'watch' | 'scan'> & Pick<Queries, 'definition' | 'ofLog' | 'untilFeed'>} PushQueries
- * @typedef {object} Wanted
+ * @typedef {object} Subscription
  * @property {string} feed
  * @property {ReadonlySet<string> | null} ids latin1 strings of their bytes, null = all
  * @property {readonly string[]} [beginnings] of further ids, the same
@@ -29,7 +29,7 @@ const LINGER_MS = 10_000
  * @property {import('./positions.js').Start | null} [start] where it begins without a position, in place of a snapshot
  * @property {boolean} wait for the first item of a feed that does not exist
  * @property {import('./sealed-positions.js').PositionSeal | null} [seal] of a client that may see some ids only
- * @typedef {Omit<Wanted, 'feed' | 'wait'> & { feeds: readonly string[] }} WantedOfSeveral each is waited for
+ * @typedef {Omit<Subscription, 'feed' | 'wait'> & { feeds: readonly string[] }} SubscriptionOfSeveral each is waited for
  * @typedef {import('./several.js').Subject} Subject
  * @typedef {import('./streams.js').Source} Source
  * @typedef {import('./stream.js').Viewer} Stream

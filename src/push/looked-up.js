@@ -25,22 +25,22 @@ const RETRY_MS = 100
  *   have been missed
  */
 export function createLookUps ({ changes, queries, viewVersion, log, resets }) {
-  /** Snapshots of all ids that are being read, by limit. @type {Map<number, { seq: number, version: number, found: Promise<string[]> }>} */
+  /** Snapshots of all ids that are being read, by limit. @type {Map<number, { seq: number, version: number, ids: Promise<string[]> }>} */
   const snapshots = new Map()
   /** Pieces of lists that are being loaded. @type {WeakMap<readonly string[], { at: number, loaded: Promise<unknown> }>} */
   const pieces = new WeakMap()
 
   /**
-   * @template T @param {Stream} stream that waits @param {() => Promise<T>} read @param {(found: T) => void} use
+   * @template T @param {Stream} stream that waits @param {() => Promise<T>} read @param {(result: T) => void} use
    */
   function wait (stream, read, use) {
     const version = viewVersion()
     stream.isResuming = true
-    retried(stream, read).then((found) => {
-      if (stream.isOver || found === null) return
+    retried(stream, read).then((result) => {
+      if (stream.isOver || result === null) return
       stream.isResuming = false
       if (viewVersion() !== version) resetRebuilt(stream, resets())
-      else use(found)
+      else use(result)
     }).catch((error) => {
       log.error({ err: error }, 'stream failed')
       stream.end('failed', '')
@@ -51,11 +51,11 @@ export function createLookUps ({ changes, queries, viewVersion, log, resets }) {
   function newest (view, limit) {
     const reading = snapshots.get(limit)
     if (reading?.version === viewVersion() && changes.covers(reading.seq)) return reading
-    const one = { seq: changes.end, version: viewVersion(), found: view.newestIds(limit) }
-    snapshots.set(limit, one)
-    const over = () => { if (snapshots.get(limit) === one) snapshots.delete(limit) }
-    one.found.then(over, over)
-    return one
+    const snapshot = { seq: changes.end, version: viewVersion(), ids: view.newestIds(limit) }
+    snapshots.set(limit, snapshot)
+    const over = () => { if (snapshots.get(limit) === snapshot) snapshots.delete(limit) }
+    snapshot.ids.then(over, over)
+    return snapshot
   }
 
   /** @param {View | Recent} view @param {Stream} stream @param {number} limit @returns {() => Promise<Found>} */
@@ -72,7 +72,7 @@ export function createLookUps ({ changes, queries, viewVersion, log, resets }) {
     const { ids } = stream
     if (ids !== null) return async () => ({ ids: newestOf(await recent.load([...ids]), limit) })
     stream.seq = newest(recent, limit).seq
-    return async () => ({ ids: await newest(recent, limit).found })
+    return async () => ({ ids: await newest(recent, limit).ids })
   }
 
   return {
@@ -115,8 +115,8 @@ async function retried (stream, read) {
   return null
 }
 
-/** @param {Map<string, { ts: number, deleted: boolean } | null>} found @param {number} limit @returns {string[]} oldest first */
-const newestOf = (found, limit) => [...found].flatMap(([id, version]) => version && !version.deleted ? [{ id, ts: version.ts }] : [])
+/** @param {Map<string, { ts: number, deleted: boolean } | null>} versions @param {number} limit @returns {string[]} oldest first */
+const newestOf = (versions, limit) => [...versions].flatMap(([id, version]) => version && !version.deleted ? [{ id, ts: version.ts }] : [])
   .sort((a, b) => a.ts - b.ts).slice(-limit).map(({ id }) => id)
 
 /** @param {View} view */

@@ -3,7 +3,7 @@
  *
  * @typedef {import('./stream.js').Viewer} Stream
  * @typedef {import('./index.js').Client} Client
- * @typedef {import('./index.js').Wanted} Wanted
+ * @typedef {import('./index.js').Subscription} Subscription
  * @typedef {import('./hub.js').Followed} Followed
  * @typedef {import('./streams.js').Source} Source
  */
@@ -53,29 +53,29 @@ export function createOpening ({ queries, hubs, waiting, streams, caps }) {
     return null
   })
 
-  /** @param {Client} client @param {Source} source @param {Partial<Wanted>} [wanted] @param {number} [feeds] */
-  function open (client, source, wanted, feeds = 1) {
+  /** @param {Client} client @param {Source} source @param {Partial<Subscription>} [subscription] @param {number} [feeds] */
+  function open (client, source, subscription, feeds = 1) {
     // again, since time has passed
-    check(client, countOf(wanted ?? {}) * feeds)
+    check(client, countOf(subscription ?? {}) * feeds)
     const response = client.open()
-    if (!response.destroyed) streams.add(response, client, source, wanted, feeds)
+    if (!response.destroyed) streams.add(response, client, source, subscription, feeds)
   }
 
   return {
     /**
      * Streams to a client until either side ends it.
-     * @param {Wanted} wanted
+     * @param {Subscription} subscription
      * @param {Client} client
      * @throws {FreshetError} OVERLOADED, UNAUTHORIZED, FEED_UNKNOWN without `wait`, VIEW_NEEDED; then nothing was sent
      */
-    async stream (wanted, client) {
-      const { feed, limit, wait, position } = wanted
-      check(client, countOf(wanted))
-      if (!await exists(feed, wait)) return open(client, waiting.sourceOf(wanted), wanted)
+    async stream (subscription, client) {
+      const { feed, limit, wait, position } = subscription
+      check(client, countOf(subscription))
+      if (!await exists(feed, wait)) return open(client, waiting.sourceOf(subscription), subscription)
       const followed = await hubs.follow(feed)
       try {
         if (limit === 0) await followed.hub.isFollowing()
-        open(client, sourceOf(feed, position, followed), wanted)
+        open(client, sourceOf(feed, position, followed), subscription)
       } finally {
         hubs.lingerIfEmpty(feed, followed)
       }
@@ -83,13 +83,13 @@ export function createOpening ({ queries, hubs, waiting, streams, caps }) {
 
     /**
      * Streams several subjects to a client until either side ends it.
-     * @param {import('./index.js').WantedOfSeveral} wanted @param {readonly import('./several.js').Subject[]} keys of systems
+     * @param {import('./index.js').SubscriptionOfSeveral} subscription @param {readonly import('./several.js').Subject[]} keys of systems
      * @param {Client} client
      * @throws {FreshetError} as `stream`, and REQUEST_INVALID: too many partitions
      */
-    async streamSeveral (wanted, keys, client) {
-      const { feeds, limit, position, seal } = wanted
-      check(client, countOf(wanted) * feeds.length)
+    async streamSeveral (subscription, keys, client) {
+      const { feeds, limit, position, seal } = subscription
+      check(client, countOf(subscription) * feeds.length)
       const definitions = new Map(await Promise.all(feeds.map(async (feed) =>
         /** @type {const} */ ([feed, await definitionOf(feed, true)]))))
       expectFew(definitions, keys.length)
@@ -98,15 +98,16 @@ export function createOpening ({ queries, hubs, waiting, streams, caps }) {
       try {
         await Promise.all(feeds.map(async (feed) => { if (definitions.get(feed)) followed.set(feed, await hubs.follow(feed)) }))
         if (limit === 0) await Promise.all([...followed.values()].map(({ hub }) => hub.isFollowing()))
-        const subjects = [...feeds.map((feed) => subjectOf(feed, (/** @type {string | null} */ own) => {
-          const one = followed.get(feed)
-          return one ? sourceOf(feed, own, one) : waiting.sourceOf({ ...wanted, feed, position: own, wait: true, seal: null })
+        const subjects = [...feeds.map((feed) => subjectOf(feed, (/** @type {string | null} */ feedPosition) => {
+          const followedFeed = followed.get(feed)
+          if (followedFeed) return sourceOf(feed, feedPosition, followedFeed)
+          return waiting.sourceOf({ ...subscription, feed, position: feedPosition, wait: true, seal: null })
         })), ...keys]
         const opened = position !== null && seal ? seal.open(position) : position
         const positions = opened === null ? null : decodeSeveral(subjects, opened, definitions)
-        open(client, severalOf(subjects, { positions, isResumed: position !== null, wanted }), wanted, feeds.length)
+        open(client, severalOf(subjects, { positions, isResumed: position !== null, subscription }), subscription, feeds.length)
       } finally {
-        for (const [feed, one] of followed) hubs.lingerIfEmpty(feed, one)
+        for (const [feed, followedFeed] of followed) hubs.lingerIfEmpty(feed, followedFeed)
       }
     },
 
@@ -157,7 +158,7 @@ export function createWaiting ({ queries, hubs, log }) {
     if (waiting.size === 0) clearInterval(beats)
   }
 
-  /** @param {Stream} stream @param {import('./index.js').Wanted} wanted @param {AbortSignal} signal */
+  /** @param {Stream} stream @param {import('./index.js').Subscription} subscription @param {AbortSignal} signal */
   async function join (stream, { feed, position }, signal) {
     if (await queries.untilFeed(feed, signal) === null) return null
     const followed = await hubs.follow(feed)
@@ -173,8 +174,8 @@ export function createWaiting ({ queries, hubs, log }) {
   }
 
   return {
-    /** @param {import('./index.js').Wanted} wanted @returns {import('./streams.js').Source} */
-    sourceOf (wanted) {
+    /** @param {import('./index.js').Subscription} subscription @returns {import('./streams.js').Source} */
+    sourceOf (subscription) {
       const over = new AbortController()
       /** @type {import('./hub.js').Followed | null} */
       let followed = null
@@ -183,8 +184,8 @@ export function createWaiting ({ queries, hubs, log }) {
           stream.send(NO_ITEMS)
           if (waiting.size === 0) beats = setInterval(beat, LOOK_EVERY_MS).unref()
           waiting.add(stream)
-          join(stream, wanted, over.signal).then((one) => { followed = one }, (error) => {
-            log.warn({ feed: wanted.feed, code: error.code, reason: error.message }, 'streams that waited for a feed end')
+          join(stream, subscription, over.signal).then((followedFeed) => { followed = followedFeed }, (error) => {
+            log.warn({ feed: subscription.feed, code: error.code, reason: error.message }, 'streams that waited for a feed end')
             // the client comes again, and gets the reason
             stream.end('failed', retrySoon())
           })
@@ -194,7 +195,7 @@ export function createWaiting ({ queries, hubs, log }) {
           leave(stream)
           if (followed === null) return
           followed.hub.remove(stream)
-          hubs.lingerIfEmpty(wanted.feed, followed)
+          hubs.lingerIfEmpty(subscription.feed, followed)
         }
       }
     }

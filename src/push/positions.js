@@ -44,13 +44,13 @@ async function tailOf (tail, { view, queries, filter }) {
   const { feed, partitions } = view.definition
   const ends = decodeOffsets(feed, view.position(), partitions)
   const bounds = { limit: tail, maxBytes: Infinity, filter, maxVersions: filter === null ? Infinity : MAX_SCANNED / partitions }
-  const { found } = await queries.ofLog(feed, async (connection, { log, keys }) => ({
-    found: await Promise.all(keys.map(async (key) => {
+  const { entriesByPartition } = await queries.ofLog(feed, async (connection, { log, keys }) => ({
+    entriesByPartition: await Promise.all(keys.map(async (key) => {
       const { entries } = await newestEntries(connection, log, key(log.part), bounds)
       return entries.map((entry) => placeOf(entry, filter === null ? headOf(log, entry)?.count ?? 0 : countOwn(log, entry, filter)))
     }))
   }))
-  const newest = found.flatMap((entries, partition) => entries.map((entry) => ({ ...entry, partition })))
+  const newest = entriesByPartition.flatMap((entries, partition) => entries.map((entry) => ({ ...entry, partition })))
     .sort((a, b) => b.ms - a.ms || b.n - a.n)
   const offsets = [...ends.offsets]
   let count = 0

@@ -40,7 +40,7 @@ const SLICE_MS = 3
 /** @typedef {{ ms: number, n: number, seq: number }} Entry `seq`: in the order of reading */
 /**
  * @typedef {{ queries: Pick<import('../view/index.js').Queries, 'ofLog'>, view: View,
- *   clients: ({ position: string } & import('./subscribers.js').Wants)[], now: () => number, signal: AbortSignal }} Lookup
+ *   clients: ({ position: string } & import('./subscribers.js').Interest)[], now: () => number, signal: AbortSignal }} Lookup
  * @typedef {(index: number) => { ids: readonly string[], at: number }} Missed the ids that a client missed: those from `at` on
  */
 /**
@@ -61,8 +61,8 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
   const waiting = new Map()
   /** @type {Promise<void> | null} */
   let running = null
-  /** The stream gets all changes since its position, and no snapshot. @param {Resuming} one */
-  const again = (one) => { waiting.set(one.stream, { ...one, sinceMs: performance.now() }) }
+  /** The stream gets all changes since its position, and no snapshot. @param {Resuming} client */
+  const again = (client) => { waiting.set(client.stream, { ...client, sinceMs: performance.now() }) }
   const lookUp = createLookup({ feed, view, viewVersion, queries, begin, again, now, signal, log })
 
   async function run () {
@@ -73,7 +73,7 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
       const isOfAll = (/** @type {Resuming} */ { stream }) => stream.ids === null
       if (from !== null && reached.length > 0) {
         // separately, since either may have too many changes
-        await lookUp(from, reached.filter((one) => !isOfAll(one)))
+        await lookUp(from, reached.filter((client) => !isOfAll(client)))
         await lookUp(from, reached.filter(isOfAll))
       } else await sleep(CHECK_MS, undefined, { signal }).catch(() => {})
     }
@@ -101,17 +101,17 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
   /** Finds where streams begin that have no position. They wait while no node can be asked. @param {View} from */
   async function placeAll (from) {
     const unplaced = () => [...waiting.values()].filter(({ position }) => typeof position !== 'string')
-    for (const one of unplaced()) {
-      const { stream } = one
-      const start = /** @type {import('./positions.js').Start} */ (one.position)
+    for (const client of unplaced()) {
+      const { stream } = client
+      const start = /** @type {import('./positions.js').Start} */ (client.position)
       try {
         const position = await positionAt(start, { view: from, queries, filter: stream.seal?.filter ?? null })
         if (!waiting.has(stream)) continue
         stream.reached = { position }
-        waiting.set(stream, 'tail' in start ? { ...one, position, tail: start.tail } : { ...one, position })
+        waiting.set(stream, 'tail' in start ? { ...client, position, tail: start.tail } : { ...client, position })
       } catch (error) {
         const nowMs = performance.now()
-        const lost = error.retryable ? unplaced().filter(({ sinceMs }) => nowMs - sinceMs >= REACHED_WITHIN_MS) : [one]
+        const lost = error.retryable ? unplaced().filter(({ sinceMs }) => nowMs - sinceMs >= REACHED_WITHIN_MS) : [client]
         for (const { stream } of lost) {
           waiting.delete(stream)
           resetResuming(stream, 'unknown')
@@ -152,7 +152,7 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
 }
 
 /**
- * @param {Parts & { again: (one: Resuming) => void }} parts `again`: looks up one more time
+ * @param {Parts & { again: (client: Resuming) => void }} parts `again`: looks up one more time
  * @returns {(from: View, all: Resuming[]) => Promise<void>} `all`: the oldest first
  */
 function createLookup ({ feed, view, viewVersion, queries, begin, again, now, signal, log }) {
@@ -170,13 +170,13 @@ function createLookup ({ feed, view, viewVersion, queries, begin, again, now, si
     try {
       const clients = some.map(({ position, stream: { ids, beginnings } }) => ({ position, ids, beginnings }))
       const missed = await changesSince({ queries, view: from, clients, now, signal: over })
-      some.forEach((one, index) => {
-        const { stream } = one
+      some.forEach((client, index) => {
+        const { stream } = client
         if (viewVersion() !== version) {
-          return stream.limit === 0 ? again({ ...one, firstMs: undefined, hasFailed: false }) : resetResuming(stream, 'rebuilt')
+          return stream.limit === 0 ? again({ ...client, firstMs: undefined, hasFailed: false }) : resetResuming(stream, 'rebuilt')
         }
         const { ids, at: first } = missed(index)
-        const at = one.tail === undefined ? first : Math.max(first, ids.length - one.tail)
+        const at = client.tail === undefined ? first : Math.max(first, ids.length - client.tail)
         stream.list = at < ids.length ? { name: 'items', ids, at } : null
         stream.isResuming = false
       })
@@ -194,11 +194,11 @@ function createLookup ({ feed, view, viewVersion, queries, begin, again, now, si
     /** @type {Resuming[]} */
     const lost = []
     const isFirst = some.some(({ hasFailed }) => !hasFailed)
-    for (const one of some) {
-      const { stream, firstMs = nowMs } = one
+    for (const client of some) {
+      const { stream, firstMs = nowMs } = client
       const withinMs = stream.limit === 0 ? REPEATED_WITHIN_MS : LOOK_UP_WITHIN_MS
-      if (mayPass && nowMs - firstMs < withinMs) again({ ...one, hasFailed: true })
-      else lost.push(one)
+      if (mayPass && nowMs - firstMs < withinMs) again({ ...client, hasFailed: true })
+      else lost.push(client)
     }
     for (const { stream } of lost) resetResuming(stream, 'unknown', true)
     if (!isFirst && lost.length === 0) return
@@ -209,7 +209,7 @@ function createLookup ({ feed, view, viewVersion, queries, begin, again, now, si
   return async (from, all) => {
     const nowMs = performance.now()
     const untilMs = nowMs + LOOK_UP_WITHIN_MS
-    for (const one of all) one.firstMs ??= nowMs
+    for (const client of all) client.firstMs ??= nowMs
     const over = AbortSignal.any([signal, AbortSignal.timeout(LOOK_UP_WITHIN_MS)])
     let left = all
     while (left.length > 0) {
@@ -257,11 +257,11 @@ async function changesSince ({ queries, view, clients, now, signal }) {
   for (let isDone = false; !isDone;) {
     signal.throwIfAborted()
     /** @type {import('../view/index.js').Read} */
-    const { found, isSure, count, log } = await queries.ofLog(feed, (connection, { definition, log }) => {
+    const { entriesByPartition, isSure, count, log } = await queries.ofLog(feed, (connection, { definition, log }) => {
       checkSame(view.definition, definition)
       return readBehind(connection, { feed, parts, log, count: size.of(MAX_ENTRIES, partitions), definition, nowMs: now() })
     })
-    for (const [partition, entries] of found.entries()) {
+    for (const [partition, entries] of entriesByPartition.entries()) {
       size.learn(entries, (entry) => entry.bytes.length)
       for (const entry of entries) {
         collected.add(log, entry, partition)
@@ -276,7 +276,7 @@ async function changesSince ({ queries, view, clients, now, signal }) {
     if (isRead && isSure.includes(false)) throw expired(feed, 'the changes since cannot be determined')
     isDone = isRead && !isSure.includes(null)
     // the node may lag behind the view, or not have the log yet
-    if (!isDone && found.every((entries) => entries.length < count)) await sleep(RETRY_MS, undefined, { signal })
+    if (!isDone && entriesByPartition.every((entries) => entries.length < count)) await sleep(RETRY_MS, undefined, { signal })
   }
   return collected.missedBy(positions)
 }
@@ -306,10 +306,10 @@ async function beginParts ({ queries, definition, positions }) {
 function createCollected ({ clients, partitions }) {
   const isOfAll = clients.some(({ ids }) => ids === null)
   /** Clients of some ids, by their index. @type {IdIndex<number>} */
-  const wants = new IdIndex()
-  clients.forEach((client, index) => wants.add(index, client))
+  const interests = new IdIndex()
+  clients.forEach((client, index) => interests.add(index, client))
   /** Ids that clients with beginnings want, by their index. @type {Map<number, Set<string>>} */
-  const found = new Map()
+  const idsByClient = new Map()
   /** Entries by partition. @type {Entry[][]} */
   const read = Array.from({ length: partitions }, () => [])
   /** The number of the last entry with each id, in this order. @type {Map<string, number>} */
@@ -329,11 +329,11 @@ function createCollected ({ clients, partitions }) {
       bytes += entry.bytes.length
       read[partition].push({ ms: entry.ms, n: Number(entry.entryId.slice(entry.entryId.indexOf('-') + 1)), seq: ++seq })
       for (const id of idsOf(log, entry.bytes)) {
-        if (!isOfAll && !wants.has(id)) continue
+        if (!isOfAll && !interests.has(id)) continue
         lastSeqs.delete(id)
         lastSeqs.set(id, seq)
-        wants.each(id, (index) => {
-          if (clients[index].beginnings.length > 0) found.set(index, (found.get(index) ?? new Set()).add(id))
+        interests.each(id, (index) => {
+          if (clients[index].beginnings.length > 0) idsByClient.set(index, (idsByClient.get(index) ?? new Set()).add(id))
         })
       }
     },
@@ -344,9 +344,9 @@ function createCollected ({ clients, partitions }) {
       const seqs = [...lastSeqs.values()]
       return (index) => {
         const first = Math.min(...positions[index].offsets.map((offset, partition) => firstAfter(read[partition], offset)))
-        const { ids: own, beginnings } = clients[index]
-        if (own === null) return { ids, at: firstWhere(seqs.length, (i) => seqs[i] >= first) }
-        const named = beginnings.length > 0 ? found.get(index) ?? [] : own
+        const { ids: clientIds, beginnings } = clients[index]
+        if (clientIds === null) return { ids, at: firstWhere(seqs.length, (i) => seqs[i] >= first) }
+        const named = beginnings.length > 0 ? idsByClient.get(index) ?? [] : clientIds
         const seqOf = (/** @type {string} */ id) => lastSeqs.get(id) ?? 0
         return { ids: [...named].filter((id) => seqOf(id) >= first).sort((a, b) => seqOf(a) - seqOf(b)), at: 0 }
       }

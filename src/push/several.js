@@ -39,15 +39,18 @@ const [COLON, BRACE] = Buffer.from(':}')
 /** Renamed events, by what encoders gave. They are of one subject each. @type {WeakMap<Buffer, Named>} */
 const renamed = new WeakMap()
 
-/** @typedef {Pick<import('./index.js').Wanted, 'limit' | 'encoding' | 'periodMs' | 'ids' | 'beginnings' | 'seal' | 'start'>} Wanted */
+/**
+ * @typedef {Pick<import('./index.js').Subscription,
+ *   'limit' | 'encoding' | 'periodMs' | 'ids' | 'beginnings' | 'seal' | 'start'>} Subscription
+ */
 
 /**
  * @param {readonly Subject[]} subjects
  * @param {{ positions: ReadonlyMap<string, string | null> | null, isResumed: boolean,
- *   wanted: Wanted }} options `positions`: by name, null = the client has none that is valid; `isResumed`: it has sent one
+ *   subscription: Subscription }} options `positions`: by name, null = the client has none that is valid; `isResumed`: it has sent one
  * @returns {Source}
  */
-export function severalOf (subjects, { positions, isResumed, wanted }) {
+export function severalOf (subjects, { positions, isResumed, subscription }) {
   /** @type {{ name: string, isFeed: boolean, part: Part, source: Source }[]} */
   const parts = []
   let positionMs = -Infinity
@@ -57,7 +60,7 @@ export function severalOf (subjects, { positions, isResumed, wanted }) {
     const reached = parts.map(({ name, isFeed, part }) => ({ name, isFeed, position: part.position }))
     if (countPartitions(reached) > MAX_PARTITIONS) end()
     const whole = encodeSeveral(reached)
-    return wanted.seal ? wanted.seal.shown({ position: whole }) : whole
+    return subscription.seal ? subscription.seal.shown({ position: whole }) : whole
   }
 
   const several = {
@@ -81,9 +84,9 @@ export function severalOf (subjects, { positions, isResumed, wanted }) {
       const stream = /** @type {import('./stream.js').Stream} */ (viewer)
       end = () => stream.end('failed', retrySoon())
       for (const { name, label, isFeed, sourceOf } of subjects) {
-        const own = positions?.get(name) ?? null
-        const part = new Part(stream, { ...wanted, label, isFeed, position: own, several })
-        parts.push({ name, isFeed, part, source: sourceOf(isResumed && positions === null ? INVALID : own) })
+        const position = positions?.get(name) ?? null
+        const part = new Part(stream, { ...subscription, label, isFeed, position, several })
+        parts.push({ name, isFeed, part, source: sourceOf(isResumed && positions === null ? INVALID : position) })
       }
       for (const { part, source } of parts) if (!stream.isOver) source.add(part)
     },
@@ -100,7 +103,7 @@ const countPartitions = (reached) => reached.reduce((sum, { isFeed, position }) 
   sum + (isFeed ? position === null ? 1 : partitionsIn(position) : PARTITIONS_PER_KEY), 0)
 
 /**
- * @typedef {Wanted & { label: string, isFeed: boolean, position: string | null,
+ * @typedef {Subscription & { label: string, isFeed: boolean, position: string | null,
  *   several: { positionDue: (nowMs: number) => string | null, beat: () => string } }} Options `label`: the first member of its data, as
  *   JSON; `position`: that the client has; `several`: the position of the whole stream, if it is due, and a heartbeat
  */
@@ -115,8 +118,8 @@ export class Part extends ViewerState {
   #upTo
 
   /** @param {import('./stream.js').Stream} stream that it is a part of @param {Options} options */
-  constructor (stream, { label, isFeed, position, several, ...wanted }) {
-    super({ ...wanted, seal: plain(wanted.seal) })
+  constructor (stream, { label, isFeed, position, several, ...options }) {
+    super({ ...options, seal: plain(options.seal) })
     this.#stream = stream
     this.#several = several
     this.label = label
@@ -185,9 +188,9 @@ function named (event, label) {
   if (typeof event === 'string') return rename(Buffer.from(event), label)
   const before = renamed.get(event)
   if (before) return before
-  const one = rename(event, label)
-  renamed.set(event, one)
-  return one
+  const namedEvent = rename(event, label)
+  renamed.set(event, namedEvent)
+  return namedEvent
 }
 
 /** @param {Buffer} event @param {string} label @returns {Named} */

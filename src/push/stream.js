@@ -67,7 +67,7 @@ export class ViewerState {
   #deliveredMs = -Infinity
 
   /**
-   * @param {Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal' | 'start'>} wanted
+   * @param {Pick<import('./index.js').Subscription, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal' | 'start'>} options
    *   `periodMs`: minimum between deliveries of changes
    */
   constructor ({ ids, beginnings = NO_IDS, limit, encoding, periodMs, seal = null, start = null }) {
@@ -97,7 +97,7 @@ export class ViewerState {
 /**
  * @typedef {{ response: Response, budget: import('./caps.js').Budget,
  *   isPermitted: () => boolean, onEnd: (reason: string) => void } &
- *   Pick<import('./index.js').Wanted, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal' | 'start'>} Options
+ *   Pick<import('./index.js').Subscription, 'ids' | 'beginnings' | 'limit' | 'encoding' | 'periodMs' | 'seal' | 'start'>} Options
  */
 
 export class Stream extends ViewerState {
@@ -116,8 +116,8 @@ export class Stream extends ViewerState {
   #onEnd
 
   /** @param {Options} options */
-  constructor ({ response, budget, isPermitted, onEnd, ...wanted }) {
-    super(wanted)
+  constructor ({ response, budget, isPermitted, onEnd, ...options }) {
+    super(options)
     this.#response = response
     this.#budget = budget
     this.#onEnd = onEnd

@@ -31,10 +31,10 @@ export function createStreams ({ budget, caps, counts, hold }) {
   return {
     /**
      * @param {import('./index.js').Response} response @param {import('./index.js').Client} client @param {Source} source
-     * @param {Partial<import('./index.js').Wanted>} [wanted] of feeds @param {number} [feeds] how many
+     * @param {Partial<import('./index.js').Subscription>} [subscription] of feeds @param {number} [feeds] how many
      */
-    add (response, { token, isPermitted }, source, wanted = {}, feeds = 1) {
-      const { ids = null, beginnings, limit = 0, encoding = '', periodMs = 0, seal, start } = wanted
+    add (response, { token, isPermitted }, source, subscription = {}, feeds = 1) {
+      const { ids = null, beginnings, limit = 0, encoding = '', periodMs = 0, seal, start } = subscription
       const count = countOf({ ids, beginnings }) * feeds
       caps.enter(token, count)
       const release = hold()

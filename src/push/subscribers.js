@@ -10,8 +10,8 @@
  */
 
 /**
- * What a stream, or a client that resumes, wants.
- * @typedef {{ ids: ReadonlySet<string> | null, beginnings: readonly string[] }} Wants `ids` null: all
+ * What a stream, or a client that resumes, asks for.
+ * @typedef {{ ids: ReadonlySet<string> | null, beginnings: readonly string[] }} Interest `ids` null: all
  */
 
 /** @template M members, such as streams */
@@ -25,7 +25,7 @@ export class IdIndex {
 
   get isEmpty () { return this.#byId.size === 0 && this.#sorted.length === 0 }
 
-  /** @param {M} member @param {Wants} wanted */
+  /** @param {M} member @param {Interest} interest */
   add (member, { ids, beginnings }) {
     for (const id of ids ?? []) put(this.#byId, id, member)
     for (const beginning of beginnings) {
@@ -33,7 +33,7 @@ export class IdIndex {
     }
   }
 
-  /** @param {M} member @param {Wants} wanted as it was added */
+  /** @param {M} member @param {Interest} interest as it was added */
   remove (member, { ids, beginnings }) {
     for (const id of ids ?? []) take(this.#byId, id, member)
     for (const beginning of beginnings) {
@@ -126,8 +126,8 @@ export function createSubscribers () {
     /** Streams of all ids. */
     get ofAll () { return ofAll },
 
-    /** Whether any stream wants it. @param {string} id */
-    want: (id) => ofAll > 0 || index.has(id),
+    /** Whether any stream needs it. @param {string} id */
+    needs: (id) => ofAll > 0 || index.has(id),
 
     /** @param {Stream} stream */
     add (stream) {

@@ -145,7 +145,7 @@ export async function * selectedChunks (queries, feed, ids, query, format) {
  * @returns {Promise<{ items: Item[], next: Place | null, asOf: number, lagMs: number | null }>} newest first
  */
 async function select (queries, feed, ids, { limit, sinceMs, after }) {
-  const isWanted = (/** @type {Item | null} */ item) => item !== null && (sinceMs === null || item.ts >= sinceMs) &&
+  const isMatch = (/** @type {Item | null} */ item) => item !== null && (sinceMs === null || item.ts >= sinceMs) &&
     (after === null || compareOrder(item, after) < 0)
   /** @type {Item[]} */
   let kept = []
@@ -160,7 +160,7 @@ async function select (queries, feed, ids, { limit, sinceMs, after }) {
     at += group
     asOf = Math.min(asOf, read.asOf)
     lagMs = lagMs === null || read.lagMs === null ? null : Math.max(lagMs, read.lagMs)
-    const matches = /** @type {Item[]} */ (read.items.filter(isWanted))
+    const matches = /** @type {Item[]} */ (read.items.filter(isMatch))
     group = Math.max(1, Math.min(PAGE_ITEMS, Math.floor(PAGE_BYTES * matches.length / Math.max(1, bytesOf(matches))) || 2 * group))
     const all = [...kept, ...matches].sort(newestFirst)
     kept = cut(all, limit)

@@ -39,7 +39,7 @@
  *
  * @typedef {Omit<ReplyRequest, 'bytesOf' | 'onGone'> & Omit<Built, 'content' | 'items'> & Reuse} CachedReply
  * @typedef {import('node:stream').Readable} Readable
- * @typedef {(isWanted: () => boolean) => Promise<Built | Readable>} Build a stream is not shared and not cached; `isWanted`: false when
+ * @typedef {(isNeeded: () => boolean) => Promise<Built | Readable>} Build a stream is not shared and not cached; `isNeeded`: false when
  *   no client waits for the reply any more
  * @typedef {(freshness: import('./headers.js').Freshness) => Built | null} BuildNow synchronous, from a view; null: impossible now
  * @typedef {{ key: string, readMs: number, asOf: number, lagMs: number | null }} Revision of a feed's view: while `key` is the same, so
@@ -60,7 +60,7 @@ export class SingleFlight {
 
   /**
    * @param {string} key
-   * @param {(isWanted: () => boolean) => Promise<T>} work `isWanted`: false when all clients are gone
+   * @param {(isNeeded: () => boolean) => Promise<T>} work `isNeeded`: false when all clients are gone
    * @param {(gone: () => void) => void} [onGone] calls back when the client of this call is gone; default: never
    * @returns {{ result: Promise<T>, isFirst: boolean }} `isFirst`: this call started the work
    */
@@ -282,16 +282,16 @@ export function createReplyCache ({ registry, store, budget, maxStaleMs, clock, 
   }
 
   /**
-   * @param {ReplyRequest} request @param {ViewState | null} state @param {Build} build @param {() => boolean} isWanted
+   * @param {ReplyRequest} request @param {ViewState | null} state @param {Build} build @param {() => boolean} isNeeded
    * @returns {Promise<CachedReply | Readable>}
    */
-  async function buildAndCache (request, state, build, isWanted) {
+  async function buildAndCache (request, state, build, isNeeded) {
     const askedMs = elapsed()
     const now = (state && request.buildNow?.(state.freshness)) ?? null
     if (now) return cache(request, state, now, askedMs)
-    const leave = await budget.enter(request.bytesOf, isWanted)
+    const leave = await budget.enter(request.bytesOf, isNeeded)
     const startedMs = elapsed()
-    const built = await build(isWanted).finally(leave)
+    const built = await build(isNeeded).finally(leave)
     // a reply that could not be built at once is not tried at once next time
     return 'body' in built ? cache({ ...request, buildNow: undefined }, state, built, startedMs) : built
   }
@@ -312,7 +312,7 @@ export function createReplyCache ({ registry, store, budget, maxStaleMs, clock, 
         throw new FreshetError('VIEW_BEHIND',
           `the view of feed ${request.feed} has not been up to date for more than ${maxStaleMs} ms; try again, or ask another reader`)
       }
-      const { result, isFirst } = flights.join(request.key, (isWanted) => buildAndCache(request, state, build, isWanted), request.onGone)
+      const { result, isFirst } = flights.join(request.key, (isNeeded) => buildAndCache(request, state, build, isNeeded), request.onGone)
       const reply = await result
       if (isFirst || 'body' in reply) return reply
       let isHere = true

@@ -64,13 +64,13 @@ export async function openConnection (url, options) {
   const target = new URL(url)
   const where = { host: bareHost(target), port: Number(target.port || DEFAULT_PORT), tls: await tlsOptions(target) }
   const address = `${target.hostname}:${where.port}`
-  const expectWanted = () => {
+  const expectNotAborted = () => {
     if (signal?.aborted) throw new FreshetError('SERVER_UNREACHABLE', `the opening of a connection to ${address} was cancelled`)
   }
-  expectWanted()
+  expectNotAborted()
   // a source of credentials may take longer than a server may
   const token = isOfIam(target) ? await iamToken(target, signal) : null
-  expectWanted()
+  expectNotAborted()
 
   const read = isForLog ? readForLog : readWithClient
   const wire = read({

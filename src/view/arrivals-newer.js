@@ -76,11 +76,11 @@ export function createArrivalsNewer ({ layout, key, part, put, older, size, inta
   return {
     read: newerReader({ log, part, size, now }),
 
-    /** @param {LogEntry[]} found @param {Connection} connection that read them @param {boolean} isFull whether there may be more */
-    async take (found, connection, isFull) {
-      const newest = newestArrivals(log, found, onSkipped)
-      const last = found.at(-1)?.entryId
-      size.learn(found)
+    /** @param {LogEntry[]} entries @param {Connection} connection that read them @param {boolean} isFull whether there may be more */
+    async take (entries, connection, isFull) {
+      const newest = newestArrivals(log, entries, onSkipped)
+      const last = entries.at(-1)?.entryId
+      size.learn(entries)
       const names = [...newest.keys()]
       const arrivals = [...newest.values()]
       /** @type {Buffer[]} ids of which the store shows an older version than one that is not stored */
@@ -103,13 +103,13 @@ export function createArrivalsNewer ({ layout, key, part, put, older, size, inta
 
 /**
  * The newest arrival of each id.
- * @param {import('../layouts/index.js').Log} log @param {LogEntry[]} found @param {(reason: string, error?: Error) => void} onSkipped
+ * @param {import('../layouts/index.js').Log} log @param {LogEntry[]} entries @param {(reason: string, error?: Error) => void} onSkipped
  * @returns {Map<string, Arrival>} by id, as latin1
  */
-export function newestArrivals (log, found, onSkipped) {
+export function newestArrivals (log, entries, onSkipped) {
   /** @type {Map<string, Arrival>} */
   const newest = new Map()
-  for (const entry of found) {
+  for (const entry of entries) {
     try {
       log.each(entry.bytes, (bytes, idAt, idEnd, ts, seq, deleted) => {
         const name = bytes.toString('latin1', idAt, idEnd)

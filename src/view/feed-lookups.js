@@ -119,7 +119,7 @@ const MAX_FEEDS = 10_000
  * @returns {(feed: string) => Promise<string>}
  */
 export function createFeedSecrets ({ keyPrefix, lookUp, onNode }) {
-  const own = newSecret()
+  const fallback = newSecret()
   const primary = { send: (/** @type {any[]} */ ...words) => lookUp(/** @type {any} */ (words)) }
   /** @type {Map<string, { secret: string, readMs: number }>} */
   const secrets = new Map()
@@ -128,7 +128,7 @@ export function createFeedSecrets ({ keyPrefix, lookUp, onNode }) {
   async function read (feed) {
     const { stored } = await onNode(async (connection) => ({ stored: await readSecret(connection, keyPrefix, feed) }))
     // a replica may not have it yet
-    return stored ?? await readSecret(primary, keyPrefix, feed) ?? `${own} ${feed}`
+    return stored ?? await readSecret(primary, keyPrefix, feed) ?? `${fallback} ${feed}`
   }
 
   return async (feed) => {

@@ -105,10 +105,10 @@ export function filteredQueries (queries, filter) {
 
     /** @type {Queries['get']} of other ids there is none, and none is looked up */
     async get (feed, ids) {
-      const own = ids.filter((id) => filter.has(id))
-      const { items, ...rest } = await get(feed, own)
-      const found = new Map(own.map((id, i) => [id, items[i]]))
-      return { ...rest, items: ids.map((id) => found.get(id) ?? null), asOf: steadyMs(rest.asOf) }
+      const permittedIds = ids.filter((id) => filter.has(id))
+      const { items, ...rest } = await get(feed, permittedIds)
+      const itemsById = new Map(permittedIds.map((id, i) => [id, items[i]]))
+      return { ...rest, items: ids.map((id) => itemsById.get(id) ?? null), asOf: steadyMs(rest.asOf) }
     },
 
     /**

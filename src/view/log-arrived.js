@@ -14,18 +14,18 @@ const MAX_BYTES = 16 * 1024 * 1024
 
 /**
  * @param {import('../store/index.js').Router} connection that read the entries
- * @param {{ layout: string, keys: ((part: string) => string)[], found: LogEntry[][], size: import('../layouts/index.js').ReadSize }} of by
- *   partition
- * @returns {Promise<{ found: LogEntry[][], versions: Map<LogEntry, (Version | null)[]>, isCut: boolean }>} `found`: those whose versions
- *   were read, at least one; `versions`: null = skipped; none of entries that are unreadable
+ * @param {{ layout: string, keys: ((part: string) => string)[], entriesByPartition: LogEntry[][],
+ *   size: import('../layouts/index.js').ReadSize }} of
+ * @returns {Promise<{ entriesByPartition: LogEntry[][], versions: Map<LogEntry, (Version | null)[]>, isCut: boolean }>}
+ *   `entriesByPartition`: those whose versions were read, at least one; `versions`: null = skipped; none of entries that are unreadable
  */
-export async function readArrived (connection, { layout, keys, found, size }) {
+export async function readArrived (connection, { layout, keys, entriesByPartition, size }) {
   /** @type {Map<LogEntry, (Version | null)[]>} */
   const versions = new Map()
   const of = layoutOf(layout)
   let bytes = 0
   let isCut = false
-  const read = await Promise.all(found.map(async (entries, i) => {
+  const read = await Promise.all(entriesByPartition.map(async (entries, i) => {
     /** @type {LogEntry[]} */
     const taken = []
     for (const entry of entries) {
@@ -37,12 +37,12 @@ export async function readArrived (connection, { layout, keys, found, size }) {
       const arrivals = arrivalsIn(of, entry)
       if (arrivals === null) continue
       const stored = await /** @type {NonNullable<typeof of.versionsAt>} */ (of.versionsAt)(connection, keys[i], arrivals, size)
-      for (const one of stored) bytes += one?.value.length ?? 0
+      for (const version of stored) bytes += version?.value.length ?? 0
       versions.set(entry, arrivals.map((arrival, n) => versionOf(of, arrival, stored[n])))
     }
     return taken
   }))
-  return { found: read, versions, isCut }
+  return { entriesByPartition: read, versions, isCut }
 }
 
 /** @param {import('../layouts/index.js').Layout} layout @param {LogEntry} entry @returns {Arrival[] | null} null = unreadable */

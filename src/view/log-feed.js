@@ -38,10 +38,10 @@ const CHECK_CHANGES_EVERY_MS = 1000
 /**
  * @typedef {object} Newer
  * @property {ReturnType<typeof createLogNewer>['read']} read
- * @property {(found: import('../layouts/index.js').LogEntry[], connection: Connection, isFull: boolean) => Promise<void>} take
+ * @property {(entries: import('../layouts/index.js').LogEntry[], connection: Connection, isFull: boolean) => Promise<void>} take
  *
  * @typedef {object} Older
- * @property {boolean} isWanted whether some of it is missing
+ * @property {boolean} isIncomplete whether some of it is missing
  * @property {number | undefined} heldMs everything newer is in the store, undefined = it is not known yet
  * @property {() => void} begin reads all of it, again
  * @property {() => void} rewind continues behind what is stored
@@ -57,9 +57,9 @@ const CHECK_CHANGES_EVERY_MS = 1000
  *   read, too
  */
 export function createLogFeed ({
-  layout, key, partitions, store, retention: given, now, onSkipped, onRebuilt, isWhole, readingOf = readingWhole
+  layout, key, partitions, store, retention: initialRetention, now, onSkipped, onRebuilt, isWhole, readingOf = readingWhole
 }) {
-  let retention = given
+  let retention = initialRetention
   let asOf = 0
   /** @type {Connection | null} */
   let session = null
@@ -186,7 +186,7 @@ function readingWhole (of) {
 async function followLog (connection, options, { log, part, newer, older, size, now, recover, roundEnded }) {
   const { blockMs, answered, taken = () => {} } = options
   const readNewer = (/** @type {boolean} */ isChecked) =>
-    handledLater(newer.read(connection, { blockMs: older.isWanted || isChecked ? undefined : blockMs, isChecked }))
+    handledLater(newer.read(connection, { blockMs: older.isIncomplete || isChecked ? undefined : blockMs, isChecked }))
   const readOlder = () => handledLater(older.read(connection))
   let checkedMs = performance.now()
   /** Whether the log has to be the same as before: what is stored beside it would not show that it is another one. */
@@ -199,7 +199,7 @@ async function followLog (connection, options, { log, part, newer, older, size, 
   let newerReply = readNewer(true)
   let olderReply = readOlder()
   for (;;) {
-    const { found, askedMs, isFull, isGap } = await newerReply
+    const { entries, askedMs, isFull, isGap } = await newerReply
     if (isGap) {
       taken()
       await olderReply
@@ -211,21 +211,21 @@ async function followLog (connection, options, { log, part, newer, older, size, 
       continue
     }
     answered()
-    const last = found.at(-1)
+    const last = entries.at(-1)
     const newest = last && { entryId: last.entryId, origin: originOf(log, last) }
     size.adjust(isFull)
     if (log.isIndex) {
       // values are asked for on the same connection, before the next read blocks it
-      await newer.take(found, connection, isFull)
+      await newer.take(entries, connection, isFull)
       taken()
     }
     if (newest) Object.assign(part, newest)
     newerReply = readNewer(isDue() || isFull || now() - askedMs > BEHIND_MS)
     if (!log.isIndex) {
-      await newer.take(found, connection, isFull)
+      await newer.take(entries, connection, isFull)
       taken()
     }
-    if (older.isWanted) {
+    if (older.isIncomplete) {
       const piece = await olderReply
       olderReply = readOlder()
       await older.take(piece)

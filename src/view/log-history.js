@@ -39,7 +39,7 @@ export function createLogHistory ({ part, size, intake, retention, now }) {
 
   return {
     /** Whether some of it is missing. */
-    get isWanted () { return part.history !== null },
+    get isIncomplete () { return part.history !== null },
 
     /** Older entries have nothing newer. @returns {number | undefined} */
     get heldMs () {

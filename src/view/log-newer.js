@@ -3,7 +3,7 @@ import { entriesBehind } from '../layouts/index.js'
 import { hasNewestRead } from './log-partition.js'
 
 /** @typedef {import('../layouts/index.js').LogEntry} LogEntry */
-/** @typedef {{ found: LogEntry[], askedMs: number, isFull: boolean, isGap: boolean }} Newer `isFull`: there may be more; `isGap`: the log
+/** @typedef {{ entries: LogEntry[], askedMs: number, isFull: boolean, isGap: boolean }} Newer `isFull`: there may be more; `isGap`: the log
  *   no longer has the newest entry read */
 
 /**
@@ -14,15 +14,15 @@ import { hasNewestRead } from './log-partition.js'
 export const createLogNewer = ({ log, part, size, intake, now }) => ({
   read: newerReader({ log, part, size, now }),
 
-  /** @param {LogEntry[]} found */
-  async take (found) {
-    for (const entry of found) {
+  /** @param {LogEntry[]} entries */
+  async take (entries) {
+    for (const entry of entries) {
       const count = intake.take(part.store, entry, part.origins, () => part.arrival + 1)
       part.arrival += count
       part.taken = entry.entryId
       if (intake.isOver(count)) await intake.yieldLoop()
     }
-    size.learn(found)
+    size.learn(entries)
   }
 })
 
@@ -36,6 +36,6 @@ export const newerReader = ({ log, part, size, now }) => async (connection, { bl
   const count = size.entries()
   const reading = entriesBehind(connection, { name: part.name, after: /** @type {string} */ (part.entryId) }, { count, blockMs })
   // sent behind it on the same connection, so executed after it
-  const [found, isIntact] = isChecked ? await Promise.all([reading, hasNewestRead(connection, log, part)]) : [await reading, true]
-  return { found, askedMs, isFull: found.length >= count, isGap: !isIntact }
+  const [entries, isIntact] = isChecked ? await Promise.all([reading, hasNewestRead(connection, log, part)]) : [await reading, true]
+  return { entries, askedMs, isFull: entries.length >= count, isGap: !isIntact }
 }

@@ -9,8 +9,8 @@
  *   origins: ReturnType<typeof createOrigins> }} Part of one partition. `appendedName`: key of the counter of appended versions;
  *   `versions`: how many of the entry were delivered, 0 = all; `sinceMs`: everything behind it arrived later, 0 = unknown; `isNew`: what
  *   was trimmed before the first read is no gap
- * @typedef {{ found: LogEntry[][], isSure: (boolean | null)[], count: number, log: Log }} Read by partition. `isSure`: there is
- *   no gap, null = it is to be read again; `count`: the limit of each partition
+ * @typedef {{ entriesByPartition: LogEntry[][], isSure: (boolean | null)[], count: number, log: Log }} Read `isSure`: by partition, there
+ *   is no gap, null = it is to be read again; `count`: the limit of each partition
  * @typedef {import('../feeds/index.js').Definition} Definition
  * @typedef {import('../store/index.js').Router} Connection
  * @typedef {import('../layouts/index.js').LogEntry} LogEntry
@@ -93,34 +93,35 @@ async function learnOrigins (connection, log, name, before, { origins, share }) 
  */
 export async function readBehind (connection, { feed, parts, log, count, definition, nowMs }) {
   const from = parts.map(({ name, entryId, versions }) => ({ name, after: versions > 0 ? previousEntryId(entryId) : entryId }))
-  const answers = await Promise.allSettled(from.map((one) => entriesAfter(connection, [one], { count })))
-  const failures = answers.flatMap((one) => one.status === 'rejected' ? [one.reason] : [])
+  const answers = await Promise.allSettled(from.map((start) => entriesAfter(connection, [start], { count })))
+  const failures = answers.flatMap((answer) => answer.status === 'rejected' ? [answer.reason] : [])
   // a partition whose servers are away does not stop the others
   if (failures.length === parts.length || failures.some(({ retryable }) => !retryable)) throw failures[0]
-  const found = answers.map((one) => one.status === 'fulfilled' ? one.value[0] : [])
+  const entriesByPartition = answers.map((answer) => answer.status === 'fulfilled' ? answer.value[0] : [])
   const isSure = await Promise.all(parts.map(async (part, i) => {
     if (answers[i].status === 'rejected') return null
     const { entryId, versions } = part
+    const entries = entriesByPartition[i]
     if (versions > 0) {
-      if (found[i].length > 0 && found[i][0].entryId !== entryId) throw expired(feed, `entry ${entryId} was trimmed`)
-      return found[i].length > 0 ? true : log.isIndex ? null : false
+      if (entries.length > 0 && entries[0].entryId !== entryId) throw expired(feed, `entry ${entryId} was trimmed`)
+      return entries.length > 0 ? true : log.isIndex ? null : false
     }
-    const seen = found[i].length === count ? Infinity : found[i].reduce((sum, entry) => sum + (headOf(log, entry)?.count ?? 1), 0)
+    const seen = entries.length === count ? Infinity : entries.reduce((sum, entry) => sum + (headOf(log, entry)?.count ?? 1), 0)
     // checked after the read: what is there now was there then
     const isThere = log.isIndex
-      ? isWholeIndex(connection, part, { definition, found: found[i], isAll: found[i].length < count, nowMs })
+      ? isWholeIndex(connection, part, { definition, entries, isAll: entries.length < count, nowMs })
       : isWhole(connection, part, { definition, seen, nowMs })
     const isKnown = await isThere
     if (isKnown === true) return true
     if (isKnown === null) {
       // what was found is not delivered yet
-      found[i] = []
+      entriesByPartition[i] = []
       return null
     }
-    if (found[i].length === 0) return false
+    if (entries.length === 0) return false
     throw expired(feed, `entries behind ${entryId === BEFORE_FIRST ? 'the start of the log' : entryId} may have been trimmed`)
   }))
-  return { found, isSure, count, log }
+  return { entriesByPartition, isSure, count, log }
 }
 
 /**
@@ -143,10 +144,10 @@ async function isWhole (connection, { name, appendedName, entryId, sinceMs, isNe
 /**
  * The same of a log of arrivals. null: not known, because the node has nothing of the log any more, for example where its slot has moved.
  * @param {Connection} connection @param {Part} part
- * @param {{ definition: Definition, found: LogEntry[], isAll: boolean, nowMs: number }} read
+ * @param {{ definition: Definition, entries: LogEntry[], isAll: boolean, nowMs: number }} read
  * @returns {Promise<boolean | null>}
  */
-async function isWholeIndex (connection, { name, entryId, sinceMs, isNew }, { definition, found, isAll, nowMs }) {
+async function isWholeIndex (connection, { name, entryId, sinceMs, isNew }, { definition, entries, isAll, nowMs }) {
   if (entryId !== BEFORE_FIRST) {
     // the oldest go first: with this entry or an older one, nothing behind it has gone. Where its slot moved, or a replica was promoted,
     // the entry itself may never have been
@@ -154,9 +155,9 @@ async function isWholeIndex (connection, { name, entryId, sinceMs, isNew }, { de
     return before.length > 0 ? true : await newestEntryId(connection, name) === BEFORE_FIRST ? null : false
   }
   if (isNew === true) return true
-  const entries = isAll ? found.length : await connection.send('XLEN', name)
-  const largest = found.reduce((most, entry) => Math.max(most, entry.bytes.length), 0)
-  return entries * largest < KEPT_BYTES / 4 && nowMs - sinceMs < keptMs(definition)
+  const entryCount = isAll ? entries.length : await connection.send('XLEN', name)
+  const largest = entries.reduce((most, entry) => Math.max(most, entry.bytes.length), 0)
+  return entryCount * largest < KEPT_BYTES / 4 && nowMs - sinceMs < keptMs(definition)
 }
 
 /** @param {Log} log @param {LogEntry} entry @returns {import('../item/index.js').EntryHead | null} null = unreadable */

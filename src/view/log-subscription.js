@@ -62,15 +62,17 @@ export async function * subscribeToLog (queries, definition, { from, isNew, sign
       checkSame(definition, current)
       const count = size.of(MAX_ENTRIES, partitions)
       const read = await readBehind(connection, { feed, parts, log, count, definition: current, nowMs: now() })
+      if (!log.isIndex) return read
       const { layout } = definition
-      return log.isIndex ? { ...read, ...await readArrived(connection, { layout, keys, found: read.found, size: valueSize }) } : read
+      const { entriesByPartition } = read
+      return { ...read, ...await readArrived(connection, { layout, keys, entriesByPartition, size: valueSize }) }
     }, node))
     if (reply === null) return
     const readingMs = performance.now() - begunMs
     /** @type {import('./log-resume.js').Read & { versions?: Arrived, isCut?: boolean }} */
-    const { found, isSure, count, log, versions: arrived, isCut = false } = reply
+    const { entriesByPartition, isSure, count, log, versions: arrived, isCut = false } = reply
     node = reply.node
-    for (const [i, entries] of found.entries()) {
+    for (const [i, entries] of entriesByPartition.entries()) {
       size.learn(entries, ({ bytes }) => bytes.length)
       for (const entry of entries) {
         const part = parts[i]
@@ -92,9 +94,9 @@ export async function * subscribeToLog (queries, definition, { from, isNew, sign
       }
     }
     const confirmedMs = Math.max(0, reply.asOf - (reply.lagMs ?? UNKNOWN_LAG_MS))
-    parts.forEach((part, i) => { if (isSure[i]) part.sinceMs = !isCut && found[i].length < count ? confirmedMs : 0 })
+    parts.forEach((part, i) => { if (isSure[i]) part.sinceMs = !isCut && entriesByPartition[i].length < count ? confirmedMs : 0 })
     readMs = confirmedMs
-    if (isCut || found.some((entries) => entries.length === count)) continue
+    if (isCut || entriesByPartition.some((entries) => entries.length === count)) continue
     await sleep(Math.max(pollMs, readingMs), undefined, { signal }).catch(() => {})
   }
 }

@@ -28,9 +28,9 @@ export async function readTail (connection, { layout, log, keys, limit, filter }
   const parts = await Promise.all(keys.map((key) => newestEntries(connection, log, key(log.part), bounds)))
   const read = parts.map(({ entries }) => entries)
   // newest first, so that a bound on values drops the oldest
-  const arrived = log.isIndex ? await readArrived(connection, { layout, keys, found: read, size: createReadSize() }) : null
-  const found = arrived?.found ?? read
-  const versions = found.flatMap((entries) => {
+  const arrived = log.isIndex ? await readArrived(connection, { layout, keys, entriesByPartition: read, size: createReadSize() }) : null
+  const entriesByPartition = arrived?.entriesByPartition ?? read
+  const versions = entriesByPartition.flatMap((entries) => {
     const origins = new Set()
     return [...entries].reverse().flatMap((entry) => {
       const origin = headOf(log, entry)?.origin
@@ -50,7 +50,7 @@ export async function readTail (connection, { layout, log, keys, limit, filter }
  * @returns {Arrived[]}
  */
 function versionsIn (log, entry, arrived) {
-  if (arrived) return (arrived.get(entry) ?? []).flatMap((one) => one ? [{ ...one, id: Buffer.from(one.id) }] : [])
+  if (arrived) return (arrived.get(entry) ?? []).flatMap((version) => version ? [{ ...version, id: Buffer.from(version.id) }] : [])
   /** @type {Arrived[]} */
   const all = []
   try {
@@ -88,9 +88,9 @@ export async function newestEntries (connection, log, name, { limit, maxBytes, f
       if (versions >= limit) break
       const total = headOf(log, entry)?.count ?? 0
       seen += total
-      const own = filter === null ? total : countOwn(log, entry, filter)
-      versions += own
-      if (filter === null || own > 0) all.push(entry)
+      const permitted = filter === null ? total : countOwn(log, entry, filter)
+      versions += permitted
+      if (filter === null || permitted > 0) all.push(entry)
     }
     if (entries.length < count) break
     before = /** @type {string} */ (entries.at(-1)?.entryId)
@@ -100,11 +100,11 @@ export async function newestEntries (connection, log, name, { limit, maxBytes, f
 
 /** Versions of an entry that a client may see. @param {Log} log @param {LogEntry} entry @param {IdFilter} filter */
 export function countOwn (log, { bytes }, filter) {
-  let own = 0
+  let permitted = 0
   try {
-    log.each(bytes, (from, idAt, idEnd) => { own += Number(filter.has(from, idAt, idEnd)) })
+    log.each(bytes, (from, idAt, idEnd) => { permitted += Number(filter.has(from, idAt, idEnd)) })
   } catch (error) {
     if (!isUnreadable(error)) throw error
   }
-  return own
+  return permitted
 }

@@ -114,7 +114,7 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: opene
       const layout = layoutOf(definition.layout)
       const counts = await Promise.all(keysOf(definition).map((key) =>
         layout.count(connection, key, { retention: definition, nowMs: now() })))
-      return { count: counts.reduce((sum, one) => sum + one.count, 0), exact: counts.every((one) => one.exact) }
+      return { count: counts.reduce((sum, answer) => sum + answer.count, 0), exact: counts.every((answer) => answer.exact) }
     }),
 
     /** Whether queries can be answered now, and the state of each node. */
@@ -203,10 +203,10 @@ async function readItems (connection, ids, { definition, keys, size, now }) {
     for (let from = 0, piece = 0; from < mine.length; from += piece) {
       piece = isScanned ? mine.length : size.of(Math.min(mine.length, MAX_READ), keys.length)
       const part = mine.slice(from, from + piece)
-      const found = await layout.get(connection, keys[partition], part.map((i) => ids[i]), { retention: definition, nowMs: now() })
+      const pieceItems = await layout.get(connection, keys[partition], part.map((i) => ids[i]), { retention: definition, nowMs: now() })
         .catch(shrinkOnLoss(size, part.length, keys.length))
-      size.learn(found, bytesOf)
-      part.forEach((i, j) => { items[i] = found[j] })
+      size.learn(pieceItems, bytesOf)
+      part.forEach((i, j) => { items[i] = pieceItems[j] })
     }
   }))
   return items
@@ -250,12 +250,12 @@ async function mergePages (connection, { definition, keyPrefix, size, nowMs }, {
   }))
   // ids spread evenly over partitions
   const share = limit / sources.length
-  const wanted = Math.min(limit, MAX_READ, Math.ceil(share + SPREAD * Math.sqrt(share)))
+  const pieceLimit = Math.min(limit, MAX_READ, Math.ceil(share + SPREAD * Math.sqrt(share)))
 
   /** @param {Source} source */
   async function refill (source) {
     while (source.waiting.length === 0 && !source.isDone) {
-      const piece = size.of(wanted, sources.length)
+      const piece = size.of(pieceLimit, sources.length)
       const question = { limit: piece, after: source.after, scan: source.scan, sinceMs, retention: definition, nowMs, size }
       const page = await layout.latest(connection, source.key, question).catch(shrinkOnLoss(size, piece, sources.length))
       size.learn(page.items, bytesOf)

@@ -17,13 +17,13 @@ const LATE_MS = 1000
  * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, part: import('./log-partition.js').Part,
  *   size: ReturnType<typeof import('./reply-size.js').createReplySize>,
  *   intake: ReturnType<typeof import('./log-intake.js').createLogIntake>, retention: () => import('../layouts/index.js').Retention,
- *   now: () => number, onSkipped: (reason: string, error?: Error) => void, isWanted: (id: string) => boolean,
+ *   now: () => number, onSkipped: (reason: string, error?: Error) => void, isNeeded: (id: string) => boolean,
  *   arrived: (id: string) => void,
  *   taken: (id: string, arrival: Arrival, version: import('../layouts/index.js').StoredVersion | null) => void }} of `arrived`: an entry
  *   names the id; `taken`: then, of an id that is wanted, what is stored. Ids as latin1
  * @returns {import('./log-feed.js').Newer}
  */
-export function createRecentNewer ({ layout, key, part, size, intake, retention, now, onSkipped, isWanted, arrived, taken }) {
+export function createRecentNewer ({ layout, key, part, size, intake, retention, now, onSkipped, isNeeded, arrived, taken }) {
   const log = /** @type {import('../layouts/index.js').Log} */ (layout.arrivals)
   const versionsAt = /** @type {NonNullable<typeof layout.versionsAt>} */ (layout.versionsAt)
   const readSize = createReadSize()
@@ -46,12 +46,12 @@ export function createRecentNewer ({ layout, key, part, size, intake, retention,
   return {
     read: newerReader({ log, part, size, now }),
 
-    async take (found, connection) {
-      const newest = newestArrivals(log, found, onSkipped)
-      size.learn(found)
+    async take (entries, connection) {
+      const newest = newestArrivals(log, entries, onSkipped)
+      size.learn(entries)
       for (const id of newest.keys()) {
         arrived(id)
-        if (!isWanted(id)) newest.delete(id)
+        if (!isNeeded(id)) newest.delete(id)
       }
       const arrivals = [...newest.values()]
       await lookAtFloor(connection, arrivals)
@@ -66,7 +66,7 @@ export function createRecentNewer ({ layout, key, part, size, intake, retention,
         })
         if (intake.isOver(piece.length)) await intake.yieldLoop()
       }
-      const last = found.at(-1)
+      const last = entries.at(-1)
       if (last) part.taken = last.entryId
     }
   }

@@ -92,22 +92,22 @@ export function createRecentReads ({ layout, keys, loads, kept, now, definition,
      */
     load: (ids) => loading(async (keep) => {
       /** @type {Map<string, { ts: number, deleted: boolean } | null>} */
-      const found = new Map()
-      await Promise.all(partitionedBy(ids, keys.length).map(async ([partition, own]) => {
-        for (let at = 0, count = 0; at < own.length; at += count) {
+      const versionsById = new Map()
+      await Promise.all(partitionedBy(ids, keys.length).map(async ([partition, partitionIds]) => {
+        for (let at = 0, count = 0; at < partitionIds.length; at += count) {
           count = size.of(MAX_READ)
-          const some = own.slice(at, at + count)
+          const some = partitionIds.slice(at, at + count)
           // of a layout with one version, the id is enough
-          const wanted = some.map((id) => /** @type {any} */ ({ id: Buffer.from(id, 'latin1') }))
-          const versions = await versionsAt(connectionTo(partition), keys[partition], wanted, size)
+          const arrivals = some.map((id) => /** @type {any} */ ({ id: Buffer.from(id, 'latin1') }))
+          const versions = await versionsAt(connectionTo(partition), keys[partition], arrivals, size)
           versions.forEach((version, i) => {
-            found.set(some[i], version && { ts: version.ts, deleted: version.deleted })
+            versionsById.set(some[i], version && { ts: version.ts, deleted: version.deleted })
             keep(some[i], version)
           })
         }
         await caughtUp(partition)
       }))
-      return found
+      return versionsById
     }),
 
     /**
@@ -115,8 +115,8 @@ export function createRecentReads ({ layout, keys, loads, kept, now, definition,
      * @param {number} limit @returns {Promise<string[]>} ids as latin1, oldest first @throws {FreshetError} retryable ones among them
      */
     newestIds: (limit) => loading(async (keep) => {
-      const found = await Promise.all(keys.map((_, partition) => newestIn(partition, limit, keep)))
-      return found.flat().sort(newestFirst).slice(0, limit).reverse().map(({ id }) => id.toString('latin1'))
+      const newestByPartition = await Promise.all(keys.map((_, partition) => newestIn(partition, limit, keep)))
+      return newestByPartition.flat().sort(newestFirst).slice(0, limit).reverse().map(({ id }) => id.toString('latin1'))
     }),
 
     /**
@@ -125,8 +125,8 @@ export function createRecentReads ({ layout, keys, loads, kept, now, definition,
      */
     async page (_feed, { limit, after = null }) {
       const pages = await Promise.all(keys.map((_, partition) => pageOf(partition, limit, after)))
-      const [next = null] = pages.flatMap((one) => one.next ? [one.next] : []).sort(newestFirst)
-      const items = pages.flatMap((one) => one.items).filter((item) => next === null || compareOrder(item, next) >= 0).sort(newestFirst)
+      const [next = null] = pages.flatMap((page) => page.next ? [page.next] : []).sort(newestFirst)
+      const items = pages.flatMap((page) => page.items).filter((item) => next === null || compareOrder(item, next) >= 0).sort(newestFirst)
       return { items, next, asOf: 0, lagMs: null, node: undefined, scan: undefined }
     }
   }

@@ -38,8 +38,8 @@ export const hasRecent = (layout) => layoutOf(layout).describe().versions === 'o
  *   log: import('pino').Logger, maxBytes: () => number, onSkipped: (reason: string) => void, onRebuilt: () => void }} options `maxBytes`:
  *   of versions that are kept
  */
-export function createRecent ({ definition: given, deployment, keyPrefix, now, log, maxBytes, onSkipped, onRebuilt }) {
-  let definition = given
+export function createRecent ({ definition: initialDefinition, deployment, keyPrefix, now, log, maxBytes, onSkipped, onRebuilt }) {
+  let definition = initialDefinition
   const begunMs = now()
   const { feed, partitions } = definition
   const layout = layoutOf(definition.layout)
@@ -50,12 +50,12 @@ export function createRecent ({ definition: given, deployment, keyPrefix, now, l
   /** @type {Watcher | null} */
   let watcher = null
   /** @param {string} id */
-  const isWanted = (id) => watcher !== null && watcher.isWanted(id)
+  const isNeeded = (id) => watcher !== null && watcher.isNeeded(id)
 
   /** @param {string} id */
   function arrived (id) {
     for (const load of loads) load.add(id)
-    if (!isWanted(id)) kept.drop(id)
+    if (!isNeeded(id)) kept.drop(id)
   }
 
   /**
@@ -88,7 +88,7 @@ export function createRecent ({ definition: given, deployment, keyPrefix, now, l
       watcher?.rebuilt()
       log.info({ feed, reason: why }, 'followers of the feed are reset')
     },
-    readingOf: (of) => ({ newer: createRecentNewer({ ...of, isWanted, arrived, taken }), older: nothingOlder(of.onRebuilt) })
+    readingOf: (of) => ({ newer: createRecentNewer({ ...of, isNeeded, arrived, taken }), older: nothingOlder(of.onRebuilt) })
   })
 
   const isLive = (/** @type {{ ts: number }} */ { ts }) => definition.windowMs === 0 || ts >= now() - definition.windowMs
@@ -106,10 +106,10 @@ export function createRecent ({ definition: given, deployment, keyPrefix, now, l
     position: followed.position,
     takePosition: followed.takePosition,
 
-    /** There is one watcher at a time. @param {Watcher} one @returns {() => void} removes it */
-    watch (one) {
-      watcher = one
-      return () => { if (watcher === one) watcher = null }
+    /** There is one watcher at a time. @param {Watcher} newWatcher @returns {() => void} removes it */
+    watch (newWatcher) {
+      watcher = newWatcher
+      return () => { if (watcher === newWatcher) watcher = null }
     },
 
     /**
@@ -153,7 +153,7 @@ const storeOf = (kept) => ({
 
 /** @param {(why: string) => void} onRebuilt @returns {import('./log-feed.js').Older} */
 const nothingOlder = (onRebuilt) => ({
-  isWanted: false,
+  isIncomplete: false,
   heldMs: undefined,
   begin () { onRebuilt('retention was widened') },
   rewind () {},

@@ -30,13 +30,13 @@ export function createRecents ({ countsOf, ...parts }) {
     /** @param {string} feed @returns {Recent | null} */
     of: (feed) => recents.get(feed) ?? null,
 
-    /** As the feed is stored now. @param {Definition} definition @param {boolean} isWanted */
-    follow (definition, isWanted) {
+    /** As the feed is stored now. @param {Definition} definition @param {boolean} isNeeded */
+    follow (definition, isNeeded) {
       const { feed } = definition
       const before = recents.get(feed)
-      if (isWanted && before?.isOf(definition)) return before.setDefinition(definition)
+      if (isNeeded && before?.isOf(definition)) return before.setDefinition(definition)
       shut(feed)
-      if (!isWanted) return
+      if (!isNeeded) return
       const counted = countsOf(feed)
       recents.set(feed, createRecent({
         ...parts,

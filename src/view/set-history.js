@@ -35,7 +35,7 @@ export function createSetHistory ({ layout, key, part, put, intake, retention, n
   }
 
   return {
-    get isWanted () { return part.history !== null },
+    get isIncomplete () { return part.history !== null },
 
     get heldMs () { return current()?.before?.ts },
 

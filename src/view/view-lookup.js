@@ -69,31 +69,31 @@ export function createViewLookup ({ registry: { held, follow, note, signal, boun
     const open = held.get(feed)
     if (!open) bound.asked(feed)
     if (isNone || (discover && !open)) return null
-    const one = open ?? follow(await queries.definition(feed))
-    if (one === null || !one.answers) return null
-    one.usedMs = performance.now()
-    if (discover) return one.view
-    if (isAwaited && !one.wasComplete) await untilComplete(one)
-    note(one)
-    return (one.view.isComplete || one.view.hasNewest) && !await hasCaughtUp(one) ? null : one.view
+    const heldView = open ?? follow(await queries.definition(feed))
+    if (heldView === null || !heldView.answers) return null
+    heldView.usedMs = performance.now()
+    if (discover) return heldView.view
+    if (isAwaited && !heldView.wasComplete) await untilComplete(heldView)
+    note(heldView)
+    return (heldView.view.isComplete || heldView.view.hasNewest) && !await hasCaughtUp(heldView) ? null : heldView.view
   }
 
-  /** Waits for a view that is being built, unless that fails. @param {Held} one */
+  /** Waits for a view that is being built, unless that fails. @param {Held} heldView */
   async function untilComplete ({ view, openedMs }) {
     const isOpening = () => !view.isComplete && view.failure === null && performance.now() - openedMs < OPEN_WITHIN_MS && !signal.aborted
     while (isOpening()) await sleep(OPEN_LOOK_MS)
   }
 
-  /** Whether it has what the caller wrote. @param {Held} one */
-  async function hasCaughtUp (one) {
+  /** Whether it has what the caller wrote. @param {Held} heldView */
+  async function hasCaughtUp (heldView) {
     const count = written()
-    if (count === one.hasWritten) return true
+    if (count === heldView.hasWritten) return true
     const late = new AbortController()
     // without a node to compare with, the query goes to a node and fails there
-    const caughtUp = (async () => one.view.caughtUp(createReads(deployment).router))().then(() => true, () => false)
+    const caughtUp = (async () => heldView.view.caughtUp(createReads(deployment).router))().then(() => true, () => false)
     const timeout = sleep(CATCH_UP_WITHIN_MS, false, { signal: late.signal }).catch(() => false)
     const isCaughtUp = await Promise.race([caughtUp, timeout]).finally(() => late.abort())
-    if (isCaughtUp) one.hasWritten = Math.max(one.hasWritten, count)
+    if (isCaughtUp) heldView.hasWritten = Math.max(heldView.hasWritten, count)
     return isCaughtUp
   }
 
@@ -104,10 +104,10 @@ export function createViewLookup ({ registry: { held, follow, note, signal, boun
     /** The view of a feed that answers queries and is already open. @param {string} feed @returns {View | null} */
     openViewOf (feed) {
       deployment.use()
-      const one = held.get(feed)
-      if (!one?.answers) return null
-      one.usedMs = performance.now()
-      return one.view
+      const heldView = held.get(feed)
+      if (!heldView?.answers) return null
+      heldView.usedMs = performance.now()
+      return heldView.view
     }
   }
 }

@@ -19,8 +19,8 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
   const { feed: name, partitions } = definition
   const createdMs = createdMsOf(definition)
   const feeds = stores.map((store, partition) => {
-    const own = { ...parts, partitions, retention: definition, key: partitionKey(keyPrefix, definition, partition), store }
-    return createLogFeed({ ...own, layout })
+    const feedOptions = { ...parts, partitions, retention: definition, key: partitionKey(keyPrefix, definition, partition), store }
+    return createLogFeed({ ...feedOptions, layout })
   })
   const followers = feeds.map(({ follow }, partition) => {
     const key = partitionKey(keyPrefix, definition, partition)('')
@@ -30,7 +30,7 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
   /** @returns {() => string} the position as it is now */
   function takePosition () {
     const read = feeds.map((feed, i) => feed.position(followers[i].lagMs))
-    const readMs = Math.min(...read.map((one) => one.readMs))
+    const readMs = Math.min(...read.map((position) => position.readMs))
     return () => encodeOffsets(name, { readMs, offsets: read.map(({ offset }) => offset) }, createdMs)
   }
 
@@ -53,7 +53,7 @@ export function createViewPartitions ({ layout, definition, stores, deployment, 
       return reported.length < lags.length ? null : Math.max(...reported)
     },
     /** Why a partition is not followed. @returns {Error & { code?: string } | null} */
-    get lastError () { return followers.map(({ lastError }) => lastError).find((one) => one !== null) ?? null },
+    get lastError () { return followers.map(({ lastError }) => lastError).find((error) => error !== null) ?? null },
     /** The same, in public words. @returns {string | null} */
     get failure () { return this.lastError ? publicReason(this.lastError) : null },
 

@@ -47,12 +47,12 @@ const needsView = (mode, definition) =>
 /** Whether it is watched without a view. @param {'auto' | 'all' | 'none'} mode @param {Definition} definition */
 const isRecent = (mode, definition) => !needsView(mode, definition) && isReadable(definition) && hasRecent(definition.layout)
 
-/** Logs the first time that a view is complete. @param {Held} one @param {import('pino').Logger} log */
-function noteComplete (one, log) {
-  if (one.wasComplete || !one.view.isComplete) return
-  one.wasComplete = true
-  const { items, bytes } = one.view.stats()
-  log.info({ feed: one.view.definition.feed, items, bytes }, 'view is complete')
+/** Logs the first time that a view is complete. @param {Held} heldView @param {import('pino').Logger} log */
+function noteComplete (heldView, log) {
+  if (heldView.wasComplete || !heldView.view.isComplete) return
+  heldView.wasComplete = true
+  const { items, bytes } = heldView.view.stats()
+  log.info({ feed: heldView.view.definition.feed, items, bytes }, 'view is complete')
 }
 
 /**
@@ -82,16 +82,17 @@ export function createViewRegistry ({ queries, log, mode, discover, written, idl
       onRebuilt () { counted.rebuilt++ }
     })
     const nowMs = performance.now()
-    const one = { view, openedMs: nowMs, usedMs: nowMs, wasComplete: false, hasWritten: written(), answers: needsView(mode, definition) }
-    held.set(definition.feed, one)
-    return one
+    const answers = needsView(mode, definition)
+    const heldView = { view, openedMs: nowMs, usedMs: nowMs, wasComplete: false, hasWritten: written(), answers }
+    held.set(definition.feed, heldView)
+    return heldView
   }
 
   /** @param {string} feed */
   async function shut (feed) {
-    const one = held.get(feed)
+    const heldView = held.get(feed)
     held.delete(feed)
-    await one?.view.close()
+    await heldView?.view.close()
   }
 
   /** The view of a feed as it is stored now, opened if there should be one. @param {Definition} definition @returns {Held | null} */
@@ -105,8 +106,8 @@ export function createViewRegistry ({ queries, log, mode, discover, written, idl
     }
     if (before) shut(feed)
     const isWatched = watched.has(feed) && mode !== 'none' && !isRecent(mode, definition)
-    const isWanted = needsView(mode, definition) || ((isWatched || scanned.has(feed)) && isReadable(definition))
-    return isWanted && !stop.signal.aborted && bound.admits(feed) ? open(definition) : null
+    const isNeeded = needsView(mode, definition) || ((isWatched || scanned.has(feed)) && isReadable(definition))
+    return isNeeded && !stop.signal.aborted && bound.admits(feed) ? open(definition) : null
   }
 
   /** @param {string} feed that is watched, or scanned, once less */
@@ -118,7 +119,7 @@ export function createViewRegistry ({ queries, log, mode, discover, written, idl
   const refreshing = keepRefreshing({
     refresh: refresherOf({ queries, held, recents, follow, shut, watched, scanned, idleMs, isAll: discover && mode !== 'none' }),
     afterwards () {
-      for (const one of held.values()) noteComplete(one, log)
+      for (const heldView of held.values()) noteComplete(heldView, log)
       bound.enforce(held, { isKept: (feed) => watched.has(feed) || scanned.has(feed), close: shut })
     },
     log,
@@ -134,8 +135,8 @@ export function createViewRegistry ({ queries, log, mode, discover, written, idl
     /** Feeds that are followed without a view. */
     recentNames: recents.names,
     recentOf: recents.of,
-    /** @param {Held} one */
-    note: (one) => noteComplete(one, log),
+    /** @param {Held} heldView */
+    note: (heldView) => noteComplete(heldView, log),
     /** Aborted on close. @type {AbortSignal} */
     signal: stop.signal,
     /** Whether all feeds are known. */
@@ -177,8 +178,8 @@ function refresherOf ({ queries, held, recents, follow, shut, watched, scanned, 
 
   async function refreshHeld () {
     for (const feed of new Set([...held.keys(), ...watched.names()])) {
-      const one = held.get(feed)
-      if (one && performance.now() - one.usedMs > idleMs && !watched.has(feed) && !scanned.has(feed)) shut(feed)
+      const heldView = held.get(feed)
+      if (heldView && performance.now() - heldView.usedMs > idleMs && !watched.has(feed) && !scanned.has(feed)) shut(feed)
       else await refresh(feed)
     }
   }

@@ -20,7 +20,7 @@ const READY_WITHIN_MS = 30_000
 export function createViewStatus ({ queries, registry, discover, behindOf }) {
   const startedMs = performance.now()
 
-  /** @param {string} feed @param {Held} one @returns {Fault[]} */
+  /** @param {string} feed @param {Held} heldView @returns {Fault[]} */
   function faultsOf (feed, { view, openedMs, answers: isNeeded }) {
     const faults = []
     if (!view.isComplete) {
@@ -66,7 +66,7 @@ export function createViewStatus ({ queries, registry, discover, behindOf }) {
       const { ready, reasons, ...rest } = queries.status()
       const isShown = (/** @type {string} */ feed) => only === undefined || feed === only
       const faults = [
-        ...[...registry.held].flatMap(([feed, one]) => isShown(feed) ? faultsOf(feed, one) : []),
+        ...[...registry.held].flatMap(([feed, heldView]) => isShown(feed) ? faultsOf(feed, heldView) : []),
         ...registry.recentNames().filter(isShown).flatMap(faultsOfRecent)
       ]
       if (!registry.isDiscovered && ready) faults.push(undiscovered())

@@ -49,7 +49,7 @@ export function createPartitionedStore (stores) {
     /** @returns {{ items: number, tombstones: number, bytes: number, floor: Place | null }} `floor`: the newest place of an evicted item */
     stats () {
       const all = stores.map((store) => store.stats())
-      const sum = (/** @type {'items' | 'tombstones' | 'bytes'} */ name) => all.reduce((total, one) => total + one[name], 0)
+      const sum = (/** @type {'items' | 'tombstones' | 'bytes'} */ name) => all.reduce((total, storeStats) => total + storeStats[name], 0)
       const floors = all.flatMap(({ floor }) => floor ?? [])
       return { items: sum('items'), tombstones: sum('tombstones'), bytes: sum('bytes'), floor: floors.sort(compareOrder).at(-1) ?? null }
     }
@@ -59,7 +59,7 @@ export function createPartitionedStore (stores) {
 /** @param {Store[]} stores @param {StoreQuestion} question @param {Visit} visit */
 function merged (stores, { limit, after, sinceMs, nowMs }, visit) {
   const share = limit / stores.length
-  const wanted = Math.min(limit, MAX_WAITING, Math.ceil(share + SPREAD * Math.sqrt(share)))
+  const pieceLimit = Math.min(limit, MAX_WAITING, Math.ceil(share + SPREAD * Math.sqrt(share)))
   const sources = stores.map((store) => ({ store, waiting: /** @type {Shown[]} */ ([]), at: 0, next: after, isDone: false }))
 
   /** @param {typeof sources[0]} source */
@@ -67,9 +67,8 @@ function merged (stores, { limit, after, sinceMs, nowMs }, visit) {
     while (source.at === source.waiting.length && !source.isDone) {
       /** @type {Shown[]} */
       const waiting = []
-      const {
-        next
-      } = source.store.latest({ limit: wanted, after: source.next, sinceMs, nowMs }, (bytes, idAt, idEnd, ts, seq, valueAt, valueEnd) => {
+      const question = { limit: pieceLimit, after: source.next, sinceMs, nowMs }
+      const { next } = source.store.latest(question, (bytes, idAt, idEnd, ts, seq, valueAt, valueEnd) => {
         waiting.push({ bytes, idAt, idEnd, ts, seq, valueAt, valueEnd })
       })
       Object.assign(source, { waiting, at: 0, next, isDone: next === null })
@@ -191,7 +190,7 @@ const REPORT_EVERY_MS = 10_000
  * @typedef {object} Watcher
  * @property {(bytes: Uint8Array, idAt: number, idEnd: number, isForgotten: boolean) => void} changed an id became visible,
  *   changed or went; the bytes are valid during the call. `isForgotten`: it was removed, and no trace of it is kept
- * @property {(id: string) => boolean} isWanted whether changes of an id, as latin1, are of use
+ * @property {(id: string) => boolean} isNeeded whether changes of an id, as latin1, are of use
  * @property {() => void} rebuilt the view is rebuilt: changes are incomplete until it is complete again
  */
 
@@ -203,8 +202,10 @@ let views = 0
  *   onRebuilt: () => void }} options
  * @throws {import('../errors.js').FreshetError} FEED_LAYOUT_UNKNOWN
  */
-export function createView ({ definition: given, deployment, keyPrefix, now, log, boundItems, boundBytes, onSkipped, onRebuilt }) {
-  let definition = given
+export function createView ({
+  definition: initialDefinition, deployment, keyPrefix, now, log, boundItems, boundBytes, onSkipped, onRebuilt
+}) {
+  let definition = initialDefinition
   const { feed: name, partitions } = definition
   const number = ++views
   /** @type {Watcher | null} */
@@ -263,12 +264,12 @@ export function createView ({ definition: given, deployment, keyPrefix, now, log
       return `${number}-${store.revision()}`
     },
 
-    /** There is one watcher at a time. @param {Watcher} one @returns {() => void} removes it */
-    watch (one) {
-      watcher = one
-      for (const each of stores) each.watcher = one.changed
+    /** There is one watcher at a time. @param {Watcher} newWatcher @returns {() => void} removes it */
+    watch (newWatcher) {
+      watcher = newWatcher
+      for (const each of stores) each.watcher = newWatcher.changed
       return () => {
-        if (watcher !== one) return
+        if (watcher !== newWatcher) return
         watcher = null
         for (const each of stores) each.watcher = null
       }

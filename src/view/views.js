@@ -257,14 +257,14 @@ function createScannedViews ({ registry, queries, deployment, untilComplete, isN
     async scan (feed, question, visit, hasReached = () => true) {
       deployment.use()
       await keep(feed)
-      const one = registry.held.get(feed)
-      if (one && !one.view.isComplete) await untilComplete(one)
+      const heldView = registry.held.get(feed)
+      if (heldView && !heldView.view.isComplete) await untilComplete(heldView)
       const untilMs = performance.now() + REACHED_WITHIN_MS
-      while (one?.view.isComplete && !hasReached(one.view)) {
+      while (heldView?.view.isComplete && !hasReached(heldView.view)) {
         if (performance.now() > untilMs) return null
         await sleep(LOOK_MS)
       }
-      return visitIn(one?.view ?? null, question, visit)
+      return visitIn(heldView?.view ?? null, question, visit)
     },
 
     close () { for (const timer of kept.values()) clearTimeout(timer) }

@@ -259,7 +259,7 @@ t.test(`${engineName(engine)}: a view that only a watcher needs calls the watche
         view()?.watch({
           changed: (from, at, end, isForgotten) => told.push(`${/** @type {Buffer} */ (from).toString('utf8', at, end)} ${isForgotten}`),
           rebuilt: () => {},
-          isWanted: () => true
+          isNeeded: () => true
         })
         writer.pipeline.remove(bytes('2000'), Date.now())
         await writer.pipeline.flush()

@@ -154,8 +154,8 @@ export class Contents {
    * @returns {boolean} whether it is older than that place
    */
   isBelow (record, order, bytes, idAt, idEnd) {
-    const own = this.records.order(record)
-    return own !== order ? own < order : this.items.compareId(record, bytes, idAt, idEnd) < 0
+    const recordOrder = this.records.order(record)
+    return recordOrder !== order ? recordOrder < order : this.items.compareId(record, bytes, idAt, idEnd) < 0
   }
 
   /**

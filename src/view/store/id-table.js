@@ -97,8 +97,8 @@ class Part {
     const { places, mask } = this
     let gap = this.placeOf(hash, record)
     for (let i = (gap + 1) & mask; places[2 * i + 1] !== 0; i = (i + 1) & mask) {
-      const wanted = places[2 * i] & mask
-      if (((i - wanted) & mask) < ((i - gap) & mask)) continue
+      const homeSlot = places[2 * i] & mask
+      if (((i - homeSlot) & mask) < ((i - gap) & mask)) continue
       places[2 * gap] = places[2 * i]
       places[2 * gap + 1] = places[2 * i + 1]
       gap = i

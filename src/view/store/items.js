@@ -75,12 +75,12 @@ export class Items {
    * @returns {number} negative if the record's id is smaller
    */
   compareId (record, bytes, at, end) {
-    const own = this.records.bytes(record)
-    const ownAt = this.records.idAt(record)
+    const recordBytes = this.records.bytes(record)
+    const recordAt = this.records.idAt(record)
     const length = this.records.idBytes(record)
     const common = Math.min(length, end - at)
     for (let i = 0; i < common; i++) {
-      const difference = own[ownAt + i] - bytes[at + i]
+      const difference = recordBytes[recordAt + i] - bytes[at + i]
       if (difference !== 0) return difference
     }
     return length - (end - at)

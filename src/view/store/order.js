@@ -152,8 +152,8 @@ export class Order {
    * @returns {number} negative if the record is older
    */
   #compare (record, key, bytes, idAt, idEnd) {
-    const own = this.#records.key(record, this.#key)
-    return own !== key ? own - key : this.#items.compareId(record, bytes, idAt, idEnd)
+    const recordKey = this.#records.key(record, this.#key)
+    return recordKey !== key ? recordKey - key : this.#items.compareId(record, bytes, idAt, idEnd)
   }
 
   /**
