@@ -85,14 +85,15 @@ export class Reading {
    */
   latest = async (question) => {
     const options = typeof question === 'number' ? { limit: question } : optionsIn(question, PAGE_OPTIONS)
-    const { limit = NEWEST, sinceMs = null, after = null, position: isPlaced = false } = options
+    const { limit = NEWEST, sinceMs = null, after = null, position: withPosition = false } = options
     if (!Number.isSafeInteger(limit) || limit < 1) throw invalid(`limit ${shown(limit)}; expected an integer of 1 or more`)
     if (sinceMs !== null) checkSince(sinceMs)
     if (after !== null && typeof after !== 'string') throw invalid(`after ${shown(after)}; expected the "next" of an earlier page`)
-    if (typeof isPlaced !== 'boolean') throw invalid(`position ${shown(isPlaced)}; expected true or false`)
+    if (typeof withPosition !== 'boolean') throw invalid(`position ${shown(withPosition)}; expected true or false`)
     const { feed, views } = this.#source
-    const place = after === null ? null : decodeCursor(feed, after)
-    const { items, next, asOf, lagMs, node, position } = await (await views()).latest(feed, { limit, sinceMs, after: place, isPlaced })
+    const orderKey = after === null ? null : decodeCursor(feed, after)
+    const query = { limit, sinceMs, after: orderKey, withPosition }
+    const { items, next, asOf, lagMs, node, position } = await (await views()).latest(feed, query)
     const page = { items: items.map((item) => this.#item(item, node)), next: next && encodeCursor(feed, next), asOf, lagMs }
     return position ? { ...page, position } : page
   }

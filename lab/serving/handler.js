@@ -37,7 +37,7 @@ export function createHandler ({ connections, keyPrefix, feed, layout, isRange =
   /**
    * @param {Connection} connection
    * @param {number} limit
-   * @returns {Promise<{ lines: string[], last: import('../../src/item/index.js').Place | null }>}
+   * @returns {Promise<{ lines: string[], last: import('../../src/item/index.js').OrderKey | null }>}
    */
   async function pageOfLayout (connection, limit) {
     const { items } = await latest(connection, key, { limit, after: null, sinceMs: null, retention: NO_BOUNDS, nowMs: Date.now(), size })
@@ -53,7 +53,7 @@ export function createHandler ({ connections, keyPrefix, feed, layout, isRange =
     /** @type {string[]} */
     const lines = []
     const seen = new Set()
-    /** @type {import('../../src/item/index.js').Place | null} */
+    /** @type {import('../../src/item/index.js').OrderKey | null} */
     let last = null
     /** @type {string | null} */
     let before = null
@@ -90,7 +90,7 @@ export function createHandler ({ connections, keyPrefix, feed, layout, isRange =
 
   /**
    * @param {Connection} connection @param {number} limit
-   * @param {{ ofAll?: boolean, after?: import('../../src/item/index.js').Place | null }} [options] `after`: only older items; `ofAll`:
+   * @param {{ ofAll?: boolean, after?: import('../../src/item/index.js').OrderKey | null }} [options] `after`: only older items; `ofAll`:
    *   leave out items that were rewritten between the two commands, which were sent on an earlier page
    */
   async function pageOfIds (connection, limit, { ofAll = false, after = null } = {}) {
@@ -117,7 +117,7 @@ export function createHandler ({ connections, keyPrefix, feed, layout, isRange =
 
     async * everything () {
       const connection = next()
-      /** @type {import('../../src/item/index.js').Place | null} */
+      /** @type {import('../../src/item/index.js').OrderKey | null} */
       let after = null
       do {
         const { lines, last } = await pageOfIds(connection, PIECE, { ofAll: true, after })

@@ -51,7 +51,7 @@ export const sharedBy = (filter) => filter === null ? {} : { of: filter.of, isPr
 
 /** @typedef {import('../../src/replies/index.js').Chunk} Chunk */
 /** @typedef {import('../../src/item/index.js').Cursors} Cursors */
-/** @typedef {import('../../src/item/index.js').Place} Place */
+/** @typedef {import('../../src/item/index.js').OrderKey} OrderKey */
 /** @typedef {{ parts: Buffer[], bytes: number, last: Chunk }} Page */
 
 const MAX_PAGE_BYTES = 16 * 1024 * 1024
@@ -80,7 +80,7 @@ const pageBuilder = (queries, { budget, sizes }, feed, query, format, ndjson) =>
   const cursors = plainCursors(feed)
   const around = ndjson
     ? NOTHING_AROUND
-    : { before: jsonHead(feed, asOf), after: (/** @type {Place | null} */ next) => jsonTail(cursorOf(cursors, next)) }
+    : { before: jsonHead(feed, asOf), after: (/** @type {OrderKey | null} */ next) => jsonTail(cursorOf(cursors, next)) }
   const page = newestNow(queries, feed, query, format, around)
   if (!page) return null
   const { bytes, itemsAt, items } = page
@@ -110,8 +110,8 @@ async function readPage (chunks, maxBytes, isNeeded) {
   return { parts, bytes, last }
 }
 
-/** @param {Cursors} cursors @param {Place | null} place */
-const cursorOf = (cursors, place) => place && cursors.encode(place)
+/** @param {Cursors} cursors @param {OrderKey | null} orderKey */
+const cursorOf = (cursors, orderKey) => orderKey && cursors.encode(orderKey)
 
 /** @param {string} feed @param {Page} page @param {Cursors} cursors @returns {import('../../src/replies/index.js').Built} */
 function buildJson (feed, { parts, last }, cursors) {

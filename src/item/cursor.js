@@ -1,14 +1,14 @@
 /**
- * A cursor is opaque text for a place in the order of one feed.
+ * A cursor is opaque text for an order key of one feed.
  *
  *     version 1 | crc32 of feed name and rest, 4 bytes | ts 48 bit, seq 12 bit, 4 bits 0 | id bytes      as base64url
  *
  * The checksum detects cursors that are cut, mistyped or of another feed. It is not a secret: a cursor grants no access. Clients that may
- * see some ids only get cursors that are sealed, because the place may be that of another id.
+ * see some ids only get cursors that are sealed, because the order key may be that of another id.
  *
  * @typedef {object} Cursors of a feed
- * @property {(place: import('./order.js').Place) => string} encode
- * @property {(text: string) => import('./order.js').Place} decode throws CURSOR_INVALID
+ * @property {(orderKey: import('./order.js').OrderKey) => string} encode
+ * @property {(text: string) => import('./order.js').OrderKey} decode throws CURSOR_INVALID
  * @property {boolean} isSealed
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
@@ -76,8 +76,8 @@ export function createSeal (secret, about, atLeast = 0) {
 
 const VERSION = 1
 const SUM_AT = 1
-const PLACE_AT = 5
-const ID_AT = PLACE_AT + RECORD_HEAD_BYTES
+const ORDER_AT = 5
+const ID_AT = ORDER_AT + RECORD_HEAD_BYTES
 
 /** Characters of so many bytes as base64url. @param {number} bytes */
 const base64Length = (bytes) => Math.ceil(bytes * 4 / 3)
@@ -96,11 +96,11 @@ export const CURSOR_FIELD = Object.freeze({
   schema: CURSOR_SCHEMA, expects: 'the text of "next" in an earlier response', code: 'CURSOR_INVALID'
 })
 
-/** @param {string} feed @param {import('./order.js').Place} place @returns {string} */
+/** @param {string} feed @param {import('./order.js').OrderKey} orderKey @returns {string} */
 export function encodeCursor (feed, { ts, seq, id }) {
   const bytes = Buffer.alloc(ID_AT + id.length)
   bytes[0] = VERSION
-  writeRecordHead(bytes, PLACE_AT, ts, seq)
+  writeRecordHead(bytes, ORDER_AT, ts, seq)
   id.copy(bytes, ID_AT)
   bytes.writeUInt32BE(checksum(feed, bytes), SUM_AT)
   return bytes.toString('base64url')
@@ -109,7 +109,7 @@ export function encodeCursor (feed, { ts, seq, id }) {
 /**
  * @param {string} feed
  * @param {string} text
- * @returns {import('./order.js').Place}
+ * @returns {import('./order.js').OrderKey}
  * @throws {FreshetError} CURSOR_INVALID
  */
 export function decodeCursor (feed, text) {
@@ -117,7 +117,7 @@ export function decodeCursor (feed, text) {
   const fits = bytes.length > ID_AT && bytes.length <= ID_AT + MAX_ID_BYTES && bytes[0] === VERSION &&
     bytes.toString('base64url') === text && bytes.readUInt32BE(SUM_AT) === checksum(feed, bytes)
   if (fits) {
-    const { ts, seq, value } = readRecord(bytes, bytes.subarray(PLACE_AT))
+    const { ts, seq, value } = readRecord(bytes, bytes.subarray(ORDER_AT))
     if (ts <= MAX_TS) return { ts, seq, id: value }
   }
   throw invalid(feed)
@@ -129,7 +129,7 @@ const invalid = (feed) =>
 
 /** @param {string} feed @returns {Cursors} */
 export const plainCursors = (feed) => ({
-  encode: (place) => encodeCursor(feed, place),
+  encode: (orderKey) => encodeCursor(feed, orderKey),
   decode: (text) => decodeCursor(feed, text),
   isSealed: false
 })
@@ -142,7 +142,7 @@ export const plainCursors = (feed) => ({
 export function sealedCursors (feed, secret, filter) {
   const { seal, open } = createSeal(secret, `cursor ${feed} ${filter.of}`, ID_AT + MAX_ID_BYTES)
   return {
-    encode: (place) => seal(encodeCursor(feed, place)),
+    encode: (orderKey) => seal(encodeCursor(feed, orderKey)),
     decode (text) {
       const opened = open(text)
       if (opened === null) throw invalid(feed)
@@ -153,4 +153,4 @@ export function sealedCursors (feed, secret, filter) {
 }
 
 /** @param {string} feed @param {Buffer} bytes */
-const checksum = (feed, bytes) => crc32(bytes.subarray(PLACE_AT), crc32(feed))
+const checksum = (feed, bytes) => crc32(bytes.subarray(ORDER_AT), crc32(feed))

@@ -4,8 +4,8 @@
  * @typedef {import('./cursor.js').Cursors} Cursors
  * @typedef {import('./id-filter.js').IdFilter} IdFilter
  * @typedef {import('./record.js').Member} Member
- * @typedef {import('./record.js').VersionPlace} VersionPlace
- * @typedef {import('./order.js').Place} Place
+ * @typedef {import('./record.js').VersionKey} VersionKey
+ * @typedef {import('./order.js').OrderKey} OrderKey
  * @typedef {import('./position.js').LogOffset} LogOffset
  * @typedef {import('./position.js').LogPosition} LogPosition
  * @typedef {import('./cursor.js').Seal} Seal
@@ -22,8 +22,8 @@ export { EXPECTED_TS, faultOfInteger, isTs, readTs, TS_SCHEMA } from './event-ti
 export { bucketOf, checkedId, EXPECTED_ID, ID_FIELD, ID_SCHEMA, MAX_ID_BYTES, partitionOf, readId } from './id.js'
 export { EXPECTED_IDS, readIdFilter } from './id-filter.js'
 export {
-  MAX_VALUE_BYTES, MEMBER_HEAD_BYTES, memberBound, memberEnd, placeText, readMember, readRecord, RECORD_HEAD_BYTES, writeMemberHead,
-  writeRecordHead
+  MAX_VALUE_BYTES, MEMBER_HEAD_BYTES, memberBound, memberEnd, readMember, readRecord, RECORD_HEAD_BYTES, versionKeyText,
+  writeMemberHead, writeRecordHead
 } from './record.js'
 export { compareOrder, createSequence, MAX_SEQ, MAX_TS, newestFirst, scoreOf, unscore } from './order.js'
 export { sequenceOf, WRITER_BYTES, WRITER_TEXT_LENGTH } from './origin.js'

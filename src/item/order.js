@@ -5,7 +5,7 @@
  * saturates at 4,095; beyond it, and between writers, the id decides. On a server the pair is one score,
  * ts + seq / 4096: 41 + 12 bits, hence exact in a double and readable as milliseconds.
  *
- * @typedef {{ ts: number, seq: number, id: Buffer }} Place a place in the order
+ * @typedef {{ ts: number, seq: number, id: Buffer }} OrderKey where an item stands in the order
  */
 
 export const MAX_TS = 2 ** 41 - 1
@@ -22,15 +22,15 @@ export function unscore (score) {
 }
 
 /**
- * @param {Place} a
- * @param {Place} b
- * @returns {number} negative when a is older than b, 0 when the places are equal
+ * @param {OrderKey} a
+ * @param {OrderKey} b
+ * @returns {number} negative when a is older than b, 0 when they are equal
  */
 export function compareOrder (a, b) {
   return a.ts - b.ts || a.seq - b.seq || Buffer.compare(a.id, b.id)
 }
 
-/** For sorting newest first. @param {Place} a @param {Place} b */
+/** For sorting newest first. @param {OrderKey} a @param {OrderKey} b */
 export const newestFirst = (a, b) => compareOrder(b, a)
 
 /**

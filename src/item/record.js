@@ -35,8 +35,8 @@ export const MEMBER_HEAD_BYTES = 9
 const STAMP_BYTES = 7
 const MEMBER_DELETED = 1
 
-/** @typedef {import('./order.js').Place & { stamp?: number }} VersionPlace without a stamp: all versions at that place */
-/** @typedef {{ id: Buffer, stamp: number, deleted: boolean, value: Buffer, text: string }} Member `text`: see placeText */
+/** @typedef {import('./order.js').OrderKey & { stamp?: number }} VersionKey without a stamp: all versions of that order key */
+/** @typedef {{ id: Buffer, stamp: number, deleted: boolean, value: Buffer, text: string }} Member `text`: see versionKeyText */
 
 /**
  * Writes the bytes between id and value.
@@ -89,8 +89,8 @@ export function readMember (bytes) {
 export const memberEnd = (id) => Buffer.concat([id, Buffer.from([0]), Buffer.alloc(MEMBER_HEAD_BYTES, 0xff)])
 
 /**
- * Where the members of a place begin, among the members of one score.
- * @param {VersionPlace} place
+ * Where the members of an order key begin, among the members of one score.
+ * @param {VersionKey} versionKey
  * @returns {Buffer}
  */
 export function memberBound ({ id, stamp = 0 }) {
@@ -101,9 +101,9 @@ export function memberBound ({ id, stamp = 0 }) {
 
 /**
  * Identifies a version among those of its score: id and stamp as latin1, so that texts compare as members do.
- * @param {VersionPlace} place
+ * @param {VersionKey} versionKey
  */
-export const placeText = (place) => memberBound(place).toString('latin1', 0, place.id.length + 1 + STAMP_BYTES)
+export const versionKeyText = (versionKey) => memberBound(versionKey).toString('latin1', 0, versionKey.id.length + 1 + STAMP_BYTES)
 
 export const RECORD_HEAD_BYTES = 8
 export const MAX_VALUE_BYTES = 1024 * 1024

@@ -24,7 +24,7 @@ import { MAX_BATCH_ITEMS, MAX_READ, MAX_TRIMMED } from '../read-size.js'
 import { seekMembers } from './seek.js'
 import { atMost, expiryCommand, justBelow, windowStart } from './retention.js'
 
-/** @typedef {import('../item/index.js').Place} Place */
+/** @typedef {import('../item/index.js').OrderKey} OrderKey */
 /** @typedef {import('./index.js').Layout} Layout */
 
 /** @type {Layout} */
@@ -55,10 +55,10 @@ const layout = {
       after ? olderThan(connection, key, after, count + 1) : newestMembers(connection, key, minTs, count + 1),
       countFloor(connection, key, retention.maxItems)
     ])
-    const inside = members.filter((place) => place.ts >= minTs && isAbove(place, floor))
+    const inside = members.filter((orderKey) => orderKey.ts >= minTs && isAbove(orderKey, floor))
     const last = inside.length > count ? inside[count - 1] : null
     inside.length = Math.min(inside.length, count)
-    const items = (await itemsOf(connection, key, inside.map((place) => place.id)))
+    const items = (await itemsOf(connection, key, inside.map((orderKey) => orderKey.id)))
       .filter((item) => item !== null)
       .filter((item) => item.ts >= minTs && isAbove(item, floor) &&
         (!after || compareOrder(item, after) < 0) && (!last || compareOrder(item, last) >= 0))
@@ -106,8 +106,8 @@ const layout = {
   floor: (connection, key, { maxItems }) => countFloor(connection, key, maxItems),
 
   async excludedMs (connection, key, { maxItems }) {
-    const [place] = placesOf(await connection.send('ZREVRANGE', key('ids'), maxItems, maxItems, 'WITHSCORES'))
-    return place?.ts ?? null
+    const [orderKey] = orderKeysOf(await connection.send('ZREVRANGE', key('ids'), maxItems, maxItems, 'WITHSCORES'))
+    return orderKey?.ts ?? null
   },
 
   async trim (connection, key, { retention, nowMs }) {
@@ -125,16 +125,16 @@ const layout = {
 
   async extend (connection, key, expiry) {
     await connection.sendAll([expiryCommand(key('ids'), expiry), expiryCommand(key(arrivals.part), expiry)])
-    /** @type {Place | null} */
-    let place = null
+    /** @type {OrderKey | null} */
+    let orderKey = null
     do {
-      /** @type {Place[]} */
-      const members = place
-        ? await olderThan(connection, key, place, MAX_READ)
+      /** @type {OrderKey[]} */
+      const members = orderKey
+        ? await olderThan(connection, key, orderKey, MAX_READ)
         : await newestMembers(connection, key, 0, MAX_READ)
       if (members.length) await connection.sendAll(itemKeys(key, members.map(({ id }) => id)).map((name) => expiryCommand(name, expiry)))
-      place = members.length === MAX_READ ? members[MAX_READ - 1] : null
-    } while (place)
+      orderKey = members.length === MAX_READ ? members[MAX_READ - 1] : null
+    } while (orderKey)
     if (expiry.condition === 'GT') await extendTombstones(connection, key, expiry.ttlMs || TOMBSTONE_MS)
   }
 }
@@ -162,33 +162,33 @@ async function extendTombstones (connection, key, ttlMs) {
   } while (cursor !== '0')
 }
 
-/** @param {Place} place @param {Place | null} floor the newest place that is not live */
-const isAbove = (place, floor) => floor === null || compareOrder(place, floor) > 0
+/** @param {OrderKey} orderKey @param {OrderKey | null} floor the newest one that is not live */
+const isAbove = (orderKey, floor) => floor === null || compareOrder(orderKey, floor) > 0
 
-/** @param {Buffer[]} flat member, score, member, score, ... @returns {Place[]} */
-function placesOf (flat) {
-  const places = []
-  for (let i = 0; i < flat.length; i += 2) places.push({ id: flat[i], ...unscore(Number(flat[i + 1])) })
-  return places
+/** @param {Buffer[]} flat member, score, member, score, ... @returns {OrderKey[]} */
+function orderKeysOf (flat) {
+  const orderKeys = []
+  for (let i = 0; i < flat.length; i += 2) orderKeys.push({ id: flat[i], ...unscore(Number(flat[i + 1])) })
+  return orderKeys
 }
 
 /** @param {any} connection @param {(part: string) => string} key @param {number} minTs @param {number} count */
 const newestMembers = async (connection, key, minTs, count) =>
-  placesOf(await connection.send('ZREVRANGEBYSCORE', key('ids'), '+inf', minTs, 'WITHSCORES', 'LIMIT', 0, count))
+  orderKeysOf(await connection.send('ZREVRANGEBYSCORE', key('ids'), '+inf', minTs, 'WITHSCORES', 'LIMIT', 0, count))
 
 /**
  * @param {any} connection
  * @param {(part: string) => string} key
- * @param {Place} place
+ * @param {OrderKey} orderKey
  * @param {number} count
  */
 const olderThan = async (connection, key, { ts, seq, id }, count) =>
-  placesOf(await seekMembers(connection, key('ids'), { score: scoreOf(ts, seq), bytes: id }, 'older', count))
+  orderKeysOf(await seekMembers(connection, key('ids'), { score: scoreOf(ts, seq), bytes: id }, 'older', count))
 
-/** @param {any} connection @param {(part: string) => string} key @param {number} maxItems @returns {Promise<Place | null>} */
+/** @param {any} connection @param {(part: string) => string} key @param {number} maxItems @returns {Promise<OrderKey | null>} */
 async function countFloor (connection, key, maxItems) {
   if (maxItems === 0) return null
-  const [oldest, floor] = placesOf(await connection.send('ZREVRANGE', key('ids'), maxItems - 1, maxItems, 'WITHSCORES'))
+  const [oldest, floor] = orderKeysOf(await connection.send('ZREVRANGE', key('ids'), maxItems - 1, maxItems, 'WITHSCORES'))
   return floor ?? (oldest ? justBelow(oldest) : null)
 }
 

@@ -4,8 +4,8 @@
  *
  * A layout gets a connection and a function that builds the keys of one partition; it has no clock of its own.
  *
- * @typedef {import('../item/index.js').Place} Place
- * @typedef {import('../item/index.js').VersionPlace} VersionPlace a place; with a stamp where a layout stores several versions
+ * @typedef {import('../item/index.js').OrderKey} OrderKey
+ * @typedef {import('../item/index.js').VersionKey} VersionKey with a stamp where a layout stores several versions
  *   that compare equal
  * @typedef {{ id: Buffer, ts: number, seq: number, value: Buffer }} Item
  * @typedef {Item & { stamp: number, deleted: boolean }} StoredVersion
@@ -64,13 +64,13 @@
  * @property {(connection: import('../store/index.js').Connection, batch: Batch) => Promise<Stored>} append
  * @property {(connection: import('../store/index.js').Connection) => boolean} [isAlone] whether the next batch must wait until all
  *   earlier ones of the connection are answered; only with the dialect `mayWatch`
- * @property {(connection: Connection, key: Key, query: { limit: number, after: Place | null, sinceMs: number | null,
+ * @property {(connection: Connection, key: Key, query: { limit: number, after: OrderKey | null, sinceMs: number | null,
  *   retention: Retention, nowMs: number, size?: import('../read-size.js').ReadSize, scan?: unknown }) =>
- *   Promise<{ items: Item[], next: Place | null, scan?: unknown }>} latest newest first; a page may have fewer than `limit` items, even
+ *   Promise<{ items: Item[], next: OrderKey | null, scan?: unknown }>} latest newest first; a page may have fewer than `limit` items, even
  *   none, although `next` is set. `size`: what earlier reads of the feed learnt. `scan`: returned by the previous page of the same query
  *   and partition; saves reading again, never changes the answer, and is valid for one page
- * @property {(connection: Connection, key: Key, from: { before: VersionPlace | null, minTs: number, limit: number,
- *   size: import('../read-size.js').ReadSize }) => Promise<{ versions: StoredVersion[], next: VersionPlace | null }>} [piece] where there
+ * @property {(connection: Connection, key: Key, from: { before: VersionKey | null, minTs: number, limit: number,
+ *   size: import('../read-size.js').ReadSize }) => Promise<{ versions: StoredVersion[], next: VersionKey | null }>} [piece] where there
  *   is a log of arrivals: stored versions, newest first, from `before` on; `next`: where the next piece begins, null at the end
  * @property {(connection: Connection, key: Key, arrivals: Arrival[], size: import('../read-size.js').ReadSize) =>
  *   Promise<(StoredVersion | null)[]>} [versionsAt] where there is a log of arrivals: what is stored of each of them, null = nothing; of a
@@ -79,8 +79,8 @@
  *   Promise<(Item | null)[]>} get in the order of the ids
  * @property {(connection: Connection, key: Key, now: { retention: Retention, nowMs: number }) =>
  *   Promise<{ count: number, exact: boolean }>} count
- * @property {(connection: Connection, key: Key, retention: Retention) => Promise<VersionPlace | null>} [floor] where maxItems
- *   counts by order: the newest place beyond it; null = none
+ * @property {(connection: Connection, key: Key, retention: Retention) => Promise<VersionKey | null>} [floor] where maxItems
+ *   counts by order: the newest order key beyond it; null = none
  * @property {(connection: Connection, key: Key, retention: Retention) => Promise<number | null>} excludedMs when the newest version that
  *   maxItems excludes was made (counted by arrival: arrived, to a 64th of maxItems), ms since 1970; null = none is stored. It may just
  *   have been trimmed

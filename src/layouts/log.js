@@ -38,8 +38,11 @@ const MAX_SCAN_BYTES = 32 * 1024 * 1024
 const FIRST_ENTRIES = 4
 const NEWER_ENTRIES = 64
 
-/** @typedef {import('../item/index.js').Place & { stamp: number, deleted: boolean, value: Buffer, name: string, arrival: number }} Version
- *   `name`: the id as latin1; `arrival`: rises in order of arrival */
+/**
+ * @typedef {import('../item/index.js').OrderKey &
+ *   { stamp: number, deleted: boolean, value: Buffer, name: string, arrival: number }} Version
+ *   `name`: the id as latin1; `arrival`: rises in order of arrival
+ */
 /** @typedef {ReturnType<typeof newState>} State */
 /** @typedef {Awaited<ReturnType<typeof beginScan>>} Scan */
 

@@ -16,8 +16,8 @@ export const expiryCommand = (key, { ttlMs, condition }) => ttlMs ? ['PEXPIRE', 
 /**
  * The floor of a set that is full and trimmed: nothing below its oldest member is live, although nothing is stored there. A view
  * may still hold what was.
- * @param {import('../item/index.js').Place} oldest
- * @returns {import('../item/index.js').Place} the place just below it
+ * @param {import('../item/index.js').OrderKey} oldest
+ * @returns {import('../item/index.js').OrderKey} the order key just below it
  */
 export const justBelow = ({ ts, seq, id }) => ({ ts, seq, id: bytesBelow(id) })
 

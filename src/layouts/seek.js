@@ -1,8 +1,8 @@
 /**
- * Keyset pagination over a sorted set: reads the members next to a place in its order (score, then bytes).
+ * Keyset pagination over a sorted set: reads the members next to a bound in its order (score, then bytes).
  *
- * A range by score starts with members of the place's own score, and those on the other side of the place are skipped. Few
- * members share a score, so a slightly larger range is enough; otherwise a script finds the place (lua/seek-members.lua).
+ * A range by score starts with members of the score of the bound, and those on the other side of the bound are skipped. Few
+ * members share a score, so a slightly larger range is enough; otherwise a script finds the bound (lua/seek-members.lua).
  * The range comes first because a script pays far more per returned member: for 1,000 members 2.1 ms against 0.17 ms.
  */
 
@@ -12,7 +12,7 @@ const MAX_EQUAL = 8
 /**
  * @param {import('./index.js').Connection} connection
  * @param {string} name
- * @param {{ score: number, bytes: Buffer }} place `bytes`: a member, or bytes between members
+ * @param {{ score: number, bytes: Buffer }} bound `bytes`: a member, or bytes between members
  * @param {'older' | 'newer'} side
  * @param {number} count
  * @param {number} [extra] members that may be read in addition; few where members are large

@@ -36,21 +36,21 @@ function createStreamBatch ({ key, ttlMs, maxItems, clock = Date.now, origin = o
   const entries = new Wire(64 * 1024)
   const frame = createLogFrame({ key, part: 'stream', ttlMs, maxItems, origin })
   const head = xaddHead(key('stream'), 'v')
-  const place = { stamp: 0, writer: origin.writer, epoch: origin.epoch, sequence: 0 }
+  const entryOrigin = { stamp: 0, writer: origin.writer, epoch: origin.epoch, sequence: 0 }
   let count = 0
   let lastTs = 0
   entries.length = HEAD_ROOM
 
   /** @param {Buffer} id @param {number} ts @param {number} seq @param {Buffer} value @param {boolean} deleted */
   function encode (id, ts, seq, value, deleted) {
-    place.stamp = nextStamp(clock)
-    place.sequence = origin.next()
+    entryOrigin.stamp = nextStamp(clock)
+    entryOrigin.sequence = origin.next()
     lastTs = count === 0 ? ts : Math.max(lastTs, ts)
     const bytes = ENTRY_HEAD_BYTES + id.length + value.length
     entries.reserve(head.length + bytes + ENTRY_ROOM)
     entries.short(head)
     entries.bulkHead(bytes)
-    entries.length = writeEntry(entries.bytes, entries.length, id, ts, seq, value, deleted, place)
+    entries.length = writeEntry(entries.bytes, entries.length, id, ts, seq, value, deleted, entryOrigin)
     entries.end()
     count++
   }

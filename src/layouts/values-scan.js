@@ -2,10 +2,10 @@
  * A scan of the stored versions of a partition, newest first, from which layout `values` answers. The first version found of
  * an id is its newest and hides older ones, also if it is a deletion.
  *
- *     newest                     place                    oldest
+ *     newest                     versionKey               oldest
  *     | seen, ids known          | read next ...          | not live
  *
- * A scan reads in steps and may span several pages. In the meantime new versions arrive, also on the newer side of the place,
+ * A scan reads in steps and may span several pages. In the meantime new versions arrive, also on the newer side,
  * where they supersede older ones. Counting finds them: each step also returns the number of members on the newer side. If
  * that exceeds the number seen, the scan searches the difference from the newest member down, where versions usually arrive.
  * So each step shows what was newest when it was read, and little is read twice.
@@ -13,7 +13,7 @@
  * A seen version is remembered by id, stamp and score (two writers may append an id in one microsecond), not by its value.
  */
 import { FreshetError } from '../errors.js'
-import { compareOrder, memberBound, memberEnd, placeText, readMember, scoreOf, unscore } from '../item/index.js'
+import { compareOrder, memberBound, memberEnd, readMember, scoreOf, unscore, versionKeyText } from '../item/index.js'
 import { createReadSize, MAX_READ } from '../read-size.js'
 import { seekMembers } from './seek.js'
 
@@ -49,8 +49,8 @@ export async function membersAt (connection, name, arrivals, size) {
     while (end < inOrder.length && end - next < MAX_READ && inOrder[end].arrival.ts - inOrder[end - 1].arrival.ts <= CLOSE_MS) end++
     const count = size.of(Math.min(MAX_READ, 2 * (end - next) + BETWEEN))
     const { id, ts, seq } = inOrder[next].arrival
-    const place = { score: scoreOf(ts, seq), bytes: memberBound({ id, ts, seq }) }
-    const members = versionsOf(await seekMembers(connection, name, place, 'newer', count, 1), size)
+    const bound = { score: scoreOf(ts, seq), bytes: memberBound({ id, ts, seq }) }
+    const members = versionsOf(await seekMembers(connection, name, bound, 'newer', count, 1), size)
     const isAll = members.length < count
     const from = next
     for (let at = 0; next < inOrder.length; next++) {
@@ -109,8 +109,8 @@ const SECOND_SIZE = 32
 /** read in addition to the missing ones, because more may have arrived */
 const EXTRA = 16
 
-/** @typedef {import('../item/index.js').VersionPlace} VersionPlace */
-/** @typedef {import('../item/index.js').Place & import('../item/index.js').Member & { score: number, text: string }} Version */
+/** @typedef {import('../item/index.js').VersionKey} VersionKey */
+/** @typedef {import('../item/index.js').OrderKey & import('../item/index.js').Member & { score: number, text: string }} Version */
 /** @typedef {import('../read-size.js').ReadSize} ReadSize */
 /** @typedef {ReturnType<typeof newState>} State */
 /** @typedef {ReturnType<typeof beginScan>} Scan */
@@ -121,15 +121,15 @@ const newState = (size) => ({
   looked: new Map(),
   /** @type {Map<string, string>} id as latin1 -> key of its newest version */
   newest: new Map(),
-  /** @type {VersionPlace | null} the oldest seen, or where the caller continues */
-  place: null,
+  /** @type {VersionKey | null} the oldest seen, or where the caller continues */
+  versionKey: null,
   size
 })
 
 /**
  * @param {import('./index.js').Connection} connection
  * @param {string} name of the sorted set
- * @param {{ minTs: number, maxItems: number, size?: ReadSize, state?: State | null, after?: VersionPlace | null }} options what is live:
+ * @param {{ minTs: number, maxItems: number, size?: ReadSize, state?: State | null, after?: VersionKey | null }} options what is live:
  *   versions of `minTs` and newer, `maxItems` of them (0 = no limit). `size`: of earlier reads, so that the first one can be large;
  *   `state`: of the page that ended at `after`
  */
@@ -155,12 +155,12 @@ export function beginScan (connection, name, { minTs, maxItems, size: learnt = c
   }
 
   /**
-   * Finds versions that arrived on the newer side of the place, from the newest down, until all members that are left above
-   * the place are known. Versions that arrive during the search do no harm: they are above it, or counted.
-   * @param {number} missing @param {VersionPlace} place
+   * Finds versions that arrived on the newer side, from the newest down, until all members above
+   * it are known. Versions that arrive during the search do no harm: they are above it, or counted.
+   * @param {number} missing @param {VersionKey} versionKey
    */
-  async function catchUp (missing, place) {
-    const end = [scoreOf(place.ts, place.seq), memberBound(place)]
+  async function catchUp (missing, versionKey) {
+    const end = [scoreOf(versionKey.ts, versionKey.seq), memberBound(versionKey)]
     /** @type {(string | number | Buffer)[]} */
     let from = ['+inf', '']
     let lookedCount = looked.size
@@ -179,11 +179,11 @@ export function beginScan (connection, name, { minTs, maxItems, size: learnt = c
 
   /** @param {number} count */
   async function readPiece (count) {
-    const { place } = state
-    if (place === null) return versionsOf(await connection.send('ZREVRANGE', name, 0, count - 1, 'WITHSCORES'), size)
+    const { versionKey } = state
+    if (versionKey === null) return versionsOf(await connection.send('ZREVRANGE', name, 0, count - 1, 'WITHSCORES'), size)
     const [newer, flat] = await connection.runScript('seek-members', [name],
-      [scoreOf(place.ts, place.seq), memberBound(place), 'older', count])
-    await catchUp(newer - looked.size, place)
+      [scoreOf(versionKey.ts, versionKey.seq), memberBound(versionKey), 'older', count])
+    await catchUp(newer - looked.size, versionKey)
     return versionsOf(flat, size)
   }
 
@@ -197,7 +197,7 @@ export function beginScan (connection, name, { minTs, maxItems, size: learnt = c
     get ended () { return ended },
 
     /**
-     * The live versions next to the place, newest first. The caller passes each to `look` before the next read.
+     * The live versions next to where it is, newest first. The caller passes each to `look` before the next read.
      * @param {number} count how many are enough
      * @returns {Promise<Version[]>}
      */
@@ -217,7 +217,7 @@ export function beginScan (connection, name, { minTs, maxItems, size: learnt = c
      * @throws {FreshetError} VIEW_NEEDED after MAX_SCAN versions
      */
     look (version) {
-      state.place = version
+      state.versionKey = version
       return note(version)
     },
 
@@ -244,15 +244,15 @@ export function versionsOf (flat, size) {
   return versions
 }
 
-/** The state of a scan at an earlier place. @param {State} state @param {VersionPlace} after @returns {State} */
+/** The state of a scan at an earlier version. @param {State} state @param {VersionKey} after @returns {State} */
 function rewound (state, after) {
-  const { place, looked, newest, size } = state
-  if (place === null || compareOrder(after, place) <= 0) return state
+  const { versionKey, looked, newest, size } = state
+  if (versionKey === null || compareOrder(after, versionKey) <= 0) return state
   const from = { ts: after.ts, seq: after.seq, id: after.id }
   const score = scoreOf(from.ts, from.seq)
-  const text = placeText(from)
+  const text = versionKeyText(from)
   const kept = new Map([...looked].filter(([key, itsScore]) => !isNewer(score, text, itsScore, key)))
-  return { looked: kept, newest: new Map([...newest].filter(([, key]) => kept.has(key))), place: from, size }
+  return { looked: kept, newest: new Map([...newest].filter(([, key]) => kept.has(key))), versionKey: from, size }
 }
 
 /** Keys of one score compare as their versions do. @param {Version} version */

@@ -77,7 +77,7 @@ const layout = {
     const all = scan.arrived.length > 0 ? [...shown, ...scan.arrived.filter(isShown)].sort((a, b) => compareOrder(b, a)) : shown
     const page = all.slice(0, count)
     const last = page.length === count ? page[count - 1] : undefined
-    const next = last && (isMore || !scan.ended || all.length > count) ? placeOf(last) : null
+    const next = last && (isMore || !scan.ended || all.length > count) ? versionKeyOf(last) : null
     return { items: page.map(itemOf), next, scan: scans.keep(name, scan.state) }
   },
 
@@ -104,13 +104,13 @@ const layout = {
   async piece (connection, key, { before, minTs, limit, size }) {
     const name = key('values')
     const count = size.of(limit)
-    const place = before && { score: scoreOf(before.ts, before.seq), bytes: memberBound(before) }
-    const flat = place
-      ? await seekMembers(connection, name, place, 'older', count, 1)
+    const bound = before && { score: scoreOf(before.ts, before.seq), bytes: memberBound(before) }
+    const flat = bound
+      ? await seekMembers(connection, name, bound, 'older', count, 1)
       : await connection.send('ZREVRANGEBYSCORE', name, '+inf', minTs, 'WITHSCORES', 'LIMIT', 0, count)
     const versions = versionsOf(flat, size)
     const inside = versions.filter(({ ts }) => ts >= minTs)
-    return { versions: inside, next: inside.length < count ? null : placeOf(inside[inside.length - 1]) }
+    return { versions: inside, next: inside.length < count ? null : versionKeyOf(inside[inside.length - 1]) }
   },
 
   versionsAt: (connection, key, arrivals, size) => membersAt(connection, key('values'), arrivals, size),
@@ -139,14 +139,14 @@ export const values = Object.freeze(layout)
 /** @param {Version} version @returns {Item} */
 const itemOf = ({ id, ts, seq, value }) => ({ id, ts, seq, value })
 
-/** @param {import('./values-scan.js').VersionPlace} place */
-const placeOf = ({ id, ts, seq, stamp }) => ({ id, ts, seq, stamp })
+/** @param {import('./values-scan.js').VersionKey} version */
+const versionKeyOf = ({ id, ts, seq, stamp }) => ({ id, ts, seq, stamp })
 
 /**
  * @param {any} connection
  * @param {string} name
  * @param {number} maxItems
- * @returns {Promise<import('./values-scan.js').VersionPlace | null>} the newest version that is not live
+ * @returns {Promise<import('./values-scan.js').VersionKey | null>} the newest version that is not live
  */
 async function countFloor (connection, name, maxItems) {
   if (maxItems === 0) return null

@@ -47,7 +47,7 @@ async function tailOf (tail, { view, queries, filter }) {
   const { entriesByPartition } = await queries.ofLog(feed, async (connection, { log, keys }) => ({
     entriesByPartition: await Promise.all(keys.map(async (key) => {
       const { entries } = await newestEntries(connection, log, key(log.part), bounds)
-      return entries.map((entry) => placeOf(entry, filter === null ? headOf(log, entry)?.count ?? 0 : countOwn(log, entry, filter)))
+      return entries.map((entry) => sizedOffset(entry, filter === null ? headOf(log, entry)?.count ?? 0 : countOwn(log, entry, filter)))
     }))
   }))
   const newest = entriesByPartition.flatMap((entries, partition) => entries.map((entry) => ({ ...entry, partition })))
@@ -64,7 +64,7 @@ async function tailOf (tail, { view, queries, filter }) {
 }
 
 /** @param {{ entryId: string }} entry @param {number} count versions in it */
-function placeOf ({ entryId }, count) {
+function sizedOffset ({ entryId }, count) {
   const [ms, n] = entryId.split('-').map(Number)
   return { ms, n, count }
 }

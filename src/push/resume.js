@@ -81,7 +81,7 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
 
   /** Those whose positions the view has reached. @param {View} from @returns {Promise<Resuming[]>} the oldest first */
   async function takeReached (from) {
-    await placeAll(from)
+    await findStarts(from)
     if (view() !== from) return []
     const isReached = reachedFrom(from)
     /** @type {Resuming[]} */
@@ -99,9 +99,9 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
   }
 
   /** Finds where streams begin that have no position. They wait while no node can be asked. @param {View} from */
-  async function placeAll (from) {
-    const unplaced = () => [...waiting.values()].filter(({ position }) => typeof position !== 'string')
-    for (const client of unplaced()) {
+  async function findStarts (from) {
+    const withoutPosition = () => [...waiting.values()].filter(({ position }) => typeof position !== 'string')
+    for (const client of withoutPosition()) {
       const { stream } = client
       const start = /** @type {import('./positions.js').Start} */ (client.position)
       try {
@@ -111,7 +111,7 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
         waiting.set(stream, 'tail' in start ? { ...client, position, tail: start.tail } : { ...client, position })
       } catch (error) {
         const nowMs = performance.now()
-        const lost = error.retryable ? unplaced().filter(({ sinceMs }) => nowMs - sinceMs >= REACHED_WITHIN_MS) : [client]
+        const lost = error.retryable ? withoutPosition().filter(({ sinceMs }) => nowMs - sinceMs >= REACHED_WITHIN_MS) : [client]
         for (const { stream } of lost) {
           waiting.delete(stream)
           resetResuming(stream, 'unknown')

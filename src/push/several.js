@@ -39,10 +39,7 @@ const [COLON, BRACE] = Buffer.from(':}')
 /** Renamed events, by what encoders gave. They are of one subject each. @type {WeakMap<Buffer, Named>} */
 const renamed = new WeakMap()
 
-/**
- * @typedef {Pick<import('./index.js').Subscription,
- *   'limit' | 'encoding' | 'periodMs' | 'ids' | 'beginnings' | 'seal' | 'start'>} Subscription
- */
+/** @typedef {Omit<import('./index.js').Subscription, 'feed' | 'wait' | 'position'>} Subscription */
 
 /**
  * @param {readonly Subject[]} subjects

@@ -7,21 +7,21 @@
  * One chunk, and without a view one page of up to 2 MiB, exists at a time. The next is produced when the consumer asks for it, so a slow
  * client slows reading down instead of filling memory. Chunks, not pages, are the unit of output, because a page of large
  * values would fill memory too. After each chunk the event loop runs. If the view is lost midway, the rest comes from a
- * server, after the same place in the order.
+ * server, after the same order key.
  *
- * @typedef {import('../item/index.js').Place} Place
+ * @typedef {import('../item/index.js').OrderKey} OrderKey
  * @typedef {import('../view/index.js').Item} Item
  * @typedef {import('../view/index.js').Queries} Queries
  * @typedef {(bytes: Buffer, idAt: number, idEnd: number, ts: number, seq: number, valueAt: number,
  *   valueEnd: number) => boolean | void} Visit
  *   bytes are valid during the call only; false: the page ends after this item
- * @typedef {{ limit: number, sinceMs: number | null, after: Place | null }} Query
- * @typedef {{ next: Place | null, asOf: number, lagMs: number | null, isCut?: boolean }} Page `isCut`: no more is read for this reply
+ * @typedef {{ limit: number, sinceMs: number | null, after: OrderKey | null }} Query
+ * @typedef {{ next: OrderKey | null, asOf: number, lagMs: number | null, isCut?: boolean }} Page `isCut`: no more is read for this reply
  * @typedef {Pick<Queries, 'latest' | 'get'> & { visit?: (feed: string, query: Query, visit: Visit) => Page | null }} ItemQueries
  *   `visit`: newest first, synchronously from memory; null when no view is ready
- * @typedef {{ bytes: Buffer, items: number, next: Place | null, end: boolean, isCut?: boolean, asOf: number, lagMs: number | null }} Chunk
- *   `items`: so far; `next`: the place of the last item so far, null when the feed ends there; `isCut`: it ended before its limit, at the
- *   bound of a scan (view/filtered-queries.js); `asOf` and `lagMs` are those of the first page
+ * @typedef {{ bytes: Buffer, items: number, next: OrderKey | null, end: boolean, isCut?: boolean, asOf: number,
+ *   lagMs: number | null }} Chunk `items`: so far; `next`: the order key of the last item, null when the feed ends there; `isCut`: it
+ *   ended before its limit, at the bound of a scan (view/filtered-queries.js); `asOf` and `lagMs` are those of the first page
  * @typedef {object} Format
  * @property {import('./encode-items.js').ItemWriter} write
  * @property {number} separator the byte between two items, 0 = none
@@ -55,12 +55,12 @@ export async function * newestChunks (queries, feed, { limit, sinceMs, after }, 
   const text = openText(format)
   /** @type {{ asOf: number, lagMs: number | null } | null} */
   let first = null
-  let place = after
+  let orderKey = after
   let node
   let scan
   try {
     for (;;) {
-      const rest = { limit: limit - text.items, sinceMs, after: place }
+      const rest = { limit: limit - text.items, sinceMs, after: orderKey }
       let page = queries.visit?.(feed, rest, text.visit)
       if (!page) {
         const latest = await queries.latest(feed, { ...rest, limit: Math.min(rest.limit, PAGE_ITEMS), maxBytes: PAGE_BYTES, node, scan })
@@ -75,14 +75,14 @@ export async function * newestChunks (queries, feed, { limit, sinceMs, after }, 
         }
       }
       first ??= page
-      place = page.next
+      orderKey = page.next
       const { asOf, lagMs } = first
       const { isCut } = page
-      if (place === null || text.items >= limit || isCut) {
-        return yield { bytes: text.take(), items: text.items, next: place, end: true, isCut, asOf, lagMs }
+      if (orderKey === null || text.items >= limit || isCut) {
+        return yield { bytes: text.take(), items: text.items, next: orderKey, end: true, isCut, asOf, lagMs }
       }
       if (!text.isFull()) continue
-      yield { bytes: text.take(), items: text.items, next: place, end: false, asOf, lagMs }
+      yield { bytes: text.take(), items: text.items, next: orderKey, end: false, asOf, lagMs }
       await setImmediate()
     }
   } finally {
@@ -96,8 +96,8 @@ export async function * newestChunks (queries, feed, { limit, sinceMs, after }, 
  * @param {string} feed
  * @param {Query} query
  * @param {Format} format `chunkBytes`: of the whole page
- * @param {{ before: string, after: (next: Place | null) => string }} around text before and after the items
- * @returns {{ bytes: Buffer, itemsAt: number, items: number, next: Place | null } | null} null: no view is ready, or
+ * @param {{ before: string, after: (next: OrderKey | null) => string }} around text before and after the items
+ * @returns {{ bytes: Buffer, itemsAt: number, items: number, next: OrderKey | null } | null} null: no view is ready, or
  *   the page is larger than one chunk
  */
 export function newestNow (queries, feed, query, format, { before, after }) {
@@ -142,7 +142,7 @@ export async function * selectedChunks (queries, feed, ids, query, format) {
 /**
  * Reads items in groups of a few MiB and keeps the newest, so that a thousand ids of large items do not fill memory.
  * @param {ItemQueries} queries @param {string} feed @param {Buffer[]} ids distinct @param {Query} query
- * @returns {Promise<{ items: Item[], next: Place | null, asOf: number, lagMs: number | null }>} newest first
+ * @returns {Promise<{ items: Item[], next: OrderKey | null, asOf: number, lagMs: number | null }>} newest first
  */
 async function select (queries, feed, ids, { limit, sinceMs, after }) {
   const isMatch = (/** @type {Item | null} */ item) => item !== null && (sinceMs === null || item.ts >= sinceMs) &&

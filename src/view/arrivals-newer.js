@@ -56,7 +56,7 @@ export function createPut (layout, store) {
 
 /**
  * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, part: import('./log-partition.js').Part,
- *   put: Put, older: { refill: (before: import('../item/index.js').VersionPlace | null) => void },
+ *   put: Put, older: { refill: (before: import('../item/index.js').VersionKey | null) => void },
  *   size: ReturnType<typeof import('./reply-size.js').createReplySize>,
  *   intake: ReturnType<typeof import('./log-intake.js').createLogIntake>, retention: () => import('../layouts/index.js').Retention,
  *   now: () => number, onSkipped: (reason: string, error?: Error) => void }} of
@@ -128,11 +128,11 @@ export function newestArrivals (log, entries, onSkipped) {
 
 /**
  * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, part: import('./log-partition.js').Part,
- *   older: { refill: (before: import('../item/index.js').VersionPlace | null) => void },
+ *   older: { refill: (before: import('../item/index.js').VersionKey | null) => void },
  *   retention: () => import('../layouts/index.js').Retention }} parts
  */
 function createFloor ({ layout, key, part, older, retention }) {
-  /** that was read in the round before @type {{ place: import('../item/index.js').VersionPlace | null, maxItems: number } | null} */
+  /** that was read in the round before @type {{ floor: import('../item/index.js').VersionKey | null, maxItems: number } | null} */
   let read = null
   let dueMs = 0
   const isOneVersion = layout.describe().versions === 'one'
@@ -141,19 +141,19 @@ function createFloor ({ layout, key, part, older, retention }) {
   const isWhole = (maxItems) => isOneVersion && part.history === null && part.store.stats().floor === null &&
     (part.floor === null || part.store.stats().items >= maxItems)
 
-  /** @param {import('../item/index.js').VersionPlace | null} place */
-  function apply (place) {
+  /** @param {import('../item/index.js').VersionKey | null} floor */
+  function apply (floor) {
     const before = part.floor
-    part.floor = place
-    part.store.setFloor(/** @type {any} */ (place))
+    part.floor = floor
+    part.store.setFloor(/** @type {any} */ (floor))
     // what was dropped is live again
-    if (before !== null && (place === null || compareOrder(place, before) < 0)) older.refill(before)
+    if (before !== null && (floor === null || compareOrder(floor, before) < 0)) older.refill(before)
   }
 
-  /** @param {Buffer} id @param {import('../item/index.js').VersionPlace} place */
-  function dropBelow (id, place) {
+  /** @param {Buffer} id @param {import('../item/index.js').VersionKey} floor */
+  function dropBelow (id, floor) {
     const shown = part.store.versionOf(id)
-    if (shown !== null && compareOrder({ ...shown, id }, place) <= 0) part.store.forget(id, 0, id.length)
+    if (shown !== null && compareOrder({ ...shown, id }, floor) <= 0) part.store.forget(id, 0, id.length)
   }
 
   return {
@@ -164,19 +164,19 @@ function createFloor ({ layout, key, part, older, retention }) {
     async step (connection, isFull, superseded) {
       const { maxItems } = retention()
       if (read !== null && isFull && superseded.length === 0) return
-      if (read !== null && !isFull && read.maxItems === maxItems) apply(read.place)
+      if (read !== null && !isFull && read.maxItems === maxItems) apply(read.floor)
       read = null
       if (maxItems === 0 && part.floor !== null) apply(null)
       if (maxItems === 0) return
       if (isWhole(maxItems)) {
-        const place = part.store.placeBeyond(maxItems)
-        return place === null ? undefined : apply(place)
+        const floor = part.store.orderKeyBeyond(maxItems)
+        return floor === null ? undefined : apply(floor)
       }
       if (performance.now() < dueMs && superseded.length === 0) return
       dueMs = performance.now() + FLOOR_EVERY_MS
-      const place = await /** @type {NonNullable<typeof layout.floor>} */ (layout.floor)(connection, key, retention())
-      read = { place, maxItems }
-      if (place !== null) for (const id of superseded) dropBelow(id, place)
+      const floor = await /** @type {NonNullable<typeof layout.floor>} */ (layout.floor)(connection, key, retention())
+      read = { floor, maxItems }
+      if (floor !== null) for (const id of superseded) dropBelow(id, floor)
     }
   }
 }

@@ -27,12 +27,12 @@ const LOOKED_UP = 16
 const AS_OF_MS = 1000
 
 /** @typedef {import('../item/index.js').IdFilter} IdFilter */
-/** @typedef {import('../item/index.js').Place} Place */
+/** @typedef {import('../item/index.js').OrderKey} OrderKey */
 /** @typedef {import('../layouts/index.js').Item} Item */
 /** @typedef {import('./view.js').Visit} Visit */
 /** @typedef {import('./queries.js').Queries} Queries */
-/** @typedef {{ limit: number, sinceMs: number | null, after: Place | null }} Question */
-/** @typedef {{ next: Place | null, asOf: number, lagMs: number | null }} Page */
+/** @typedef {{ limit: number, sinceMs: number | null, after: OrderKey | null }} Question */
+/** @typedef {{ next: OrderKey | null, asOf: number, lagMs: number | null }} Page */
 /** @typedef {Pick<Queries, 'latest' | 'get'> & Partial<Pick<import('./views.js').Views, 'scan'>>} Source `scan`: of views */
 /** @typedef {Page & { isCut: boolean }} Scanned */
 
@@ -74,7 +74,7 @@ export function filteredQueries (queries, filter) {
     /**
      * As of all ids, and `isCut`: the scan ended before it was through.
      * @param {string} feed
-     * @param {{ limit: number, sinceMs?: number | null, after?: Place | null, maxBytes?: number }} question
+     * @param {{ limit: number, sinceMs?: number | null, after?: OrderKey | null, maxBytes?: number }} question
      * @returns {Promise<Awaited<ReturnType<Queries['latest']>> & Scanned>}
      */
     async latest (feed, { limit, sinceMs = null, after = null, maxBytes = PAGE_BYTES }) {
@@ -112,8 +112,8 @@ export function filteredQueries (queries, filter) {
     },
 
     /**
-     * @param {string} feed @param {{ after?: Place | null }} [question]
-     * @returns {Promise<Scanned & { count: number, exact: boolean }>} `count`: of items after a place
+     * @param {string} feed @param {{ after?: OrderKey | null }} [question]
+     * @returns {Promise<Scanned & { count: number, exact: boolean }>} `count`: of items after an order key
      */
     async count (feed, { after = null } = {}) {
       let count = 0
@@ -153,7 +153,7 @@ function createScan (queries, filter) {
   return async (feed, { sinceMs, after }, visit) => {
     /** @type {Page | null} */
     let first = null
-    let place = after
+    let orderKey = after
     let isOver = false
     /** @type {Awaited<ReturnType<Queries['latest']>> | undefined} */
     let node
@@ -167,22 +167,22 @@ function createScan (queries, filter) {
         return !isOver && (left % LOOK_EVERY !== 0 || performance.now() < sliceMs)
       }
       /** @type {Page | null} */
-      let page = await queries.scan?.(feed, { limit: left, sinceMs, after: place }, visitAny) ?? null
+      let page = await queries.scan?.(feed, { limit: left, sinceMs, after: orderKey }, visitAny) ?? null
       if (page === null) {
         const { node: reads, scan } = node ?? {}
         const limit = Math.min(left, PAGE_ITEMS)
-        node = await queries.latest(feed, { limit, sinceMs, after: place, maxBytes: PAGE_BYTES, node: reads, scan })
+        node = await queries.latest(feed, { limit, sinceMs, after: orderKey, maxBytes: PAGE_BYTES, node: reads, scan })
         page = node
         // so that empty pages of a node end, too
         left -= node.items.length === 0 ? EMPTY_PAGE : 0
         node.items.every(({ id, ts, seq, value }) => visitItem(visitAny, id, ts, seq, value) || !isOver)
       }
       first ??= page
-      place = page.next
-      if (place === null) break
+      orderKey = page.next
+      if (orderKey === null) break
     }
     const { asOf, lagMs } = /** @type {Page} */ (first ?? await queries.get(feed, []))
-    return { next: isOver ? null : place, asOf: steadyMs(asOf), lagMs, isCut: !isOver && place !== null }
+    return { next: isOver ? null : orderKey, asOf: steadyMs(asOf), lagMs, isCut: !isOver && orderKey !== null }
   }
 }
 

@@ -15,7 +15,7 @@ const CATCH_UP_LOOK_MS = 20
 /**
  * @typedef {{ name: string, aheadName: string, store: Store, entryId: string | null, origin: string, taken: string, arrival: number,
  *   origins: ReturnType<typeof createOrigins>, history: import('./log-history.js').History | import('./set-history.js').SetHistory | null,
- *   floor: import('../item/index.js').VersionPlace | null, touched: Set<Set<string>>, isWhole: boolean }} Part
+ *   floor: import('../item/index.js').VersionKey | null, touched: Set<Set<string>>, isWhole: boolean }} Part
  *   `entryId`, `origin`: of the newest entry read, null before the first session; `taken`: of the newest in the store; of a log of
  *   arrivals: `floor`: what maxItems excludes; `touched`: for each piece of history that is being read, ids that were put meanwhile;
  *   `isWhole`: the store gets what was there before, too

@@ -14,7 +14,7 @@ import { readTail } from './log-tail.js'
 export const MAX_BYTES = 16 * 1024 * 1024
 
 /** @typedef {import('../layouts/index.js').Item} Item */
-/** @typedef {import('../layouts/index.js').Place} Place */
+/** @typedef {import('../layouts/index.js').OrderKey} OrderKey */
 /** @typedef {import('../layouts/index.js').Log} Log */
 /** @typedef {import('../layouts/index.js').ReadSize} ReadSize */
 /** @typedef {import('../feeds/index.js').Definition} Definition */
@@ -55,17 +55,17 @@ export function createQueries ({ deployment, keyPrefix, now, definitionOf: opene
 
     /**
      * @param {string} feed
-     * @param {{ limit: number, sinceMs?: number | null, after?: Place | null, maxBytes?: number, node?: Reads,
-     *   scan?: unknown[], isPlaced?: boolean }} question
+     * @param {{ limit: number, sinceMs?: number | null, after?: OrderKey | null, maxBytes?: number, node?: Reads,
+     *   scan?: unknown[], withPosition?: boolean }} question
      *   a page ends early when ids and values reach `maxBytes`; `next` then starts the next page. `node`: that answered the
      *   page before; the pages of one listing come from the same nodes while they live. `scan`: of the page before, from which some
-     *   layouts resume. `isPlaced`: with the position from which a subscription misses nothing that the page lacks
+     *   layouts resume. `withPosition`: with the position from which a subscription misses nothing that the page lacks
      */
-    async latest (feed, { limit, sinceMs = null, after = null, maxBytes = MAX_BYTES, node, scan = [], isPlaced = false }) {
+    async latest (feed, { limit, sinceMs = null, after = null, maxBytes = MAX_BYTES, node, scan = [], withPosition = false }) {
       const { definition, ends, ...page } = await onNode(async (connection) => {
         const definition = await definitionOf(connection, feed)
         // before the page, so that a change in between comes twice, not never
-        const ends = isPlaced ? await endsOf(connection, definition, keysOf(definition)) : null
+        const ends = withPosition ? await endsOf(connection, definition, keysOf(definition)) : null
         const of = { definition, keyPrefix, size: sizeOf(feed), nowMs: now() }
         return { ...await mergePages(connection, of, { limit, sinceMs, after, maxBytes, scan }), definition, ends }
       }, node)
@@ -215,7 +215,7 @@ async function readItems (connection, ids, { definition, keys, size, now }) {
 /** in standard deviations: by how much the share of a partition may exceed the mean */
 const SPREAD = 4
 
-/** @typedef {{ key: import('../layouts/index.js').Key, after: Place | null, scan: unknown, waiting: Item[], isDone: boolean }} Source
+/** @typedef {{ key: import('../layouts/index.js').Key, after: OrderKey | null, scan: unknown, waiting: Item[], isDone: boolean }} Source
  *   one partition; `waiting`: items not yet emitted, newest last */
 
 /** @param {Item} item */
@@ -239,8 +239,8 @@ const shrinkOnLoss = (size, piece, at) => (error) => {
  * values does not fill the memory of server and reader.
  * @param {import('../store/index.js').Router} connection
  * @param {{ definition: import('../feeds/index.js').Definition, keyPrefix: string, size: ReadSize, nowMs: number }} of
- * @param {{ limit: number, sinceMs: number | null, after: Place | null, maxBytes: number, scan: unknown[] }} question
- * @returns {Promise<{ items: Item[], next: Place | null, scan: unknown[] }>}
+ * @param {{ limit: number, sinceMs: number | null, after: OrderKey | null, maxBytes: number, scan: unknown[] }} question
+ * @returns {Promise<{ items: Item[], next: OrderKey | null, scan: unknown[] }>}
  */
 async function mergePages (connection, { definition, keyPrefix, size, nowMs }, { limit, sinceMs, after, maxBytes, scan }) {
   const layout = layoutOf(definition.layout)

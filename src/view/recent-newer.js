@@ -10,7 +10,7 @@ import { newerReader } from './log-newer.js'
 /** what arrives later may be beyond maxItems */
 const LATE_MS = 1000
 
-/** @typedef {import('../item/index.js').VersionPlace} VersionPlace */
+/** @typedef {import('../item/index.js').VersionKey} VersionKey */
 /** @typedef {import('../layouts/index.js').Arrival} Arrival */
 
 /**
@@ -27,7 +27,7 @@ export function createRecentNewer ({ layout, key, part, size, intake, retention,
   const log = /** @type {import('../layouts/index.js').Log} */ (layout.arrivals)
   const versionsAt = /** @type {NonNullable<typeof layout.versionsAt>} */ (layout.versionsAt)
   const readSize = createReadSize()
-  /** @type {VersionPlace | null} */
+  /** @type {VersionKey | null} */
   let floor = null
   let dueMs = 0
 

@@ -11,7 +11,7 @@ import { createReadSize, MAX_READ } from '../layouts/index.js'
 /** then a version may come twice */
 const CATCH_UP_MS = 1000
 
-/** @typedef {import('../item/index.js').Place} Place */
+/** @typedef {import('../item/index.js').OrderKey} OrderKey */
 /** @typedef {import('../layouts/index.js').StoredVersion} StoredVersion */
 /** @typedef {import('../store/index.js').Connection} Connection */
 /** @typedef {(id: string, version: StoredVersion | null) => void} Keep ids as latin1 */
@@ -54,7 +54,7 @@ export function createRecentReads ({ layout, keys, loads, kept, now, definition,
     await Promise.race([isThere, timeout]).finally(() => late.abort())
   }
 
-  /** @param {number} partition @param {number} limit @param {Place | null} after */
+  /** @param {number} partition @param {number} limit @param {OrderKey | null} after */
   async function pageOf (partition, limit, after) {
     const page = await layout.latest(connectionTo(partition), keys[partition], {
       limit: size.of(Math.min(MAX_READ, limit)), after, sinceMs: null, retention: definition(), nowMs: now()
@@ -63,22 +63,22 @@ export function createRecentReads ({ layout, keys, loads, kept, now, definition,
     return page
   }
 
-  /** @param {number} partition @param {number} limit @param {Keep} keep @returns {Promise<Place[]>} */
+  /** @param {number} partition @param {number} limit @param {Keep} keep @returns {Promise<OrderKey[]>} */
   async function newestIn (partition, limit, keep) {
-    /** @type {Place[]} */
-    const places = []
-    /** @type {Place | null} */
+    /** @type {OrderKey[]} */
+    const orderKeys = []
+    /** @type {OrderKey | null} */
     let after = null
     do {
-      const page = await pageOf(partition, limit - places.length, after)
+      const page = await pageOf(partition, limit - orderKeys.length, after)
       for (const { id, ts, seq, value } of page.items) {
-        places.push({ id, ts, seq })
+        orderKeys.push({ id, ts, seq })
         keep(id.toString('latin1'), { id, ts, seq, stamp: 0, deleted: false, value })
       }
       after = page.next
-    } while (after !== null && places.length < limit)
+    } while (after !== null && orderKeys.length < limit)
     await caughtUp(partition)
-    return places
+    return orderKeys
   }
 
   return {
@@ -121,7 +121,7 @@ export function createRecentReads ({ layout, keys, loads, kept, now, definition,
 
     /**
      * A page of all items, as `latest` of queries: up to where every partition was read.
-     * @param {string} _feed @param {{ limit: number, after?: Place | null }} question
+     * @param {string} _feed @param {{ limit: number, after?: OrderKey | null }} question
      */
     async page (_feed, { limit, after = null }) {
       const pages = await Promise.all(keys.map((_, partition) => pageOf(partition, limit, after)))

@@ -142,7 +142,7 @@ export function createRecent ({ definition: initialDefinition, deployment, keyPr
   }
 }
 
-/** The place of a store of items, of which there are none. @param {import('./kept-versions.js').KeptVersions} kept */
+/** Stands in for a store of items, of which there are none. @param {import('./kept-versions.js').KeptVersions} kept */
 const storeOf = (kept) => ({
   advance () {},
   setRetention () {},

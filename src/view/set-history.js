@@ -2,18 +2,18 @@
  * Reads what a partition of layout `ids` or `values` has stored, once, newest first, in pieces that leave the event loop free. What arrives
  * meanwhile comes by the log of arrivals, and counts: a piece does not replace what was put after it was asked for.
  *
- * @typedef {import('../item/index.js').VersionPlace} VersionPlace
+ * @typedef {import('../item/index.js').VersionKey} VersionKey
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('../layouts/index.js').StoredVersion} StoredVersion
- * @typedef {{ before: VersionPlace | null, asked: VersionPlace | null, isAsked: boolean }} SetHistory `before`: all from there on is
+ * @typedef {{ before: VersionKey | null, asked: VersionKey | null, isAsked: boolean }} SetHistory `before`: all from there on is
  *   in the store, null = nothing; `asked`: the same of what was asked for; `isAsked`: everything was
- * @typedef {{ history: SetHistory, versions: StoredVersion[], next: VersionPlace | null, touched: Set<string> } | null} Piece `touched`:
+ * @typedef {{ history: SetHistory, versions: StoredVersion[], next: VersionKey | null, touched: Set<string> } | null} Piece `touched`:
  *   ids that were put since it was asked for, as latin1
  */
 import { compareOrder } from '../item/index.js'
 import { createReadSize, MAX_READ } from '../layouts/index.js'
 
-/** @param {VersionPlace | null} before @returns {SetHistory} */
+/** @param {VersionKey | null} before @returns {SetHistory} */
 const historyFrom = (before) => ({ before, asked: before, isAsked: false })
 
 /**
@@ -27,11 +27,11 @@ export function createSetHistory ({ layout, key, part, put, intake, retention, n
   const windowStart = () => retention().windowMs > 0 ? Math.max(0, now() - retention().windowMs) : 0
   const current = () => /** @type {SetHistory | null} */ (part.history)
 
-  /** Whether nothing before a place is wanted. @param {VersionPlace} place */
-  function isBeyond (place) {
+  /** Whether nothing before an order key is needed. @param {VersionKey} orderKey */
+  function isBeyond (orderKey) {
     const { floor } = part.store.stats()
-    if (place.ts < windowStart() || (floor !== null && place.ts < floor.ts)) return true
-    return part.floor !== null && compareOrder(place, part.floor) <= 0
+    if (orderKey.ts < windowStart() || (floor !== null && orderKey.ts < floor.ts)) return true
+    return part.floor !== null && compareOrder(orderKey, part.floor) <= 0
   }
 
   return {
@@ -41,7 +41,7 @@ export function createSetHistory ({ layout, key, part, put, intake, retention, n
 
     begin () { part.history = historyFrom(null) },
 
-    /** Reads again what is stored before a place. @param {VersionPlace | null} before */
+    /** Reads again what is stored before an order key. @param {VersionKey | null} before */
     refill (before) { part.history = historyFrom(part.history === null ? before : null) },
 
     rewind () {

@@ -23,7 +23,7 @@ const SPREAD = 4
 const MAX_WAITING = 512
 
 /** @typedef {ReturnType<typeof import('./store/index.js').createViewStore>} Store */
-/** @typedef {{ limit: number, after: Place | null, sinceMs: number | null, nowMs: number }} StoreQuestion */
+/** @typedef {{ limit: number, after: OrderKey | null, sinceMs: number | null, nowMs: number }} StoreQuestion */
 /**
  * @typedef {(bytes: Buffer, idAt: number, idEnd: number, ts: number, seq: number, valueAt: number,
  *   valueEnd: number) => boolean | void} Visit
@@ -34,7 +34,7 @@ const MAX_WAITING = 512
 export function createPartitionedStore (stores) {
   const [only] = stores
   return {
-    /** @param {StoreQuestion} question @param {Visit} visit @returns {{ next: Place | null, count: number }} */
+    /** @param {StoreQuestion} question @param {Visit} visit @returns {{ next: OrderKey | null, count: number }} */
     latest: (question, visit) => stores.length === 1 ? only.latest(question, visit) : merged(stores, question, visit),
 
     /** @param {Buffer} id */
@@ -46,7 +46,7 @@ export function createPartitionedStore (stores) {
     /** Text that differs after every visible change. */
     revision: () => stores.length === 1 ? String(only.revision) : stores.map(({ revision }) => revision).join('.'),
 
-    /** @returns {{ items: number, tombstones: number, bytes: number, floor: Place | null }} `floor`: the newest place of an evicted item */
+    /** @returns {{ items: number, tombstones: number, bytes: number, floor: OrderKey | null }} `floor`: of the newest evicted item */
     stats () {
       const all = stores.map((store) => store.stats())
       const sum = (/** @type {'items' | 'tombstones' | 'bytes'} */ name) => all.reduce((total, storeStats) => total + storeStats[name], 0)
@@ -82,7 +82,7 @@ function merged (stores, { limit, after, sinceMs, nowMs }, visit) {
   for (let isFull = limit <= 0; ;) {
     const heads = sources.filter(refill)
     if (heads.length === 0) return { next: null, count }
-    if (isFull) return { next: last && placeOf(last), count }
+    if (isFull) return { next: last && orderKeyOf(last), count }
     const newest = heads.reduce((a, b) => compareShown(a.waiting[a.at], b.waiting[b.at]) > 0 ? a : b)
     last = newest.waiting[newest.at++]
     count++
@@ -93,12 +93,12 @@ function merged (stores, { limit, after, sinceMs, nowMs }, visit) {
 /** @param {Shown} a @param {Shown} b */
 const compareShown = (a, b) => a.ts - b.ts || a.seq - b.seq || a.bytes.compare(b.bytes, b.idAt, b.idEnd, a.idAt, a.idEnd)
 
-/** @param {Shown} shown @returns {Place} */
-const placeOf = ({ bytes, idAt, idEnd, ts, seq }) => ({ ts, seq, id: Buffer.from(bytes.subarray(idAt, idEnd)) })
+/** @param {Shown} shown @returns {OrderKey} */
+const orderKeyOf = ({ bytes, idAt, idEnd, ts, seq }) => ({ ts, seq, id: Buffer.from(bytes.subarray(idAt, idEnd)) })
 
 /** Answers from the stores of a view. Above the `floor` they are exact; older items were evicted to keep the bound. */
 
-/** @typedef {{ limit: number, sinceMs?: number | null, after?: Place | null }} Question */
+/** @typedef {{ limit: number, sinceMs?: number | null, after?: OrderKey | null }} Question */
 /** @typedef {ReturnType<typeof createPartitionedStore>} PartitionedStore */
 
 /**
@@ -106,7 +106,7 @@ const placeOf = ({ bytes, idAt, idEnd, ts, seq }) => ({ ts, seq, id: Buffer.from
  *   heldMs: () => number | null | undefined }} parts `heldMs`: what is newer is in the store, null = everything
  */
 function createViewAnswers ({ store, feed, boundItems, boundBytes, now, heldMs }) {
-  /** @param {Place} floor */
+  /** @param {OrderKey} floor */
   const overBound = (floor) => new FreshetError('VIEW_OVER_BOUND', `the view of feed ${feed} holds at most ${boundItems} items and ` +
     `${boundBytes} bytes, and nothing of ${floor.ts} (ms since 1970) or before; request newer items, or raise maxViewItems or ` +
     'maxViewBytes (--max-view-items, --max-view-bytes)')
@@ -115,7 +115,7 @@ function createViewAnswers ({ store, feed, boundItems, boundBytes, now, heldMs }
     /**
      * Items, newest first.
      * @param {Question} question @param {Visit} visit
-     * @returns {{ next: Place | null, count: number } | null} null = what the question needs was evicted, or is not read yet
+     * @returns {{ next: OrderKey | null, count: number } | null} null = what the question needs was evicted, or is not read yet
      */
     visit ({ limit, sinceMs = null, after = null }, visit) {
       const floorMs = Math.max(store.stats().floor?.ts ?? -1, heldMs() ?? -1)
@@ -162,7 +162,7 @@ function createViewAnswers ({ store, feed, boundItems, boundBytes, now, heldMs }
 /** @param {number} floorMs @param {PartitionedStore} store @param {StoreQuestion} question @param {Visit} visit */
 function visitAbove (floorMs, store, question, visit) {
   let count = 0
-  /** @type {Place | null} */
+  /** @type {OrderKey | null} */
   let last = null
   let isEnded = false
   const { next } = store.latest(question, (bytes, idAt, idEnd, ts, seq, valueAt, valueEnd) => {
@@ -183,7 +183,7 @@ const REPORT_EVERY_MS = 10_000
 
 /** @typedef {import('../feeds/index.js').Definition} Definition */
 // named here for the published types, which do not find the names of what is spread below
-/** @typedef {import('../item/index.js').Place} Place */
+/** @typedef {import('../item/index.js').OrderKey} OrderKey */
 /** @typedef {import('../layouts/index.js').Item} Item */
 /** @typedef {ReturnType<typeof createView>} View */
 /**

@@ -14,7 +14,7 @@
  *
  * While no node can be asked, a view answers until it is older than `maxStaleMs`, with its age.
  *
- * @typedef {import('../item/index.js').Place} Place named here, with Log, Connection and Definition, for the published types
+ * @typedef {import('../item/index.js').OrderKey} OrderKey named here, with Log, Connection and Definition, for the published types
  * @typedef {import('../layouts/index.js').Log} Log
  * @typedef {import('../store/index.js').Connection} Connection
  * @typedef {import('../feeds/index.js').Definition} Definition
@@ -119,7 +119,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
      * The newest items, from memory and synchronously.
      * @param {string} feed @param {import('./view.js').Question} question
      * @param {import('./view.js').Visit} visit newest first; false = the page ends after this item
-     * @returns {{ next: import('../item/index.js').Place | null, asOf: number, lagMs: number | null } | null} null: no view can
+     * @returns {{ next: import('../item/index.js').OrderKey | null, asOf: number, lagMs: number | null } | null} null: no view can
      *   answer now, and nothing was visited. `next`: where the next page starts, from a view or a node
      */
     visit: (feed, question, visit) => visitIn(openViewOf(feed), question, visit),
@@ -137,7 +137,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
       // a page that ends where the view has not read yet is for those who cannot have a longer one
       const longer = page.isCut && !view.isComplete ? await queries.latest(feed, question).catch(orShort) : null
       if (longer !== null) return longer
-      const position = question.isPlaced ? view.position() : null
+      const position = question.withPosition ? view.position() : null
       const { items, next } = page
       return /** @type {any} */ ({ items, next, position, scan: undefined, node: undefined, asOf, lagMs })
     },
@@ -183,7 +183,7 @@ export function createViews ({ maxStaleMs = 0, discover = true, written = () => 
 /**
  * A page of copied items.
  * @param {View} view @param {Parameters<Queries['latest']>[1]} question
- * @returns {{ items: Item[], next: Place | null, isCut: boolean } | null} null = what the question needs was evicted; `isCut`: it ends
+ * @returns {{ items: Item[], next: OrderKey | null, isCut: boolean } | null} null = what the question needs was evicted; `isCut`: it ends
  *   before its limit, because the view has nothing below
  */
 function pageOf (view, { limit, sinceMs, after, maxBytes = MAX_BYTES }) {
@@ -215,7 +215,7 @@ const LOOK_MS = 10
 
 /** @typedef {import('./view.js').Question} Question */
 /** @typedef {import('./view.js').Visit} Visit */
-/** @typedef {{ next: import('../item/index.js').Place | null, asOf: number, lagMs: number | null } | null} Visited */
+/** @typedef {{ next: import('../item/index.js').OrderKey | null, asOf: number, lagMs: number | null } | null} Visited */
 
 /**
  * Views for scans of all items (filtered-queries.js), of any layout: a node reads all items for a scan, of which few may be wanted. They

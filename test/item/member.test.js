@@ -1,6 +1,6 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { MEMBER_HEAD_BYTES, memberBound, placeText, readMember, writeMemberHead } from '../../src/item/record.js'
+import { MEMBER_HEAD_BYTES, memberBound, readMember, versionKeyText, writeMemberHead } from '../../src/item/record.js'
 import { anyId, holds } from '../properties.js'
 
 const anyStamp = fc.oneof(
@@ -23,14 +23,14 @@ t.test('a member gives back its id, stamp, flag and value', (t) =>
   holds(t, fc.property(anyPlainId, anyStamp, anyValue, fc.boolean(), (id, stamp, value, deleted) => {
     const read = readMember(member(id, stamp, value, deleted))
     return read.id.equals(id) && read.stamp === stamp && read.value.equals(value) && read.deleted === deleted &&
-      read.text === placeText({ ts: 0, seq: 0, id, stamp })
+      read.text === versionKeyText({ ts: 0, seq: 0, id, stamp })
   }), { runs: 1000 }))
 
 t.test('members of one score are ordered by id, then by append, not by value', (t) =>
   holds(t, fc.property(anyNearId, anyNearStamp, anyValue, anyNearId, anyNearStamp, anyValue, (idA, stampA, valueA, idB, stampB, valueB) => {
     const order = Buffer.compare(idA, idB) || stampA - stampB
     if (order === 0) return true
-    const texts = [placeText({ ts: 1, seq: 0, id: idA, stamp: stampA }), placeText({ ts: 1, seq: 0, id: idB, stamp: stampB })]
+    const texts = [versionKeyText({ ts: 1, seq: 0, id: idA, stamp: stampA }), versionKeyText({ ts: 1, seq: 0, id: idB, stamp: stampB })]
     return Math.sign(Buffer.compare(member(idA, stampA, valueA), member(idB, stampB, valueB))) === Math.sign(order) &&
       (texts[0] > texts[1]) === (order > 0)
   }), { runs: 1000 }))

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { MAX_SEQ, MAX_TS, compareOrder, createSequence, newestFirst, scoreOf, unscore } from '../../src/item/order.js'
 import { anyId, anyPlace, anySeq, anyTs, holds } from '../properties.js'
 
-/** @typedef {import('../../src/item/order.js').Place} Place */
+/** @typedef {import('../../src/item/order.js').OrderKey} OrderKey */
 
 const place = (/** @type {number} */ ts, /** @type {number} */ seq, /** @type {string} */ id) => ({ ts, seq, id: Buffer.from(id) })
 

@@ -55,7 +55,7 @@ function createSource (isNode) {
 /** All pages of a listing. @param {any} queries @param {any} filter @param {number} limit */
 async function listed (queries, filter, limit) {
   const items = []
-  /** @type {import('../../src/item/index.js').Place | null} */
+  /** @type {import('../../src/item/index.js').OrderKey | null} */
   let after = null
   let cuts = 0
   do {

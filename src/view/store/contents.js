@@ -49,30 +49,30 @@ class Versions {
   }
 
   /**
-   * Finds the place of an older version that arrived later than the newest, and drops the waiting versions that it replaces.
+   * Finds where an older version belongs that arrived later than the newest, and drops the waiting versions that it replaces.
    * @param {number} newest @param {number} order @param {number} stamp @param {number} arrival
    * @returns {number} the record that it follows, or NONE if it never counts
    */
-  placeFor (newest, order, stamp, arrival) {
+  predecessorOf (newest, order, stamp, arrival) {
     const records = this.#records
-    let place = records.previous(newest)
-    while (place !== newest) {
-      const before = records.previous(place)
-      const isLater = arrival >= records.arrival(place)
-      if (this.isNewer(place, order, stamp, arrival)) {
-        if (isLater) this.#drop(place)
-      } else if (isLater) return arrival === records.arrival(place) ? NONE : place
+    let predecessor = records.previous(newest)
+    while (predecessor !== newest) {
+      const before = records.previous(predecessor)
+      const isLater = arrival >= records.arrival(predecessor)
+      if (this.isNewer(predecessor, order, stamp, arrival)) {
+        if (isLater) this.#drop(predecessor)
+      } else if (isLater) return arrival === records.arrival(predecessor) ? NONE : predecessor
       else return NONE
-      place = before
+      predecessor = before
     }
     return newest
   }
 
-  /** @param {number} place a record of the ring @param {number} record that follows it from now on */
-  insertBehind (place, record) {
+  /** @param {number} predecessor a record of the ring @param {number} record that follows it from now on */
+  insertBehind (predecessor, record) {
     const records = this.#records
-    records.link(record, records.next(place))
-    records.link(place, record)
+    records.link(record, records.next(predecessor))
+    records.link(predecessor, record)
   }
 
   /** Drops the waiting versions that arrived no later than a version newer than all. @param {number} newest @param {number} arrival */
@@ -151,7 +151,7 @@ export class Contents {
 
   /**
    * @param {number} record @param {number} order @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd
-   * @returns {boolean} whether it is older than that place
+   * @returns {boolean} whether it is older than that
    */
   isBelow (record, order, bytes, idAt, idEnd) {
     const recordOrder = this.records.order(record)
@@ -207,10 +207,10 @@ export class Contents {
    */
   addWaiting (record, mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd) {
     const { records, items, versions } = this
-    const place = versions.placeFor(record, order, stamp, arrival)
-    if (place === NONE) return
+    const predecessor = versions.predecessorOf(record, order, stamp, arrival)
+    if (predecessor === NONE) return
     const waiting = items.add(records.hash(record), mark, order, stamp, arrival, bytes, idAt, idEnd, valueAt, valueEnd)
-    versions.insertBehind(place, waiting)
+    versions.insertBehind(predecessor, waiting)
   }
 
   /** Removes an item and its waiting versions. @param {number} record that represents its id */

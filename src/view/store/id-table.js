@@ -59,60 +59,60 @@ export function idHash (bytes, at, end) {
   return v1 ^ v3
 }
 
-const MIN_PLACES = 16
-const MAX_PLACES = 4096
+const MIN_SLOTS = 16
+const MAX_SLOTS = 4096
 const MAX_DEPTH = 20
 
 /** The records whose hashes begin with the same `depth` bits. */
 class Part {
   used = 0
 
-  /** @param {number} places a power of two @param {number} depth */
-  constructor (places, depth) {
+  /** @param {number} count a power of two @param {number} depth */
+  constructor (count, depth) {
     this.depth = depth
-    this.mask = places - 1
-    this.places = new Int32Array(places * 2)
+    this.mask = count - 1
+    this.slots = new Int32Array(count * 2)
   }
 
   /** @param {number} hash @param {number} record not in it yet; there is room */
   add (hash, record) {
-    const { places, mask } = this
+    const { slots, mask } = this
     let i = hash & mask
-    while (places[2 * i + 1] !== 0) i = (i + 1) & mask
-    places[2 * i] = hash
-    places[2 * i + 1] = record + 1
+    while (slots[2 * i + 1] !== 0) i = (i + 1) & mask
+    slots[2 * i] = hash
+    slots[2 * i + 1] = record + 1
     this.used++
   }
 
   /** @param {number} hash @param {number} record @returns {number} its index */
-  placeOf (hash, record) {
-    const { places, mask } = this
+  slotOf (hash, record) {
+    const { slots, mask } = this
     let i = hash & mask
-    while (places[2 * i + 1] !== record + 1) i = (i + 1) & mask
+    while (slots[2 * i + 1] !== record + 1) i = (i + 1) & mask
     return i
   }
 
   /** Moves the following entries up, so no search ends too early. @param {number} hash @param {number} record */
   remove (hash, record) {
-    const { places, mask } = this
-    let gap = this.placeOf(hash, record)
-    for (let i = (gap + 1) & mask; places[2 * i + 1] !== 0; i = (i + 1) & mask) {
-      const homeSlot = places[2 * i] & mask
+    const { slots, mask } = this
+    let gap = this.slotOf(hash, record)
+    for (let i = (gap + 1) & mask; slots[2 * i + 1] !== 0; i = (i + 1) & mask) {
+      const homeSlot = slots[2 * i] & mask
       if (((i - homeSlot) & mask) < ((i - gap) & mask)) continue
-      places[2 * gap] = places[2 * i]
-      places[2 * gap + 1] = places[2 * i + 1]
+      slots[2 * gap] = slots[2 * i]
+      slots[2 * gap + 1] = slots[2 * i + 1]
       gap = i
     }
-    places[2 * gap + 1] = 0
+    slots[2 * gap + 1] = 0
     this.used--
   }
 }
 
 export class IdTable {
   /** memory held */
-  bytes = MIN_PLACES * 8
+  bytes = MIN_SLOTS * 8
   #depth = 0
-  #directory = [new Part(MIN_PLACES, 0)]
+  #directory = [new Part(MIN_SLOTS, 0)]
   #items
 
   /** @param {import('./items.js').Items} items */
@@ -122,11 +122,11 @@ export class IdTable {
 
   /** @param {number} hash @param {Uint8Array} bytes @param {number} at @param {number} end @returns {number} record, or NONE */
   find (hash, bytes, at, end) {
-    const { places, mask } = this.#directory[this.#indexOf(hash)]
+    const { slots, mask } = this.#directory[this.#indexOf(hash)]
     for (let i = hash & mask; ; i = (i + 1) & mask) {
-      const entry = places[2 * i + 1]
+      const entry = slots[2 * i + 1]
       if (entry === 0) return NONE
-      if (places[2 * i] === hash && this.#items.isId(entry - 1, bytes, at, end)) return entry - 1
+      if (slots[2 * i] === hash && this.#items.isId(entry - 1, bytes, at, end)) return entry - 1
     }
   }
 
@@ -141,13 +141,13 @@ export class IdTable {
   remove (hash, record) {
     const part = this.#directory[this.#indexOf(hash)]
     part.remove(hash, record)
-    if (part.used * 8 < part.mask && part.mask >= MIN_PLACES) this.#resized(part, (part.mask + 1) / 2)
+    if (part.used * 8 < part.mask && part.mask >= MIN_SLOTS) this.#resized(part, (part.mask + 1) / 2)
   }
 
   /** @param {number} hash @param {number} from @param {number} to the record that represents the same id now */
   replace (hash, from, to) {
     const part = this.#directory[this.#indexOf(hash)]
-    part.places[2 * part.placeOf(hash, from) + 1] = to + 1
+    part.slots[2 * part.slotOf(hash, from) + 1] = to + 1
   }
 
   /** @param {number} hash @returns {number} its upper bits; in two shifts, as one by 32 is one by 0 */
@@ -157,42 +157,42 @@ export class IdTable {
 
   /** @param {Part} part @param {number} hash @returns {Part} of the hash now */
   #grow (part, hash) {
-    if (part.mask + 1 < MAX_PLACES || part.depth === MAX_DEPTH || !this.#isHalved(part)) this.#resized(part, (part.mask + 1) * 2)
+    if (part.mask + 1 < MAX_SLOTS || part.depth === MAX_DEPTH || !this.#isHalved(part)) this.#resized(part, (part.mask + 1) * 2)
     else this.#split(part)
     return this.#directory[this.#indexOf(hash)]
   }
 
-  /** @param {Part} part @param {number} places */
-  #resized (part, places) {
-    const before = part.places
-    this.bytes += places * 8 - before.length * 4
-    part.places = new Int32Array(places * 2)
-    part.mask = places - 1
+  /** @param {Part} part @param {number} count */
+  #resized (part, count) {
+    const before = part.slots
+    this.bytes += count * 8 - before.length * 4
+    part.slots = new Int32Array(count * 2)
+    part.mask = count - 1
     part.used = 0
     for (let i = 0; i < before.length; i += 2) if (before[i + 1] !== 0) part.add(before[i], before[i + 1] - 1)
   }
 
   /** @param {Part} part */
-  #isHalved ({ places, depth, used }) {
+  #isHalved ({ slots, depth, used }) {
     let ones = 0
-    for (let i = 0; i < places.length; i += 2) if (places[i + 1] !== 0) ones += bitOf(places[i], depth)
+    for (let i = 0; i < slots.length; i += 2) if (slots[i + 1] !== 0) ones += bitOf(slots[i], depth)
     return Math.min(ones, used - ones) > used / 8
   }
 
   /** @param {Part} part */
-  #split ({ places, mask, depth }) {
+  #split ({ slots, mask, depth }) {
     if (depth === this.#depth) {
       this.#directory = this.#directory.flatMap((part) => [part, part])
       this.#depth++
     }
     const halves = [new Part(mask + 1, depth + 1), new Part(mask + 1, depth + 1)]
     let first = -1
-    for (let i = 0; i < places.length; i += 2) {
-      if (places[i + 1] === 0) continue
-      halves[bitOf(places[i], depth)].add(places[i], places[i + 1] - 1)
-      first = places[i]
+    for (let i = 0; i < slots.length; i += 2) {
+      if (slots[i + 1] === 0) continue
+      halves[bitOf(slots[i], depth)].add(slots[i], slots[i + 1] - 1)
+      first = slots[i]
     }
-    this.bytes += places.length * 4
+    this.bytes += slots.length * 4
     // all hashes of the part begin with the same bits
     const span = 1 << (this.#depth - depth)
     const from = this.#indexOf(first) & -span

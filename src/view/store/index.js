@@ -26,8 +26,8 @@ const MAX_EXPIRED = 20_000
 /** moves in one `advance` */
 const MAX_MOVES = 1000
 
-/** @typedef {import('../../item/index.js').Place} Place */
-/** @typedef {Place & { value: Buffer }} Item */
+/** @typedef {import('../../item/index.js').OrderKey} OrderKey */
+/** @typedef {OrderKey & { value: Buffer }} Item */
 /** @typedef {{ windowMs: number, maxItems: number, boundItems: number, boundBytes: number }} Bounds */
 /**
  * @typedef {(bytes: Buffer, idAt: number, idEnd: number, ts: number, seq: number, valueAt: number,
@@ -142,17 +142,17 @@ export class ViewStore {
     return isMore
   }
 
-  /** @param {Place | null} place nothing at or below it is live, until the next call */
-  setFloor (place) {
-    if (!place) return this.#limits.given.clear()
-    this.#limits.given.set(packed(place.ts, place.seq), place.id, 0, place.id.length)
+  /** @param {OrderKey | null} floor nothing at or below it is live, until the next call */
+  setFloor (floor) {
+    if (!floor) return this.#limits.given.clear()
+    this.#limits.given.set(packed(floor.ts, floor.seq), floor.id, 0, floor.id.length)
     this.#removeCovered(this.#limits.given)
   }
 
-  /** @param {number} count @returns {Place | null} of the newest item beyond so many newer ones; null: there are no more */
-  placeBeyond (count) {
+  /** @param {number} count @returns {OrderKey | null} of the newest item beyond so many newer ones; null: there are no more */
+  orderKeyBeyond (count) {
     const { live } = this.#contents
-    return live.count <= count ? null : readPlace(this.#contents, live.fromOldest(live.count - count - 1))
+    return live.count <= count ? null : readOrderKey(this.#contents, live.fromOldest(live.count - count - 1))
   }
 
   /** Applies from the next `advance`. Removed items do not come back. @param {{ windowMs: number, maxItems: number }} retention */
@@ -162,9 +162,9 @@ export class ViewStore {
   }
 
   /**
-   * @param {{ limit: number, after: Place | null, sinceMs: number | null, nowMs: number }} question
+   * @param {{ limit: number, after: OrderKey | null, sinceMs: number | null, nowMs: number }} question
    * @param {Visit} visit newest first
-   * @returns {{ next: Place | null, count: number }} `next`: the last one visited, if there are older ones
+   * @returns {{ next: OrderKey | null, count: number }} `next`: the last one visited, if there are older ones
    */
   latest ({ limit, after, sinceMs, nowMs }, visit) {
     const minOrder = Math.max(this.#limits.windowOrderAt(nowMs), packed(Math.ceil(sinceMs ?? 0), 0))
@@ -188,12 +188,12 @@ export class ViewStore {
   }
 
   /**
-   * @returns {{ items: number, tombstones: number, bytes: number, floor: Place | null }} `bytes` of memory held; above `floor`
+   * @returns {{ items: number, tombstones: number, bytes: number, floor: OrderKey | null }} `bytes` of memory held; above `floor`
    *   nothing was evicted
    */
   stats () {
     const { live, deleted, bytes } = this.#contents
-    return { items: live.count, tombstones: deleted.count, bytes, floor: this.#limits.evicted.place() }
+    return { items: live.count, tombstones: deleted.count, bytes, floor: this.#limits.evicted.orderKey() }
   }
 
   /** Removes all items; retention and bounds stay. */
@@ -316,9 +316,9 @@ export class ViewStore {
 /**
  * A page, newest first, at the same cost from any depth.
  * @param {Contents} contents
- * @param {{ limit: number, after: Place | null, minOrder: number }} question
+ * @param {{ limit: number, after: OrderKey | null, minOrder: number }} question
  * @param {Visit} visit
- * @returns {{ next: Place | null, count: number }}
+ * @returns {{ next: OrderKey | null, count: number }}
  */
 function readLatest (contents, { limit, after, minOrder }, visit) {
   const { records, live } = contents
@@ -329,7 +329,7 @@ function readLatest (contents, { limit, after, minOrder }, visit) {
     const record = live.at(position)
     const order = records.order(record)
     if (order < minOrder) break
-    if (isFull) return { next: last === NONE ? after : readPlace(contents, last), count }
+    if (isFull) return { next: last === NONE ? after : readOrderKey(contents, last), count }
     const bytes = records.bytes(record)
     const idAt = records.idAt(record)
     const idEnd = idAt + records.idBytes(record)
@@ -351,7 +351,7 @@ function readItem (contents, id, minOrder) {
   if (record === NONE || contents.isDeleted(record) || records.order(record) < minOrder) return null
   const valueAt = records.idAt(record) + records.idBytes(record)
   const value = Buffer.from(records.bytes(record).subarray(valueAt, valueAt + records.valueBytes(record)))
-  return { ...readPlace(contents, record), value }
+  return { ...readOrderKey(contents, record), value }
 }
 
 /** @param {Contents} contents @param {Buffer} id @returns {{ ts: number, seq: number, stamp: number, deleted: boolean } | null} */
@@ -362,8 +362,8 @@ function readVersion (contents, id) {
   return { ...unpacked(records.order(record)), stamp: records.stamp(record), deleted: contents.isDeleted(record) }
 }
 
-/** @param {Contents} contents @param {number} record @returns {Place} copied */
-function readPlace ({ records }, record) {
+/** @param {Contents} contents @param {number} record @returns {OrderKey} copied */
+function readOrderKey ({ records }, record) {
   const idAt = records.idAt(record)
   return { ...unpacked(records.order(record)), id: Buffer.from(records.bytes(record).subarray(idAt, idAt + records.idBytes(record))) }
 }

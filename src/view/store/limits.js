@@ -9,7 +9,7 @@
 import { MAX_ID_BYTES } from '../../item/index.js'
 
 /**
- * A place at or below which nothing is live. Its id has a fixed buffer, because a floor may rise with each item.
+ * An order key at or below which nothing is live. Its id has a fixed buffer, because a floor may rise with each item.
  */
 
 const SEQ_STEPS = 4096
@@ -33,7 +33,7 @@ class Floor {
 
   /**
    * @param {number} order @param {Uint8Array} bytes @param {number} idAt @param {number} idEnd
-   * @returns {boolean} whether that place is at or below it
+   * @returns {boolean} whether it is at or below it
    */
   covers (order, bytes, idAt, idEnd) {
     if (order !== this.order) return order < this.order
@@ -42,8 +42,8 @@ class Floor {
     return idEnd - idAt <= this.idBytes
   }
 
-  /** @returns {import('../../item/index.js').Place | null} */
-  place () {
+  /** @returns {import('../../item/index.js').OrderKey | null} */
+  orderKey () {
     return this.order < 0 ? null : { ...unpacked(this.order), id: Buffer.from(this.id.subarray(0, this.idBytes)) }
   }
 }

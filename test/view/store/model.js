@@ -4,13 +4,13 @@
  */
 import { compareOrder, newestFirst } from '../../../src/item/order.js'
 
-/** @typedef {import('../../../src/item/order.js').Place} Place */
-/** @typedef {Place & { stamp: number, deleted: boolean, value: Buffer, arrival: number }} Version */
+/** @typedef {import('../../../src/item/order.js').OrderKey} OrderKey */
+/** @typedef {OrderKey & { stamp: number, deleted: boolean, value: Buffer, arrival: number }} Version */
 
 export class Model {
   /** @type {Version[]} */
   versions = []
-  /** @type {Place | null} */
+  /** @type {OrderKey | null} */
   floor = null
   windowStart = -Infinity
   arrivalLimit = -Infinity
@@ -40,9 +40,9 @@ export class Model {
     this.versions = this.versions.filter((version) => this.#isLive(version))
   }
 
-  /** @param {Place | null} place */
-  setFloor (place) {
-    this.floor = place
+  /** @param {OrderKey | null} floor */
+  setFloor (floor) {
+    this.floor = floor
     this.versions = this.versions.filter((version) => this.#isLive(version))
   }
 

@@ -279,14 +279,14 @@ t.test('a watcher is called for puts, deletions, forgotten ids and waiting versi
 
 t.test('the place beyond a number of items is that of the newest of the others', async (t) => {
   const store = createViewStore(ROOMY)
-  t.equal(store.placeBeyond(0), null)
+  t.equal(store.orderKeyBeyond(0), null)
   // in leaves of 48
   for (let i = 0; i < 500; i++) put(store, `n${i}`, i)
   put(store, 'gone', 600, { deleted: true })
   for (const count of [0, 1, 47, 48, 49, 300, 499]) {
-    t.match(store.placeBeyond(count), { ts: 499 - count, seq: 0, id: Buffer.from(`n${499 - count}`) })
+    t.match(store.orderKeyBeyond(count), { ts: 499 - count, seq: 0, id: Buffer.from(`n${499 - count}`) })
   }
-  t.equal(store.placeBeyond(500), null)
-  store.setFloor(store.placeBeyond(120))
+  t.equal(store.orderKeyBeyond(500), null)
+  store.setFloor(store.orderKeyBeyond(120))
   t.equal(store.count(NOW), 120)
 })
