@@ -14,7 +14,9 @@ const COMMANDS = /** @type {Record<string, { file: string, meaning: string }>} *
   writer: { file: '../writers/feed.js', meaning: 'write items to a feed: synthetic, from a file or from standard input' },
   reader: { file: '../readers/server.js', meaning: 'serve feeds over HTTP' },
   gateway: { file: '../writers/gateway.js', meaning: 'write items to feeds over HTTP' },
-  consumers: { file: '../writers/consumers.js', meaning: `process the outbox of systems (rows, history, tasks): ${SYSTEM_NAMES.join(', ')}` },
+  consumers: {
+    file: '../writers/consumers.js', meaning: `process the outbox of systems (rows, history, tasks): ${SYSTEM_NAMES.join(', ')}`
+  },
   'dead-letters': { file: './dead-letters.js', meaning: 'manage entries that failed permanently: list | replay ID | discard ID' },
   exchanges: { file: '../demo/exchanges.js', meaning: 'run three local exchanges, sources of prices' },
   payments: { file: '../demo/payments.js', meaning: 'run a local payment provider with a ledger' },

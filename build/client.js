@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 const FOLDER = new URL('../src/client/', import.meta.url)
 export const MODULE = new URL('../src/client.js', import.meta.url)
 /** what a file imports comes before it */
-const FILES = ['options', 'connection', 'run', 'index']
+const FILES = ['options', 'connection', 'index']
 const NOTE = '// Written from src/client/ by `npm run client`; change the files there.\n'
 
 /** A file without its imports, and what the others import from it is not exported. @param {string} file @param {readonly string[]} names */

@@ -65,7 +65,7 @@ export function createReaderApp ({
     const keyStreams = database ? systems?.all.map((system) => createKeyStreams(system, push)) ?? [] : []
     app.register(liveRoutes, { push, queries, access })
     app.register(severalRoutes, { push, queries, access, keyStreams })
-    app.addHook('onClose', async () => { for (const one of keyStreams) one.close() })
+    app.addHook('onClose', async () => { for (const streams of keyStreams) streams.close() })
     if (systems && database) {
       app.addHook('preClose', async () => systems.end())
       systems.all.forEach((system, i) => app.register(systemRoutes, { system, push, keyStreams: keyStreams[i], database, access }))
@@ -92,7 +92,7 @@ export function createReaderApp ({
 const pagesOf = (systems) => Object.fromEntries(systems?.all.flatMap(({ definition: { name, page } }) => page ? [[name, page]] : []) ?? [])
 
 /**
- * While neither this reader nor a replica hears from the primary (src/store/primary-contact.js), replies are marked as stale, and refused
+ * While neither this reader nor a replica hears from the primary (src/store/node.js), replies are marked as stale, and refused
  * once `maxUnconfirmedMs` is over. Figures are about servers, and are always answered.
  * @param {import('fastify').FastifyInstance} app
  * @param {{ deployment: Pick<import('../src/store/index.js').Servers, 'unconfirmedMs'>, maxUnconfirmedMs: number | null }} options

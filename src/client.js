@@ -78,17 +78,17 @@ const OPTIONS = {
   tail: { is: (value) => Number.isSafeInteger(value) && value > 0, expects: 'a number of ids, 1 or more' }
 }
 
-/** @param {any} given @param {any} feed @param {any} options */
-function checked (given, feed, options) {
+/** @param {any} reader @param {any} feed @param {any} options */
+function checked (reader, feed, options) {
   if (typeof options !== 'object' || options === null) throw invalid(`options: ${shown(options)}; expected an object`)
-  const urls = [given].flat()
+  const urls = [reader].flat()
   const faults = urls.filter((url) => !isAddress(url)).map((url) => `reader: ${shown(url)}; ` +
     'expected an address such as http://127.0.0.1:8080 (location.origin in a page of the reader), with a token in authToken')
   if (urls.length === 0) faults.push('reader: none; expected one or more addresses, such as http://127.0.0.1:8080')
   const feeds = [feed].flat()
-  for (const one of feeds.length > 0 ? feeds : [undefined]) {
-    if (typeof one === 'string' && one !== '' && !HALF_PAIR.test(one)) continue
-    faults.push(`feed: ${shown(one)}; expected a feed name, such as latest`)
+  for (const name of feeds.length > 0 ? feeds : [undefined]) {
+    if (typeof name === 'string' && name !== '' && !HALF_PAIR.test(name)) continue
+    faults.push(`feed: ${shown(name)}; expected a feed name, such as latest`)
   }
   if (Array.isArray(feed) && options.wait === false) faults.push('wait: false; expected true with a list of feeds, which are waited for')
   for (const [name, value] of Object.entries(options)) {
@@ -101,14 +101,14 @@ function checked (given, feed, options) {
   const {
     ids = [], limit, since, tail, maxRate, encoding = 'base64', from = null, onRetry, silentMs = SILENT_MS, authToken, signal,
     wait = true,
-    onWaiting = (/** @type {string} */ one = feed) =>
-      console.warn(`follow: feed ${one} has no items yet; waiting for the first (pass onWaiting to handle it)`)
+    onWaiting = (/** @type {string} */ name = feed) =>
+      console.warn(`follow: feed ${name} has no items yet; waiting for the first (pass onWaiting to handle it)`)
   } = options
   const query = new URLSearchParams(ids.map((/** @type {string} */ id) => ['id', id]))
   for (const [name, value] of Object.entries({ limit, since, tail, maxRate, encoding })) {
     if (value !== undefined) query.set(name, String(value))
   }
-  if (Array.isArray(feed)) for (const one of feeds) query.append('feed', one)
+  if (Array.isArray(feed)) for (const name of feeds) query.append('feed', name)
   else if (wait) query.set('wait', 'yes')
   return {
     urls: urls.map((url) => new URL(url).origin + new URL(url).pathname.replace(/\/+$/, '')),
@@ -123,10 +123,10 @@ function checked (given, feed, options) {
   }
 }
 
-/** @param {any} given */
-function isAddress (given) {
-  if (!(typeof given === 'string' || given instanceof URL) || !URL.canParse(String(given))) return false
-  const { protocol, username, password, search, hash } = new URL(given)
+/** @param {any} address */
+function isAddress (address) {
+  if (!(typeof address === 'string' || address instanceof URL) || !URL.canParse(String(address))) return false
+  const { protocol, username, password, search, hash } = new URL(address)
   return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === ''
 }
 
@@ -237,15 +237,18 @@ function indexOrEnd (what, text, from) {
   return at < 0 ? text.length : at
 }
 
-/** @param {string} name @param {string} data @param {Encoding} wanted @returns {any} without its position; null: unknown to this version */
-function eventIn (name, data, wanted) {
+/**
+ * @param {string} name @param {string} data @param {Encoding} encoding
+ * @returns {any} without its position; null: unknown to this version
+ */
+function eventIn (name, data, encoding) {
   if (name !== 'reset' && name !== 'snapshot' && name !== 'items') return null
   const { items, reason, feed } = JSON.parse(data)
   const of = feed === undefined ? {} : { feed }
   if (name === 'reset') return { event: name, ...of, reason: String(reason) }
   for (const item of items) {
     if (item.deleted) continue
-    if ((item.encoding ?? wanted) === 'base64') item.value = bytesOf(item.value)
+    if ((item.encoding ?? encoding) === 'base64') item.value = bytesOf(item.value)
     delete item.encoding
   }
   return { event: name, ...of, items }
@@ -353,78 +356,6 @@ function lossOf (url, error) {
   return new Error(`${url}: ${cause?.message || cause?.code || error?.message || `${cause} was thrown`}`, { cause })
 }
 
-/** All connections, one after another: what is received, and where and when the next one begins. */
-
-const FIRST_WAIT_MS = 250
-const MAX_WAIT_MS = 10_000
-
-/**
- * @param {ReturnType<typeof checked>} plan @param {AbortController} over
- * @returns {AsyncGenerator<any, void, void>}
- */
-async function * run ({ urls, from, signal, onRetry, onWaiting, ...how }, over) {
-  const ended = signal ? AbortSignal.any([signal, over.signal]) : over.signal
-  const readers = urls.map((url) => ({ url, notBeforeMs: 0 }))
-  let reader = readers[0]
-  let position = from
-  let retryMs = 0
-  let failures = 0
-  // a wrong address must not look like a feed without changes
-  let isQuiet = false
-  /** Feeds that have no items yet; '' is the only one. @type {Set<string>} */
-  const waiting = new Set()
-  try {
-    while (!ended.aborted) {
-      let lost
-      for await (const received of eventsOf(reader.url, { ...how, position }, ended)) {
-        if (ended.aborted) return
-        lost = received.lost
-        retryMs = received.retry ?? retryMs
-        for (const feed of received.waiting ?? []) {
-          if (!waiting.has(feed)) onWaiting(feed || undefined)
-          waiting.add(feed)
-        }
-        if (received.event) waiting.delete(received.event.feed ?? '')
-        if (typeof received.id === 'string') position = received.id || null
-        else if (received.event?.event === 'reset') position = null
-        if (received.event || received.id || received.waiting) {
-          failures = 0
-          isQuiet = true
-        }
-        if (received.event) yield { ...received.event, position }
-      }
-      if (ended.aborted) return
-      if (lost instanceof FollowError && !lost.retryable) {
-        if (lost.code !== 'POSITION_INVALID' || position === null) throw lost
-        // of a feed that was dropped and created again
-        yield { event: 'reset', reason: 'invalid', position: position = null }
-        continue
-      }
-      const nowMs = performance.now()
-      const waitMs = Math.max(retryMs, Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** failures++) * (0.5 + Math.random() / 2))
-      reader.notBeforeMs = nowMs + (lost.retryAfterMs ?? 0) * (1 + Math.random() / 4)
-      reader = nextOf(readers, reader, nowMs + waitMs)
-      const untilMs = Math.max(nowMs + waitMs, reader.notBeforeMs)
-      if (onRetry) onRetry(lost, Math.round(untilMs - nowMs))
-      else if (!isQuiet) console.warn(`follow: ${lost.message}; trying again until it answers (onRetry gets each failure)`)
-      isQuiet = true
-      await pause(untilMs - nowMs, reader.notBeforeMs - nowMs, ended)
-    }
-  } finally {
-    over.abort()
-  }
-}
-
-/**
- * The next reader in turn that may be tried by then, or the one that may be tried soonest.
- * @template {{ notBeforeMs: number }} R @param {R[]} readers @param {R} last @param {number} whenMs @returns {R}
- */
-function nextOf (readers, last, whenMs) {
-  const at = readers.indexOf(last) + 1
-  const inTurn = [...readers.slice(at), ...readers.slice(0, at)]
-  return inTurn.find(({ notBeforeMs }) => notBeforeMs <= whenMs) ?? inTurn.sort((a, b) => a.notBeforeMs - b.notBeforeMs)[0]
-}
-
 /** @typedef {'base64' | 'utf8' | 'json'} Encoding of values over the wire */
 
 /**
@@ -495,4 +426,75 @@ export const follow = (/** @type {any} */ readers, /** @type {any} */ feed, /** 
     return leave(value)
   }
   return events
+}
+
+const FIRST_WAIT_MS = 250
+const MAX_WAIT_MS = 10_000
+
+/**
+ * All connections, one after another: what is received, and where and when the next one begins.
+ * @param {ReturnType<typeof checked>} plan @param {AbortController} over
+ * @returns {AsyncGenerator<any, void, void>}
+ */
+async function * run ({ urls, from, signal, onRetry, onWaiting, ...how }, over) {
+  const ended = signal ? AbortSignal.any([signal, over.signal]) : over.signal
+  const readers = urls.map((url) => ({ url, notBeforeMs: 0 }))
+  let reader = readers[0]
+  let position = from
+  let retryMs = 0
+  let failures = 0
+  // a wrong address must not look like a feed without changes
+  let isQuiet = false
+  /** Feeds that have no items yet; '' is the only one. @type {Set<string>} */
+  const waiting = new Set()
+  try {
+    while (!ended.aborted) {
+      let lost
+      for await (const received of eventsOf(reader.url, { ...how, position }, ended)) {
+        if (ended.aborted) return
+        lost = received.lost
+        retryMs = received.retry ?? retryMs
+        for (const feed of received.waiting ?? []) {
+          if (!waiting.has(feed)) onWaiting(feed || undefined)
+          waiting.add(feed)
+        }
+        if (received.event) waiting.delete(received.event.feed ?? '')
+        if (typeof received.id === 'string') position = received.id || null
+        else if (received.event?.event === 'reset') position = null
+        if (received.event || received.id || received.waiting) {
+          failures = 0
+          isQuiet = true
+        }
+        if (received.event) yield { ...received.event, position }
+      }
+      if (ended.aborted) return
+      if (lost instanceof FollowError && !lost.retryable) {
+        if (lost.code !== 'POSITION_INVALID' || position === null) throw lost
+        // of a feed that was dropped and created again
+        yield { event: 'reset', reason: 'invalid', position: position = null }
+        continue
+      }
+      const nowMs = performance.now()
+      const waitMs = Math.max(retryMs, Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** failures++) * (0.5 + Math.random() / 2))
+      reader.notBeforeMs = nowMs + (lost.retryAfterMs ?? 0) * (1 + Math.random() / 4)
+      reader = nextOf(readers, reader, nowMs + waitMs)
+      const untilMs = Math.max(nowMs + waitMs, reader.notBeforeMs)
+      if (onRetry) onRetry(lost, Math.round(untilMs - nowMs))
+      else if (!isQuiet) console.warn(`follow: ${lost.message}; trying again until it answers (onRetry gets each failure)`)
+      isQuiet = true
+      await pause(untilMs - nowMs, reader.notBeforeMs - nowMs, ended)
+    }
+  } finally {
+    over.abort()
+  }
+}
+
+/**
+ * The next reader in turn that may be tried by then, or the one that may be tried soonest.
+ * @template {{ notBeforeMs: number }} R @param {R[]} readers @param {R} last @param {number} whenMs @returns {R}
+ */
+function nextOf (readers, last, whenMs) {
+  const at = readers.indexOf(last) + 1
+  const inTurn = [...readers.slice(at), ...readers.slice(0, at)]
+  return inTurn.find(({ notBeforeMs }) => notBeforeMs <= whenMs) ?? inTurn.sort((a, b) => a.notBeforeMs - b.notBeforeMs)[0]
 }

@@ -1,6 +1,6 @@
 /**
  * What a process repeats wakes it together: all that has the same interval, or a multiple of it, runs in the same turn. What wakes it more
- * often: reads of streams (src/store/stream-follower.js), questions for the state of nodes (src/store/pace.js), and silence of servers
+ * often: reads of streams (src/store/stream-follower.js), questions for the state of nodes (src/store/servers.js), and silence of servers
  * (src/store/session.js).
  */
 
@@ -21,6 +21,26 @@ export function eachTick (everyMs, run) {
   }
   next()
   return () => clearTimeout(timer)
+}
+
+/**
+ * Repeats something each second, one run at a time. A failure is reported when it begins, and when it becomes another one.
+ * @param {() => Promise<unknown>} run @param {(error: Error & { code?: string }) => void} onFailure
+ * @returns {() => void} ends it
+ */
+export function eachSecond (run, onFailure) {
+  let isRunning = false
+  /** @type {string | null} */
+  let code = null
+  return eachTick(1000, () => {
+    if (isRunning) return
+    isRunning = true
+    run().then(() => { code = null }, (error) => {
+      const isKnown = error.code === code
+      code = error.code
+      if (!isKnown) onFailure(error)
+    }).finally(() => { isRunning = false })
+  })
 }
 
 /** Until the next tick, or the one after it, if that is now: timers may be early. @param {number} everyMs @returns {number} ms */

@@ -1,5 +1,5 @@
 /**
- * One local exchange over HTTP, with faults (bin/local).
+ * One local exchange over HTTP, with faults (demo/local/service.js).
  *
  *     GET /ticker/:symbol       {symbol, price, volume, ts}; 404: ids that begin with "none", and those that no asset has
  *     GET /calls?since=         {total, symbols, calls}; DELETE starts again at zero

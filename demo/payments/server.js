@@ -6,7 +6,7 @@
  *     GET  /v1/payments/:key
  *     GET  /ledger?after=&limit=                    its entries, and totals
  *
- * Each operation has at most one effect, and its reply says how the payment is. Faults are switched as bin/local says.
+ * Each operation has at most one effect, and its reply says how the payment is. Faults are switched as demo/local/service.js says.
  *
  * @typedef {{ latencyMs: number | null, declineRate: number, captureDeclineRate: number, errorRate: number, silentRate: number,
  *   isDown: boolean, callbacks: number, callbackAfterMs: number }} Faults `captureDeclineRate`: the issuer refuses to capture what it has
@@ -18,7 +18,7 @@ import { Agent as HttpAgent, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SettingsInvalid } from '../../src/errors.js'
-import { signatureOf } from '../../src/systems/orders/index.js'
+import { MAX_ORDERS, signatureOf } from '../../src/systems/orders/index.js'
 import { createLocalService } from '../local/service.js'
 
 /**
@@ -191,11 +191,11 @@ export function createPaymentServer ({ ledger, latencyMs = LATENCY_MS, callbackU
 
   app.post('/v1/payments', { schema: { body: PAYMENT } }, (request, reply) => {
     const payment = /** @type {any} */ (request.body)
-    const known = ledger.get(payment.key)
-    if (known && known.status !== 'voided' && known.amount !== payment.amount) {
-      return reply.code(422).send({ error: `payment ${payment.key} has the amount ${known.amount}, not ${payment.amount}` })
+    const existing = ledger.get(payment.key)
+    if (existing && existing.status !== 'voided' && existing.amount !== payment.amount) {
+      return reply.code(422).send({ error: `payment ${payment.key} has the amount ${existing.amount}, not ${payment.amount}` })
     }
-    return perform(reply, payment.key, () => ledger.authorize(payment, !known && isDue('declineRate')))
+    return perform(reply, payment.key, () => ledger.authorize(payment, !existing && isDue('declineRate')))
   })
   for (const operation of /** @type {const} */ (['capture', 'void', 'refund'])) {
     app.post(`/v1/payments/:key/${operation}`, { schema: { params: { type: 'object', properties: { key: KEY } } } }, (request, reply) => {
@@ -216,13 +216,12 @@ export function createPaymentServer ({ ledger, latencyMs = LATENCY_MS, callbackU
 }
 
 // Callbacks: after changes of payments their keys and statuses are sent to a URL, signed, all of a moment in one request; one that fails is
-// not repeated.
+// repeated once.
 
 const TIMEOUT_MS = 2000
 /** Between two requests. */
 const EVERY_MS = 100
-/** Callbacks in one request. */
-const MOST_AT_ONCE = 100
+const REPEAT_AFTER_MS = 1000
 
 /** @typedef {{ key: string, status: string }} Change */
 
@@ -253,6 +252,7 @@ function createCallbacks ({ url, secret, log }) {
 
   /** @param {number} ms @param {() => void} run */
   function after (ms, run) {
+    if (isClosed) return
     const timer = setTimeout(() => {
       timers.delete(timer)
       run()
@@ -263,10 +263,11 @@ function createCallbacks ({ url, secret, log }) {
   function sendDue () {
     for (const all of due.splice(0)) {
       while (all.length > 0) {
-        const some = all.splice(0, MOST_AT_ONCE)
-        send(JSON.stringify(some)).catch((error) => {
-          if (!isClosed) log.warn({ keys: some.map(({ key }) => key), reason: error.message }, 'a callback failed')
-        })
+        const some = all.splice(0, MAX_ORDERS)
+        const body = JSON.stringify(some)
+        send(body).catch(() => after(REPEAT_AFTER_MS, () => send(body).catch((error) => {
+          if (!isClosed) log.warn({ keys: some.map(({ key }) => key), reason: error.message }, 'a callback failed twice')
+        })))
       }
     }
   }

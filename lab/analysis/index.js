@@ -222,7 +222,7 @@ function pairsOf ({ arms, baseline, expected, pairs: named = [], published }, le
   return pairs.flatMap((pair) => {
     const { arm, against } = pair
     const direction = ofPair(expected, pair, level).at(0)?.direction ?? null
-    const publishedOfPair = ofPair(ratios, pair, level).map(({ value, label }) => ({ value, label }))
+    const publishedOfPair = ofPair(ratios, pair, level).map(({ value, direction, label }) => ({ value, direction, label }))
     return (publishedOfPair.length ? publishedOfPair : [null]).map((one) => ({ arm, against, expected: direction, published: one }))
   })
 }

@@ -13,9 +13,9 @@
  *     no measurable difference    neither
  *     not measured                there is nothing to compare: `why`
  *
- * The size is apart from that: whether the interval contains the published value.
+ * The size is apart from that: whether the interval contains the published value, of a range both ends.
  *
- * @typedef {import('./index.js').Result} Result
+ * @typedef {Pick<import('./index.js').Result, 'plan' | 'samples' | 'counts'>} Result
  * @typedef {import('./groups.js').Group} Group
  * @typedef {import('./verdict.js').RatioWithInterval} RatioWithInterval
  * @typedef {import('../plan/index.js').Direction} Direction
@@ -23,7 +23,7 @@
  * @typedef {[number | null, number | null]} Range null: open
  *
  * @typedef {object} Statement
- * @property {string} study three digits
+ * @property {string} study its name
  * @property {string} experiment three digits
  * @property {string} says
  * @property {Partial<Term> & { arm: string, times?: number }} [of] without a measure: the main one; without a level: the first;
@@ -63,14 +63,14 @@ const TOO_FEW = 'too few valid measurements for an interval'
 
 /**
  * @param {Statement} statement
- * @param {Result} result of its experiment, in today's words (report/presented.js)
+ * @param {Result} result of its experiment, in today's words (report/presented.js); without samples, counts alone decide
  * @returns {Outcome}
  * @throws {FreshetError} RESULT_INVALID: the result has no such arm, level or measure
  */
 export function outcomeOf (statement, result) {
   const { why, holds, line, between, against, value } = statement
   if (why !== undefined) return unmeasured(why)
-  const groups = groupsOf(result)
+  const groups = groupsWithCounted(result)
   if (holds) return heldOf(holds, groups)
   if (line) return lineOf(line, statement, groups)
   const range = between ?? (against === undefined && value !== undefined ? aTenthAbout(value) : null)
@@ -83,6 +83,16 @@ const unmeasured = (why) => ({ became: 'not measured', isSizeInside: null, why }
 /** @param {Result} result @param {Partial<Term>} of @returns {Term} with its defaults */
 const termOf = ({ plan }, { measure = plan.measures[0], arm = plan.baseline, level = Object.keys(plan.levels)[0] }) =>
   ({ measure, arm, level })
+
+/**
+ * Arms that are counted and have no window are there, without a value.
+ * @param {Result} result @returns {Group[]}
+ */
+function groupsWithCounted (result) {
+  const groups = groupsOf(result)
+  const counted = (result.counts?.cells ?? []).filter(({ level, arm }) => !find(groups, level, arm))
+  return [...groups, ...counted.map(({ level, arm }) => ({ level, arm, valid: [], invalid: [], ended: [] }))]
+}
 
 /** @param {Group[]} groups @param {Term} term */
 function groupOf (groups, { measure, arm, level }) {
@@ -197,8 +207,7 @@ function lineOf ({ arm, part }, { between = [0, null] }, groups) {
   const levels = groups.filter((group) => group.arm === arm).map(({ level, valid }) => ({ level, samples: valid }))
   const { mid, low, high } = costOf(arm, levels)[part]
   if (low === null || high === null) return unmeasured('too few levels keep the planned rate: they make no line')
-  const [from, to] = between
-  const isSizeInside = to === null ? null : low <= to && high >= Number(from)
+  const isSizeInside = between.includes(null) ? null : between.every((end) => isInside(Number(end), { low, high }))
   return {
     // more than nothing is what is claimed; the size is of another machine
     became: low > 0 ? 'confirmed' : high < 0 ? 'refuted' : 'no measurable difference',

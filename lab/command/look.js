@@ -131,7 +131,8 @@ export async function writeStatements (experiments) {
   const judged = await judgedOf(EXPERIMENTS, experiments)
   const studies = await readStudies(EXPERIMENTS)
   for (const { folder, number } of experiments) {
-    const { page, beside } = statementsOf(judged.filter(({ statement }) => statement.experiment === number), sourceOf(studies, number))
+    const those = judged.filter(({ statement }) => statement.experiment === number)
+    const { page, beside } = statementsOf(those, sourceOf(studies, number), await readFile(join(folder, 'README.md'), 'utf8'))
     await rewritten(join(folder, 'README.md'), (text) => withStatements(text, page))
     await rewritten(join(folder, 'statements.md'), (text) => withStatements(text, beside))
   }
@@ -147,15 +148,15 @@ async function rewritten (file, change) {
 /**
  * @param {string} folder of the experiments
  * @param {import('../plan/catalog.js').Experiment[]} experiments
- * @returns {Promise<import('../report/statements.js').Judged[]>} all statements about experiments that have a result
+ * @returns {Promise<import('../report/statements.js').Judged[]>} all statements about experiments that have a result, or were counted
  */
 export async function judgedOf (folder, experiments) {
   const { statements } = await readStudies(folder)
   const judged = await Promise.all(experiments.map(async ({ number, folder, plan }) => {
     const those = statements.filter(({ experiment }) => experiment === number)
-    const newest = those.length > 0 ? await newestResult(folder) : null
-    if (newest === null) return []
-    const result = presented(await readResult(newest), plan, await newestCounts(folder))
+    const [newest, counts] = those.length > 0 ? [await newestResult(folder), await newestCounts(folder)] : [null, null]
+    if (newest === null && counts === null) return []
+    const result = newest === null ? { plan, samples: [], ...(counts && { counts }) } : presented(await readResult(newest), plan, counts)
     return those.map((statement) => ({ statement, outcome: outcomeOf(statement, result) }))
   }))
   return judged.flat()

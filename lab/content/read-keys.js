@@ -1,4 +1,4 @@
-/** Reads whole keys in batches of bounded size (layouts/read-size.js), while nothing is written. */
+/** Reads whole keys in batches of bounded size (src/read-size.js), while nothing is written. */
 import { createReadSize, MAX_READ } from '../../src/layouts/index.js'
 
 /** @typedef {import('../../src/store/index.js').Connection} Connection */

@@ -1,7 +1,7 @@
 /**
  * The pace and the limits of all loads, so that they differ only in what they send (L12).
  *
- *     due     open-loop, by src/pipeline/pace.js; with rate 0 always
+ *     due     open-loop, by createPacer of src/pipeline; with rate 0 always
  *     batch   batchItems, as soon as the last of them is due; if a tenth of a second brings fewer, those, unless wholeBatches is
  *             set; the rest of a burst, and of the run
  *     sent    while fewer than 4 batches are in flight, or one if the load is counted; due items wait, and only their number is kept

@@ -24,7 +24,8 @@
  *   bound of the measure, in
  *   its unit, or of its ratio to another arm (budgets.js)
  * @typedef {{ label: string, value: number, arm?: string, level?: string }} Figure without an arm: there is no such arm here
- * @typedef {{ arm: string, against: string, value: number, label: string, level?: string }} Ratio of the main measure
+ * @typedef {{ arm: string, against: string, value: number, direction?: Direction, label: string, level?: string }} Ratio of the main
+ *   measure; `direction`: where the value claims another one
  * @typedef {{ source: string, conditions: string, unit: string, figures: Figure[], ratios: Ratio[] }} Published
  * @typedef {{ about?: About, levels?: string[], arms?: string[], overTime?: string }} Chart `levels`, `arms`: those in the picture, by
  *   default all; a page has them all; `overTime`: the level of a second picture, of each second of its windows
@@ -148,8 +149,14 @@ const SHAPE = object({
     conditions: text(),
     unit: text(200),
     figures: [list(object({ label: text(200), value: number(0, 1e12), arm: [text(60), undefined], level: [text(60), undefined] })), []],
-    ratios: [list(object({ arm: text(60), against: text(60), value: number(1e-6, 1e6), label: text(200), level: [text(60), undefined] })),
-      []]
+    ratios: [list(object({
+      arm: text(60),
+      against: text(60),
+      value: number(1e-6, 1e6),
+      direction: [oneOf(DIRECTIONS), undefined],
+      label: text(200),
+      level: [text(60), undefined]
+    })), []]
   })), null],
   notControlled: [list(text()), []]
 })

@@ -6,7 +6,7 @@
  * @typedef {import('./index.js').Published} Published
  * @typedef {import('./index.js').Figure} Figure
  * @typedef {{ studies: Record<string, string>, statements: Statement[],
- *   figures: Record<string, Pick<Published, 'source' | 'conditions' | 'unit' | 'figures'>> }} Studies `studies`: sources by number;
+ *   figures: Record<string, Pick<Published, 'source' | 'conditions' | 'unit' | 'figures'>> }} Studies `studies`: sources by name;
  *   `figures` by the number of an experiment
  */
 import { readFile } from 'node:fs/promises'
@@ -31,8 +31,8 @@ export function publishedOf ({ figures, statements }, number, { measures: [main]
     of !== undefined && against !== undefined && per === undefined && against.level === undefined && [of, against].every(isOfMain)
   return {
     ...figures[number],
-    ratios: statements.filter(isRatio).map(({ says, of, against, value, from }) =>
-      ({ arm: of?.arm, against: against?.arm, value, label: `${says}: ${from}`, level: of?.level ?? Object.keys(levels)[0] }))
+    ratios: statements.filter(isRatio).map(({ says, of, against, value, direction, from }) =>
+      ({ arm: of?.arm, against: against?.arm, value, direction, label: `${says}: ${from}`, level: of?.level ?? Object.keys(levels)[0] }))
   }
 }
 

@@ -17,35 +17,48 @@ const BEGIN = '<!-- statements: npm run charts -->\n'
 const END = '<!-- /statements -->'
 /** on the page of all experiments, after the heading of a study */
 const COUNTED = /^\*\*Statements: .*\.\*\*$/m
+/** after which they stand in a page that has none yet */
+const PLACE = Object.freeze({ page: '\n## Published statements\n\n', beside: '\n\n' })
 
-/** statements that fit on the page of an experiment; more are on the page beside it */
-const MOST_ROWS = 1
+/** words of the page of an experiment, tables included: statements that do not fit there are on the page beside it */
+export const MOST_WORDS = 500
+
+/** @param {string} text @returns {number} */
+export const wordsOf = (text) => text.split(/\s+/).length
 
 /**
  * @param {Judged[]} judged of one experiment
  * @param {string} source
- * @returns {{ page: string, beside: string }} Markdown for its README and for statements.md; empty without any
+ * @param {string} [text] of the page of the experiment, without or with statements
+ * @returns {{ page: string, beside: string }} Markdown for its README and for statements.md; empty: none there
  */
-export function statementsOf (judged, source) {
+export function statementsOf (judged, source, text = '') {
   if (judged.length === 0) return { page: '', beside: '' }
-  const whole = `${BEGIN}Source: ${source}.\n\n` +
+  const terms = judged.flatMap(({ outcome: { of, against } }) => [of ?? [], against ?? []].flat())
+  const levels = new Set(terms.map(({ level }) => level))
+  const isOneLevel = levels.size === 1
+  const whole = `${BEGIN}Source: ${source}.${isOneLevel ? ` Here: ${[...levels]}.` : ''}\n\n` +
     table(['statement', '>published', '>here', 'size', 'outcome'], judged.map(({ statement, outcome }) => [
-      `${statement.says}${compared(outcome)}`, publishedOf(statement), hereOf(statement, outcome), sizeOf(outcome), outcome.became
+      `${statement.says}${compared(outcome, isOneLevel)}`,
+      publishedOf(statement),
+      hereOf(statement, outcome),
+      sizeOf(outcome),
+      outcome.became
     ])) + END
   const counts = countsText(judged.map(({ outcome }) => outcome))
-  return judged.length <= MOST_ROWS
+  return wordsOf(withStatements(text, '')) + wordsOf(whole) <= MOST_WORDS
     ? { page: whole, beside: '' }
     : { page: `${BEGIN}[${counts.slice(0, -1)}](statements.md).\n${END}`, beside: whole }
 }
 
-/** What stands for it here. @param {Outcome} outcome */
-function compared ({ of, against }) {
+/** What stands for it here. @param {Outcome} outcome @param {boolean} isOneLevel which stands above all */
+function compared ({ of, against }, isOneLevel) {
   if (!of) return ''
   const arms = against && against.arm !== of.arm ? `${code(of.arm)} / ${code(against.arm)}` : code(of.arm)
   const levels = against && against.level !== of.level ? `${of.level} / ${against.level}` : of.level
   const name = (/** @type {string} */ measure) => MEASURES[measure]?.title ?? LINE[measure]
   const measures = against && against.measure !== of.measure ? `${name(of.measure)} / ${name(against.measure)}` : name(of.measure)
-  return `\n*${arms}, ${measures}, ${levels}*`
+  return `\n*${arms}, ${measures}${isOneLevel ? '' : `, ${levels}`}*`
 }
 
 /** @param {Statement} statement */
@@ -66,6 +79,7 @@ function hereOf ({ per, of }, { why, ratio, figure, unit, count: held, bound }) 
   const limit = bound ? `; ${bound}` : ''
   const counted = ratio && ratio.counted !== null ? `; ${countedText(ratio.counted)} x by count` : ''
   const noise = ratio?.withinNoise ? ', within the noise' : ''
+  if (ratio && ratio.ratio === null && ratio.counted !== null) return `${countedText(ratio.counted)} x by count`
   return ratio
     ? `${ratioWithInterval(ratio)}${per ? ` of that at ${per.level}` : ''}${noise}${counted}${limit}`
     : `${figureWithInterval(figure)} ${unit}${of?.times ? `, in a scale of time of 1 / ${of.times}` : ''}${limit}`
@@ -75,13 +89,20 @@ function hereOf ({ per, of }, { why, ratio, figure, unit, count: held, bound }) 
 const sizeOf = ({ isSizeInside }) => isSizeInside === null ? '' : isSizeInside ? 'inside' : 'outside'
 
 /**
- * @param {string} page of an experiment
- * @param {string} section
+ * @param {string} page of an experiment, or the one beside it
+ * @param {string} section empty: none
  * @returns {string} with the section in place of the one that it has
  */
-export const withStatements = (page, section) => section === '' || !page.includes(BEGIN)
-  ? page
-  : page.slice(0, page.indexOf(BEGIN)) + section + page.slice(page.indexOf(END) + END.length)
+export function withStatements (page, section) {
+  const begin = page.indexOf(BEGIN)
+  if (begin !== -1) {
+    const rest = page.slice(page.indexOf(END) + END.length)
+    return page.slice(0, begin) + (section === '' ? rest.replace(/^\n\n/, '') : section + rest)
+  }
+  const before = page.includes(PLACE.page) ? PLACE.page : PLACE.beside
+  const at = page.indexOf(before)
+  return section === '' || at === -1 ? page : `${page.slice(0, at + before.length)}${section}\n\n${page.slice(at + before.length)}`
+}
 
 /** @param {Outcome[]} outcomes @returns {string} "Statements: 2 confirmed, 1 refuted, 7 without measurable difference, 0 not measured." */
 export const countsText = (outcomes) => `Statements: ${BECAME.map((became) =>

@@ -1,6 +1,7 @@
 /** Readers and gateways do what their OpenAPI documents say, for data that a property-based tester makes up. */
+import t from 'tap'
 import { sharedDatabase } from '../../test/database.js'
-import { isNight, nightTest } from '../../test/scope.js'
+import { nightly } from '../../test/scope.js'
 import { startGateway, startReader } from '../../test/services.js'
 import { sharedDeployment } from '../../test/shared.js'
 import { check, installed } from './schemathesis.js'
@@ -9,19 +10,19 @@ const FEED = 'latest'
 /** 503 on a busy machine would be a failure */
 const PATIENT = ['--deadline-ms', '30000']
 /** requests that are made up for a route */
-const EXAMPLES = 50
+const EXAMPLES = nightly(50, 6)
 /** A route that has answered 200 to none of a run is asked again, without the others. */
 const MOST_RUNS = 3
 const EXAMPLES_AGAIN = 50
 
-const packages = isNight && await installed().catch((error) => {
+const packages = await installed().catch((error) => {
   // CI names what it wants to be tested
   if (process.env.FRESHET_TEST_ENGINES) throw error
   process.stderr.write(`# not tested here, schemathesis cannot be installed: ${error.message}\n`)
   return null
 })
 
-nightTest('services do what their documents say', { skip: !packages }, async (t) => {
+t.test('services do what their documents say', { skip: !packages }, async (t) => {
   const { primary, keyPrefix } = await sharedDeployment(t)
   const database = await sharedDatabase(t, { isMigrated: true })
   const [gateway, reader] = await Promise.all([

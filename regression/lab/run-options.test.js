@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { newest } from '../../src/embedded/engine.js'
 import { engineName } from '../../test/servers.js'
 import { filesIn, labCheckout, lookWithLab, pathsIn, readJson, runLab, tinyPlan } from '../../test/lab/lab-checkout.js'
-import { nightTest, nightEngines } from '../../test/scope.js'
+import { nightTest, scopedEngines } from '../../test/scope.js'
 
-const engines = await nightEngines()
+const engines = await scopedEngines()
 /** not the one that is taken without a word, if there is another */
 const named = engines.find((engine) => engine !== newest(engines)) ?? engines[0]
 const resultsIn = async (/** @type {string} */ root) =>

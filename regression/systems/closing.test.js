@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openSystem } from '../../src/systems/index.js'
 import { runConsumers } from '../../test/commands.js'
-import { nightEngines } from '../../test/scope.js'
+import { scopedEngines } from '../../test/scope.js'
 import { connectFor, engineName, eventually, startServer } from '../../test/servers.js'
 import { openSeats, ruleOf } from '../../test/systems/seats.js'
 
@@ -30,7 +30,7 @@ async function inTime (t, closing) {
   return result
 }
 
-for (const engine of await nightEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     const server = await startServer(t, { engine })
     const admin = await connectFor(t, server.url)

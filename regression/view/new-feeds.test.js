@@ -4,7 +4,7 @@ import { definitionOf } from '../../src/feeds/definitions.js'
 import { definitionKey } from '../../src/feeds/keys.js'
 import { SLOTS, slotOf } from '../../src/store/slots.js'
 import { startCluster } from '../../test/cluster.js'
-import { nightEngines } from '../../test/scope.js'
+import { scopedEngines } from '../../test/scope.js'
 import { startWatched } from '../../test/sentinels.js'
 import { connectFor, engineName, eventually } from '../../test/servers.js'
 import { openViews } from '../../test/view/viewing.js'
@@ -24,7 +24,7 @@ function store (primary, feed) {
   return primary.send('EVAL', UNREPLICATED, 1, definitionKey('fr:', feed), text)
 }
 
-for (const engine of await nightEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(engineName(engine), async (t) => {
     await t.test('in a cluster, of whichever primary', async (t) => {
       const { primaries, url } = await startCluster(t, { engine, primaries: 3, replicas: 1 })

@@ -23,9 +23,8 @@ import { OUR_RULES } from './rules.js'
  *   that may wait for consumers; `maxWaitMs`: wait of the oldest work above which commands that start some are refused, 0 = no bound;
  *   `isRead`: the outbox is kept until consumers have read it, also before there are any; `own`: rules of a user, else ours; `restore`
  *   stores the system again if a new primary does not have it; `turnBack` when its clock went back; `agreeIn` on versions of rules
- * @typedef {{ generation: string, now: number, replies: Buffer[], waitMs: number | null, confirmed?: Promise<void> }} Admitted
- *   `generation`: `<lineage>.<n>`; `now`: ms since 1970; `waitMs`: how long the oldest work of the partition has waited for the process
- *   that drives it, null = none does; `confirmed` when it counts as acknowledged, without it that is to be asked (durability.js)
+ * @typedef {{ generation: string, now: number, replies: Buffer[], waitMs: number | null }} Admitted `generation`: `<lineage>.<n>`; `now`:
+ *   ms since 1970; `waitMs`: how long the oldest work of the partition has waited for the process that drives it, null = none does
  */
 
 const LINEAGE_BYTES = 6
@@ -125,13 +124,12 @@ const NEVER = Object.freeze({ answer: () => null, note () {} })
 const UNSEEN = Object.freeze({ see () {}, turnBack: async () => {} })
 
 /**
- * Rejections too: the state that they rest on must last as long.
- * @param {import('./durability.js').Confirm} confirm @param {Answer[]} answers of one partition, in order @returns {Promise<Answer[]>}
+ * Rejections too: the state that they rest on must last as long. Calls of which another primary decided one are of two lineages.
+ * @param {import('./durability.js').Confirm} confirm @param {Answer[]} answers of one partition
  */
 async function confirmAll (confirm, answers) {
-  const waits = answers.flatMap(({ confirmed }) => confirm.deciding && confirmed ? [confirmed] : [])
-  await (waits.length === answers.length ? Promise.all(waits) : confirm(answers[answers.length - 1].generation))
-  return answers.map(({ confirmed, ...answer }) => answer)
+  const lineages = new Map(answers.map(({ generation }) => [generation.split('.')[0], generation]))
+  await Promise.all([...lineages.values()].map((generation) => confirm(generation)))
 }
 
 /**
@@ -159,9 +157,10 @@ export function createAdmission ({
 }) {
   const router = createRouter((key) => route(String(key)).connection, (connection) => connection.close('it cannot answer'))
   const { agreed, agreeIn, restore, refresh, keyOf, partitionOf, partitions } = agreement
-  /** @param {number} partition @param {import('./batcher.js').Prepared[]} commands @param {import('./durability.js').Primary} primary */
-  async function call (partition, commands, { connection, replicationId }) {
+  /** @param {number} partition @param {import('./batcher.js').Prepared[]} commands */
+  async function call (partition, commands) {
     const key = keyOf(partition)
+    const { connection, replicationId } = route(key(''))
     const turnBack = () => clock.turnBack(partition, connection)
     const terms = { replicationId, requestMs, keepMs, maxOutbox, maxWaitMs, isRead, own, log, restore, turnBack, agreeIn }
     const sentMs = performance.now()
@@ -175,21 +174,13 @@ export function createAdmission ({
     })
   }
 
-  /** @param {number} partition @param {import('./batcher.js').Prepared[]} commands @returns {Promise<Admitted>} */
-  async function decide (partition, commands) {
-    // scripts of users may never end, and are stopped on connections of their own
-    const confirm = own === OUR_RULES ? commands.find((one) => one.confirm?.deciding)?.confirm : undefined
-    const admitted = await confirm?.deciding?.((primary) => call(partition, commands, primary))
-    return admitted ?? call(partition, commands, route(keyOf(partition)('')))
-  }
-
   /** @param {number} partition */
   function batcherOf (partition) {
     const confirm = confirmOf(partition)
     const batcher = createBatcher({
       async send (commands) {
         await agreed()
-        const admitted = await retryWhileMoved(() => decide(partition, commands), deadlineMs)
+        const admitted = await retryWhileMoved(() => call(partition, commands), deadlineMs)
         rejections.note(partition, admitted.generation)
         return admitted
       },
@@ -246,20 +237,21 @@ export function createAdmission ({
      */
     async submit (command) {
       const { batcher, confirm } = all[partitionOf(command.key)]
-      const [answer] = await confirmAll(confirm, [await batcher.submit({ ...prepare(command), confirm }).catch(countFailure)])
+      const answer = await batcher.submit(prepare(command)).catch(countFailure)
+      await confirmAll(confirm, [answer])
       return answer
     },
 
     /**
      * Commands of one key, in order, in one call.
-     * @param {import('./batcher.js').Command[]} commands @param {typeof confirmOf} [byOf] confirms these decisions instead
-     * @returns {Promise<Answer[]>} @throws {import('../errors.js').FreshetError} as submit
+     * @param {import('./batcher.js').Command[]} commands @returns {Promise<Answer[]>}
+     * @throws {import('../errors.js').FreshetError} as submit
      */
-    async submitAll (commands, byOf) {
-      const partition = partitionOf(commands[0].key)
-      const { batcher, confirm: usual } = all[partition]
-      const confirm = byOf?.(partition) ?? usual
-      return confirmAll(confirm, await batcher.submitAll(commands.map((one) => ({ ...prepare(one), confirm }))).catch(countFailure))
+    async submitAll (commands) {
+      const { batcher, confirm } = all[partitionOf(commands[0].key)]
+      const answers = await batcher.submitAll(commands.map(prepare)).catch(countFailure)
+      await confirmAll(confirm, answers)
+      return answers
     }
   }
 }

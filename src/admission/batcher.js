@@ -7,8 +7,8 @@
  * A command that has waited longer than its deadline is dropped before it is sent, never after: what was sent may be stored.
  *
  * @typedef {import('./admission.js').Admitted} Admitted
- * @typedef {Decision & { generation: string, now: number, waitMs?: number | null, accepted?: boolean,
- *   confirmed?: Promise<void> }} Answer `waitMs` of a command that starts work, and `confirmed`, as Admitted; `accepted`: of rules of users
+ * @typedef {Decision & { generation: string, now: number, waitMs?: number | null, accepted?: boolean }} Answer `waitMs` of a command that
+ *   starts work, as Admitted; `accepted`: of rules of users
  * @typedef {{ command: Prepared, sinceMs: number, resolve: (reply: { admitted: Admitted, i: number } | Answer) => void,
  *   reject: (error: Error) => void }} Waiting
  */
@@ -27,9 +27,8 @@ import { FreshetError } from './errors.js'
  * @property {boolean} [isTask] a scheduled task; one of a rule of a user is decided only while it is due
  * @property {boolean} [startsWork] of the consumer that drives the system: refused while older work of the partition waits too long
  *
- * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string, isTask?: boolean, startsWork?: boolean,
- *   confirm?: import('./durability.js').Confirm }} Prepared `request`: digest of what makes a request the same, or empty; `encoded`: its
- *   arguments, as a JSON array; `confirm`: what makes its decision durable
+ * @typedef {{ rule: string, key: string, args: string[], request: string, encoded: string, isTask?: boolean, startsWork?: boolean }}
+ *   Prepared `request`: digest of what makes a request the same, or empty; `encoded`: its arguments, as a JSON array
  *
  * @typedef {object} Decision
  * @property {string} code of the rule; `other_body`: the request id was accepted with other arguments; `failed`: the script could not
@@ -94,9 +93,9 @@ const MOST_BASE_MS = 20_000
  * @param {{ decode: (reply: string) => Decision, metrics: { dropped: (why: 'backlog') => void } }} parts
  * @returns {Answer} @throws {FreshetError} ADMISSION_BACKLOG
  */
-function answerOf ({ admitted: { replies, generation, now, waitMs, confirmed }, i }, command, { decode, metrics }) {
+function answerOf ({ admitted: { replies, generation, now, waitMs }, i }, command, { decode, metrics }) {
   if (String(replies[i]) === REFUSED) throw refusal(Number(waitMs), metrics)
-  return { ...decode(String(replies[i])), generation, now, ...command.startsWork && { waitMs }, ...confirmed && { confirmed } }
+  return { ...decode(String(replies[i])), generation, now, ...command.startsWork && { waitMs } }
 }
 
 /** @param {number} deadlineMs @param {{ dropped: (why: 'late') => void }} metrics */

@@ -6,21 +6,16 @@
  *     2, 3 ..   and so many replicas
  *     aof       the append-only file of the primary has it: WAITAOF
  *
- *     call of partition 3, call of partition 7, WAIT ──▶ next round: what has come in the meantime
+ * One round of marker and WAIT confirms all decisions of a primary that came before it, in whatever partition; those that come while it
+ * runs share the next. A marker, because WAIT compares replicas with the last write of its own connection.
  *
- * A round of a primary sends what is to be decided, of whatever partitions, and a WAIT behind it, in one write; what comes while it runs is
- * sent in the next. Each call writes its time, so the WAIT covers what a rejection rests on, too. WAIT compares replicas with the last
- * write of its own connection, so what was decided on another one is confirmed by a round with a marker. After a failover that round may
- * reach a primary that never had the decision. So it also reads whose the generation is, and confirms only decisions of the lineage that
- * this primary began (admit.lua).
+ * After a failover the connection may lead to a primary that never had the decision. So a round also reads whose the generation is, and
+ * confirms only decisions of the lineage that this primary began (admit.lua).
  *
- * @typedef {import('../store/index.js').Connection} Connection
- * @typedef {import('./admission.js').Admitted} Admitted
- * @typedef {{ connection: Connection, replicationId: string }} Primary
  * @typedef {ReturnType<typeof createConfirm>} Confirm
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { expectReplicas, lacksScript, replicasOf } from '../store/index.js'
+import { expectReplicas, replicasOf } from '../store/index.js'
 import { FreshetError } from './errors.js'
 
 /** The marker expires after this time. */
@@ -40,88 +35,41 @@ function waitOf (level, ms) {
 /**
  * Rounds, by connection: one at a time.
  * @param {{ marker: string, durability: string, waitMs: number }} options
+ * @returns {(connection: import('../store/index.js').Connection, key: KeyOf) => Promise<unknown[]>} once what its primary had before is
+ *   confirmed: id and lineage in the generation of this partition @throws {FreshetError} NOT_CONFIRMED, and what Connection.send throws
  */
 function createRounds ({ marker, durability, waitMs }) {
   const { copies, command } = /** @type {NonNullable<ReturnType<typeof waitOf>>} */ (waitOf(durability, waitMs))
-  /** @typedef {{ keys: Set<KeyOf>, calls: (() => void)[], found: Promise<Map<KeyOf, unknown[]>> }} Round */
-  /** @type {WeakMap<object, { running: Promise<unknown>, next: Round | null }>} */
+  /** @type {WeakMap<object, { running: Promise<unknown>, next: { keys: Set<KeyOf>, found: Promise<Map<KeyOf, unknown[]>> } | null }>} */
   const lines = new WeakMap()
   let n = 0
 
-  /** @param {Connection} connection @param {Pick<Round, 'keys' | 'calls'>} what */
-  async function run (connection, { keys, calls }) {
-    const all = [...keys]
-    for (const call of calls) call()
-    const markers = all.length > 0 ? [['SET', all[0](marker), ++n, 'PX', EXPIRE_MS]] : []
-    const replies = await connection.sendAll([
-      ...markers, command, ...all.map((key) => ['HMGET', key('generation'), 'replid', 'lineage'])
+  /** @param {import('../store/index.js').Connection} connection @param {KeyOf[]} keys */
+  async function round (connection, keys) {
+    const [, reply, ...generations] = await connection.sendAll([
+      ['SET', keys[0](marker), ++n, 'PX', EXPIRE_MS], command, ...keys.map((key) => ['HMGET', key('generation'), 'replid', 'lineage'])
     ])
-    const [reply, ...generations] = replies.slice(markers.length)
     const confirmed = Number(Array.isArray(reply) ? reply[0] : reply)
     if (confirmed < copies) throw notConfirmed(`(${shownLevel(durability)}) within ${waitMs} ms`)
-    return new Map(all.map((key, i) => [key, generations[i]]))
+    return new Map(keys.map((key, i) => [key, generations[i]]))
   }
 
-  /** @param {Connection} connection @returns {Round} the next one */
-  function nextOf (connection) {
+  return async (connection, key) => {
     const line = lines.get(connection) ?? { running: Promise.resolve(), next: null }
     lines.set(connection, line)
-    if (line.next !== null) return line.next
-    /** @type {Pick<Round, 'keys' | 'calls'>} */
-    const what = { keys: new Set(), calls: [] }
-    const found = line.running.then(() => {
-      line.next = null
-      const result = run(connection, what)
-      line.running = result.catch(() => {})
-      return result
-    })
-    found.catch(() => {})
-    return (line.next = { ...what, found })
-  }
-
-  return {
-    /**
-     * Resolves once what the primary had before is confirmed.
-     * @param {Connection} connection @param {KeyOf} key
-     * @returns {Promise<unknown[]>} id and lineage in the generation of this partition
-     * @throws {FreshetError} NOT_CONFIRMED, and what Connection.send throws
-     */
-    async confirmed (connection, key) {
-      const { keys, found } = nextOf(connection)
-      keys.add(key)
-      return /** @type {unknown[]} */ ((await found).get(key))
-    },
-
-    /**
-     * @template T @param {Connection} connection @param {() => Promise<T>} decide sends one call at once
-     * @returns {Promise<{ decided: T, confirmed: Promise<unknown> }>} `confirmed` once this call is; it rejects as `confirmed`
-     */
-    decided: (connection, decide) => new Promise((resolve, reject) => {
-      const { calls, found } = nextOf(connection)
-      calls.push(() => { decide().then((decided) => resolve({ decided, confirmed: found }), reject) })
-    })
-  }
-}
-
-/**
- * A connection for one call, and whether that call was all that was sent: scripts that the server does not have yet, and calls that are
- * repeated, are sent behind the WAIT.
- * @param {Connection} connection
- */
-function forOneCall (connection) {
-  let sent = 0
-  /** @type {Connection['runScript']} */
-  async function runScript (script, keys, args) {
-    if (sent++ > 0 || typeof script === 'string') return connection.runScript(script, keys, args)
-    return connection.sendScript(script, keys, args).catch((error) => {
-      if (!lacksScript(error)) throw error
-      sent++
-      return connection.runScript(script, keys, args)
-    })
-  }
-  return {
-    connection: /** @type {Connection} */ (Object.assign(Object.create(connection), { runScript })),
-    get wasAll () { return sent === 1 }
+    if (line.next === null) {
+      const keys = new Set([key])
+      const found = line.running.then(() => {
+        line.next = null
+        const result = round(connection, [...keys])
+        line.running = result.catch(() => {})
+        return result
+      })
+      line.next = { keys, found }
+    }
+    const { keys, found } = line.next
+    keys.add(key)
+    return /** @type {unknown[]} */ ((await found).get(key))
   }
 }
 
@@ -130,23 +78,13 @@ function forOneCall (connection) {
  *   marker: string, durability: string, waitMs: number, isClosed?: () => boolean,
  *   rounds?: ReturnType<typeof createRounds> }} options `route`: the present connection to the primary, for this only; `key`: of a part of
  *   the partition; `marker`: part that no other process writes; `isClosed`: no connection will open again; `rounds` of several partitions
- * @returns {((generation?: string) => Promise<void>) & { deciding?: (decide: (primary: Primary) => Promise<Admitted>) =>
- *   Promise<Admitted | null> }} resolves when what was decided in this generation before is confirmed (without one: what the present
- *   primary has); while there is no connection it waits for one, at most `waitMs`. Errors: NOT_CONFIRMED, those of Connection.send.
- *   `deciding`: what is decided in one round with its WAIT, null while there is no connection; absent where the primary is enough
+ * @returns {(generation?: string) => Promise<void>} resolves when what was decided in this generation before is confirmed (without one:
+ *   what the present primary has); while there is no connection it waits for one, at most `waitMs`
+ *   It throws NOT_CONFIRMED, and what Connection.send throws
  */
 export function createConfirm ({ route, key, marker, durability, waitMs, isClosed = () => false, rounds }) {
   if (waitOf(durability, waitMs) === null) return async () => {}
-  const { confirmed, decided } = rounds ?? createRounds({ marker, durability, waitMs })
-
-  /** null: there is no connection now */
-  function routeNow () {
-    try {
-      return route()
-    } catch {
-      return null
-    }
-  }
+  const confirmed = rounds ?? createRounds({ marker, durability, waitMs })
 
   /** @returns {Promise<string>} the lineage of which all decisions are confirmed */
   const round = async () => {
@@ -168,33 +106,12 @@ export function createConfirm ({ route, key, marker, durability, waitMs, isClose
     }
   }
 
-  /** @param {string} [generation] */
-  async function confirm (generation) {
+  return async (generation) => {
     const lineage = await retriedRound()
     if (generation !== undefined && generation.split('.')[0] !== lineage) {
       throw notConfirmed('by the primary that decided it: another one has taken over')
     }
   }
-
-  /** @param {(primary: Primary) => Promise<Admitted>} decide @returns {Promise<Admitted | null>} */
-  async function deciding (decide) {
-    const primary = routeNow()
-    if (primary === null) return null
-    const { connection, replicationId } = primary
-    const one = forOneCall(connection)
-    const { decided: admitted, confirmed: waited } = await decided(connection, () => decide({ connection: one.connection, replicationId }))
-    const { generation } = admitted
-    const isConfirmed = !one.wasAll
-      ? confirm(generation)
-      : waited.then(() => {}, (error) => {
-        // the next connection may lead to the same primary
-        if (error.code !== 'NOT_CONFIRMED') return confirm(generation)
-        throw error
-      })
-    isConfirmed.catch(() => {})
-    return { ...admitted, confirmed: isConfirmed }
-  }
-  return Object.assign(confirm, { deciding })
 }
 
 /** @param {string} level */

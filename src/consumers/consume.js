@@ -28,6 +28,51 @@
  */
 import { followPartition, lost, retry } from './partition.js'
 
+const OWN = `INSERT INTO consumer_cursor AS stored (system, consumer, partition, entry, token) VALUES ($1, $2, $3, '0-0', $4)
+  ON CONFLICT (system, consumer, partition) DO UPDATE SET token = $4 WHERE stored.token < $4`
+const ADVANCE = 'UPDATE consumer_cursor SET entry = $5 WHERE system = $1 AND consumer = $2 AND partition = $3 AND token = $4'
+
+/**
+ * @param {import('./partition.js').Target & { system: string, effect: SqlEffect, database: Database,
+ *   together?: Together }} parts `together` of the effect, in this process
+ * @returns {Promise<void>} when the partition is given back @throws {import('./errors.js').FreshetError} LEASE_LOST
+ */
+export async function consume ({ system, effect, database, together, ...target }) {
+  const { owned, metrics } = target
+  const row = [system, effect.name, owned.partition, owned.token]
+
+  const { rowCount } = await retry(() => database.query(OWN, row), { signal: owned.signal, onFailure: metrics.failed })
+  if (rowCount !== 1) throw lost(owned)
+
+  /** @param {Entry[]} entries @param {() => Promise<number>} begin */
+  const write = (entries, begin) => database.transaction(async (client) => {
+    // the database answers: what ends the connection from here on may be an entry
+    await begin()
+    await effect.write(client, entries)
+    const { rowCount: moved } = await client.query(ADVANCE, [...row, /** @type {Entry} */ (entries.at(-1)).id])
+    if (moved !== 1) throw lost(owned)
+  })
+
+  await followPartition(effect.name, target, {
+    write: (entries, begin) => together === undefined
+      ? write(entries, begin)
+      : together.write({ ...owned, entries, begin, alone: () => write(entries, begin) }),
+    after: effect.after,
+    rejected: effect.rejected
+  })
+}
+
+/**
+ * @param {import('./partition.js').Target & { effect: BatchEffect }} parts
+ * @returns {Promise<void>} as consume
+ */
+export const consumeBatches = ({ effect, ...target }) => followPartition(effect.name, target, {
+  async write (entries, begin) {
+    await begin()
+    await effect.write(entries, target.owned.partition)
+  }
+})
+
 /**
  * Rows of several partitions in one transaction, with their cursors. A transaction costs more than its rows, and a process owns many
  * partitions.
@@ -100,48 +145,3 @@ export function createTogether ({ system, effect, database }) {
     }
   }
 }
-
-const OWN = `INSERT INTO consumer_cursor AS stored (system, consumer, partition, entry, token) VALUES ($1, $2, $3, '0-0', $4)
-  ON CONFLICT (system, consumer, partition) DO UPDATE SET token = $4 WHERE stored.token < $4`
-const ADVANCE = 'UPDATE consumer_cursor SET entry = $5 WHERE system = $1 AND consumer = $2 AND partition = $3 AND token = $4'
-
-/**
- * @param {import('./partition.js').Target & { system: string, effect: SqlEffect, database: Database,
- *   together?: Together }} parts `together` of the effect, in this process
- * @returns {Promise<void>} when the partition is given back @throws {import('./errors.js').FreshetError} LEASE_LOST
- */
-export async function consume ({ system, effect, database, together, ...target }) {
-  const { owned, metrics } = target
-  const row = [system, effect.name, owned.partition, owned.token]
-
-  const { rowCount } = await retry(() => database.query(OWN, row), { signal: owned.signal, onFailure: metrics.failed })
-  if (rowCount !== 1) throw lost(owned)
-
-  /** @param {Entry[]} entries @param {() => Promise<number>} begin */
-  const write = (entries, begin) => database.transaction(async (client) => {
-    // the database answers: what ends the connection from here on may be an entry
-    await begin()
-    await effect.write(client, entries)
-    const { rowCount: moved } = await client.query(ADVANCE, [...row, /** @type {Entry} */ (entries.at(-1)).id])
-    if (moved !== 1) throw lost(owned)
-  })
-
-  await followPartition(effect.name, target, {
-    write: (entries, begin) => together === undefined
-      ? write(entries, begin)
-      : together.write({ ...owned, entries, begin, alone: () => write(entries, begin) }),
-    after: effect.after,
-    rejected: effect.rejected
-  })
-}
-
-/**
- * @param {import('./partition.js').Target & { effect: BatchEffect }} parts
- * @returns {Promise<void>} as consume
- */
-export const consumeBatches = ({ effect, ...target }) => followPartition(effect.name, target, {
-  async write (entries, begin) {
-    await begin()
-    await effect.write(entries, target.owned.partition)
-  }
-})

@@ -25,123 +25,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from './errors.js'
 
-/** Attempts with exponential back-off and full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter", 2015). */
-
-const FIRST_MS = 50
-const LONGEST_MS = 5000
-
-/**
- * @template T
- * @param {() => Promise<T>} run
- * @param {{ signal: AbortSignal, isLast?: (error: any) => boolean, onFailure?: (error: Error, attempt: number) => void }} options
- *   `isLast`: whether an error ends it; without it none does
- * @returns {Promise<T>} @throws the last error, or the reason of the signal
- */
-export async function retry (run, { signal, isLast = () => false, onFailure = () => {} }) {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await run()
-    } catch (error) {
-      signal.throwIfAborted()
-      onFailure(error, attempt)
-      if (isLast(error)) throw error
-    }
-    await sleep(Math.random() * Math.min(LONGEST_MS, FIRST_MS * 2 ** attempt), undefined, { signal })
-  }
-}
-
-/**
- * Attempts at entries, counted on the server before their effect: an entry that ends its connection or its process each time is found by
- * whichever process comes next.
- *
- *     batch            one count for all its entries -> effect -> cursor
- *     did not end      its entries one at a time, each with a count of its own -> dead letter after the last attempt
- *
- * An attempt that fails because a server is down is taken back. If that server does not answer either, the attempt stays counted.
- *
- * @typedef {ReturnType<typeof createAttempt>} Attempt
- */
-
-const EXHAUSTED = -1
-const OLDER_TOKEN = -2
-
-/** @param {import('./ownership.js').Owned} owned @returns {FreshetError} */
-export const lost = ({ partition, token }) =>
-  new FreshetError('LEASE_LOST', `partition ${partition} has another owner than token ${token}`)
-
-/**
- * The primary that an entry was read from was replaced by one that never had it. The partition is taken again, from the cursor there.
- * @param {Pick<import('./ownership.js').Owned, 'partition'>} owned @param {string} entry its id @returns {FreshetError}
- */
-export const entryLost = ({ partition }, entry) => new FreshetError('LEASE_LOST',
-  `entry ${entry} of partition ${partition} was lost with the primary that had it; the partition is taken again`)
-
-/**
- * Whether the entries may be the reason. Errors of a database say so by `isOfStatement`, though another attempt may succeed.
- * @param {Error & { retryable?: boolean, isOfStatement?: boolean }} error
- */
-const mayBeEntryFault = ({ retryable, isOfStatement }) => !retryable || isOfStatement === true
-
-/**
- * @param {{ owned: import('./ownership.js').Owned, connection: () => import('../store/index.js').Connection,
- *   key: (part: string) => string }} target
- * @param {{ consumer: string, entry: string, most: number }} what `entry`: id of the first one; `most`: attempts
- */
-export function createAttempt ({ owned, connection, key }, { consumer, entry, most }) {
-  let begun = 0
-  let isCounted = false
-  let isClosed = false
-  /** The count that `begin` waits for. */
-  let beginning = Promise.resolve()
-  const count = async (/** @type {number} */ limit) =>
-    Number(await connection().runScript('attempt', ['owner', 'attempts'].map(key), [owned.token, consumer, entry, limit]))
-
-  /** @param {boolean} isBlamed */
-  async function end (isBlamed) {
-    if (isCounted) isCounted = !isBlamed && await count(0).then(() => false, () => true)
-  }
-
-  async function begin () {
-    const n = await count(most)
-    if (n === OLDER_TOKEN) throw lost(owned)
-    begun = n === EXHAUSTED ? most : n
-    isCounted = n !== EXHAUSTED
-    if (!isCounted) throw new FreshetError('ENTRY_UNFINISHED', `${most === 1 ? 'an attempt' : `${most} attempts`} began and did not end`)
-  }
-
-  return {
-    /** How many attempts have begun. */
-    get begun () { return begun },
-
-    /**
-     * To be called before the effect; again in the same attempt it does nothing.
-     * @returns {Promise<number>} attempts that have begun @throws {FreshetError} LEASE_LOST, ENTRY_UNFINISHED
-     */
-    async begin () {
-      if (!isCounted && !isClosed) await (beginning = begin())
-      return begun
-    },
-
-    /** After a failure. @param {boolean} isBlamed */
-    end,
-
-    /** When the work is given back: the next owner does not count it. */
-    async close () {
-      isClosed = true
-      await beginning.catch(() => {})
-      await end(false)
-    }
-  }
-}
-
 /** Attempts at an entry that is taken alone, unless its consumer has others. */
 const ATTEMPTS = 3
 /** The position before all entries. */
 const BEGINNING = '0-0'
-/** Reply of that script. */
-const LOST_WITH_PRIMARY = -1
-/** The keys of the script that stores a cursor. */
+/** The keys of `advance`, which stores a cursor, and its reply about an entry that this primary never had. */
 const CURSORS = Object.freeze(['owner', 'cursors', 'generation', 'outbox'])
+const LOST_WITH_PRIMARY = -1
 
 /**
  * @param {string} consumer its name
@@ -283,8 +173,8 @@ async function positionOf (connection, key, { token, consumer }) {
   if (stored === null) await connection.runScript('advance', CURSORS.map(key), [token, consumer, BEGINNING])
   const cursor = String(stored ?? BEGINNING)
   if (cursor === BEGINNING) return cursor
-  const found = await connection.send('XRANGE', key('outbox'), cursor, cursor)
-  if (found.length === 1) return cursor
+  const entries = await connection.send('XRANGE', key('outbox'), cursor, cursor)
+  if (entries.length === 1) return cursor
   throw new FreshetError('OUTBOX_TRIMMED', `${key('outbox')} was trimmed past ${cursor}, the cursor of ${consumer}, so entries may be ` +
     `lost; to go on with the first entry that is left, delete the cursor: HDEL ${key('cursors')} ${consumer}`)
 }
@@ -300,4 +190,112 @@ export async function lagOf (connection, key, consumer) {
   // ids follow a clock that does not go back (lua/includes/partition.lua)
   const nowMs = Number(seconds) * 1000 + Number(micros) / 1000 + Number(back ?? 0)
   return oldest === undefined ? 0 : Math.max(0, nowMs - parseInt(String(oldest[0])))
+}
+
+/**
+ * Attempts at entries, counted on the server before their effect: an entry that ends its connection or its process each time is found by
+ * whichever process comes next.
+ *
+ *     batch            one count for all its entries -> effect -> cursor
+ *     did not end      its entries one at a time, each with a count of its own -> dead letter after the last attempt
+ *
+ * An attempt that fails because a server is down is taken back. If that server does not answer either, the attempt stays counted.
+ *
+ * @typedef {ReturnType<typeof createAttempt>} Attempt
+ */
+
+const EXHAUSTED = -1
+const OLDER_TOKEN = -2
+
+/**
+ * @param {{ owned: import('./ownership.js').Owned, connection: () => import('../store/index.js').Connection,
+ *   key: (part: string) => string }} target
+ * @param {{ consumer: string, entry: string, most: number }} what `entry`: id of the first one; `most`: attempts
+ */
+export function createAttempt ({ owned, connection, key }, { consumer, entry, most }) {
+  let begun = 0
+  let isCounted = false
+  let isClosed = false
+  /** The count that `begin` waits for. */
+  let beginning = Promise.resolve()
+  const count = async (/** @type {number} */ limit) =>
+    Number(await connection().runScript('attempt', ['owner', 'attempts'].map(key), [owned.token, consumer, entry, limit]))
+
+  /** @param {boolean} isBlamed */
+  async function end (isBlamed) {
+    if (isCounted) isCounted = !isBlamed && await count(0).then(() => false, () => true)
+  }
+
+  async function begin () {
+    const n = await count(most)
+    if (n === OLDER_TOKEN) throw lost(owned)
+    begun = n === EXHAUSTED ? most : n
+    isCounted = n !== EXHAUSTED
+    if (!isCounted) throw new FreshetError('ENTRY_UNFINISHED', `${most === 1 ? 'an attempt' : `${most} attempts`} began and did not end`)
+  }
+
+  return {
+    /** How many attempts have begun. */
+    get begun () { return begun },
+
+    /**
+     * To be called before the effect; again in the same attempt it does nothing.
+     * @returns {Promise<number>} attempts that have begun @throws {FreshetError} LEASE_LOST, ENTRY_UNFINISHED
+     */
+    async begin () {
+      if (!isCounted && !isClosed) await (beginning = begin())
+      return begun
+    },
+
+    /** After a failure. @param {boolean} isBlamed */
+    end,
+
+    /** When the work is given back: the next owner does not count it. */
+    async close () {
+      isClosed = true
+      await beginning.catch(() => {})
+      await end(false)
+    }
+  }
+}
+
+/** @param {import('./ownership.js').Owned} owned @returns {FreshetError} */
+export const lost = ({ partition, token }) =>
+  new FreshetError('LEASE_LOST', `partition ${partition} has another owner than token ${token}`)
+
+/**
+ * The primary that an entry was read from was replaced by one that never had it. The partition is taken again, from the cursor there.
+ * @param {Pick<import('./ownership.js').Owned, 'partition'>} owned @param {string} entry its id @returns {FreshetError}
+ */
+export const entryLost = ({ partition }, entry) => new FreshetError('LEASE_LOST',
+  `entry ${entry} of partition ${partition} was lost with the primary that had it; the partition is taken again`)
+
+/**
+ * Whether the entries may be the reason. Errors of a database say so by `isOfStatement`, though another attempt may succeed.
+ * @param {Error & { retryable?: boolean, isOfStatement?: boolean }} error
+ */
+const mayBeEntryFault = ({ retryable, isOfStatement }) => !retryable || isOfStatement === true
+
+const FIRST_MS = 50
+const LONGEST_MS = 5000
+
+/**
+ * Attempts with exponential back-off and full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter", 2015).
+ * @template T
+ * @param {() => Promise<T>} run
+ * @param {{ signal: AbortSignal, isLast?: (error: any) => boolean, onFailure?: (error: Error, attempt: number) => void }} options
+ *   `isLast`: whether an error ends it; without it none does
+ * @returns {Promise<T>} @throws the last error, or the reason of the signal
+ */
+export async function retry (run, { signal, isLast = () => false, onFailure = () => {} }) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run()
+    } catch (error) {
+      signal.throwIfAborted()
+      onFailure(error, attempt)
+      if (isLast(error)) throw error
+    }
+    await sleep(Math.random() * Math.min(LONGEST_MS, FIRST_MS * 2 ** attempt), undefined, { signal })
+  }
 }

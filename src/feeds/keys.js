@@ -14,7 +14,7 @@
  *     fr:{latest:0}:segments       partition 0 of a feed of layout segments, or :stream; in addition
  *     fr:{latest:0}:ahead :appended :marks      (layouts/log-layout.js)
  *     fr:{latest:0}:epoch          rises with every opening of a log for writing, after the one that created it
- *     fr:{latest:0}:trimmer        lease (pipeline/trimmer.js)
+ *     fr:{latest:0}:trimmer        lease (pipeline/maintenance.js)
  *
  * With several partitions the tag of partition 3 is `{latest:3.12}`, so that they spread over the primaries of a cluster
  * (store/slots.js). Feeds of format 1 with several partitions have tags like `{latest:3}`.

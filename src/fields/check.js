@@ -3,7 +3,7 @@
  *
  * Queries, paths and headers are texts. Only those of digits become numbers where the schema has one, since Ajv would take `1e3`; a field
  * that may be given several times becomes an array, and no other may be. Values of bodies are as they were sent. What is absent is its
- * default, or null.
+ * default, or null; what every object inherits is absent, too.
  *
  * A schema is compiled by the first value that it checks.
  *
@@ -18,10 +18,10 @@ import { grouped } from '../settings/index.js'
 import { FreshetError } from './errors.js'
 
 const MAX_SHOWN_CHARS = 64
+/** of one request */
+const MAX_SHOWN_UNKNOWN = 20
 /** The fields of a schema. @type {any} */
 const FIELDS = Symbol('fields')
-/** names of headers as people write them */
-const HEADERS = new Map([['idempotency-key', 'Idempotency-Key']])
 const DIGITS = Object.freeze({ integer: /^\d+$/, number: /^\d+(\.\d+)?$/ })
 
 /** @type {((schema: object) => IsRight) | null} */
@@ -32,8 +32,21 @@ export function compileWith (given) { compile = given }
 
 /** @param {object} schema @returns {IsRight} */
 function compiled (schema) {
-  if (compile === null) throw new Error('fields are checked in processes of Freshet only: gateway, reader, consumers')
+  if (compile === null) {
+    throw new FreshetError('FIELDS_UNCHECKED',
+      'fields are checked in the processes that serve a system: gateway, reader, consumers; read them there, or check them yourself')
+  }
   return compile(schema)
+}
+
+/** @param {object} schema of a field @returns {string | null} why it cannot be compiled */
+export function schemaFault (schema) {
+  try {
+    compiled({ type: 'object', properties: { field: schema } })
+    return null
+  } catch (error) {
+    return error.message
+  }
 }
 
 /**
@@ -70,9 +83,10 @@ export function checkOf (schema, { isText = false, code = 'REQUEST_INVALID' } = 
   let isRight = null
   return (given) => {
     isRight ??= compiled(schema)
-    const values = isText ? numbersIn(given, schema.properties) : { ...given }
-    const wrong = isRight(values) ? NONE : wrongIn(/** @type {SchemaError[]} */ (isRight.errors))
-    const faults = wrong === NONE ? [] : faultsOf(wrong, given, fields, { isText, code })
+    const values = isText ? numbersIn(given, schema.properties) : Object.assign(new /** @type {any} */ (Values)(), given)
+    const wrong = isRight(values) ? new Set() : wrongIn(/** @type {SchemaError[]} */ (isRight.errors))
+    if (isText) for (const name of names) if (isRepeated(values[name], schema.properties[name])) wrong.add(name)
+    const faults = wrong.size === 0 ? [] : faultsOf(wrong, given, fields, { isText, code })
     for (const name of converted) {
       if (values[name] === undefined || wrong.has(name)) continue
       const { value, fault } = convertedOf(fields[name], values[name])
@@ -84,8 +98,8 @@ export function checkOf (schema, { isText = false, code = 'REQUEST_INVALID' } = 
   }
 }
 
-/** @type {Set<string>} */
-const NONE = new Set()
+/** A schema without a type takes an array. @param {unknown} value @param {{ type?: unknown }} schema */
+const isRepeated = (value, { type }) => Array.isArray(value) && type !== 'array'
 
 /** An object without a prototype, since a field may be called __proto__; engines read it faster than one of Object.create(null). */
 function Values () {}
@@ -130,25 +144,32 @@ const wrongIn = (errors) => new Set(errors.map(({ instancePath, params }) => ins
  */
 function faultsOf (wrong, given, fields, of) {
   const known = Object.keys(fields)
-  const unknown = [...wrong].filter((name) => !Object.hasOwn(fields, name)).map((name) => ({
-    field: shown(name),
-    received: 'an unknown field',
-    expected: known.length > 0 ? `one of ${known.join(', ')}` : 'no fields on this route',
-    code: 'REQUEST_INVALID'
-  }))
-  return [...unknown, ...known.filter((name) => wrong.has(name)).map((name) => faultOf(name, given[name], fields[name], of))]
+  return [
+    ...unknownFaults([...wrong].filter((name) => !Object.hasOwn(fields, name)), known),
+    ...known.filter((name) => wrong.has(name)).map((name) =>
+      faultOf(name, Object.hasOwn(given, name) ? given[name] : undefined, fields[name], of))
+  ]
+}
+
+/** A body has room for thousands. @param {string[]} names @param {string[]} known @returns {CodedFault[]} */
+function unknownFaults (names, known) {
+  const list = known.length > 0 ? `one of ${known.join(', ')}` : 'no fields on this route'
+  const more = names.length - MAX_SHOWN_UNKNOWN
+  const faults = names.slice(0, MAX_SHOWN_UNKNOWN).map((name) => ({ field: shown(name), received: 'an unknown field' }))
+  return [...faults, ...more > 0 ? [{ field: `and ${grouped(more)} more`, received: 'unknown fields' }] : []]
+    .map((fault, i) => ({ ...fault, expected: i === 0 || known.length === 0 ? list : 'a known field', code: 'REQUEST_INVALID' }))
 }
 
 /** @param {string} name @param {any} given @param {Field} field @param {{ isText: boolean, code: string }} of @returns {CodedFault} */
 function faultOf (name, given, { schema, expects = expectedOf(schema), code }, of) {
   const expected = typeof expects === 'function' ? expects(given) : expects
   const { maxItems = 1 } = /** @type {{ maxItems?: number }} */ (schema)
-  const isRepeated = of.isText && Array.isArray(given) && given.length > maxItems
+  const isTooOften = of.isText && Array.isArray(given) && given.length > maxItems
   return {
-    field: HEADERS.get(name) ?? name,
-    received: isRepeated ? `given ${given.length} times` : receivedOf(given, of.isText),
-    expected: isRepeated && maxItems === 1 ? `${expected}, once` : expected,
-    code: isRepeated ? of.code : code ?? of.code
+    field: name,
+    received: isTooOften ? `given ${given.length} times` : receivedOf(given, of.isText),
+    expected: isTooOften && maxItems === 1 ? `${expected}, once` : expected,
+    code: isTooOften ? of.code : code ?? of.code
   }
 }
 

@@ -7,7 +7,7 @@
  * @property {string | ((value: unknown) => string)} [expects] for messages; without it, what the schema says
  * @property {string} [code] of the error, instead of REQUEST_INVALID or FIELD_INVALID
  * @property {((value: any) => any) | null} [convert] the value that a route gets; null, or an error that is thrown: it is not taken
- * @property {any} [default] of a query @property {boolean} [isRequired] in a query
+ * @property {boolean} [isRequired] in a query
  *
  * @typedef {Field & { expects: NonNullable<Field['expects']>, read: (value: unknown) => any, isOptional: boolean }} BodyField
  *   `read` returns null for a value that it does not take
@@ -74,8 +74,7 @@ export const optional = (one) => ({ ...one, isOptional: true })
 export const bodySchema = (fields) => schemaOf(fields, ({ isOptional }) => !isOptional)
 
 /** @param {Record<string, unknown>} schema @param {string} description @param {any} unset @returns {Field} */
-const queryField = (schema, description, unset) =>
-  ({ schema: { ...schema, description, ...(unset === null ? {} : { default: unset }) }, default: unset })
+const queryField = (schema, description, unset) => ({ schema: { ...schema, description, ...(unset === null ? {} : { default: unset }) } })
 
 /** @type {(low: number, high: number, rest: { description: string, default?: number | null }) => Field} */
 export const integer = (low, high, { description, default: unset = null }) =>

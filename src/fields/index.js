@@ -7,7 +7,9 @@
  * @typedef {import('./check.js').CodedFault} CodedFault
  * @typedef {import('./check.js').Fault} Fault
  */
-export { checkOf, compileWith, faultsError, fieldsIn, invalid, invalidFields, readFields, readTexts, schemaOf } from './check.js'
+export {
+  checkOf, compileWith, faultsError, fieldsIn, invalid, invalidFields, readFields, readTexts, schemaFault, schemaOf
+} from './check.js'
 export { FIELD_ERRORS } from './errors.js'
 export {
   bodySchema, choiceField, described, field, flagField, ID_FIELD, ID_TEXT, idField, integer, many, millisField, NO_FIELDS, number, oneOf,

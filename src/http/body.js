@@ -12,7 +12,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { createGunzip } from 'node:zlib'
-import { whenClosed } from './limits.js'
+import { whenClosed } from './closed.js'
 import { FreshetError } from './errors.js'
 
 const GZIP = Object.freeze(['gzip', 'x-gzip'])

@@ -136,7 +136,7 @@ export const plainCursors = (feed) => ({
 
 /**
  * Only those that were given to a client with the same ids are valid, so no client chooses where a scan begins.
- * @param {string} feed @param {string} secret of the feed @param {import('./id.js').IdFilter} filter
+ * @param {string} feed @param {string} secret of the feed @param {import('./id-filter.js').IdFilter} filter
  * @returns {Cursors}
  */
 export function sealedCursors (feed, secret, filter) {

@@ -2,7 +2,7 @@
  * What other folders use of src/item.
  *
  * @typedef {import('./cursor.js').Cursors} Cursors
- * @typedef {import('./id.js').IdFilter} IdFilter
+ * @typedef {import('./id-filter.js').IdFilter} IdFilter
  * @typedef {import('./record.js').Member} Member
  * @typedef {import('./record.js').VersionPlace} VersionPlace
  * @typedef {import('./order.js').Place} Place
@@ -19,9 +19,8 @@ export {
   segmentHead, visitEntry, writeArrival, writeEntry, writeItem, writeSegmentHead
 } from './segment.js'
 export { EXPECTED_TS, faultOfInteger, isTs, readTs, TS_SCHEMA } from './event-time.js'
-export {
-  bucketOf, checkedId, EXPECTED_ID, EXPECTED_IDS, ID_FIELD, ID_SCHEMA, MAX_FILTER_IDS, MAX_ID_BYTES, partitionOf, readId, readIdFilter
-} from './id.js'
+export { bucketOf, checkedId, EXPECTED_ID, ID_FIELD, ID_SCHEMA, MAX_ID_BYTES, partitionOf, readId } from './id.js'
+export { EXPECTED_IDS, readIdFilter } from './id-filter.js'
 export {
   MAX_VALUE_BYTES, MEMBER_HEAD_BYTES, memberBound, memberEnd, placeText, readMember, readRecord, RECORD_HEAD_BYTES, writeMemberHead,
   writeRecordHead

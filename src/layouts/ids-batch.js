@@ -20,7 +20,7 @@
  */
 import { RECORD_HEAD_BYTES, scoreOf, writeRecordHead } from '../item/index.js'
 import { createArrivals } from './arrivals.js'
-import { MAX_ARGUMENTS, MAX_BATCH_ITEMS } from './read-size.js'
+import { MAX_ARGUMENTS, MAX_BATCH_ITEMS } from '../read-size.js'
 import { argument, bulk, command, copyArguments, createScoreText, NOTHING, wholeCommand, Wire } from './wire.js'
 
 const ITEM_ROOM = 96

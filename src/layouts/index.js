@@ -65,14 +65,14 @@
  * @property {(connection: import('../store/index.js').Connection) => boolean} [isAlone] whether the next batch must wait until all
  *   earlier ones of the connection are answered; only with the dialect `mayWatch`
  * @property {(connection: Connection, key: Key, query: { limit: number, after: Place | null, sinceMs: number | null,
- *   retention: Retention, nowMs: number, size?: import('./read-size.js').ReadSize, scan?: unknown }) =>
+ *   retention: Retention, nowMs: number, size?: import('../read-size.js').ReadSize, scan?: unknown }) =>
  *   Promise<{ items: Item[], next: Place | null, scan?: unknown }>} latest newest first; a page may have fewer than `limit` items, even
  *   none, although `next` is set. `size`: what earlier reads of the feed learnt. `scan`: returned by the previous page of the same query
  *   and partition; saves reading again, never changes the answer, and is valid for one page
  * @property {(connection: Connection, key: Key, from: { before: VersionPlace | null, minTs: number, limit: number,
- *   size: import('./read-size.js').ReadSize }) => Promise<{ versions: StoredVersion[], next: VersionPlace | null }>} [piece] where there
+ *   size: import('../read-size.js').ReadSize }) => Promise<{ versions: StoredVersion[], next: VersionPlace | null }>} [piece] where there
  *   is a log of arrivals: stored versions, newest first, from `before` on; `next`: where the next piece begins, null at the end
- * @property {(connection: Connection, key: Key, wanted: Arrival[], size: import('./read-size.js').ReadSize) =>
+ * @property {(connection: Connection, key: Key, arrivals: Arrival[], size: import('../read-size.js').ReadSize) =>
  *   Promise<(StoredVersion | null)[]>} [versionsAt] where there is a log of arrivals: what is stored of each of them, null = nothing; of a
  *   layout that keeps one version of an id, that version
  * @property {(connection: Connection, key: Key, ids: Buffer[], now: { retention: Retention, nowMs: number }) =>
@@ -118,12 +118,12 @@ export function layoutOf (name) {
  * @typedef {import('./log-origin.js').Origin} Origin
  * @typedef {import('./log.js').Log} Log
  * @typedef {import('./log.js').LogEntry} LogEntry
- * @typedef {import('./read-size.js').ReadSize} ReadSize
+ * @typedef {import('../read-size.js').ReadSize} ReadSize
  */
 export { keptMs, KEPT_BYTES } from './arrivals.js'
 export { createOrigin } from './log-origin.js'
 export { BEFORE_FIRST, compareEntryIds, entriesAfter, entriesBefore, entriesBehind, hasEntry, newestEntryId, nextEntryId } from './log.js'
-export { createReadSize, MAX_READ } from './read-size.js'
+export { createReadSize, MAX_READ } from '../read-size.js'
 export { argument, bulk, command, createScoreText, wholeCommand, Wire } from './wire.js'
 
 /** How a feed of a layout is followed: by its log, or by its log of arrivals. @param {Layout} layout @returns {import('./log.js').Log} */

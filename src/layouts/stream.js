@@ -9,7 +9,7 @@
 import { ENTRY_HEAD_BYTES, entryHead, visitEntry, writeEntry } from '../item/index.js'
 import { createLogFrame, createLogLayout, framed, HEAD_ROOM, xaddHead } from './log-layout.js'
 import { nextStamp, originOfProcess } from './log-origin.js'
-import { MAX_BATCH_ITEMS } from './read-size.js'
+import { MAX_BATCH_ITEMS } from '../read-size.js'
 import { NOTHING, Wire } from './wire.js'
 
 /** items are small */

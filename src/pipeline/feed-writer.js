@@ -15,180 +15,6 @@ import { startMaintenance } from './maintenance.js'
 import { createPipeline } from './pipeline.js'
 import { createStripes } from './stripes.js'
 
-/**
- * Hooks of the caller: onFlush, onBehind, onRefused. They run when the pipeline is in a consistent state, so they may
- * append. A hook that throws or rejects has no effect on the pipeline; the first error is logged.
- *
- * @typedef {Pick<import('./pipeline.js').PipelineOptions, 'onFlush' | 'onBehind' | 'onRefused'>} Hooks
- */
-
-const NAMES = /** @type {const} */ (['onFlush', 'onBehind', 'onRefused'])
-
-/** @param {Hooks} options @param {Pick<import('pino').Logger, 'error'>} log @returns {Hooks} */
-const guardedHooks = (options, log) => Object.fromEntries(NAMES.flatMap((name) => {
-  const hook = options[name]
-  return hook === undefined ? [] : [[name, guarded(name, hook, log)]]
-}))
-
-/** @param {string} name @param {(...args: any[]) => unknown} hook @param {Pick<import('pino').Logger, 'error'>} log */
-function guarded (name, hook, log) {
-  let isLogged = false
-  /** @param {any} error any thrown value */
-  function report (error) {
-    if (isLogged) return
-    isLogged = true
-    const { message, stack } = asError(error)
-    log.error({ hook: name, reason: cutText(stack ?? message) },
-      `the hook ${name} throws, which has no effect on the feed; fix it: later errors are not logged`)
-  }
-  return (/** @type {any[]} */ ...args) => {
-    try {
-      const answer = hook(...args)
-      if (answer instanceof Promise) answer.catch(report)
-    } catch (error) {
-      report(error)
-    }
-  }
-}
-
-/**
- * The definition of an open feed: created by its first accepted item, followed while the feed is open.
- */
-
-/** @typedef {import('../feeds/index.js').Definition} Definition */
-/** @typedef {import('../store/index.js').Router} Connection to all primaries */
-
-/**
- * @param {{ pipeline: import('./pipeline.js').Pipeline, keyPrefix: string, wanted: Omit<Definition, 'createdAt'>,
- *   definition: Definition, isStored: boolean, onStored: () => void, log: Pick<import('pino').Logger, 'info' | 'error'> }} parts
- *   `definition`: as stored, or to be stored with the first item; then `onStored` is called
- */
-export function createAgreement ({ pipeline, keyPrefix, wanted, definition, isStored, onStored, log }) {
-  /** batches acknowledged when the definition was last checked */
-  let checkedBatches = isStored ? -1 : 0
-  /** @type {() => void} */
-  let end = () => {}
-  const settled = /** @type {Promise<void>} */ (new Promise((resolve) => { end = resolve }))
-  if (isStored) end()
-
-  /** @param {Connection} primary */
-  const agreeAgain = (primary) => agree(primary, keyPrefix, isStored
-    ? { ...wanted, windowMs: definition.windowMs, maxItems: definition.maxItems }
-    : definition)
-
-  /** @param {Definition} stored */
-  function follow (stored) {
-    if (stored.windowMs !== definition.windowMs || stored.maxItems !== definition.maxItems) {
-      log.info({ windowMs: stored.windowMs, maxItems: stored.maxItems }, 'retention changed')
-      definition = stored
-      pipeline.setRetention(stored)
-    }
-    if (isStored) return
-    isStored = true
-    definition = stored
-    end()
-    onStored()
-  }
-
-  return {
-    /** As last read. */
-    get definition () { return definition },
-    get isStored () { return isStored },
-    /** Resolves when the feed is stored, or after `end`. */
-    settled,
-    end,
-    /** Whether nothing was written since the last check, or waits for a definition. */
-    get isIdle () { return isStored ? pipeline.account.batches === checkedBatches : pipeline.isIdle },
-
-    /** @param {Connection} primary @throws FEED_UNKNOWN only when idle: an idle writer does not recreate a dropped feed */
-    async check (primary) {
-      const { batches } = pipeline.account
-      const stored = this.isIdle
-        ? expectAgreed(await readDefinition(primary, keyPrefix, wanted.feed), wanted)
-        : await agreeAgain(primary)
-      checkedBatches = batches
-      follow(stored)
-    },
-
-    /** At the end: the feed may have been dropped since the last check. @param {Connection} primary */
-    async checkLast (primary) {
-      if (pipeline.failure || pipeline.account.batches <= Math.max(checkedBatches, 0)) return
-      await agreeAgain(primary).catch((caught) => {
-        if (caught.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(caught)
-        log.error({ code: caught.code, reason: caught.message },
-          'the last items may be stored without a definition, and then cannot be read')
-      })
-    }
-  }
-}
-
-/** The definition that a writer begins with: the stored one, or that of a new feed, and the epoch of its entries in a log. */
-
-/**
- * Reads the definition, and creates the origin of the entries of a log.
- * @param {import('../store/index.js').Router} primary
- * @param {{ before: import('../feeds/index.js').Definition | null, options: FeedWriterOptions,
- *   wanted: Omit<import('../feeds/index.js').Definition, 'createdAt'>, key: (part: string) => string,
- *   layout: import('../layouts/index.js').Layout, name: string, serverMs: () => number }} parts `before`: as it was stored at the start;
- *   `key`: of partition 0
- */
-async function openDefinition (primary, { before, options, wanted, key, layout, name, serverMs }) {
-  const { keyPrefix, maxFutureMs, log } = options
-  const stored = options.isLazy ? before && expectAgreed(before, wanted) : await agree(primary, keyPrefix, wanted)
-  const definition = stored ?? { ...wanted, createdAt: new Date().toISOString() }
-  if (stored) warnOfRetention(stored, options.asked, log)
-  const nowMs = serverMs()
-  // names are unique; only a log shows the order of its writers
-  const epoch = stored && layout.log
-    ? await nextEpoch(primary, key('epoch'), { ttlMs: expiryMs(stored, maxFutureMs), nowMs })
-    : firstEpoch(nowMs)
-  return { definition, isStored: stored !== null, origin: createOrigin({ name, epoch, serverMs }) }
-}
-
-/**
- * Of an existing feed, what the caller did not ask for is as it is stored.
- * @param {import('../feeds/index.js').Definition | null} stored @param {FeedWriterOptions} options
- * @returns {FeedWriterOptions}
- */
-function settledBy (stored, options) {
-  const { asked } = options
-  if (stored === null || asked === undefined) return options
-  const { layout, partitions, late = 'newest' } = stored
-  return { ...options, ...Object.fromEntries(Object.entries({ layout, partitions, late }).filter(([name]) => !(name in asked))) }
-}
-
-/**
- * The first writer sets the retention, so the stored one may differ from what was asked for.
- * @param {import('../feeds/index.js').Definition} definition @param {FeedWriterOptions['asked']} asked
- * @param {import('pino').Logger} log
- */
-function warnOfRetention (definition, asked, log) {
-  for (const [name, flag] of /** @type {const} */ ([['windowMs', '--window-ms'], ['maxItems', '--max-items']])) {
-    const wanted = asked?.[name]
-    if (wanted === undefined || wanted === definition[name]) continue
-    const { feed, [name]: stored } = definition
-    log.warn({ feed, [name]: stored }, `the feed is stored with ${name} ${stored}, so ${wanted} has no effect; to change it: npx freshet ` +
-      `feed set ${feed} ${flag} ${wanted}, with the same --redis-url`)
-  }
-}
-
-/** Of a feed that is not stored: less than that of a later opening, which counts from its time. @param {number} nowMs */
-const firstEpoch = (nowMs) => Math.floor(nowMs / 1000)
-
-/**
- * The epoch tells a writer from an earlier one of the same name. It counts from the time of the server, so that it rises
- * even after the key expired. After a failover it may repeat; the random part of the name still differs.
- * @param {import('../store/index.js').Router} primary @param {string} name of the key
- * @param {{ ttlMs: number, nowMs: number }} options `ttlMs`: of the stored items, 0 = no expiry
- * @returns {Promise<number>}
- */
-async function nextEpoch (primary, name, { ttlMs, nowMs }) {
-  await primary.send('SET', name, Math.floor(nowMs / 1000), 'NX')
-  const epoch = await primary.send('INCRBY', name, 1)
-  if (ttlMs > 0) await primary.send('PEXPIRE', name, ttlMs)
-  return epoch
-}
-
 /** of the deadline: WAIT must return before the connection counts as silent */
 const WAIT_SHARE = 0.5
 
@@ -370,14 +196,15 @@ function statusOf ({ ack, pipeline, stripes, primaries, maintenance, confirmatio
   return { ready: reasons.length === 0, reasons }
 }
 
-// Tracks on which stripes too few replicas confirm, and logs when that begins and ends.
-
 const LOG_AGAIN_MS = 10_000
 
 /** @param {number} needed replicas */
 const unconfirmedBy = (needed) => needed > 1 ? `fewer than ${needed} replicas confirm writes` : 'no replica confirms writes'
 
-/** @param {import('pino').Logger} log @param {number} needed replicas */
+/**
+ * Tracks on which stripes too few replicas confirm, and logs when that begins and ends.
+ * @param {import('pino').Logger} log @param {number} needed replicas
+ */
 function createConfirmation (log, needed) {
   /** @type {Set<number>} */
   const missing = new Set()
@@ -399,6 +226,174 @@ function createConfirmation (log, needed) {
       if (!missing.delete(stripe) || missing.size > 0 || !isLogged) return
       isLogged = false
       log.info('replicas confirm writes again')
+    }
+  }
+}
+
+/**
+ * The definition that a writer begins with, the stored one or that of a new feed, and the origin of its entries in a log.
+ * @param {import('../store/index.js').Router} primary
+ * @param {{ before: import('../feeds/index.js').Definition | null, options: FeedWriterOptions,
+ *   wanted: Omit<import('../feeds/index.js').Definition, 'createdAt'>, key: (part: string) => string,
+ *   layout: import('../layouts/index.js').Layout, name: string, serverMs: () => number }} parts `before`: as it was stored at the start;
+ *   `key`: of partition 0
+ */
+async function openDefinition (primary, { before, options, wanted, key, layout, name, serverMs }) {
+  const { keyPrefix, maxFutureMs, log } = options
+  const stored = options.isLazy ? before && expectAgreed(before, wanted) : await agree(primary, keyPrefix, wanted)
+  const definition = stored ?? { ...wanted, createdAt: new Date().toISOString() }
+  if (stored) warnOfRetention(stored, options.asked, log)
+  const nowMs = serverMs()
+  // names are unique; only a log shows the order of its writers
+  const epoch = stored && layout.log
+    ? await nextEpoch(primary, key('epoch'), { ttlMs: expiryMs(stored, maxFutureMs), nowMs })
+    : firstEpoch(nowMs)
+  return { definition, isStored: stored !== null, origin: createOrigin({ name, epoch, serverMs }) }
+}
+
+/**
+ * Of an existing feed, what the caller did not ask for is as it is stored.
+ * @param {import('../feeds/index.js').Definition | null} stored @param {FeedWriterOptions} options
+ * @returns {FeedWriterOptions}
+ */
+function settledBy (stored, options) {
+  const { asked } = options
+  if (stored === null || asked === undefined) return options
+  const { layout, partitions, late = 'newest' } = stored
+  return { ...options, ...Object.fromEntries(Object.entries({ layout, partitions, late }).filter(([name]) => !(name in asked))) }
+}
+
+/**
+ * The first writer sets the retention, so the stored one may differ from what was asked for.
+ * @param {import('../feeds/index.js').Definition} definition @param {FeedWriterOptions['asked']} asked
+ * @param {import('pino').Logger} log
+ */
+function warnOfRetention (definition, asked, log) {
+  for (const [name, flag] of /** @type {const} */ ([['windowMs', '--window-ms'], ['maxItems', '--max-items']])) {
+    const wanted = asked?.[name]
+    if (wanted === undefined || wanted === definition[name]) continue
+    const { feed, [name]: stored } = definition
+    log.warn({ feed, [name]: stored }, `the feed is stored with ${name} ${stored}, so ${wanted} has no effect; to change it: npx freshet ` +
+      `feed set ${feed} ${flag} ${wanted}, with the same --redis-url`)
+  }
+}
+
+/** Of a feed that is not stored: less than that of a later opening, which counts from its time. @param {number} nowMs */
+const firstEpoch = (nowMs) => Math.floor(nowMs / 1000)
+
+/**
+ * The epoch tells a writer from an earlier one of the same name. It counts from the time of the server, so that it rises
+ * even after the key expired. After a failover it may repeat; the random part of the name still differs.
+ * @param {import('../store/index.js').Router} primary @param {string} name of the key
+ * @param {{ ttlMs: number, nowMs: number }} options `ttlMs`: of the stored items, 0 = no expiry
+ * @returns {Promise<number>}
+ */
+async function nextEpoch (primary, name, { ttlMs, nowMs }) {
+  await primary.send('SET', name, Math.floor(nowMs / 1000), 'NX')
+  const epoch = await primary.send('INCRBY', name, 1)
+  if (ttlMs > 0) await primary.send('PEXPIRE', name, ttlMs)
+  return epoch
+}
+
+/** @typedef {import('../feeds/index.js').Definition} Definition */
+/** @typedef {import('../store/index.js').Router} Connection to all primaries */
+
+/**
+ * The definition of an open feed: created by its first accepted item, followed while the feed is open.
+ * @param {{ pipeline: import('./pipeline.js').Pipeline, keyPrefix: string, wanted: Omit<Definition, 'createdAt'>,
+ *   definition: Definition, isStored: boolean, onStored: () => void, log: Pick<import('pino').Logger, 'info' | 'error'> }} parts
+ *   `definition`: as stored, or to be stored with the first item; then `onStored` is called
+ */
+export function createAgreement ({ pipeline, keyPrefix, wanted, definition, isStored, onStored, log }) {
+  /** batches acknowledged when the definition was last checked */
+  let checkedBatches = isStored ? -1 : 0
+  /** @type {() => void} */
+  let end = () => {}
+  const settled = /** @type {Promise<void>} */ (new Promise((resolve) => { end = resolve }))
+  if (isStored) end()
+
+  /** @param {Connection} primary */
+  const agreeAgain = (primary) => agree(primary, keyPrefix, isStored
+    ? { ...wanted, windowMs: definition.windowMs, maxItems: definition.maxItems }
+    : definition)
+
+  /** @param {Definition} stored */
+  function follow (stored) {
+    if (stored.windowMs !== definition.windowMs || stored.maxItems !== definition.maxItems) {
+      log.info({ windowMs: stored.windowMs, maxItems: stored.maxItems }, 'retention changed')
+      definition = stored
+      pipeline.setRetention(stored)
+    }
+    if (isStored) return
+    isStored = true
+    definition = stored
+    end()
+    onStored()
+  }
+
+  return {
+    /** As last read. */
+    get definition () { return definition },
+    get isStored () { return isStored },
+    /** Resolves when the feed is stored, or after `end`. */
+    settled,
+    end,
+    /** Whether nothing was written since the last check, or waits for a definition. */
+    get isIdle () { return isStored ? pipeline.account.batches === checkedBatches : pipeline.isIdle },
+
+    /** @param {Connection} primary @throws FEED_UNKNOWN only when idle: an idle writer does not recreate a dropped feed */
+    async check (primary) {
+      const { batches } = pipeline.account
+      const stored = this.isIdle
+        ? expectAgreed(await readDefinition(primary, keyPrefix, wanted.feed), wanted)
+        : await agreeAgain(primary)
+      checkedBatches = batches
+      follow(stored)
+    },
+
+    /** At the end: the feed may have been dropped since the last check. @param {Connection} primary */
+    async checkLast (primary) {
+      if (pipeline.failure || pipeline.account.batches <= Math.max(checkedBatches, 0)) return
+      await agreeAgain(primary).catch((caught) => {
+        if (caught.code === 'FEED_DEFINITION_DIFFERS') pipeline.fail(caught)
+        log.error({ code: caught.code, reason: caught.message },
+          'the last items may be stored without a definition, and then cannot be read')
+      })
+    }
+  }
+}
+
+/** @typedef {Pick<import('./pipeline.js').PipelineOptions, 'onFlush' | 'onBehind' | 'onRefused'>} Hooks */
+
+const HOOKS = /** @type {const} */ (['onFlush', 'onBehind', 'onRefused'])
+
+/**
+ * Hooks of the caller run when the pipeline is in a consistent state, so they may append. A hook that throws or rejects has no effect on
+ * the pipeline; the first error is logged.
+ * @param {Hooks} options @param {Pick<import('pino').Logger, 'error'>} log @returns {Hooks}
+ */
+const guardedHooks = (options, log) => Object.fromEntries(HOOKS.flatMap((name) => {
+  const hook = options[name]
+  return hook === undefined ? [] : [[name, guarded(name, hook, log)]]
+}))
+
+/** @param {string} name @param {(...args: any[]) => unknown} hook @param {Pick<import('pino').Logger, 'error'>} log */
+function guarded (name, hook, log) {
+  let isLogged = false
+  /** @param {any} error any thrown value */
+  function report (error) {
+    if (isLogged) return
+    isLogged = true
+    const { message, stack } = asError(error)
+    log.error({ hook: name, reason: cutText(stack ?? message) },
+      `the hook ${name} throws, which has no effect on the feed; fix it: later errors are not logged`)
+  }
+  return (/** @type {any[]} */ ...args) => {
+    try {
+      const answer = hook(...args)
+      if (answer instanceof Promise) answer.catch(report)
+    } catch (error) {
+      report(error)
     }
   }
 }

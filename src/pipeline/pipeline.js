@@ -1,228 +1,14 @@
 /**
  * The write path: items -> partition and stripe -> batch -> window -> server, with an account of every item.
  *
- *     append ──▶ intake.js ──▶ open batch ──▶ delivery.js ──▶ window.js ──▶ server
- *                checks, counts              closes, sends, acknowledges
+ *     append ──▶ createIntake ──▶ open batch ──▶ delivery.js ──▶ window.js ──▶ server
+ *                checks, counts                  closes, sends, acknowledges
  *
  * Every item offered ends in exactly one of: items (acknowledged), refused, dropped, failed.
  */
 import { FreshetError } from '../errors.js'
 import { bucketOf, createSequence, MAX_SEQ, MAX_TS, MAX_VALUE_BYTES } from '../item/index.js'
 import { countRefused, createDelivery, newAccount, RESUME_AT } from './delivery.js'
-
-/**
- * Promises of callers that wait for room or for acknowledgements. Each ends with its condition, its deadline, the failure
- * of the pipeline, or its closing.
- */
-
-/** limit of setTimeout */
-const MAX_TIMER_MS = 2 ** 31 - 1
-
-/** @typedef {ReturnType<typeof createWaiters>} Waiters */
-
-function createWaiters () {
-  /** @type {Error | null} */
-  let failure = null
-  let closed = false
-  /** @type {Set<() => void>} */
-  const checks = new Set()
-
-  const check = () => { for (const one of checks) one() }
-
-  return {
-    /** Evaluates every condition again. */
-    check,
-    get failure () { return failure },
-
-    /** Rejects all waiters, now and later. @param {Error} error */
-    fail (error) {
-      failure ??= error
-      check()
-    },
-
-    close () {
-      closed = true
-      check()
-    },
-
-    /**
-     * @param {() => boolean} condition
-     * @param {number} [deadlineMs] none = until the pipeline is closed
-     * @param {string} [otherwise] message when the deadline passes
-     * @returns {Promise<void>}
-     * @throws {FreshetError} DEADLINE_PASSED, PIPELINE_CLOSED, or the failure
-     */
-    until (condition, deadlineMs, otherwise = 'not done') {
-      return new Promise((resolve, reject) => {
-        /** @type {NodeJS.Timeout | undefined} */
-        let timer
-        /** @param {() => void} settle */
-        const end = (settle) => {
-          clearTimeout(timer)
-          checks.delete(one)
-          settle()
-        }
-        const one = () => {
-          if (failure) end(() => reject(failure))
-          else if (closed) end(() => reject(new FreshetError('PIPELINE_CLOSED', 'the pipeline was closed during the wait')))
-          else if (condition()) end(resolve)
-        }
-        const expire = () => end(() => reject(new FreshetError('DEADLINE_PASSED',
-          `${otherwise} within ${deadlineMs} ms; unacknowledged items are kept and sent again`)))
-        checks.add(one)
-        if (deadlineMs !== undefined && deadlineMs < MAX_TIMER_MS) timer = setTimeout(expire, deadlineMs)
-        one()
-      })
-    }
-  }
-}
-
-/**
- * A cached clock for per-item code, because reading the clock costs a quarter of an append. It is read again after each
- * turn of the event loop and after `ITEMS_PER_READ` calls within one turn.
- */
-
-const ITEMS_PER_READ = 64
-
-/** @param {() => number} [read] @returns {() => number} */
-export function createCoarseClock (read = () => Date.now()) {
-  let nowMs = 0
-  let left = 0
-  let isTurnWatched = false
-
-  function onTurn () {
-    left = 0
-    isTurnWatched = false
-  }
-
-  return () => {
-    if (left > 0) {
-      left--
-      return nowMs
-    }
-    left = ITEMS_PER_READ - 1
-    if (!isTurnWatched) {
-      isTurnWatched = true
-      setImmediate(onTurn)
-    }
-    nowMs = read()
-    return nowMs
-  }
-}
-
-/**
- * Takes items in: checks and counts each, and encodes it into the open batch of its bucket.
- *
- * `append` awaits nothing and creates no object. `inFlightBytes` bounds the bytes held from append to acknowledgement,
- * because the client has no bound of its own.
- */
-
-/** above the bound: a caller that ignores back-pressure gets an error from there on; one body of the gateway fits in */
-const MAX_OVERRUN_BYTES = 16 * 1024 * 1024
-
-/**
- * @param {PipelineOptions & { account: import('./delivery.js').Account,
- *   waiters: Waiters, delivery: import('./delivery.js').Delivery }} parts
- */
-function createIntake ({
-  ack, partitions, retention, maxFutureMs, flushAt, inFlightBytes, whenFull, clock, account, waiters, delivery, onRefused = () => {}
-}) {
-  const sequence = createSequence()
-  const wallMs = createCoarseClock()
-  const { held, open, begin, close, closeIfStuck } = delivery
-  const { stripes } = ack
-  const maxHeldBytes = 2 * inFlightBytes + MAX_OVERRUN_BYTES
-  let closing = false
-
-  const room = () => held.bytes < inFlightBytes && !held.isFull
-
-  /** @param {string} code @param {Buffer} id @param {number} ts */
-  function refuse (code, id, ts) {
-    countRefused(account, code)
-    onRefused(code, id, ts)
-    return room()
-  }
-
-  /** @param {number} ts @param {number} valueBytes @returns {string | null} code of the refusal */
-  function refusalOf (ts, valueBytes) {
-    if (!Number.isInteger(ts) || ts < 0 || ts > MAX_TS) return 'ITEM_TS_INVALID'
-    const nowMs = wallMs()
-    // the cached clock may lag behind the item: ask the real one before refusing
-    if (ts > nowMs + maxFutureMs && ts > Date.now() + maxFutureMs) return 'ITEM_FROM_FUTURE'
-    if (retention.windowMs > 0 && ts < nowMs - retention.windowMs) return 'ITEM_TOO_OLD'
-    return valueRefusal(valueBytes)
-  }
-
-  /** @param {Buffer} id @param {number} ts */
-  function atBound (id, ts) {
-    if (whenFull === 'drop') {
-      account.dropped++
-      return false
-    }
-    countRefused(account, 'full')
-    onRefused('PIPELINE_FULL', id, ts)
-    return false
-  }
-
-  /** @returns {Error | null} why nothing can be appended */
-  function obstacle () {
-    if (waiters.failure) return waiters.failure
-    if (closing) return new FreshetError('PIPELINE_CLOSED', 'append after close; open the feed again')
-    if (held.bytes < maxHeldBytes) return null
-    return new FreshetError('PIPELINE_FULL', `${held.bytes} bytes are not acknowledged, far above the bound of ${inFlightBytes} ` +
-      '(inFlightBytes); when append returns false, await ready() before the next append')
-  }
-
-  /**
-   * @param {Buffer} id @param {number} ts @param {Buffer | null} value null = a deletion @param {number} [dueMs]
-   * @param {boolean} [isLastOfItsTime] newer than every version of that ts
-   */
-  function put (id, ts, value, dueMs, isLastOfItsTime = false) {
-    // --- per item from here: no await, no log, no allocation
-    const error = obstacle()
-    if (error !== null) throw error
-    account.offered++
-    if (whenFull !== 'block' && !room()) return atBound(id, ts)
-    const valueBytes = value === null ? 0 : value.length
-    const refusal = refusalOf(ts, valueBytes)
-    if (refusal !== null) return refuse(refusal, id, ts)
-    const bucket = bucketOf(id, partitions, stripes)
-    const current = open[bucket] ?? begin(bucket, dueMs ?? clock())
-    const { batch } = current
-    const before = batch.bytes
-    if (value === null) batch.remove(id, ts, isLastOfItsTime ? MAX_SEQ : sequence(ts))
-    else batch.add(id, ts, sequence(ts), value)
-    const added = batch.bytes - before
-    held.bytes += added
-    current.heldBytes += added
-    current.valueBytes += valueBytes
-    if (batch.count >= current.maxItems || batch.bytes >= flushAt.bytes) {
-      close(current, dueMs ?? clock())
-    }
-    if (held.bytes >= inFlightBytes) closeIfStuck()
-    return room()
-    // --- to here
-  }
-
-  return {
-    put,
-    refusalOf,
-    valueRefusal,
-    /** Whether so many more bytes may be appended now; any number while nothing is held. @param {number} bytes */
-    roomFor: (bytes) => !held.isFull && (delivery.isIdle || held.bytes + bytes <= inFlightBytes),
-    /** Resolves when there is room again. @param {{ deadlineMs?: number }} [within] */
-    ready: ({ deadlineMs } = {}) =>
-      waiters.until(() => held.bytes < inFlightBytes * RESUME_AT && !held.isFull, deadlineMs, 'no room became free'),
-    /** @param {import('../layouts/index.js').Retention} changed */
-    setRetention (changed) { retention = changed },
-    get isClosed () { return closing },
-    /** Refuses everything from now on. */
-    close () { closing = true }
-  }
-}
-
-/** @param {number} bytes @returns {string | null} code of the refusal */
-const valueRefusal = (bytes) => bytes > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null
 
 /** @typedef {import('../layouts/index.js').Batch} Batch */
 /** @typedef {import('../layouts/index.js').Retention} Retention */
@@ -332,5 +118,214 @@ export function createPipeline (options) {
       drained = flush({ deadlineMs: drainMs }).catch(() => {}).then(delivery.end)
       await drained
     }
+  }
+}
+
+/** above the bound: a caller that ignores back-pressure gets an error from there on; one body of the gateway fits in */
+const MAX_OVERRUN_BYTES = 16 * 1024 * 1024
+
+/**
+ * Takes items in: checks and counts each, and encodes it into the open batch of its bucket.
+ *
+ * `put` awaits nothing and creates no object. `inFlightBytes` bounds the bytes held from append to acknowledgement, because the
+ * client has no bound of its own.
+ * @param {PipelineOptions & { account: import('./delivery.js').Account,
+ *   waiters: Waiters, delivery: import('./delivery.js').Delivery }} parts
+ */
+function createIntake ({
+  ack, partitions, retention, maxFutureMs, flushAt, inFlightBytes, whenFull, clock, account, waiters, delivery, onRefused = () => {}
+}) {
+  const sequence = createSequence()
+  const wallMs = createCoarseClock()
+  const { held, open, begin, close, closeIfStuck } = delivery
+  const { stripes } = ack
+  const maxHeldBytes = 2 * inFlightBytes + MAX_OVERRUN_BYTES
+  let closing = false
+
+  const room = () => held.bytes < inFlightBytes && !held.isFull
+
+  /** @param {string} code @param {Buffer} id @param {number} ts */
+  function refuse (code, id, ts) {
+    countRefused(account, code)
+    onRefused(code, id, ts)
+    return room()
+  }
+
+  /** @param {number} ts @param {number} valueBytes @returns {string | null} code of the refusal */
+  function refusalOf (ts, valueBytes) {
+    if (!Number.isInteger(ts) || ts < 0 || ts > MAX_TS) return 'ITEM_TS_INVALID'
+    const nowMs = wallMs()
+    // the cached clock may lag behind the item: ask the real one before refusing
+    if (ts > nowMs + maxFutureMs && ts > Date.now() + maxFutureMs) return 'ITEM_FROM_FUTURE'
+    if (retention.windowMs > 0 && ts < nowMs - retention.windowMs) return 'ITEM_TOO_OLD'
+    return valueRefusal(valueBytes)
+  }
+
+  /** @param {Buffer} id @param {number} ts */
+  function atBound (id, ts) {
+    if (whenFull === 'drop') {
+      account.dropped++
+      return false
+    }
+    countRefused(account, 'full')
+    onRefused('PIPELINE_FULL', id, ts)
+    return false
+  }
+
+  /** @returns {Error | null} why nothing can be appended */
+  function obstacle () {
+    if (waiters.failure) return waiters.failure
+    if (closing) return new FreshetError('PIPELINE_CLOSED', 'append after close; open the feed again')
+    if (held.bytes < maxHeldBytes) return null
+    return new FreshetError('PIPELINE_FULL', `${held.bytes} bytes are not acknowledged, far above the bound of ${inFlightBytes} ` +
+      '(inFlightBytes); when append returns false, await ready() before the next append')
+  }
+
+  /**
+   * @param {Buffer} id @param {number} ts @param {Buffer | null} value null = a deletion @param {number} [dueMs]
+   * @param {boolean} [isLastOfItsTime] newer than every version of that ts
+   */
+  function put (id, ts, value, dueMs, isLastOfItsTime = false) {
+    // --- per item from here: no await, no log, no allocation
+    const error = obstacle()
+    if (error !== null) throw error
+    account.offered++
+    if (whenFull !== 'block' && !room()) return atBound(id, ts)
+    const valueBytes = value === null ? 0 : value.length
+    const refusal = refusalOf(ts, valueBytes)
+    if (refusal !== null) return refuse(refusal, id, ts)
+    const bucket = bucketOf(id, partitions, stripes)
+    const current = open[bucket] ?? begin(bucket, dueMs ?? clock())
+    const { batch } = current
+    const before = batch.bytes
+    if (value === null) batch.remove(id, ts, isLastOfItsTime ? MAX_SEQ : sequence(ts))
+    else batch.add(id, ts, sequence(ts), value)
+    const added = batch.bytes - before
+    held.bytes += added
+    current.heldBytes += added
+    current.valueBytes += valueBytes
+    if (batch.count >= current.maxItems || batch.bytes >= flushAt.bytes) {
+      close(current, dueMs ?? clock())
+    }
+    if (held.bytes >= inFlightBytes) closeIfStuck()
+    return room()
+    // --- to here
+  }
+
+  return {
+    put,
+    refusalOf,
+    valueRefusal,
+    /** Whether so many more bytes may be appended now; any number while nothing is held. @param {number} bytes */
+    roomFor: (bytes) => !held.isFull && (delivery.isIdle || held.bytes + bytes <= inFlightBytes),
+    /** Resolves when there is room again. @param {{ deadlineMs?: number }} [within] */
+    ready: ({ deadlineMs } = {}) =>
+      waiters.until(() => held.bytes < inFlightBytes * RESUME_AT && !held.isFull, deadlineMs, 'no room became free'),
+    /** @param {import('../layouts/index.js').Retention} changed */
+    setRetention (changed) { retention = changed },
+    get isClosed () { return closing },
+    /** Refuses everything from now on. */
+    close () { closing = true }
+  }
+}
+
+/** @param {number} bytes @returns {string | null} code of the refusal */
+const valueRefusal = (bytes) => bytes > MAX_VALUE_BYTES ? 'ITEM_VALUE_TOO_LARGE' : null
+
+/** limit of setTimeout */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** @typedef {ReturnType<typeof createWaiters>} Waiters */
+
+/**
+ * Promises of callers that wait for room or for acknowledgements. Each ends with its condition, its deadline, the failure
+ * of the pipeline, or its closing.
+ */
+function createWaiters () {
+  /** @type {Error | null} */
+  let failure = null
+  let closed = false
+  /** @type {Set<() => void>} */
+  const checks = new Set()
+
+  const check = () => { for (const one of checks) one() }
+
+  return {
+    /** Evaluates every condition again. */
+    check,
+    get failure () { return failure },
+
+    /** Rejects all waiters, now and later. @param {Error} error */
+    fail (error) {
+      failure ??= error
+      check()
+    },
+
+    close () {
+      closed = true
+      check()
+    },
+
+    /**
+     * @param {() => boolean} condition
+     * @param {number} [deadlineMs] none = until the pipeline is closed
+     * @param {string} [otherwise] message when the deadline passes
+     * @returns {Promise<void>}
+     * @throws {FreshetError} DEADLINE_PASSED, PIPELINE_CLOSED, or the failure
+     */
+    until (condition, deadlineMs, otherwise = 'not done') {
+      return new Promise((resolve, reject) => {
+        /** @type {NodeJS.Timeout | undefined} */
+        let timer
+        /** @param {() => void} settle */
+        const end = (settle) => {
+          clearTimeout(timer)
+          checks.delete(one)
+          settle()
+        }
+        const one = () => {
+          if (failure) end(() => reject(failure))
+          else if (closed) end(() => reject(new FreshetError('PIPELINE_CLOSED', 'the pipeline was closed during the wait')))
+          else if (condition()) end(resolve)
+        }
+        const expire = () => end(() => reject(new FreshetError('DEADLINE_PASSED',
+          `${otherwise} within ${deadlineMs} ms; unacknowledged items are kept and sent again`)))
+        checks.add(one)
+        if (deadlineMs !== undefined && deadlineMs < MAX_TIMER_MS) timer = setTimeout(expire, deadlineMs)
+        one()
+      })
+    }
+  }
+}
+
+const ITEMS_PER_READ = 64
+
+/**
+ * A cached clock for per-item code, because reading the clock costs a quarter of an append. It is read again after each
+ * turn of the event loop and after `ITEMS_PER_READ` calls within one turn.
+ * @param {() => number} [read] @returns {() => number}
+ */
+export function createCoarseClock (read = () => Date.now()) {
+  let nowMs = 0
+  let left = 0
+  let isTurnWatched = false
+
+  function onTurn () {
+    left = 0
+    isTurnWatched = false
+  }
+
+  return () => {
+    if (left > 0) {
+      left--
+      return nowMs
+    }
+    left = ITEMS_PER_READ - 1
+    if (!isTurnWatched) {
+      isTurnWatched = true
+      setImmediate(onTurn)
+    }
+    nowMs = read()
+    return nowMs
   }
 }

@@ -77,17 +77,15 @@ export function createWindow ({ send, grouped = false, isAlone = () => false, on
   const queue = /** @type {ReturnType<typeof createQueue<B>>} */ (createQueue())
   /** @type {Connection | null} */
   let connection = null
-  /** @type {NodeJS.Timeout | null} */
-  let pause = null
-  let [full, isClosed] = [false, false]
+  const pause = createPause(sendAll)
+  let full = false
+  let isClosed = false
   /** batches that may be unanswered */
   let most = Infinity
   let lostInRow = 0
-  /** the last wait for a slot; 0 = none */
-  let laterMs = 0
 
   const isOneByOne = () => grouped || (connection !== null && isAlone(connection))
-  const isFree = () => pause === null && !(queue.sent > 0 && isOneByOne())
+  const isFree = () => !pause.isOn && !(queue.sent > 0 && isOneByOne())
 
   function sendAll () {
     while (connection !== null && isFree() && queue.sent < Math.min(most, queue.length)) {
@@ -103,7 +101,7 @@ export function createWindow ({ send, grouped = false, isAlone = () => false, on
   function acknowledge (answers) {
     full = false
     most += answers.length
-    laterMs = 0
+    pause.reset()
     lostInRow = 0
     for (const answer of answers) onAcknowledged(queue.shift(), answer)
     if (grouped) setImmediate(sendAll)
@@ -119,19 +117,12 @@ export function createWindow ({ send, grouped = false, isAlone = () => false, on
     else if (error.outcome === 'full') {
       full = true
       onFull()
-      pause = setTimeout(resume, FULL_WAIT_MS)
-    } else if (error.outcome === 'later') {
-      laterMs = Math.min(Math.max(2 * laterMs, LATER_WAIT_MS), LONGEST_LATER_MS)
-      pause = setTimeout(resume, laterMs)
-    } else {
+      pause.full()
+    } else if (error.outcome === 'later') pause.later()
+    else {
       connection = null
       onRefused(error)
     }
-  }
-
-  function resume () {
-    pause = null
-    sendAll()
   }
 
   /** @param {Connection | null} next */
@@ -148,7 +139,7 @@ export function createWindow ({ send, grouped = false, isAlone = () => false, on
     get unanswered () { return queue.sent },
     get canSend () { return connection !== null && !full },
     /** A batch pushed now would wait. */
-    get busy () { return queue.sent >= (isOneByOne() ? 1 : Math.min(most, BUSY_BATCHES)) },
+    get busy () { return pause.isOn || queue.sent >= (isOneByOne() ? 1 : Math.min(most, BUSY_BATCHES)) },
     /** The server had no memory for the last batch. */
     get full () { return full },
     /** @param {B} batch */
@@ -171,9 +162,37 @@ export function createWindow ({ send, grouped = false, isAlone = () => false, on
     /** Gives up what it holds and ignores later sessions. */
     close () {
       isClosed = true
-      if (pause) clearTimeout(pause)
+      pause.end()
       restart(null)
     }
+  }
+}
+
+/** While a server cannot take the head. @param {() => void} resume when it may be sent again */
+function createPause (resume) {
+  /** @type {NodeJS.Timeout | null} */
+  let timer = null
+  /** the last wait for a slot; 0 = none */
+  let laterMs = 0
+
+  /** @param {number} ms */
+  function wait (ms) {
+    timer = setTimeout(() => {
+      timer = null
+      resume()
+    }, ms)
+  }
+
+  return {
+    get isOn () { return timer !== null },
+    full () { wait(FULL_WAIT_MS) },
+    later () {
+      laterMs = Math.min(Math.max(2 * laterMs, LATER_WAIT_MS), LONGEST_LATER_MS)
+      wait(laterMs)
+    },
+    /** The next wait for a slot is short again. */
+    reset () { laterMs = 0 },
+    end () { if (timer !== null) clearTimeout(timer) }
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * What other folders use of src/runtime.
  */
-export { runCrew, runProcess } from './process.js'
+export { runCrew } from './crew.js'
+export { runProcess } from './process.js'
 export { aborted, lastFromParent, listenForStop, oneAtATime, tellParent, within } from './lifecycle.js'
 export { createLog, visible, visibleJson, visibleLines } from './logging.js'

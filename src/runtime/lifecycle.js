@@ -6,35 +6,6 @@
  * signals may arrive twice as well (when a terminal is closed), so a second one forces the exit only after a second.
  */
 
-/** Bounded waits for servers, and no second request while the first one is pending. */
-
-/**
- * @template T @param {Promise<T>} answer never rejects @param {number} ms
- * @returns {Promise<T | null>} null = not in time
- */
-export async function within (answer, ms) {
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer
-  const late = /** @type {Promise<null>} */ (new Promise((resolve) => { timer = setTimeout(resolve, ms, null) }))
-  const first = await Promise.race([answer, late])
-  clearTimeout(timer)
-  return first
-}
-
-/**
- * Concurrent callers share one call of `work`.
- * @template T @param {() => Promise<T>} work
- * @returns {() => Promise<T | null>} null = it failed
- */
-export function oneAtATime (work) {
-  /** @type {Promise<T | null> | null} */
-  let pending = null
-  return () => {
-    pending ??= work().catch(() => null).finally(() => { pending = null })
-    return pending
-  }
-}
-
 const SAME_STOP_MS = 1000
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 
@@ -109,4 +80,32 @@ export function lastFromParent (event) {
   let last = null
   process.on('message', (/** @type {any} */ message) => { if (message?.event === event) last = message })
   return () => last
+}
+
+/**
+ * Waits for an answer, but not for longer than `ms`.
+ * @template T @param {Promise<T>} answer never rejects @param {number} ms
+ * @returns {Promise<T | null>} null = not in time
+ */
+export async function within (answer, ms) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const late = /** @type {Promise<null>} */ (new Promise((resolve) => { timer = setTimeout(resolve, ms, null) }))
+  const first = await Promise.race([answer, late])
+  clearTimeout(timer)
+  return first
+}
+
+/**
+ * Concurrent callers share one call of `work`.
+ * @template T @param {() => Promise<T>} work
+ * @returns {() => Promise<T | null>} null = it failed
+ */
+export function oneAtATime (work) {
+  /** @type {Promise<T | null> | null} */
+  let pending = null
+  return () => {
+    pending ??= work().catch(() => null).finally(() => { pending = null })
+    return pending
+  }
 }

@@ -7,4 +7,5 @@
 import './errors.js'
 
 export { addressOf, openDatabase } from './database.js'
-export { keepSecret, migrate } from './migrate.js'
+export { migrate } from './migrate.js'
+export { keepSecret } from './secrets.js'

@@ -6,26 +6,6 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { FreshetError } from './errors.js'
 
-/** The secret of a system, kept so that it outlives the memory of the servers. */
-
-const UNDEFINED_TABLE = '42P01'
-const KEEP = `INSERT INTO system_secrets AS kept (system, secret) VALUES ($1, $2)
-  ON CONFLICT (system) DO UPDATE SET secret = kept.secret RETURNING secret`
-
-/**
- * @param {import('./database.js').Database} database @param {string} system @param {string} secret to keep, if none is kept
- * @returns {Promise<string>} the one that is kept @throws {import('./errors.js').FreshetError} DATABASE_DOWN, DATABASE_DIFFERS
- */
-export async function keepSecret (database, system, secret) {
-  const keep = () => database.query(KEEP, [system, secret])
-  const { rows: [row] } = await keep().catch(async (error) => {
-    if (error.sqlState !== UNDEFINED_TABLE) throw error
-    await migrate(database)
-    return keep()
-  })
-  return row.secret
-}
-
 const FOLDER = new URL('migrations/', import.meta.url)
 /** The lock that concurrent processes take: any number. */
 const LOCK = 7_319_402
@@ -71,9 +51,9 @@ const failureOf = (name, error) => error.retryable
 
 /** @param {string} name @param {string} hash @param {{ name: string, hash: string }[]} files */
 function expectSame (name, hash, files) {
-  const file = files.find((one) => one.name === name)
+  const file = files.find((migration) => migration.name === name)
   // the tables of other systems are none of this process
-  if (file ? file.hash === hash : !files.some((one) => ownerOf(one.name) === ownerOf(name))) return
+  if (file ? file.hash === hash : !files.some((migration) => ownerOf(migration.name) === ownerOf(name))) return
   const how = file ? 'has with another text' : 'does not have'
   throw new FreshetError('DATABASE_DIFFERS', `the database has the migration ${name}, which this version ${how}; use the one that made it`)
 }

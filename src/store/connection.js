@@ -1,183 +1,17 @@
 /**
- * One connection to a server. It opens, answers requests, and ends once. It never reconnects and never resends;
+ * One connection to a server. It opens, answers requests, and ends once (session.js). It never reconnects and never resends;
  * link.js opens the next one.
  *
  * Replies are read by ioredis, or into memory that is used again, for following a log (socket.js).
  */
 import { FreshetError } from '../errors.js'
-import { gatherWrites, readForLog, readWithClient } from './socket.js'
-import { greet, iamToken, isOfIam, keepAuthenticated, openingFailure } from './greeting.js'
+import { greet, openingFailure } from './greeting.js'
+import { iamToken, isOfIam, keepAuthenticated } from './iam.js'
 import { fromReply, takerOf } from './replies.js'
 import { readScript } from './scripts.js'
+import { createSession, Late } from './session.js'
+import { gatherWrites, readForLog, readWithClient } from './socket.js'
 import { bareHost, tlsOptions } from './tls.js'
-
-/** Which servers are silent although they owe replies: one timer for all connections of a process, which wakes it when one may be late. */
-
-/** @typedef {{ leftMs: () => number, late: () => void }} Watched `leftMs`: until it is late, Infinity = it owes nothing */
-
-/** Between two looks at what is late, or will be soon. */
-const LEAST_MS = 5
-/** @type {Set<Watched>} */
-const watched = new Set()
-/** @type {NodeJS.Timeout | undefined} */
-let timer
-let dueMs = Infinity
-
-/** @param {number} ms */
-function lookWithin (ms) {
-  const atMs = performance.now() + Math.max(LEAST_MS, ms)
-  if (atMs >= dueMs) return
-  clearTimeout(timer)
-  dueMs = atMs
-  timer = setTimeout(look, atMs - performance.now()).unref()
-}
-
-function look () {
-  dueMs = Infinity
-  for (const one of [...watched]) {
-    const leftMs = one.leftMs()
-    if (leftMs < 0) one.late()
-    if (leftMs < Infinity) lookWithin(leftMs)
-  }
-}
-
-/**
- * @param {Watched} one
- * @returns {{ within: (ms: number) => void, end: () => void }} `within`: it owes something from now on, and may be late after this time
- */
-function watchSilence (one) {
-  watched.add(one)
-  return {
-    within: lookWithin,
-    end () {
-      watched.delete(one)
-      if (watched.size > 0) return
-      clearTimeout(timer)
-      dueMs = Infinity
-    }
-  }
-}
-
-/**
- * The life of one connection: which requests wait for replies, and its end. A session ends once, for one reason, and then
- * everything without a reply rejects with SERVER_LOST, outcome unknown.
- *
- * A server that owes replies and sends nothing for `deadlineMs` counts as silent, and the session ends. So it does when a reply takes
- * longer than `deadlineMs` and its bytes at 1 MiB/s. One rule covers every command, so no other part of the program needs a timer for
- * a reply.
- */
-
-const LEAST_BYTES_PER_MS = 1024 * 1024 / 1000
-
-/** @typedef {ReturnType<typeof createSession>} Session */
-
-/**
- * @param {{ address: string, wire: Pick<import('./socket.js').Wire, 'socket' | 'protocolError'>, deadlineMs: number }} options
- */
-export function createSession ({ address, wire, deadlineMs }) {
-  const { socket } = wire
-  /** @type {Set<(error: FreshetError) => void>} rejects of the requests without a reply */
-  const pending = new Set()
-  let answered = 0
-  let heardAtMs = 0
-  /** when the last whole reply arrived, or the first request was sent */
-  let repliedAtMs = 0
-  /** bytes of the next reply so far */
-  let partBytes = 0
-  let wasReached = false
-  let wasHeard = false
-  /** @type {Error | null} */
-  let cause = null
-  let isOver = false
-  /** @type {(reason: string) => void} */
-  let settleClosed
-  const closed = /** @type {Promise<string>} */ (new Promise((resolve) => { settleClosed = resolve }))
-
-  socket.once('connect', () => { wasReached = true })
-  socket.on('error', (error) => { cause ??= error })
-  const closedByServer = () => new Error(wire.protocolError ? `closed by the server: ${wire.protocolError}` : 'closed by the server')
-  socket.once('close', () => end(cause ?? closedByServer()))
-
-  /** Until the server is late; Infinity: it owes nothing. */
-  function leftMs () {
-    if (pending.size === 0) return Infinity
-    return Math.min(heardAtMs + deadlineMs, repliedAtMs + allowedMs()) - performance.now()
-  }
-  const allowedMs = () => deadlineMs + partBytes / LEAST_BYTES_PER_MS
-
-  const silence = watchSilence({
-    leftMs,
-    // a busy process looks like a late server, so replies that have arrived are read first
-    late () {
-      setImmediate(() => {
-        if (leftMs() >= 0) return
-        const isSilent = performance.now() - heardAtMs > deadlineMs
-        end(new Error(isSilent ? `silent for ${deadlineMs} ms` : `a reply was not complete after ${Math.round(allowedMs())} ms`))
-      })
-    }
-  })
-
-  /** @param {Error} because */
-  function end (because) {
-    if (isOver) return
-    isOver = true
-    cause = because
-    silence.end()
-    socket.destroy()
-    for (const reject of pending) reject(lost())
-    pending.clear()
-    settleClosed(because.message)
-  }
-
-  function lost () {
-    return new FreshetError('SERVER_LOST', `the connection to ${address} ended (${cause?.message}) before the reply`, { outcome: 'over' })
-  }
-
-  return {
-    /** Resolves with the reason. */
-    closed,
-    end,
-    /** It can send no more; the reason, where it is known, comes in this turn. */
-    endSoon () { queueMicrotask(() => end(cause ?? closedByServer())) },
-    /** Why it ended, or will end. @returns {Error | null} */
-    get cause () { return cause },
-    get isOver () { return isOver },
-    /** Something listens at the address. */
-    get wasReached () { return wasReached },
-    /** And sent something. */
-    get wasHeard () { return wasHeard },
-    /** Requests that got a reply, errors included. */
-    get answered () { return answered },
-    /** To be called when bytes arrive. @param {number} replies whole ones @param {number} bytes of the next one so far */
-    heard (replies, bytes) {
-      heardAtMs = performance.now()
-      if (replies > 0) repliedAtMs = heardAtMs
-      partBytes = bytes
-      wasHeard = true
-    },
-
-    /**
-     * @template T
-     * @param {(done: (error: Error | null, reply: T) => void) => void} send starts the request
-     * @param {(error: Error) => Error} meaningOf an error reply
-     * @returns {Promise<T>}
-     */
-    request: (send, meaningOf) => new Promise((resolve, reject) => {
-      if (isOver) return reject(lost())
-      if (pending.size === 0) {
-        heardAtMs = repliedAtMs = performance.now()
-        silence.within(deadlineMs)
-      }
-      pending.add(reject)
-      send((error, reply) => {
-        if (!pending.delete(reject)) return
-        answered++
-        if (error) reject(meaningOf(error))
-        else resolve(reply)
-      })
-    })
-  }
-}
 
 /**
  * @typedef {string | number | Buffer} Word
@@ -196,8 +30,6 @@ export function createSession ({ address, wire, deadlineMs }) {
  *   they cause; resolves with the last reply, rejects with the first error
  * @property {(script: string | import('./scripts.js').Script, keys: (string | Buffer)[], args: Word[]) => Promise<any>} runScript a
  *   file in lua/, or a script of scriptWith
- * @property {(script: import('./scripts.js').Script, keys: (string | Buffer)[], args: Word[]) => Promise<any>} sendScript as runScript, but
- *   the server must have it (lacksScript)
  * @property {Promise<string>} closed resolves with the reason
  * @property {number} answered requests that got a reply, errors included
  * @property {boolean} refused whether it was closed because its user lacks a permission
@@ -220,7 +52,8 @@ const LENT = 'XREAD'
  * @param {string} url redis://, or rediss:// with ?ca=FILE&cert=FILE&key=FILE (tls.js)
  * @param {{ name: string, deadlineMs: number, isForLog?: boolean, isHeld?: () => boolean, onForbidden?: (refusal: Refusal) => void,
  *   map?: import('./slot-map.js').SlotMap, signal?: AbortSignal, renewMs?: number }} options
- *   `name` for CLIENT LIST; `map`: learns where slots have moved; `isForLog`: a reply of XREAD is valid until XREAD has been sent twice
+ *   `name` for CLIENT LIST; `deadlineMs`: of each step until the socket is connected (the look-up of a name, TCP, TLS), then of each
+ *   reply; `map`: learns where slots have moved; `isForLog`: a reply of XREAD is valid until XREAD has been sent twice
  *   more, or longer if `isHeld` is true then; `signal` cancels the opening; `renewMs`: between two tokens of IAM
  * @returns {Promise<Connection>}
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_UNTRUSTED, SERVER_REFUSED
@@ -253,13 +86,14 @@ export async function openConnection (url, options) {
   const say = (command, ...args) => session.request((done) => wire.send(encodeCommand(command, args), takerOf(1, done)),
     (reply) => fromReply(reply, address))
 
-  const late = new Error(`no answer within ${deadlineMs} ms`)
-  const step = createDeadline(deadlineMs, () => session.end(late))
+  const connecting = timeSteps(wire.socket, deadlineMs, () => session.end(new Late(`no answer within ${deadlineMs} ms`)))
   const giveUp = () => session.end(new Error('closed'))
   signal?.addEventListener('abort', giveUp, { once: true })
+  let wasConnected = false
   try {
     await Promise.race([wire.opened, session.closed.then(() => { throw session.cause })])
-    step.next()
+    wasConnected = true
+    connecting.end()
     await greet(target, { name, isOfCluster, token }, say)
     if (token !== null) keepAuthenticated(target, { send: connection.sendDispensable, closed: session.closed, renewMs: options.renewMs })
     return connection
@@ -267,19 +101,22 @@ export async function openConnection (url, options) {
     const isAnswer = error instanceof FreshetError && error.code !== 'SERVER_LOST'
     session.end(error)
     const { cause, wasReached, wasHeard } = session
-    const attempt = { address, isTls: where.tls !== null, isOfCluster, wasReached, wasHeard, isLate: cause === late }
+    const attempt = { address, isTls: where.tls !== null, isOfCluster, wasReached, wasConnected, wasHeard, isLate: cause instanceof Late }
     throw openingFailure(isAnswer ? error : cause ?? error, attempt)
   } finally {
-    step.end()
+    connecting.end()
     signal?.removeEventListener('abort', giveUp)
   }
 }
 
+/** What a socket reports while it connects: the addresses of a name, one that refuses, and the layers that are open. */
+const STEPS = ['lookup', 'connectionAttemptFailed', 'connect', 'secureConnect']
+
 /**
- * Of each step of an opening. A busy process looks like a late server, so what has arrived is read first.
- * @param {number} deadlineMs @param {() => void} late
+ * Times each step until a socket is connected. A busy process looks like a late server, so what has arrived is read first.
+ * @param {import('node:net').Socket} socket @param {number} deadlineMs @param {() => void} late
  */
-function createDeadline (deadlineMs, late) {
+function timeSteps (socket, deadlineMs, late) {
   /** @type {NodeJS.Timeout} */
   let timer
   let step = 0
@@ -288,10 +125,11 @@ function createDeadline (deadlineMs, late) {
     clearTimeout(timer)
     timer = setTimeout(() => setImmediate(() => { if (mine === step) late() }), deadlineMs)
   }
+  for (const event of STEPS) socket.on(event, next)
   next()
   return {
-    next,
     end () {
+      for (const event of STEPS) socket.off(event, next)
       step = 0
       clearTimeout(timer)
     }
@@ -299,7 +137,7 @@ function createDeadline (deadlineMs, late) {
 }
 
 /**
- * @param {{ address: string, url: string, wire: import('./socket.js').Wire, session: Session,
+ * @param {{ address: string, url: string, wire: import('./socket.js').Wire, session: import('./session.js').Session,
  *   onForbidden: (refusal: Refusal) => void, map?: import('./slot-map.js').SlotMap }} parts
  * @returns {Connection}
  */
@@ -342,20 +180,15 @@ function createConnection ({ address, url, wire, session, onForbidden, map }) {
     }, meaningOf(null)),
     async runScript (named, keys, args) {
       const script = typeof named === 'string' ? readScript(named) : named
-      for (let loads = 0; ; loads++) {
-        try {
-          return await connection.sendScript(script, keys, args)
-        } catch (error) {
-          if (!lacksScript(error) || loads === MAX_LOADS) throw error
-        }
-        if (script.call === undefined) return connection.send('EVAL' + suffixOf(script), script.body, keys.length, ...keys, ...args)
-        // others may load or delete it at the same time
-        await connection.send('FUNCTION', 'LOAD', script.body).catch((error) => { if (!/already exists/.test(error.message)) throw error })
+      if (script.call !== undefined) return runFunction(connection, script.body, ['FCALL', script.call, keys.length, ...keys, ...args])
+      const suffix = script.mode === 'read' ? '_RO' : ''
+      try {
+        return await connection.send('EVALSHA' + suffix, script.sha, keys.length, ...keys, ...args)
+      } catch (error) {
+        if (error.reply !== 'NOSCRIPT') throw error
+        return connection.send('EVAL' + suffix, script.body, keys.length, ...keys, ...args)
       }
     },
-    sendScript: (script, keys, args) => script.call === undefined
-      ? connection.send('EVALSHA' + suffixOf(script), script.sha, keys.length, ...keys, ...args)
-      : connection.send('FCALL', script.call, keys.length, ...keys, ...args),
     closed: session.closed,
     get answered () { return session.answered },
     get refused () { return refused },
@@ -370,11 +203,20 @@ function createConnection ({ address, url, wire, session, onForbidden, map }) {
   return connection
 }
 
-/** Whether the server did not run a script because it does not have it. @param {Error & { reply?: string }} error */
-export const lacksScript = ({ reply, message }) => reply === 'NOSCRIPT' || /Function not found/.test(message)
-
-/** @param {import('./scripts.js').Script} script */
-const suffixOf = ({ mode }) => mode === 'read' ? '_RO' : ''
+/**
+ * A function of a library, which the server may not have yet. Others may load or delete it at the same time.
+ * @param {Connection} connection @param {string} library its text @param {[string, ...Word[]]} call
+ */
+async function runFunction (connection, library, call) {
+  for (let loads = 0; ; loads++) {
+    try {
+      return await connection.send(...call)
+    } catch (error) {
+      if (!/Function not found/.test(error.message) || loads === MAX_LOADS) throw error
+    }
+    await connection.send('FUNCTION', 'LOAD', library).catch((error) => { if (!/already exists/.test(error.message)) throw error })
+  }
+}
 
 /** @param {string} command @param {Word[]} args @returns {Buffer} RESP: an array of bulk strings */
 function encodeCommand (command, args) {

@@ -7,10 +7,10 @@
  * @typedef {import('./link.js').Link} Link
  * @typedef {import('./lookups.js').LookUp} LookUp
  * @typedef {import('./nodes.js').NodeFigures} NodeFigures
- * @typedef {import('./commands.js').NodeFacts} NodeFacts
- * @typedef {import('./commands.js').ReplicaFacts} ReplicaFacts
- * @typedef {import('./commands.js').RoleFacts} RoleFacts
- * @typedef {import('./commands.js').ServerFacts} ServerFacts
+ * @typedef {import('./probe.js').NodeFacts} NodeFacts
+ * @typedef {import('./probe.js').ReplicaFacts} ReplicaFacts
+ * @typedef {import('./probe.js').RoleFacts} RoleFacts
+ * @typedef {import('./probe.js').ServerFacts} ServerFacts
  * @typedef {import('./published-client.js').PublishedClient} PublishedClient
  * @typedef {import('./primaries.js').Primaries} Primaries
  * @typedef {import('./replies.js').Outcome} Outcome
@@ -27,13 +27,14 @@ export {
   attachedReplicas, capabilities, expectPrimary, expectReplicas, figuresIn, nodeFigures, readInfo, replicasOf, replicaUrls
 } from './nodes.js'
 export { createLink, runSessions } from './link.js'
-export { commandName, probeServers, refusedRows, rowsOf } from './commands.js'
-export { lacksScript, openConnection } from './connection.js'
+export { commandName, rowsOf } from './commands.js'
+export { openConnection } from './connection.js'
 export { createPrimaries, createRouter, openerOf, openPrimaries, retryWhileMoved } from './primaries.js'
 export { createReads, createServers } from './servers.js'
 export { hostsOf, slotMapOf } from './slot-map.js'
 export { SLOTS, slotOf, spreadTag } from './slots.js'
-export { refusedAnswers } from './map-parts.js'
+export { probeServers, refusedRows } from './probe.js'
+export { refusedAnswers } from './refused-answers.js'
 export { openPublishedClient } from './published-client.js'
 export { CHUNK_HEAD, chunkOf, HIDDEN, libraryOf, partOf, readScript, ruleText, scriptWith, versionsOfRules } from './scripts.js'
 export { bareHost } from './tls.js'

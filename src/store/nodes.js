@@ -7,9 +7,10 @@
  *   `timeMs`: by its own clock
  */
 import { FreshetError } from '../errors.js'
-import { namedAddress, urlAt } from './tls.js'
-import { countRefused } from './map-parts.js'
+import { namedAddress } from './named-address.js'
+import { countRefused } from './refused-answers.js'
 import { clusterUnsupported, sentinelUnsupported } from './replies.js'
+import { urlAt } from './tls.js'
 
 /** Whether primaries have the replicas that an acknowledgement level needs. */
 

@@ -68,7 +68,9 @@ export async function openPublishedClient (url, { name, deadlineMs }) {
   } catch (error) {
     redis.disconnect()
     const cause = error.name === 'ReplyError' ? fromReply(error, address) : lastError ?? error
-    throw openingFailure(cause, { address, isTls: tls !== null, isOfCluster: false, wasReached: true, wasHeard: true, isLate: false })
+    throw openingFailure(cause, {
+      address, isTls: tls !== null, isOfCluster: false, wasReached: true, wasConnected: true, wasHeard: true, isLate: false
+    })
   } finally {
     clearTimeout(timer)
   }

@@ -12,7 +12,7 @@
 
 /** status, number or error; servers send shorter ones */
 const MAX_LINE_BYTES = 64 * 1024
-/** requests are bounded so that their replies have less (layouts/read-size.js) */
+/** requests are bounded so that their replies have less (src/read-size.js) */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024
 /** of one reply, in all its arrays */
 const MAX_PARTS = 1024 * 1024

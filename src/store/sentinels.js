@@ -16,9 +16,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { sentinelAddress } from '../redis-url.js'
 import { openConnection } from './connection.js'
-import { namedAddress, urlAt } from './tls.js'
+import { namedAddress } from './named-address.js'
 import { continues, replicationFacts, usableRows } from './nodes.js'
-import { createRefusals, createWatchers, firstPromoted } from './map-parts.js'
+import { firstPromoted } from './promoted.js'
+import { createRefusals } from './refused-answers.js'
+import { urlAt } from './tls.js'
+import { createWatchers } from './watchers.js'
 
 /**
  * What Sentinels answer: the primary of a name, its replicas, and which of them a failover promotes. Of the nodes that they name, one is
@@ -48,7 +51,7 @@ const MAX_NAMES = 10
 
 /**
  * @param {{ name: string, sentinels: string[], like: string, known: Known | null,
- *   refusals: import('./map-parts.js').Refusals }} where `sentinels`: URLs; `like`: with the credentials and TLS files of the servers
+ *   refusals: import('./refused-answers.js').Refusals }} where `sentinels`: URLs; `like`: with the credentials and TLS files of the servers
  * @returns {Promise<{ url: string, replicas: string[], facts: ReplicationFacts }>} URLs
  * @throws {FreshetError} SERVER_UNREACHABLE, SERVER_REFUSED, SERVER_UNTRUSTED
  */

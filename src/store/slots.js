@@ -6,7 +6,8 @@
  * primaries then gets an even share of the partitions.
  */
 import { FreshetError } from '../errors.js'
-import { bareHost, namedAddress, urlAt } from './tls.js'
+import { namedAddress } from './named-address.js'
+import { bareHost, urlAt } from './tls.js'
 
 /**
  * What nodes of a cluster say about slots: CLUSTER SLOTS, the epoch of CLUSTER INFO, and MOVED. An answer is used whole or not at all.

@@ -1,16 +1,19 @@
 /** The check of what a module of a user has for the processes: routes, consumers with their tables and metrics, and errors of its own. */
 import { readdir } from 'node:fs/promises'
 import { define, kindOf, SettingsInvalid } from '../errors.js'
+import { schemaFault } from '../fields/index.js'
+// they define codes that routes may have, and http compiles the schemas of fields
 import '../http/index.js'
 import '../sql/index.js'
 import { faultsOfDriver, NAME, NAMED } from './checked-definition.js'
+import { SYSTEM_NAMES } from './names.js'
 import { TYPES as SETTING_TYPES } from './settings.js'
 
 /** @import { System } from './definition.js' */
 
 /**
  * The kind of each part of a definition: what of it is a table, a function, a text. A part of another kind, and a name that no part has,
- * are faults; what is right is checked in detail (checked-routes.js).
+ * are faults; what is right is checked in detail (checkRoutes).
  *
  * @typedef {(given: any) => boolean} Is
  * @typedef {readonly [is: Is, expected: string]} Kind
@@ -139,8 +142,6 @@ function checkedParts (given) {
   }
 }
 
-// they define codes that routes may have
-
 const CODE = /^[A-Z][A-Z0-9_]{2,63}$/
 const METHODS = Object.freeze(['POST', 'PUT', 'DELETE'])
 const ACCESS = Object.freeze(['write', 'admin', 'public'])
@@ -179,19 +180,24 @@ function faultsOfField (name, field, where) {
   const unknown = Object.keys(field ?? {}).find((keyword) => !KEYWORDS.includes(keyword))
   return [
     ...unless(TYPES.includes(field?.type), `${where}.body.${name}.type`, field?.type, TYPES.join(' | ')),
-    ...unless(unknown === undefined, `${where}.body.${name}`, unknown, KEYWORDS.join(' ')),
-    ...unless(isPattern(field?.pattern), `${where}.body.${name}.pattern`, field?.pattern, 'a regular expression, as with the flag u')
+    ...unless(unknown === undefined, `${where}.body.${name}`, unknown, KEYWORDS.join(' '))
   ]
 }
 
-/** @param {unknown} pattern */
-function isPattern (pattern) {
-  if (pattern === undefined) return true
-  try {
-    return Boolean(new RegExp(String(pattern), 'u'))
-  } catch {
-    return false
-  }
+/**
+ * Requests compile schemas; one of a user that cannot be is a fault of the definition.
+ * @param {Record<string, any>} sane parts of a definition @returns {string[]}
+ */
+function faultsOfSchemas ({ commands = {}, queries = {}, stream }) {
+  const tables = [
+    ...Object.entries(commands).map(([command, { body = {} }]) => ({ where: `commands.${command}.body`, fields: body })),
+    ...Object.entries(queries).map(([query, { fields = {} }]) => ({ where: `queries.${query}.fields`, fields })),
+    ...stream.map((/** @type {any} */ { fields = {} }) => ({ where: 'stream.fields', fields }))
+  ]
+  return tables.flatMap(({ where, fields }) => Object.entries(fields).flatMap(([name, { optional: _optional, ...field }]) => {
+    const why = schemaFault(Object(field.schema ?? field))
+    return why === null ? [] : [`${where}.${name}: the schema cannot be used (${why}); expected JSON Schema`]
+  }))
 }
 
 /** @param {unknown} replies @param {string} where @param {(code: string) => boolean} isKnown */
@@ -341,6 +347,7 @@ export async function checkRoutes (given) {
       ? []
       : Object.keys(consumers).flatMap((consumer) =>
         [...unless(NAME.test(consumer), 'consumers', consumer, NAMED), ...functionsOf(consumers, 'consumers', [consumer])]),
+    ...SYSTEM_NAMES.includes(name) ? [] : faultsOfSchemas(sane),
     ...faultsOfRows(rows, 'rows'),
     ...faultsOfDriver({ driver, rows, consumers }),
     ...faultsOfMetrics(metrics),

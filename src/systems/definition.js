@@ -240,16 +240,16 @@
  */
 
 /**
- * Resolves when all that was decided in a partition is as durable as the system wants.
- * @typedef {((partition: number) => Promise<void>) & { of: (partition: number) => any }} Confirm `of` is for `submitAll`
+ * Resolves when all that was decided in a partition is as durable as the system wants; with the `generation` of a decision, only if the
+ * present primary has that decision.
+ * @typedef {(partition: number, generation?: string) => Promise<void>} Confirm
  */
 
 /**
  * What `consumers` gets, if it is a function.
  * @typedef {object} ConsumerParts
  * @property {(command: Command) => Promise<Decision>} submit
- * @property {(commands: Command[], by?: { confirm?: Confirm }) => Promise<Decision[]>} submitAll commands of one key, in one call; with
- *   `confirm` it resolves when they are confirmed, too
+ * @property {(commands: Command[]) => Promise<(Decision & { generation: string })[]>} submitAll commands of one key, in one call
  * @property {(key: string, only?: { fields?: readonly string[] }) => Promise<Record<string, string>>} stateOf a key on the primary, or
  *   these fields of it
  * @property {(key: string) => number} partitionOf

@@ -8,7 +8,7 @@
  *     consumers   open().target, submit               at once; ends when another process has newer rules
  *     library     open().target, submit, reasons      at once
  *
- * @import { Command, Entry, KeepSecret, KeyState, Mask } from '../admission/index.js'
+ * @import { Command, Entry, KeepSecret, KeyState, Mask, OwnRule } from '../admission/index.js'
  * @import { Connection, LookUp, Primaries, Servers } from '../store/index.js'
  * @import { Definition } from './parts.js'
  * @import { Logger } from 'pino'
@@ -20,50 +20,6 @@ import {
 import { publicReason } from '../errors.js'
 import { attachedReplicas } from '../store/index.js'
 import { createReading } from './reading.js'
-
-/** @import { OwnRule } from '../admission/index.js' */
-
-/**
- * The connections of a system with rules of a user. A rule that never ends keeps the replies of its connection back until it is stopped, so
- * calls may take longer, and reads and leases have a connection of their own.
- */
-
-/**
- * @param {Record<string, OwnRule>} rules
- * @param {{ servers: import('../store/index.js').Servers, system: string, keyPrefix: string, name: string, deadlineMs: number,
- *   durability: string, log: import('pino').Logger }} parts `name` of connections
- */
-export function connect (rules, { servers, system, keyPrefix, name, deadlineMs, durability, log }) {
-  const routes = servers.primaries({ name, deadlineMs: Math.max(deadlineMs, REPLY_MS) })
-  const reads = servers.primaries({ name: `${name}:reads`, deadlineMs })
-  const own = createOwnRules({ keyPrefix, system, rules })
-  const stopper = createStopper({ name: `${name}:stop`, owner: own.owner, primaries: () => routes.urls, log })
-  /** A text that was refused once stays refused, and one that never ends keeps the server busy each time. @type {Error | null} */
-  let refused = null
-
-  return {
-    own,
-    routes,
-    reads,
-
-    /** @throws {FreshetError} RULE_FAILED, DURABILITY_UNSUPPORTED, and why the primary cannot be used */
-    async prepare () {
-      if (refused) throw refused
-      // a busy server accepts no other connection
-      await Promise.allSettled([stopper.look(), routes.opened, reads.opened])
-      // the reason is that of the one that knows it sooner
-      const [, { connection }] = [reads, routes].map((one) => one.route(systemKey(keyPrefix, system)))
-      for (const one of routes.connections) await expectDurability(one, durability)
-      await own.check(connection).catch((error) => {
-        if (error.code === 'RULE_FAILED') refused = error
-        throw error
-      })
-      await Promise.all(routes.connections.map(own.tidy)).catch(() => {})
-    },
-
-    close: () => Promise.all([routes.close(), reads.close(), stopper.close()])
-  }
-}
 
 /** @typedef {ReturnType<typeof openAdmission>} OpenAdmission */
 
@@ -123,14 +79,10 @@ export function openDefinition (definition, settings, { durability = () => undef
 
     /** @param {Partial<Command> & Pick<Command, 'rule' | 'key' | 'args'>} command @returns {ReturnType<OpenAdmission['submit']>} */
     submit: (command) => isOlder() ? Promise.reject(isOlder()) : noted(open().submit({ ...UNASKED, ...command })),
-    /**
-     * Of one key.
-     * @param {(Partial<Command> & Pick<Command, 'rule' | 'key' | 'args'>)[]} commands
-     * @param {Parameters<OpenAdmission['submitAll']>[1]} [confirmOf] as submitAll of admissions
-     */
-    submitAll: (commands, confirmOf) => isOlder()
+    /** Of one key. @param {(Partial<Command> & Pick<Command, 'rule' | 'key' | 'args'>)[]} commands */
+    submitAll: (commands) => isOlder()
       ? Promise.reject(isOlder())
-      : noted(open().submitAll(commands.map((command) => ({ ...UNASKED, ...command })), confirmOf)),
+      : noted(open().submitAll(commands.map((command) => ({ ...UNASKED, ...command })))),
     /** @param {string} key @param {{ fields?: readonly string[] }} [only] */
     stateOf: (key, only) => noted(open().stateOf(key, only)),
     /** @param {string} key @param {string} name */
@@ -270,3 +222,42 @@ export function durabilityOf ({ durability, withoutReplica = durability, hasRows
 /** @param {Connection} connection to the primary */
 export const hasReplicas = async (connection) =>
   await attachedReplicas(connection) > 0
+
+/**
+ * The connections of a system with rules of a user. A rule that never ends keeps the replies of its connection back until it is stopped, so
+ * calls may take longer, and reads and leases have a connection of their own.
+ * @param {Record<string, OwnRule>} rules
+ * @param {{ servers: import('../store/index.js').Servers, system: string, keyPrefix: string, name: string, deadlineMs: number,
+ *   durability: string, log: import('pino').Logger }} parts `name` of connections
+ */
+export function connect (rules, { servers, system, keyPrefix, name, deadlineMs, durability, log }) {
+  const routes = servers.primaries({ name, deadlineMs: Math.max(deadlineMs, REPLY_MS) })
+  const reads = servers.primaries({ name: `${name}:reads`, deadlineMs })
+  const own = createOwnRules({ keyPrefix, system, rules })
+  const stopper = createStopper({ name: `${name}:stop`, owner: own.owner, primaries: () => routes.urls, log })
+  /** A text that was refused once stays refused, and one that never ends keeps the server busy each time. @type {Error | null} */
+  let refused = null
+
+  return {
+    own,
+    routes,
+    reads,
+
+    /** @throws {FreshetError} RULE_FAILED, DURABILITY_UNSUPPORTED, and why the primary cannot be used */
+    async prepare () {
+      if (refused) throw refused
+      // a busy server accepts no other connection
+      await Promise.allSettled([stopper.look(), routes.opened, reads.opened])
+      // the reason is that of the one that knows it sooner
+      const [, { connection }] = [reads, routes].map((one) => one.route(systemKey(keyPrefix, system)))
+      for (const one of routes.connections) await expectDurability(one, durability)
+      await own.check(connection).catch((error) => {
+        if (error.code === 'RULE_FAILED') refused = error
+        throw error
+      })
+      await Promise.all(routes.connections.map(own.tidy)).catch(() => {})
+    },
+
+    close: () => Promise.all([routes.close(), reads.close(), stopper.close()])
+  }
+}

@@ -44,11 +44,10 @@
  *
  * @typedef {{ rows: (text: string, values: unknown[]) => Promise<any[]> }} ReaderDatabase throws DATABASE_DOWN
  *
- * @typedef {Omit<OpenAdmission, 'close' | 'submitAll'> & {
+ * @typedef {Omit<OpenAdmission, 'close'> & {
  *   id: string, connectionOf: (partition: number) => Connection, database: Database | null, migrated: Promise<void>,
  *   metrics: any, counters: AdmissionMetrics & ConsumerMetrics, deadLetter: (partition: number, letter: NewLetter) => Promise<void>,
  *   openConfirm: () => Promise<Public.Confirm>, owned: () => number[],
- *   submitAll: (commands: any[], by?: { confirm?: Public.Confirm }) => Promise<Decision[]>,
  *   decideTask: (task: Task, args?: readonly string[]) => Promise<Decision>,
  *   entryLost: typeof entryLost, embedded: Public.EmbeddedServices, importModule: typeof importModule, settings: any, signal: AbortSignal,
  *   fail: (error: Error) => void, log: Logger }} ConsumerParts `id` of the process; `connectionOf` the primary; `migrated`: when the

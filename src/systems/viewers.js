@@ -13,7 +13,7 @@ import { asError } from '../errors.js'
 import { resetEvent } from '../push/index.js'
 
 /**
- * The events of keys, such as auctions and orders, as server-sent events (viewers.js).
+ * The events of keys, such as auctions and orders, as server-sent events.
  *
  *     event: snapshot   how it is now
  *     event: <name>     one event; id: <generation>:<sequence number>
@@ -119,7 +119,7 @@ const LOOK_EVERY_MS = 250
  */
 
 /** @template {Shown} S, P @param {Parts<S, P>} parts */
-export function createKeyViewers (parts) {
+function createKeyViewers (parts) {
   /** by id @type {Map<string, ReturnType<typeof openKey<S, P>>>} */
   const all = new Map()
 

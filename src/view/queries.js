@@ -7,91 +7,11 @@ import { compareOrder, createdMsOf, encodeOffsets, partitionOf } from '../item/i
 import { createReadSize, layoutOf, logOf, MAX_READ, newestEntryId } from '../layouts/index.js'
 import { createReads } from '../store/index.js'
 import { createDefinitionCache, createFeedSecrets, createFeedWaits } from './feed-lookups.js'
+import { UNKNOWN_LAG_MS } from './lag.js'
 import { readTail } from './log-tail.js'
-
-/**
- * A page of a feed, merged newest first from pages of its partitions: an item is emitted when every partition that has more
- * shows its newest. Pages of a partition are read in pieces whose size follows the values seen before, so a page of 1 MiB
- * values does not fill the memory of server and reader.
- */
-
-/** in standard deviations: by how much the share of a partition may exceed the mean */
-const SPREAD = 4
-
-/** @typedef {{ key: import('../layouts/index.js').Key, after: Place | null, scan: unknown, waiting: Item[], isDone: boolean }} Source
- *   one partition; `waiting`: items not yet emitted, newest last */
-
-/** @param {Item} item */
-const bytesOf = ({ id, value }) => id.length + value.length
-
-/**
- * Makes pieces smaller after a lost connection.
- * @param {ReadSize} size
- * @param {number} piece
- * @param {number} at
- * @returns {(error: any) => never}
- */
-const shrinkOnLoss = (size, piece, at) => (error) => {
-  if (error.code === 'SERVER_LOST') size.lost(piece, at)
-  throw error
-}
-
-/**
- * @param {import('../store/index.js').Router} connection
- * @param {{ definition: import('../feeds/index.js').Definition, keyPrefix: string, size: ReadSize, nowMs: number }} of
- * @param {{ limit: number, sinceMs: number | null, after: Place | null, maxBytes: number, scan: unknown[] }} question
- * @returns {Promise<{ items: Item[], next: Place | null, scan: unknown[] }>}
- */
-async function mergePages (connection, { definition, keyPrefix, size, nowMs }, { limit, sinceMs, after, maxBytes, scan }) {
-  const layout = layoutOf(definition.layout)
-  /** @type {Source[]} */
-  const sources = Array.from({ length: definition.partitions }, (_, partition) => ({
-    key: partitionKey(keyPrefix, definition, partition), after, scan: scan[partition], waiting: [], isDone: false
-  }))
-  // ids spread evenly over partitions
-  const share = limit / sources.length
-  const wanted = Math.min(limit, MAX_READ, Math.ceil(share + SPREAD * Math.sqrt(share)))
-
-  /** @param {Source} source */
-  async function refill (source) {
-    while (source.waiting.length === 0 && !source.isDone) {
-      const piece = size.of(wanted, sources.length)
-      const question = { limit: piece, after: source.after, scan: source.scan, sinceMs, retention: definition, nowMs, size }
-      const page = await layout.latest(connection, source.key, question).catch(shrinkOnLoss(size, piece, sources.length))
-      size.learn(page.items, bytesOf)
-      Object.assign(source, { waiting: page.items.reverse(), after: page.next, scan: page.scan, isDone: page.next === null })
-    }
-  }
-
-  /** @type {Item[]} */
-  const items = []
-  let bytes = 0
-  while (items.length < limit && bytes < maxBytes) {
-    await Promise.all(sources.map(refill))
-    const heads = sources.filter((source) => source.waiting.length > 0)
-    if (heads.length === 0) break
-    let isEmptied = false
-    do {
-      const newest = newestOf(heads)
-      const item = /** @type {Item} */ (newest.waiting.pop())
-      items.push(item)
-      bytes += bytesOf(item)
-      isEmptied = newest.waiting.length === 0
-    } while (!isEmptied && items.length < limit && bytes < maxBytes)
-  }
-  const isMore = sources.some((source) => source.waiting.length > 0 || !source.isDone)
-  const last = items.at(-1)
-  return { items, next: isMore && last ? { ts: last.ts, seq: last.seq, id: last.id } : null, scan: sources.map((source) => source.scan) }
-}
-
-/** @param {Source[]} heads none is empty @returns {Source} whose next item is the newest */
-const newestOf = (heads) => heads.reduce((a, b) =>
-  compareOrder(/** @type {Item} */ (a.waiting.at(-1)), /** @type {Item} */ (b.waiting.at(-1))) > 0 ? a : b)
 
 /** of ids and values in a page */
 export const MAX_BYTES = 16 * 1024 * 1024
-/** assumed lag of a node that does not report it */
-export const UNKNOWN_LAG_MS = 1000
 
 /** @typedef {import('../layouts/index.js').Item} Item */
 /** @typedef {import('../layouts/index.js').Place} Place */
@@ -107,9 +27,9 @@ export const UNKNOWN_LAG_MS = 1000
  *   definitionOf?: (feed: string) => Definition | null }} parts `now`: the reader's clock, ms; `definitionOf`: the definition of a
  *   feed that the caller opened, which a replica may not have yet
  */
-export function createQueries ({ deployment, keyPrefix, now, definitionOf: knownOf = () => null }) {
+export function createQueries ({ deployment, keyPrefix, now, definitionOf: openedOf = () => null }) {
   const onNode = createOnNode(deployment, now)
-  const definitionOf = createDefinitionCache({ keyPrefix, now, lookUp: deployment.lookUp, knownOf })
+  const definitionOf = createDefinitionCache({ keyPrefix, now, lookUp: deployment.lookUp, openedOf })
   const sizeOf = createSizes()
   const keysOf = (/** @type {Definition} */ definition) =>
     Array.from({ length: definition.partitions }, (_, partition) => partitionKey(keyPrefix, definition, partition))
@@ -291,3 +211,79 @@ async function readItems (connection, ids, { definition, keys, size, now }) {
   }))
   return items
 }
+
+/** in standard deviations: by how much the share of a partition may exceed the mean */
+const SPREAD = 4
+
+/** @typedef {{ key: import('../layouts/index.js').Key, after: Place | null, scan: unknown, waiting: Item[], isDone: boolean }} Source
+ *   one partition; `waiting`: items not yet emitted, newest last */
+
+/** @param {Item} item */
+const bytesOf = ({ id, value }) => id.length + value.length
+
+/**
+ * Makes pieces smaller after a lost connection.
+ * @param {ReadSize} size
+ * @param {number} piece
+ * @param {number} at
+ * @returns {(error: any) => never}
+ */
+const shrinkOnLoss = (size, piece, at) => (error) => {
+  if (error.code === 'SERVER_LOST') size.lost(piece, at)
+  throw error
+}
+
+/**
+ * A page of a feed, merged newest first from pages of its partitions: an item is emitted when every partition that has more
+ * shows its newest. Pages of a partition are read in pieces whose size follows the values seen before, so a page of 1 MiB
+ * values does not fill the memory of server and reader.
+ * @param {import('../store/index.js').Router} connection
+ * @param {{ definition: import('../feeds/index.js').Definition, keyPrefix: string, size: ReadSize, nowMs: number }} of
+ * @param {{ limit: number, sinceMs: number | null, after: Place | null, maxBytes: number, scan: unknown[] }} question
+ * @returns {Promise<{ items: Item[], next: Place | null, scan: unknown[] }>}
+ */
+async function mergePages (connection, { definition, keyPrefix, size, nowMs }, { limit, sinceMs, after, maxBytes, scan }) {
+  const layout = layoutOf(definition.layout)
+  /** @type {Source[]} */
+  const sources = Array.from({ length: definition.partitions }, (_, partition) => ({
+    key: partitionKey(keyPrefix, definition, partition), after, scan: scan[partition], waiting: [], isDone: false
+  }))
+  // ids spread evenly over partitions
+  const share = limit / sources.length
+  const wanted = Math.min(limit, MAX_READ, Math.ceil(share + SPREAD * Math.sqrt(share)))
+
+  /** @param {Source} source */
+  async function refill (source) {
+    while (source.waiting.length === 0 && !source.isDone) {
+      const piece = size.of(wanted, sources.length)
+      const question = { limit: piece, after: source.after, scan: source.scan, sinceMs, retention: definition, nowMs, size }
+      const page = await layout.latest(connection, source.key, question).catch(shrinkOnLoss(size, piece, sources.length))
+      size.learn(page.items, bytesOf)
+      Object.assign(source, { waiting: page.items.reverse(), after: page.next, scan: page.scan, isDone: page.next === null })
+    }
+  }
+
+  /** @type {Item[]} */
+  const items = []
+  let bytes = 0
+  while (items.length < limit && bytes < maxBytes) {
+    await Promise.all(sources.map(refill))
+    const heads = sources.filter((source) => source.waiting.length > 0)
+    if (heads.length === 0) break
+    let isEmptied = false
+    do {
+      const newest = newestOf(heads)
+      const item = /** @type {Item} */ (newest.waiting.pop())
+      items.push(item)
+      bytes += bytesOf(item)
+      isEmptied = newest.waiting.length === 0
+    } while (!isEmptied && items.length < limit && bytes < maxBytes)
+  }
+  const isMore = sources.some((source) => source.waiting.length > 0 || !source.isDone)
+  const last = items.at(-1)
+  return { items, next: isMore && last ? { ts: last.ts, seq: last.seq, id: last.id } : null, scan: sources.map((source) => source.scan) }
+}
+
+/** @param {Source[]} heads none is empty @returns {Source} whose next item is the newest */
+const newestOf = (heads) => heads.reduce((a, b) =>
+  compareOrder(/** @type {Item} */ (a.waiting.at(-1)), /** @type {Item} */ (b.waiting.at(-1))) > 0 ? a : b)

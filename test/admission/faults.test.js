@@ -169,7 +169,7 @@ t.test('a process submits commands to the partitions of their keys; a system has
   const [engine] = await scopedEngines()
   const { url } = await startServer(t, { engine })
   const connection = await connectFor(t, url)
-  const open = async (/** @type {number} */ partitions, system = 'auctions') => {
+  const open = async (/** @type {number} */ partitions, system = 'auctions', more = {}) => {
     const routes = createPrimaries(url, { name: 'test', deadlineMs: 5000 })
     t.teardown(routes.close)
     await routes.opened
@@ -179,7 +179,8 @@ t.test('a process submits commands to the partitions of their keys; a system has
       requestMs: 60_000,
       keepMs: 60_000,
       deadlineMs: 5000,
-      metrics: NO_METRICS
+      metrics: NO_METRICS,
+      ...more
     })
   }
   const admission = await open(4)
@@ -192,6 +193,18 @@ t.test('a process submits commands to the partitions of their keys; a system has
   t.equal(admission.keyOf(3)('outbox'), admissionKey('fr:', 'auctions', 3, 4)('outbox'), 'tags spread')
   const other = await open(5)
   await t.rejects(other.submit(create('x')), { code: 'SYSTEM_DIFFERS', message: /4 partitions.*--system-partitions 4/ })
+
+  await t.test('commands that two lineages answer are confirmed in both', async (t) => {
+    const confirmed = /** @type {string[]} */ ([])
+    const rejected = { code: 'too_low', seq: 0, version: 0, isReplay: false, details: {}, generation: 'before.7', now: 0 }
+    const two = await open(4, 'auctions', {
+      confirmOf: () => async (/** @type {string} */ generation) => { confirmed.push(generation) },
+      rejections: { answer: (/** @type {any} */ { args: [, user] }) => user === 'old' ? rejected : null, note () {} }
+    })
+    const all = await two.submitAll(['old', 'new', 'newer'].map((user, n) => bid('auction-1', 2000 + 10 * n, user)))
+    t.same(all.map(({ code }) => code), ['too_low', 'accepted', 'accepted'])
+    t.same(confirmed, ['before.7', all[2].generation])
+  })
 
   await t.test('a system that an older version stored keeps its keys', async (t) => {
     const old = await open(4, 'old')

@@ -33,7 +33,8 @@ function sentence (result) {
     `**50,000 items/s from one writer process: batches are sent at most ${ms(late.median)} ms late (p99), ` +
       `and cost the primary ${ofCore(cpu.median)} of a processor core.**`,
     `Medians of ${n} rounds of ${seconds} s (${ms(late.min)}-${ms(late.max)} ms, ${ofCore(cpu.min)}-${ofCore(cpu.max)}), none refused, ` +
-      `dropped or lost; ${valueBytes} bytes, ${Number(ids).toLocaleString('en')} ids, \`ids\`${isOverwriting ? ', `--late overwrite`' : ''}` +
+      `dropped or lost; ${valueBytes} bytes, ${Number(ids).toLocaleString('en')} ids, \`ids\`` +
+      `${isOverwriting ? ', `--late overwrite`' : ''}` +
       `${maxItems === 0 ? ', `--max-items 0`' : ''}; servers and`,
     `writer on ${cores} cores (${model}, ${engine}, ${result.node}, ${when}): ${links}, \`npm run experiment -- 001\`.`
   ].join('\n') + '\n'

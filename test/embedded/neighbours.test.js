@@ -9,7 +9,7 @@ import { createExchange } from '../../demo/exchanges/server.js'
 import { createPaymentServer, openLedger } from '../../demo/payments/server.js'
 import { startServer } from '../../src/embedded/server-process.js'
 import { isLocalRequest } from '../../src/embedded/local-requests.js'
-import { nightEngines } from '../scope.js'
+import { scopedEngines } from '../scope.js'
 import { connectFor, engineName } from '../servers.js'
 import { foreignHeaders, statusOf } from './foreign.js'
 
@@ -23,7 +23,7 @@ t.test('docs/operations.md has a row for each', async (t) => {
     ['Valkey or Redis', 'PostgreSQL', 'DynamoDB', 'payment provider, exchanges', 'supervisor', 'writer, reader, gateway, consumers'])
 })
 
-for (const engine of await nightEngines()) {
+for (const engine of await scopedEngines()) {
   t.test(`${engineName(engine)}: its data, but no files and no programs`, async (t) => {
     const folder = t.testdir()
     const server = await startServer({ program: engine.program, folder })

@@ -13,6 +13,7 @@ import { drawingOf } from '../../lab/report/drawing.js'
 import { countedPageOf, markdownOf } from '../../lab/report/markdown.js'
 import { overTimeOf } from '../../lab/report/over-time.js'
 import { presented } from '../../lab/report/presented.js'
+import { withStatements } from '../../lab/report/statements.js'
 import { newestCounts, newestResult, readResult } from '../../lab/run/result.js'
 import { countedText, ratioWithInterval, textsOf } from '../../lab/analysis/verdict.js'
 import { nightly, scoped, wholeTest } from '../scope.js'
@@ -87,12 +88,13 @@ for (const { name, number, folder, file, plan: current } of looked) {
   })
 }
 
+// the statements of a page are compared as a whole (statements.test.js)
 t.test('numbers of answers, and ratios in pages, are those of the figures that are drawn from samples (npm run charts)', async (t) => {
   for (const { name, number, folder } of measured) {
     const figures = await readFile(join(CHARTS, `${name}.md`), 'utf8')
     const beside = await readFile(join(folder, 'statements.md'), 'utf8')
     const readme = await readFile(join(folder, 'README.md'), 'utf8')
-    const said = readme.slice(0, readme.indexOf('### What would')) + readme.slice(readme.indexOf('\n## Method'))
+    const said = withStatements(readme.slice(0, readme.indexOf('### What would')) + readme.slice(readme.indexOf('\n## Method')), '')
     for (const ratio of said.match(RATIO) ?? []) t.ok(isIn(ratio, figures), `${name}: ${ratio}`)
     const row = answers.split('\n').find((line) => line.startsWith(`| [${number}]`)) ?? ''
     const answer = readme.slice(readme.indexOf('**Answer.**'), readme.indexOf('![finding]')).replace(/`[^`]*`/g, '')
@@ -112,7 +114,7 @@ t.test('an experiment that was counted and has no windows has a page of its coun
     t.equal(page, countedPageOf(counts, plan))
     t.same([counts.dirty, counts.finishedAt !== null, counts.experiment], [false, true, name])
     const readme = await readFile(join(folder, 'README.md'), 'utf8')
-    const said = readme.slice(0, readme.indexOf('### What would'))
+    const said = withStatements(readme.slice(0, readme.indexOf('### What would')), '')
     for (const [, ratio] of said.matchAll(BARE)) t.ok(isIn(`${ratio} x`, page), `${name}: ${ratio} x`)
   }
 })

@@ -24,11 +24,26 @@ t.test('every statement has its outcome in the page of its experiment, which is 
   t.equal(judged.length, studies.statements.length, 'each is about an experiment that has a result')
   for (const { number, folder } of experiments) {
     const those = judged.filter(({ statement }) => statement.experiment === number)
-    const { page, beside } = statementsOf(those, sourceOf(studies, number))
+    const { page, beside } = statementsOf(those, sourceOf(studies, number), pageOf(number))
     const text = await readFile(join(folder, 'statements.md'), 'utf8')
     t.ok(pageOf(number).includes(page) && text.includes(beside), number)
     t.equal(withStatements(pageOf(number), page) + withStatements(text, beside), pageOf(number) + text, number)
   }
+})
+
+t.test('the column of directions in the page of a chart is what became of the statement', async (t) => {
+  const text = { confirmed: 'yes', refuted: '**no**', 'no measurable difference': 'no difference', 'not measured': 'unknown' }
+  const named = Object.fromEntries(experiments.map(({ number, name }) => [number, name]))
+  const charts = new Map(await Promise.all(Object.keys(studies.figures).map(async (number) =>
+    /** @type {const} */ ([number, await readFile(join(ROOT, 'charts', `${named[number]}.md`), 'utf8')]))))
+  let rows = 0
+  for (const { statement: { experiment, says, from }, outcome } of judged) {
+    const row = (charts.get(experiment) ?? '').split('\n').find((line) => line.startsWith('| `') && line.includes(`: ${says}: ${from} |`))
+    if (row === undefined) continue
+    rows++
+    t.equal(row.split(' | ').at(-1), `${text[outcome.became]} |`, `${experiment}: ${says}`)
+  }
+  t.ok(rows > 20, `${rows} rows`)
 })
 
 t.test('the page of all experiments has the numbers of each study', async (t) => {

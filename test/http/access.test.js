@@ -65,6 +65,13 @@ t.test('a token works until its line is removed from the file', async (t) => {
   t.equal(valid.status, 200)
 })
 
+t.test('what is wrong with a query is for clients with a token', async (t) => {
+  const path = '/v1/feeds/latest/items?id=%zz'
+  isRefused(t, await reader.ask('GET', path), 'GET', 401, 'UNAUTHORIZED', 'Bearer')
+  isRefused(t, await gateway.ask('GET', '/nowhere?%ff'), 'GET', 401, 'UNAUTHORIZED', 'Bearer')
+  isRefused(t, await reader.ask('GET', path, { headers: bearer('read-all') }), 'GET', 400, 'REQUEST_INVALID', null)
+})
+
 /**
  * @param {import('tap').Test} t @param {any} answer @param {string} method
  * @param {number} status @param {string} code @param {string | null} challenge

@@ -1,4 +1,6 @@
 /** The schemas of routes check requests: strict numbers, fields given twice, and all faults of a request at once. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { Registry } from 'prom-client'
 import t from 'tap'
 import {
@@ -6,6 +8,9 @@ import {
 } from '../../src/fields/index.js'
 import { createBodyBudget, createServer, readObject, takeBodies } from '../../src/http/index.js'
 import { ID_FIELD } from '../../src/item/index.js'
+import { fields } from '../../src/systems/index.js'
+import { memoryInUse } from '../memory.js'
+import { eventually } from '../servers.js'
 import { startGateway, startReader } from '../services.js'
 import { sharedDeployment } from '../shared.js'
 
@@ -75,6 +80,90 @@ t.test('all faults of path, query and body are one error, with the most special 
     t.same((await post(`/of/a?${query}`, { user: 'ann' })).faults, fields)
   }
   t.same((await post('/of/a', '{"user":"ann","__proto__":{"units":1}}')).faults, ['__proto__'])
+})
+
+/**
+ * Commands of a system of a user.
+ * @param {import('tap').Test} t @param {Record<string, any>} body fields @param {Record<string, any>} [query]
+ * @returns {(given: any, query?: string) => Promise<any>} what a command is answered
+ */
+function createCommand (t, body, query = {}) {
+  const app = createServer({ registry: new Registry() })
+  t.teardown(() => app.close())
+  takeBodies(app, { types: ['application/json'], maxBytes: 100_000, budget: createBodyBudget(1_000_000) })
+  const schema = { querystring: querySchema(query), body: bodySchema(body) }
+  app.post('/', { schema, preValidation: readObject }, async ({ body, query }) => ({ body, query }))
+  return async (given, text = '') => (await app.inject({
+    method: 'POST', url: `/?${text}`, headers: { 'content-type': 'application/json' }, payload: JSON.stringify(given)
+  })).json()
+}
+
+t.test('schemas of users may have keywords that only document, and patterns with the flag u or without', async (t) => {
+  const send = createCommand(t, {
+    code: optional(fields.own(null, 'a code', { type: 'string', pattern: '^[\\w\\-]+$', example: 'a-1', 'x-owner': { team: 'a' } })('')),
+    name: optional(fields.own(null, 'letters', { type: 'string', pattern: '^\\p{L}+$', 'x-a': 1 })('')),
+    step: optional(fields.own(null, 'fives', { type: 'integer', multipleOf: 5 })('')),
+    price: optional(fields.own(null, 'two places', { type: 'number', multipleOf: 0.01 })('')),
+    amount: optional(fields.money(''))
+  }, {
+    day: fields.query.text((text) => text, {
+      description: '', expects: 'a day', schema: { type: 'string', pattern: '^[\\d\\-]+$', example: 1 }
+    })
+  })
+  t.match(await send({ code: 'a-1', name: 'é' }, 'day=1-2'), { body: { code: 'a-1', name: 'é' }, query: { day: '1-2' } })
+  const { faults } = await send({ code: 'a b', name: 'p{L}', step: 7, price: 0.071 }, 'day=x')
+  t.same(faults.map((/** @type {any} */ { field }) => field), ['code', 'name', 'step', 'price', 'day'])
+  for (const price of [0.07, 1.1, 8.7, 4.35, 1234567890123.45, 9e13]) t.equal((await send({ price, step: 35 })).body?.price, price)
+  for (const amount of [0.07, 4.35, 1234567890123.45]) t.equal((await send({ amount })).body?.amount, Math.round(amount * 100), `${amount}`)
+  t.match(await send({ amount: 1.005 }), { code: 'FIELD_INVALID' })
+})
+
+t.test('what every object inherits is not given', async (t) => {
+  const inner = { type: 'object', required: ['valueOf'], properties: { valueOf: { type: 'string' } } }
+  const send = createCommand(t, {
+    toString: idField(''),
+    constructor: optional(plainField({ type: 'string' })('')),
+    inner: optional(fields.own(null, 'an object', inner)(''))
+  })
+  t.match((await send({})).faults, [{ field: 'toString', received: 'nothing' }])
+  const { body } = await send({ toString: 'a' })
+  t.equal(body.toString, 'a')
+  t.equal(body.constructor, null)
+  t.match((await send({ toString: 'a', inner: {} })).faults, [{ field: 'inner', received: '{}' }])
+})
+
+t.test('a field of a query without a type is given once, too', async (t) => {
+  const send = createCommand(t, {}, { a: { schema: { description: 'any' } }, b: { schema: { anyOf: [{ minLength: 1 }] } } })
+  t.match(await send({}, 'a=1&b=2'), { query: { a: '1', b: '2' } })
+  const { faults } = await send({}, 'a=1&a=2&b=1&b=2')
+  t.match(faults, [{ field: 'a', received: 'given 2 times' }, { field: 'b', received: 'given 2 times' }])
+})
+
+t.test('of thousands of unknown fields the first are named, and the others counted', async (t) => {
+  const names = Array.from({ length: 30 }, (_, n) => `field-${n}`)
+  const send = createCommand(t, Object.fromEntries(names.map((name) => [name, optional(idField(''))])))
+  const reply = await send(Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`x${n}`, 1])))
+  t.equal(reply.faults.length, 21)
+  t.match(reply.faults[0], { field: 'x0', received: 'an unknown field', expected: `one of ${names.join(', ')}` })
+  t.same(reply.faults[20], { field: 'and 2,980 more', received: 'unknown fields', expected: 'a known field' })
+  t.ok(JSON.stringify(reply).length < 8000, `${JSON.stringify(reply).length} bytes`)
+})
+
+t.test('tables of fields that are dropped are forgotten', async (t) => {
+  const table = new WeakRef({ id: idField('') })
+  t.same(readFields({ id: 'a' }, /** @type {any} */ (table.deref())), { id: 'a' })
+  await eventually(() => {
+    memoryInUse()
+    return table.deref() === undefined
+  })
+})
+
+t.test('a program that does not serve a system reads no fields', async (t) => {
+  const url = import.meta.resolve('../../src/systems/index.js')
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval',
+    `import { fields } from '${url}'
+    try { fields.read({ a: 'b' }, { a: fields.id('') }) } catch ({ code, message }) { console.log(code, message) }`])
+  t.match(stdout, /^FIELDS_UNCHECKED fields are checked in the processes that serve a system/)
 })
 
 t.test('what a field refuses when it converts is a fault, and what breaks is not the fault of the client', async (t) => {

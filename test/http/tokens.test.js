@@ -2,7 +2,8 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { digestOf, openTokens, permits } from '../../src/http/security/grants.js'
+import { digestOf, permits } from '../../src/http/security/grants.js'
+import { openTokens } from '../../src/http/security/token-file.js'
 import { silentLog } from '../servers.js'
 import { folderFor } from './guarded.js'
 

@@ -73,6 +73,18 @@ t.test('statements: a count confirms or refutes what the window leaves open; equ
   t.match(statementsOf([{ statement: /** @type {any} */ ({ says: 'so', direction: 'less' }), outcome }], '').page, /; 0\.80 x by count \|/)
 })
 
+t.test('an experiment that was counted and has no windows: counts alone decide', async (t) => {
+  const plan = planOf({ published: null })
+  const alone = /** @type {any} */ ({ plan, samples: [], counts: OF })
+  const outcome = became({ of: { arm: 'values' }, value: 0.07, from: '7 / 100' }, alone)
+  t.match(outcome, { became: 'confirmed', isSizeInside: null, ratio: { ratio: null, counted: 0.8 } })
+  t.match(became({ of: { arm: 'reference' }, direction: 'same' }, alone), { became: 'confirmed' })
+  t.match(became({ of: { arm: 'values', measure: 'itemsPerSecond' }, direction: 'less' }, alone), { became: 'not measured' })
+  t.throws(() => became({ of: { arm: 'blob' }, direction: 'less' }, alone), { code: 'RESULT_INVALID' })
+  t.match(statementsOf([{ statement: /** @type {any} */ ({ says: 'so', value: 0.07, from: '7 / 100' }), outcome }], '').page,
+    /\| 0\.0700 x \(7 \/ 100\) \| 0\.80 x by count \|/)
+})
+
 t.test('page and chart say that it is by count', async (t) => {
   const plan = planOf({ published: null, counted: { without: ['blob'], why: 'it is no question' } })
   const result = counted(OF, plan)

@@ -5,13 +5,13 @@ import { analyse } from '../../lab/analysis/index.js'
 import { ratioOfMedians, ratioOfRatios } from '../../lab/analysis/statistics.js'
 import { headlineOf } from '../../lab/report/headline.js'
 import { figureWithInterval } from '../../lab/report/numbers.js'
-import { countsText, statementsOf, withCounts, withStatements } from '../../lab/report/statements.js'
+import { countsText, MOST_WORDS, statementsOf, withCounts, withStatements } from '../../lab/report/statements.js'
 import { planOf, resultOf } from './results.js'
 
 const COSTS = { ids: 4.3, values: 2.6, reference: 4.3, blob: 0.2 }
 const levels = { low: { settings: { rate: 10_000 }, x: 1 }, high: { settings: { rate: 50_000 }, x: 2 } }
 const result = resultOf({ plan: planOf({ levels, published: null }), costs: COSTS })
-const base = { study: '001', experiment: '007', says: 'values cost less' }
+const base = { study: 'Feeds', experiment: '007', says: 'values cost less' }
 const of = { arm: 'values' }
 const against = { arm: 'ids' }
 const became = (/** @type {any} */ rest, of = result) => outcomeOf({ ...base, ...rest }, of)
@@ -57,6 +57,18 @@ t.test('a figure in a range or within a tenth, a line, an invariant, and what is
   t.match(became({ line: { arm: 'ids', part: 'fixedPercent' } }), { became: 'not measured', why: /too few levels/ }, 'two levels are no line')
   t.match(became({ why: 'no machine' }), { became: 'not measured', why: 'no machine' })
   t.throws(() => became({ of: { arm: 'nobody' }, against, value: 1 }), { code: 'RESULT_INVALID' })
+})
+
+t.test('the size is inside if the interval contains all that was published, of a line, too', async (t) => {
+  const rates = { a: { settings: { rate: 10_000 } }, b: { settings: { rate: 20_000 } }, c: { settings: { rate: 40_000 } } }
+  const line = resultOf({ plan: planOf({ levels: rates, published: null }), costs: COSTS })
+  const { figure } = became({ line: { arm: 'ids', part: 'marginalMicrosPerItem' } }, line)
+  const [low, high] = [Number(figure?.low), Number(figure?.high)]
+  const sizeOf = (/** @type {number[]} */ ...between) =>
+    became({ line: { arm: 'ids', part: 'marginalMicrosPerItem' }, between }, line).isSizeInside
+  t.equal(sizeOf(low, high), true)
+  t.equal(sizeOf(low - 1, high), false, 'it overlaps')
+  t.equal(sizeOf(high + 1, high + 2), false)
 })
 
 t.test('a difference no larger than that of the A/A pair decides nothing', async (t) => {
@@ -105,19 +117,25 @@ t.test('a ratio of ratios with one of each is the ratio of medians', async (t) =
   t.same(ratioOfRatios([a, []], [b, a]), { ratio: null, low: null, high: null })
 })
 
-t.test('pages: one statement stands on the page, more stand beside it, and are counted on the page of all', async (t) => {
+t.test('pages: statements stand on the page if they fit, else beside it, and are counted on the page of all', async (t) => {
   const judged = [{ ...base, of, against, value: 0.605, from: '26 / 43' }, { ...base, why: 'no machine' }]
     .map((statement) => ({ statement, outcome: outcomeOf(/** @type {any} */ (statement), result) }))
   const [one] = judged
   const alone = statementsOf([one], 'a study')
   t.match(alone.page, /\| values cost less<br>\*`values` \/ `ids`, .* \| 0\.605 x \(26 \/ 43\) \| 0\.6\d x \[.*\] \| inside \| confirmed \|/)
   t.equal(alone.beside, '')
-  const both = statementsOf(judged, 'a study')
+  const long = `# A page\n\n${'word '.repeat(MOST_WORDS - 20)}\n\n## Published statements\n\nRun it.\n`
+  const both = statementsOf(judged, 'a study', long)
   t.match(both.page, /\[Statements: 1 confirmed, 0 refuted, 0 without measurable difference, 1 not measured\]\(statements\.md\)/)
   t.match(both.beside, /\| values cost less \| - \| no machine \| +\| not measured \|/)
   t.equal(withStatements(`a\n\n${both.page}\n\nb`, alone.page), `a\n\n${alone.page}\n\nb`)
   t.equal(withStatements('nothing', alone.page), 'nothing')
-  t.equal(withCounts('# All\n### 001: feeds\n\n**Statements: none.**\n', judged),
-    `# All\n### 001: feeds\n\n**${countsText(judged.map(({ outcome }) => outcome))}**\n`)
+  t.equal(withStatements('# A\n\n## Arms\n', both.beside), `# A\n\n${both.beside}\n\n## Arms\n`)
+  t.equal(withStatements(`# A\n\n${both.beside}\n\n## Arms\n`, ''), '# A\n\n## Arms\n')
+  const withLink = withStatements(long, both.page)
+  t.match(withLink, `## Published statements\n\n${both.page}\n\nRun it.`)
+  t.same(statementsOf(judged, 'a study', withLink), both, 'whatever stands there already')
+  t.equal(withCounts('# All\n### Feeds: many\n\n**Statements: none.**\n', judged),
+    `# All\n### Feeds: many\n\n**${countsText(judged.map(({ outcome }) => outcome))}**\n`)
   t.same(statementsOf([], 'a study'), { page: '', beside: '' })
 })

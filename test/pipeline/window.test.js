@@ -155,6 +155,7 @@ t.test('while a slot moves, the head alone is tried again, later and later', asy
   for (let i = 0; i < 3; i++) {
     const failedMs = performance.now()
     await fail('later')
+    t.equal(window.busy, true, 'so that a partial batch goes on filling')
     if (i === 0) push('b')
     while (window.unanswered === 0) await pause(1)
     waits.push(performance.now() - failedMs)

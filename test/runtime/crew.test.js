@@ -1,5 +1,5 @@
 import t from 'tap'
-import { runCrew } from '../../src/runtime/process.js'
+import { runCrew } from '../../src/runtime/crew.js'
 
 const file = new URL('./crew-member.js', import.meta.url)
 

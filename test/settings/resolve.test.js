@@ -107,6 +107,15 @@ t.test('gatewayUrl accepts only the address of a gateway, without a password', a
   t.equal(resolve(['--gateway-url', 'https://host/behind/a/proxy'], {}, READER).gatewayUrl, 'https://host/behind/a/proxy')
 })
 
+t.test('the URL of a payment provider has no password and no query, and the error says so', async (t) => {
+  const consumers = { ...READER, command: 'consumers' }
+  for (const [text, why] of /** @type {const} */ ([['https://user:word@host/v1', /it has a user or a password/],
+    ['https://host/v1?version=2', /it has a query or a fragment/]])) {
+    t.match(faultsOf([`--payment-url=${text}`], {}, consumers).faults, [why])
+  }
+  t.equal(resolve(['--payment-url', 'https://host/behind/a/proxy'], {}, consumers).paymentUrl, 'https://host/behind/a/proxy')
+})
+
 t.test('an origin has a scheme and a host, and no path', async (t) => {
   for (const text of ['', '*', 'null', 'example.org', 'https://example.org/', 'https://example.org/page', 'https://a,']) {
     t.match(faultsOf([`--cors-origin=${text}`], {}, READER).faults, [/^corsOrigin: .* \(--cors-origin\); expected origins such as/], text)

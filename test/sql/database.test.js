@@ -163,7 +163,7 @@ async function openEarlier (t, schema) {
 t.test('a database that an earlier version has migrated, under other names, keeps its rows', async (t) => {
   const database = await openEarlier(t, 'earlier')
   t.same(await migrate(database, [AUCTIONS, ORDERS, SALES]), ['auctions-001-bids.sql', 'engine-001-systems.sql', 'orders-001-sagas.sql',
-    'orders-002-open-products.sql', 'sales-001-orders.sql'])
+    'orders-002-open-products.sql', 'orders-003-sold-claims.sql', 'sales-001-orders.sql'])
   t.same(await migrate(database, [AUCTIONS, ORDERS, SALES]), [])
   t.match((await database.query('SELECT user_id FROM bids')).rows, [{ user_id: 'ann' }])
 })

@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import { openFeed } from '../../src/index.js'
-import { probeServers } from '../../src/store/commands.js'
+import { probeServers } from '../../src/store/probe.js'
 import { nodesFor } from './deployments.js'
 import { startCluster, startNode } from '../cluster.js'
 import { nightEngines, scopedEngines } from '../scope.js'

@@ -209,6 +209,16 @@ for (const engine of await scopedEngines()) {
       await busy
       connection.close()
     })
+
+    await t.test('and at once, by a name as well', async (t) => {
+      const at = `redis://localhost:${server.port}`
+      await (await openConnection(at, options)).close()
+      const opening = openConnection(at, { name: 'test', deadlineMs: 1000 })
+      await setImmediate()
+      for (const until = Date.now() + 2500; Date.now() < until;);
+      const connection = await opening
+      connection.close()
+    })
   })
 }
 
@@ -231,8 +241,13 @@ t.test('a peer that accepts and never answers is unreachable after the deadline'
   t.teardown(() => peer.close())
   await once(peer, 'listening')
   const { port } = /** @type {import('node:net').AddressInfo} */ (peer.address())
-  await t.rejects(openConnection(`redis://127.0.0.1:${port}`, { name: 'test', deadlineMs: 200 }),
-    { code: 'SERVER_UNREACHABLE', message: /200 ms/ })
+  const late = { code: 'SERVER_UNREACHABLE', message: /\(silent for 200 ms\)\. Is it running, and is the address right\?$/ }
+  await t.rejects(openConnection(`redis://127.0.0.1:${port}`, { name: 'test', deadlineMs: 200 }), late)
+  const over = new AbortController()
+  const busy = openConnection(`redis://127.0.0.1:${port}`, { name: 'test', deadlineMs: 200 })
+  const opening = t.rejects(busy.finally(() => over.abort()), late, 'in a busy process as well')
+  for (; !over.signal.aborted; await setImmediate()) for (const until = Date.now() + 300; Date.now() < until;);
+  await opening
 })
 
 t.test('a peer that closes at once is unreachable', async (t) => {

@@ -3,7 +3,7 @@
  */
 import t from 'tap'
 import fc from 'fast-check'
-import { seekMembers } from '../../src/layouts/read-size.js'
+import { seekMembers } from '../../src/layouts/seek.js'
 import { holds } from '../properties.js'
 import { connectFor, engineName, startServer } from '../servers.js'
 import { scopedEngines } from '../scope.js'

@@ -205,6 +205,19 @@ for (const engine of await scopedEngines()) {
       for (const { end } of sessions) end(null)
     })
 
+    await t.test('look-ups of one turn are joined as far as a reply stays small, whatever was absent before', async (t) => {
+      await admin.send('SET', 'large', Buffer.alloc(128 * 1024))
+      const stop = new AbortController()
+      t.teardown(() => stop.abort())
+      const follower = followerOf(server.url)
+      const sessions = await Promise.all(Array.from({ length: 16 }, (_, i) => follower.open(stop.signal, `s${i}`)))
+      for (const key of ['absent', 'large', 'large']) {
+        const found = (await Promise.all(sessions.map(({ connection }) => connection.send('MGET', ...Array(60).fill(key))))).flat()
+        t.equal(found.filter((value) => value?.length === 128 * 1024).length, key === 'absent' ? 0 : 16 * 60)
+      }
+      t.notOk(sessions.some(({ isLeft }) => isLeft()), 'the connection goes on')
+    })
+
     await t.test('after a failover it goes on at the new primary', async (t) => {
       const { primary, replicas: [replica] } = await startDeployment(t, { engine, replicas: 1 })
       const [onPrimary, onReplica] = await Promise.all([primary, replica].map(({ url }) => connectFor(t, url)))

@@ -1,8 +1,10 @@
 /** TLS with real servers: a trusted server works from end to end; an untrusted one is an error, never a fallback to plain TCP. */
-import { copyFile, rename, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, rename, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { createServer as createTlsServer } from 'node:tls'
 import t from 'tap'
 import { openFeed } from '../../src/index.js'
 import { openConnection } from '../../src/store/connection.js'
@@ -60,6 +62,14 @@ for (const engine of await tlsEngines()) {
     })
 
     const server = await startServer(t, { engine, tls: files })
+
+    await t.test('a process that is busy past the deadline in each turn opens a connection', async (t) => {
+      const over = new AbortController()
+      const opening = openConnection(at(server, { ca }), { name: 'test', deadlineMs: 100 }).finally(() => over.abort())
+      for (; !over.signal.aborted; await turn()) for (const until = Date.now() + 250; Date.now() < until;);
+      const connection = await opening
+      connection.close()
+    })
 
     await t.test('the error for an untrusted server says how to fix it', async (t) => {
       t.match(await failureOf(at(server)), {
@@ -137,6 +147,16 @@ for (const engine of await tlsEngines()) {
       const plain = await startServer(t, { engine })
       t.match(await failureOf(at(plain, { ca })),
         { code: 'SERVER_UNREACHABLE', message: /Does that port speak TLS\? Without, its address is redis:/ })
+    })
+
+    await t.test('a server that speaks TLS and never answers gets no advice about TLS', async (t) => {
+      const own = { cert: await readFile(files.cert), key: await readFile(files.key) }
+      const silent = createTlsServer(own, (socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1')
+      await once(silent, 'listening')
+      t.teardown(() => silent.close())
+      const { port } = /** @type {import('node:net').AddressInfo} */ (silent.address())
+      t.match(await failureOf(at({ port }, { ca })),
+        { code: 'SERVER_UNREACHABLE', message: /\(silent for \d+ ms\)\. Is it running, and is the address right\?$/ })
     })
 
     await t.test('nothing is sent to an untrusted server', async (t) => {

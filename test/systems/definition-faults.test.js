@@ -1,6 +1,6 @@
 /** Each part of a definition, missing or of a wrong kind: a fault that names the part, never an error of JavaScript. */
 import t from 'tap'
-import { rules } from '../../src/systems/index.js'
+import { fields, rules } from '../../src/systems/index.js'
 import { definitionOf } from '../../src/systems/complete.js'
 
 const lua = 'return function () return 1 end'
@@ -125,6 +125,26 @@ t.test('so is each part of its rows, and a name that none has', async (t) => {
     const more = definition()
     rowOf(more).sumary = 's'
     t.match((await faultsOf(more)).join(), /sumary/, `${where} has no such part`)
+  }
+})
+
+t.test('a schema that no request could be checked by is a fault of its field', async (t) => {
+  const given = definition()
+  const own = (/** @type {object} */ schema) => fields.own(null, 'x', schema)('')
+  given.commands.hold.body = {
+    a: own({ pattern: '(' }),
+    b: own({ type: 'text' }),
+    c: own({ $ref: '#/x' }),
+    d: { type: 'string', minLength: '5' },
+    e: { type: 'string', pattern: '[' },
+    ok: own({ example: 1 }),
+    alsoOk: { type: 'string', pattern: '^[\\w\\-]+$' }
+  }
+  given.queries.own.fields = { day: fields.query.text((one) => one, { description: '', expects: 'a day', schema: { pattern: '[' } }) }
+  const faults = await faultsOf(given)
+  t.equal(faults.length, 6)
+  for (const where of ['hold.body.a', 'hold.body.b', 'hold.body.c', 'hold.body.d', 'hold.body.e', 'queries.own.fields.day']) {
+    t.ok(faults.some((one) => one.includes(`${where}: the schema cannot be used (`)), `${where}: ${faults}`)
   }
 })
 

@@ -10,7 +10,7 @@ import { keepSecret } from '../../src/sql/index.js'
 import {
   createFrame, durabilityOf, hasReplicas, importModule, joinHandlers, OF_TASKS, openDefinition, publishFigures
 } from '../../src/systems/inside.js'
-import { eachSecond } from '../each-second.js'
+import { eachSecond } from '../../src/ticks.js'
 
 /** Consumers wait for what does not answer when they start, as gateways and readers do. */
 
@@ -82,7 +82,7 @@ export async function openSystem (definition, settings, parts) {
       ...parts,
       ...admission,
       submit: opening.submit,
-      submitAll: (commands, { confirm } = {}) => opening.submitAll(commands, confirm?.of),
+      submitAll: opening.submitAll,
       connectionOf,
       metrics: ownMetrics,
       counters: metrics,
@@ -174,10 +174,10 @@ function openRows (frame, effect, { system, database, migrated, everyMs }) {
 }
 
 /**
- * @param {[name: string, given: import('../../src/systems/index.js').Rows | import('../../src/systems/index.js').Rows['write']]} rows
+ * @param {[name: string, rows: import('../../src/systems/index.js').Rows | import('../../src/systems/index.js').Rows['write']]} rows
  * @returns {import('../../src/consumers/index.js').SqlEffect}
  */
-const rowsOf = ([name, given]) => /** @type {any} */ (typeof given === 'function' ? { name, write: given } : { ...given, name })
+const rowsOf = ([name, rows]) => /** @type {any} */ (typeof rows === 'function' ? { name, write: rows } : { ...rows, name })
 
 /**
  * What drives the system in this process, if it has it: without a database it has no rows.
@@ -198,9 +198,9 @@ function createConfirms (definition, { durability, ackWithinMs: waitMs }, target
   return {
     /** @type {ConsumerParts['openConfirm']} */
     async openConfirm () {
-      const wanted = durabilityOf(definition, durability, await hasReplicas(target.connectionOf(0)))
-      const { of } = confirms ??= openConfirms({ ...target, name: `${target.name}:confirm`, durability: wanted, waitMs })
-      return Object.assign((/** @type {number} */ partition) => of(partition)(), { of })
+      const systemDurability = durabilityOf(definition, durability, await hasReplicas(target.connectionOf(0)))
+      const { of } = confirms ??= openConfirms({ ...target, name: `${target.name}:confirm`, durability: systemDurability, waitMs })
+      return (partition, generation) => of(partition)(generation)
     },
 
     close: async () => confirms?.close()

@@ -16,7 +16,6 @@ import { jsonParser } from 'stream-json/core/parser.js'
 import { stringer } from 'stream-json/core/stringer.js'
 import { FreshetError } from '../../src/errors.js'
 import { RAW_BYTES, refused } from './cut.js'
-import { createArrayFinder, KINDS } from './json-array.js'
 
 const MAX_DEPTH = 1000
 
@@ -63,8 +62,8 @@ export function createJsonReader ({ itemsField, maxRecordBytes }) {
   /** @param {string} text @returns {Token[]} */
   function tokensOf (text) {
     try {
-      const found = tokenize(text)
-      return typeof found === 'symbol' ? [] : found.values
+      const result = tokenize(text)
+      return typeof result === 'symbol' ? [] : result.values
     } catch (cause) {
       throw invalid(`not JSON (${cause.message.replace(/^.*: /, '')})`, cause)
     }
@@ -116,11 +115,80 @@ function unfinishedBytes (bytes) {
   return 0
 }
 
-// Prints the tokens of each item as JSON text within the size limit, and parses it.
+/** @type {Record<string, string>} */
+const KINDS = {
+  startObject: 'an object',
+  startArray: 'an array',
+  startString: 'a string',
+  startNumber: 'a number',
+  nullValue: 'null',
+  trueValue: 'true',
+  falseValue: 'false'
+}
+
+/**
+ * Finds the array of items among the tokens of a document: the document itself, or the field at a dotted path.
+ *
+ * `path` has the current key of every open container, '' for an array and before the first key. No part of the dotted path is empty,
+ * so the joined path matches only keys of nested objects, and keys with dots. A key longer than the path is not kept whole.
+ * @param {string | null} itemsField null = the document is the array
+ */
+function createArrayFinder (itemsField) {
+  const maxKeys = itemsField === null ? 0 : itemsField.split('.').length
+  /** @type {string[]} */
+  const path = []
+  let inKey = false
+  let hasItems = false
+
+  /** @param {string} received */
+  const invalid = (received) => new FreshetError('INPUT_INVALID', `the JSON input ${received}; ` + (itemsField === null
+    ? 'expected an array of items; if an object holds the array, name its field with --items-field'
+    : `expected an object with one array of items in field ${itemsField}; change --items-field, or omit it if the document is the array`),
+  { itemsField })
+
+  /** @param {string} kind @returns {boolean} whether this value is the array of items */
+  function beginsItems (kind) {
+    if (path.length > maxKeys) return false
+    const atTop = path.length === 0
+    if (atTop && kind !== KINDS.startObject && itemsField !== null) throw invalid(`is ${kind}`)
+    if (path.join('.') !== (itemsField ?? '')) return false
+    if (kind !== KINDS.startArray) throw invalid(atTop ? `is ${kind}` : `has ${kind} in field ${itemsField}`)
+    if (hasItems) throw invalid(`has field ${itemsField} twice`)
+    hasItems = true
+    return true
+  }
+
+  /** @param {string} piece */
+  function addToKey (piece) {
+    const key = path[path.length - 1]
+    if (itemsField !== null && key.length <= itemsField.length) path[path.length - 1] = key + piece
+  }
+
+  return {
+    /** @param {Token} token outside of the items @returns {boolean} whether it starts their array */
+    take (token) {
+      const begins = Object.hasOwn(KINDS, token.name) && beginsItems(KINDS[token.name])
+      if (token.name === 'startObject' || token.name === 'startArray') path.push('')
+      else if (token.name === 'endObject' || token.name === 'endArray') path.pop()
+      else if (token.name === 'startKey') path[path.length - 1] = ''
+      else if (token.name === 'stringChunk' && inKey) addToKey(token.value)
+      inKey = token.name === 'startKey' || (inKey && token.name === 'stringChunk')
+      return begins
+    },
+
+    /** The document has ended. @throws {FreshetError} INPUT_INVALID there was no array of items */
+    end () {
+      if (!hasItems) throw invalid(`has no field ${itemsField}`)
+    }
+  }
+}
 
 const ENDS = new Set(['endObject', 'endArray', 'endString', 'endNumber', 'nullValue', 'trueValue', 'falseValue'])
 
-/** @param {number} maxRecordBytes of the text without white space */
+/**
+ * Prints the tokens of each item as JSON text within the size limit, and parses it.
+ * @param {number} maxRecordBytes of the text without white space
+ */
 function createItemPrinter (maxRecordBytes) {
   let print = stringer()
   let count = 0 // complete items
@@ -155,7 +223,7 @@ function createItemPrinter (maxRecordBytes) {
       return count
     },
 
-    /** @param {import('stream-json/core/parser.js').Token} token @param {boolean} outermost @param {Entry[]} into */
+    /** @param {Token} token @param {boolean} outermost @param {Entry[]} into */
     take (token, outermost, into) {
       if (!begun) begin(token.name)
       // of a refused item only the beginning is of use

@@ -9,9 +9,10 @@ import { Stack, Validations } from 'aws-cdk-lib'
 import {
   FlowLogDestination, FlowLogTrafficType, GatewayVpcEndpointAwsService, Peer, Port, SecurityGroup, SubnetType, Vpc
 } from 'aws-cdk-lib/aws-ec2'
-import { createAlarms, createDashboard } from './alarms.js'
+import { createAlarms } from './alarms.js'
 import { createCache, createStores } from './stores.js'
 import { PORTS } from './config.js'
+import { createDashboard } from './dashboard.js'
 import { createServices } from './services.js'
 
 /** What cdk-nag reports and is meant so, each with its reason. */

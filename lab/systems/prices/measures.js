@@ -10,6 +10,15 @@ const percent = (seconds, prices) => seconds === null ? null : 100 * seconds / p
 const perSecond = (tier) =>
   row(`Prices of ${tier} assets per second`, 'requests/s', 'answers', ({ tiers }) => tiers[tier].perSecond, HIGHER)
 
+/**
+ * A figure of the assets of a tier, to that of hot ones.
+ * @param {string} tier @param {'mean' | 'p95' | 'p99'} which @param {string} title
+ */
+const toHot = (tier, which, title) => row(`${title} of ${tier} assets, to that of hot ones`, 'x', 'reaches', ({ tiers }) => {
+  const [of, hot] = [tiers[tier], tiers.hot].map(({ latencyMs }) => latencyMs[which])
+  return of > 0 && hot > 0 ? of / hot : null
+})
+
 /** @type {Record<string, import('../../analysis/measure.js').Measure>} */
 export const PRICE_MEASURES = Object.freeze({
   pricesPerSecond: row('Prices answered per second', 'requests/s', 'answers', ({ answered, seconds }) => answered / seconds, THROUGHPUT),
@@ -23,8 +32,12 @@ export const PRICE_MEASURES = Object.freeze({
   fetchMsP50: row('Time to a price that waits for the sources, median', 'ms', 'fetches in', ({ fetchMs }) => fetchMs?.p50),
   coldToHotThroughput: row('Answers of a user of cold assets, to one of hot ones', 'x', 'reaches',
     ({ tiers: { hot, cold } }) => hot.perUser && cold.perUser ? cold.perUser / hot.perUser : null, HIGHER),
-  coldToHotMsP99: row('99th percentile of cold assets, to that of hot ones', 'x', 'reaches', ({ tiers: { hot, cold } }) =>
-    hot.latencyMs.p99 > 0 && cold.latencyMs.p99 > 0 ? cold.latencyMs.p99 / hot.latencyMs.p99 : null),
+  mediumToHotMsMean: toHot('medium', 'mean', 'Mean'),
+  coldToHotMsMean: toHot('cold', 'mean', 'Mean'),
+  mediumToHotMsP95: toHot('medium', 'p95', '95th percentile'),
+  coldToHotMsP95: toHot('cold', 'p95', '95th percentile'),
+  mediumToHotMsP99: toHot('medium', 'p99', '99th percentile'),
+  coldToHotMsP99: toHot('cold', 'p99', '99th percentile'),
   cachedPercent: row('Requests answered with a price that is kept', '%', 'answers',
     ({ sent, answered, byLevel }) => sent > 0 ? 100 * (answered - (byLevel.origin ?? 0)) / sent : null, HIGHER),
   inTimePercent: row('Prices within soft expiry and one refresh', '%', 'serves',

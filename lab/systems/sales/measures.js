@@ -27,6 +27,8 @@ export const FIRST_COME_MEASURES = Object.freeze({
     cutAt(100)),
   unansweredPerThousand: row('People who never learn the outcome, per thousand', 'people', 'leaves without an answer',
     ({ unanswered, people }) => 1000 * unanswered / people),
+  answeredPerThousand: row('People who learn the outcome, per thousand', 'people', 'tells',
+    ({ unanswered, people }) => 1000 * (people - unanswered) / people, HIGHER),
   untruePerThousand: row('People who get an untrue reply, per thousand', 'people', 'misleads',
     ({ untrue, people }) => 1000 * untrue / people),
   neighbourMsP99: row('Response time of a neighbouring route during the burst, 99th percentile', 'ms', 'answers neighbours after',

@@ -1,5 +1,6 @@
 /** Who may do what: tokens of a file, JSON Web Tokens, or both. */
-import { ALL_FEEDS, covers, digestOf, openTokens, permits, sameIds, unauthorized } from './grants.js'
+import { ALL_FEEDS, covers, digestOf, permits, sameIds, unauthorized } from './grants.js'
+import { openTokens } from './token-file.js'
 
 const EXPIRY_CHECK_MS = 1000
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/

@@ -34,5 +34,6 @@ export async function openSecurity (settings, { log }) {
 }
 
 export { readableFeeds } from './access.js'
+export { cleanForwarded, trustOf } from './forwarded.js'
 export { ALL_FEEDS, FILTERS_IDS, idsOf, permits } from './grants.js'
-export { cleanForwarded, missing, protect, trustOf } from './guard.js'
+export { missing, protect } from './guard.js'

@@ -2,7 +2,7 @@
 import { decisions, fields, moneyText, schemas } from 'freshet-feed/systems'
 import { FreshetError } from './errors.js'
 import { customerIdOf, customerKey, orderIdOf, orderKey, productKey } from './keys.js'
-import { ordersOf } from './payments/payments.js'
+import { ordersOf } from './payments/callbacks.js'
 import { PRODUCT_COMMANDS, SKU, UNITS } from './products.js'
 import { expectAccepted, statusOf } from './replies.js'
 
@@ -162,10 +162,10 @@ export const COMMANDS = {
     summary: 'News of payments, signed by the provider: the owner of the order looks it up',
     isRaw: true,
     schemas: { 204: { type: 'null' } },
-    codes: ['CALLBACK_INVALID'],
+    codes: ['CALLBACK_INVALID', 'CALLBACK_TOO_LARGE'],
     async run ({ body, headers }, { paymentSecret: secret, submit, stateOf }) {
-      const keys = new Set(ordersOf({ secret, headers, body, nowMs: Date.now() }).filter((id) => ID.test(id)).map(orderKey))
-      await Promise.all([...keys].map(async (key) => {
+      const keys = ordersOf({ secret, headers, body, nowMs: Date.now() }).filter((id) => ID.test(id)).map(orderKey)
+      await Promise.all(keys.map(async (key) => {
         // most are about an order that is confirmed, or being driven: the rule would reject them
         const { status, parked } = await stateOf(key, { fields: ['status', 'parked'] })
         if (status === 'cancelled' || parked) await submit({ rule: 'step', key, scope: '', requestId: '', args: ['check'] })

@@ -13,6 +13,7 @@ export const ERRORS = defineErrors('orders', {
   PRODUCT_HELD: { status: 409, retryable: true, meaning: 'units of the product are held, so it cannot be deleted' },
   RESERVATION_ENDED: { status: 409, meaning: 'the reservation was released, or has expired' },
   CALLBACK_INVALID: { status: 401, meaning: 'the signature of the payment provider is missing, wrong or older than five minutes' },
+  CALLBACK_TOO_LARGE: { status: 400, meaning: 'a callback of the payment provider has news of more than 100 orders' },
   PAYMENT_UNKNOWN: { retryable: true, meaning: 'the payment provider did not answer, so the result is unknown until it is looked up' },
   PAYMENT_DOWN: { retryable: true, meaning: 'the payment provider is not called for a while, after many failures' },
   PAYMENT_REFUSED: { meaning: 'the payment provider rejected a request as wrong' },

@@ -52,7 +52,8 @@ export default {
   gateway: (parts) => ({ commands: createOrders(parts) })
 }
 
-export { createPayments, ordersOf, signatureOf } from './payments/payments.js'
+export { MAX_ORDERS, ordersOf, signatureOf } from './payments/callbacks.js'
+export { createPayments } from './payments/payments.js'
 export { rebuildViews } from './archive.js'
 export { createSaga } from './saga.js'
 export { createArchive }

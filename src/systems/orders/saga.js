@@ -29,8 +29,8 @@ import { traced } from './traces.js'
  * Each is harmless when it is done again: claims by their ids, payments by the order's id and time, the order by its status.
  *
  * @typedef {import('./commands.js').Line} Line
- * @typedef {Decision & { authorization?: string, isConfirmed?: string }} Step `authorization`: id of the payment at its provider, when it
- *   became known; `isConfirmed`: as its placing, '1' or empty
+ * @typedef {Decision & { generation?: string, authorization?: string }} Step `authorization`: id of the payment at its provider, when it
+ *   became known
  */
 
 /** Until then a client does not miss that the order is held. */
@@ -71,18 +71,18 @@ function expectAll (decisions, codes) {
 }
 
 /**
- * @param {Pick<Parameters<typeof createSaga>[0], 'submit' | 'submitAll' | 'submitConfirmed' | 'payments' | 'confirm' | 'wasSold'>} parts
+ * @param {Pick<Parameters<typeof createSaga>[0], 'submit' | 'submitAll' | 'payments' | 'confirm' | 'wasSold'>} parts
  */
-function createSteps ({ submit, submitAll, submitConfirmed, payments, confirm, wasSold }) {
+function createSteps ({ submit, submitAll, payments, confirm, wasSold }) {
   /** Authorizations of orders that are not held by then. @type {Map<string, Promise<import('./payments/payments.js').Result>>} */
   const begun = new Map()
 
   /**
    * Several steps, of which the last counts if the others are accepted.
-   * @param {string} key @param {string[][]} all @param {typeof submitAll} [by]
+   * @param {string} key @param {string[][]} all
    */
-  async function stepAll (key, all, by = submitAll) {
-    const decisions = await by(all.map((args) => ({ rule: 'step', key, scope: '', requestId: '', args })))
+  async function stepAll (key, ...all) {
+    const decisions = await submitAll(all.map((args) => ({ rule: 'step', key, scope: '', requestId: '', args })))
     return decisions.find(({ code }) => code !== 'accepted') ?? decisions[decisions.length - 1]
   }
 
@@ -119,9 +119,9 @@ function createSteps ({ submit, submitAll, submitConfirmed, payments, confirm, w
    * @param {string[][]} before steps that are not recorded yet @returns {Promise<Step>}
    */
   async function authorized (key, { status, id }, ...before) {
-    if (status === 'declined' || status === 'voided') return stepAll(key, [...before, ['declined', 'payment_declined']])
-    const decision = await stepAll(key, [...before, ['capture_requested', id]], submitConfirmed)
-    return decision.code === 'late' ? step(key, 'deadline') : { ...decision, authorization: id, isConfirmed: '1' }
+    if (status === 'declined' || status === 'voided') return stepAll(key, ...before, ['declined', 'payment_declined'])
+    const decision = await stepAll(key, ...before, ['capture_requested', id])
+    return decision.code === 'late' ? step(key, 'deadline') : { ...decision, authorization: id }
   }
 
   /** @type {Record<string, (key: string, state: Fields) => Promise<Step>>} */
@@ -152,11 +152,11 @@ function createSteps ({ submit, submitAll, submitConfirmed, payments, confirm, w
 
     async capturing (key, state) {
       // no failover may forget that it was requested
-      if (!state.isConfirmed) await confirm(key)
+      await confirm(key, state.generation || undefined)
       const { status } = await payments.capture(paymentOf(key, state))
       if (status !== 'captured') return step(key, 'declined', 'capture_declined')
       const sold = await sell(key, state)
-      return sold.every(({ code }) => SOLD.includes(code)) ? stepAll(key, [['captured'], ['confirmed']]) : step(key, 'captured')
+      return sold.every(({ code }) => SOLD.includes(code)) ? stepAll(key, ['captured'], ['confirmed']) : step(key, 'captured')
     },
 
     async captured (key, state) {
@@ -182,11 +182,11 @@ const OPEN = Object.freeze(['authorized', 'captured'])
 /**
  * @param {object} parts
  * @param {(command: Command) => Promise<Decision>} parts.submit
- * @param {(commands: Command[]) => Promise<Decision[]>} parts.submitAll of one key, in one call
- * @param {(commands: Command[]) => Promise<Decision[]>} parts.submitConfirmed the same, and they are as durable as its placing
+ * @param {(commands: Command[]) => Promise<Step[]>} parts.submitAll of one key, in one call
  * @param {(key: string) => Promise<Fields>} parts.stateOf from the primary
  * @param {import('./payments/payments.js').Payments} parts.payments
- * @param {(key: string) => Promise<void>} parts.confirm what was decided about the order is as durable as its placing
+ * @param {(key: string, generation?: string) => Promise<void>} parts.confirm what was decided about the order, in this generation, is
+ *   as durable as its placing
  * @param {(product: string, claim: string) => Promise<boolean>} parts.wasSold by the events of the product, its key
  * @param {(key: string, letter: { reason: string, attempts: number, correlationId: string }) => Promise<void>} parts.deadLetter writes a
  *   dead letter, which resumes it
@@ -199,12 +199,12 @@ const OPEN = Object.freeze(['authorized', 'captured'])
  *   just been placed; errors: it is tried again
  */
 export function createSaga ({
-  submit, submitAll, submitConfirmed, stateOf, payments, confirm, wasSold, deadLetter, drop, onStep = () => {}, onFinal = () => {}, log
+  submit, submitAll, stateOf, payments, confirm, wasSold, deadLetter, drop, onStep = () => {}, onFinal = () => {}, log
 }) {
   /** Attempts that failed for another reason than a server that is away, by order. @type {Map<string, number>} */
   const attempts = new Map()
 
-  const { step, steps } = createSteps({ submit, submitAll, submitConfirmed, payments, confirm, wasSold })
+  const { step, steps } = createSteps({ submit, submitAll, payments, confirm, wasSold })
 
   /** News of the payment of a final order: what was captured late is paid back. @param {string} key @param {Fields} state */
   async function checkFinal (key, state) {
@@ -222,14 +222,14 @@ export function createSaga ({
       const before = state.status
       onStep(key, before)
       const done = await traced(`order ${before}`, ids, () => steps[before](key, state))
-      const { code, details, authorization = state.authorization, isConfirmed = '' } = done
+      const { code, details, generation = '', authorization = state.authorization } = done
       log.debug({ ...ids, from: before, to: details.status, code }, 'step')
       // another one was faster, or it was cancelled
       if (code !== 'accepted') state = await stateOf(key)
       else {
         const { status, reason } = /** @type {Fields} */ (details)
         const wasHeld = status === 'held' ? '1' : state.wasHeld
-        state = { ...state, status, reason, wasHeld, authorization, isConfirmed }
+        state = { ...state, status, reason, wasHeld, authorization, generation }
       }
       if (code !== 'accepted' && state.status === before) throw new FreshetError('INTERNAL', `step of an order: ${code}`)
     }

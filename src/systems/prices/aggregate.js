@@ -12,6 +12,7 @@
  *     5  a move of more than 20 % from the last price needs every source, and more of them than a quorum. Fewer make it a candidate,
  *        which is confirmed by a refresh not further than 5 % away that another source agrees with, or that comes 60 s later
  *
+ * @typedef {import('./decimals.js').Decimal} Decimal
  * @typedef {import('./sources/sources.js').Tick} Tick
  * @typedef {{ exchange: string, ok: boolean, ts?: number, reason?: string }} Source `ok`: it counted; `reason`: why not
  * @typedef {{ price: string, sinceMs: number, exchanges: string[] }} Candidate of a move that is not confirmed: since when it is seen, and
@@ -21,148 +22,13 @@
  *   `price`: decimal text; `asOf`: its time by its sources, ms since 1970
  * @typedef {{ exchange: string, price: Decimal, volume: Decimal, ts: number }} Quote
  */
+import { compare, compareDistance, decimalOf, meanOf, middleOf, textOf } from './decimals.js'
 import { TIERS } from './settings.js'
-
-/**
- * Exact decimals: an integer and a power of ten. Prices of coins reach from 10^-18 to 10^6 and beyond, so no fixed number of decimals keeps
- * the significant digits of all of them, and numbers of JavaScript keep 15.
- *
- * Nothing is cut off except by `meanOf`, whose result may have no end. Exponents of texts have three digits at most: a few characters must
- * not become a million digits.
- *
- * @typedef {{ digits: bigint, exponent: number }} Decimal digits * 10^exponent
- */
-
-const DECIMAL = /^(-?\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i
-/** A mean has at least so many significant digits, and at least so many decimals. */
-const MIN_DIGITS = 18
-const MIN_PLACES = 8
-
-/** @param {string} text such as 0.000000019 or 1.9e-8 @returns {Decimal | null} null: no decimal number */
-export function decimalOf (text) {
-  const match = DECIMAL.exec(text)
-  if (!match) return null
-  const [, whole, part = '', exponent = '0'] = match
-  return { digits: BigInt(whole + part), exponent: Number(exponent) - part.length }
-}
-
-/** @param {Decimal} decimal at least 0 @returns {string} without an exponent, and without zeros at the end */
-export function textOf ({ digits, exponent }) {
-  if (exponent >= 0) return String(digits * tenTo(exponent))
-  const text = String(digits).padStart(1 - exponent, '0')
-  const part = text.slice(exponent).replace(/0+$/, '')
-  return text.slice(0, exponent) + (part && `.${part}`)
-}
-
-/** @param {Decimal} one @param {Decimal} other @returns {number} below 0, 0, or above 0: how one compares with the other */
-export const compare = (one, other) => signOf(difference(one, other))
-
-/**
- * @param {Decimal} one @param {Decimal} other above 0 @param {Decimal} percent
- * @returns {number} below 0, 0, or above 0: how their distance compares with so many percent of the other
- */
-export function compareDistance (one, other, percent) {
-  const { digits, exponent } = difference(one, other)
-  const hundredfold = { digits: (digits < 0n ? -digits : digits) * 100n, exponent }
-  return compare(hundredfold, { digits: other.digits * percent.digits, exponent: other.exponent + percent.exponent })
-}
-
-/** The exact mean of two. @param {Decimal} one @param {Decimal} other @returns {Decimal} */
-export function middleOf (one, other) {
-  const { integers: [a, b], exponent } = aligned([one, other])
-  return { digits: (a + b) * 5n, exponent: exponent - 1 }
-}
-
-/**
- * The mean, cut off after 18 significant digits, or after as many decimals as any of the values has, if that is more. So it is never below
- * the least value.
- * @param {Decimal[]} values above 0 @param {Decimal[]} weights one of each, not all 0 @returns {Decimal}
- */
-export function meanOf (values, weights) {
-  const { integers, exponent: least } = aligned(values)
-  const { integers: shares } = aligned(weights)
-  const total = shares.reduce((sum, one) => sum + one, 0n)
-  const weighted = integers.reduce((sum, one, i) => sum + one * shares[i], 0n)
-  const length = String(weighted / total).length
-  const exponent = Math.min(least, least + length - MIN_DIGITS, -MIN_PLACES)
-  return { digits: weighted * tenTo(least - exponent) / total, exponent }
-}
-
-/** @param {number} exponent at least 0 */
-const tenTo = (exponent) => 10n ** BigInt(exponent)
-
-/** @param {Decimal} decimal */
-const signOf = ({ digits }) => digits > 0n ? 1 : digits < 0n ? -1 : 0
-
-/** @param {Decimal[]} decimals @returns {{ integers: bigint[], exponent: number }} the same, with one exponent */
-function aligned (decimals) {
-  const exponent = Math.min(...decimals.map((one) => one.exponent))
-  return { integers: decimals.map((one) => one.digits * tenTo(one.exponent - exponent)), exponent }
-}
-
-/** @param {Decimal} one @param {Decimal} other @returns {Decimal} */
-function difference (one, other) {
-  const { integers: [a, b], exponent } = aligned([one, other])
-  return { digits: a - b, exponent }
-}
-
-/**
- * A refresh, by the process that owns the partition of the asset: all sources are asked at once, what they say becomes one price or a
- * failure, and rule `latest` stores it and plans the next refresh.
- *
- * An older owner that goes on is harmless: its refresh began earlier, so the rule refuses it.
- */
-
-const RULE = 'latest'
-
-/** @param {any[]} flat a reply to HGETALL @returns {Record<string, string>} */
-const fieldsIn = (flat) => Object.fromEntries(flat.flatMap((name, i) => i % 2 === 0 ? [[String(name), String(flat[i + 1])]] : []))
-
-/** @param {string} tier @param {string} tiers refresh, soft and hard ms of each @returns {number} hard */
-const hardMsOf = (tier, tiers) => Number(tiers.split(' ')[3 * TIERS.indexOf(tier) + 2])
-
-/**
- * @param {object} parts
- * @param {Pick<import('./sources/sources.js').Sources, 'ticks' | 'noteOld'>} parts.sources
- * @param {Pick<import('freshet-feed/systems').ConsumerParts, 'submit' | 'partitionOf' | 'keyOf'>} parts.admission
- * @param {import('freshet-feed/systems').ConsumerParts['connectionOf']} parts.connectionOf the primary
- * @param {(outcome: string, seconds: number) => void} parts.onRefresh `outcome`: price, stale, all_failed, no_quorum, moved,
- *   not_stored
- * @returns {(asset: string) => Promise<void>} errors: the primary does not answer
- */
-export function createRefresher ({ sources, admission: { submit, partitionOf, keyOf }, connectionOf, onRefresh }) {
-  return async (asset) => {
-    const partition = partitionOf(asset)
-    const since = performance.now()
-    const [[seconds, micros], flat] = await connectionOf(partition)
-      .sendAll([['TIME'], ['HGETALL', keyOf(partition)(`state:${asset}`)]])
-    const startedMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
-    const { price, hard, candidate, tier, tiers } = fieldsIn(flat)
-    const ticks = await sources.ticks(asset)
-    const found = aggregate(ticks, {
-      nowMs: Math.floor(startedMs + performance.now() - since),
-      last: price ? { price, hard: Number(hard) } : null,
-      candidate: candidate?.startsWith('{') ? JSON.parse(candidate) : null,
-      hardMs: hardMsOf(tier, tiers),
-      quorum: Math.min(QUORUM, ticks.length)
-    })
-    for (const { exchange, reason } of found.sources) if (reason === 'old') sources.noteOld(exchange)
-    const sourcesText = JSON.stringify(found.sources)
-    const args = 'failure' in found
-      ? ['fail', String(startedMs), found.failure, found.candidate ? JSON.stringify(found.candidate) : '', sourcesText]
-      : ['price', String(startedMs), found.price, sourcesText, String(found.asOf)]
-    const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: '', args }).catch((error) => {
-      onRefresh('not_stored', (performance.now() - since) / 1000)
-      throw error
-    })
-    onRefresh(code === 'accepted' ? 'failure' in found ? found.failure : 'price' : code, (performance.now() - since) / 1000)
-  }
-}
 
 const MAX_AGE_MS = 60_000
 const MAX_AHEAD_MS = 2_000
 const CONFIRMED_AFTER_MS = 60_000
-export const QUORUM = 2
+const QUORUM = 2
 /** Shares in percent. */
 const OUTLIER = Object.freeze({ digits: 5n, exponent: 0 })
 const MOVE = Object.freeze({ digits: 20n, exponent: 0 })
@@ -255,4 +121,57 @@ function medianOf (quotes) {
   const prices = quotes.map(({ price }) => price).sort(compare)
   const middle = prices.length >> 1
   return prices.length % 2 === 1 ? prices[middle] : middleOf(prices[middle - 1], prices[middle])
+}
+
+/**
+ * A refresh, by the process that owns the partition of the asset: all sources are asked at once, what they say becomes one price or a
+ * failure, and rule `latest` stores it and plans the next refresh.
+ *
+ * An older owner that goes on is harmless: its refresh began earlier, so the rule refuses it.
+ */
+
+const RULE = 'latest'
+
+/** @param {any[]} flat a reply to HGETALL @returns {Record<string, string>} */
+const fieldsIn = (flat) => Object.fromEntries(flat.flatMap((name, i) => i % 2 === 0 ? [[String(name), String(flat[i + 1])]] : []))
+
+/** @param {string} tier @param {string} tiers refresh, soft and hard ms of each @returns {number} hard */
+const hardMsOf = (tier, tiers) => Number(tiers.split(' ')[3 * TIERS.indexOf(tier) + 2])
+
+/**
+ * @param {object} parts
+ * @param {Pick<import('./sources/sources.js').Sources, 'ticks' | 'noteOld'>} parts.sources
+ * @param {Pick<import('freshet-feed/systems').ConsumerParts, 'submit' | 'partitionOf' | 'keyOf'>} parts.admission
+ * @param {import('freshet-feed/systems').ConsumerParts['connectionOf']} parts.connectionOf the primary
+ * @param {(outcome: string, seconds: number) => void} parts.onRefresh `outcome`: price, stale, all_failed, no_quorum, moved,
+ *   not_stored
+ * @returns {(asset: string) => Promise<void>} errors: the primary does not answer
+ */
+export function createRefresher ({ sources, admission: { submit, partitionOf, keyOf }, connectionOf, onRefresh }) {
+  return async (asset) => {
+    const partition = partitionOf(asset)
+    const since = performance.now()
+    const [[seconds, micros], flat] = await connectionOf(partition)
+      .sendAll([['TIME'], ['HGETALL', keyOf(partition)(`state:${asset}`)]])
+    const startedMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+    const { price, hard, candidate, tier, tiers } = fieldsIn(flat)
+    const ticks = await sources.ticks(asset)
+    const found = aggregate(ticks, {
+      nowMs: Math.floor(startedMs + performance.now() - since),
+      last: price ? { price, hard: Number(hard) } : null,
+      candidate: candidate?.startsWith('{') ? JSON.parse(candidate) : null,
+      hardMs: hardMsOf(tier, tiers),
+      quorum: Math.min(QUORUM, ticks.length)
+    })
+    for (const { exchange, reason } of found.sources) if (reason === 'old') sources.noteOld(exchange)
+    const sourcesText = JSON.stringify(found.sources)
+    const args = 'failure' in found
+      ? ['fail', String(startedMs), found.failure, found.candidate ? JSON.stringify(found.candidate) : '', sourcesText]
+      : ['price', String(startedMs), found.price, sourcesText, String(found.asOf)]
+    const { code } = await submit({ rule: RULE, key: asset, scope: '', requestId: '', args }).catch((error) => {
+      onRefresh('not_stored', (performance.now() - since) / 1000)
+      throw error
+    })
+    onRefresh(code === 'accepted' ? 'failure' in found ? found.failure : 'price' : code, (performance.now() - since) / 1000)
+  }
 }

@@ -4,13 +4,13 @@
  *
  * Each event is the newest price, so a viewer that reads slowly skips prices, never the last one.
  *
- * @typedef {import('./aggregate.js').Decimal} Decimal
+ * @typedef {import('./decimals.js').Decimal} Decimal
  * @typedef {{ price: Decimal | null, status: string, bytes: Buffer }} Shown
  * @typedef {{ minChange: Decimal, price: Decimal | null, status: string }} Viewer `minChange`: percent; `price`: as it was last sent
  *
  * @import { ReaderParts, Stored } from 'freshet-feed/systems'
  */
-import { compare, compareDistance, decimalOf } from './aggregate.js'
+import { compare, compareDistance, decimalOf } from './decimals.js'
 import { eventOf } from './replies.js'
 
 const HEARTBEAT_MS = 10_000

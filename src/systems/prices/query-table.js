@@ -1,6 +1,6 @@
 /** The queries of prices as routes: the newest, several at once, history, tiers, sources, and a stream. */
 import { fields, FreshetError, queries, schemas } from 'freshet-feed/systems'
-import { compare, decimalOf } from './aggregate.js'
+import { compare, decimalOf } from './decimals.js'
 import { replyOf } from './commands.js'
 import { assetOf, TIERS } from './settings.js'
 import { STATUSES } from './replies.js'
@@ -79,7 +79,7 @@ export function candles (points, stepMs) {
 
 /** @param {string} one @param {string} other prices, as they were stored */
 const isLess = (one, other) => compare(read(one), read(other)) < 0
-const read = (/** @type {string} */ price) => /** @type {import('./aggregate.js').Decimal} */ (decimalOf(price))
+const read = (/** @type {string} */ price) => /** @type {import('./decimals.js').Decimal} */ (decimalOf(price))
 
 const { id: ID, listOf, objectOf, pageOf, seq: SEQ, time: TIME } = schemas
 const { integer, limit, number, required, since, text } = fields.query

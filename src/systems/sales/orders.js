@@ -77,7 +77,7 @@ export function createRestorer ({ database, submit, log }) {
 
 /**
  * Claims that count only when the database has their order (durability `db`): a gateway waits for the event that says so. The order
- * writer of the partition's owner settles the claim (orders.js).
+ * writer of the partition's owner settles the claim.
  */
 
 const HAS_DECIDED = Object.freeze(['sold', 'released'])

@@ -5,7 +5,7 @@
  *     put  ->  limits.js    is it live?
  *              contents.js  by id (id-table.js), newest first (order.js), and which version counts
  *              items.js     the record of each (records.js), in chunks of buckets (buckets.js)
- *     latest, get, count  ->  reading.js
+ *     latest, get, count  ->  readLatest, readItem: they change nothing, and leave out what is outside the window at the time given
  *
  * All data is in typed arrays: an item is no object and no string, causes no garbage, and the bytes of a superseded version are
  * reused at once. The answers are exact in any order of arrival: late, repeated and equal items, deletions, history read
@@ -16,9 +16,8 @@
  * chunks, and where more than a third is free, `advance` moves items together, a thousand at a time.
  */
 import { Contents } from './contents.js'
-import { Limits, packed } from './limits.js'
+import { Limits, packed, unpacked } from './limits.js'
 import { idHash } from './id-table.js'
-import { readItem, readLatest, readPlace, readVersion } from './reading.js'
 import { DELETED, WAITING } from './records.js'
 import { NONE } from './buckets.js'
 
@@ -312,4 +311,59 @@ export class ViewStore {
     this.#limits.evict(records.order(record), arrival, records.bytes(record), idAt, idAt + records.idBytes(record))
     this.#drop(record)
   }
+}
+
+/**
+ * A page, newest first, at the same cost from any depth.
+ * @param {Contents} contents
+ * @param {{ limit: number, after: Place | null, minOrder: number }} question
+ * @param {Visit} visit
+ * @returns {{ next: Place | null, count: number }}
+ */
+function readLatest (contents, { limit, after, minOrder }, visit) {
+  const { records, live } = contents
+  let position = after ? live.below(packed(after.ts, after.seq), after.id, 0, after.id.length) : live.end()
+  let last = NONE
+  let count = 0
+  for (let isFull = limit <= 0; position !== NONE; position = live.older(position)) {
+    const record = live.at(position)
+    const order = records.order(record)
+    if (order < minOrder) break
+    if (isFull) return { next: last === NONE ? after : readPlace(contents, last), count }
+    const bytes = records.bytes(record)
+    const idAt = records.idAt(record)
+    const idEnd = idAt + records.idBytes(record)
+    const { ts, seq } = unpacked(order)
+    count++
+    last = record
+    isFull = visit(bytes, idAt, idEnd, ts, seq, idEnd, idEnd + records.valueBytes(record)) === false || count === limit
+  }
+  return { next: null, count }
+}
+
+/**
+ * @param {Contents} contents @param {Buffer} id @param {number} minOrder
+ * @returns {Item | null} copied
+ */
+function readItem (contents, id, minOrder) {
+  const { records } = contents
+  const record = contents.find(id, 0, id.length)
+  if (record === NONE || contents.isDeleted(record) || records.order(record) < minOrder) return null
+  const valueAt = records.idAt(record) + records.idBytes(record)
+  const value = Buffer.from(records.bytes(record).subarray(valueAt, valueAt + records.valueBytes(record)))
+  return { ...readPlace(contents, record), value }
+}
+
+/** @param {Contents} contents @param {Buffer} id @returns {{ ts: number, seq: number, stamp: number, deleted: boolean } | null} */
+function readVersion (contents, id) {
+  const { records } = contents
+  const record = contents.find(id, 0, id.length)
+  if (record === NONE) return null
+  return { ...unpacked(records.order(record)), stamp: records.stamp(record), deleted: contents.isDeleted(record) }
+}
+
+/** @param {Contents} contents @param {number} record @returns {Place} copied */
+function readPlace ({ records }, record) {
+  const idAt = records.idAt(record)
+  return { ...unpacked(records.order(record)), id: Buffer.from(records.bytes(record).subarray(idAt, idAt + records.idBytes(record))) }
 }

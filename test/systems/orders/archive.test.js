@@ -2,7 +2,7 @@
 import t from 'tap'
 import { openDatabase } from '../../../src/sql/index.js'
 import { createArchive } from '../../../src/systems/orders/index.js'
-import { VIEWS } from '../../../src/systems/orders/archive.js'
+import { SOLD, VIEWS } from '../../../src/systems/orders/archive.js'
 import { sharedDatabase } from '../../database.js'
 import { silentLog } from '../../servers.js'
 
@@ -57,17 +57,22 @@ t.test('another event with the same number is counted and logged; the stored one
   t.same(errors, [{ code: 'EVENTS_DIFFER', sagaId: 'a', aggregate: 'o:a', version: 2 }])
 })
 
-t.test('the view of a product does not read its history', async (t) => {
+t.test('neither the view of a product nor the question whether it sold a claim reads its history', async (t) => {
   await database.query(`INSERT INTO events (partition, generation, seq, aggregate, version, type, data, at)
-    SELECT 1, 'lineage', n, 'p:long', n, CASE n WHEN 1 THEN 'open' ELSE 'held' END, '{"about":"{}","stock":"9","held":"1"}', now()
+    SELECT 1, 'lineage', n, 'p:long', n, CASE n % 2 WHEN 1 THEN CASE n WHEN 1 THEN 'open' ELSE 'held' END ELSE 'sold' END,
+      jsonb_build_object('about', '{}', 'stock', '9', 'held', '1', 'claim', 'c' || n), now()
     FROM generate_series(1, 20000) AS n`)
   await database.query('ANALYZE events')
   /** @param {any} plan @returns {number} rows that were read, by all parts of it */
   const readBy = (plan) => (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'] +
     (plan.Plans ?? []).reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + readBy(one), 0)
-  for (const { name, select } of VIEWS) {
-    const { rows: [{ 'QUERY PLAN': [{ Plan: plan }] }] } =
-      await database.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${select}`, [['p:long']])
+  for (const [name, text, values] of [
+    ...VIEWS.map(({ name, select }) => /** @type {const} */ ([name, select, [['p:long']]])),
+    ...([['sold', SOLD, ['p:long', 'c9000']], ['not sold', SOLD, ['p:long', 'c9001']]])
+  ]) {
+    const { rows: [{ 'QUERY PLAN': [{ Plan: plan }] }] } = await database.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...values])
     t.ok(readBy(plan) < 50, `${name}: ${readBy(plan)} rows`)
   }
+  const isSold = async (/** @type {string} */ claim) => (await database.query(SOLD, ['p:long', claim])).rows.length === 1
+  t.same(await Promise.all(['c9000', 'c9001', 'other'].map(isSold)), [true, false, false])
 })

@@ -3,7 +3,9 @@ import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
+import { createPaymentServer, openLedger } from '../../../demo/payments/server.js'
 import { createPayments, ordersOf, signatureOf } from '../../../src/systems/orders/index.js'
+import { eventually, silentLog } from '../../servers.js'
 import { startPayments } from './ordering.js'
 
 const TIMEOUT_MS = 500
@@ -158,9 +160,29 @@ t.test('signatures of callbacks', async (t) => {
   const signed = (/** @type {string} */ text) =>
     read({ body: text, headers: { 'stripe-signature': signatureOf('secret', text, nowMs / 1000) } })
   t.same(signed('{"data":{"object":{"metadata":{"order":"b"}}}}'), ['b'])
-  t.same(signed('[{"key":"a.1"},{"key":"c.2"},{},{"key":1}]'), ['a', 'c'])
+  t.same(signed('[{"key":"a.1"},null,7,[],{"data":null},{"key":"c.2"},{},{"key":1},{"key":"a.2"}]'), ['a', 'c'],
+    'news of something else hides none of an order')
+  const many = (/** @type {number} */ n) => JSON.stringify(Array.from({ length: n }, (_, i) => ({ key: `o${i}.1` })))
+  t.equal(signed(many(100)).length, 100)
+  t.throws(() => signed(many(101)), { code: 'CALLBACK_TOO_LARGE', message: /101 orders; send at most 100/ })
   for (const other of ['', '[null]', 'null', '1', '{}', '[[]]', '{"data":null}']) t.same(signed(other), [], other)
   for (const change of [{ body: body + ' ' }, { secret: 'other' }, { secret: null }, { headers: {} }, { nowMs: nowMs + 301_000 }]) {
     t.throws(() => read(change), { code: 'CALLBACK_INVALID' })
   }
+})
+
+t.test('the local provider repeats a callback that fails once', async (t) => {
+  const got = /** @type {string[]} */ ([])
+  const server = createServer(async (request, response) => {
+    got.push(await text(request))
+    response.writeHead(got.length === 1 ? 503 : 204).end()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => { server.close(); server.closeAllConnections() })
+  const callbackUrl = `http://127.0.0.1:${/** @type {any} */ (server.address()).port}`
+  const app = createPaymentServer({ ledger: openLedger(null), latencyMs: 0, callbackUrl, secret: 'secret', log: silentLog })
+  t.teardown(() => app.close())
+  await app.inject({ method: 'POST', url: '/v1/payments', payload: { key: 'a.1', amount: 5, currency: 'usd' } })
+  await eventually(() => got.length === 2)
+  t.same(got.map((body) => JSON.parse(body)), Array(2).fill([{ key: 'a.1', status: 'authorized' }]))
 })

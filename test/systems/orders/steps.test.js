@@ -1,6 +1,7 @@
 /** Steps of an order, and what comes in one call, by a server, a provider and a gateway that are made here. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { FreshetError } from '../../../src/sql/errors.js'
 import { COMMANDS } from '../../../src/systems/orders/commands.js'
 import { createSaga, signatureOf } from '../../../src/systems/orders/index.js'
 import { silentLog } from '../../servers.js'
@@ -21,11 +22,11 @@ const PLACED = Object.freeze({
 
 /**
  * An order that is driven; `calls` has its steps, those of one call joined.
- * @param {{ authorize?: () => Promise<any>, capture?: () => Promise<any>, sold?: string, wasSold?: boolean,
- *   decide?: (op: string) => any }} [given] `sold`: code of the rule when a line is sold; `wasSold` by its events;
- *   `decide` in place of what is accepted
+ * @param {{ authorize?: () => Promise<any>, capture?: () => Promise<any>, sold?: string, wasSold?: boolean | Error,
+ *   decide?: (op: string) => any, confirm?: (key: string, generation?: string) => Promise<void> }} [given] `sold`: code of the rule when a
+ *   line is sold; `wasSold` by its events; `decide` in place of what is accepted
  */
-function order ({ authorize, capture, sold = 'accepted', wasSold = false, decide = () => null } = {}) {
+function order ({ authorize, capture, sold = 'accepted', wasSold = false, decide = () => null, confirm = async () => {} } = {}) {
   const calls = /** @type {string[]} */ ([])
   const asked = /** @type {string[]} */ ([])
   let reads = 0
@@ -35,7 +36,7 @@ function order ({ authorize, capture, sold = 'accepted', wasSold = false, decide
     const other = decide(op)
     if (other) return other
     Object.assign(state, { status: AFTER[op] ?? state.status, reason: op === 'declined' ? more : state.reason })
-    return { code: 'accepted', details: { status: state.status, reason: state.reason } }
+    return { code: 'accepted', details: { status: state.status, reason: state.reason }, generation: 'abc.1' }
   }
   const record = (/** @type {any[]} */ commands) => {
     const ops = commands.filter(({ rule }) => rule === 'step').map(({ args: [op] }) => op)
@@ -45,7 +46,6 @@ function order ({ authorize, capture, sold = 'accepted', wasSold = false, decide
   const drive = createSaga({
     submit: async (command) => record([command])[0],
     submitAll: async (commands) => record(commands),
-    submitConfirmed: async (commands) => record(commands),
     async stateOf () {
       reads++
       return { ...state }
@@ -61,9 +61,12 @@ function order ({ authorize, capture, sold = 'accepted', wasSold = false, decide
       },
       async undo () { asked.push('undo') }
     }),
-    confirm: async () => {},
-    wasSold: async () => wasSold,
-    deadLetter: async () => {},
+    confirm,
+    async wasSold () {
+      if (wasSold instanceof Error) throw wasSold
+      return wasSold
+    },
+    async deadLetter () { asked.push('dead letter') },
     drop: async () => {},
     log: silentLog
   })
@@ -96,6 +99,18 @@ t.test('an authorization that fails leaves the order held; one that is declined 
   t.same(declined.calls, ['held+declined', 'cancelled'])
 })
 
+t.test('nothing is captured before it is confirmed that this was requested, by the primary that decided it', async (t) => {
+  const confirmed = /** @type {any[]} */ ([])
+  const failing = order({
+    async confirm (...args) {
+      confirmed.push(args)
+      throw Object.assign(new Error('not confirmed'), { retryable: true })
+    }
+  })
+  await t.rejects(failing.drive('o:a', { ...PLACED }), { message: 'not confirmed' })
+  t.same([confirmed, failing.asked], [[['o:a', 'abc.1']], ['authorize']])
+})
+
 t.test('an order that is cancelled while its payment is authorized has its payment voided', async (t) => {
   const cancelled = order({
     async authorize () {
@@ -119,6 +134,12 @@ t.test('a line whose product has forgotten that it was sold is not sold again', 
   const { drive, calls } = order({ sold: 'unknown_claim', wasSold: true })
   await drive('o:a', { ...PLACED })
   t.same(calls, ['held+capture_requested', 'captured+confirmed'])
+})
+
+t.test('while the database does not say whether it was sold, the order is tried again, and never parked', async (t) => {
+  const { drive, calls, asked } = order({ sold: 'unknown_claim', wasSold: new FreshetError('DATABASE_TIMEOUT') })
+  for (let n = 0; n < 7; n++) await t.rejects(drive('o:a'), { code: 'DATABASE_TIMEOUT' })
+  t.same([calls, asked], [['held+capture_requested'], ['authorize', ...Array(7).fill('capture')]])
 })
 
 t.test('a callback is decided only where it may change something, however often and late it comes', async (t) => {

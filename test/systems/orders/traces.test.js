@@ -44,7 +44,6 @@ t.test('an order has a span, and its steps in it, where those that are recorded 
   const drive = createSaga({
     submit,
     submitAll: (commands) => Promise.all(commands.map(submit)),
-    submitConfirmed: (commands) => Promise.all(commands.map(submit)),
     stateOf: async () => state,
     payments: /** @type {any} */ ({
       authorize: async () => ({ status: 'authorized', id: 'p' }), capture: async () => ({ status: 'captured' })

@@ -1,7 +1,7 @@
 /** Decimals against fractions of integers. */
 import fc from 'fast-check'
 import t from 'tap'
-import { compare, compareDistance, decimalOf, meanOf, middleOf, textOf } from '../../../src/systems/prices/aggregate.js'
+import { compare, compareDistance, decimalOf, meanOf, middleOf, textOf } from '../../../src/systems/prices/decimals.js'
 import { holds } from '../../properties.js'
 
 /** @typedef {{ over: bigint, under: bigint }} Fraction `under` above 0 */
@@ -21,7 +21,7 @@ const anyNumber = fc.record({
   return { text, value }
 })
 const anyAboveZero = anyNumber.filter(({ value }) => value.over > 0n)
-const read = (/** @type {string} */ text) => /** @type {import('../../../src/systems/prices/aggregate.js').Decimal} */ (decimalOf(text))
+const read = (/** @type {string} */ text) => /** @type {import('../../../src/systems/prices/decimals.js').Decimal} */ (decimalOf(text))
 
 /** @param {Fraction} one @param {Fraction} other */
 function sign (one, other) {

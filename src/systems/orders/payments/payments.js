@@ -13,58 +13,12 @@
  *   { lookup: (payment: Payment) => Promise<Result | null> }} Adapter every call is harmless when it is made again. `void` makes a later
  *   capture impossible, also of a payment that the provider does not know; `refund`: all of it; `lookup`: null = it does not know it
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Agent as HttpAgent, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { calls } from 'freshet-feed/systems'
 import { FreshetError } from '../errors.js'
 import { traced } from '../traces.js'
 import { stripe } from './stripe.js'
-
-/**
- * Callbacks of a payment provider: their signature, in the format of Stripe (https://docs.stripe.com/webhooks#verify-manually), which the
- * local provider has too: `t=<seconds>,v1=<HMAC-SHA256 of "t.body", hex>`.
- *
- * A callback only says that there is news of payments: the owner of the order looks it up. So a false, late or repeated one changes
- * nothing.
- */
-
-const MAX_AGE_S = 300
-const SIGNATURE_HEADERS = Object.freeze(['payment-signature', 'stripe-signature'])
-
-/** @param {string} secret @param {string} body @param {number} seconds since 1970 @returns {string} value of the header */
-export const signatureOf = (secret, body, seconds) =>
-  `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`
-
-/**
- * @param {{ secret: string | null, headers: Record<string, string | string[] | undefined>, body: string, nowMs: number }} callback
- * @returns {string[]} ids of the orders that it is about @throws {FreshetError} CALLBACK_INVALID
- */
-export function ordersOf ({ secret, headers, body, nowMs }) {
-  const given = String(SIGNATURE_HEADERS.map((name) => headers[name]).find(Boolean) ?? '')
-  const seconds = Number(/(?:^|,)t=(\d{1,12})(?:,|$)/.exec(given)?.[1] ?? NaN)
-  if (secret === null) throw new FreshetError('CALLBACK_INVALID', 'this gateway has no --payment-secret, so it cannot check signatures')
-  if (!(Math.abs(nowMs / 1000 - seconds) <= MAX_AGE_S)) {
-    throw new FreshetError('CALLBACK_INVALID', `the signature has no time, or one more than ${MAX_AGE_S} s from now; compare the clocks`)
-  }
-  const wanted = Buffer.from(signatureOf(secret, body, seconds).split(',v1=')[1])
-  const isSigned = [...given.matchAll(/v1=([0-9a-f]{64})/g)].some(([, one]) => timingSafeEqual(Buffer.from(one), wanted))
-  if (!isSigned) throw new FreshetError('CALLBACK_INVALID', 'the signature is not one of this body; check --payment-secret')
-  return ordersIn(body)
-}
-
-/** The local provider sends an array of `{key}`; Stripe has the key in the metadata of the PaymentIntent. @param {string} body */
-function ordersIn (body) {
-  try {
-    return [JSON.parse(body)].flat().flatMap(({ key, data }) => {
-      const order = key ?? data?.object?.metadata?.order
-      // without the time of the order (saga.js)
-      return typeof order === 'string' ? [order.split('.')[0]] : []
-    })
-  } catch {
-    return []
-  }
-}
 
 /** The provider of `npm start payments` (demo/payments/server.js). A payment is known by its key. */
 
