@@ -89,7 +89,7 @@ function refusalOf (error) {
 
 /** @param {string} id digest @param {import('jose').JWTPayload} claims @returns {Grant} @throws {FreshetError} UNAUTHORIZED */
 function grantOf (id, { exp, scope, feeds, ids }) {
-  const scopes = typeof scope === 'string' ? scope.split(' ').filter((one) => SCOPES.includes(one)) : []
+  const scopes = typeof scope === 'string' ? scope.split(' ').filter((name) => SCOPES.includes(name)) : []
   const filter = ids === undefined ? null : readIdFilter(ids)
   if (typeof filter === 'string') {
     throw unauthorized(`a token whose claim "ids" is ${filter}; expected an array of ${EXPECTED_IDS}, or no such claim for all`)
@@ -97,7 +97,7 @@ function grantOf (id, { exp, scope, feeds, ids }) {
   return {
     id,
     scopes: new Set(scopes),
-    feeds: new Set(Array.isArray(feeds) ? feeds.filter((one) => typeof one === 'string') : []),
+    feeds: new Set(Array.isArray(feeds) ? feeds.filter((feed) => typeof feed === 'string') : []),
     ids: filter,
     untilMs: (Number(exp) + CLOCK_TOLERANCE_S) * 1000
   }
@@ -131,8 +131,8 @@ export async function openJwt ({ jwtIssuer, jwtAudience, jwtKeys }, { log }) {
      * @returns {Grant | Promise<Grant>} rejects with UNAUTHORIZED, or NOT_READY without keys
      */
     get (id, token) {
-      const known = verified.get(id)
-      if (known && known.untilMs > Date.now()) return known.grant
+      const stored = verified.get(id)
+      if (stored && stored.untilMs > Date.now()) return stored.grant
       verified.delete(id)
       return verify(id, token)
     },
