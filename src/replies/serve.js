@@ -65,16 +65,13 @@ export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
 
 /**
  * @param {{ registry: import('prom-client').Registry, budget: import('./reply-cache.js').Budget, maxStaleMs: number,
- *   clock: () => number, elapsed?: () => number, loopUse?: (nowMs: number) => number,
+ *   clock: () => number, elapsed?: () => number,
  *   revisionOf?: (feed: string) => import('./reply-cache.js').Revision | null }} options
- *   `clock`: ms since 1970; `elapsed`: monotonic, ms; `loopUse`: utilization of the event loop, 0 to 1; `revisionOf`: null when no
- *   view of the feed answers
+ *   `clock`: ms since 1970; `elapsed`: monotonic, ms; `revisionOf`: null when no view of the feed answers
  */
-export function createReplies ({
-  registry, budget, maxStaleMs, clock, elapsed = () => performance.now(), loopUse = createLoopUse(), revisionOf = () => null
-}) {
+export function createReplies ({ registry, budget, maxStaleMs, clock, elapsed = () => performance.now(), revisionOf = () => null }) {
   const store = createReplyStore(registry)
-  const cache = createReplyCache({ registry, store, budget, maxStaleMs, clock, elapsed, loopUse, revisionOf })
+  const cache = createReplyCache({ registry, store, budget, maxStaleMs, clock, elapsed, revisionOf })
   const compressed = createCompressor({ registry, store, budget, elapsed })
   const staleReplies = new Counter({
     name: 'freshet_stale_replies_total',
@@ -192,26 +189,6 @@ export function createReplies ({
 /** @param {import('fastify').FastifyReply} reply @param {string[]} lines */
 function setHeaders (reply, lines) {
   for (let i = 0; i < lines.length; i += 2) reply.header(lines[i], lines[i + 1])
-}
-
-// Recent utilization of the event loop.
-
-const MEASURE_EVERY_MS = 100
-
-/** @returns {(nowMs: number) => number} 0 to 1, over the last 100 ms or longer; `nowMs` is monotonic */
-function createLoopUse () {
-  let before = performance.eventLoopUtilization()
-  let measuredMs = -Infinity
-  let use = 0
-  return (nowMs) => {
-    if (nowMs - measuredMs >= MEASURE_EVERY_MS) {
-      const now = performance.eventLoopUtilization()
-      use = performance.eventLoopUtilization(now, before).utilization
-      before = now
-      measuredMs = nowMs
-    }
-    return use
-  }
 }
 
 // The kind of a cached reply that a client gets: 304, gzip, or the body as it is.
