@@ -61,7 +61,7 @@ export async function * readRecords (stream, { format, itemsField = null, maxRec
   /** @type {Entry[]} */
   let entries = []
   try {
-    for await (const chunk of withoutByteOrderMark(stream)) {
+    for await (const chunk of withoutByteOrderMark(stream, format)) {
       reader.take(chunk, entries)
       if (entries.length === 0) continue
       const complete = entries
@@ -77,8 +77,8 @@ export async function * readRecords (stream, { format, itemsField = null, maxRec
   if (entries.length > 0) yield entries
 }
 
-/** @param {AsyncIterable<Buffer>} stream @throws {FreshetError} INPUT_INVALID the stream failed, or is gzip */
-async function * withoutByteOrderMark (stream) {
+/** @param {AsyncIterable<Buffer>} stream @param {string} format @throws {FreshetError} INPUT_INVALID the stream failed, or is gzip */
+async function * withoutByteOrderMark (stream, format) {
   let start = Buffer.alloc(0)
   let started = false
   try {
@@ -88,7 +88,7 @@ async function * withoutByteOrderMark (stream) {
         continue
       }
       start = Buffer.concat([start, chunk])
-      if (start.indexOf(GZIP) === 0) throw compressed()
+      if (start.indexOf(GZIP) === 0) throw compressed(format)
       if (start.length < BYTE_ORDER_MARK.length) continue
       started = true
       yield start.indexOf(BYTE_ORDER_MARK) === 0 ? start.subarray(BYTE_ORDER_MARK.length) : start
@@ -100,5 +100,6 @@ async function * withoutByteOrderMark (stream) {
   if (!started && start.length > 0) yield start
 }
 
-const compressed = () => new FreshetError('INPUT_INVALID',
-  'the input is compressed with gzip; decompress it on the way: zcat FILE | npx freshet writer --source stdin')
+/** @param {string} format */
+const compressed = (format) => new FreshetError('INPUT_INVALID',
+  `the ${format} input is compressed with gzip; decompress it on the way: zcat FILE | npx freshet writer --source stdin`)
