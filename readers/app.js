@@ -65,7 +65,7 @@ export function createReaderApp ({
     const keyStreams = database ? systems?.all.map((system) => createKeyStreams(system, push)) ?? [] : []
     app.register(liveRoutes, { push, queries, access })
     app.register(severalRoutes, { push, queries, access, keyStreams })
-    app.addHook('onClose', async () => { for (const one of keyStreams) one.close() })
+    app.addHook('onClose', async () => { for (const streams of keyStreams) streams.close() })
     if (systems && database) {
       app.addHook('preClose', async () => systems.end())
       systems.all.forEach((system, i) => app.register(systemRoutes, { system, push, keyStreams: keyStreams[i], database, access }))

@@ -25,16 +25,16 @@ const PLAN = 'plan'
 /** @typedef {import('./settings/index.js').Context} Context */
 /** @typedef {import('./settings/index.js').Row} Row */
 
-/** @typedef {Omit<Row, 'group' | 'uses'> & { uses?: string[] }} OwnPart */
+/** @typedef {Omit<Row, 'group' | 'uses'> & { uses?: string[] }} RowPart */
 
-/** @type {(name: string, meaning: string, rest: Omit<OwnPart, 'name' | 'meaning'>) => OwnPart} */
+/** @type {(name: string, meaning: string, rest: Omit<RowPart, 'name' | 'meaning'>) => RowPart} */
 const row = (name, meaning, rest) => ({ name, meaning, ...rest })
 
 /**
  * Rows that share a heading and commands; a row may name commands of its own.
- * @type {(group: string, uses: string[], rows: OwnPart[]) => Row[]}
+ * @type {(group: string, uses: string[], rows: RowPart[]) => Row[]}
  */
-const group = (title, uses, rows) => rows.map((one) => ({ group: title, uses, ...one }))
+const group = (title, uses, rows) => rows.map((part) => ({ group: title, uses, ...part }))
 
 /** @type {readonly Row[]} */
 export const SETTINGS = Object.freeze([

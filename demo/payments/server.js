@@ -189,11 +189,11 @@ export function createPaymentServer ({ ledger, latencyMs = LATENCY_MS, callbackU
 
   app.post('/v1/payments', { schema: { body: PAYMENT } }, (request, reply) => {
     const payment = /** @type {any} */ (request.body)
-    const known = ledger.get(payment.key)
-    if (known && known.status !== 'voided' && known.amount !== payment.amount) {
-      return reply.code(422).send({ error: `payment ${payment.key} has the amount ${known.amount}, not ${payment.amount}` })
+    const existing = ledger.get(payment.key)
+    if (existing && existing.status !== 'voided' && existing.amount !== payment.amount) {
+      return reply.code(422).send({ error: `payment ${payment.key} has the amount ${existing.amount}, not ${payment.amount}` })
     }
-    return perform(reply, payment.key, () => ledger.authorize(payment, !known && isDue('declineRate')))
+    return perform(reply, payment.key, () => ledger.authorize(payment, !existing && isDue('declineRate')))
   })
   for (const operation of /** @type {const} */ (['capture', 'void', 'refund'])) {
     app.post(`/v1/payments/:key/${operation}`, { schema: { params: { type: 'object', properties: { key: KEY } } } }, (request, reply) => {

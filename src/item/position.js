@@ -44,7 +44,7 @@ export const MAX_POSITION = 6 * 1024
 export function encodeSeveral (subjects) {
   const sorted = inOrder(subjects)
   const feeds = new Map(sorted.flatMap(({ name, isFeed, position }) => isFeed && position ? [[name, readOffsets(position)]] : []))
-  const readMs = Math.min(...[...feeds.values()].map((one) => one.readMs), 2 ** 48 - 1)
+  const readMs = Math.min(...[...feeds.values()].map((offsets) => offsets.readMs), 2 ** 48 - 1)
   /** @type {number[]} */
   const rest = []
   for (const { name, isFeed, position } of sorted) {

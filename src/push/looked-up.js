@@ -9,8 +9,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { filteredQueries } from '../view/index.js'
-import { reachedFrom } from './starts.js'
 import { resetRebuilt } from './delivery.js'
+import { reachedFrom } from './positions.js'
 
 const RETRY_MS = 100
 
@@ -89,7 +89,7 @@ export function createLookUps ({ changes, queries, viewVersion, log, resets }) {
       wait(stream, () => {
         const loading = pieces.get(ids)
         if (loading?.at === at) return loading.loaded
-        const loaded = view.load(ids.slice(at, at + view.piece).filter((id) => view.newest(Buffer.from(id, 'latin1'), id) === undefined))
+        const loaded = view.load(ids.slice(at, at + view.piece).filter((id) => view.newest(id) === undefined))
         pieces.set(ids, { at, loaded })
         const over = () => { pieces.delete(ids) }
         loaded.then(over, over)

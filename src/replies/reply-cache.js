@@ -185,7 +185,7 @@ const REUSE_FACTOR = 10
 const MAX_REUSE_MS = 50
 /** unchanged content is built again after it, so that its `asOf` advances */
 const REFRESH_MS = 1000
-/** a view that has not been up to date for this long is behind */
+/** a view that has not been up to date for this long is behind; src/view has the same bound (lag.js), which this folder does not import */
 const BEHIND_MS = 1000
 
 /** @param {number} costMs @returns {number} ms for which a reply is reused after a change */
@@ -300,8 +300,8 @@ export function createReplyCache ({ registry, store, budget, maxStaleMs, clock, 
      * @throws {FreshetError} VIEW_BEHIND, and errors of `build`
      */
     async get (request, build) {
-      const known = store.get(request.key)
-      if (known && isValid(known, elapsed())) return known
+      const cachedReply = store.get(request.key)
+      if (cachedReply && isValid(cachedReply, elapsed())) return cachedReply
       const state = viewStateOf(request.feed)
       if (state?.isTooOld) {
         throw new FreshetError('VIEW_BEHIND',
@@ -321,11 +321,11 @@ export function createReplyCache ({ registry, store, budget, maxStaleMs, clock, 
      * @returns {CachedReply | undefined}
      */
     getNow (url, nowMs) {
-      const known = store.get(url)
-      if (known === undefined || isValid(known, nowMs)) return known
-      const state = known.buildNow ? viewStateOf(known.feed) : null
-      const built = state && !state.isTooOld ? known.buildNow?.(state.freshness) : null
-      return built ? cache(known, state, built, nowMs) : undefined
+      const cachedReply = store.get(url)
+      if (cachedReply === undefined || isValid(cachedReply, nowMs)) return cachedReply
+      const state = cachedReply.buildNow ? viewStateOf(cachedReply.feed) : null
+      const built = state && !state.isTooOld ? cachedReply.buildNow?.(state.freshness) : null
+      return built ? cache(cachedReply, state, built, nowMs) : undefined
     }
   }
 }
