@@ -249,7 +249,7 @@ function indexOrEnd (what, text, from) {
  */
 function eventIn (name, data, encoding) {
   if (name !== 'reset' && name !== 'snapshot' && name !== 'items') return null
-  const { items, reason, feed } = JSON.parse(data)
+  const { items, reason, feed, complete } = JSON.parse(data)
   const of = feed === undefined ? {} : { feed }
   if (name === 'reset') return { event: name, ...of, reason: String(reason) }
   for (const item of items) {
@@ -257,7 +257,7 @@ function eventIn (name, data, encoding) {
     if ((item.encoding ?? encoding) === 'base64') item.value = bytesOf(item.value)
     delete item.encoding
   }
-  return { event: name, ...of, items }
+  return { event: name, ...of, items, ...(complete === false && { complete }) }
 }
 
 /** @param {string} base64 */
@@ -381,9 +381,10 @@ function lossOf (url, error) {
 /**
  * `snapshot`: the newest items, oldest first; they replace all earlier ones. `items`: changes, oldest first. `reset`: changes
  * may have been missed; a snapshot follows. `position`: for `from`, to resume after this event; null: a snapshot is needed. `feed`: which
- * one, if several are followed; the position is that of all.
+ * one, if several are followed; the position is that of all. `complete`: false = the snapshot lacks items beyond a bound of the reader.
  * @template {Encoding} [E='base64'] @template [T=any]
- * @typedef {{ event: 'snapshot' | 'items', feed?: string, items: LiveItem<E, T>[], reason?: undefined, position: string | null } |
+ * @typedef {{ event: 'snapshot' | 'items', feed?: string, items: LiveItem<E, T>[], complete?: false, reason?: undefined,
+ *   position: string | null } |
  *   { event: 'reset', feed?: string, items?: undefined, reason: string, position: string | null }} LiveEvent
  */
 
@@ -458,6 +459,7 @@ async function * run ({ urls, from, signal, onRetry, onWaiting, path, wholePath,
   try {
     while (!ended.aborted) {
       let lost
+      /** @type {string} */
       const where = isFirst && position === null ? wholePath : path
       for await (const received of eventsOf(reader.url, { ...how, path: where, position }, ended)) {
         if (ended.aborted) return

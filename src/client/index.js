@@ -39,9 +39,10 @@ export { FollowError } from './options.js'
 /**
  * `snapshot`: the newest items, oldest first; they replace all earlier ones. `items`: changes, oldest first. `reset`: changes
  * may have been missed; a snapshot follows. `position`: for `from`, to resume after this event; null: a snapshot is needed. `feed`: which
- * one, if several are followed; the position is that of all.
+ * one, if several are followed; the position is that of all. `complete`: false = the snapshot lacks items beyond a bound of the reader.
  * @template {Encoding} [E='base64'] @template [T=any]
- * @typedef {{ event: 'snapshot' | 'items', feed?: string, items: LiveItem<E, T>[], reason?: undefined, position: string | null } |
+ * @typedef {{ event: 'snapshot' | 'items', feed?: string, items: LiveItem<E, T>[], complete?: false, reason?: undefined,
+ *   position: string | null } |
  *   { event: 'reset', feed?: string, items?: undefined, reason: string, position: string | null }} LiveEvent
  */
 
@@ -116,6 +117,7 @@ async function * run ({ urls, from, signal, onRetry, onWaiting, path, wholePath,
   try {
     while (!ended.aborted) {
       let lost
+      /** @type {string} */
       const where = isFirst && position === null ? wholePath : path
       for await (const received of eventsOf(reader.url, { ...how, path: where, position }, ended)) {
         if (ended.aborted) return

@@ -245,3 +245,41 @@ t.test('a part of a stream without items in its snapshot has a position at once'
   hub.remove(part)
   await hub.close()
 })
+
+for (const isRecent of [false, true]) {
+  t.test(`the first snapshot of a stream that waited says that it lacks items${isRecent ? ', without a view' : ''}`, async (t) => {
+    const { visit, ...counting } = createCountingView()
+    const bytes = Buffer.from('n')
+    const newest = { ts: 1, value: bytes, deleted: false }
+    let items = 0
+    const logged = {
+      queries: {},
+      view: {
+        ...counting,
+        newest: () => newest,
+        ...(isRecent
+          ? { load: async () => {}, piece: 1000, newestIds: async (/** @type {number} */ limit) => Array(Math.min(items, limit)).fill('n') }
+          : {
+              visit ({ limit }, /** @type {any} */ take) {
+                for (let n = 0; n < Math.min(items, limit); n++) take(bytes, 0, bytes.length)
+              }
+            })
+      }
+    }
+    for (const [count, isComplete] of /** @type {const} */ ([[3, true], [150_000, false]])) {
+      items = count
+      const budget = createBudget()
+      const hub = hubOf(/** @type {any} */ (logged), budget)
+      const { stream, sent, drain } = createClient(budget, {})
+      stream.isFirst = true
+      hub.add(stream, null)
+      await eventually(() => {
+        drain()
+        return stream.list === null && sent.length > 0
+      })
+      t.equal(idsIn(sent).length, Math.min(count, 100_000))
+      t.equal(sent.join('').split('"complete":false').length - 1, isComplete ? 0 : 1)
+      await hub.close()
+    }
+  })
+}
