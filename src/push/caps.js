@@ -16,7 +16,7 @@ const ROOM_BYTES = 32 * 1024
 const MIN_CHUNK_BYTES = 32 * 1024
 export const MAX_CHUNK_BYTES = 512 * 1024
 /** Most ids that all streams together subscribe to; each costs up to 200 bytes. */
-const MAX_WANTED_IDS = 250_000
+const MAX_SUBSCRIBED_IDS = 250_000
 
 /** @typedef {ReturnType<typeof createBudget>} Budget */
 /** @typedef {{ maxStreams: number, maxStreamsPerToken: number }} Caps */
@@ -58,11 +58,11 @@ export const countOf = ({ ids, beginnings }) => (ids?.size ?? 0) + (beginnings?.
 export function createCaps ({ caps, budget, counts }) {
   /** @type {Map<string, number>} streams */
   const byToken = new Map()
-  let wantedIds = 0
+  let subscribedIds = 0
 
   /** @param {string | null} token @param {number} ids @param {1 | -1} sign */
   function count (token, ids, sign) {
-    wantedIds += sign * ids
+    subscribedIds += sign * ids
     if (token === null) return
     const streams = (byToken.get(token) ?? 0) + sign
     if (streams > 0) byToken.set(token, streams)
@@ -77,10 +77,10 @@ export function createCaps ({ caps, budget, counts }) {
         throw new FreshetError('OVERLOADED',
           `${budget.streams} streams are open, which is the limit of this reader (--max-streams); try again, or use another reader`)
       }
-      if (ids > 0 && wantedIds + ids > MAX_WANTED_IDS) {
+      if (ids > 0 && subscribedIds + ids > MAX_SUBSCRIBED_IDS) {
         counts.refused.process++
         throw new FreshetError('OVERLOADED',
-          `streams of this reader subscribe to ${wantedIds} ids, of ${MAX_WANTED_IDS} allowed; try again, or use another reader`)
+          `streams of this reader subscribe to ${subscribedIds} ids, of ${MAX_SUBSCRIBED_IDS} allowed; try again, or use another reader`)
       }
       if (token !== null && (byToken.get(token) ?? 0) >= caps.maxStreamsPerToken) {
         counts.refused.token++
