@@ -88,16 +88,16 @@ const exchange = (request, target, { body, signal, readsBody }, { timeoutMs, max
   }
 
   function start () {
-    const one = request(target, (response) => {
+    const clientRequest = request(target, (response) => {
       const { statusCode: status = 0, headers } = response
       if (readsBody && !readsBody(status)) {
         succeed({ status, headers, text: '' })
-        one.destroy()
+        clientRequest.destroy()
       } else collect(response, maxBytes, (text) => succeed({ status, headers, text }), fail)
     })
-    return one.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
+    return clientRequest.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
       // an idle connection that the server closed at this moment; what changes nothing is sent again
-      const isIdleEnd = one.reusedSocket && error.code === 'ECONNRESET' && target.method === 'GET'
+      const isIdleEnd = clientRequest.reusedSocket && error.code === 'ECONNRESET' && target.method === 'GET'
       if (isIdleEnd && !isOver && !isClosed()) sent = start()
       else fail(error)
     }).end(body)
