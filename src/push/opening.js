@@ -96,7 +96,10 @@ export function createOpening ({ queries, hubs, waiting, streams, caps }) {
       /** @type {Map<string, Followed>} */
       const followed = new Map()
       try {
-        await Promise.all(feeds.map(async (feed) => { if (definitions.get(feed)) followed.set(feed, await hubs.follow(feed)) }))
+        const found = feeds.filter((feed) => definitions.get(feed))
+        // all, so that those that open after one that fails are let go, too
+        const settled = await Promise.allSettled(found.map(async (feed) => { followed.set(feed, await hubs.follow(feed)) }))
+        for (const one of settled) if (one.status === 'rejected') throw one.reason
         if (limit === 0) await Promise.all([...followed.values()].map(({ hub }) => hub.isFollowing()))
         const subjects = [...feeds.map((feed) => subjectOf(feed, (/** @type {string | null} */ own) => {
           const one = followed.get(feed)
