@@ -120,7 +120,8 @@ export async function writeStatements (experiments) {
   const studies = await readStudies(EXPERIMENTS)
   for (const { folder, number } of experiments) {
     const those = judged.filter(({ statement }) => statement.experiment === number)
-    const { page, beside } = statementsOf(those, sourceOf(studies, number), await readFile(join(folder, 'README.md'), 'utf8'))
+    const text = await readFile(join(folder, 'README.md'), 'utf8').catch(() => '')
+    const { page, beside } = statementsOf(those, sourceOf(studies, number), text)
     await rewritten(join(folder, 'README.md'), (text) => withStatements(text, page))
     await rewritten(join(folder, 'statements.md'), (text) => withStatements(text, beside))
   }
