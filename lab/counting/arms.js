@@ -99,14 +99,14 @@ export function countedArm (plan, cell, settings, window) {
   if (!isLibrary && !Object.hasOwn(LOADS, load)) throw cannot(`there is no load ${load}`)
   const { ids: wanted, batchItems = 1000 } = /** @type {Record<string, any>} */ ({ ...settings, ...loadNamed(load).always })
   const ids = wanted > MOST_IDS ? wanted : Math.min(wanted, MOST_REPEATED)
-  const ofBatch = Math.max(1, Math.min(MOST_OF_BATCH, Math.round(window?.itemsPerBatch ?? batchItems)))
+  const ofBatch = Math.min(MOST_OF_BATCH, window?.itemsPerBatch ?? batchItems)
   const batches = isLibrary ? batchesOfFlush(settings, window) : 1
-  const batchUnits = ofBatch * batches
+  const batchUnits = Math.max(1, Math.round(ofBatch * batches))
   const small = ids > MOST_IDS ? SMALL : Math.ceil(1.05 * ids / batchUnits) + LEAST
   // of what costs so little, what a server does by the second would be a part
   const isCheap = load === 'blob' || (isLibrary && settings.layout === 'segments')
   // one writer has the ids of all
-  const given = { ...settings, ids, writers: 1, batchItems: batches > 1 ? MOST_OF_BATCH : ofBatch, wholeBatches: true }
+  const given = { ...settings, ids, writers: 1, batchItems: batches > 1 ? MOST_OF_BATCH : batchUnits, wholeBatches: true }
   return {
     unit: 'item',
     node: 'primary',

@@ -135,6 +135,8 @@ t.test('a flush becomes a batch for each connection of each partition, and those
     countedArm(plan, { level: 'l', arm: 'a' }, { ...settings, ...more }, window(calls))
   t.match(of({}), { batches: 1, load: { form: 'primary', batchUnits: 25 } }, 'a plan with clusters is counted without replicas')
   t.match(of({ partitions: 10 }), { batches: 10, load: { batchUnits: 250 } })
+  t.match(countedArm(plan, { level: 'l', arm: 'a' }, { ...settings, partitions: 10 }, { ...window({}), itemsPerBatch: 10.24 }),
+    { load: { batchUnits: 102 } })
   t.match(of({ ack: 'replica' }, { wait: 0.04 }), { batches: 4, load: { batchUnits: 100 } })
   t.match(of({ ack: 'replica' }, { wait: 0.004 }), { batches: 40, load: { batchUnits: 1000 } })
   t.throws(() => countedArm(plan, { level: 'l', arm: 'b' }, { ...settings, partitions: 3 }, window({})), { code: 'COUNT_FAILED' })
