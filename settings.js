@@ -32,7 +32,7 @@ export const flagsOf = table.flagsOf.bind(null, SETTINGS)
  * The settings of a command, with those of the modules of users that it names.
  * @param {{ argv: string[], env: Record<string, string | undefined> }} from
  * @param {{ command: string, layouts?: string[], acks?: string[], positionals?: number,
- *   faultsOf?: (given: import('./src/settings/index.js').SettingsInput) => string[],
+ *   faultsOf?: (input: import('./src/settings/index.js').SettingsInput) => string[],
  *   settingsOfModules?: (names: string[], taken: readonly string[]) => Promise<import('./src/settings/index.js').Row[]> }} context
  *   `settingsOfModules`: those of the modules among such names
  * @param {string | (() => Promise<string>)} usage first lines of its help

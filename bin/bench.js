@@ -40,13 +40,13 @@ const CONNECTIONS = 16
  */
 export const main = ({ seconds = 20, ...from }) => runProcess(from, {
   table: { printable, settingsOf },
-  known: { command: 'bench', layouts: layoutNames(), acks: [] },
+  context: { command: 'bench', layouts: layoutNames(), acks: [] },
   usage: USAGE,
   stopping: 'stopping: removing what was written'
 }, (settings, target, log, signal) => {
   // the longest prefix that a setting may have is 32 characters
-  const own = { ...settings, keyPrefix: `${settings.keyPrefix.slice(0, 15)}bench-${randomBytes(5).toString('hex')}:` }
-  return bench(own, target, log, signal, seconds)
+  const benchSettings = { ...settings, keyPrefix: `${settings.keyPrefix.slice(0, 15)}bench-${randomBytes(5).toString('hex')}:` }
+  return bench(benchSettings, target, log, signal, seconds)
 })
 
 /**

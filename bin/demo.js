@@ -43,53 +43,66 @@ Examples:
  */
 export async function main (from) {
   const ours = await loadSystems()
-  const faultsOf = (/** @type {import('../src/settings/index.js').SettingsInput} */ given) => faultsOfDemo(ours, given)
-  const given = await settingsOf(from, { command: 'demo', positionals: 1, faultsOf, settingsOfModules }, usageOf(ours))
-  if (given === null) return 0
-  const [system] = given.positionals
-  const [{ name, demo, page, settings: own = {} }] = await loadSystems([system])
-  const unused = isModule(system) ? unusedBy(system, { demo, settings: own }, { values: given, origins: given.origins }) : []
+  const faultsOf = (/** @type {import('../src/settings/index.js').SettingsInput} */ input) => faultsOfDemo(ours, input)
+  const demoSettings = await settingsOf(from, { command: 'demo', positionals: 1, faultsOf, settingsOfModules }, usageOf(ours))
+  if (demoSettings === null) return 0
+  const [system] = demoSettings.positionals
+  const [{ name, demo, page, settings: systemSettings = {} }] = await loadSystems([system])
+  const unused = isModule(system)
+    ? unusedBy(system, { demo, settings: systemSettings }, { values: demoSettings, origins: demoSettings.origins })
+    : []
   if (unused.length > 0) throw new SettingsInvalid(unused)
-  const [port, gatewayPort] = await freePorts([given.port, given.gatewayPort])
-  const settings = { ...given, system, name, demo, page, port, gatewayPort, of: settingsFor(given, own), ofCrowd: valuesOf(given, own) }
+  const [port, gatewayPort] = await freePorts([demoSettings.port, demoSettings.gatewayPort])
+  const settings = {
+    ...demoSettings,
+    system,
+    name,
+    demo,
+    page,
+    port,
+    gatewayPort,
+    of: settingsFor(demoSettings, systemSettings),
+    ofCrowd: valuesOf(demoSettings, systemSettings)
+  }
   return runChildren(settings, from.env, (children, signal) => startAll(settings, children, signal))
 }
 
 /**
- * @param {import('../src/systems/inside.js').Definition[]} ours @param {import('../src/settings/index.js').SettingsInput} given
+ * @param {import('../src/systems/inside.js').Definition[]} ours @param {import('../src/settings/index.js').SettingsInput} input
  * @returns {string[]} what is wrong with the name of the demo, or with settings that it does not use
  */
-function faultsOfDemo (ours, { words: [system], ...given }) {
+function faultsOfDemo (ours, { words: [system], ...input }) {
   if (system === undefined) return [`no system given; expected one of ${SYSTEMS.join(', ')}, as in npm start demo -- ${SYSTEMS[0]}`]
   if (isModule(system)) return []
-  const known = ours.find(({ name }) => name === system)
-  if (known) return unusedBy(system, known, given)
+  const definition = ours.find(({ name }) => name === system)
+  if (definition) return unusedBy(system, definition, input)
   return [unknownName(system, SYSTEMS, existsSync(system) ? `its path is ./${system}` : `the demos are ${SYSTEMS.join(', ')}`)]
 }
 
 /**
  * @param {string} system @param {Pick<import('../src/systems/inside.js').Definition, 'demo' | 'settings'>} definition
- * @param {Pick<import('../src/settings/index.js').SettingsInput, 'values' | 'origins'>} given @returns {string[]} faults
+ * @param {Pick<import('../src/settings/index.js').SettingsInput, 'values' | 'origins'>} input @returns {string[]} faults
  */
 const unusedBy = (system, { demo, settings = {} }, { values, origins }) => [...OF_SOME, ...OUR_SETTINGS.map(({ name }) => name)]
   .filter((name) => !Object.hasOwn(settings, name) && !demo.settings?.includes(name) && (origins[name] ?? 'default') !== 'default')
   .map((name) => `${name}: ${values[name]}; expected none, since the demo ${system} does not use it`)
 
-/** What the demo has of the settings of a system. @param {any} given @param {object} own */
-const valuesOf = (given, own) => Object.fromEntries(Object.keys(own).filter((name) => name in given).map((name) => [name, given[name]]))
+/** What the demo has of the settings of a system. @param {any} demoSettings @param {object} systemSettings */
+const valuesOf = (demoSettings, systemSettings) => Object.fromEntries(
+  Object.keys(systemSettings).filter((name) => name in demoSettings).map((name) => [name, demoSettings[name]]))
 
 /**
  * The settings of a system that were given, for each process.
- * @param {any} given of the demo @param {Record<string, import('../src/systems/index.js').Setting>} own of the system
+ * @param {any} demoSettings @param {Record<string, import('../src/systems/index.js').Setting>} systemSettings
  * @returns {(command: string) => { flags: string[], secrets: Record<string, string> }}
  */
-const settingsFor = (given, own) => (command) => {
-  const rows = [...SETTINGS, ...given.ofModules].filter(({ name, uses }) =>
-    Object.hasOwn(own, name) && uses.includes(command) && (given.origins[name] ?? 'default') !== 'default')
+const settingsFor = (demoSettings, systemSettings) => (command) => {
+  const rows = [...SETTINGS, ...demoSettings.ofModules].filter(({ name, uses }) =>
+    Object.hasOwn(systemSettings, name) && uses.includes(command) && (demoSettings.origins[name] ?? 'default') !== 'default')
   return {
-    flags: flagsOf(given, rows.filter(({ secret }) => !secret).map(({ name }) => name)),
+    flags: flagsOf(demoSettings, rows.filter(({ secret }) => !secret).map(({ name }) => name)),
     // not as a flag, which every user of the machine sees
-    secrets: Object.fromEntries(rows.filter(({ secret }) => secret).map((row) => [envOf(row), String(given[row.name])]))
+    secrets: Object.fromEntries(rows.filter(({ secret }) => secret).map((row) => [envOf(row), String(demoSettings[row.name])]))
   }
 }
 
@@ -97,14 +110,14 @@ const settingsFor = (given, own) => (command) => {
 async function startAll (settings, { start, print }, signal) {
   const { system, name, demo, page, port, gatewayPort, crowd, workers, of, ofCrowd } = settings
   const { commands, tasks, beside, crowd: hasCrowd } = demo
-  const [gatewayUrl, readerUrl] = [gatewayPort, port].map((one) => `http://${HOST}:${one}`)
+  const [gatewayUrl, readerUrl] = [gatewayPort, port].map((listenPort) => `http://${HOST}:${listenPort}`)
   const common = flagsOf(settings, ['keyPrefix'])
   const served = isModule(system) ? ['--systems', system] : []
   // the other parts must not get these ports
   const held = await hold([port, gatewayPort])
-  let own = { secrets: {}, ofConsumers: /** @type {string[]} */ ([]) }
+  let besideSettings = { secrets: {}, ofConsumers: /** @type {string[]} */ ([]) }
   try {
-    if (beside) own = await BESIDE[/** @type {keyof typeof BESIDE} */ (beside)](start, gatewayUrl)
+    if (beside) besideSettings = await BESIDE[/** @type {keyof typeof BESIDE} */ (beside)](start, gatewayUrl)
   } finally {
     await release(held)
   }
@@ -113,9 +126,10 @@ async function startAll (settings, { start, print }, signal) {
   const children = [
     start('gateway', [...common, ...served, ...ofGateway.flags, '--port', String(gatewayPort), '--drain-ms', String(DRAIN_MS),
       '--cors-origin', `${readerUrl},http://localhost:${port}`], ({ url }) => `${url}   ${commands}`,
-    { ...ofGateway.secrets, ...own.secrets }),
+    { ...ofGateway.secrets, ...besideSettings.secrets }),
     ...Array.from({ length: workers }, () =>
-      start('consumers', [...common, '--systems', system, ...ofConsumers.flags, ...own.ofConsumers], () => tasks, ofConsumers.secrets)),
+      start('consumers', [...common, '--systems', system, ...ofConsumers.flags, ...besideSettings.ofConsumers], () => tasks,
+        ofConsumers.secrets)),
     start('reader', [...common, ...served, ...ofReader.flags, '--port', String(port), '--gateway-url', gatewayUrl], ({ url }) =>
       page ? `${url}/${name}   open this page` : `${url}/docs   what ${name} answers`, ofReader.secrets)
   ]
@@ -165,20 +179,20 @@ async function freeRow () {
 /** All, or none and the error of the first that is not free. @param {number[]} ports 0 = any */
 async function hold (ports) {
   const tried = await Promise.allSettled(ports.map((port) => holdPort({ host: HOST, port, setting: 'port' })))
-  const held = tried.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])
-  const failed = tried.find((one) => one.status === 'rejected')
+  const held = tried.flatMap((result) => result.status === 'fulfilled' ? [result.value] : [])
+  const failed = tried.find((result) => result.status === 'rejected')
   if (!failed) return held
   await release(held)
   throw failed.reason
 }
 
 /** @param {Awaited<ReturnType<typeof holdPort>>[]} held */
-const release = (held) => Promise.all(held.map((one) => one.release()))
+const release = (held) => Promise.all(held.map((port) => port.release()))
 
-/** All are taken before one is given back, so they differ. @param {number[]} wanted 0 = any @returns {Promise<number[]>} */
-async function freePorts (wanted) {
-  const held = await hold(wanted.filter((port) => port === 0))
+/** All are taken before one is given back, so they differ. @param {number[]} ports 0 = any @returns {Promise<number[]>} */
+async function freePorts (ports) {
+  const held = await hold(ports.filter((port) => port === 0))
   const free = held.map(({ port }) => port)
   await release(held)
-  return wanted.map((port) => port || Number(free.pop()))
+  return ports.map((port) => port || Number(free.pop()))
 }

@@ -120,12 +120,12 @@ async function serverFindings (settings, shown, deadlineMs) {
   try {
     const { redisUrl, replicaUrl: replicas, keyPrefix } = settings
     const all = await probeServers(redisUrl, { replicas, keyPrefix, deadlineMs })
-    const found = all.map((facts) => findingsOf(all.length > 1 ? facts.primary.address : shown, facts))
+    const findings = all.map((facts) => findingsOf(all.length > 1 ? facts.primary.address : shown, facts))
     const once = (/** @type {string[]} */ texts) => [...new Set(texts)]
     return {
-      rows: found.flatMap(({ rows }) => rows),
-      problems: once(found.flatMap(({ problems }) => problems)),
-      notes: once(found.flatMap(({ notes = [] }) => notes))
+      rows: findings.flatMap(({ rows }) => rows),
+      problems: once(findings.flatMap(({ problems }) => problems)),
+      notes: once(findings.flatMap(({ notes = [] }) => notes))
     }
   } catch (error) {
     if (!error.exitStatus) throw error
@@ -190,7 +190,7 @@ function rowsOf (url, { primary, hasMsetex, evicts, roles, replicas }, mayRead) 
   const lacks = ({ isForeign, reader }) => [
     ...(isForeign ? ['of another primary'] : []),
     ...(mayRead && reader?.missing.length ? [`may not run ${reader.missing.join(' ')}`] : []),
-    ...(reader?.without.filter((one) => !onPrimary.includes(one)) ?? [])
+    ...(reader?.without.filter((lack) => !onPrimary.includes(lack)) ?? [])
   ]
   return [
     ['server', url, describe(primary), `MSETEX ${hasMsetex === null ? 'unknown' : hasMsetex ? 'yes' : 'no'}`],
@@ -282,10 +282,10 @@ export async function main (from) {
     : await embeddedFindings(settings, from.env)
   const database = await databaseFindings(settings, DEADLINE_MS)
   const services = createServices(settings)
-  const own = await Promise.all((await loadSystems(settings.systems)).flatMap(({ findings }) =>
+  const systemFindings = await Promise.all((await loadSystems(settings.systems)).flatMap(({ findings }) =>
     findings?.(settings, DEADLINE_MS, services) ?? []))
-  const all = [program, servers, database, ...own]
-  const problems = all.flatMap((one) => one.problems)
+  const all = [program, servers, database, ...systemFindings]
+  const problems = all.flatMap((findings) => findings.problems)
   const { notes = [] } = servers
   process.stdout.write(visibleLines(table(all.flatMap(({ rows }) => /** @type {Row[]} */ (rows)))))
   process.stdout.write(visibleLines(listed('Problems', problems) + listed('Warnings', notes)))
@@ -294,14 +294,14 @@ export async function main (from) {
 }
 
 /** @param {string} title @param {string[]} sentences */
-const listed = (title, sentences) => sentences.length ? `\n${title}:\n${sentences.map((one) => `  ${one}\n`).join('')}` : ''
+const listed = (title, sentences) => sentences.length ? `\n${title}:\n${sentences.map((sentence) => `  ${sentence}\n`).join('')}` : ''
 
 /** @returns {Findings} */
 function programFindings () {
   const { version, engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   const [major, minor] = engines.node.match(/\d+/g).map(Number)
-  const [ownMajor, ownMinor] = process.versions.node.split('.').map(Number)
-  const isOld = ownMajor < major || (ownMajor === major && ownMinor < minor)
+  const [nodeMajor, nodeMinor] = process.versions.node.split('.').map(Number)
+  const isOld = nodeMajor < major || (nodeMajor === major && nodeMinor < minor)
   return {
     rows: [['freshet', version], ['node', process.version]],
     problems: isOld ? [`Node ${process.version} is too old; install ${engines.node}.`] : []

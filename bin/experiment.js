@@ -24,15 +24,15 @@ anything else in that time.`
  * @throws {import('../settings.js').SettingsInvalid | import('../src/errors.js').FreshetError}
  */
 export async function main (from) {
-  const known = { command: 'experiment', layouts: layoutNames(), acks: ackNames(), positionals: 64 }
-  const settings = await settingsOf(from, known, USAGE)
+  const context = { command: 'experiment', layouts: layoutNames(), acks: ackNames(), positionals: 64 }
+  const settings = await settingsOf(from, context, USAGE)
   if (settings === null) return 0
   const [action = 'list', ...rest] = settings.positionals
   const table = {
     checkSettings: (/** @type {Record<string, unknown>} */ of, /** @type {'writer' | 'reader'} */ command = 'writer') =>
-      checkSettings(of, known, command),
-    settingsOfFlags: (/** @type {string} */ text, /** @type {string} */ origin) => settingsOfFlags(text, known, origin),
-    settledSettings: (/** @type {Record<string, unknown>} */ of) => settledSettings(of, known),
+      checkSettings(of, context, command),
+    settingsOfFlags: (/** @type {string} */ text, /** @type {string} */ origin) => settingsOfFlags(text, context, origin),
+    settledSettings: (/** @type {Record<string, unknown>} */ of) => settledSettings(of, context),
     flagsOf
   }
   const stopping = listenForStop({ onStop: () => process.stderr.write('\nstopping servers and load; completed measurements are kept\n') })

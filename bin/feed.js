@@ -185,8 +185,8 @@ function textOf ({ action, feed }, results) {
 
 /** @param {any} settings */
 function requestOf ({ positionals: [action, feed], origins, ...settings }) {
-  const given = (/** @type {string[]} */ names) => names.filter((name) => origins[name].startsWith('--'))
-  const changes = Object.fromEntries(given(RETENTION).map((name) => [name, settings[name]]))
+  const flagsAmong = (/** @type {string[]} */ names) => names.filter((name) => origins[name].startsWith('--'))
+  const changes = Object.fromEntries(flagsAmong(RETENTION).map((name) => [name, settings[name]]))
   const faults = []
   if (!ACTIONS.includes(action)) {
     faults.push(`${action === undefined ? 'the action is missing' : `unknown action ${action}`}; expected ${ACTIONS.join(' | ')}`)
@@ -196,7 +196,7 @@ function requestOf ({ positionals: [action, feed], origins, ...settings }) {
   else if (action === 'set' && Object.keys(changes).length === 0) faults.push('set needs --window-ms or --max-items')
   const only = (/** @type {string[]} */ actions, /** @type {string[]} */ names) => actions.includes(action)
     ? []
-    : given(names).map((name) => `${origins[name]} is only for ${actions.join(' and ')}`)
+    : flagsAmong(names).map((name) => `${origins[name]} is only for ${actions.join(' and ')}`)
   faults.push(...only(['create', 'set'], RETENTION), ...only(['create'], FIXED), ...only(['show'], ['watch']))
   if (faults.length) throw new SettingsInvalid(faults)
   if (feed !== undefined) checkFeedName(feed)

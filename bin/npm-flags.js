@@ -19,9 +19,9 @@ export const npmAdvice = (lost, argv) => lost ? `\nnpm consumes flags that do no
 /** @param {Lost} lost @param {string[]} argv */
 function lineMeant ({ flags, words, context }, argv) {
   const bare = flags.filter(([flag, value]) => value === 'true' && !rowOf(flag, context)?.check.flagOnly).map(([flag]) => flag)
-  const { values, found } = valuesOf(bare, words, context)
+  const { values, arrangement } = valuesOf(bare, words, context)
   const meant = flags.map(([flag, value]) => {
-    if (bare.includes(flag)) return `--${flag} ${found ? found[bare.indexOf(flag)] : '<value>'}`
+    if (bare.includes(flag)) return `--${flag} ${arrangement ? arrangement[bare.indexOf(flag)] : '<value>'}`
     if (value === 'true') return `--${flag}`
     return `--${flag} ${rowOf(flag, context)?.secret ? '<value>' : value}`
   })
@@ -34,15 +34,16 @@ function lineMeant ({ flags, words, context }, argv) {
 /**
  * Which words are values, in the order of `bare`.
  * @param {string[]} bare flags without their values @param {string[]} words @param {Lost['context']} context
- * @returns {{ values: string[], found: string[] | null }} `found`: null = none or several arrangements
+ * @returns {{ values: string[], arrangement: string[] | null }} `arrangement`: null = none or several arrangements
  */
 function valuesOf (bare, words, context) {
   const extra = words.slice(context.positionals ?? 0)
   // a command that accepts any number of words counted the values among them
   const values = extra.length > 0 ? extra : words.slice(words.length - bare.length)
-  const fitting = arrangements(values).filter((one) => one.length === bare.length && one.every((value, i) => fits(bare[i], value, context)))
-  const found = fitting.length === 1 ? fitting[0] : null
-  return { values: found || extra.length > 0 ? values : [], found }
+  const fitting = arrangements(values).filter((candidate) =>
+    candidate.length === bare.length && candidate.every((value, i) => fits(bare[i], value, context)))
+  const arrangement = fitting.length === 1 ? fitting[0] : null
+  return { values: arrangement || extra.length > 0 ? values : [], arrangement }
 }
 
 /** @param {string[]} words @returns {string[][]} in every order */

@@ -67,12 +67,12 @@ async function liveText ({ redisUrl, replicaUrl, node, json }) {
     const urls = replicaUrl ?? (await Promise.all(primaries.connections.map(replicaUrls))).flat()
     const opened = await Promise.allSettled(urls.map((url) => openConnection(url, options)))
     // each that was opened is closed below
-    replicas = opened.flatMap((one) => one.status === 'fulfilled' ? one.value : [])
-    for (const one of opened) if (one.status === 'rejected') throw one.reason
-    const nodes = await Promise.all([...primaries.connections, ...replicas].map((one) => watch(one, node)))
+    replicas = opened.flatMap((result) => result.status === 'fulfilled' ? result.value : [])
+    for (const result of opened) if (result.status === 'rejected') throw result.reason
+    const nodes = await Promise.all([...primaries.connections, ...replicas].map((connection) => watch(connection, node)))
     return json ? JSON.stringify({ nodes }) + '\n' : textOf(nodes)
   } finally {
-    for (const one of replicas) one.close()
+    for (const replica of replicas) replica.close()
     await primaries.close()
   }
 }
@@ -85,7 +85,7 @@ function textOf (nodes) {
     `${name} ${short(use)}${limit === null ? '' : ` of ${short(limit)} (${Math.round(100 * (1 - use / limit))} % free)`}`
   const all = nodes.flatMap(({ address, role, parts }) => parts.flatMap(({ name, use, limit }) =>
     limit === null ? [] : [{ address, role, name, free: 1 - use / limit }]))
-  const { name, role, address, free } = all.reduce((least, one) => one.free < least.free ? one : least)
+  const { name, role, address, free } = all.reduce((least, part) => part.free < least.free ? part : least)
   const isUnknown = nodes[0].parts.some(({ limit }) => limit === null)
   return nodes.map((node) => `${node.role.padEnd(8)} ${node.address.padEnd(24)} ${node.parts.map(partText).join('   ')}\n`).join('') +
     `\nThe tightest is ${name} of the ${role} ${address}, ${Math.round(100 * free)} % free. To change first: ${ADVICE[name]}.\n` +
@@ -160,10 +160,10 @@ function othersOf (nodes, load, options, maxItems) {
 /** @param {string | null} type @throws {SettingsInvalid} */
 function nodesOf (type) {
   if (type === null) return NODES
-  const found = NODES.filter((node) => node.type === type.replace(/^cache\./, ''))
-  if (found.length > 0) return found
-  const known = NODES.map((node) => `cache.${node.type}`)
-  throw new SettingsInvalid([unknownName(type, known, 'npx freshet plan --json lists the types', ' (--node-type)')])
+  const matches = NODES.filter((node) => node.type === type.replace(/^cache\./, ''))
+  if (matches.length > 0) return matches
+  const types = NODES.map((node) => `cache.${node.type}`)
+  throw new SettingsInvalid([unknownName(type, types, 'npx freshet plan --json lists the types', ' (--node-type)')])
 }
 
 /** @param {import('./plan/model.js').Load} settings */

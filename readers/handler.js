@@ -100,11 +100,12 @@ export async function openReaderHandler (options) {
  */
 function accessTo (feeds, ids) {
   const always = typeof feeds === 'function' || typeof ids === 'function' ? null : grantOf(feeds, ids)
-  /** @param {Feeds | Ids} given @param {Request} request */
-  const of = (given, request) => typeof given === 'function' ? given(request) : given
+  /** @param {Feeds | Ids} permitted @param {Request} request */
+  const of = (permitted, request) => typeof permitted === 'function' ? permitted(request) : permitted
   return {
     identify: (_authorization, request) =>
-      always ?? Promise.all([of(feeds, request), of(ids, request)]).then(([names, own]) => grantOf(names, own)),
+      always ?? Promise.all([of(feeds, request), of(ids, request)])
+        .then(([permittedFeeds, permittedIds]) => grantOf(permittedFeeds, permittedIds)),
     stillPermits: permits,
     listen () {},
     close () {}

@@ -31,7 +31,7 @@ const openServing = /** @type {(options: any, serving: import('../src/view/index
  */
 export const main = (from) => runProcess(from, {
   table: { printable, settingsOf },
-  known: { command: 'reader', layouts: layoutNames(), acks: [], settingsOfModules },
+  context: { command: 'reader', layouts: layoutNames(), acks: [], settingsOfModules },
   usage: USAGE,
   check: ({ host, port }) => expectFreePort({ host, port, setting: 'port' }),
   stopping: 'stopping'
@@ -48,7 +48,7 @@ export const main = (from) => runProcess(from, {
 export async function serve (settings, { primaryUrl, replicaUrls }, log, signal, up = tellParent, heard = () => null) {
   const { maxStaleMs, maxUnconfirmedMs, maxStreams, maxStreamsPerToken } = settings
   // before anything is open: a module that cannot be loaded ends the process
-  const found = await loadSystems(settings.systems)
+  const definitions = await loadSystems(settings.systems)
   const security = await openSecurity(settings, { log })
   // servers may become reachable later; until then /readyz and the log give the reasons
   const options = { ...optionsOf(settings), redisUrl: primaryUrl, replicaUrl: replicaUrls ?? undefined, log }
@@ -58,7 +58,7 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
   const registry = createReaderRegistry(deployment, queries.figures)
   const embedded = startEmbedded(registry, settings.cloudwatchService)
   const isShared = () => security.access === null
-  const systems = openSystems(found, {
+  const systems = openSystems(definitions, {
     deployment, registry, signal, log, settings, database, isShared
   })
   /** @type {import('fastify').FastifyInstance | null} */

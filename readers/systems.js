@@ -6,7 +6,7 @@
  * @typedef {ReturnType<typeof createKeyStreams>} KeyStreams
  * @typedef {ReturnType<typeof createReaderDatabase>} ReaderDatabase
  * @typedef {import('../src/systems/inside.js').StreamRow} StreamRow
- * @typedef {import('../src/http/index.js').Given} Given
+ * @typedef {import('../src/http/index.js').RequestInput} RequestInput
  * @typedef {(last: string | null) => import('../src/push/index.js').Source} Open `last`: Last-Event-ID; what is no position costs a reset
  */
 import { createStopper, eventOf, maskWith, ownerOf, partitionKeys, readSystem, systemKey } from '../src/admission/index.js'
@@ -27,8 +27,8 @@ const UNDEFINED_TABLE = '42P01'
 
 /**
  * @typedef {import('../src/systems/inside.js').Definition} System
- * @typedef {Awaited<ReturnType<System['reader']>>} Own
- * @typedef {{ own: Own, parts: import('../src/systems/inside.js').ReaderParts, close: () => Promise<void> }} Opened
+ * @typedef {Awaited<ReturnType<System['reader']>>} SystemReader
+ * @typedef {{ systemReader: SystemReader, parts: import('../src/systems/inside.js').ReaderParts, close: () => Promise<void> }} Opened
  */
 
 /**
@@ -82,13 +82,13 @@ export function openSystems (definitions, parts) {
 /**
  * @param {System} definition
  * @param {Parts & { name: string, routes: import('../src/store/index.js').Primaries, push: import('../src/push/index.js').Push,
- *   metrics: any, counters: ReturnType<ReturnType<typeof createAdmissionMetrics>>, ending: Set<() => void> }} given `name` of connections;
+ *   metrics: any, counters: ReturnType<ReturnType<typeof createAdmissionMetrics>>, ending: Set<() => void> }} inputs `name` of connections;
  *   `routes` to the primaries; `counters` of commands; `ending`: gets what ends its waits
  * @returns {Promise<Opened>}
  */
-async function openSystem (definition, { deployment, routes, name, counters: metrics, ending, ...given }) {
+async function openSystem (definition, { deployment, routes, name, counters: metrics, ending, ...inputs }) {
   const { name: system, rules, hasLua, unknown, memory, reader } = definition
-  const { settings, settings: { keyPrefix }, log } = given
+  const { settings, settings: { keyPrefix }, log } = inputs
   await routes.opened.catch(() => {})
   /** @param {string} key @param {boolean} isPrimary */
   const nodeOf = (key, isPrimary) => isPrimary ? routes.route(key).connection : deployment.shard(key).pick().connection
@@ -112,21 +112,21 @@ async function openSystem (definition, { deployment, routes, name, counters: met
   const stopper = hasLua
     ? createStopper({ name: `${name}:stop`, owner: ownerOf(keyPrefix, system), primaries: () => routes.urls, log })
     : null
-  /** @type {Own} */
-  let own = {}
+  /** @type {SystemReader} */
+  let systemReader = {}
   const opened = openReading(target, {
     unknown,
     memory,
     streams: deployment.streams,
     // what it is handed to is made from what is made here
-    onEntry: (entry) => own.onEntry?.(entry),
+    onEntry: (entry) => systemReader.onEntry?.(entry),
     log
   })
   const { reading, view } = opened
   ending.add(reading.close)
   const parts = {
     ...target,
-    ...given,
+    ...inputs,
     ...opened,
     mask: maskWith(secret),
     secret,
@@ -134,17 +134,17 @@ async function openSystem (definition, { deployment, routes, name, counters: met
     submit: commands.submit,
     letters: createDeadLetters({ ...target, connectionOf: (partition) => target.connectionOf(partition, false) }),
     waitingRoom: () => createWaitingRoom({ ...target, now: Date.now, log }),
-    viewers: createViewers({ reading, view, push: given.push, log }),
+    viewers: createViewers({ reading, view, push: inputs.push, log }),
     figures: () => readFigures(target.connectionOf(0, false), keyOf(0)),
-    embedded: createServices(settings, { report: (line) => log.info(line), signal: given.signal })
+    embedded: createServices(settings, { report: (line) => log.info(line), signal: inputs.signal })
   }
-  own = await reader(parts)
+  systemReader = await reader(parts)
   return {
-    own,
+    systemReader,
     parts,
     async close () {
       reading.close()
-      await own.close?.()
+      await systemReader.close?.()
       await stopper?.close()
       await Promise.all([view.close(), commands.close()])
     }
@@ -181,9 +181,9 @@ export function createReaderDatabase ({ databaseUrl, log }) {
      * @throws {FreshetError} DATABASE_DOWN
      */
     async rows (text, values) {
-      const one = await database()
-      if (!one) throw new FreshetError('DATABASE_DOWN', 'there is no database; start consumers, or give --database-url')
-      const { rows } = await one.query(text, values).catch((error) => {
+      const pool = await database()
+      if (!pool) throw new FreshetError('DATABASE_DOWN', 'there is no database; start consumers, or give --database-url')
+      const { rows } = await pool.query(text, values).catch((error) => {
         if (error.sqlState === UNDEFINED_TABLE) return { rows: [] }
         throw error
       })
@@ -204,19 +204,19 @@ export function createKeyStreams (system, push) {
   const all = new Map()
 
   /**
-   * @param {StreamRow} row @param {Given} given with the key in the parameter of its path
+   * @param {StreamRow} row @param {RequestInput} request with the key in the parameter of its path
    * @returns {Promise<Open>} @throws {Error} there is no such key
    */
-  async function sourceOf (row, given) {
-    const { own, parts } = await system.opened(push)
+  async function sourceOf (row, request) {
+    const { systemReader, parts } = await system.opened(push)
     if (row.source) {
-      const found = await row.source(given, own.queries)
-      return () => found
+      const source = await row.source(request, systemReader.queries)
+      return () => source
     }
-    const id = Object.values(given.params)[0]
-    const current = own.current ?? parts.reading.current
+    const id = Object.values(request.params)[0]
+    const current = systemReader.current ?? parts.reading.current
     await current(id)
-    const events = all.get(row) ?? eventsOf(row, own, parts)
+    const events = all.get(row) ?? eventsOf(row, systemReader, parts)
     all.set(row, events)
     return (last) => events.sourceOf(id, last)
   }
@@ -231,7 +231,7 @@ export function createKeyStreams (system, push) {
       : [{
           subject: row.subject,
           codes: row.codes ?? [],
-          /** @param {{ id: string, headers: Given['headers'], requestId: string }} of */
+          /** @param {{ id: string, headers: RequestInput['headers'], requestId: string }} of */
           sourceOf: ({ id, headers, requestId }) => sourceOf(row, {
             params: { [String(/:(\w+)/.exec(row.path)?.[1])]: id },
             query: Object.fromEntries(Object.entries(row.fields ?? {}).map(([field, { default: unset }]) => [field, unset])),
@@ -249,17 +249,17 @@ export function createKeyStreams (system, push) {
 /**
  * The events of the key that a path names.
  * @param {StreamRow} row
- * @param {Awaited<ReturnType<import('../src/systems/inside.js').Definition['reader']>>} own
+ * @param {SystemReader} systemReader
  * @param {import('../src/systems/inside.js').ReaderParts} parts
  */
-const eventsOf = ({ snapshot, event, named, keyOf }, own, { reading, view, push, log }) => createEvents({
-  current: own.current ?? reading.current,
+const eventsOf = ({ snapshot, event, named, keyOf }, systemReader, { reading, view, push, log }) => createEvents({
+  current: systemReader.current ?? reading.current,
   keyOf,
-  snapshot: (one) => snapshot(view.storedOf(one), own.queries, (/** @type {number} */ count) =>
-    one.events.slice(-count).reverse().map(eventOf)),
+  snapshot: (record) => snapshot(view.storedOf(record), systemReader.queries, (/** @type {number} */ count) =>
+    record.events.slice(-count).reverse().map(eventOf)),
   event (fields) {
-    const one = eventOf(fields)
-    return { name: named(one), data: event(one, own.queries) }
+    const entry = eventOf(fields)
+    return { name: named(entry), data: event(entry, systemReader.queries) }
   },
   view,
   push,

@@ -14,29 +14,31 @@ export function shown (value) {
 }
 
 /**
- * @param {unknown} given an object of options; undefined = none
- * @param {readonly string[]} known names
+ * @param {unknown} options an object; undefined = none
+ * @param {readonly string[]} names
  * @returns {Record<string, any>}
  * @throws {FreshetError} ARGUMENT_INVALID
  */
-export function optionsIn (given, known) {
-  if (given === undefined) return {}
-  if (typeof given !== 'object' || given === null) throw invalid(`${shown(given)} is not an object; the options are ${known.join(' ')}`)
-  const unknown = Object.keys(given).find((name) => !known.includes(name))
-  if (unknown !== undefined) throw invalid(`${unknown} is unknown; the options are ${known.join(' ')}`)
-  return given
+export function optionsIn (options, names) {
+  if (options === undefined) return {}
+  if (typeof options !== 'object' || options === null) {
+    throw invalid(`${shown(options)} is not an object; the options are ${names.join(' ')}`)
+  }
+  const unknown = Object.keys(options).find((name) => !names.includes(name))
+  if (unknown !== undefined) throw invalid(`${unknown} is unknown; the options are ${names.join(' ')}`)
+  return options
 }
 
 /**
  * The only option of a wait. A timer would treat anything but a number as zero.
- * @param {unknown} given an object of options; undefined = none
+ * @param {unknown} options an object; undefined = none
  * @param {string} name
  * @param {number} otherwise ms
  * @returns {number} ms; negative = already passed, Infinity = no deadline
  * @throws {FreshetError} ARGUMENT_INVALID
  */
-export function waitOf (given, name, otherwise) {
-  const ms = optionsIn(given, [name])[name] ?? otherwise
+export function waitOf (options, name, otherwise) {
+  const ms = optionsIn(options, [name])[name] ?? otherwise
   if (typeof ms !== 'number' || Number.isNaN(ms)) throw invalid(`${name} ${shown(ms)}; expected milliseconds, or Infinity`)
   return ms
 }

@@ -78,17 +78,17 @@ const OPTIONS = {
   tail: { is: (value) => Number.isSafeInteger(value) && value > 0, expects: 'a number of ids, 1 or more' }
 }
 
-/** @param {any} given @param {any} feed @param {any} options */
-function checked (given, feed, options) {
+/** @param {any} reader @param {any} feed @param {any} options */
+function checked (reader, feed, options) {
   if (typeof options !== 'object' || options === null) throw invalid(`options: ${shown(options)}; expected an object`)
-  const urls = [given].flat()
+  const urls = [reader].flat()
   const faults = urls.filter((url) => !isAddress(url)).map((url) => `reader: ${shown(url)}; ` +
     'expected an address such as http://127.0.0.1:8080 (location.origin in a page of the reader), with a token in authToken')
   if (urls.length === 0) faults.push('reader: none; expected one or more addresses, such as http://127.0.0.1:8080')
   const feeds = [feed].flat()
-  for (const one of feeds.length > 0 ? feeds : [undefined]) {
-    if (typeof one === 'string' && one !== '' && !HALF_PAIR.test(one)) continue
-    faults.push(`feed: ${shown(one)}; expected a feed name, such as latest`)
+  for (const name of feeds.length > 0 ? feeds : [undefined]) {
+    if (typeof name === 'string' && name !== '' && !HALF_PAIR.test(name)) continue
+    faults.push(`feed: ${shown(name)}; expected a feed name, such as latest`)
   }
   if (Array.isArray(feed) && options.wait === false) faults.push('wait: false; expected true with a list of feeds, which are waited for')
   for (const [name, value] of Object.entries(options)) {
@@ -101,18 +101,24 @@ function checked (given, feed, options) {
   const {
     ids = [], limit, since, tail, maxRate, encoding = 'base64', from = null, onRetry, silentMs = SILENT_MS, authToken, signal,
     wait = true,
-    onWaiting = (/** @type {string} */ one = feed) =>
-      console.warn(`follow: feed ${one} has no items yet; waiting for the first (pass onWaiting to handle it)`)
+    onWaiting = (/** @type {string} */ name = feed) =>
+      console.warn(`follow: feed ${name} has no items yet; waiting for the first (pass onWaiting to handle it)`)
   } = options
   const query = new URLSearchParams(ids.map((/** @type {string} */ id) => ['id', id]))
   for (const [name, value] of Object.entries({ limit, since, tail, maxRate, encoding })) {
     if (value !== undefined) query.set(name, String(value))
   }
-  if (Array.isArray(feed)) for (const one of feeds) query.append('feed', one)
+  if (Array.isArray(feed)) for (const name of feeds) query.append('feed', name)
   else if (wait) query.set('wait', 'yes')
+  const route = Array.isArray(feed) ? '/v1/live' : `/v1/feeds/${encodeURIComponent(feed)}/live`
+  const path = `${route}?${query}`
+  query.delete('tail')
+  query.set('since', '0')
   return {
     urls: urls.map((url) => new URL(url).origin + new URL(url).pathname.replace(/\/+$/, '')),
-    path: Array.isArray(feed) ? `/v1/live?${query}` : `/v1/feeds/${encodeURIComponent(feed)}/live?${query}`,
+    path,
+    /** all from the beginning of the feed */
+    wholePath: `${route}?${query}`,
     encoding: /** @type {Encoding} */ (encoding),
     from: /** @type {string | null} */ (from),
     authToken: /** @type {string | undefined} */ (authToken),
@@ -123,10 +129,10 @@ function checked (given, feed, options) {
   }
 }
 
-/** @param {any} given */
-function isAddress (given) {
-  if (!(typeof given === 'string' || given instanceof URL) || !URL.canParse(String(given))) return false
-  const { protocol, username, password, search, hash } = new URL(given)
+/** @param {any} address */
+function isAddress (address) {
+  if (!(typeof address === 'string' || address instanceof URL) || !URL.canParse(String(address))) return false
+  const { protocol, username, password, search, hash } = new URL(address)
   return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === ''
 }
 
@@ -237,18 +243,21 @@ function indexOrEnd (what, text, from) {
   return at < 0 ? text.length : at
 }
 
-/** @param {string} name @param {string} data @param {Encoding} wanted @returns {any} without its position; null: unknown to this version */
-function eventIn (name, data, wanted) {
+/**
+ * @param {string} name @param {string} data @param {Encoding} encoding
+ * @returns {any} without its position; null: unknown to this version
+ */
+function eventIn (name, data, encoding) {
   if (name !== 'reset' && name !== 'snapshot' && name !== 'items') return null
-  const { items, reason, feed } = JSON.parse(data)
+  const { items, reason, feed, complete } = JSON.parse(data)
   const of = feed === undefined ? {} : { feed }
   if (name === 'reset') return { event: name, ...of, reason: String(reason) }
   for (const item of items) {
     if (item.deleted) continue
-    if ((item.encoding ?? wanted) === 'base64') item.value = bytesOf(item.value)
+    if ((item.encoding ?? encoding) === 'base64') item.value = bytesOf(item.value)
     delete item.encoding
   }
-  return { event: name, ...of, items }
+  return { event: name, ...of, items, ...(complete === false && { complete }) }
 }
 
 /** @param {string} base64 */
@@ -372,9 +381,10 @@ function lossOf (url, error) {
 /**
  * `snapshot`: the newest items, oldest first; they replace all earlier ones. `items`: changes, oldest first. `reset`: changes
  * may have been missed; a snapshot follows. `position`: for `from`, to resume after this event; null: a snapshot is needed. `feed`: which
- * one, if several are followed; the position is that of all.
+ * one, if several are followed; the position is that of all. `complete`: false = the snapshot lacks items beyond a bound of the reader.
  * @template {Encoding} [E='base64'] @template [T=any]
- * @typedef {{ event: 'snapshot' | 'items', feed?: string, items: LiveItem<E, T>[], reason?: undefined, position: string | null } |
+ * @typedef {{ event: 'snapshot' | 'items', feed?: string, items: LiveItem<E, T>[], complete?: false, reason?: undefined,
+ *   position: string | null } |
  *   { event: 'reset', feed?: string, items?: undefined, reason: string, position: string | null }} LiveEvent
  */
 
@@ -433,7 +443,7 @@ const MAX_WAIT_MS = 10_000
  * @param {ReturnType<typeof checked>} plan @param {AbortController} over
  * @returns {AsyncGenerator<any, void, void>}
  */
-async function * run ({ urls, from, signal, onRetry, onWaiting, ...how }, over) {
+async function * run ({ urls, from, signal, onRetry, onWaiting, path, wholePath, ...how }, over) {
   const ended = signal ? AbortSignal.any([signal, over.signal]) : over.signal
   const readers = urls.map((url) => ({ url, notBeforeMs: 0 }))
   let reader = readers[0]
@@ -444,20 +454,26 @@ async function * run ({ urls, from, signal, onRetry, onWaiting, ...how }, over) 
   let isQuiet = false
   /** Feeds that have no items yet; '' is the only one. @type {Set<string>} */
   const waiting = new Set()
+  // the only feed was waited for, and it may begin while there is no connection
+  let isFirst = false
   try {
     while (!ended.aborted) {
       let lost
-      for await (const received of eventsOf(reader.url, { ...how, position }, ended)) {
+      /** @type {string} */
+      const where = isFirst && position === null ? wholePath : path
+      for await (const received of eventsOf(reader.url, { ...how, path: where, position }, ended)) {
         if (ended.aborted) return
         lost = received.lost
         retryMs = received.retry ?? retryMs
         for (const feed of received.waiting ?? []) {
           if (!waiting.has(feed)) onWaiting(feed || undefined)
           waiting.add(feed)
+          isFirst ||= feed === ''
         }
         if (received.event) waiting.delete(received.event.feed ?? '')
         if (typeof received.id === 'string') position = received.id || null
         else if (received.event?.event === 'reset') position = null
+        if (position !== null) isFirst = false
         if (received.event || received.id || received.waiting) {
           failures = 0
           isQuiet = true

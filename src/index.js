@@ -84,8 +84,8 @@ export async function openFeed (name, options, { isLazy = true } = {}) {
 /** @param {any} options @param {import('./view/index.js').Serving} [serving] of the reader process @returns {Promise<Reader>} */
 export async function openReader (options, serving) {
   const closing = new AbortController()
-  const given = checkedOptions(options ?? {}, 'openReader')
-  const servers = await openQueries(given, serving)
+  const settings = checkedOptions(options ?? {}, 'openReader')
+  const servers = await openQueries(settings, serving)
 
   async function views () {
     if (closing.signal.aborted) throw new FreshetError('PIPELINE_CLOSED', 'the reader is closed; open it again')
@@ -97,6 +97,6 @@ export async function openReader (options, serving) {
     await servers.close()
   }
 
-  const reader = new OpenedReader({ views, closing: closing.signal, log: given.log, status: servers.queries.status, close })
+  const reader = new OpenedReader({ views, closing: closing.signal, log: settings.log, status: servers.queries.status, close })
   return keepInside(reader, servers)
 }

@@ -79,7 +79,7 @@ const SILENT = Object.freeze({ info () {}, warn () {}, error () {} })
 /** What values are for the caller. */
 export const ENCODINGS = Object.freeze(['bytes', 'json'])
 /** Options outside the settings. */
-const OWN = { openFeed: ['log', 'clock', 'onFlush', 'onBehind', 'onRefused', 'encoding'], openReader: ['log'] }
+const OTHER_OPTIONS = { openFeed: ['log', 'clock', 'onFlush', 'onBehind', 'onRefused', 'encoding'], openReader: ['log'] }
 /** Options of a new feed. Of an existing one, those that are not given are as they are stored. */
 const OF_NEW_FEED = ['layout', 'partitions', 'late', 'windowMs', 'maxItems']
 /** gives a layout, too */
@@ -93,16 +93,16 @@ let opened = 0
  * @throws {import('./errors.js').SettingsInvalid} with all faults
  */
 export function checkedOptions (options, opener) {
-  const isOwn = (/** @type {string} */ name) => OWN[opener].includes(name)
-  const own = Object.fromEntries(Object.entries(options).filter(([name, given]) => isOwn(name) && isGiven(given)))
-  const settings = Object.fromEntries(Object.entries(options).filter(([name]) => !isOwn(name)))
-  const faults = Object.entries(own).flatMap(([name, given]) => faultOf(name, given) ?? [])
+  const isOther = (/** @type {string} */ name) => OTHER_OPTIONS[opener].includes(name)
+  const otherOptions = Object.fromEntries(Object.entries(options).filter(([name, value]) => isOther(name) && isGiven(value)))
+  const settings = Object.fromEntries(Object.entries(options).filter(([name]) => !isOther(name)))
+  const faults = Object.entries(otherOptions).flatMap(([name, value]) => faultOf(name, value) ?? [])
   const resolved = table.resolveOptions(SETTINGS, settings, { layouts: layoutNames(), acks: ackNames() }, opener, faults)
   return {
     name: `freshet-${process.pid}-${++opened}`,
     clock: createClock(),
     log: SILENT,
-    ...own,
+    ...otherOptions,
     ...resolved,
     asked: Object.fromEntries(OF_NEW_FEED.filter((name) => isGiven(options[name]) || (name === 'layout' && isGiven(options[OTHER_LAYOUT])))
       .map((name) => [name, resolved[name]]))
@@ -112,15 +112,15 @@ export function checkedOptions (options, opener) {
 /** @param {unknown} option */
 const isGiven = (option) => option !== undefined && option !== null
 
-/** @param {string} name @param {any} given @returns {string | null} */
-function faultOf (name, given) {
+/** @param {string} name @param {any} value @returns {string | null} */
+function faultOf (name, value) {
   if (name === 'encoding') {
-    return ENCODINGS.includes(given) ? null : `encoding: ${shown(given)} (option); expected ${ENCODINGS.join(' | ')}`
+    return ENCODINGS.includes(value) ? null : `encoding: ${shown(value)} (option); expected ${ENCODINGS.join(' | ')}`
   }
-  if (name !== 'log') return typeof given === 'function' ? null : `${name}: a value of type ${typeof given} (option); expected a function`
-  const missing = Object.keys(SILENT).filter((level) => typeof given[level] !== 'function')
+  if (name !== 'log') return typeof value === 'function' ? null : `${name}: a value of type ${typeof value} (option); expected a function`
+  const missing = Object.keys(SILENT).filter((level) => typeof value[level] !== 'function')
   return missing.length === 0
     ? null
-    : `log: a value of type ${typeof given} without ${missing.join(', ')} (option); expected a logger with the functions ` +
+    : `log: a value of type ${typeof value} without ${missing.join(', ')} (option); expected a logger with the functions ` +
       `${Object.keys(SILENT).join(', ')}`
 }

@@ -24,11 +24,11 @@ export function createReadSize () {
   let isLearnt = false
 
   /**
-   * @param {number} wanted may include one more, which shows whether there are more
+   * @param {number} count may include one more, which shows whether there are more
    * @param {number} [at] concurrent reads
    * @returns {number} how many to read, at least 1
    */
-  const of = (wanted, at = 1) => Math.max(1, Math.min(wanted, MAX_READ + 1, Math.floor(MAX_READ_BYTES / at / largestBytes)))
+  const of = (count, at = 1) => Math.max(1, Math.min(count, MAX_READ + 1, Math.floor(MAX_READ_BYTES / at / largestBytes)))
 
   return {
     of,
@@ -36,15 +36,15 @@ export function createReadSize () {
     /**
      * @template {{}} T
      * @param {(T | null)[]} piece items of one reply
-     * @param {(one: T) => number} [bytesOf] default: `length`
+     * @param {(item: T) => number} [bytesOf] default: `length`
      * @returns {number} bytes of all items
      */
-    learn (piece, bytesOf = (one) => /** @type {any} */ (one).length) {
+    learn (piece, bytesOf = (item) => /** @type {any} */ (item).length) {
       let bytes = 0
       let largest = 0
-      for (const one of piece) {
-        if (one === null) continue
-        const size = bytesOf(one)
+      for (const item of piece) {
+        if (item === null) continue
+        const size = bytesOf(item)
         bytes += size
         largest = Math.max(largest, size, 1)
       }
@@ -57,10 +57,10 @@ export function createReadSize () {
 
     /**
      * The connection ended during a read, perhaps because items became larger. The next read is a quarter of it.
-     * @param {number} wanted @param {number} [at]
+     * @param {number} count @param {number} [at]
      */
-    lost (wanted, at = 1) {
-      const read = of(wanted, at)
+    lost (count, at = 1) {
+      const read = of(count, at)
       if (read < SAFE_READ) return
       largestBytes = 4 * MAX_READ_BYTES / at / read
       isLearnt = true

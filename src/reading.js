@@ -84,8 +84,8 @@ export class Reading {
    *   SERVER_LOST, SERVER_REFUSED, SERVER_UNREACHABLE, VIEW_BEHIND, VIEW_NEEDED, VIEW_OVER_BOUND
    */
   latest = async (question) => {
-    const given = typeof question === 'number' ? { limit: question } : optionsIn(question, PAGE_OPTIONS)
-    const { limit = NEWEST, sinceMs = null, after = null, position: isPlaced = false } = given
+    const options = typeof question === 'number' ? { limit: question } : optionsIn(question, PAGE_OPTIONS)
+    const { limit = NEWEST, sinceMs = null, after = null, position: isPlaced = false } = options
     if (!Number.isSafeInteger(limit) || limit < 1) throw invalid(`limit ${shown(limit)}; expected an integer of 1 or more`)
     if (sinceMs !== null) checkSince(sinceMs)
     if (after !== null && typeof after !== 'string') throw invalid(`after ${shown(after)}; expected the "next" of an earlier page`)
@@ -186,9 +186,9 @@ function idOf (id) {
   }
 }
 
-/** @param {unknown} given @returns {SubscribeOptions} */
-function checkedSubscription (given) {
-  const { from, signal, pollMs, wait, onWaiting } = optionsIn(given, SUBSCRIBE_OPTIONS)
+/** @param {unknown} options @returns {SubscribeOptions} */
+function checkedSubscription (options) {
+  const { from, signal, pollMs, wait, onWaiting } = optionsIn(options, SUBSCRIBE_OPTIONS)
   if (from !== undefined && from !== null && typeof from !== 'string') {
     throw invalid(`from ${shown(from)}; expected the "position" of an earlier change`)
   }

@@ -25,16 +25,16 @@ const PLAN = 'plan'
 /** @typedef {import('./settings/index.js').Context} Context */
 /** @typedef {import('./settings/index.js').Row} Row */
 
-/** @typedef {Omit<Row, 'group' | 'uses'> & { uses?: string[] }} OwnPart */
+/** @typedef {Omit<Row, 'group' | 'uses'> & { uses?: string[] }} RowPart */
 
-/** @type {(name: string, meaning: string, rest: Omit<OwnPart, 'name' | 'meaning'>) => OwnPart} */
+/** @type {(name: string, meaning: string, rest: Omit<RowPart, 'name' | 'meaning'>) => RowPart} */
 const row = (name, meaning, rest) => ({ name, meaning, ...rest })
 
 /**
  * Rows that share a heading and commands; a row may name commands of its own.
- * @type {(group: string, uses: string[], rows: OwnPart[]) => Row[]}
+ * @type {(group: string, uses: string[], rows: RowPart[]) => Row[]}
  */
-const group = (title, uses, rows) => rows.map((one) => ({ group: title, uses, ...one }))
+const group = (title, uses, rows) => rows.map((part) => ({ group: title, uses, ...part }))
 
 /** @type {readonly Row[]} */
 export const SETTINGS = Object.freeze([
@@ -119,7 +119,7 @@ export const SETTINGS = Object.freeze([
   ...group('Input', ['writer'], [
     row('source', 'Source of the items: positions of buses, numbered values as in the lab, or standard input',
       { default: 'buses', check: oneOf('buses', 'synthetic', 'stdin') }),
-    row('file', 'File to read items from; input that begins as gzip does is decompressed', { default: null, check: readableFile }),
+    row('file', 'File to read items from', { default: null, check: readableFile }),
     row('format', 'Format of the file or of standard input', { default: 'ndjson', check: oneOf('ndjson', 'csv', 'json') }),
     row('itemsField', 'Field of the document that holds the array of items (format json)', { default: null, check: FIELD }),
     row('idField', 'Field that holds the id', { default: 'id', check: FIELD }),

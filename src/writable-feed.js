@@ -107,7 +107,7 @@ export async function openWritableFeed (name, options) {
   async function end (drainMs) {
     closing.abort()
     await writer.close({ drainMs })
-    await reader?.then((one) => one.close(), () => {})
+    await reader?.then((openedReader) => openedReader.close(), () => {})
     const { failed } = pipeline.account
     if (pipeline.failure) throw Object.assign(pipeline.failure, { failed })
     if (failed > 0) {

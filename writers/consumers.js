@@ -43,7 +43,7 @@ Examples:
 export async function main (from) {
   const status = await runProcess(from, {
     table: { printable, settingsOf },
-    known: { command: 'consumers', layouts: [], acks: [], settingsOfModules },
+    context: { command: 'consumers', layouts: [], acks: [], settingsOfModules },
     usage: USAGE,
     stopping: 'stopping: partitions are given back'
   }, serve)
@@ -73,7 +73,7 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
   /** of the end @type {any[]} */
   let failures = []
   const fail = (/** @type {Error} */ error) => ending.abort(error)
-  const needsDatabase = settings.databaseUrl !== null || definitions.some((one) => one.needsDatabase)
+  const needsDatabase = settings.databaseUrl !== null || definitions.some((definition) => definition.needsDatabase)
   const used = needsDatabase
     ? await useDatabase(settings, {
       name: id, max: CONNECTIONS, deadlineMs: DATABASE_DEADLINE_MS, log, signal, fail
@@ -103,13 +103,13 @@ export async function serve (settings, { primaryUrl }, log, signal, { up = tellP
       systems.set(name, await openSystem(definition, settings, { ...parts, metrics, ownMetrics, onWait }))
       waiting.delete(name)
     }
-    await Promise.all(definitions.map((one) => open(one).catch(fail)))
+    await Promise.all(definitions.map((definition) => open(definition).catch(fail)))
     if (!stop.aborted) up({ event: 'up', systems: definitions.map(({ name }) => name) })
     await aborted(stop)
     if (!signal.aborted) throw ending.signal.reason
   } finally {
     const closing = await Promise.allSettled([server?.close(), ...[...systems.values()].map((system) => system.close())])
-    failures = closing.flatMap((one) => one.status === 'rejected' ? [one.reason] : [])
+    failures = closing.flatMap((result) => result.status === 'rejected' ? [result.reason] : [])
     for (const { code, message } of failures) log.error({ code, reason: message }, 'shutdown incomplete')
     await Promise.all([used?.close(), servers.close()])
   }

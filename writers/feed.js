@@ -28,7 +28,7 @@ Examples:
  */
 export const main = (from) => runProcess(from, {
   table: { printable, settingsOf },
-  known: { command: 'writer', layouts: layoutNames(), acks: ackNames() },
+  context: { command: 'writer', layouts: layoutNames(), acks: ackNames() },
   usage: USAGE,
   stopping: 'stopping: flushing'
 }, write)

@@ -31,7 +31,7 @@ Examples:
  */
 export const main = (from) => runProcess(from, {
   table: { printable, settingsOf },
-  known: { command: 'gateway', layouts: layoutNames(), acks: ackNames(), settingsOfModules },
+  context: { command: 'gateway', layouts: layoutNames(), acks: ackNames(), settingsOfModules },
   usage: USAGE,
   check: ({ host, port }) => expectFreePort({ host, port, setting: 'port' }),
   stopping: 'stopping: answering requests and flushing items'
@@ -46,7 +46,7 @@ export const main = (from) => runProcess(from, {
  */
 export async function serve (settings, { primaryUrl, replicaUrls }, log, signal, up = tellParent) {
   // before anything is open: a module that cannot be loaded ends the process
-  const found = await loadSystems(settings.systems)
+  const systemDefinitions = await loadSystems(settings.systems)
   const security = await openSecurity(settings, { log })
   const { readFrom, keyPrefix, deadlineMs, ack } = settings
   const name = `freshet-gateway-${process.pid}`
@@ -72,7 +72,7 @@ export async function serve (settings, { primaryUrl, replicaUrls }, log, signal,
     log
   })
   const embedded = startEmbedded(metrics.registry, settings.cloudwatchService)
-  const systems = openSystems(settings, found, { servers, registry: metrics.registry, log, signal })
+  const systems = openSystems(settings, systemDefinitions, { servers, registry: metrics.registry, log, signal })
   try {
     await servers.ready.catch((error) => { if (!error.retryable) throw error })
     await expectReplicas(servers.primaryConnections(), ack, 'ack')

@@ -60,8 +60,8 @@ export async function serveMetrics ({ settings, index, redisUrl, replicaUrls, lo
     const now = metrics.status()
     return now.feeds > 0 ? now : { ...now, ready: false, reasons: ['SERVER_LOST: the feed is not open'] }
   }
-  const own = { ...settings, metricsPort: settings.metricsPort && settings.metricsPort + index }
-  const server = await serveRegistry(own, { registry: metrics.registry, status, log }).catch(async (error) => {
+  const writerSettings = { ...settings, metricsPort: settings.metricsPort && settings.metricsPort + index }
+  const server = await serveRegistry(writerSettings, { registry: metrics.registry, status, log }).catch(async (error) => {
     await servers.close()
     throw error
   })

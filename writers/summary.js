@@ -22,7 +22,7 @@ export function summaryOf ({ settings, tallies, before, after }) {
   const summary = summaryLine({ role: 'writer', settings, engine: (before[0] ?? after[0])?.engine ?? null, tallies })
   const kept = tallies.flatMap(({ keptMs, windowMs = 0 }) => keptMs == null ? [] : [{ windowMs, keptMs }])
   /** @type {{ windowMs?: number, keptMs?: number }[]} */
-  const [reach = {}] = kept.sort((one, other) => one.keptMs - other.keptMs)
+  const [reach = {}] = kept.sort((a, b) => a.keptMs - b.keptMs)
   const nodes = nodesOf(before, after, decidedOf({ items: summary.items, refused: summary.refusedBy }))
   return { ...summary, ...reach, nodes }
 }
@@ -30,7 +30,7 @@ export function summaryOf ({ settings, tallies, before, after }) {
 /** @param {NodeFigures[]} before @param {NodeFigures[]} after @param {number} items */
 function nodesOf (before, after, items) {
   return after.flatMap((node) => {
-    const then = before.find((one) => one.address === node.address)
+    const then = before.find((earlier) => earlier.address === node.address)
     // a node that was restarted or changed its role has no difference
     if (then?.runId !== node.runId || then.role !== node.role) return []
     return [{ role: node.role, cpuMicrosPerItem: perItem((node.cpuSeconds - then.cpuSeconds) * 1e6, items) }]

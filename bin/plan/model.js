@@ -253,7 +253,7 @@ function keptMsOf (load, shards) {
 }
 
 const tightestOf = (/** @type {Resource[]} */ resources) =>
-  resources.reduce((least, one) => one.headroom < least.headroom ? one : least)
+  resources.reduce((least, candidate) => candidate.headroom < least.headroom ? candidate : least)
 
 /**
  * With as few shards as leave 20 % of each limit free.
@@ -292,4 +292,4 @@ export const planFor = (nodes, load) => nodes.flatMap((node) => optionOf(node, l
 
 /** Why none fits: what even the largest node of 90 shards has not. @param {readonly Node[]} nodes @param {Load} load @returns {Resource} */
 export const lackOf = (nodes, load) => nodes.map((node) => tightestOf(resourcesOf(node, load, MOST_SHARDS)))
-  .reduce((best, one) => one.headroom > best.headroom ? one : best)
+  .reduce((best, candidate) => candidate.headroom > best.headroom ? candidate : best)

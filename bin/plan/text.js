@@ -66,7 +66,7 @@ export function reachText (load, { whole, byDefault }) {
 /** @param {import('./model.js').Option} option */
 const rowOf = ({ node, shards, resources, headroom, tightest, usdPerHour, usdPerMillionItems }) => {
   const most = (/** @type {string} */ name, /** @type {string} */ of) => {
-    const uses = resources.filter((one) => one.name.startsWith(name) && (of === '' || one.of === of)).map(({ use }) => use)
+    const uses = resources.filter((resource) => resource.name.startsWith(name) && (of === '' || resource.of === of)).map(({ use }) => use)
     return uses.length > 0 ? short(Math.max(...uses)) : '-'
   }
   return [`cache.${node.type}`, String(shards), most('cores', 'primary'), most('cores', 'replica'), most('Gbit/s', ''), most('GiB', ''),

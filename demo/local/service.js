@@ -87,16 +87,16 @@ function readFaults (text, table) {
   const names = Object.keys(table)
   const example = JSON.stringify({ [names[1]]: table[names[1]].range?.[1] ?? true })
   /** @type {any} */
-  let given
+  let faults
   try {
-    given = JSON.parse(text)
+    faults = JSON.parse(text)
   } catch {
     throw new Error(`the body is not JSON; expected an object such as ${example}`)
   }
-  if (given === null || typeof given !== 'object' || Array.isArray(given)) {
+  if (faults === null || typeof faults !== 'object' || Array.isArray(faults)) {
     throw new Error(`the body is not an object; expected one such as ${example}`)
   }
-  const wrong = Object.entries(given).flatMap(([name, value]) => {
+  const wrong = Object.entries(faults).flatMap(([name, value]) => {
     if (!Object.hasOwn(table, name)) return [unknownName(name, names, `the faults are ${names.join(' ')}`)]
     const { range } = table[name]
     if (!range) return typeof value === 'boolean' ? [] : [`${name}: ${JSON.stringify(value)}; expected true or false`]
@@ -104,5 +104,5 @@ function readFaults (text, table) {
     return isValid ? [] : [`${name}: ${JSON.stringify(value)}; expected a number from ${range.join(' to ')}`]
   })
   if (wrong.length > 0) throw new Error(wrong.join('\n'))
-  return { ...offOf(table), ...given }
+  return { ...offOf(table), ...faults }
 }

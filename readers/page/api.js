@@ -81,14 +81,14 @@ class ErrorReply extends Error {
  * @throws {ErrorReply} or an error of `fetch`, without `status`, if there is no reply
  */
 export async function getJson (path, signal) {
-  const known = token()
+  const sentToken = token()
   const response = await fetch(path, {
     signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     cache: 'no-store',
-    headers: known === null ? {} : { authorization: `Bearer ${known}` }
+    headers: sentToken === null ? {} : { authorization: `Bearer ${sentToken}` }
   })
   // a token entered in the meantime may be valid
-  if ([401, 403].includes(response.status) && known === token()) tokenRefused(response.status)
+  if ([401, 403].includes(response.status) && sentToken === token()) tokenRefused(response.status)
   if (!response.ok) throw new ErrorReply(response.status, await response.json().catch(() => ({})))
   return response.json()
 }

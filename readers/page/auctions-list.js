@@ -22,19 +22,19 @@ export function showCards (items) {
     for (const link of document.querySelectorAll('#open a')) {
       if (link.getAttribute('href') === focused) /** @type {HTMLElement} */ (link).focus()
     }
-  } else items.forEach((one, i) => textsOf(one).forEach((text, part) => put(links[i].children[part], text)))
+  } else items.forEach((auction, i) => textsOf(auction).forEach((text, part) => put(links[i].children[part], text)))
 }
 
-/** @param {any} one title, time left, bids, price */
+/** @param {any} auction title, time left, bids, price */
 const textsOf = ({ id, currentBid, startPrice, currency, closeAt, asOf, bids }) => [
   titleOf(id), timeText(closeAt - asOf), `${bids} ${bids === 1 ? 'bid' : 'bids'}`, `${currentBid ?? startPrice} ${currency}`
 ]
 
-/** @param {any} one */
-function cardOf (one) {
-  const [title, left, count, price] = textsOf(one)
-  const link = make('a', { href: `#${one.id}` },
+/** @param {any} auction */
+function cardOf (auction) {
+  const [title, left, count, price] = textsOf(auction)
+  const link = make('a', { href: `#${auction.id}` },
     make('strong', {}, title), make('span', {}, left), make('span', { className: 'quiet' }, count), make('span', {}, price))
-  link.setAttribute('aria-current', String(one.id === location.hash.slice(1)))
+  link.setAttribute('aria-current', String(auction.id === location.hash.slice(1)))
   return make('li', {}, link)
 }

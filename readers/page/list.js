@@ -60,8 +60,8 @@ export function createList ({ onChoose, now, windowMs, isSeveral }) {
 
   /** Takes the newest items into the rows: all on a board, otherwise as many as there is room for. @returns {number} rows added on top */
   function take () {
-    const wanted = newest.filter(isLive)
-    const changed = rows.changed(wanted)
+    const liveItems = newest.filter(isLive)
+    const changed = rows.changed(liveItems)
     const atMs = performance.now()
     const fits = isBoard || isFresh || changed.length <= room
     if (!fits && takenMs > replyMs && atMs - replyMs < NEXT_MS) return 0
@@ -69,7 +69,7 @@ export function createList ({ onChoose, now, windowMs, isSeveral }) {
     const taken = fits ? changed : changed.slice(0, SAMPLE)
     if (!isBoard) room = fits ? Math.max(0, room - taken.length) : 0
     rows.put(taken, !isFresh)
-    const keys = isBoard || isSeveral ? new Set(wanted.map(keyOf)) : null
+    const keys = isBoard || isSeveral ? new Set(liveItems.map(keyOf)) : null
     rows.keep((line) => keys ? keys.has(keyOf(line)) : isLive(line))
     return isBoard || isFresh ? 0 : taken.length
   }

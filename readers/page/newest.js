@@ -94,9 +94,9 @@ export function watchNewest ({ feeds, signal, figures, onItems, onWay }) {
     },
     async onPoll (until) {
       const pages = await Promise.all(feeds.map(async (feed) => ({ feed, ...await page(feed, until) })))
-      const shown = pages.flatMap(({ feed, items: found }) => found.reverse().map((/** @type {any} */ one) =>
-        isOne ? shownOf(one) : { ...shownOf(one), feed }))
-      items = new Map(shown.map((one) => [keyOf(one), one]))
+      const shown = pages.flatMap(({ feed, items: pageItems }) => pageItems.reverse().map((/** @type {any} */ item) =>
+        isOne ? shownOf(item) : { ...shownOf(item), feed }))
+      items = new Map(shown.map((item) => [keyOf(item), item]))
       isAll = isOne && pages[0].next === null
       report(isOne ? pages[0].asOf : null)
     }

@@ -30,26 +30,26 @@ const STATES = {
 
 /** @typedef {{ role: string, address: string, engine: string | null, state: string, lagMs: number | null, cpu: number | null }} Node */
 /**
- * @typedef {{ node: Node, seenMs: number, row: any, isAway: boolean, roles: { role: string, sinceMs: number }[] }} Known `roles`: as they
+ * @typedef {{ node: Node, seenMs: number, row: any, isAway: boolean, roles: { role: string, sinceMs: number }[] }} Server `roles`: as they
  *   changed while the page was open
  */
 
 const DOWN = { state: 'down', lagMs: null, cpu: null }
 
-/** @param {Known} a @param {Known} b */
+/** @param {Server} a @param {Server} b */
 const primaryFirst = ({ node: a }, { node: b }) =>
   Number(b.role === 'primary') - Number(a.role === 'primary') || (a.address < b.address ? -1 : 1)
 
 export function createNodes () {
-  /** @type {Map<string, Known>} by address */
-  const known = new Map()
+  /** @type {Map<string, Server>} by address */
+  const servers = new Map()
 
   /** @param {Node} node @param {number} asOf */
   function see (node, asOf) {
     const { address } = node
-    const one = known.get(address) ?? { node, seenMs: asOf, row: createRow(), isAway: false, roles: [] }
-    if (one.roles.at(-1)?.role !== node.role) one.roles.push({ role: node.role, sinceMs: asOf })
-    known.set(address, Object.assign(one, { node, seenMs: asOf }))
+    const server = servers.get(address) ?? { node, seenMs: asOf, row: createRow(), isAway: false, roles: [] }
+    if (server.roles.at(-1)?.role !== node.role) server.roles.push({ role: node.role, sinceMs: asOf })
+    servers.set(address, Object.assign(server, { node, seenMs: asOf }))
   }
 
   return {
@@ -63,16 +63,16 @@ export function createNodes () {
       const listed = new Set(nodes.map(({ address }) => address))
       // servers that stopped before the page was opened
       for (const { at: ms, cpu } of history) {
-        for (const address of Object.keys(cpu)) if (!known.has(address)) see({ role: 'server', address, engine: null, ...DOWN }, ms)
+        for (const address of Object.keys(cpu)) if (!servers.has(address)) see({ role: 'server', address, engine: null, ...DOWN }, ms)
       }
-      for (const [address, { seenMs }] of known) if (!listed.has(address) && asOf - seenMs >= KEPT_MS) known.delete(address)
-      const all = [...known.values()].sort(primaryFirst)
+      for (const [address, { seenMs }] of servers) if (!listed.has(address) && asOf - seenMs >= KEPT_MS) servers.delete(address)
+      const all = [...servers.values()].sort(primaryFirst)
       const most = Math.max(0, ...history.flatMap(({ cpu }) => Object.values(cpu).map(Number)))
-      const scale = SCALES.find((one) => one >= most) ?? most
-      for (const one of all) {
-        const { node, row, isAway } = one
-        one.isAway = write(row, listed.has(node.address) ? node : { ...node, ...DOWN })
-        if (one.isAway !== isAway) put(at('servers-said'), `${node.role} ${node.address} ${one.isAway ? 'stopped' : 'is up again'}`)
+      const scale = SCALES.find((limit) => limit >= most) ?? most
+      for (const server of all) {
+        const { node, row, isAway } = server
+        server.isAway = write(row, listed.has(node.address) ? node : { ...node, ...DOWN })
+        if (server.isAway !== isAway) put(at('servers-said'), `${node.role} ${node.address} ${server.isAway ? 'stopped' : 'is up again'}`)
         draw(row, history, outages.filter(({ address }) => address === node.address), node.address, scale)
       }
       arrange(at('nodes'), all.map(({ row }) => row))
@@ -85,12 +85,12 @@ export function createNodes () {
      * @param {string} address @param {number} atMs
      */
     roleOf (address, atMs) {
-      const roles = known.get(address)?.roles ?? []
+      const roles = servers.get(address)?.roles ?? []
       return (roles.findLast(({ sinceMs }) => sinceMs <= atMs) ?? roles[0])?.role ?? 'server'
     },
 
     clear () {
-      known.clear()
+      servers.clear()
       at('nodes').replaceChildren()
       put(at('servers-said'), '')
     }
@@ -159,9 +159,9 @@ function draw (row, history, outages, address, scale) {
     filled += step
   }
   close()
-  mark.setAttribute('d', outages.map((one) => {
-    const until = Math.max(xOf(one.to ?? Infinity), xOf(one.from) + MARK)
-    return `M${xOf(one.from).toFixed(1)} 0H${Math.min(WIDTH, until).toFixed(1)}V${HEIGHT}H${xOf(one.from).toFixed(1)}Z`
+  mark.setAttribute('d', outages.map((outage) => {
+    const until = Math.max(xOf(outage.to ?? Infinity), xOf(outage.from) + MARK)
+    return `M${xOf(outage.from).toFixed(1)} 0H${Math.min(WIDTH, until).toFixed(1)}V${HEIGHT}H${xOf(outage.from).toFixed(1)}Z`
   }).join(''))
   line.setAttribute('d', drawn)
   area.setAttribute('d', filled)

@@ -31,7 +31,7 @@ const products = new Set()
 const takeLatest = (ids) => { latest = ids }
 
 const orderOf = (/** @type {string} */ id) => get(`/v1/orders/${encodeURIComponent(id)}`)
-const isShown = (/** @type {string} */ id) => orders.some((one) => one.id === id)
+const isShown = (/** @type {string} */ id) => orders.some((order) => order.id === id)
 
 /** Adds some of the latest orders, and reads those that are on their way. */
 async function showLatest () {
@@ -39,7 +39,7 @@ async function showLatest () {
   const added = nowMs - addedMs < NEW_EVERY_MS ? [] : latest.filter((id) => !isShown(id)).slice(0, orders.length === 0 ? ROWS : NEW_AT_ONCE)
   if (added.length > 0) addedMs = nowMs
   const ids = [...added, ...orders.map(({ id }) => id)]
-  const all = await Promise.all(ids.map((id) => orders.find((one) => one.id === id && FINAL.includes(one.status)) ?? orderOf(id)))
+  const all = await Promise.all(ids.map((id) => orders.find((order) => order.id === id && FINAL.includes(order.status)) ?? orderOf(id)))
   // the chosen one stays
   orders = all.filter(({ id }, i) => i < ROWS || id === chosen)
   for (const { lines } of orders) for (const { sku } of lines) products.add(sku)
@@ -92,8 +92,8 @@ async function timeline () {
 
 /** The visitor as a customer. @returns {Promise<string>} id */
 async function visitor () {
-  const known = sessionStorage.getItem('customer')
-  if (known) return known
+  const storedId = sessionStorage.getItem('customer')
+  if (storedId) return storedId
   const key = newKey()
   const { reply } = await send('/v1/customers', { email: `${key}@example.org`, name: 'A visitor', address: 'This page' }, key)
   sessionStorage.setItem('customer', reply.id)
@@ -161,7 +161,7 @@ async function show () {
   put(at('p95'), duration(figures.confirmedMsP95))
   put(at('running'), number(figures.running))
   put(at('letters'), number(figures.deadLetters))
-  at('steps').replaceChildren(...figures.steps.map((/** @type {any} */ one) => stepOf(one, ended)))
+  at('steps').replaceChildren(...figures.steps.map((/** @type {any} */ step) => stepOf(step, ended)))
   at('workers').replaceChildren(...figures.workers.map(workerOf))
   at('no-workers').hidden = figures.workers.length > 0
   provider(figures.workers)
@@ -170,7 +170,7 @@ async function show () {
   return EVERY_MS
 }
 
-/** @param {{ step: string, orders: number | null }} one @param {Record<string, string>} ended rates of steps that are the last */
+/** @param {{ step: string, orders: number | null }} figures @param {Record<string, string>} ended rates of steps that are the last */
 function stepOf ({ step, orders }, ended) {
   const count = orders === null ? ended[step] : `${number(orders)} now`
   const item = make('li', {},
@@ -191,8 +191,8 @@ const sumOf = (counts) => Object.values(counts).reduce((sum, n) => sum + n, 0)
 
 /** @param {{ breaker: string, paymentUrl: string | null }[]} workers */
 function provider (workers) {
-  const url = workers.find((one) => one.paymentUrl)?.paymentUrl ?? ''
-  const breaker = workers.map((one) => one.breaker).sort((a, b) => WORST.indexOf(b) - WORST.indexOf(a))[0] ?? 'closed'
+  const url = workers.find((worker) => worker.paymentUrl)?.paymentUrl ?? ''
+  const breaker = workers.map((worker) => worker.breaker).sort((a, b) => WORST.indexOf(b) - WORST.indexOf(a))[0] ?? 'closed'
   at('breaker').dataset.kind = BREAKERS[breaker]
   put(at('breaker'), `breaker ${breaker}`)
   at('provider').hidden = workers.length === 0

@@ -28,7 +28,7 @@ function createOverview () {
   /** @param {Definition[]} definitions in order */
   function arrange (definitions) {
     for (const [feed, row] of rows) {
-      if (definitions.some((one) => one.feed === feed)) continue
+      if (definitions.some((definition) => definition.feed === feed)) continue
       row.remove()
       rows.delete(feed)
     }
@@ -280,7 +280,7 @@ async function watchFeeds (signal) {
   while (!signal.aborted) {
     const reply = await getJson('/v1/feeds', signal).catch(() => null)
     if (signal.aborted) return
-    if (reply) showFeeds(reply.feeds.map((/** @type {any} */ one) => one.feed))
+    if (reply) showFeeds(reply.feeds.map((/** @type {any} */ definition) => definition.feed))
     if (reply && isOverview) await overview.show(reply.feeds, signal)
     await pause(FEEDS_EVERY_MS, signal)
   }
@@ -323,7 +323,7 @@ if (isSeveral) {
   at('of-feed').hidden = false
   showEmpty()
 }
-const [wanted] = several
-if (wanted && !isSeveral) choose(wanted)
+const [firstFeed] = several
+if (firstFeed && !isSeveral) choose(firstFeed)
 else start()
 if (id && !isSeveral) search.find(id)

@@ -15,7 +15,7 @@ const HEIGHT = 24
 
 let running = 0
 
-/** @param {Pointed} one @param {Point} point */
+/** @param {Pointed} asset @param {Point} point */
 function addPoint ({ points }, point) {
   if (point.at <= (points.at(-1)?.at ?? 0)) return
   points.push(point)
@@ -33,17 +33,17 @@ function trim (points) {
  * @param {Pointed[]} all @param {number} nowMs @param {(path: string) => Promise<any>} get
  */
 export function loadHistory (all, nowMs, get) {
-  for (const one of all.filter(({ hasHistory }) => !hasHistory)) {
+  for (const asset of all.filter(({ hasHistory }) => !hasHistory)) {
     if (running === AT_ONCE) return
     running++
-    one.hasHistory = true
-    get(`/v1/prices/${encodeURIComponent(one.asset)}/history?from=${nowMs - KEPT_MS}`).then(({ items }) => {
-      const first = one.points[0]?.at ?? Infinity
+    asset.hasHistory = true
+    get(`/v1/prices/${encodeURIComponent(asset.asset)}/history?from=${nowMs - KEPT_MS}`).then(({ items }) => {
+      const first = asset.points[0]?.at ?? Infinity
       const before = items.map((/** @type {any} */ { at, price }) => ({ at, price: Number(price) }))
         .filter((/** @type {Point} */ { at }) => at < first)
-      one.points.unshift(...before)
-      trim(one.points)
-    }).catch(() => { one.hasHistory = false }).finally(() => {
+      asset.points.unshift(...before)
+      trim(asset.points)
+    }).catch(() => { asset.hasHistory = false }).finally(() => {
       running--
       loadHistory(all, nowMs, get)
     })
@@ -81,7 +81,7 @@ export const TIERS = Object.freeze(['hot', 'medium', 'cold'])
 
 /**
  * What rows are sorted by; equal ones stay in the order of tier and name.
- * @type {Record<string, (one: Asset, now: number) => number | string>}
+ * @type {Record<string, (asset: Asset, now: number) => number | string>}
  */
 const KEYS = {
   asset: ({ asset }) => asset,
@@ -102,7 +102,8 @@ export function createBoard ({ body, heads }) {
     const { by } = head.firstElementChild.dataset
     order.sign = order.by === by ? -order.sign : 1
     order.by = by
-    for (const one of heads) one.setAttribute('aria-sort', one !== head ? 'none' : order.sign === 1 ? 'ascending' : 'descending')
+    const direction = order.sign === 1 ? 'ascending' : 'descending'
+    for (const heading of heads) heading.setAttribute('aria-sort', heading === head ? direction : 'none')
     sort(Date.now())
   }
 
@@ -113,30 +114,30 @@ export function createBoard ({ body, heads }) {
       const [x, y] = [key(a, now), key(b, now)]
       return x === y ? 0 : x < y ? -order.sign : order.sign
     }
-    arrange(body, [...shown].sort(compare).map((one) => one.row))
+    arrange(body, [...shown].sort(compare).map((asset) => asset.row))
   }
 
   return {
     /** @param {Asset[]} assets in the order of tier and name */
     show (assets) {
       shown = assets
-      for (const one of assets) {
-        one.row ??= createRow(one)
-        write(one)
+      for (const asset of assets) {
+        asset.row ??= createRow(asset)
+        write(asset)
       }
       sort(Date.now())
     },
 
     sort,
 
-    /** @param {Asset} one @param {Pick<Asset, 'price' | 'updatedAt' | 'asOf' | 'status' | 'sources'>} news */
-    take (one, news) {
-      const before = Number(one.price)
-      const moved = one.price === null || news.price === null ? 0 : Math.sign(Number(news.price) - before)
-      Object.assign(one, news)
-      if (one.price !== null) addPoint(one, { at: one.updatedAt, price: Number(one.price) })
-      write(one)
-      if (moved !== 0) one.row.cells[1].className = `price ${moved > 0 ? 'up' : 'down'}`
+    /** @param {Asset} asset @param {Pick<Asset, 'price' | 'updatedAt' | 'asOf' | 'status' | 'sources'>} news */
+    take (asset, news) {
+      const before = Number(asset.price)
+      const moved = asset.price === null || news.price === null ? 0 : Math.sign(Number(news.price) - before)
+      Object.assign(asset, news)
+      if (asset.price !== null) addPoint(asset, { at: asset.updatedAt, price: Number(asset.price) })
+      write(asset)
+      if (moved !== 0) asset.row.cells[1].className = `price ${moved > 0 ? 'up' : 'down'}`
     },
 
     /** Updates ages, changes and lines. @param {number} now ms since 1970 */
@@ -152,7 +153,7 @@ export function createBoard ({ body, heads }) {
   }
 }
 
-/** @param {Asset} one */
+/** @param {Asset} asset */
 function createRow ({ asset }) {
   const svg = document.createElementNS(SVG, 'svg')
   svg.setAttribute('viewBox', '0 0 120 24')
@@ -167,7 +168,7 @@ function createRow ({ asset }) {
   return row
 }
 
-/** @param {Asset} one */
+/** @param {Asset} asset */
 function write ({ row, price, tier, status, sources }) {
   const [, priceCell,,,, tierCell, statusCell, sourcesCell] = row.cells
   put(priceCell, price === null ? UNKNOWN : priceText(Number(price)))
@@ -175,9 +176,9 @@ function write ({ row, price, tier, status, sources }) {
   put(tierCell, tier)
   put(statusCell.firstElementChild, status.replaceAll('_', ' '))
   statusCell.firstElementChild.dataset.kind = KINDS[status] ?? (status === '' ? 'wait' : 'bad')
-  const said = JSON.stringify(sources)
-  if (sourcesCell.dataset.said === said) return
-  sourcesCell.dataset.said = said
+  const sourcesText = JSON.stringify(sources)
+  if (sourcesCell.dataset.sources === sourcesText) return
+  sourcesCell.dataset.sources = sourcesText
   sourcesCell.replaceChildren(...sources.flatMap(({ exchange, ok, reason = '' }) => ok
     ? [make('span', {}, exchange), ' ']
     : [make('s', {}, exchange), make('small', {}, ` ${reason.replaceAll('_', ' ')}`), ' ']))

@@ -115,8 +115,8 @@ async function list () {
   const names = new Set(all.map(({ asset }) => asset))
   for (const name of assets.keys()) if (!names.has(name)) assets.delete(name)
   for (const { asset, tier } of all) {
-    const known = assets.get(asset)
-    if (known) place(known, tier)
+    const existing = assets.get(asset)
+    if (existing) place(existing, tier)
     else assets.set(asset, { asset, tier, price: null, updatedAt: 0, asOf: 0, status: '', sources: [], dueMs: 0, points: [] })
   }
   arrange()
@@ -124,26 +124,26 @@ async function list () {
   return LIST_EVERY_MS * Math.max(1, all.length / PAGE)
 }
 
-/** @param {Asset} one @param {string} tier */
-function place (one, tier) {
-  if (one.tier === tier) return
-  one.movedFrom = one.tier
-  one.movedMs = now()
-  one.tier = tier
+/** @param {Asset} entry @param {string} tier */
+function place (entry, tier) {
+  if (entry.tier === tier) return
+  entry.movedFrom = entry.tier
+  entry.movedMs = now()
+  entry.tier = tier
 }
 
 /** Chooses what is shown. */
 function arrange () {
   const all = [...assets.values()]
-  const found = all.filter(({ asset, tier }) => (view.tier === '' || tier === view.tier) && asset.includes(view.text)).sort(byTier)
-  view.from = Math.max(0, Math.min(view.from, SHOWN * Math.floor((found.length - 1) / SHOWN)))
-  shown = found.slice(view.from, view.from + SHOWN)
+  const matches = all.filter(({ asset, tier }) => (view.tier === '' || tier === view.tier) && asset.includes(view.text)).sort(byTier)
+  view.from = Math.max(0, Math.min(view.from, SHOWN * Math.floor((matches.length - 1) / SHOWN)))
+  shown = matches.slice(view.from, view.from + SHOWN)
   showTiers(all, view.tier, (tier) => look({ tier, from: 0 }))
-  put(at('range'), found.length === 0 ? '' : `${view.from + 1}–${view.from + shown.length} of ${number(found.length)}`)
+  put(at('range'), matches.length === 0 ? '' : `${view.from + 1}–${view.from + shown.length} of ${number(matches.length)}`)
   at('before').disabled = view.from === 0
-  at('next').disabled = view.from + SHOWN >= found.length
+  at('next').disabled = view.from + SHOWN >= matches.length
   at('no-assets').hidden = all.length > 0
-  at('none').hidden = found.length > 0 || all.length === 0
+  at('none').hidden = matches.length > 0 || all.length === 0
   board.show(shown)
 }
 
@@ -154,11 +154,11 @@ async function prices () {
   const { items, asOf } = await get(`/v1/prices?assets=${due.map(({ asset }) => encodeURIComponent(asset))}`)
   aheadMs = asOf - Date.now()
   for (const { asset, ...news } of items) {
-    const one = assets.get(asset)
-    if (!one) continue
-    place(one, news.tier ?? one.tier)
-    one.dueMs = nowMs + (news.price ? AGAIN_MS[one.tier] : NO_PRICE_AGAIN_MS) - EVERY_MS / 2
-    board.take(one, { price: null, ...news, sources: news.failed?.sources ?? news.sources ?? [] })
+    const entry = assets.get(asset)
+    if (!entry) continue
+    place(entry, news.tier ?? entry.tier)
+    entry.dueMs = nowMs + (news.price ? AGAIN_MS[entry.tier] : NO_PRICE_AGAIN_MS) - EVERY_MS / 2
+    board.take(entry, { price: null, ...news, sources: news.failed?.sources ?? news.sources ?? [] })
   }
   state('live', 'live')
   facts()
@@ -169,7 +169,7 @@ async function prices () {
 }
 
 function facts () {
-  const count = (/** @type {string} */ status) => number(shown.filter((one) => one.status === status).length)
+  const count = (/** @type {string} */ status) => number(shown.filter((entry) => entry.status === status).length)
   for (const status of ['fresh', 'stale', 'degraded']) put(at(status), count(status))
   put(at('missing'), number(shown.filter(({ price, status }) => price === null && status !== '').length))
 }

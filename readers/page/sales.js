@@ -217,11 +217,11 @@ let mine = null
 let reading
 
 const now = () => Date.now() + aheadMs
-const wanted = () => decodeURIComponent(location.hash.slice(1))
+const linkedId = () => decodeURIComponent(location.hash.slice(1))
 /** Not while a press has no outcome yet; and a unit of this sale is not asked for twice, since its claim would be lost from the page. */
 const mayPress = () => mine === null || (mine.over.signal.aborted && (mine.claim === null || mine.sale !== target()?.id))
 /** the sale that the form is for */
-const target = () => sale && OVER.includes(sale.status) && next && !wanted() ? next : sale
+const target = () => sale && OVER.includes(sale.status) && next && !linkedId() ? next : sale
 
 const { follow: followEvents } = createFollower((id) => `/v1/sales/${encodeURIComponent(id)}/live`, { sale: takeEvent },
   () => sale === null ? 'sale not available' : 'connecting again')
@@ -283,8 +283,8 @@ function rowOf ({ claimId, userId, status }, rank) {
 
 function tick () {
   if (next?.openAt <= now()) next = null
-  put(at('next'), next && !wanted() ? `Next sale in ${timeText(next.openAt - now())}` : '')
-  put(at('previous'), previous && !wanted() ? `Previous sale: ${previous.sold} of ${previous.stock} sold${timeOf(previous.id)}` : '')
+  put(at('next'), next && !linkedId() ? `Next sale in ${timeText(next.openAt - now())}` : '')
+  put(at('previous'), previous && !linkedId() ? `Previous sale: ${previous.sold} of ${previous.stock} sold${timeOf(previous.id)}` : '')
   if (sale) put(at('how'), howOf(sale, now()))
   const chosen = target()
   at('take').hidden = gateway() === '' || !chosen || (OVER.includes(chosen.status) && mine === null)
@@ -303,14 +303,14 @@ async function list () {
   const open = items.filter((/** @type {any} */ { openAt }) => openAt <= now())
   next = items[open.length] ?? null
   previous = open.at(-2) ?? null
-  const id = wanted() || (open.at(-1) ?? next)?.id
+  const id = linkedId() || (open.at(-1) ?? next)?.id
   at('none').hidden = id !== undefined
   if (id === undefined) state('live', 'no sale')
   else if (followEvents(id)) {
     sale = null
     isStreamed = false
   }
-  const listed = isStreamed ? undefined : items.find((/** @type {any} */ one) => one.id === id)
+  const listed = isStreamed ? undefined : items.find((/** @type {any} */ item) => item.id === id)
   if (listed) take(listed)
   return LIST_EVERY_MS
 }
@@ -318,12 +318,12 @@ async function list () {
 /** @param {any} chosen @param {string} userId @param {string} key */
 async function press (chosen, userId, key) {
   mine = { sale: chosen.id, claim: null, over: new AbortController() }
-  const own = mine
+  const attempt = mine
   sessionStorage.setItem('sale', JSON.stringify({ sale: chosen, userId, key }))
   say('', '')
   tick()
-  own.claim = await takePart(chosen, userId, key, { now, signal: own.over.signal })
-  own.over.abort()
+  attempt.claim = await takePart(chosen, userId, key, { now, signal: attempt.over.signal })
+  attempt.over.abort()
   sessionStorage.removeItem('sale')
   tick()
   if (sale) reading ??= setTimeout(claims)

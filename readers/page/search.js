@@ -9,12 +9,12 @@ const TICK_MS = 500
 
 /**
  * @typedef {import('./newest.js').Shown} Shown
- * @typedef {object} Wanted an id that is looked up
+ * @typedef {object} Target an id that is looked up
  * @property {string} id
  * @property {Shown | null} item last known version
  * @property {boolean} deleted
  * @property {boolean} gone there is no live item
- * @property {boolean} known there was a reply
+ * @property {boolean} isLoaded there was a reply
  * @property {number} changes
  */
 
@@ -23,42 +23,42 @@ const TICK_MS = 500
  *   clock; `windowMs`: 0 = no age limit; `onChange` gets the id that is shown
  */
 export function createSearch ({ now, windowMs, onChange }) {
-  /** @type {Wanted | null} */
-  let wanted = null
+  /** @type {Target | null} */
+  let target = null
   let over = new AbortController()
   let feed = ''
   /** @type {AbortSignal} */
   let until = AbortSignal.abort()
 
-  const show = () => showFound(wanted, now(), windowMs())
+  const show = () => showFound(target, now(), windowMs())
 
-  /** @param {Wanted} mine @param {Shown | null} item @param {boolean} [deleted] */
+  /** @param {Target} mine @param {Shown | null} item @param {boolean} [deleted] */
   function update (mine, item, deleted = false) {
-    if (mine !== wanted) return
+    if (mine !== target) return
     const isNew = item !== null && item.ts !== mine.item?.ts
     const last = item ?? (deleted ? null : mine.item)
-    Object.assign(mine, { known: true, deleted, gone: item === null, item: last, changes: mine.changes + Number(isNew) })
+    Object.assign(mine, { isLoaded: true, deleted, gone: item === null, item: last, changes: mine.changes + Number(isNew) })
     show()
   }
 
   function start () {
     over.abort()
     over = new AbortController()
-    if (wanted === null || until.aborted) return
-    const mine = wanted
+    if (target === null || until.aborted) return
+    const mine = target
     followItem({
       feed,
       id: mine.id,
       signal: AbortSignal.any([until, over.signal]),
       onItem: (item, deleted) => update(mine, item, deleted),
-      isKnown: () => mine.known,
-      onInvalid: (why) => { if (mine === wanted) leave(why) }
+      isLoaded: () => mine.isLoaded,
+      onInvalid: (why) => { if (mine === target) leave(why) }
     })
   }
 
   /** @param {string} id @param {boolean} [isFar] it was chosen elsewhere on the page */
   function find (id, isFar = false) {
-    wanted = { id, item: null, deleted: false, gone: false, known: false, changes: 0 }
+    target = { id, item: null, deleted: false, gone: false, isLoaded: false, changes: 0 }
     at('wanted').value = id
     start()
     show()
@@ -70,7 +70,7 @@ export function createSearch ({ now, windowMs, onChange }) {
 
   /** @param {string} [why] */
   function leave (why = '') {
-    wanted = null
+    target = null
     over.abort()
     show()
     onChange(null)
@@ -93,7 +93,7 @@ export function createSearch ({ now, windowMs, onChange }) {
     at('wanted').focus()
   })
   at('found').addEventListener('keydown', (/** @type {KeyboardEvent} */ { key }) => { if (key === 'Escape') at('leave').click() })
-  setInterval(() => { if (wanted !== null) show() }, TICK_MS)
+  setInterval(() => { if (target !== null) show() }, TICK_MS)
 
   return {
     find,
@@ -110,15 +110,15 @@ export function createSearch ({ now, windowMs, onChange }) {
 /**
  * Looks an item up and follows it until `signal` is aborted.
  * @param {{ feed: string, id: string, signal: AbortSignal, onItem: (item: Shown | null, deleted?: boolean) => void,
- *   isKnown: () => boolean, onInvalid: (why: string) => void }} parts
+ *   isLoaded: () => boolean, onInvalid: (why: string) => void }} parts
  */
-function followItem ({ feed, id, signal, onItem, isKnown, onInvalid }) {
+function followItem ({ feed, id, signal, onItem, isLoaded, onInvalid }) {
   // in a path, the ids . and .. would change it
   const path = pathOf(feed, `/items?id=${encodeURIComponent(id)}&encoding=utf8`)
   const get = (/** @type {AbortSignal} */ until) => getJson(path, until).then(({ items: [item] }) => item ? shownOf(item) : null)
   get(signal).then(
     // the stream may have been faster
-    (item) => { if (!isKnown()) onItem(item) },
+    (item) => { if (!isLoaded()) onItem(item) },
     (error) => { if (!signal.aborted && error.status === 400) onInvalid(error.message) })
   watch({
     feed,
@@ -136,10 +136,10 @@ function followItem ({ feed, id, signal, onItem, isKnown, onInvalid }) {
   })
 }
 
-/** @param {Wanted} wanted @param {number} now @param {number} windowMs @returns {[word: string, sentence: string]} */
-function stateOf ({ id: text, item, deleted, gone, known }, now, windowMs) {
+/** @param {Target} target @param {number} now @param {number} windowMs @returns {[word: string, sentence: string]} */
+function stateOf ({ id: text, item, deleted, gone, isLoaded }, now, windowMs) {
   const id = `“${text}”`
-  if (!known) return ['loading', '']
+  if (!isLoaded) return ['loading', '']
   if (deleted) return ['deleted', `${id} was deleted. It appears here when it is written again.`]
   if (item === null) {
     const age = windowMs > 0 ? ` in the last ${period(windowMs)}` : ''
@@ -149,15 +149,15 @@ function stateOf ({ id: text, item, deleted, gone, known }, now, windowMs) {
   return ['live', `${id} is live; this page follows it.`]
 }
 
-/** @param {Wanted | null} wanted @param {number} now @param {number} windowMs */
-function showFound (wanted, now, windowMs) {
-  at('found').hidden = wanted === null
-  if (wanted === null) {
+/** @param {Target | null} target @param {number} now @param {number} windowMs */
+function showFound (target, now, windowMs) {
+  at('found').hidden = target === null
+  if (target === null) {
     at('search-state').classList.remove('unseen')
     return put(at('search-state'), '')
   }
-  const { id, item, changes } = wanted
-  const [word, sentence] = stateOf(wanted, now, windowMs)
+  const { id, item, changes } = target
+  const [word, sentence] = stateOf(target, now, windowMs)
   put(at('found-id'), id)
   put(at('search-state'), sentence)
   // that it is live is visible; the sentence is for screen readers

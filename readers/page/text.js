@@ -38,8 +38,8 @@ const ONES = new Map([[1000, 'second'], [60_000, 'minute'], [3_600_000, 'hour'],
 /** A period: `minute`, `5 min`, `90.5 s`. @param {number} ms */
 export const period = (ms) => ONES.get(ms) ?? duration(ms).replace('.0 ', ' ')
 
-/** @param {number} n @param {string} one @param {string} [more] */
-export const counted = (n, one, more = `${one}s`) => `${number(n)} ${n === 1 ? one : more}`
+/** @param {number} n @param {string} singular @param {string} [plural] */
+export const counted = (n, singular, plural = `${singular}s`) => `${number(n)} ${n === 1 ? singular : plural}`
 
 /** The beginning of a value. @param {string | Uint8Array} value @param {number} chars @returns {string} */
 export function preview (value, chars) {

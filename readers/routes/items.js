@@ -41,7 +41,7 @@ export const bytesOfIds = (ids) => ids && ids.map((id) => Buffer.from(id))
  * The ids to look up, if they are named.
  * @param {IdFilter | null} filter @param {Buffer[] | null} asked @returns {Buffer[] | null} null: items are scanned
  */
-export function ownIds (filter, asked) {
+export function permittedIds (filter, asked) {
   if (filter === null) return asked
   return asked ? asked.filter((id) => filter.has(id)) : filter.exact
 }
@@ -240,14 +240,14 @@ export async function itemRoutes (app, { queries, replies }) {
     const query = queryOf(request, ndjson)
     const filter = idsOf(request)
     const cursors = await cursorsFor(queries, feed, filter)
-    const ids = ownIds(filter, bytesOfIds(query.id))
-    const wanted = { limit: query.limit, sinceMs: query.since, after: query.after === null ? null : cursors.decode(query.after) }
-    const isPage = wanted.limit <= MAX_PAGE_ITEMS
+    const ids = permittedIds(filter, bytesOfIds(query.id))
+    const range = { limit: query.limit, sinceMs: query.since, after: query.after === null ? null : cursors.decode(query.after) }
+    const isPage = range.limit <= MAX_PAGE_ITEMS
     const isWhole = isPage || ids || filter || await queries.mayBreakOff?.(feed)
     const bytesOf = isWhole
-      ? () => replies.sizes.estimate(feed, ids?.length ?? wanted.limit, MAX_PAGE_BYTES)
+      ? () => replies.sizes.estimate(feed, ids?.length ?? range.limit, MAX_PAGE_BYTES)
       : () => replies.sizes.estimate(feed, PAGE_ITEMS, PAGE_BYTES) + STREAM_BYTES
-    const isOfAll = !ids && !filter && wanted.sinceMs === null && wanted.after === null
+    const isOfAll = !ids && !filter && range.sinceMs === null && range.after === null
     const format = {
       write: itemWriter(query.encoding),
       separator: ndjson ? 0 : COMMA,
@@ -255,13 +255,13 @@ export async function itemRoutes (app, { queries, replies }) {
       chunkBytes: isWhole ? PAGE_CHUNK_BYTES : STREAM_CHUNK_BYTES
     }
     reply.header('vary', VARY)
-    const buildNow = ids || filter || wanted.limit > MAX_NOW_ITEMS
+    const buildNow = ids || filter || range.limit > MAX_NOW_ITEMS
       ? undefined
-      : pageBuilder(queries, replies, feed, wanted, { ...format, chunkBytes: MAX_NOW_BYTES }, ndjson)
+      : pageBuilder(queries, replies, feed, range, { ...format, chunkBytes: MAX_NOW_BYTES }, ndjson)
     const type = ndjson ? NDJSON_TYPE : JSON_TYPE
     return replies.serve(request, reply, { feed, type, vary: VARY, buildNow, bytesOf, ...sharedBy(filter) }, async (isWanted) => {
       const from = queriesFor(queries, filter)
-      const chunks = ids ? selectedChunks(from, feed, ids, wanted, format) : newestChunks(from, feed, wanted, format)
+      const chunks = ids ? selectedChunks(from, feed, ids, range, format) : newestChunks(from, feed, range, format)
       const page = await readPage(chunks, ndjson && !isWhole ? 1 : MAX_PAGE_BYTES, isWanted)
       replies.sizes.learn(feed, page.last.items, page.bytes, isOfAll && page.last.next === null)
       if (!ndjson || page.last.end || filter) {

@@ -5,7 +5,7 @@ import { FEED_FIELD } from '../../src/feeds/index.js'
 import { described, ID_FIELD, many } from '../../src/fields/index.js'
 import { feedRoute, FILTERS_IDS, idsOf, missing } from '../../src/http/index.js'
 import { createPositionSeal } from '../../src/push/index.js'
-import { clientOf, EVENT, FIELDS as OF_ONE, RESUMING, wantedIn } from './live.js'
+import { clientOf, EVENT, FIELDS as OF_ONE, RESUMING, subscriptionIn } from './live.js'
 
 const MAX_FEEDS = 256
 const MAX_KEYS = 64
@@ -32,7 +32,7 @@ const routeOf = (fields, codes) => feedRoute({
  *   access: import('../../src/http/index.js').Access | null, keyStreams: import('../systems.js').KeyStreams[] }} parts
  */
 export async function severalRoutes (app, { push, queries, access, keyStreams }) {
-  const subjects = keyStreams.flatMap(({ system, named }) => named.map((one) => ({ system, ...one })))
+  const subjects = keyStreams.flatMap(({ system, named }) => named.map((stream) => ({ system, ...stream })))
   const fields = { feed: FEED, ...Object.fromEntries(subjects.map(({ subject }) => [subject, keyField(subject)])), ...FIELDS }
 
   /**
@@ -65,8 +65,8 @@ export async function severalRoutes (app, { push, queries, access, keyStreams })
     expectPermitted(request, access, whats)
     const filter = idsOf(request)
     const seal = filter && createPositionSeal(feeds.join(), await secretOf(queries, feeds), filter)
-    const wanted = { feeds, ...wantedIn(query, request), seal }
-    await push.streamSeveral(wanted, await keysIn(query, request), clientOf(request, reply, access, whats))
+    const subscription = { feeds, ...subscriptionIn(query, request), seal }
+    await push.streamSeveral(subscription, await keysIn(query, request), clientOf(request, reply, access, whats))
   })
 }
 

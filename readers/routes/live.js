@@ -6,7 +6,7 @@ import { feedRoute, FILTERS_IDS, idsOf } from '../../src/http/index.js'
 import { ID_FIELD } from '../../src/item/index.js'
 import { createPositionSeal, retryAfter, TICK_MS } from '../../src/push/index.js'
 import { ENCODINGS, ITEM_SCHEMA } from '../../src/replies/index.js'
-import { bytesOfIds, ownIds } from './items.js'
+import { bytesOfIds, permittedIds } from './items.js'
 
 /** average delay after which clients reconnect */
 const RETRY_MS = 1000
@@ -100,10 +100,10 @@ export const RESUMING = Object.freeze({
  * @param {Record<string, any>} query @param {import('fastify').FastifyRequest} request
  * @throws {FreshetError} REQUEST_INVALID, FORBIDDEN
  */
-export function wantedIn ({ limit, maxRate, id, encoding, since, tail }, request) {
+export function subscriptionIn ({ limit, maxRate, id, encoding, since, tail }, request) {
   if (since !== null && tail !== null) throw new FreshetError('REQUEST_INVALID', 'since and tail: both are given; expected one of them')
   const filter = idsOf(request)
-  const ids = ownIds(filter, bytesOfIds(id))
+  const ids = permittedIds(filter, bytesOfIds(id))
   return {
     limit: limit ?? (id ? id.length : SNAPSHOT_ITEMS),
     encoding,
@@ -135,13 +135,13 @@ export async function liveRoutes (app, { push, queries, access }) {
   app.get('/v1/feeds/:feed/live', { schema: LIVE, config: FILTERS_IDS, exposeHeadRoute: false }, async (request, reply) => {
     const { feed } = /** @type {any} */ (request.params)
     const query = /** @type {any} */ (request.query)
-    const wanted = wantedIn(query, request)
+    const subscription = subscriptionIn(query, request)
     const filter = idsOf(request)
     const seal = filter && createPositionSeal(feed, await queries.secret(feed), filter)
-    const { position } = wanted
+    const { position } = subscription
     await push.stream({
       feed,
-      ...wanted,
+      ...subscription,
       wait: query.wait === 'yes',
       // one that does not open is none, which costs a reset
       position: position && seal ? seal.open(position) ?? '' : position,

@@ -100,18 +100,21 @@ function indexOrEnd (what, text, from) {
   return at < 0 ? text.length : at
 }
 
-/** @param {string} name @param {string} data @param {Encoding} wanted @returns {any} without its position; null: unknown to this version */
-function eventIn (name, data, wanted) {
+/**
+ * @param {string} name @param {string} data @param {Encoding} encoding
+ * @returns {any} without its position; null: unknown to this version
+ */
+function eventIn (name, data, encoding) {
   if (name !== 'reset' && name !== 'snapshot' && name !== 'items') return null
-  const { items, reason, feed } = JSON.parse(data)
+  const { items, reason, feed, complete } = JSON.parse(data)
   const of = feed === undefined ? {} : { feed }
   if (name === 'reset') return { event: name, ...of, reason: String(reason) }
   for (const item of items) {
     if (item.deleted) continue
-    if ((item.encoding ?? wanted) === 'base64') item.value = bytesOf(item.value)
+    if ((item.encoding ?? encoding) === 'base64') item.value = bytesOf(item.value)
     delete item.encoding
   }
-  return { event: name, ...of, items }
+  return { event: name, ...of, items, ...(complete === false && { complete }) }
 }
 
 /** @param {string} base64 */

@@ -62,17 +62,17 @@ const OPTIONS = {
   tail: { is: (value) => Number.isSafeInteger(value) && value > 0, expects: 'a number of ids, 1 or more' }
 }
 
-/** @param {any} given @param {any} feed @param {any} options */
-export function checked (given, feed, options) {
+/** @param {any} reader @param {any} feed @param {any} options */
+export function checked (reader, feed, options) {
   if (typeof options !== 'object' || options === null) throw invalid(`options: ${shown(options)}; expected an object`)
-  const urls = [given].flat()
+  const urls = [reader].flat()
   const faults = urls.filter((url) => !isAddress(url)).map((url) => `reader: ${shown(url)}; ` +
     'expected an address such as http://127.0.0.1:8080 (location.origin in a page of the reader), with a token in authToken')
   if (urls.length === 0) faults.push('reader: none; expected one or more addresses, such as http://127.0.0.1:8080')
   const feeds = [feed].flat()
-  for (const one of feeds.length > 0 ? feeds : [undefined]) {
-    if (typeof one === 'string' && one !== '' && !HALF_PAIR.test(one)) continue
-    faults.push(`feed: ${shown(one)}; expected a feed name, such as latest`)
+  for (const name of feeds.length > 0 ? feeds : [undefined]) {
+    if (typeof name === 'string' && name !== '' && !HALF_PAIR.test(name)) continue
+    faults.push(`feed: ${shown(name)}; expected a feed name, such as latest`)
   }
   if (Array.isArray(feed) && options.wait === false) faults.push('wait: false; expected true with a list of feeds, which are waited for')
   for (const [name, value] of Object.entries(options)) {
@@ -85,18 +85,24 @@ export function checked (given, feed, options) {
   const {
     ids = [], limit, since, tail, maxRate, encoding = 'base64', from = null, onRetry, silentMs = SILENT_MS, authToken, signal,
     wait = true,
-    onWaiting = (/** @type {string} */ one = feed) =>
-      console.warn(`follow: feed ${one} has no items yet; waiting for the first (pass onWaiting to handle it)`)
+    onWaiting = (/** @type {string} */ name = feed) =>
+      console.warn(`follow: feed ${name} has no items yet; waiting for the first (pass onWaiting to handle it)`)
   } = options
   const query = new URLSearchParams(ids.map((/** @type {string} */ id) => ['id', id]))
   for (const [name, value] of Object.entries({ limit, since, tail, maxRate, encoding })) {
     if (value !== undefined) query.set(name, String(value))
   }
-  if (Array.isArray(feed)) for (const one of feeds) query.append('feed', one)
+  if (Array.isArray(feed)) for (const name of feeds) query.append('feed', name)
   else if (wait) query.set('wait', 'yes')
+  const route = Array.isArray(feed) ? '/v1/live' : `/v1/feeds/${encodeURIComponent(feed)}/live`
+  const path = `${route}?${query}`
+  query.delete('tail')
+  query.set('since', '0')
   return {
     urls: urls.map((url) => new URL(url).origin + new URL(url).pathname.replace(/\/+$/, '')),
-    path: Array.isArray(feed) ? `/v1/live?${query}` : `/v1/feeds/${encodeURIComponent(feed)}/live?${query}`,
+    path,
+    /** all from the beginning of the feed */
+    wholePath: `${route}?${query}`,
     encoding: /** @type {Encoding} */ (encoding),
     from: /** @type {string | null} */ (from),
     authToken: /** @type {string | undefined} */ (authToken),
@@ -107,10 +113,10 @@ export function checked (given, feed, options) {
   }
 }
 
-/** @param {any} given */
-function isAddress (given) {
-  if (!(typeof given === 'string' || given instanceof URL) || !URL.canParse(String(given))) return false
-  const { protocol, username, password, search, hash } = new URL(given)
+/** @param {any} address */
+function isAddress (address) {
+  if (!(typeof address === 'string' || address instanceof URL) || !URL.canParse(String(address))) return false
+  const { protocol, username, password, search, hash } = new URL(address)
   return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === ''
 }
 

@@ -44,9 +44,9 @@ export function createOutboxReader ({ open, keyOf, everyMs = 0, log }) {
      */
     follow (partition, position, take) {
       followed.get(partition)?.abort()
-      const own = new AbortController()
-      followed.set(partition, own)
-      const { signal } = own
+      const controller = new AbortController()
+      followed.set(partition, controller)
+      const { signal } = controller
       /** @param {import('../admission/index.js').Entry[]} entries */
       async function takeAll (entries) {
         if (everyMs > 0 && entries.length < COUNT) await sleep(untilTick(everyMs), undefined, { signal })
@@ -66,11 +66,11 @@ export function createOutboxReader ({ open, keyOf, everyMs = 0, log }) {
         },
         failed: ({ code, message: reason }) => log.debug({ partition, code, reason }, 'an outbox cannot be read')
       })
-      return () => own.abort()
+      return () => controller.abort()
     },
 
     /** Leaves all partitions. */
-    async close () { for (const own of followed.values()) own.abort() }
+    async close () { for (const controller of followed.values()) controller.abort() }
   }
 }
 

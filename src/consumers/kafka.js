@@ -43,8 +43,10 @@ export async function createKafkaEffect ({ brokers, system, partitions }) {
         if (!error.findBy?.('apiId', 'TOPIC_ALREADY_EXISTS')) throw error
       })
       const { topics } = await admin.metadata({ topics: [topic], forceUpdate: true })
-      const found = topics.get(topic)?.partitionsCount ?? 0
-      if (found < partitions) throw new Error(`topic ${topic} has ${found} partitions; expected ${partitions}; add some, or delete it`)
+      const partitionCount = topics.get(topic)?.partitionsCount ?? 0
+      if (partitionCount < partitions) {
+        throw new Error(`topic ${topic} has ${partitionCount} partitions; expected ${partitions}; add some, or delete it`)
+      }
     } finally {
       admin.close().catch(() => {})
     }

@@ -42,11 +42,11 @@ export function createHeartbeats ({ id, leaseMs, connectionOf, keyOf, onStop, on
 
   /** @param {number} home @param {number} askedMs when the server was asked for what lasts for a lease */
   function keep (home, askedMs) {
-    const one = homes.get(home) ?? { timer: undefined, aheadMs: NaN }
-    homes.set(home, one)
-    clearTimeout(one.timer)
-    one.timer = setTimeout(() => onStop(home), askedMs + leaseMs - performance.now()).unref()
-    return one
+    const lease = homes.get(home) ?? { timer: undefined, aheadMs: NaN }
+    homes.set(home, lease)
+    clearTimeout(lease.timer)
+    lease.timer = setTimeout(() => onStop(home), askedMs + leaseMs - performance.now()).unref()
+    return lease
   }
 
   /** @param {number} home @param {boolean} lives */
@@ -60,10 +60,10 @@ export function createHeartbeats ({ id, leaseMs, connectionOf, keyOf, onStop, on
       const askedMs = performance.now()
       const [now, lived, ...living] = await say(home, true)
       if (lived === 0) onStop(home)
-      const one = keep(home, askedMs)
+      const lease = keep(home, askedMs)
       const aheadMs = Number(now) - askedMs
-      if (Math.abs(aheadMs - one.aheadMs) > JUMP_MS) onJump(home)
-      one.aheadMs = aheadMs
+      if (Math.abs(aheadMs - lease.aheadMs) > JUMP_MS) onJump(home)
+      lease.aheadMs = aheadMs
       return Object.fromEntries(Object.entries(fieldsOf(living)).map(([process, leftMs]) => [process, Number(leftMs)]))
     },
 

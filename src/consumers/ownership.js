@@ -73,9 +73,9 @@ function createRuns () {
   return {
     /** @param {string | number} name @param {() => Promise<unknown>} run @returns {Promise<unknown>} of the run that is under way */
     begin (name, run) {
-      const one = running.get(name) ?? run().catch(() => {}).finally(() => running.delete(name))
-      running.set(name, one)
-      return one
+      const promise = running.get(name) ?? run().catch(() => {}).finally(() => running.delete(name))
+      running.set(name, promise)
+      return promise
     },
     ended: () => Promise.all(running.values())
   }

@@ -173,8 +173,8 @@ async function positionOf (connection, key, { token, consumer }) {
   if (stored === null) await connection.runScript('advance', CURSORS.map(key), [token, consumer, BEGINNING])
   const cursor = String(stored ?? BEGINNING)
   if (cursor === BEGINNING) return cursor
-  const found = await connection.send('XRANGE', key('outbox'), cursor, cursor)
-  if (found.length === 1) return cursor
+  const entries = await connection.send('XRANGE', key('outbox'), cursor, cursor)
+  if (entries.length === 1) return cursor
   throw new FreshetError('OUTBOX_TRIMMED', `${key('outbox')} was trimmed past ${cursor}, the cursor of ${consumer}, so entries may be ` +
     `lost; to go on with the first entry that is left, delete the cursor: HDEL ${key('cursors')} ${consumer}`)
 }

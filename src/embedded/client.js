@@ -171,12 +171,12 @@ export async function useEmbeddedServers ({ named = null, replicas = 2, form = '
     throw new FreshetError('SERVERS_DIFFER', `the embedded servers of this checkout already run ${difference} (supervisor: process ` +
       `${ready.pid}); stop the commands that use them (Ctrl-C), then start this one again`)
   }
-  const { primaries, replicas: found, sentinel, engine: { name, version } } = ready
+  const { primaries, replicas: replicaUrls, sentinel, engine: { name, version } } = ready
   return {
     primaryUrl: sentinel ?? primaries.join(','),
-    replicaUrls: ready.form === 'replicas' ? found : null,
+    replicaUrls: ready.form === 'replicas' ? replicaUrls : null,
     primaries,
-    replicas: found,
+    replicas: replicaUrls,
     sentinel,
     engine: { name, version },
     supervisorPid: ready.pid,
@@ -239,9 +239,9 @@ export async function lookAtEmbeddedServers ({ root }) {
   socket.destroy()
   if (news.length === 0) return 'starting'
   return {
-    servers: news.find((one) => one.event === 'ready') ?? null,
-    databaseUrl: news.find((one) => one.event === 'database')?.url ?? null,
-    dynamodbUrl: news.find((one) => one.event === 'dynamodb')?.url ?? null
+    servers: news.find((message) => message.event === 'ready') ?? null,
+    databaseUrl: news.find((message) => message.event === 'database')?.url ?? null,
+    dynamodbUrl: news.find((message) => message.event === 'dynamodb')?.url ?? null
   }
 }
 
@@ -261,15 +261,19 @@ async function stateFolder (root) {
   return folder
 }
 
-/** @param {Ready} running @param {import('./supervisor-process.js').Supervision} wanted @returns {string | null} */
-function differs ({ form, engine, primaries, replicas }, wanted) {
-  if (wanted.named && wanted.named !== engine.program) {
-    return `with ${engine.program} (${engine.name} ${engine.version}), not ${wanted.named}`
+/** @param {Ready} running @param {import('./supervisor-process.js').Supervision} supervision @returns {string | null} */
+function differs ({ form, engine, primaries, replicas }, supervision) {
+  if (supervision.named && supervision.named !== engine.program) {
+    return `with ${engine.program} (${engine.name} ${engine.version}), not ${supervision.named}`
   }
-  if (form !== 'replicas' && wanted.form === 'replicas') return null
+  if (form !== 'replicas' && supervision.form === 'replicas') return null
   const formed = { replicas: `one primary with ${replicas.length} replicas`, cluster: 'a cluster', sentinels: 'a primary with Sentinels' }
-  if (form !== wanted.form) return `as ${formed[form]} (${primaries[0]}), not as ${formed[/** @type {'cluster'} */ (wanted.form)]}`
-  if (form === 'replicas' && wanted.replicas !== replicas.length) return `with ${replicas.length} replicas, not ${wanted.replicas}`
+  if (form !== supervision.form) {
+    return `as ${formed[form]} (${primaries[0]}), not as ${formed[/** @type {'cluster'} */ (supervision.form)]}`
+  }
+  if (form === 'replicas' && supervision.replicas !== replicas.length) {
+    return `with ${replicas.length} replicas, not ${supervision.replicas}`
+  }
   return null
 }
 

@@ -102,7 +102,7 @@ async function download (workshop, env, signal) {
 function inOneLine (error) {
   if (error.killed && !error.stderr) return `timeout after ${FETCH_DEADLINE_MS / 1000} s`
   const lines = String(error.stderr || error.message).trim().split('\n')
-  const line = lines.findLast((one) => one.startsWith('ERROR')) ?? lines[lines.length - 1]
+  const line = lines.findLast((text) => text.startsWith('ERROR')) ?? lines[lines.length - 1]
   return line.replace(/^ERROR: /, '').trim().slice(0, 240)
 }
 
@@ -214,8 +214,8 @@ export async function namedEngine (named, env, advice = ADVICE) {
  * @param {Env} env @param {string[]} names @returns {Promise<string[]>}
  */
 export async function programsOnPath (env, names = PROGRAMS) {
-  const given = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
-  const folders = new Set(await Promise.all(given.map((folder) => realpath(folder).catch(() => resolve(folder)))))
+  const pathFolders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
+  const folders = new Set(await Promise.all(pathFolders.map((folder) => realpath(folder).catch(() => resolve(folder)))))
   const candidates = [...folders].flatMap((folder) => names.map((name) => join(folder, name)))
   const usable = await Promise.all(candidates.map(async (file) => await isProgram(file) && (await stat(file)).isFile()))
   return candidates.filter((_, i) => usable[i])

@@ -39,17 +39,17 @@ export const sentinelsUrl = (sentinels) => `redis+sentinel://${sentinels.map(({ 
 export async function startSentinels (plan, primary, replicas) {
   const watch = { ...plan, sentinelConfig: sentinelConfig(primary) }
   const sentinels = await Promise.all(Array.from({ length: SENTINELS }, () => startServer(watch)))
-  const wanted = new RegExp(`status=ok,address=[^,]+,slaves=${replicas},sentinels=${SENTINELS}`)
+  const pattern = new RegExp(`status=ok,address=[^,]+,slaves=${replicas},sentinels=${SENTINELS}`)
   for (const endMs = performance.now() + READY_WITHIN_MS; performance.now() < endMs; await pause(SYNC_LOOK_MS)) {
-    const known = await Promise.all(sentinels.map((one) => ask(one, 'INFO', 'sentinel').then(String, () => '')))
-    if (known.every((info) => wanted.test(info))) return sentinels
+    const infos = await Promise.all(sentinels.map((sentinel) => ask(sentinel, 'INFO', 'sentinel').then(String, () => '')))
+    if (infos.every((info) => pattern.test(info))) return sentinels
   }
   throw new FreshetError('SERVERS_FAILED', `the Sentinels did not find all replicas within ${READY_WITHIN_MS / 1000} s`)
 }
 
 /** @param {{ url: string }[]} sentinels @returns {Promise<number>} the port of the primary, as one of them names it */
-const primaryPort = (sentinels) => Promise.any(sentinels.map(async (one) =>
-  Number((await ask(one, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME))[1])))
+const primaryPort = (sentinels) => Promise.any(sentinels.map(async (sentinel) =>
+  Number((await ask(sentinel, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME))[1])))
 
 /** @param {{ url: string }} sentinel @param {string} command @param {...string} args */
 async function ask ({ url }, command, ...args) {
@@ -84,24 +84,26 @@ export async function formCluster (nodes, primaries, { isUneven = false } = {}) 
   try {
     const bound = (/** @type {number} */ i) =>
       isUneven ? Math.max(0, SLOTS - (primaries - i)) * Math.sign(i) : Math.round(i * SLOTS / primaries)
-    await Promise.all(connections.map((one, i) => one.send('CLUSTER', 'SET-CONFIG-EPOCH', i + 1)))
-    await Promise.all(connections.slice(0, primaries).map((one, i) => one.send('CLUSTER', 'ADDSLOTSRANGE', bound(i), bound(i + 1) - 1)))
+    await Promise.all(connections.map((connection, i) => connection.send('CLUSTER', 'SET-CONFIG-EPOCH', i + 1)))
+    await Promise.all(connections.slice(0, primaries).map((connection, i) =>
+      connection.send('CLUSTER', 'ADDSLOTSRANGE', bound(i), bound(i + 1) - 1)))
     for (const { port, busPort } of nodes.slice(1)) await connections[0].send('CLUSTER', 'MEET', '127.0.0.1', port, busPort)
-    const tables = connections.map((one) => async () => String(await one.send('CLUSTER', 'NODES')))
+    const tables = connections.map((connection) => async () => String(await connection.send('CLUSTER', 'NODES')))
     await Promise.all(tables.map((table) => until(async () => {
       const lines = (await table()).trim().split('\n')
       return lines.length === nodes.length && !lines.some((line) => /handshake|noaddr/.test(line))
     }, 'know each other')))
-    const ids = await Promise.all(connections.slice(0, primaries).map(async (one) => String(await one.send('CLUSTER', 'MYID'))))
-    await Promise.all(connections.slice(primaries).map((one, i) =>
-      until(async () => String(await one.send('CLUSTER', 'REPLICATE', ids[i % primaries])) === 'OK', 'follow their primaries')))
-    await Promise.all(connections.map((one, i) => until(async () => {
-      const [info, replication, slots] = await one.sendAll([['CLUSTER', 'INFO'], ['INFO', 'replication'], ['CLUSTER', 'SLOTS']])
+    const ids = await Promise.all(connections.slice(0, primaries).map(async (connection) =>
+      String(await connection.send('CLUSTER', 'MYID'))))
+    await Promise.all(connections.slice(primaries).map((connection, i) =>
+      until(async () => String(await connection.send('CLUSTER', 'REPLICATE', ids[i % primaries])) === 'OK', 'follow their primaries')))
+    await Promise.all(connections.map((connection, i) => until(async () => {
+      const [info, replication, slots] = await connection.sendAll([['CLUSTER', 'INFO'], ['INFO', 'replication'], ['CLUSTER', 'SLOTS']])
       const isWhole = slots.length === primaries && slots.every((/** @type {any[]} */ row) => row.length - 2 === nodes.length / primaries)
       return /cluster_state:ok/.test(info) && isWhole && (i < primaries || /master_link_status:up/.test(replication))
     }, 'form a cluster')))
   } finally {
-    for (const one of connections) one.close()
+    for (const connection of connections) connection.close()
   }
 }
 

@@ -49,9 +49,9 @@ export async function acquireLock (folder, socketPath) {
     const holder = await highest(folder)
     if (holder && await isAlive(holder)) return false
     const number = (holder?.number ?? 0) + 1
-    const own = join(links, String(number))
+    const link = join(links, String(number))
     try {
-      await symlink(relative(links, socketPath), own)
+      await symlink(relative(links, socketPath), link)
     } catch (error) {
       if (error.code === 'EEXIST') continue
       throw error
@@ -60,7 +60,7 @@ export async function acquireLock (folder, socketPath) {
       await sweep(folder, number)
       return true
     }
-    await rm(own, { force: true })
+    await rm(link, { force: true })
   }
 }
 
@@ -115,15 +115,15 @@ async function connectTo (socketPath) {
 
 /**
  * Removes sockets of ended supervisors, and links too old for a candidate to be creating them.
- * @param {string} folder @param {number} own
+ * @param {string} folder @param {number} current
  */
-async function sweep (folder, own) {
+async function sweep (folder, current) {
   const links = join(folder, 'supervisors')
   for (const number of await numbers(folder)) {
-    if (number >= own) continue
+    if (number >= current) continue
     const link = join(links, String(number))
     const target = await readlink(link).catch(() => null)
     if (target) await rm(resolve(links, target), { force: true })
-    if (number <= own - LINKS_KEPT) await rm(link, { force: true })
+    if (number <= current - LINKS_KEPT) await rm(link, { force: true })
   }
 }

@@ -134,15 +134,15 @@ export async function startServer ({ onSpawn = () => {}, untilReady = untilAnswe
 
 /** @param {Plan & { port: number }} plan @returns {Server} */
 export function spawnServer ({ program, folder, replicaOf, args = [], sentinelConfig, port }) {
-  const own = join(folder, String(port))
-  const logFile = join(own, 'server.log')
-  mkdirSync(own, { recursive: true })
+  const serverFolder = join(folder, String(port))
+  const logFile = join(serverFolder, 'server.log')
+  mkdirSync(serverFolder, { recursive: true })
   const log = openSync(logFile, 'a')
   const role = replicaOf ? ['--replicaof', '127.0.0.1', String(replicaOf.port)] : []
   const flags = sentinelConfig === undefined
     ? ['--port', String(port), ...CONFIG, ...role, ...args]
-    : [sentinelFile(own, `port ${port}\ndir ${own}\n${sentinelConfig}`), '--sentinel']
-  const child = spawn(program, flags, { cwd: own, detached: true, stdio: ['ignore', log, log] })
+    : [sentinelFile(serverFolder, `port ${port}\ndir ${serverFolder}\n${sentinelConfig}`), '--sentinel']
+  const child = spawn(program, flags, { cwd: serverFolder, detached: true, stdio: ['ignore', log, log] })
   closeSync(log)
   let hasExited = false
   const exited = /** @type {Promise<string>} */ (new Promise((resolve) => {
@@ -160,7 +160,7 @@ export function spawnServer ({ program, folder, replicaOf, args = [], sentinelCo
     async kill () {
       child.kill('SIGKILL')
       await exited
-      await rm(own, { recursive: true, force: true })
+      await rm(serverFolder, { recursive: true, force: true })
     }
   }
 }
@@ -178,11 +178,11 @@ const untilAnswering = (server) => untilInfoSays(server, `process_id:${server.pi
 /** @param {Server} replica @throws {FreshetError} SERVERS_FAILED */
 export const untilInSync = (replica) => untilInfoSays(replica, 'master_link_status:up\r', 'get in sync with its primary')
 
-/** @param {Server} server @param {string} wanted @param {string} what */
-async function untilInfoSays (server, wanted, what) {
+/** @param {Server} server @param {string} text @param {string} what */
+async function untilInfoSays (server, text, what) {
   for (const until = Date.now() + START_DEADLINE_MS; !server.hasExited();) {
     const info = await askInfo(server.url).catch(() => '')
-    if (info.includes(wanted)) return
+    if (info.includes(text)) return
     if (Date.now() > until) {
       throw new FreshetError('SERVERS_FAILED', `the server at ${server.url} did not ${what} within ${START_DEADLINE_MS / 1000} s`)
     }

@@ -99,13 +99,13 @@ async function openControlSocket (socketPath, { onUse, onLast }) {
     broadcast (event) {
       if (event.event === 'report') news.push(event)
       if (READY.includes(event.event)) {
-        news = [...news.filter((one) => one.event !== 'report'), event]
+        news = [...news.filter((message) => message.event !== 'report'), event]
       }
       for (const socket of clients.keys()) socket.write(line(event))
     },
     refuse (part, event) {
       used.delete(part)
-      for (const [socket, one] of clients) if (one === part) socket.end(line(event))
+      for (const [socket, clientPart] of clients) if (clientPart === part) socket.end(line(event))
     },
     broadcastAndDrain: (event) => Promise.all([...clients.keys()].map((socket) => new Promise((resolve) => {
       socket.once('close', resolve).end(line(event), () => resolve(null))

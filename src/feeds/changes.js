@@ -48,7 +48,7 @@ export const readHeartbeats = (flat) =>
 
 /**
  * Refuses what writers would refuse.
- * @param {Pick<Definition, 'feed' | 'layout' | 'windowMs' | 'maxItems' | 'late'>} wanted @throws {SettingsInvalid}
+ * @param {Pick<Definition, 'feed' | 'layout' | 'windowMs' | 'maxItems' | 'late'>} definition @throws {SettingsInvalid}
  */
 function expectWritable ({ feed, layout, windowMs, maxItems, late }) {
   const guarantees = layoutOf(layout).describe()
@@ -70,12 +70,13 @@ function expectWritable ({ feed, layout, windowMs, maxItems, late }) {
 export async function changeRetention (primaries, prefix, feed, changes) {
   const { router: primary } = primaries
   const before = await readDefinition(primary, prefix, feed)
-  const wanted = { ...before, ...changes }
-  expectWritable(wanted)
+  const definition = { ...before, ...changes }
+  expectWritable(definition)
   // a user that may not extend stored items changes nothing
-  if (isWider(before.windowMs, wanted.windowMs)) {
+  if (isWider(before.windowMs, definition.windowMs)) {
     await Promise.all([
-      ...primaries.connections.map((one) => one.send('SCAN', '0', 'COUNT', 1)), primary.send('PERSIST', definitionKey(prefix, feed))
+      ...primaries.connections.map((connection) => connection.send('SCAN', '0', 'COUNT', 1)),
+      primary.send('PERSIST', definitionKey(prefix, feed))
     ])
   }
   const after = await setRetention(primary, prefix, feed, changes)
@@ -86,7 +87,7 @@ export async function changeRetention (primaries, prefix, feed, changes) {
 /**
  * Creates a feed, or changes the retention of an existing one.
  * @param {Primaries} primaries @param {string} prefix
- * @param {{ feed: string, asked: Partial<Definition>, defaults: Omit<Parameters<typeof definitionOf>[0], 'feed'> }} wanted `asked`: what
+ * @param {{ feed: string, asked: Partial<Definition>, defaults: Omit<Parameters<typeof definitionOf>[0], 'feed'> }} request `asked`: what
  *   an existing feed must have, or gets; `defaults`: of a new feed
  * @returns {Promise<{ definition: Definition, isNew: boolean }>} as stored
  * @throws {import('../errors.js').FreshetError} FEED_DEFINITION_DIFFERS, SETTINGS_INVALID
@@ -94,9 +95,9 @@ export async function changeRetention (primaries, prefix, feed, changes) {
 export async function putFeed (primaries, prefix, { feed, asked, defaults }) {
   const stored = await findDefinition(primaries.router, prefix, feed)
   if (stored === null) {
-    const wanted = definitionOf({ ...defaults, ...asked, feed })
-    expectWritable(wanted)
-    return createFeed(primaries.router, prefix, wanted)
+    const definition = definitionOf({ ...defaults, ...asked, feed })
+    expectWritable(definition)
+    return createFeed(primaries.router, prefix, definition)
   }
   expectAgreed(stored, { ...stored, ...asked })
   const { windowMs = stored.windowMs, maxItems = stored.maxItems } = asked

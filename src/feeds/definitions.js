@@ -76,7 +76,7 @@ export function checkFeedName (feed) {
 
 /**
  * The definition of a feed to be created.
- * @param {{ feed: string, layout: string, partitions: number, windowMs: number, maxItems: number, late: 'newest' | 'overwrite' }} wanted
+ * @param {{ feed: string, layout: string, partitions: number, windowMs: number, maxItems: number, late: 'newest' | 'overwrite' }} settings
  * @param {Definition | null} [stored] keeps its format
  * @returns {Omit<Definition, 'createdAt'>}
  * @throws {FreshetError} FEED_LAYOUT_UNKNOWN
@@ -93,22 +93,22 @@ export function definitionOf ({ feed, layout, partitions, windowMs, maxItems, la
  * Creates the definition, or checks it against the stored one.
  * @param {Connection} primary
  * @param {string} prefix
- * @param {Omit<Definition, 'createdAt'> & { createdAt?: string }} wanted `createdAt`: default now
- * @returns {Promise<{ definition: Definition, isNew: boolean }>} the stored one; its retention may differ from `wanted`
+ * @param {Omit<Definition, 'createdAt'> & { createdAt?: string }} definition `createdAt`: default now
+ * @returns {Promise<{ definition: Definition, isNew: boolean }>} the stored one; its retention may differ from `definition`
  * @throws {FreshetError} FEED_DEFINITION_DIFFERS
  */
-export async function createFeed (primary, prefix, wanted) {
-  const key = definitionKey(prefix, checkFeedName(wanted.feed))
+export async function createFeed (primary, prefix, definition) {
+  const key = definitionKey(prefix, checkFeedName(definition.feed))
   const isMissing = await primary.send('GET', key) === null
   // the name first: a definition without its name would never be listed
-  await primary.send('SADD', namesKey(prefix), wanted.feed)
-  const text = JSON.stringify({ createdAt: new Date().toISOString(), ...wanted })
+  await primary.send('SADD', namesKey(prefix), definition.feed)
+  const text = JSON.stringify({ createdAt: new Date().toISOString(), ...definition })
   const [set] = await Promise.all([
     isMissing ? primary.send('SET', key, text, 'NX') : null,
-    primary.send('SET', secretKey(prefix, wanted.feed), newSecret(), 'NX')
+    primary.send('SET', secretKey(prefix, definition.feed), newSecret(), 'NX')
   ])
   const isNew = set !== null
-  return { definition: expectAgreed(await readDefinition(primary, prefix, wanted.feed), wanted), isNew }
+  return { definition: expectAgreed(await readDefinition(primary, prefix, definition.feed), definition), isNew }
 }
 
 /** As createFeed. @type {(...args: Parameters<typeof createFeed>) => Promise<Definition>} */
@@ -123,34 +123,34 @@ export const findDefinition = (node, prefix, feed) => readDefinition(node, prefi
   return null
 })
 
-/** @param {Definition} stored @param {Fixed} wanted @returns {boolean} whether both store items in the same way */
-export const isAgreed = (stored, wanted) => FIXED.every((name) => fixed(stored, name) === fixed(wanted, name))
+/** @param {Definition} stored @param {Fixed} definition @returns {boolean} whether both store items in the same way */
+export const isAgreed = (stored, definition) => FIXED.every((name) => fixed(stored, name) === fixed(definition, name))
 
 /** @param {Fixed} definition @param {typeof FIXED[number]} name */
 const fixed = (definition, name) => definition[name] ?? (name === 'late' ? 'newest' : undefined)
 
 /**
  * @param {Definition} stored
- * @param {Omit<Definition, 'createdAt'>} wanted
+ * @param {Omit<Definition, 'createdAt'>} definition
  * @returns {Definition} the stored one
  * @throws {FreshetError} FEED_DEFINITION_DIFFERS
  */
-export function expectAgreed (stored, wanted) {
-  if (isAgreed(stored, wanted)) return stored
-  const name = /** @type {typeof FIXED[number]} */ (FIXED.find((one) => fixed(stored, one) !== fixed(wanted, one)))
+export function expectAgreed (stored, definition) {
+  if (isAgreed(stored, definition)) return stored
+  const name = /** @type {typeof FIXED[number]} */ (FIXED.find((field) => fixed(stored, field) !== fixed(definition, field)))
   const value = fixed(stored, name)
-  if (name === 'log') throw withoutLog(stored, wanted)
+  if (name === 'log') throw withoutLog(stored, definition)
   throw new FreshetError('FEED_DEFINITION_DIFFERS',
-    `feed ${wanted.feed} is stored with ${name} ${value}, not ${fixed(wanted, name)}; ` +
+    `feed ${definition.feed} is stored with ${name} ${value}, not ${fixed(definition, name)}; ` +
       `${name === 'format' ? 'use the version that wrote it,' : `write with ${name} ${value},`} or into another feed, ` +
       'or drop it first',
-    { stored: value, wanted: fixed(wanted, name) })
+    { stored: value, wanted: fixed(definition, name) })
 }
 
-/** @param {Definition} stored @param {Pick<Definition, 'log'>} wanted */
-export const withoutLog = ({ feed, log }, wanted) => new FreshetError('FEED_DEFINITION_DIFFERS',
+/** @param {Definition} stored @param {Pick<Definition, 'log'>} definition */
+export const withoutLog = ({ feed, log }, definition) => new FreshetError('FEED_DEFINITION_DIFFERS',
   `feed ${feed} was created ${log === undefined ? 'by an older version, without' : 'with'} a log of arrivals; ` +
-    'use the version that wrote it, write into another feed, or drop it first', { stored: log, wanted: wanted.log })
+    'use the version that wrote it, write into another feed, or drop it first', { stored: log, wanted: definition.log })
 
 /** Whether it can be followed. @param {Definition} definition */
 export const isFollowable = ({ layout, log }) => layoutOf(layout).arrivals === undefined || log === 1
@@ -192,11 +192,11 @@ export const listNames = async (node, prefix) => (await node.send('SMEMBERS', na
  */
 export async function listDefinitions (node, prefix) {
   const names = (await listNames(node, prefix)).sort()
-  const found = await Promise.all(names.map((feed) => readDefinition(node, prefix, feed).catch((error) => {
+  const definitions = await Promise.all(names.map((feed) => readDefinition(node, prefix, feed).catch((error) => {
     if (UNREADABLE.includes(error.code)) return null
     throw error
   })))
-  return found.filter((definition) => definition !== null)
+  return definitions.filter((definition) => definition !== null)
 }
 
 /**
@@ -238,7 +238,7 @@ export async function dropFeed (primary, prefix, feed, nodes = [primary]) {
     do {
       const [next, keys] = await node.send('SCAN', cursor, 'MATCH', partitionPattern(prefix, feed), 'COUNT', SCAN_COUNT)
       const gone = await Promise.all(keys.map((/** @type {Buffer} */ key) => primary.send('UNLINK', key)))
-      removed += gone.reduce((sum, one) => sum + one, 0)
+      removed += gone.reduce((sum, count) => sum + count, 0)
       cursor = String(next)
     } while (cursor !== '0')
   }

@@ -52,26 +52,28 @@ const REACH_FOR_MS = 3000
  */
 function createContents ({ queries, queriesOf, reach, elapsed }) {
   /** by feed and filter, most recently used last @type {Map<string, Answered>} */
-  const known = new Map()
+  const answers = new Map()
   /** @type {Map<string, Promise<Answered | Error>>} */
   const pending = new Map()
 
   /** @param {string} key @param {string} feed @param {IdFilter | null} filter @returns {Promise<Answered | Error>} a fault of the feed */
   async function readAll (key, feed, filter) {
     const definition = await queries.definition(feed).catch((error) =>
-      OF_THE_FEED.includes(error.code) ? error : known.get(key)?.contents.definition ?? null)
+      OF_THE_FEED.includes(error.code) ? error : answers.get(key)?.contents.definition ?? null)
     if (definition instanceof Error) {
-      known.delete(key)
+      answers.delete(key)
       return definition
     }
-    const own = filter && queriesOf(filter)
+    const filtered = filter && queriesOf(filter)
     const [counted, newestTs, reached] = await Promise.all([
-      (own ? own.count(feed) : queries.count(feed)).catch(() => null),
-      (own ? own.newestTs(feed) : queries.latest(feed, { limit: 1 }).then(({ items: [item] }) => item?.ts ?? null)).catch(() => null),
+      (filtered ? filtered.count(feed) : queries.count(feed)).catch(() => null),
+      (filtered
+        ? filtered.newestTs(feed)
+        : queries.latest(feed, { limit: 1 }).then(({ items: [item] }) => item?.ts ?? null)).catch(() => null),
       definition && !filter ? reach(definition).catch(() => null) : null
     ])
     const answeredMs = elapsed()
-    const before = known.get(key)
+    const before = answers.get(key)
     const isUsable = before && answeredMs - before.reachedMs < REACH_FOR_MS && isSameRetention(before.contents.definition, definition)
     const contents = {
       definition,
@@ -94,9 +96,9 @@ function createContents ({ queries, queriesOf, reach, elapsed }) {
 
   /** @param {string} key @param {Answered} answered */
   function keep (key, answered) {
-    known.delete(key)
-    if (known.size >= MAX_FEEDS) known.delete(/** @type {string} */ (known.keys().next().value))
-    known.set(key, answered)
+    answers.delete(key)
+    if (answers.size >= MAX_FEEDS) answers.delete(/** @type {string} */ (answers.keys().next().value))
+    answers.set(key, answered)
   }
 
   return {
@@ -107,7 +109,7 @@ function createContents ({ queries, queriesOf, reach, elapsed }) {
      */
     async of (feed, filter = null) {
       const key = filter === null ? feed : `${feed} ${filter.of}`
-      const last = known.get(key)
+      const last = answers.get(key)
       if (last) keep(key, last)
       if (last && elapsed() - last.answeredMs <= FRESH_MS) return last.contents
       const answer = await within(shared(key, feed, filter), COUNTS_WAIT_MS) ?? last
@@ -118,8 +120,8 @@ function createContents ({ queries, queriesOf, reach, elapsed }) {
   }
 }
 
-/** @param {Definition | null} one @param {Definition | null} other */
-const isSameRetention = (one, other) => one?.windowMs === other?.windowMs && one?.maxItems === other?.maxItems
+/** @param {Definition | null} a @param {Definition | null} b */
+const isSameRetention = (a, b) => a?.windowMs === b?.windowMs && a?.maxItems === b?.maxItems
 
 /**
  * Samples of the last ten minutes: one series for the nodes, one rate per feed. Keeps at most MAX_FEEDS feeds, least recently
@@ -157,10 +159,10 @@ export function createHistory () {
 
     /** Marks an existing feed as recently used. @param {string} feed */
     touch (feed) {
-      const one = feeds.get(feed) ?? create()
+      const entry = feeds.get(feed) ?? create()
       feeds.delete(feed)
       if (feeds.size >= MAX_FEEDS) feeds.delete(/** @type {string} */ (feeds.keys().next().value))
-      feeds.set(feed, one)
+      feeds.set(feed, entry)
     },
 
     /** @param {NodeSample} sample @param {(feed: string) => number | null} rateOf */
@@ -173,14 +175,14 @@ export function createHistory () {
 
     /** @param {string} feed @param {number} sinceMs exclusive @returns {Sample[]} oldest first */
     of (feed, sinceMs) {
-      const one = feeds.get(feed)
-      const found = /** @type {Sample[]} */ ([])
-      for (let n = Math.max(taken - SAMPLES, one?.since ?? 0); n < taken; n++) {
+      const entry = feeds.get(feed)
+      const series = /** @type {Sample[]} */ ([])
+      for (let n = Math.max(taken - SAMPLES, entry?.since ?? 0); n < taken; n++) {
         const { at, lagMs, cpu } = samples[n % SAMPLES]
-        const rate = one ? one.rates[n % SAMPLES] : NaN
-        if (at > sinceMs) found.push({ at, itemsPerSecond: Number.isNaN(rate) ? null : rate, lagMs, cpu })
+        const rate = entry ? entry.rates[n % SAMPLES] : NaN
+        if (at > sinceMs) series.push({ at, itemsPerSecond: Number.isNaN(rate) ? null : rate, lagMs, cpu })
       }
-      return found
+      return series
     }
   }
 }
@@ -200,7 +202,7 @@ const HIDDEN = Object.freeze({ itemsPerSecond: null, writers: null, lastWriteAt:
  *   queriesOf?: QueriesOf,
  *   deployment: Pick<import('../store/index.js').Servers, 'shard' | 'nodes' | 'figures'>, keyPrefix: string,
  *   now: () => number, elapsed?: () => number, log: { warn: (facts: object, message: string) => void } }} parts `queriesOf`: for
- *   `ofOwn`; `now`: ms since 1970; `elapsed`: monotonic ms
+ *   `ofPermitted`; `now`: ms since 1970; `elapsed`: monotonic ms
  */
 export function createFigures ({ queries, queriesOf = none, deployment, keyPrefix, now, elapsed = () => performance.now(), log }) {
   const history = createHistory()
@@ -216,14 +218,14 @@ export function createFigures ({ queries, queriesOf = none, deployment, keyPrefi
   let isClosed = false
 
   async function sample () {
-    const [found, cpuOf] = await Promise.all([within(readRates(), WAIT_MS), within(readProcessors(), WAIT_MS)])
+    const [feedRates, cpuOf] = await Promise.all([within(readRates(), WAIT_MS), within(readProcessors(), WAIT_MS)])
     if (isClosed) return
-    last = { rates: found, cpuOf: cpuOf ?? (() => null), takenMs: elapsed() }
+    last = { rates: feedRates, cpuOf: cpuOf ?? (() => null), takenMs: elapsed() }
     const nodes = deployment.nodes()
     const lags = nodes.flatMap(({ role, lagMs }) => role === 'replica' && lagMs !== null ? [lagMs] : [])
     const lagMs = lags.length > 0 ? Math.max(...lags) : null
     const cpu = Object.fromEntries(nodes.map(({ address }) => [address, last.cpuOf(address)]))
-    history.add({ at: Math.floor(now()), lagMs, cpu }, (feed) => found?.get(feed)?.itemsPerSecond ?? null)
+    history.add({ at: Math.floor(now()), lagMs, cpu }, (feed) => feedRates?.get(feed)?.itemsPerSecond ?? null)
   }
   const end = eachTick(EVERY_MS, sample)
   sample()
@@ -235,14 +237,14 @@ export function createFigures ({ queries, queriesOf = none, deployment, keyPrefi
      * @throws {import('../errors.js').FreshetError} FEED_UNKNOWN and other faults of the feed
      */
     async of (feed, sinceMs) {
-      const found = await contents.of(feed)
-      if (found.definition !== null) history.touch(feed)
+      const feedContents = await contents.of(feed)
+      if (feedContents.definition !== null) history.touch(feed)
       const { rates: sampled, cpuOf } = elapsed() - last.takenMs < USABLE_MS ? last : { rates: null, cpuOf: () => null }
       const rate = sampled?.get(feed)
       const { ready, reasons, nodes } = queries.status(feed)
       const writeMs = rates.lastWriteMs(feed)
       return {
-        ...found,
+        ...feedContents,
         itemsPerSecond: rate?.itemsPerSecond ?? null,
         writers: rate?.writers ?? null,
         lastWriteAt: writeMs === null ? null : Math.floor(now() - (elapsed() - writeMs)),
@@ -259,7 +261,7 @@ export function createFigures ({ queries, queriesOf = none, deployment, keyPrefi
      * Of the ids of a filter: numbers that other ids have a part in are null.
      * @param {string} feed @param {import('../item/index.js').IdFilter} filter @returns {Promise<FeedFigures>} @throws as `of`
      */
-    async ofOwn (feed, filter) {
+    async ofPermitted (feed, filter) {
       const { ready, reasons } = queries.status(feed)
       return {
         ...await contents.of(feed, filter),

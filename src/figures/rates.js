@@ -48,8 +48,8 @@ export function createRates ({ deployment, keyPrefix, elapsed, log }) {
     const heartbeats = readHeartbeats(flat)
     const rate = rates.get(feed) ?? createRate({ readMs: last && !last.names.has(feed) ? last.atMs : null })
     rates.set(feed, rate)
-    const found = rate.take(heartbeats, { nowMs: elapsed(), isCurrent })
-    return lease !== null && !heartbeats.has(String(lease)) ? null : found
+    const result = rate.take(heartbeats, { nowMs: elapsed(), isCurrent })
+    return lease !== null && !heartbeats.has(String(lease)) ? null : result
   }
 
   return {
@@ -73,12 +73,12 @@ export function createRates ({ deployment, keyPrefix, elapsed, log }) {
       for (const feed of rates.keys()) if (!feeds.includes(feed)) rates.delete(feed)
       if (elapsed() < nextAtMs) return new Map(feeds.map((feed) => [feed, null]))
       const atMs = elapsed()
-      const found = await Promise.all(feeds.map((feed) => rateOf(connection, feed, reads.lagMs !== null).catch((error) => {
+      const results = await Promise.all(feeds.map((feed) => rateOf(connection, feed, reads.lagMs !== null).catch((error) => {
         backOff(error)
         return null
       })))
       last = { names: new Set(names), atMs }
-      return new Map(feeds.map((feed, i) => [feed, found[i]]))
+      return new Map(feeds.map((feed, i) => [feed, results[i]]))
     }
   }
 }
@@ -122,18 +122,18 @@ export function createRate ({ readMs = null } = {}) {
   }
 
   /**
-   * @param {Writer} known
+   * @param {Writer} writer
    * @param {Heartbeat} heartbeat
    * @param {{ nowMs: number, isCurrent: boolean }} read
    * @returns {Writer}
    */
-  function updated (known, heartbeat, { nowMs, isCurrent }) {
-    const rose = heartbeat.items - known.heartbeat.items
-    const passedMs = heartbeat.atMs - known.heartbeat.atMs
+  function updated (writer, heartbeat, { nowMs, isCurrent }) {
+    const rose = heartbeat.items - writer.heartbeat.items
+    const passedMs = heartbeat.atMs - writer.heartbeat.atMs
     // an older one comes from a node with more lag
     const isNew = rose > 0 || (rose === 0 && passedMs > 0)
-    if (!isNew) return nowMs - known.seenMs > QUIET_MS ? { ...known, rate: isCurrent ? 0 : null } : known
-    return { heartbeat, seenMs: nowMs, roseMs: rose > 0 ? nowMs : known.roseMs, rate: passedMs > 0 ? rateOf(rose, passedMs) : known.rate }
+    if (!isNew) return nowMs - writer.seenMs > QUIET_MS ? { ...writer, rate: isCurrent ? 0 : null } : writer
+    return { heartbeat, seenMs: nowMs, roseMs: rose > 0 ? nowMs : writer.roseMs, rate: passedMs > 0 ? rateOf(rose, passedMs) : writer.rate }
   }
 
   /** @param {string[]} names */
@@ -157,8 +157,8 @@ export function createRate ({ readMs = null } = {}) {
       const before = writers
       writers = new Map()
       for (const [name, heartbeat] of heartbeats) {
-        const known = before.get(name)
-        if (heartbeat !== null) writers.set(name, known ? updated(known, heartbeat, read) : added(name, heartbeat, read.nowMs))
+        const writer = before.get(name)
+        if (heartbeat !== null) writers.set(name, writer ? updated(writer, heartbeat, read) : added(name, heartbeat, read.nowMs))
       }
       remember([...before.keys()].filter((name) => !writers.has(name)))
       readMs = read.nowMs

@@ -21,7 +21,7 @@ import { whenClosed } from './closed.js'
 import { FreshetError } from './errors.js'
 
 /**
- * Replies that wait for room in order, and how many begin in one turn of the event loop (reply-budget.js).
+ * Replies that wait for room in order, and how many begin in one turn of the event loop.
  *
  * @typedef {{ bytesOf: () => number, isWanted: () => boolean, admit: (bytes: number) => void }} Waiter
  */

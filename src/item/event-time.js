@@ -44,20 +44,20 @@ export const isTs = (ts) => Number.isInteger(ts) && isInRange(/** @type {number}
 const isInRange = (ts) => ts >= SECONDS.to ? ts <= MAX_TS : ts >= 0 && ts < SECONDS.from
 
 /**
- * @param {unknown} given a number or text
+ * @param {unknown} value a number or text
  * @returns {number | string} milliseconds since 1970, or what is wrong and how to fix it
  */
-export function readTs (given) {
-  const ts = typeof given === 'string' ? timeOf(given) : given
-  return isTs(ts) ? ts : faultOf(given, EXPECTED_TS)
+export function readTs (value) {
+  const ts = typeof value === 'string' ? timeOf(value) : value
+  return isTs(ts) ? ts : faultOf(value, EXPECTED_TS)
 }
 
-/** Where only integers are accepted. @param {unknown} given that is refused @returns {string} what is wrong and how to fix it */
-export const faultOfInteger = (given) => faultOf(given, EXPECTED_INTEGER)
+/** Where only integers are accepted. @param {unknown} value that is refused @returns {string} what is wrong and how to fix it */
+export const faultOfInteger = (value) => faultOf(value, EXPECTED_INTEGER)
 
-/** @param {unknown} given @param {string} expected */
-function faultOf (given, expected) {
-  const text = shown(given)
+/** @param {unknown} value @param {string} expected */
+function faultOf (value, expected) {
+  const text = shown(value)
   const digits = /^"?(\d+(?:\.\d+)?)"?$/.exec(text)?.[1] ?? ''
   const [, year, month, day] = BASIC_DATE.exec(digits) ?? []
   if (year !== undefined) return `${text} looks like a date; write it as ${year}-${month}-${day}`
@@ -65,10 +65,10 @@ function faultOf (given, expected) {
   return unit ? `${text} looks like ${unit.name}; ${unit.fix}` : `${text}; expected ${expected}`
 }
 
-/** @param {unknown} given */
-function shown (given) {
-  if (typeof given === 'object' && given !== null) return Array.isArray(given) ? 'an array' : 'an object'
-  const text = typeof given === 'string' ? JSON.stringify(given) : String(given)
+/** @param {unknown} value */
+function shown (value) {
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
   return text.length > MAX_SHOWN_CHARS ? text.slice(0, MAX_SHOWN_CHARS) + '...' : text
 }
 

@@ -26,18 +26,18 @@ export function readIdFilter (list) {
   if (list.length === 0 || list.length > MAX_FILTER_IDS) return `a list of ${list.length}`
   /** @type {Entry[]} */
   const entries = []
-  for (const one of list) {
-    const isBeginning = typeof one === 'string' && one.endsWith(ANY)
-    const bytes = one === ANY ? Buffer.alloc(0) : readId(isBeginning ? one.slice(0, -1) : one)
+  for (const value of list) {
+    const isBeginning = typeof value === 'string' && value.endsWith(ANY)
+    const bytes = value === ANY ? Buffer.alloc(0) : readId(isBeginning ? value.slice(0, -1) : value)
     if (typeof bytes === 'string') return bytes
     entries.push({ bytes, isBeginning })
   }
   return entries.some(({ bytes }) => bytes.length === 0) ? null : createIdFilter(entries)
 }
 
-/** @param {Entry[]} given */
-function createIdFilter (given) {
-  const entries = withoutCovered(given)
+/** @param {Entry[]} allEntries */
+function createIdFilter (allEntries) {
+  const entries = withoutCovered(allEntries)
   const named = entries.filter(({ isBeginning }) => !isBeginning).map(({ bytes }) => bytes)
   const beginnings = entries.filter(({ isBeginning }) => isBeginning).map(({ bytes }) => bytes)
   return Object.freeze({
@@ -57,29 +57,30 @@ function createIdFilter (given) {
         else high = middle
       }
       if (low === 0) return false
-      const { bytes: own, isBeginning } = entries[low - 1]
-      return (own.length === end - at || (isBeginning && own.length < end - at)) && compare(own, bytes, at, at + own.length) === 0
+      const { bytes: entryBytes, isBeginning } = entries[low - 1]
+      const { length } = entryBytes
+      return (length === end - at || (isBeginning && length < end - at)) && compare(entryBytes, bytes, at, at + length) === 0
     }
   })
 }
 
-/** @param {Entry[]} given @returns {Entry[]} by bytes; beginnings come before the same id */
-function withoutCovered (given) {
-  const sorted = [...given].sort((a, b) => Buffer.compare(a.bytes, b.bytes) || Number(b.isBeginning) - Number(a.isBeginning))
+/** @param {Entry[]} entries @returns {Entry[]} by bytes; beginnings come before the same id */
+function withoutCovered (entries) {
+  const sorted = [...entries].sort((a, b) => Buffer.compare(a.bytes, b.bytes) || Number(b.isBeginning) - Number(a.isBeginning))
   /** @type {Entry[]} */
   const kept = []
-  for (const one of sorted) {
+  for (const entry of sorted) {
     const last = kept.at(-1)
-    const common = last?.isBeginning ? one.bytes.subarray(0, last.bytes.length) : one.bytes
-    if (!last?.bytes.equals(common)) kept.push(one)
+    const common = last?.isBeginning ? entry.bytes.subarray(0, last.bytes.length) : entry.bytes
+    if (!last?.bytes.equals(common)) kept.push(entry)
   }
   return kept
 }
 
-/** @param {Buffer} own @param {Uint8Array} bytes @param {number} at @param {number} end @returns {number} as Buffer.compare */
-function compare (own, bytes, at, end) {
+/** @param {Buffer} entryBytes @param {Uint8Array} bytes @param {number} at @param {number} end @returns {number} as Buffer.compare */
+function compare (entryBytes, bytes, at, end) {
   const length = end - at
-  const common = Math.min(own.length, length)
-  for (let i = 0; i < common; i++) if (own[i] !== bytes[at + i]) return own[i] - bytes[at + i]
-  return own.length - length
+  const common = Math.min(entryBytes.length, length)
+  for (let i = 0; i < common; i++) if (entryBytes[i] !== bytes[at + i]) return entryBytes[i] - bytes[at + i]
+  return entryBytes.length - length
 }

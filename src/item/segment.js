@@ -323,7 +323,7 @@ const tsAt = (bytes, at) =>
  */
 function checkItems (bytes, at, { count, firstTs, lastTs, hasValues }) {
   const headBytes = hasValues ? ITEM_HEAD_BYTES : ARRIVAL_HEAD_BYTES
-  let found = 0
+  let itemCount = 0
   while (at < bytes.length) {
     const idBytes = bytes[at + 8]
     const valueBytes = hasValues ? bytes[at + 9] << 16 | bytes[at + 10] << 8 | bytes[at + 11] : 0
@@ -331,10 +331,10 @@ function checkItems (bytes, at, { count, firstTs, lastTs, hasValues }) {
     // past the end the bytes are undefined, and every comparison is false
     const fits = idBytes >= 1 && idBytes <= MAX_ID_BYTES && valueBytes <= MAX_VALUE_BYTES && ts >= firstTs && ts <= lastTs
     at += headBytes + idBytes + valueBytes
-    found++
-    if (!fits || at > bytes.length) throw invalid(`an impossible item, number ${found}`)
+    itemCount++
+    if (!fits || at > bytes.length) throw invalid(`an impossible item, number ${itemCount}`)
   }
-  if (found !== count || found === 0) throw invalid(`${found} items; its head says ${count}`)
+  if (itemCount !== count || itemCount === 0) throw invalid(`${itemCount} items; its head says ${count}`)
 }
 
 /** @param {string} received */

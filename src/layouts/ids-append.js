@@ -46,9 +46,9 @@ export const isAlone = (connection) => forms.get(connection)?.isAlone ?? false
  */
 export async function appendIds (connection, batch) {
   if (!batch.watched) return sendWhole(connection, batch)
-  const known = forms.get(connection) ?? createForms(connection)
-  forms.set(connection, known)
-  return known.append(batch, batch.watched)
+  const connectionForms = forms.get(connection) ?? createForms(connection)
+  forms.set(connection, connectionForms)
+  return connectionForms.append(batch, batch.watched)
 }
 
 /** Sends a batch in its usual form. @type {import('./index.js').Layout['append']} */

@@ -49,15 +49,15 @@ const layout = {
 
   async latest (connection, key, { limit, after, sinceMs, retention, nowMs }) {
     const minTs = Math.max(sinceMs ?? 0, windowStart(retention, nowMs))
-    const wanted = Math.min(limit, MAX_READ)
+    const count = Math.min(limit, MAX_READ)
     // one extra member shows whether there are more
     const [members, floor] = await Promise.all([
-      after ? olderThan(connection, key, after, wanted + 1) : newestMembers(connection, key, minTs, wanted + 1),
+      after ? olderThan(connection, key, after, count + 1) : newestMembers(connection, key, minTs, count + 1),
       countFloor(connection, key, retention.maxItems)
     ])
     const inside = members.filter((place) => place.ts >= minTs && isAbove(place, floor))
-    const last = inside.length > wanted ? inside[wanted - 1] : null
-    inside.length = Math.min(inside.length, wanted)
+    const last = inside.length > count ? inside[count - 1] : null
+    inside.length = Math.min(inside.length, count)
     const items = (await itemsOf(connection, key, inside.map((place) => place.id)))
       .filter((item) => item !== null)
       .filter((item) => item.ts >= minTs && isAbove(item, floor) &&
@@ -65,10 +65,10 @@ const layout = {
     return { items: items.sort(newestFirst), next: last }
   },
 
-  async get (connection, key, wantedIds, { retention, nowMs }) {
+  async get (connection, key, ids, { retention, nowMs }) {
     const minTs = windowStart(retention, nowMs)
     const [items, floor] = await Promise.all([
-      itemsOf(connection, key, wantedIds),
+      itemsOf(connection, key, ids),
       countFloor(connection, key, retention.maxItems)
     ])
     return items.map((item) => item && item.ts >= minTs && isAbove(item, floor) ? item : null)
@@ -80,25 +80,25 @@ const layout = {
   },
 
   async piece (connection, key, { before, minTs, limit, size }) {
-    const wanted = size.of(limit)
+    const count = size.of(limit)
     const members = before
-      ? await olderThan(connection, key, before, wanted)
-      : await newestMembers(connection, key, minTs, wanted)
+      ? await olderThan(connection, key, before, count)
+      : await newestMembers(connection, key, minTs, count)
     const inside = members.filter(({ ts }) => ts >= minTs)
-    const found = await recordsOf(connection, key, inside.map(({ id }) => id))
-    size.learn(found, ({ value }) => value.length)
+    const records = await recordsOf(connection, key, inside.map(({ id }) => id))
+    size.learn(records, ({ value }) => value.length)
     const last = inside[inside.length - 1]
-    return { versions: found.filter((one) => one !== null).map(versionOf), next: inside.length < wanted ? null : last }
+    return { versions: records.filter((record) => record !== null).map(versionOf), next: inside.length < count ? null : last }
   },
 
-  async versionsAt (connection, key, wanted, size) {
+  async versionsAt (connection, key, arrivals, size) {
     /** @type {(import('./index.js').StoredVersion | null)[]} */
     const versions = []
-    while (versions.length < wanted.length) {
-      const part = wanted.slice(versions.length, versions.length + size.of(MAX_READ))
-      const found = await recordsOf(connection, key, part.map(({ id }) => id))
-      size.learn(found, ({ value }) => value.length)
-      for (const one of found) versions.push(one && versionOf(one))
+    while (versions.length < arrivals.length) {
+      const part = arrivals.slice(versions.length, versions.length + size.of(MAX_READ))
+      const records = await recordsOf(connection, key, part.map(({ id }) => id))
+      size.learn(records, ({ value }) => value.length)
+      for (const record of records) versions.push(record && versionOf(record))
     }
     return versions
   },
@@ -172,18 +172,18 @@ function placesOf (flat) {
   return places
 }
 
-/** @param {any} connection @param {(part: string) => string} key @param {number} minTs @param {number} wanted */
-const newestMembers = async (connection, key, minTs, wanted) =>
-  placesOf(await connection.send('ZREVRANGEBYSCORE', key('ids'), '+inf', minTs, 'WITHSCORES', 'LIMIT', 0, wanted))
+/** @param {any} connection @param {(part: string) => string} key @param {number} minTs @param {number} count */
+const newestMembers = async (connection, key, minTs, count) =>
+  placesOf(await connection.send('ZREVRANGEBYSCORE', key('ids'), '+inf', minTs, 'WITHSCORES', 'LIMIT', 0, count))
 
 /**
  * @param {any} connection
  * @param {(part: string) => string} key
  * @param {Place} place
- * @param {number} wanted
+ * @param {number} count
  */
-const olderThan = async (connection, key, { ts, seq, id }, wanted) =>
-  placesOf(await seekMembers(connection, key('ids'), { score: scoreOf(ts, seq), bytes: id }, 'older', wanted))
+const olderThan = async (connection, key, { ts, seq, id }, count) =>
+  placesOf(await seekMembers(connection, key('ids'), { score: scoreOf(ts, seq), bytes: id }, 'older', count))
 
 /** @param {any} connection @param {(part: string) => string} key @param {number} maxItems @returns {Promise<Place | null>} */
 async function countFloor (connection, key, maxItems) {
@@ -193,20 +193,20 @@ async function countFloor (connection, key, maxItems) {
 }
 
 /**
- * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds
+ * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} ids
  * @returns {Promise<(ReturnType<typeof readRecord> | null)[]>}
  */
-async function recordsOf (connection, key, wantedIds) {
-  if (wantedIds.length === 0) return []
-  const records = await connection.send('MGET', ...itemKeys(key, wantedIds))
-  return wantedIds.map((id, i) => records[i] === null ? null : readRecord(id, records[i]))
+async function recordsOf (connection, key, ids) {
+  if (ids.length === 0) return []
+  const records = await connection.send('MGET', ...itemKeys(key, ids))
+  return ids.map((id, i) => records[i] === null ? null : readRecord(id, records[i]))
 }
 
 /**
- * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds
+ * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} ids
  * @returns {Promise<(import('./index.js').Item | null)[]>} null = deleted, or nothing
  */
-const itemsOf = async (connection, key, wantedIds) => (await recordsOf(connection, key, wantedIds)).map((record) =>
+const itemsOf = async (connection, key, ids) => (await recordsOf(connection, key, ids)).map((record) =>
   record === null || record.deleted ? null : { id: record.id, ts: record.ts, seq: record.seq, value: record.value })
 
 /** @param {ReturnType<typeof readRecord>} record @returns {import('./index.js').StoredVersion} */

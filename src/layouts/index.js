@@ -72,7 +72,7 @@
  * @property {(connection: Connection, key: Key, from: { before: VersionPlace | null, minTs: number, limit: number,
  *   size: import('../read-size.js').ReadSize }) => Promise<{ versions: StoredVersion[], next: VersionPlace | null }>} [piece] where there
  *   is a log of arrivals: stored versions, newest first, from `before` on; `next`: where the next piece begins, null at the end
- * @property {(connection: Connection, key: Key, wanted: Arrival[], size: import('../read-size.js').ReadSize) =>
+ * @property {(connection: Connection, key: Key, arrivals: Arrival[], size: import('../read-size.js').ReadSize) =>
  *   Promise<(StoredVersion | null)[]>} [versionsAt] where there is a log of arrivals: what is stored of each of them, null = nothing; of a
  *   layout that keeps one version of an id, that version
  * @property {(connection: Connection, key: Key, ids: Buffer[], now: { retention: Retention, nowMs: number }) =>

@@ -208,16 +208,16 @@ const createLogQueries = (log) => ({
     const name = key(log.part)
     const scan = await beginScan(connection, key, { log, retention, nowMs, state: after ? scans.take(before, name) : null })
     const minTs = Math.max(sinceMs ?? 0, scan.minTs)
-    const wanted = Math.min(limit, MAX_READ)
+    const count = Math.min(limit, MAX_READ)
     for (;;) {
       const bound = scan.bound < minTs ? -1 : scan.bound
-      const found = scan.newest()
+      const versions = scan.newest()
         .filter((version) =>
           !version.deleted && version.ts >= minTs && version.ts > bound && (after === null || compareOrder(version, after) < 0))
-      if (bound < 0 || found.length >= wanted) {
-        const items = found.sort((a, b) => compareVersions(b, a)).slice(0, wanted)
+      if (bound < 0 || versions.length >= count) {
+        const items = versions.sort((a, b) => compareVersions(b, a)).slice(0, count)
         const last = items.at(-1)
-        const isMore = found.length > wanted || (bound >= 0 && items.length === wanted)
+        const isMore = versions.length > count || (bound >= 0 && items.length === count)
         return {
           items: items.map(itemOf),
           next: last && isMore ? { ts: last.ts, seq: last.seq, id: Buffer.from(last.id) } : null,

@@ -63,16 +63,16 @@ export function createOrigin ({ name, epoch, serverMs = () => Date.now() - UNKNO
 
     /** @param {string} key of the sorted set */
     ahead (key) {
-      const known = aheads.get(key) ?? createAhead(writer.toString('hex'), serverMs)
-      aheads.set(key, known)
-      return known
+      const ahead = aheads.get(key) ?? createAhead(writer.toString('hex'), serverMs)
+      aheads.set(key, ahead)
+      return ahead
     },
 
     /** @param {string} key of the log */
     expiry (key) {
-      const known = expiries.get(key) ?? createExpiry(elapsed)
-      expiries.set(key, known)
-      return known
+      const expiry = expiries.get(key) ?? createExpiry(elapsed)
+      expiries.set(key, expiry)
+      return expiry
     },
 
     /**

@@ -150,14 +150,14 @@ export async function beginScan (connection, key, { log, retention, nowMs, state
 /** Adds the versions of an entry. @param {State} at @param {Log} log @param {LogEntry} entry @param {'older' | 'newer'} side */
 function takeEntry (at, log, { bytes }, side) {
   /** @type {Version[]} */
-  const found = []
+  const versions = []
   at.bytes += bytes.length
   at.read++
   try {
     const { origin, stamp } = log.head(bytes)
     if (at.origins.has(origin)) return
     log.each(bytes, (from, idAt, idEnd, ts, seq, deleted, valueAt, valueEnd) => {
-      found.push({
+      versions.push({
         id: from.subarray(idAt, idEnd),
         name: from.toString('latin1', idAt, idEnd),
         ts,
@@ -165,17 +165,17 @@ function takeEntry (at, log, { bytes }, side) {
         stamp,
         deleted,
         value: from.subarray(valueAt, valueEnd),
-        arrival: found.length
+        arrival: versions.length
       })
     })
     at.origins.add(origin)
   } catch (error) {
     if (error.code !== 'SEGMENT_INVALID' && error.code !== 'SEGMENT_VERSION') throw error
   }
-  const base = side === 'newer' ? at.lastArrival + 1 : at.firstArrival - found.length
-  if (side === 'newer') at.lastArrival += found.length
-  else at.firstArrival -= found.length
-  for (const version of found) {
+  const base = side === 'newer' ? at.lastArrival + 1 : at.firstArrival - versions.length
+  if (side === 'newer') at.lastArrival += versions.length
+  else at.firstArrival -= versions.length
+  for (const version of versions) {
     version.arrival += base
     at.versions.push(version)
     keepIfBest(at, version)
@@ -184,8 +184,8 @@ function takeEntry (at, log, { bytes }, side) {
 
 /** @param {State} at @param {Version} version */
 function keepIfBest (at, version) {
-  const known = at.best.get(version.name)
-  if (known === undefined || compareVersions(version, known) > 0) at.best.set(version.name, version)
+  const best = at.best.get(version.name)
+  if (best === undefined || compareVersions(version, best) > 0) at.best.set(version.name, version)
 }
 
 /** Drops the versions that newer arrivals pushed beyond maxItems. @param {State} at @param {number} maxItems 0 = no limit */
@@ -218,7 +218,7 @@ export const BEFORE_FIRST = '0-0'
  *   server answers one after the other
  * @returns {Promise<LogEntry[][]>} by key, as in `from`
  */
-export const entriesAfter = (connection, from, options) => Promise.all(from.map((one) => entriesBehind(connection, one, options)))
+export const entriesAfter = (connection, from, options) => Promise.all(from.map((key) => entriesBehind(connection, key, options)))
 
 /**
  * The same of one key, as a cluster refuses keys of different slots.

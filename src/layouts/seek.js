@@ -14,18 +14,18 @@ const MAX_EQUAL = 8
  * @param {string} name
  * @param {{ score: number, bytes: Buffer }} place `bytes`: a member, or bytes between members
  * @param {'older' | 'newer'} side
- * @param {number} wanted
+ * @param {number} count
  * @param {number} [extra] members that may be read in addition; few where members are large
- * @returns {Promise<Buffer[]>} member, score, member, score, ..., nearest first, at most `wanted` members; fewer at the end
+ * @returns {Promise<Buffer[]>} member, score, member, score, ..., nearest first, at most `count` members; fewer at the end
  */
-export async function seekMembers (connection, name, { score, bytes }, side, wanted, extra = MAX_EQUAL) {
+export async function seekMembers (connection, name, { score, bytes }, side, count, extra = MAX_EQUAL) {
   const isNewer = side === 'newer'
   const [command, end, sign] = isNewer ? ['ZRANGEBYSCORE', '+inf', 1] : ['ZREVRANGEBYSCORE', '-inf', -1]
   /** @type {Buffer[]} */
-  const flat = await connection.send(command, name, score, end, 'WITHSCORES', 'LIMIT', 0, wanted + extra)
+  const flat = await connection.send(command, name, score, end, 'WITHSCORES', 'LIMIT', 0, count + extra)
   let at = 0
   while (at < flat.length && Number(flat[at + 1]) === score && sign * Buffer.compare(flat[at], bytes) <= 0) at += 2
-  if (flat.length - at >= 2 * wanted || flat.length < 2 * (wanted + extra)) return flat.slice(at, at + 2 * wanted)
-  const [, found] = await connection.runScript('seek-members', [name], [score, bytes, side, wanted])
-  return found
+  if (flat.length - at >= 2 * count || flat.length < 2 * (count + extra)) return flat.slice(at, at + 2 * count)
+  const [, members] = await connection.runScript('seek-members', [name], [score, bytes, side, count])
+  return members
 }

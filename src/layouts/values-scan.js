@@ -27,7 +27,7 @@ import { seekMembers } from './seek.js'
 
 /** arrivals that are further apart are read apart */
 const CLOSE_MS = 5
-/** members read beyond those wanted: others may lie between */
+/** members read beyond those asked for: others may lie between */
 const BETWEEN = 8
 /** a run of so many members for each arrival found is mostly others */
 const SPARSE = 4
@@ -37,13 +37,13 @@ const MAX_FOUND = 500
 /** @typedef {import('./arrivals.js').Arrival} Arrival */
 
 /**
- * @param {any} connection @param {string} name @param {Arrival[]} wanted @param {import('../read-size.js').ReadSize} size
+ * @param {any} connection @param {string} name @param {Arrival[]} arrivals @param {import('../read-size.js').ReadSize} size
  * @returns {Promise<(Version | null)[]>} in their order; of several with the same order, the one that was appended last
  */
-export async function membersAt (connection, name, wanted, size) {
-  const inOrder = wanted.map((arrival, i) => ({ arrival, i })).sort((a, b) => compareOrder(a.arrival, b.arrival))
+export async function membersAt (connection, name, arrivals, size) {
+  const inOrder = arrivals.map((arrival, i) => ({ arrival, i })).sort((a, b) => compareOrder(a.arrival, b.arrival))
   /** @type {(Version | null)[]} */
-  const found = new Array(wanted.length).fill(null)
+  const results = new Array(arrivals.length).fill(null)
   for (let next = 0; next < inOrder.length;) {
     let end = next + 1
     while (end < inOrder.length && end - next < MAX_READ && inOrder[end].arrival.ts - inOrder[end - 1].arrival.ts <= CLOSE_MS) end++
@@ -60,15 +60,15 @@ export async function membersAt (connection, name, wanted, size) {
       while (last < members.length && compareOrder(members[last], arrival) === 0) last++
       // more of its order may follow; the first one has been read, or is not there
       if (last === members.length && !isAll && next > from) break
-      found[i] = last > at ? members[last - 1] : null
+      results[i] = last > at ? members[last - 1] : null
     }
     if (isAll || members.length < SPARSE * (next - from) || members.length < MAX_FOUND) continue
     const left = ofOneOrder(inOrder, next)
     const versions = await membersOf(connection, name, left.map(({ arrival }) => arrival), size)
-    left.forEach(({ i }, at) => { found[i] = versions[at] })
+    left.forEach(({ i }, at) => { results[i] = versions[at] })
     next += left.length
   }
-  return found
+  return results
 }
 
 /** @param {{ arrival: Arrival, i: number }[]} inOrder @param {number} from @returns {typeof inOrder} those of the order before `from` */
@@ -80,20 +80,20 @@ function ofOneOrder (inOrder, from) {
 }
 
 /**
- * @param {any} connection @param {string} name @param {Arrival[]} wanted of one order, by id
+ * @param {any} connection @param {string} name @param {Arrival[]} arrivals of one order, by id
  * @param {import('../read-size.js').ReadSize} size
  * @returns {Promise<(Version | null)[]>}
  */
-async function membersOf (connection, name, wanted, size) {
+async function membersOf (connection, name, arrivals, size) {
   /** @type {(Version | null)[]} */
   const all = []
-  while (all.length < wanted.length) {
-    const piece = wanted.slice(all.length, all.length + size.of(MAX_FOUND))
+  while (all.length < arrivals.length) {
+    const piece = arrivals.slice(all.length, all.length + size.of(MAX_FOUND))
     const score = scoreOf(piece[0].ts, piece[0].seq)
     /** @type {(Buffer | null)[]} */
-    const found = await connection.runScript('find-members', [name], [score, ...piece.map(({ id }) => memberEnd(id))])
-    const versions = versionsOf(found.flatMap((member) => member === null ? [] : [member, Buffer.from(String(score))]), size)
-    for (const [i, member] of found.entries()) {
+    const members = await connection.runScript('find-members', [name], [score, ...piece.map(({ id }) => memberEnd(id))])
+    const versions = versionsOf(members.flatMap((member) => member === null ? [] : [member, Buffer.from(String(score))]), size)
+    for (const [i, member] of members.entries()) {
       const version = member === null ? null : /** @type {Version} */ (versions.shift())
       all.push(version?.id.equals(piece[i].id) ? version : null)
     }
@@ -146,12 +146,12 @@ export function beginScan (connection, name, { minTs, maxItems, size: learnt = c
     if (looked.size >= MAX_SCAN) throw viewNeeded()
     const { id, score } = version
     const name = id.toString('latin1')
-    const known = newest.get(name)
+    const previous = newest.get(name)
     const key = keyOf(version)
     looked.set(key, score)
-    if (known !== undefined && isNewer(/** @type {number} */ (looked.get(known)), known, score, key)) return false
+    if (previous !== undefined && isNewer(/** @type {number} */ (looked.get(previous)), previous, score, key)) return false
     newest.set(name, key)
-    return known === undefined
+    return previous === undefined
   }
 
   /**
@@ -163,12 +163,12 @@ export function beginScan (connection, name, { minTs, maxItems, size: learnt = c
     const end = [scoreOf(place.ts, place.seq), memberBound(place)]
     /** @type {(string | number | Buffer)[]} */
     let from = ['+inf', '']
-    let known = looked.size
-    for (let left = known + missing; left > known;) {
-      const [between, flat] = await connection.runScript('members-between', [name], [...from, ...end, size.of(left - known + EXTRA)])
+    let lookedCount = looked.size
+    for (let left = lookedCount + missing; left > lookedCount;) {
+      const [between, flat] = await connection.runScript('members-between', [name], [...from, ...end, size.of(left - lookedCount + EXTRA)])
       const piece = versionsOf(flat, size)
       for (const version of piece) {
-        if (looked.has(keyOf(version))) known--
+        if (looked.has(keyOf(version))) lookedCount--
         else if (note(version)) arrived.push(version)
       }
       left = between - piece.length
@@ -177,12 +177,12 @@ export function beginScan (connection, name, { minTs, maxItems, size: learnt = c
     }
   }
 
-  /** @param {number} wanted */
-  async function readPiece (wanted) {
+  /** @param {number} count */
+  async function readPiece (count) {
     const { place } = state
-    if (place === null) return versionsOf(await connection.send('ZREVRANGE', name, 0, wanted - 1, 'WITHSCORES'), size)
+    if (place === null) return versionsOf(await connection.send('ZREVRANGE', name, 0, count - 1, 'WITHSCORES'), size)
     const [newer, flat] = await connection.runScript('seek-members', [name],
-      [scoreOf(place.ts, place.seq), memberBound(place), 'older', wanted])
+      [scoreOf(place.ts, place.seq), memberBound(place), 'older', count])
     await catchUp(newer - looked.size, place)
     return versionsOf(flat, size)
   }
@@ -198,16 +198,16 @@ export function beginScan (connection, name, { minTs, maxItems, size: learnt = c
 
     /**
      * The live versions next to the place, newest first. The caller passes each to `look` before the next read.
-     * @param {number} wanted how many are enough
+     * @param {number} count how many are enough
      * @returns {Promise<Version[]>}
      */
-    async read (wanted) {
+    async read (count) {
       // few results: read more at once
-      asked = asked === 0 ? wanted : Math.max(wanted, 2 * asked, SECOND_SIZE)
-      const wantedNow = Math.min(size.of(asked), MAX_SCAN + 1 - looked.size, Math.max(1, room()))
-      const piece = await readPiece(wantedNow)
+      asked = asked === 0 ? count : Math.max(count, 2 * asked, SECOND_SIZE)
+      const countNow = Math.min(size.of(asked), MAX_SCAN + 1 - looked.size, Math.max(1, room()))
+      const piece = await readPiece(countNow)
       const live = piece.slice(0, Math.max(0, room())).filter(({ ts }) => ts >= minTs)
-      ended = piece.length < wantedNow || live.length < piece.length || live.length >= room()
+      ended = piece.length < countNow || live.length < piece.length || live.length >= room()
       return live
     },
 

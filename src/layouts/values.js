@@ -58,16 +58,16 @@ const layout = {
   async latest (connection, key, { limit, after, sinceMs, retention, nowMs, size, scan: before }) {
     const name = key('values')
     const minTs = Math.max(sinceMs ?? 0, windowStart(retention, nowMs))
-    const wanted = Math.min(limit, MAX_READ)
+    const count = Math.min(limit, MAX_READ)
     const scan = beginScan(connection, name, { minTs, maxItems: retention.maxItems, size, state: scans.take(before, name), after })
     /** @type {Version[]} */
     const shown = []
     const isShown = (/** @type {Version} */ version) => !version.deleted && (after === null || compareOrder(version, after) < 0)
     let isMore = false
-    while (shown.length < wanted && !scan.ended) {
+    while (shown.length < count && !scan.ended) {
       const ahead = new Set()
-      for (const version of await scan.read(wanted - shown.length + 1)) {
-        if (shown.length === wanted) {
+      for (const version of await scan.read(count - shown.length + 1)) {
+        if (shown.length === count) {
           // belongs to the next page
           isMore ||= !version.deleted && !scan.knows(version.id) && !ahead.has(version.id.toString('latin1'))
           ahead.add(version.id.toString('latin1'))
@@ -75,25 +75,25 @@ const layout = {
       }
     }
     const all = scan.arrived.length > 0 ? [...shown, ...scan.arrived.filter(isShown)].sort((a, b) => compareOrder(b, a)) : shown
-    const page = all.slice(0, wanted)
-    const last = page.length === wanted ? page[wanted - 1] : undefined
-    const next = last && (isMore || !scan.ended || all.length > wanted) ? placeOf(last) : null
+    const page = all.slice(0, count)
+    const last = page.length === count ? page[count - 1] : undefined
+    const next = last && (isMore || !scan.ended || all.length > count) ? placeOf(last) : null
     return { items: page.map(itemOf), next, scan: scans.keep(name, scan.state) }
   },
 
-  async get (connection, key, wantedIds, { retention, nowMs }) {
+  async get (connection, key, ids, { retention, nowMs }) {
     const scan = beginScan(connection, key('values'), { minTs: windowStart(retention, nowMs), maxItems: retention.maxItems })
     /** @type {Map<string, Item | null>} */
-    const found = new Map()
-    const missing = new Set(wantedIds.map((id) => id.toString('latin1')))
+    const items = new Map()
+    const missing = new Set(ids.map((id) => id.toString('latin1')))
     while (missing.size > 0 && !scan.ended) {
       for (const version of await scan.read(Math.max(missing.size, LOOKUP_SIZE))) {
         if (missing.size === 0) break
         const id = version.id.toString('latin1')
-        if (scan.look(version) && missing.delete(id)) found.set(id, version.deleted ? null : itemOf(version))
+        if (scan.look(version) && missing.delete(id)) items.set(id, version.deleted ? null : itemOf(version))
       }
     }
-    return wantedIds.map((id) => found.get(id.toString('latin1')) ?? null)
+    return ids.map((id) => items.get(id.toString('latin1')) ?? null)
   },
 
   async count (connection, key, { retention, nowMs }) {
@@ -103,17 +103,17 @@ const layout = {
 
   async piece (connection, key, { before, minTs, limit, size }) {
     const name = key('values')
-    const wanted = size.of(limit)
+    const count = size.of(limit)
     const place = before && { score: scoreOf(before.ts, before.seq), bytes: memberBound(before) }
     const flat = place
-      ? await seekMembers(connection, name, place, 'older', wanted, 1)
-      : await connection.send('ZREVRANGEBYSCORE', name, '+inf', minTs, 'WITHSCORES', 'LIMIT', 0, wanted)
+      ? await seekMembers(connection, name, place, 'older', count, 1)
+      : await connection.send('ZREVRANGEBYSCORE', name, '+inf', minTs, 'WITHSCORES', 'LIMIT', 0, count)
     const versions = versionsOf(flat, size)
     const inside = versions.filter(({ ts }) => ts >= minTs)
-    return { versions: inside, next: inside.length < wanted ? null : placeOf(inside[inside.length - 1]) }
+    return { versions: inside, next: inside.length < count ? null : placeOf(inside[inside.length - 1]) }
   },
 
-  versionsAt: (connection, key, wanted, size) => membersAt(connection, key('values'), wanted, size),
+  versionsAt: (connection, key, arrivals, size) => membersAt(connection, key('values'), arrivals, size),
 
   floor: (connection, key, { maxItems }) => countFloor(connection, key('values'), maxItems),
 

@@ -24,7 +24,7 @@ export function createConsumerMetrics (registry, systems) {
   const each = (read) => async () => {
     const samples = await Promise.allSettled([...systems()].map(async ([system, figures]) =>
       /** @type {[Record<string, string>, number]} */ ([{ system }, await read(figures)])))
-    return samples.flatMap((one) => one.status === 'fulfilled' ? [one.value] : [])
+    return samples.flatMap((sample) => sample.status === 'fulfilled' ? [sample.value] : [])
   }
   const labels = ['system']
   gauge(registry, { name: 'freshet_consumer_partitions', help: 'Partitions that this process owns', labels },

@@ -16,7 +16,7 @@ const MOST_METRICS = 100
 /** those of servers are CloudWatch's own, and would be counted by each process */
 const OF_FRESHET = /^freshet_(?!node_|replica_|build_)|^process_(cpu_seconds_total|resident_memory_bytes)$/
 
-const sumOf = (/** @type {number[]} */ values) => values.reduce((sum, one) => sum + one, 0)
+const sumOf = (/** @type {number[]} */ values) => values.reduce((sum, value) => sum + value, 0)
 const unitOf = (/** @type {string} */ name) =>
   /_bytes(_total)?$/.test(name) ? 'Bytes' : /_seconds(_total)?$/.test(name) ? 'Seconds' : 'Count'
 

@@ -161,8 +161,8 @@ export function registerFeeds (registry) {
 
   /** @param {string} feed @returns {Entry} */
   function entryOf (feed) {
-    const known = entries.get(feed)
-    if (known) return known
+    const entry = entries.get(feed)
+    if (entry) return entry
     const named = entries.size - (entries.has(OTHER) ? 1 : 0)
     return named < MAX_FEEDS ? begin(feed) : entries.get(OTHER) ?? begin(OTHER)
   }
@@ -205,12 +205,12 @@ export function registerFeeds (registry) {
 /** @param {Entry} entry @returns {Counted[]} */
 const counted = ({ left, open }) => [left, ...open.values()]
 
-/** @template T @param {T[]} list @param {(one: T) => number} read */
-const sum = (list, read) => list.reduce((total, one) => total + read(one), 0)
+/** @template T @param {T[]} list @param {(element: T) => number} read */
+const sum = (list, read) => list.reduce((total, element) => total + read(element), 0)
 
 /** @param {import('prom-client').Registry} registry @param {Map<string, Entry>} entries */
 function registerCounters (registry, entries) {
-  /** @param {string} name @param {string} help @param {(one: Counted) => number} read */
+  /** @param {string} name @param {string} help @param {(counted: Counted) => number} read */
   const total = (name, help, read) => counter(registry, { name, help, labels: ['feed'] }, () =>
     [...entries.values()].map((entry) => [{ feed: entry.label }, sum(counted(entry), read)]))
 

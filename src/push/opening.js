@@ -10,12 +10,10 @@
 import { FreshetError } from '../errors.js'
 import { decodeSeveral, isPositionOf } from '../item/index.js'
 import { countOf } from './caps.js'
-import { NO_ITEMS, retryAfter } from './events.js'
+import { NO_ITEMS, retrySoon } from './events.js'
 import { MAX_PARTITIONS, PARTITIONS_PER_KEY, severalOf } from './several.js'
 
 const LOOK_EVERY_MS = 1000
-/** Clients whose feed cannot be followed come again within this time, and get the reason. */
-const RECONNECT_WITHIN_MS = 3000
 
 /**
  * @param {{ queries: Pick<import('./index.js').PushQueries, 'definition'>, hubs: ReturnType<typeof import('./hub.js').createHubs>,
@@ -44,8 +42,8 @@ export function createOpening ({ queries, hubs, waiting, streams, caps }) {
 
   /** @param {string} feed @param {boolean} mayLack whether it may be waited for @returns {Promise<boolean>} */
   async function exists (feed, mayLack) {
-    const known = await hubs.get(feed)
-    if (known?.hub.hasView) return true
+    const followed = await hubs.get(feed)
+    if (followed?.hub.hasView) return true
     return await definitionOf(feed, mayLack) !== null
   }
 
@@ -187,7 +185,8 @@ export function createWaiting ({ queries, hubs, log }) {
           waiting.add(stream)
           join(stream, wanted, over.signal).then((one) => { followed = one }, (error) => {
             log.warn({ feed: wanted.feed, code: error.code, reason: error.message }, 'streams that waited for a feed end')
-            stream.end('failed', retryAfter(Math.random() * RECONNECT_WITHIN_MS))
+            // the client comes again, and gets the reason
+            stream.end('failed', retrySoon())
           })
         },
         remove (stream) {

@@ -52,8 +52,8 @@ export function prefersNdjson (header) {
  */
 export function acceptsGzip (header) {
   if (header === undefined) return false
-  const known = cached.get(header)
-  if (known !== undefined) return known
+  const answer = cached.get(header)
+  if (answer !== undefined) return answer
   const weights = weightsOf(header)
   const accepts = (weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0) > 0
   if (cached.size >= MAX_CACHED) cached.clear()
@@ -116,5 +116,5 @@ export function matchesTag (header, tag) {
   if (header === undefined) return false
   if (header === tag || header.trim() === '*') return true
   const opaque = tag.slice(2)
-  return header.split(',').some((one) => one.trim().replace(/^W\//, '') === opaque)
+  return header.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === opaque)
 }

@@ -160,9 +160,9 @@ async function select (queries, feed, ids, { limit, sinceMs, after }) {
     at += group
     asOf = Math.min(asOf, read.asOf)
     lagMs = lagMs === null || read.lagMs === null ? null : Math.max(lagMs, read.lagMs)
-    const found = /** @type {Item[]} */ (read.items.filter(isWanted))
-    group = Math.max(1, Math.min(PAGE_ITEMS, Math.floor(PAGE_BYTES * found.length / Math.max(1, bytesOf(found))) || 2 * group))
-    const all = [...kept, ...found].sort(newestFirst)
+    const matches = /** @type {Item[]} */ (read.items.filter(isWanted))
+    group = Math.max(1, Math.min(PAGE_ITEMS, Math.floor(PAGE_BYTES * matches.length / Math.max(1, bytesOf(matches))) || 2 * group))
+    const all = [...kept, ...matches].sort(newestFirst)
     kept = cut(all, limit)
     isCut ||= kept.length < all.length
   } while (at < ids.length)

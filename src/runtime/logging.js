@@ -17,8 +17,8 @@ const UNPRINTABLE = /(?![\u200c\u200d])[\p{C}\p{Zl}\p{Zp}]/gu
 /** @param {string} text of one line @returns {string} visible characters only; C0 as control pictures, such as U+241B for ESC */
 export function visible (text) {
   if (ASCII.test(text)) return text
-  return text.replace(UNPRINTABLE, (one) => {
-    const code = /** @type {number} */ (one.codePointAt(0))
+  return text.replace(UNPRINTABLE, (character) => {
+    const code = /** @type {number} */ (character.codePointAt(0))
     return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\ufffd'
   }).replace(/^\p{M}/u, '\u25cc$&')
 }
@@ -27,8 +27,8 @@ export function visible (text) {
 export const visibleLines = (text) => text.split('\n').map(visible).join('\n')
 
 /** @param {unknown} value @returns {string} JSON of the same value on one line, with escapes for what `visible` replaces */
-export const visibleJson = (value) => JSON.stringify(value).replace(UNPRINTABLE, (one) =>
-  one.split('').map((unit) => '\\u' + unit.charCodeAt(0).toString(16).padStart(4, '0')).join(''))
+export const visibleJson = (value) => JSON.stringify(value).replace(UNPRINTABLE, (character) =>
+  character.split('').map((unit) => '\\u' + unit.charCodeAt(0).toString(16).padStart(4, '0')).join(''))
 
 const require = createRequire(import.meta.url)
 /** Loaded with the first log, because users of the library bring their own. @returns {typeof import('pino')} */

@@ -10,7 +10,7 @@ import { createLog } from './logging.js'
  * @param {object} command
  * @param {Pick<typeof import('../../settings.js'), 'printable' | 'settingsOf'>} command.table passed in, because only
  *   process files read settings
- * @param {Parameters<typeof import('../../settings.js').settingsOf>[1]} command.known
+ * @param {Parameters<typeof import('../../settings.js').settingsOf>[1]} command.context
  * @param {string} command.usage first lines of the help
  * @param {string} command.stopping log message of a stop request
  * @param {(settings: any) => Promise<void>} [command.check] rejects settings that cannot work, before servers are started
@@ -18,11 +18,11 @@ import { createLog } from './logging.js'
  *   signal: AbortSignal) => Promise<number>} run
  * @returns {Promise<number>} exit status, 0 also when it was stopped before its servers were ready
  */
-export async function runProcess (from, { table, known, usage, stopping: words, check = async () => {} }, run) {
-  const settings = await table.settingsOf(from, known, usage)
+export async function runProcess (from, { table, context, usage, stopping: words, check = async () => {} }, run) {
+  const settings = await table.settingsOf(from, context, usage)
   if (settings === null) return 0
   await check(settings)
-  const log = createLog({ level: settings.logLevel, role: known.command })
+  const log = createLog({ level: settings.logLevel, role: context.command })
   log.info({ settings: shownSettings(table.printable(settings), settings.origins) }, 'settings')
   const stopping = listenForStop({ onStop: (reason) => log.info({ reason }, words) })
   try {

@@ -230,7 +230,7 @@ export function createWaits () {
     /** Of the oldest one. @returns {number} ms */
     ms () {
       let sinceMs = nextMs
-      for (const one of waiting.values()) sinceMs = Math.min(sinceMs, one)
+      for (const taskSinceMs of waiting.values()) sinceMs = Math.min(sinceMs, taskSinceMs)
       return Math.max(0, performance.now() - sinceMs)
     }
   }

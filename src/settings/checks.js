@@ -47,10 +47,10 @@ export const serverUrl = {
 const NO_SENTINELS = 'iam is for the servers of ElastiCache, which has no Sentinels'
 
 /** `?iam=NAME`, with the name that AWS gives the host. @param {string} text one or more addresses @returns {string} @throws {RangeError} */
-export const withIam = (text) => addressesIn(text).map((one) => {
-  if (isSentinelUrl(one)) throw wrong(NO_SENTINELS)
-  const url = new URL(one)
-  if (url.searchParams.has('iam')) return one
+export const withIam = (text) => addressesIn(text).map((address) => {
+  if (isSentinelUrl(address)) throw wrong(NO_SENTINELS)
+  const url = new URL(address)
+  if (url.searchParams.has('iam')) return address
   const [, serverless, name] = /^(?:(.+)-[^.-]+\.serverless\.|[^.]+\.([^.]+)\.).*\.amazonaws\.com$/.exec(url.hostname) ?? []
   if (!serverless && !name) throw wrong('its host is not that of an ElastiCache server; add ?iam=NAME, the name of the replication group')
   url.searchParams.set('iam', serverless ?? name)
@@ -81,14 +81,14 @@ export const nodeUrls = {
   hint: serverUrl.hint,
   read: (text, context) => isSentinelUrl(text)
     ? sentinelUrl.read(text.trim(), context)
-    : addressesIn(text).map((one) => serverUrl.read(one.trim(), context)).join(',')
+    : addressesIn(text).map((address) => serverUrl.read(address.trim(), context)).join(',')
 }
 
 /** @type {Check} */
 export const serverUrls = {
   expects: 'one or more redis:// addresses, separated by commas',
   hint: 'separated by commas',
-  read: (text, context) => text.split(',').map((one) => serverUrl.read(one.trim(), context))
+  read: (text, context) => text.split(',').map((address) => serverUrl.read(address.trim(), context))
 }
 
 /** @type {Check} */
@@ -106,8 +106,8 @@ export const databaseUrl = {
 export const brokerList = {
   expects: 'one or more addresses host:port, separated by commas',
   read (text) {
-    const brokers = text.split(',').map((one) => one.trim())
-    if (!brokers.every((one) => /^[A-Za-z0-9.-]+:\d{1,5}$/.test(one))) throw new RangeError()
+    const brokers = text.split(',').map((broker) => broker.trim())
+    if (!brokers.every((broker) => /^[A-Za-z0-9.-]+:\d{1,5}$/.test(broker))) throw new RangeError()
     return brokers
   }
 }
@@ -127,9 +127,9 @@ export const httpUrl = {
 /** @type {Check} */
 export const originList = {
   expects: 'origins such as https://example.org, separated by commas, without a path',
-  read: (text) => text.split(',').map((one) => {
-    const { origin } = new URL(one.trim())
-    if (origin !== one.trim() || origin === 'null') throw new RangeError()
+  read: (text) => text.split(',').map((entry) => {
+    const { origin } = new URL(entry.trim())
+    if (origin !== entry.trim() || origin === 'null') throw new RangeError()
     return origin
   })
 }
@@ -140,13 +140,13 @@ export const proxyList = {
   read (text) {
     if (/^\d+$/.test(text)) return integer(1, 10).read(text, /** @type {any} */ (null))
     const networks = new BlockList()
-    return text.split(',').map((one) => {
-      const [, address, prefix = null] = /^([^/]+)(?:\/([1-9]\d*))?$/.exec(one.trim()) ?? []
+    return text.split(',').map((entry) => {
+      const [, address, prefix = null] = /^([^/]+)(?:\/([1-9]\d*))?$/.exec(entry.trim()) ?? []
       const family = isIPv6(address) ? 'ipv6' : 'ipv4'
       // throws for what is no address or no network
       if (prefix === null) networks.addAddress(address, family)
       else networks.addSubnet(address, Number(prefix), family)
-      return one.trim()
+      return entry.trim()
     })
   }
 }
@@ -252,9 +252,9 @@ export const oneWhere = (expects, isOne) => ({
 export const listWhere = (expects, isOne) => ({
   expects,
   read (text) {
-    const given = text.split(',').map((one) => one.trim())
-    if (!given.every(isOne)) throw new RangeError()
-    return given
+    const values = text.split(',').map((value) => value.trim())
+    if (!values.every(isOne)) throw new RangeError()
+    return values
   }
 })
 

@@ -24,28 +24,28 @@ const ONLY_RECORDS = ['format', 'itemsField', 'idField', 'tsField', 'valueField'
 
 /**
  * Fills in values that depend on others.
- * @param {SettingsInput} given `values` and `origins` are changed
+ * @param {SettingsInput} input `values` and `origins` are changed
  * @returns {string[]} faults
  */
-export function checkTogether (given) {
-  const { values, context } = given
+export function checkTogether (input) {
+  const { values, context } = input
   return [
-    ...chooseAuth(given),
-    ...chooseLayout(given),
-    ...chooseSource(given),
-    ...(context.command !== 'writer' ? [] : MADE.includes(values.source) ? syntheticFaults(given) : recordFaults(given)),
-    ...feedFaults(given),
-    ...loadFaults(given),
+    ...chooseAuth(input),
+    ...chooseLayout(input),
+    ...chooseSource(input),
+    ...(context.command !== 'writer' ? [] : MADE.includes(values.source) ? syntheticFaults(input) : recordFaults(input)),
+    ...feedFaults(input),
+    ...loadFaults(input),
     ...['cluster', 'sentinel'].filter((name) => values[name] && values.redisUrl)
-      .map((name) => fault(given, name, 'without --redis-url, whose servers are there already')),
-    ...(values.cluster && values.sentinel ? [fault(given, 'sentinel', 'without --cluster: a cluster needs no Sentinels')] : []),
-    ...(context.command === 'experiment' ? experimentFaults(given) : []),
-    ...TOGETHER.flatMap((names) => partFaults(given, names)),
-    ...(values.host && !LOCAL_HOSTS.includes(values.host) ? hostFaults(given) : [])
+      .map((name) => fault(input, name, 'without --redis-url, whose servers are there already')),
+    ...(values.cluster && values.sentinel ? [fault(input, 'sentinel', 'without --cluster: a cluster needs no Sentinels')] : []),
+    ...(context.command === 'experiment' ? experimentFaults(input) : []),
+    ...TOGETHER.flatMap((names) => partFaults(input, names)),
+    ...(values.host && !LOCAL_HOSTS.includes(values.host) ? hostFaults(input) : [])
   ]
 }
 
-/** @param {SettingsInput} given @returns {string[]} */
+/** @param {SettingsInput} input @returns {string[]} */
 function chooseAuth ({ values, origins }) {
   if (values.redisAuth !== 'iam') return []
   if (!values.redisUrl) return [`redisAuth: iam (${origins.redisAuth}); expected only with --redis-url, of a server with users of IAM`]
@@ -60,108 +60,108 @@ function chooseAuth ({ values, origins }) {
   }
 }
 
-/** @param {SettingsInput} given @param {string} name @param {string} expected */
+/** @param {SettingsInput} input @param {string} name @param {string} expected */
 const fault = ({ values, origins }, name, expected) => `${name}: ${values[name]} (${origins[name]}); expected ${expected}`
 
-/** @param {SettingsInput} given */
-function chooseLayout (given) {
-  const { values, origins, context } = given
+/** @param {SettingsInput} input */
+function chooseLayout (input) {
+  const { values, origins, context } = input
   const inline = values.sortedSetContainsActualValue
   if (inline === null || inline === undefined || origins.layout !== 'default') return []
   values.layout = inline ? 'values' : 'ids'
   origins.layout = origins.sortedSetContainsActualValue
-  return context.layouts.includes(values.layout) ? [] : [fault(given, 'layout', context.layouts.join(' | '))]
+  return context.layouts.includes(values.layout) ? [] : [fault(input, 'layout', context.layouts.join(' | '))]
 }
 
-/** A file is a source. @param {SettingsInput} given */
-function chooseSource (given) {
-  const { values, origins } = given
+/** A file is a source. @param {SettingsInput} input */
+function chooseSource (input) {
+  const { values, origins } = input
   if (!values.file) return []
-  if (origins.source.startsWith('--')) return [fault(given, 'file', 'without --source, which names another one')]
+  if (origins.source.startsWith('--')) return [fault(input, 'file', 'without --source, which names another one')]
   values.source = 'file'
   origins.source = origins.file
   return []
 }
 
-/** @param {SettingsInput} given */
-function recordFaults (given) {
-  const { values, origins } = given
+/** @param {SettingsInput} input */
+function recordFaults (input) {
+  const { values, origins } = input
   if (origins.rate === 'default') values.rate = 0
   return [
-    ...(values.writers > 1 ? [fault(given, 'writers', '1 with --source stdin or --file, which one process reads')] : []),
-    ...(values.catchUp === 'no' ? [fault(given, 'catchUp', 'only without input, which is not skipped')] : [])
+    ...(values.writers > 1 ? [fault(input, 'writers', '1 with --source stdin or --file, which one process reads')] : []),
+    ...(values.catchUp === 'no' ? [fault(input, 'catchUp', 'only without input, which is not skipped')] : [])
   ]
 }
 
-/** @param {SettingsInput} given */
-const syntheticFaults = (given) => ONLY_RECORDS
-  .filter((name) => given.origins[name].startsWith('--') || given.origins[name] === 'setting')
-  .map((name) => fault(given, name, 'only with --source stdin or --file'))
+/** @param {SettingsInput} input */
+const syntheticFaults = (input) => ONLY_RECORDS
+  .filter((name) => input.origins[name].startsWith('--') || input.origins[name] === 'setting')
+  .map((name) => fault(input, name, 'only with --source stdin or --file'))
 
-/** @param {SettingsInput} given */
-function feedFaults (given) {
-  const { values, origins } = given
+/** @param {SettingsInput} input */
+function feedFaults (input) {
+  const { values, origins } = input
   const faults = []
   if (values.layout !== undefined && values.layout !== 'ids' && values.windowMs === 0 && values.maxItems === 0) {
     faults.push(`windowMs: 0 (${origins.windowMs}) and maxItems: 0 (${origins.maxItems}) with layout ${values.layout}; ` +
       'expected one of them above 0: this layout keeps every version')
   }
   if (values.compress && values.compress !== 'none' && values.layout !== 'segments') {
-    faults.push(fault(given, 'compress', 'only with --layout segments, which stores batches'))
+    faults.push(fault(input, 'compress', 'only with --layout segments, which stores batches'))
   }
   if (values.late === 'overwrite' && values.layout !== 'ids') {
-    faults.push(fault(given, 'late', `newest with layout ${values.layout}, which keeps the newest version`))
+    faults.push(fault(input, 'late', `newest with layout ${values.layout}, which keeps the newest version`))
   }
   return faults
 }
 
-/** @param {SettingsInput} given */
-function loadFaults (given) {
-  const { values } = given
+/** @param {SettingsInput} input */
+function loadFaults (input) {
+  const { values } = input
   const faults = []
-  if (values.itemsField && values.format !== 'json') faults.push(fault(given, 'itemsField', 'only with --format json'))
-  if (values.replay && values.rate > 0) faults.push(fault(given, 'replay', 'without --rate: the times in the input set the pace'))
+  if (values.itemsField && values.format !== 'json') faults.push(fault(input, 'itemsField', 'only with --format json'))
+  if (values.replay && values.rate > 0) faults.push(fault(input, 'replay', 'without --rate: the times in the input set the pace'))
   if (values.metricsPort > 0 && values.metricsPort + values.writers - 1 > 65_535) {
-    faults.push(fault(given, 'metricsPort', `room for ${values.writers} writers, a port each, up to 65535`))
+    faults.push(fault(input, 'metricsPort', `room for ${values.writers} writers, a port each, up to 65535`))
   }
-  if (values.pace === 'burst' && values.rate === 0) faults.push(fault(given, 'pace', 'with a --rate above 0'))
+  if (values.pace === 'burst' && values.rate === 0) faults.push(fault(input, 'pace', 'with a --rate above 0'))
   return faults
 }
 
-/** @param {SettingsInput} given */
-function experimentFaults (given) {
-  const { values, origins, words: [action, ...rest] = [] } = given
+/** @param {SettingsInput} input */
+function experimentFaults (input) {
+  const { values, origins, words: [action, ...rest] = [] } = input
   const faults = action === 'ad-hoc'
     ? []
-    : ['a', 'b', 'rate'].filter((name) => origins[name].startsWith('--')).map((name) => fault(given, name, 'only with ad-hoc'))
+    : ['a', 'b', 'rate'].filter((name) => origins[name].startsWith('--')).map((name) => fault(input, name, 'only with ad-hoc'))
   if (['list', 'all', 'ad-hoc'].includes(action)) faults.push(...unexpectedWords(rest))
-  if (values.target && values.engine) faults.push(fault(given, 'engine', 'without --target, which has servers already'))
+  if (values.target && values.engine) faults.push(fault(input, 'engine', 'without --target, which has servers already'))
   if (values.awsReplicationGroup) {
-    if (!values.target) faults.push(fault(given, 'awsReplicationGroup', 'with --target, the primary of the group'))
-    if (values.replicaUrl) faults.push(fault(given, 'replicaUrl', 'without --aws-replication-group, which names the replicas'))
+    if (!values.target) faults.push(fault(input, 'awsReplicationGroup', 'with --target, the primary of the group'))
+    if (values.replicaUrl) faults.push(fault(input, 'replicaUrl', 'without --aws-replication-group, which names the replicas'))
   }
   if (!values.target && origins.replicaUrl.startsWith('--')) faults.push(`replicaUrl: (${origins.replicaUrl}); expected only with --target`)
   return faults
 }
 
-/** @param {SettingsInput} given @param {readonly string[]} names */
-function partFaults (given, names) {
-  const { values } = given
+/** @param {SettingsInput} input @param {readonly string[]} names */
+function partFaults (input, names) {
+  const { values } = input
   const missing = names.filter((name) => !values[name]).map((name) => `--${flagOf(name)}`)
   if (missing.length === names.length) return []
   return names.filter((name) => values[name] && missing.length > 0).slice(0, 1)
-    .map((name) => fault(given, name, `together with ${missing.join(' and ')}`))
+    .map((name) => fault(input, name, `together with ${missing.join(' and ')}`))
 }
 
-/** A host that other machines reach. @param {SettingsInput} given */
-function hostFaults (given) {
-  const { values, origins, context } = given
+/** A host that other machines reach. @param {SettingsInput} input */
+function hostFaults (input) {
+  const { values, origins, context } = input
   const isWriter = context.command === 'writer'
   // the variable may be meant for other commands, and a writer without metrics does not listen
   if (isWriter && values.metricsPort === null) {
-    return origins.host.startsWith('--') ? [fault(given, 'host', 'only with --metrics-port')] : []
+    return origins.host.startsWith('--') ? [fault(input, 'host', 'only with --metrics-port')] : []
   }
-  return values.tokens || values.jwtKeys || values.open ? [] : [fault(given, 'host', '127.0.0.1, or --tokens, or --jwt-keys, or --open')]
+  return values.tokens || values.jwtKeys || values.open ? [] : [fault(input, 'host', '127.0.0.1, or --tokens, or --jwt-keys, or --open')]
 }
 
 /**
@@ -184,13 +184,13 @@ export const optionsOf = (table, settings) => Object.fromEntries(optionNames(tab
  * @param {Record<string, unknown>} options by name; undefined and null = the default
  * @param {Omit<Context, 'command'>} rest
  * @param {'openFeed' | 'openReader'} [opener]
- * @param {readonly string[]} [found] faults that the caller has already found
+ * @param {readonly string[]} [earlierFaults] faults that the caller has already found
  * @returns {Readonly<Record<string, any>>} all rows of the library
  * @throws {SettingsInvalid} with all faults
  */
-export function resolveOptions (table, options, rest, opener, found = []) {
+export function resolveOptions (table, options, rest, opener, earlierFaults = []) {
   const context = { ...rest, command: 'library' }
-  const faults = [...found]
+  const faults = [...earlierFaults]
   const names = optionNames(table, opener)
   for (const name of Object.keys(options)) {
     if (!names.includes(name)) faults.push(unknownName(name, names, `the options are ${names.join(' ')}`))

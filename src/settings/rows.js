@@ -19,16 +19,17 @@ const MIN_PART_CHARS = 3
 
 /**
  * @param {string} name as it was given
- * @param {readonly string[]} known names that exist, written as `name` is
+ * @param {readonly string[]} existing names that exist, written as `name` is
  * @param {string} otherwise the end of the message if no name is similar, such as: --help lists the flags
  * @param {string} [where] it was given
  * @returns {string}
  */
-export const unknownName = (name, known, otherwise, where = '') => `${name}${where} is unknown; ${didYouMean(name, known) ?? otherwise}`
+export const unknownName = (name, existing, otherwise, where = '') =>
+  `${name}${where} is unknown; ${didYouMean(name, existing) ?? otherwise}`
 
-/** @param {string} name @param {readonly string[]} known @returns {string | null} null = no name is similar */
-export function didYouMean (name, known) {
-  const names = nearest(name, known)
+/** @param {string} name @param {readonly string[]} existing @returns {string | null} null = no name is similar */
+export function didYouMean (name, existing) {
+  const names = nearest(name, existing)
   if (names.length === 0) return null
   return `did you mean ${names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`}?`
 }
@@ -36,17 +37,17 @@ export function didYouMean (name, known) {
 /** The part that tells names apart. @param {string} name */
 const plain = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, '').replace(/^freshet/, '')
 
-/** @param {string} name @param {readonly string[]} known @returns {string[]} at most three, those with the fewest edits */
-function nearest (name, known) {
-  const wanted = plain(name)
-  const rated = known.map((one) => ({ one, bare: plain(one), edits: editsBetween(wanted, plain(one)) }))
-  const near = rated.filter(({ bare, edits }) => edits <= Math.floor(Math.min(wanted.length, bare.length) / 3))
+/** @param {string} name @param {readonly string[]} existing @returns {string[]} at most three, those with the fewest edits */
+function nearest (name, existing) {
+  const plainName = plain(name)
+  const rated = existing.map((candidate) => ({ candidate, bare: plain(candidate), edits: editsBetween(plainName, plain(candidate)) }))
+  const near = rated.filter(({ bare, edits }) => edits <= Math.floor(Math.min(plainName.length, bare.length) / 3))
   const least = Math.min(...near.map(({ edits }) => edits))
   const isPart = (/** @type {string} */ part, /** @type {string} */ whole) => part.length >= MIN_PART_CHARS && whole.includes(part)
   const chosen = near.length > 0
     ? near.filter(({ edits }) => edits === least)
-    : rated.filter(({ bare }) => isPart(wanted, bare) || isPart(bare, wanted))
-  return chosen.slice(0, MAX_SUGGESTED).map(({ one }) => one)
+    : rated.filter(({ bare }) => isPart(plainName, bare) || isPart(bare, plainName))
+  return chosen.slice(0, MAX_SUGGESTED).map(({ candidate }) => candidate)
 }
 
 /** Insertions, deletions, replacements, and swaps of neighbours. @param {string} a @param {string} b @returns {number} */
@@ -81,7 +82,7 @@ export const defaultOf = (row, command) => row.defaults && Object.hasOwn(row.def
 
 /**
  * @param {Row[]} rows @param {Context} context @param {string[]} faults
- * @param {(row: Row) => [origin: string, given: any] | null} givenOf null = not given
+ * @param {(row: Row) => [origin: string, value: any] | null} givenOf null = not given
  */
 export function readRows (rows, context, faults, givenOf) {
   /** @type {Record<string, any>} */
@@ -89,9 +90,9 @@ export function readRows (rows, context, faults, givenOf) {
   /** @type {Record<string, string>} */
   const origins = {}
   for (const row of rows) {
-    const [origin, given] = givenOf(row) ?? ['default']
+    const [origin, value] = givenOf(row) ?? ['default']
     origins[row.name] = origin
-    values[row.name] = origin === 'default' ? defaultOf(row, context.command) : readOne(row, given, origin, context, faults)
+    values[row.name] = origin === 'default' ? defaultOf(row, context.command) : readOne(row, value, origin, context, faults)
   }
   const isGiven = (/** @type {Row} */ { name }) => origins[name] !== 'default'
   for (const row of rows) if (row.otherwise && !isGiven(row)) values[row.name] = row.otherwise(values)
@@ -102,27 +103,27 @@ export function readRows (rows, context, faults, givenOf) {
   return { values, origins }
 }
 
-/** @param {Row} row @param {any} given @param {string} origin @param {Context} context @param {string[]} faults */
-function readOne (row, given, origin, context, faults) {
-  if (Array.isArray(given)) {
-    faults.push(`${row.name}: given ${given.length} times (${origin}); give it once`)
+/** @param {Row} row @param {any} value @param {string} origin @param {Context} context @param {string[]} faults */
+function readOne (row, value, origin, context, faults) {
+  if (Array.isArray(value)) {
+    faults.push(`${row.name}: given ${value.length} times (${origin}); give it once`)
     return row.default
   }
   try {
-    return row.check.read(textOf(given), context)
+    return row.check.read(textOf(value), context)
   } catch (error) {
-    const shown = row.secret ? '(hidden)' : given === '' ? 'no value' : textOf(given)
+    const shown = row.secret ? '(hidden)' : value === '' ? 'no value' : textOf(value)
     faults.push(`${row.name}: ${shown}${error.why ? `, ${error.why}` : ''} (${origin}); expected ${expected(row.check, context)}`)
     return row.default
   }
 }
 
-/** @param {unknown} given @returns {string} also of values without a text, such as Object.create(null) */
-function textOf (given) {
+/** @param {unknown} value @returns {string} also of values without a text, such as Object.create(null) */
+function textOf (value) {
   try {
-    return String(given)
+    return String(value)
   } catch {
-    return `a value of type ${typeof given}`
+    return `a value of type ${typeof value}`
   }
 }
 
@@ -131,8 +132,8 @@ function textOf (given) {
  * @param {Record<string, any>} of @param {string} origin @returns {(row: Row) => [string, any] | null}
  */
 export const givenBy = (of, origin) => ({ name }) => {
-  const given = of[name]
-  return given === undefined || given === null ? null : [origin, Array.isArray(given) ? given.map(textOf).join(',') : given]
+  const value = of[name]
+  return value === undefined || value === null ? null : [origin, Array.isArray(value) ? value.map(textOf).join(',') : value]
 }
 
 /**
@@ -144,7 +145,7 @@ export function withoutSecrets (rows, { origins: _origins, positionals: _positio
   const maskOne = (/** @type {unknown} */ url) => String(url).replace(/\/\/.*@/s, '//***@').replace(/\?.*/s, '?***')
   const mask = (/** @type {unknown} */ value) => (Array.isArray(value) ? value : [value]).map(maskOne).join(',')
   return Object.fromEntries(Object.entries(values).map(([name, value]) => {
-    const row = rows.find((one) => one.name === name)
+    const row = rows.find((candidate) => candidate.name === name)
     if (!row?.secret || value === null) return [name, value]
     return [name, [nodeUrls, serverUrl, serverUrls].includes(row.check) ? mask(value) : '***']
   }))

@@ -75,7 +75,9 @@ export function openDatabase ({ url, name, max, deadlineMs, log }) {
   /** @template T @param {(client: Client) => Promise<T>} run @returns {Promise<T>} */
   async function transaction (run) {
     const client = await pool.connect().catch(fail)
-    const own = { query: (/** @type {string} */ text, values = /** @type {unknown[]} */ ([])) => client.query(text, values).catch(fail) }
+    const connection = {
+      query: (/** @type {string} */ text, values = /** @type {unknown[]} */ ([])) => client.query(text, values).catch(fail)
+    }
     /** @type {Error | undefined} a connection in an unknown state is closed */
     let failure
     const onLost = (/** @type {Error} */ error) => { failure = error }
@@ -83,10 +85,10 @@ export function openDatabase ({ url, name, max, deadlineMs, log }) {
     // the pool listens to idle connections only
     client.on('error', onLost)
     try {
-      await own.query('BEGIN')
+      await connection.query('BEGIN')
       hasBegun = true
-      const result = await run(own)
-      await own.query('COMMIT')
+      const result = await run(connection)
+      await connection.query('COMMIT')
       return result
     } catch (thrown) {
       const error = asError(thrown)

@@ -51,9 +51,9 @@ const failureOf = (name, error) => error.retryable
 
 /** @param {string} name @param {string} hash @param {{ name: string, hash: string }[]} files */
 function expectSame (name, hash, files) {
-  const file = files.find((one) => one.name === name)
+  const file = files.find((migration) => migration.name === name)
   // the tables of other systems are none of this process
-  if (file ? file.hash === hash : !files.some((one) => ownerOf(one.name) === ownerOf(name))) return
+  if (file ? file.hash === hash : !files.some((migration) => ownerOf(migration.name) === ownerOf(name))) return
   const how = file ? 'has with another text' : 'does not have'
   throw new FreshetError('DATABASE_DIFFERS', `the database has the migration ${name}, which this version ${how}; use the one that made it`)
 }

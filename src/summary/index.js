@@ -54,7 +54,7 @@ function addTallies (tallies) {
 /** @param {string[]} encoded histograms @returns {Percentiles} of all together; 0 without records */
 function percentilesOf (encoded) {
   const all = newHistogram()
-  for (const one of encoded) all.add(decodeFromCompressedBase64(one))
+  for (const histogram of encoded) all.add(decodeFromCompressedBase64(histogram))
   const ms = (/** @type {number} */ tenths) => Math.round(tenths) / TENTHS
   const percentile = (/** @type {number} */ percent) => ms(all.getValueAtPercentile(percent))
   return { p50: percentile(50), p95: percentile(95), p99: percentile(99), max: ms(all.totalCount ? all.maxValue : 0) }

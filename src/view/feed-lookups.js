@@ -122,7 +122,7 @@ export function createFeedSecrets ({ keyPrefix, lookUp, onNode }) {
   const own = newSecret()
   const primary = { send: (/** @type {any[]} */ ...words) => lookUp(/** @type {any} */ (words)) }
   /** @type {Map<string, { secret: string, readMs: number }>} */
-  const known = new Map()
+  const secrets = new Map()
 
   /** @param {string} feed @returns {Promise<string>} */
   async function read (feed) {
@@ -132,14 +132,14 @@ export function createFeedSecrets ({ keyPrefix, lookUp, onNode }) {
   }
 
   return async (feed) => {
-    const last = known.get(feed)
+    const last = secrets.get(feed)
     if (last && performance.now() - last.readMs < FRESH_MS) return last.secret
     const secret = await read(feed).catch((error) => {
       if (error.retryable && last) return last.secret
       throw error
     })
-    if (known.size >= MAX_FEEDS) known.clear()
-    known.set(feed, { secret, readMs: performance.now() })
+    if (secrets.size >= MAX_FEEDS) secrets.clear()
+    secrets.set(feed, { secret, readMs: performance.now() })
     return secret
   }
 }
@@ -148,10 +148,10 @@ const MAX_AGE_MS = 500
 
 /**
  * @param {{ keyPrefix: string, now: () => number, lookUp: import('../store/index.js').LookUp,
- *   knownOf: (feed: string) => Definition | null }} parts `knownOf`: the definition of a feed that the caller opened, which a
+ *   openedOf: (feed: string) => Definition | null }} parts `openedOf`: the definition of a feed that the caller opened, which a
  *   replica may not have yet
  */
-export function createDefinitionCache ({ keyPrefix, now, lookUp, knownOf }) {
+export function createDefinitionCache ({ keyPrefix, now, lookUp, openedOf }) {
   /** @type {Map<string, { definition: Definition, atMs: number }>} */
   const cache = new Map()
   const primary = { send: (/** @type {any[]} */ ...words) => lookUp(/** @type {any} */ (words)) }
@@ -159,7 +159,7 @@ export function createDefinitionCache ({ keyPrefix, now, lookUp, knownOf }) {
   /** @param {import('../store/index.js').Router} connection @param {string} feed @returns {Promise<Definition>} */
   const read = (connection, feed) => readDefinition(connection, keyPrefix, feed).catch((error) => {
     if (error.code !== 'FEED_UNKNOWN') throw error
-    return knownOf(feed) ?? readDefinition(primary, keyPrefix, feed)
+    return openedOf(feed) ?? readDefinition(primary, keyPrefix, feed)
   })
 
   /**

@@ -62,7 +62,7 @@ export function createWaitingRoom ({ connectionOf, keyOf, partitionOf, now, log 
     const positions = await read(key, users, false)
     const unknown = users.filter((_, i) => positions[i] === NOWHERE)
     const sure = unknown.length > 0 ? await read(key, unknown, true).catch(() => []) : []
-    return positions.map((one) => one === NOWHERE ? sure.shift() : one)
+    return positions.map((position) => position === NOWHERE ? sure.shift() : position)
   }
 
   /** @param {string} key */

@@ -11,7 +11,7 @@ const LEASE_MS = 600
 const from = { argv: process.argv.slice(2), env: process.env }
 process.exitCode = await runProcess(from, {
   table: { printable, settingsOf },
-  known: { command: 'consumers', layouts: [], acks: [] },
+  context: { command: 'consumers', layouts: [], acks: [] },
   usage: '',
   stopping: 'stopping: partitions are given back'
 }, (settings, target, log, signal) => serve(settings, target, log, signal, { leaseMs: LEASE_MS }))

@@ -174,10 +174,10 @@ function openRows (frame, effect, { system, database, migrated, everyMs }) {
 }
 
 /**
- * @param {[name: string, given: import('../../src/systems/index.js').Rows | import('../../src/systems/index.js').Rows['write']]} rows
+ * @param {[name: string, rows: import('../../src/systems/index.js').Rows | import('../../src/systems/index.js').Rows['write']]} rows
  * @returns {import('../../src/consumers/index.js').SqlEffect}
  */
-const rowsOf = ([name, given]) => /** @type {any} */ (typeof given === 'function' ? { name, write: given } : { ...given, name })
+const rowsOf = ([name, rows]) => /** @type {any} */ (typeof rows === 'function' ? { name, write: rows } : { ...rows, name })
 
 /**
  * What drives the system in this process, if it has it: without a database it has no rows.
@@ -198,8 +198,8 @@ function createConfirms (definition, { durability, ackWithinMs: waitMs }, target
   return {
     /** @type {ConsumerParts['openConfirm']} */
     async openConfirm () {
-      const wanted = durabilityOf(definition, durability, await hasReplicas(target.connectionOf(0)))
-      const { of } = confirms ??= openConfirms({ ...target, name: `${target.name}:confirm`, durability: wanted, waitMs })
+      const systemDurability = durabilityOf(definition, durability, await hasReplicas(target.connectionOf(0)))
+      const { of } = confirms ??= openConfirms({ ...target, name: `${target.name}:confirm`, durability: systemDurability, waitMs })
       return (partition, generation) => of(partition)(generation)
     },
 

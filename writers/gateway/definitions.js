@@ -68,12 +68,12 @@ export function createDefinitions ({ servers: { router }, primaryUrl, keyPrefix,
      */
     async putFeed (definition) {
       // on the connection that the state is asked on, a command that the user may not run would make the primary unusable
-      const own = await openPrimaries(primaryUrl, { name: `${name}:put`, deadlineMs })
+      const primaries = await openPrimaries(primaryUrl, { name: `${name}:put`, deadlineMs })
       try {
-        await Promise.all(own.connections.map(expectPrimary))
-        return await putFeed(own, keyPrefix, definition)
+        await Promise.all(primaries.connections.map(expectPrimary))
+        return await putFeed(primaries, keyPrefix, definition)
       } finally {
-        await own.close()
+        await primaries.close()
       }
     },
 

@@ -71,9 +71,9 @@ export function createFeeds ({
       const reasons = []
       let left = 0
       for (const [name, entry] of feeds.all()) {
-        const own = hasFailed(entry) ? [] : entry.feed?.status().reasons ?? []
-        if (own.length > 0 && reasons.length >= MAX_REASONS) left++
-        else for (const reason of own) reasons.push(`${name}: ${reason}`)
+        const feedReasons = hasFailed(entry) ? [] : entry.feed?.status().reasons ?? []
+        if (feedReasons.length > 0 && reasons.length >= MAX_REASONS) left++
+        else for (const reason of feedReasons) reasons.push(`${name}: ${reason}`)
       }
       return left > 0 ? [...reasons, `and ${left} more feeds`] : reasons
     },
@@ -121,12 +121,12 @@ function createFinder ({ feeds, definition, admit, throwIfClosed }) {
     }
   }
 
-  /** @param {string} name @param {Entry | undefined} known open before the definition was read @param {Definition | null} stored */
-  function reuseOrOpen (name, known, stored) {
+  /** @param {string} name @param {Entry | undefined} existing open before the definition was read @param {Definition | null} stored */
+  function reuseOrOpen (name, existing, stored) {
     throwIfClosed()
     const now = feeds.get(name)
     // another request may have opened it in the meantime
-    if (now && !hasFailed(now) && (now !== known || isSame(now, stored))) return now
+    if (now && !hasFailed(now) && (now !== existing || isSame(now, stored))) return now
     if (now && hasFailed(now)) feeds.closeFailed(name, now)
     else if (now) feeds.close(name, now, 'dropped', { drainMs: 0 })
     feeds.throwRecentFailure(name)
@@ -134,9 +134,9 @@ function createFinder ({ feeds, definition, admit, throwIfClosed }) {
   }
 
   return async (name, mayCreate) => {
-    const known = feeds.get(name)
-    if (known && !hasFailed(known) && mayCreate && !isUnused(known)) return known
-    if (known && hasFailed(known)) feeds.closeFailed(name, known)
+    const existing = feeds.get(name)
+    if (existing && !hasFailed(existing) && mayCreate && !isUnused(existing)) return existing
+    if (existing && hasFailed(existing)) feeds.closeFailed(name, existing)
     feeds.throwRecentFailure(name)
     /** @type {Definition | null} */
     let read
@@ -144,12 +144,12 @@ function createFinder ({ feeds, definition, admit, throwIfClosed }) {
       read = mayCreate ? await storedOf(name) : await definition(name)
     } catch (error) {
       // without the primary its definition is unknown; an open feed holds items until they can be sent
-      if (mayCreate && known && feeds.get(name) === known && !hasFailed(known)) return known
+      if (mayCreate && existing && feeds.get(name) === existing && !hasFailed(existing)) return existing
       throw error
     }
     const { stored, settle } = read === null ? await admitNew(name) : { stored: read, settle: () => {} }
     try {
-      const entry = reuseOrOpen(name, known, stored)
+      const entry = reuseOrOpen(name, existing, stored)
       // its first accepted item creates it
       settle(entry.opening.then(({ writer }) => writer.settled, () => {}))
       return entry

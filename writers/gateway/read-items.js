@@ -149,8 +149,8 @@ function createFaults (noun) {
     error () {
       const [first] = listed
       const where = 'line' in first ? `line ${first.line}` : `item ${first.index}`
-      const found = count === 1 ? `1 ${noun} has a fault` : `${count} ${noun}s have faults`
-      const detail = `${found}, so nothing was taken; ${count === 1 ? '' : 'the first, '}${where}: ${first.reason}`
+      const summary = count === 1 ? `1 ${noun} has a fault` : `${count} ${noun}s have faults`
+      const detail = `${summary}, so nothing was taken; ${count === 1 ? '' : 'the first, '}${where}: ${first.reason}`
       return new FreshetError('REQUEST_INVALID', detail, { faultCount: count, faults: listed })
     }
   }
@@ -246,36 +246,38 @@ function readItem (bytes, at, where, { base64, nowMs, refusalOf, ageAdvice }, ta
   const value = cut.from === -1 ? null : base64 ? bytesOf(scalarOf(bytes, cut.from, cut.to)) : bytes.subarray(cut.from, cut.to)
   const id = Buffer.isBuffer(cut.id) ? cut.id : readId(cut.id)
   /** @type {Fault[]} */
-  const found = []
-  if (cut.twice !== null) found.push({ code: 'REQUEST_INVALID', reason: () => `${cut.twice} is given twice; expected each field once` })
-  if (cut.unknown !== null) {
-    found.push({ code: 'REQUEST_INVALID', reason: () => `unknown field ${shown(cut.unknown)}; expected ${FIELDS.join(', ')}` })
+  const itemFaults = []
+  if (cut.twice !== null) {
+    itemFaults.push({ code: 'REQUEST_INVALID', reason: () => `${cut.twice} is given twice; expected each field once` })
   }
-  if (typeof id === 'string') found.push({ code: 'ITEM_ID_INVALID', reason: () => `${id}; expected ${EXPECTED_ID}` })
-  if (typeof ts === 'string') found.push({ code: 'ITEM_TS_INVALID', reason: () => `ts ${ts}` })
+  if (cut.unknown !== null) {
+    itemFaults.push({ code: 'REQUEST_INVALID', reason: () => `unknown field ${shown(cut.unknown)}; expected ${FIELDS.join(', ')}` })
+  }
+  if (typeof id === 'string') itemFaults.push({ code: 'ITEM_ID_INVALID', reason: () => `${id}; expected ${EXPECTED_ID}` })
+  if (typeof ts === 'string') itemFaults.push({ code: 'ITEM_TS_INVALID', reason: () => `ts ${ts}` })
   if (value === null) {
-    found.push({
+    itemFaults.push({
       code: 'REQUEST_INVALID',
       reason: () => `value is ${cut.from === -1 ? 'missing' : kindOf(scalarOf(bytes, cut.from, cut.to))}; ` +
         `expected ${base64 ? 'text in base64, padded' : 'any JSON value'}`
     })
   }
   const item = /** @type {Item} */ ({ id, ts, value })
-  if (found.length === 0 && refusalOf) checkTime(refusalOf, item, ageAdvice, found)
-  if (found.length === 0) take(item)
-  else faults.add(where, found[0].code, () => found.map(({ reason }) => reason()).join('. '))
+  if (itemFaults.length === 0 && refusalOf) checkTime(refusalOf, item, ageAdvice, itemFaults)
+  if (itemFaults.length === 0) take(item)
+  else faults.add(where, itemFaults[0].code, () => itemFaults.map(({ reason }) => reason()).join('. '))
   return cut.end
 }
 
 /**
  * @param {NonNullable<Reading['refusalOf']>} refusalOf @param {Item} item @param {string | undefined} advice
- * @param {Fault[]} found
+ * @param {Fault[]} itemFaults
  */
-function checkTime (refusalOf, item, advice, found) {
+function checkTime (refusalOf, item, advice, itemFaults) {
   const code = refusalOf(item)
   if (code === null) return
   const rest = code === 'ITEM_TOO_OLD' && advice ? `; ${advice}` : ''
-  found.push({ code, reason: () => `ts ${item.ts}: ${ERRORS[code].meaning}${rest}` })
+  itemFaults.push({ code, reason: () => `ts ${item.ts}: ${ERRORS[code].meaning}${rest}` })
 }
 
 /** @param {Buffer} bytes @param {number} from @param {number} to */

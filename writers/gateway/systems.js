@@ -37,14 +37,14 @@ export function openSystems (settings, definitions, { servers, registry, log, si
     const { name: system, gateway } = definition
     const counters = metricsOf(system)
     /** It is made from what is made here. @type {ReturnType<typeof gateway> | null} */
-    let own = null
+    let systemGateway = null
     const opened = openSystem(settings, definition, {
       servers,
       routes,
       name: `${name}:${system}`,
       durability: () => durabilityOf(definition, durability, hasReplica),
       keepSecret: definition.keepsSecret ? secrets?.keep(system) : undefined,
-      onEntry: () => own?.onEntry,
+      onEntry: () => systemGateway?.onEntry,
       metrics: counters,
       log
     })
@@ -64,14 +64,15 @@ export function openSystems (settings, definitions, { servers, registry, log, si
       signal,
       log
     }
-    own = gateway(parts)
-    const { close } = own
+    systemGateway = gateway(parts)
+    const { close } = systemGateway
     closing.push(async () => {
       await close?.()
       await opened.close()
     })
     const letters = async () => createDeadLetters({ ...await opened.target(), isNeeded: definition.isLetterNeeded })
-    return { definition, own, parts, reasons: () => [...own.reasons?.() ?? [], ...opened.reasons()], notes: opened.notes, letters }
+    const reasons = () => [...systemGateway.reasons?.() ?? [], ...opened.reasons()]
+    return { definition, systemGateway, parts, reasons, notes: opened.notes, letters }
   }
 
   const all = definitions.map(open)
@@ -95,7 +96,8 @@ export function openSystems (settings, definitions, { servers, registry, log, si
       const { connections } = routes
       await Promise.all(connections.map((connection) => expectDurability(connection, durability)))
       hasReplica = (await Promise.all(connections.map(hasReplicas))).every(Boolean)
-      log.info(Object.fromEntries(definitions.map((one) => [one.name, durabilityOf(one, durability, hasReplica)])), 'durability')
+      log.info(Object.fromEntries(definitions.map((definition) =>
+        [definition.name, durabilityOf(definition, durability, hasReplica)])), 'durability')
     },
 
     async close () {

@@ -31,12 +31,12 @@ export function createItemReader ({ idField, tsField, valueField, replay = null 
     if (fault !== null) return refused('INPUT_INVALID', fault)
     const id = readId(findId(record))
     if (id === null) {
-      const given = findId(record)
-      if (given === undefined) return refused('ITEM_ID_INVALID', `${shownId} is missing; ${advice(record, '--id-field')}`)
-      return refusal('ITEM_ID_INVALID', shownId, given, 'text, a number within the safe integers, or true or false')
+      const received = findId(record)
+      if (received === undefined) return refused('ITEM_ID_INVALID', `${shownId} is missing; ${advice(record, '--id-field')}`)
+      return refusal('ITEM_ID_INVALID', shownId, received, 'text, a number within the safe integers, or true or false')
     }
-    const given = findTs(record)
-    const ts = given === undefined ? null : read(given)
+    const receivedTs = findTs(record)
+    const ts = receivedTs === undefined ? null : read(receivedTs)
     if (typeof ts === 'string') return refused('ITEM_TS_INVALID', `${shownTs}: ${ts}`)
     if (ts === null && replay !== null) {
       return refused('ITEM_TS_INVALID', `${shownTs} is missing; name the field of the time with --ts-field, or omit --replay`)
@@ -139,19 +139,19 @@ const FORMATS = [
 const isoOf = (ms) => new Date(Math.round(ms / 1000) * 1000).toISOString().slice(0, ms % DAY_MS === 0 ? 10 : 19)
 
 /**
- * @param {unknown} given a number or text
+ * @param {unknown} value a number or text
  * @returns {number | string} milliseconds since 1970, or what is wrong and how to fix it
  */
-function readFileTs (given) {
-  const ts = readTs(given)
+function readFileTs (value) {
+  const ts = readTs(value)
   if (typeof ts === 'number' && ts >= SURE_MS) return ts
-  const digits = typeof given === 'number' ? String(given) : given
+  const digits = typeof value === 'number' ? String(value) : value
   if (typeof digits !== 'string' || !/^\d+(\.\d+)?$/.test(digits)) return ts
   for (const [pattern, name, iso] of FORMATS) {
     const match = pattern.exec(digits)
-    if (match) return `${JSON.stringify(given)} looks like ${name}; write it as ${iso(match.slice(1))}`
+    if (match) return `${JSON.stringify(value)} looks like ${name}; write it as ${iso(match.slice(1))}`
   }
   if (typeof ts === 'string' || ts >= LEAST_MS) return ts
-  return `${JSON.stringify(given)} would be ${new Date(ts).toISOString()}; expected milliseconds since 1970, from 1973 on, or ISO 8601, ` +
+  return `${JSON.stringify(value)} would be ${new Date(ts).toISOString()}; expected milliseconds since 1970, from 1973 on, or ISO 8601, ` +
     `not ${OTHERS}`
 }

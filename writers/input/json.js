@@ -62,8 +62,8 @@ export function createJsonReader ({ itemsField, maxRecordBytes }) {
   /** @param {string} text @returns {Token[]} */
   function tokensOf (text) {
     try {
-      const found = tokenize(text)
-      return typeof found === 'symbol' ? [] : found.values
+      const result = tokenize(text)
+      return typeof result === 'symbol' ? [] : result.values
     } catch (cause) {
       throw invalid(`not JSON (${cause.message.replace(/^.*: /, '')})`, cause)
     }
@@ -138,7 +138,7 @@ function createArrayFinder (itemsField) {
   /** @type {string[]} */
   const path = []
   let inKey = false
-  let found = false
+  let hasItems = false
 
   /** @param {string} received */
   const invalid = (received) => new FreshetError('INPUT_INVALID', `the JSON input ${received}; ` + (itemsField === null
@@ -153,8 +153,8 @@ function createArrayFinder (itemsField) {
     if (atTop && kind !== KINDS.startObject && itemsField !== null) throw invalid(`is ${kind}`)
     if (path.join('.') !== (itemsField ?? '')) return false
     if (kind !== KINDS.startArray) throw invalid(atTop ? `is ${kind}` : `has ${kind} in field ${itemsField}`)
-    if (found) throw invalid(`has field ${itemsField} twice`)
-    found = true
+    if (hasItems) throw invalid(`has field ${itemsField} twice`)
+    hasItems = true
     return true
   }
 
@@ -178,7 +178,7 @@ function createArrayFinder (itemsField) {
 
     /** The document has ended. @throws {FreshetError} INPUT_INVALID there was no array of items */
     end () {
-      if (!found) throw invalid(`has no field ${itemsField}`)
+      if (!hasItems) throw invalid(`has no field ${itemsField}`)
     }
   }
 }

@@ -30,7 +30,7 @@ const idOf = (stack) => stack.stackName.toLowerCase()
 
 /** What a user may do, as ElastiCache takes it: what follows the name in an ACL file. @param {string} name @param {boolean} inCluster */
 export function accessOf (name, inCluster) {
-  const line = RULES.split('\n').find((one) => one.startsWith(`user ${name} `))
+  const line = RULES.split('\n').find((rule) => rule.startsWith(`user ${name} `))
   if (!line) throw new Error(`docs/acl has no user ${name}`)
   return line.slice(`user ${name} `.length) + (inCluster ? CLUSTER_RULES : '')
 }
@@ -49,7 +49,7 @@ const shapeOf = ({ cluster, replicas }) => cluster
  */
 export function createCache (stack, { cache }, { vpc, servers }) {
   const subnets = new CfnSubnetGroup(stack, 'CacheSubnets', {
-    description: 'Freshet', subnetIds: vpc.isolatedSubnets.map((one) => one.subnetId)
+    description: 'Freshet', subnetIds: vpc.isolatedSubnets.map((subnet) => subnet.subnetId)
   })
   const parameters = new CfnParameterGroup(stack, 'CacheParameters', {
     cacheParameterGroupFamily: 'valkey9',

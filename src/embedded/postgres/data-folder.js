@@ -51,10 +51,10 @@ export async function identity () {
  * @param {string} folder @returns {Promise<boolean>}
  */
 export async function isOpenToOthers (folder) {
-  for (let one = folder; ; one = dirname(one)) {
-    const { mode } = await stat(one)
+  for (let ancestor = folder; ; ancestor = dirname(ancestor)) {
+    const { mode } = await stat(ancestor)
     if ((mode & 0o001) === 0) return false
-    if (one === dirname(one)) return true
+    if (ancestor === dirname(ancestor)) return true
   }
 }
 
@@ -69,7 +69,7 @@ const reasonOf = ({ stderr, killed, message }) =>
  * @returns {Promise<Cluster>}
  * @throws {FreshetError} SERVERS_FAILED
  */
-export async function startCluster ({ programs, folder, port: wanted, password = randomPassword(), flags = {}, signal }) {
+export async function startCluster ({ programs, folder, port: fixedPort, password = randomPassword(), flags = {}, signal }) {
   const as = await identity()
   const data = join(folder, 'data')
   await prepare({ programs, folder, data, as, password, signal }).catch((error) => {
@@ -78,9 +78,9 @@ export async function startCluster ({ programs, folder, port: wanted, password =
   })
   for (let attempt = 1; ; attempt++) {
     try {
-      return await startProgram({ programs, folder, data, as, password, port: wanted ?? await freePort(), flags, signal })
+      return await startProgram({ programs, folder, data, as, password, port: fixedPort ?? await freePort(), flags, signal })
     } catch (error) {
-      if (wanted !== undefined || attempt === PORTS_TRIED || !isPortTaken(error.message)) throw error
+      if (fixedPort !== undefined || attempt === PORTS_TRIED || !isPortTaken(error.message)) throw error
     }
   }
 }

@@ -34,10 +34,10 @@ export function createPostgres ({ folder, cacheDir, report, signal, fail }) {
      */
     async start () {
       const fetched = await pinnedPostgres({ cacheDir, report, signal })
-      const isOwn = (await identity()).uid === undefined
+      const isSameUser = (await identity()).uid === undefined
       // also where `nobody` may go at the moment: the first command closes the folder of the checkout
-      const programs = isOwn ? fetched : join(await outside(fetched, copyPrograms), basename(fetched))
-      const isInside = isOwn || await isOpenToOthers(join(folder, '..'))
+      const programs = isSameUser ? fetched : join(await outside(fetched, copyPrograms), basename(fetched))
+      const isInside = isSameUser || await isOpenToOthers(join(folder, '..'))
       home = isInside ? folder : await outside(folder)
       const data = isInside ? folder : join(home, 'database')
       await rm(data, { recursive: true, force: true })

@@ -145,9 +145,9 @@ const keptByNpm = (rows, env) => rows.flatMap(({ name }) => {
 
 /** @param {Record<string, any>} flags @param {Row[]} rows @param {Context} context @returns {string[]} faults */
 function unknownFlags (flags, rows, { command }) {
-  const known = rows.map(({ name }) => `--${flagOf(name)}`)
-  return Object.keys(flags).map((flag) => `--${flag}`).filter((flag) => !known.includes(flag))
-    .map((flag) => unknownName(flag, known, `${command} --help lists the flags`))
+  const flagNames = rows.map(({ name }) => `--${flagOf(name)}`)
+  return Object.keys(flags).map((flag) => `--${flag}`).filter((flag) => !flagNames.includes(flag))
+    .map((flag) => unknownName(flag, flagNames, `${command} --help lists the flags`))
 }
 
 /**
@@ -166,7 +166,7 @@ export const help = async (table, often, context, usage, argv) =>
  * @param {readonly Row[]} table
  * @param {string[]} argv arguments after the command
  * @param {Record<string, string | undefined>} env
- * @param {Context & { positionals?: number, faultsOf?: (given: import('../index.js').SettingsInput) => string[] }} context
+ * @param {Context & { positionals?: number, faultsOf?: (input: import('../index.js').SettingsInput) => string[] }} context
  *   `positionals`: maximum number of words that are no flags (0); `faultsOf`: of the command itself
  * @returns {Readonly<Record<string, any> & { origins: Record<string, string>, positionals: string[] }>}
  * @throws {SettingsInvalid} with all faults
@@ -207,7 +207,7 @@ export function systemsIn (table, argv, env, command) {
   const rows = rowsOf(table, command)
   const { flags, words } = readFlags(rows, argv)
   const named = rows.filter(({ name }) => OF_SYSTEMS.includes(name)).map((row) => flags[flagOf(row.name)] ?? env[String(envOf(row))] ?? '')
-  return [...named, ...words].flatMap((given) => String(given).split(',')).map((one) => one.trim()).filter(Boolean)
+  return [...named, ...words].flatMap((names) => String(names).split(',')).map((name) => name.trim()).filter(Boolean)
 }
 
 /** @param {readonly Row[]} table @param {Record<string, string | undefined>} env @returns {string[]} faults */
@@ -235,8 +235,8 @@ export function settingsOfFlags (table, text, rest, origin) {
     const flag = flagOf(name)
     return flag in flags ? [`--${flag}`, flags[flag]] : null
   })
-  const given = Object.fromEntries(Object.entries(values).filter(([name]) => origins[name] !== 'default'))
+  const settings = Object.fromEntries(Object.entries(values).filter(([name]) => origins[name] !== 'default'))
   faults.push(...checkTogether({ values, origins, context }))
   if (faults.length) throw new SettingsInvalid(faults.map((fault) => `${origin}: ${fault}`))
-  return given
+  return settings
 }

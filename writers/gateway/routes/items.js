@@ -161,15 +161,15 @@ function createSent (body, { filter, free, ...reading }) {
 const otherId = (id) =>
   new FreshetError('FORBIDDEN', `this token is not for the id ${JSON.stringify(id.toString())}; nothing was taken: send only its ids`)
 
-/** @param {string} given @returns {number | null} null: it is no time */
-function timeOf (given) {
-  const ts = readTs(given)
+/** @param {string} text @returns {number | null} null: it is no time */
+function timeOf (text) {
+  const ts = readTs(text)
   return typeof ts === 'number' ? ts : null
 }
 
-/** @param {unknown} given that is no time */
-function expectedTime (given) {
-  const fault = String(readTs(given))
+/** @param {unknown} value that is no time */
+function expectedTime (value) {
+  const fault = String(readTs(value))
   return fault.includes('looks like') ? `${EXPECTED_TS}: ${fault}` : EXPECTED_TS
 }
 
