@@ -24,12 +24,13 @@ const CACHEGRIND = [
 ]
 const STEADY = [
   '--hz 1', '--dynamic-hz no', '--activerehashing no', '--io-threads 1',
-  "--client-output-buffer-limit 'replica 0 0 0'", '--repl-timeout 600', '--repl-ping-replica-period 600', '--latency-monitor-threshold 0',
+  '--repl-timeout 600', '--repl-ping-replica-period 600', '--latency-monitor-threshold 0',
   '--slowlog-log-slower-than -1'
 ]
 const SEED = '--hash-seed 0123456789abcdef'
-/** before 7.0 it was always allowed */
-const DEBUG = '--enable-debug-command local'
+/** Before 7.0 a list is several words, and DEBUG is always allowed. */
+const SINCE_7 = Object.freeze(["--client-output-buffer-limit 'replica 0 0 0'", '--enable-debug-command local'])
+const BEFORE_7 = Object.freeze(['--client-output-buffer-limit replica 0 0 0'])
 const REFS = /I\s+refs:\s+([\d,]+)/
 
 /**
@@ -60,7 +61,7 @@ export const hasSeed = (engine) => /^valkey (9\.[1-9]|[1-9]\d)/.test(engine)
  */
 export async function wrapProgram ({ program, engine, folder }) {
   const file = join(folder, 'counted-server')
-  const args = [...STEADY, ...(/^redis [1-6]\./.test(engine) ? [] : [DEBUG]), ...(hasSeed(engine) ? [SEED] : [])].join(' ')
+  const args = [...STEADY, ...(/^redis [1-6]\./.test(engine) ? BEFORE_7 : SINCE_7), ...(hasSeed(engine) ? [SEED] : [])].join(' ')
   await writeFile(file, `#!/bin/sh\nexport GLIBC_TUNABLES=${TUNABLES}\n` +
     `exec setarch -R valgrind ${CACHEGRIND.join(' ')} --log-file='${folder}/refs.%p' '${program}' "$@" ${args}\n`)
   await chmod(file, 0o755)
