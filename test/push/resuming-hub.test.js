@@ -16,8 +16,8 @@ const IDS = Array.from({ length: 30 }, (_, n) => `id-${n}`)
 /**
  * A view whose positions are those of a feed, and the log that it was read from: the entry `n` of a log has the id `n` put there.
  * @param {{ fail?: () => string | null, isIndex?: boolean, isEmpty?: () => boolean, idsOf?: (id: string) => string[] }} [server]
- *   `fail`: the code with which reading the log fails; `isIndex`: it is a log of arrivals; `isEmpty`: its node has nothing of it; `idsOf`: all
- *   ids of the entry with that one
+ *   `fail`: the code with which reading the log fails; `isIndex`: it is a log of arrivals; `isEmpty`: its node has nothing of it;
+ *   `idsOf`: all ids of the entry with that one
  */
 function createLoggedView ({ fail = () => null, isIndex = false, isEmpty = () => false, idsOf = (id) => [id] } = {}) {
   const view = createCountingView()
