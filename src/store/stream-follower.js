@@ -38,8 +38,8 @@ const MAX_PAUSE_MS = 10_000
 
 /**
  * @param {OpenStream} open
- * @param {{ key: () => Promise<string> | string, count: number, blockMs: number, everyMs?: number, signal: AbortSignal, firstWaitMs: number,
- *   begin: (connection: StreamConnection) => Promise<string> | string,
+ * @param {{ key: () => Promise<string> | string, count: number, blockMs: number, everyMs?: number, signal: AbortSignal,
+ *   firstWaitMs: number, begin: (connection: StreamConnection) => Promise<string> | string,
  *   take: (entries: RawEntries, read: { sentMs: number, isWhole: boolean }) => Promise<unknown> | void,
  *   check?: (connection: StreamConnection) => Promise<boolean>, ended?: () => void,
  *   failed: (error: Error & { code?: string }) => void }} parts `begin`: the position of a session; `take`: also without entries,
