@@ -112,11 +112,11 @@ const BLOCK_SHARE = 0.4
 const NO_SLOT = -1
 
 /**
- * @param {{ nodeOf: (key: string) => FollowedNode, isSpread: () => boolean, deadlineMs: number,
- *   budget?: { lines: number, max: number } }} parts `nodeOf`: may throw when no node has the key now;
- *   `isSpread`: whether a read can have the keys of one slot only
+ * @param {{ nodeOf: (key: string) => FollowedNode, isSpread: () => boolean, deadlineMs: number, pauseMs?: number,
+ *   budget?: { lines: number, max: number } }} parts `nodeOf`: may throw when no node has the key now; `isSpread`: whether a read can have
+ *   the keys of one slot only; `pauseMs` of lines
  */
-export function createStreamFollower ({ nodeOf, isSpread, deadlineMs, budget = BUDGET }) {
+export function createStreamFollower ({ nodeOf, isSpread, deadlineMs, pauseMs, budget = BUDGET }) {
   /** @type {Set<{ slot: number, line: import('./stream-line.js').Line }>} */
   const lines = new Set()
 
@@ -135,6 +135,7 @@ export function createStreamFollower ({ nodeOf, isSpread, deadlineMs, budget = B
         key,
         purpose,
         longestMs,
+        pauseMs,
         onOver () {
           lines.delete(one)
           budget.lines--
@@ -175,14 +176,15 @@ export function createStreamFollower ({ nodeOf, isSpread, deadlineMs, budget = B
 
 /**
  * The follower of the primaries.
- * @param {string} primaryUrl @param {{ name: string, deadlineMs: number }} options as openerOf
+ * @param {string} primaryUrl @param {{ name: string, deadlineMs: number, pauseMs?: number }} options as openerOf; `pauseMs` of lines
  * @returns {StreamFollower}
  */
-export function streamsAt (primaryUrl, options) {
+export function streamsAt (primaryUrl, { pauseMs, ...options }) {
   const opener = openerOf(primaryUrl, options)
   return createStreamFollower({
     isSpread: opener.isSpread,
     deadlineMs: options.deadlineMs,
+    pauseMs,
     nodeOf: () => ({ id: primaryUrl, open: ({ key, signal }) => opener.open(signal, key) })
   })
 }

@@ -41,10 +41,10 @@ import { createSecondLane } from './stream-second.js'
 /** @typedef {ReturnType<typeof createLine>} Line */
 
 /**
- * @param {{ node: FollowedNode, key: string, purpose: string, longestMs: number, onOver: () => void }} parts `key`: one of the node;
- *   `longestMs`: of a block
+ * @param {{ node: FollowedNode, key: string, purpose: string, longestMs: number, pauseMs?: number, onOver: () => void }} parts `key`: one of
+ *   the node; `longestMs`: of a block; `pauseMs` after a reply
  */
-export function createLine ({ node, key, purpose, longestMs, onOver }) {
+export function createLine ({ node, key, purpose, longestMs, pauseMs = PAUSE_MS, onOver }) {
   const stop = new AbortController()
   /** @type {Set<Subscriber>} */
   const subscribers = new Set()
@@ -76,7 +76,7 @@ export function createLine ({ node, key, purpose, longestMs, onOver }) {
     second.send('CLIENT', 'UNBLOCK', id).catch(({ outcome }) => { if (outcome === 'forbidden') id = null })
   }
   const asking = createAsking({ main, second, isShared: () => subscribers.size > 1, isBlocked: () => rounds.isBlocked })
-  const rounds = createRounds({ main, longestMs, unblock, readAlone: asking.readAlone, fail })
+  const rounds = createRounds({ main, longestMs, pauseMs, unblock, readAlone: asking.readAlone, fail })
 
   const opened = open(false).then((one) => {
     first = one
@@ -185,7 +185,7 @@ function connectionOf ({ ask, readAlone, readNow, rounds, lost, close, one, isLe
  * @typedef {(one: Subscriber, read: Read) => Promise<any>} ReadAlone without blocking
  */
 
-/** Between a reply and the next read, and before a block is ended. */
+/** Between a reply and the next read, unless the line has another pause, and before a block is ended. */
 const PAUSE_MS = 10
 /** entries of each key that a common read returns at most, and may always return */
 const MAX_COUNT = 1000
@@ -193,10 +193,10 @@ const MIN_COUNT = 16
 
 /**
  * The common reads of a line: one XREAD after the other, each blocked for all that is wanted when it begins.
- * @param {{ main: MainLane, longestMs: number, unblock: () => void, readAlone: ReadAlone, fail: (error: Error) => void }} parts
- *   `longestMs`: of a block; `unblock`: ends the block of `main`; `fail`: no read can follow
+ * @param {{ main: MainLane, longestMs: number, pauseMs: number, unblock: () => void, readAlone: ReadAlone,
+ *   fail: (error: Error) => void }} parts `longestMs`: of a block; `unblock`: ends the block of `main`; `fail`: no read can follow
  */
-function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
+function createRounds ({ main, longestMs, pauseMs, unblock, readAlone, fail }) {
   /** @type {Set<Want>} */
   const wants = new Set()
   let isBlocked = false
@@ -209,8 +209,8 @@ function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
   async function run () {
     isRunning = true
     while (wants.size > 0) {
-      const pauseMs = pausedUntilMs - performance.now()
-      await (pauseMs > 0 ? sleep(pauseMs) : setImmediate())
+      const leftMs = pausedUntilMs - performance.now()
+      await (leftMs > 0 ? sleep(leftMs) : setImmediate())
       if (wants.size > 0) await readAll(new Set(wants)).catch(fail)
     }
     isRunning = false
@@ -228,7 +228,7 @@ function createRounds ({ main, longestMs, unblock, readAlone, fail }) {
       const reply = await main.send('XREAD', 'COUNT', count, 'BLOCK', blockMs, 'STREAMS', ...from.keys(), ...from.values())
       isBlocked = false
       // nothing came that a pause could collect
-      if (reply !== null) pausedUntilMs = performance.now() + PAUSE_MS
+      if (reply !== null) pausedUntilMs = performance.now() + pauseMs
       share(asked, { from, reply, count, held: main.reads, wants, readAlone })
     } catch (error) {
       isBlocked = false
