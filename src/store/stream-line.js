@@ -41,8 +41,8 @@ import { createSecondLane } from './stream-second.js'
 /** @typedef {ReturnType<typeof createLine>} Line */
 
 /**
- * @param {{ node: FollowedNode, key: string, purpose: string, longestMs: number, pauseMs?: number, onOver: () => void }} parts `key`: one of
- *   the node; `longestMs`: of a block; `pauseMs` after a reply
+ * @param {{ node: FollowedNode, key: string, purpose: string, longestMs: number, pauseMs?: number, onOver: () => void }} parts `key`: one
+ *   of the node; `longestMs`: of a block; `pauseMs` after a reply
  */
 export function createLine ({ node, key, purpose, longestMs, pauseMs = PAUSE_MS, onOver }) {
   const stop = new AbortController()
