@@ -1,4 +1,5 @@
 /** Who may do what: tokens of a file, JSON Web Tokens, or both. */
+import { eachTick } from '../../ticks.js'
 import { ALL_FEEDS, covers, digestOf, permits, sameIds, unauthorized } from './grants.js'
 import { openTokens } from './token-file.js'
 
@@ -28,7 +29,7 @@ export async function openAccess ({ tokens: file, jwtKeys, ...ofIssuer }, { log 
   let onChange = () => {}
   const tokens = file === null ? null : await openTokens(file, { log, onChange: () => onChange() })
   const jwt = jwtKeys === null ? null : await (await import('./jwt.js')).openJwt({ ...ofIssuer, jwtKeys }, { log })
-  const timer = jwt && setInterval(() => onChange(), EXPIRY_CHECK_MS).unref()
+  const stop = jwt && eachTick(EXPIRY_CHECK_MS, () => onChange())
 
   return {
     identify (authorization) {
@@ -50,7 +51,7 @@ export async function openAccess ({ tokens: file, jwtKeys, ...ofIssuer }, { log 
     listen (listener) { onChange = listener },
 
     close () {
-      clearInterval(timer ?? undefined)
+      stop?.()
       tokens?.close()
       jwt?.close()
     }

@@ -4,6 +4,7 @@
  */
 import { readFile, stat } from 'node:fs/promises'
 import { FreshetError } from '../errors.js'
+import { eachTick } from '../../ticks.js'
 
 const CHECK_MS = 500
 
@@ -61,6 +62,5 @@ export async function watchFiles (files, { what, code, expected, parse, apply, l
       isChecking = false
     }
   }
-  const timer = setInterval(check, CHECK_MS).unref()
-  return { close: () => clearInterval(timer) }
+  return { close: eachTick(CHECK_MS, check) }
 }
