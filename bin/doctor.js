@@ -300,8 +300,8 @@ const listed = (title, sentences) => sentences.length ? `\n${title}:\n${sentence
 function programFindings () {
   const { version, engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   const [major, minor] = engines.node.match(/\d+/g).map(Number)
-  const [ownMajor, ownMinor] = process.versions.node.split('.').map(Number)
-  const isOld = ownMajor < major || (ownMajor === major && ownMinor < minor)
+  const [nodeMajor, nodeMinor] = process.versions.node.split('.').map(Number)
+  const isOld = nodeMajor < major || (nodeMajor === major && nodeMinor < minor)
   return {
     rows: [['freshet', version], ['node', process.version]],
     problems: isOld ? [`Node ${process.version} is too old; install ${engines.node}.`] : []

@@ -30,13 +30,13 @@ export async function main (from) {
   const { database, close } = await useDatabase(settings, {
     name: `freshet-orders-${process.pid}`, max: 2, deadlineMs: DEADLINE_MS, log, signal: stopping.signal, fail () {}
   })
-  let saidMs = performance.now()
+  let reportedMs = performance.now()
   try {
     await migrate(database, [orders.migrations ?? []].flat())
     const done = await rebuildViews(database, {
       onProgress (partition, aggregates, isDone) {
-        if (!isDone && performance.now() - saidMs < SAY_EVERY_MS) return
-        saidMs = performance.now()
+        if (!isDone && performance.now() - reportedMs < SAY_EVERY_MS) return
+        reportedMs = performance.now()
         log.info({ partition, aggregates }, isDone ? 'partition rebuilt' : 'rebuilding')
       }
     })

@@ -43,7 +43,7 @@ export async function countRoutes (app, { queries, replies }) {
     const { feed } = /** @type {any} */ (request.params)
     const { after } = /** @type {any} */ (request.query)
     const filter = idsOf(request)
-    if (filter) return countOwn(request, reply, feed, { filter, after })
+    if (filter) return countPermitted(request, reply, feed, { filter, after })
     if (after !== null) throw invalid('REQUEST_INVALID', [{ field: 'after', received: after, expected: 'it only with a token with ids' }])
     return replies.serve(request, reply, { feed }, async () => {
       const { count, exact, asOf, lagMs } = await queries.count(feed)
@@ -55,7 +55,7 @@ export async function countRoutes (app, { queries, replies }) {
    * @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply @param {string} feed
    * @param {{ filter: import('../../src/item/index.js').IdFilter, after: string | null }} query
    */
-  async function countOwn (request, reply, feed, { filter, after }) {
+  async function countPermitted (request, reply, feed, { filter, after }) {
     const cursors = await cursorsFor(queries, feed, filter)
     const from = after === null ? null : cursors.decode(after)
     return replies.serve(request, reply, { feed, ...sharedBy(filter) }, async () => {

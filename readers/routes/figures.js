@@ -94,7 +94,7 @@ export async function figuresRoutes (app, { figures, clock }) {
 
   /** @param {string} feed @param {number | null} since @param {import('../../src/item/index.js').IdFilter | null} filter */
   async function build (feed, since, filter) {
-    const { definition, ...rest } = await (filter === null ? figures.of(feed, since ?? -1) : figures.ofOwn(feed, filter))
+    const { definition, ...rest } = await (filter === null ? figures.of(feed, since ?? -1) : figures.ofPermitted(feed, filter))
     const { layout = null, partitions = null, windowMs = null, maxItems = null } = definition ?? {}
     const asOf = Math.floor(clock())
     return Buffer.from(JSON.stringify({ feed, asOf, layout, partitions, windowMs, maxItems, ...rest, everyMs: EVERY_MS }))

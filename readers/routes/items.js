@@ -32,7 +32,7 @@ const queriesFor = (queries, filter) => filter === null ? queries : filteredQuer
  */
 export const cursorsFor = (queries, feed, filter) => filter === null
   ? plainCursors(feed)
-  : queries.secret(feed).then((secret) => sealedCursors(feed, secret, filter))
+  : queries.secret(feed).then(({ secret }) => sealedCursors(feed, secret, filter))
 
 /** @param {string[] | null} ids of a query */
 export const bytesOfIds = (ids) => ids && ids.map((id) => Buffer.from(id))
@@ -41,7 +41,7 @@ export const bytesOfIds = (ids) => ids && ids.map((id) => Buffer.from(id))
  * The ids to look up, if they are named.
  * @param {IdFilter | null} filter @param {Buffer[] | null} asked @returns {Buffer[] | null} null: items are scanned
  */
-export function ownIds (filter, asked) {
+export function permittedIds (filter, asked) {
   if (filter === null) return asked
   return asked ? asked.filter((id) => filter.has(id)) : filter.exact
 }
@@ -240,7 +240,7 @@ export async function itemRoutes (app, { queries, replies }) {
     const query = queryOf(request, ndjson)
     const filter = idsOf(request)
     const cursors = await cursorsFor(queries, feed, filter)
-    const ids = ownIds(filter, bytesOfIds(query.id))
+    const ids = permittedIds(filter, bytesOfIds(query.id))
     const range = { limit: query.limit, sinceMs: query.since, after: query.after === null ? null : cursors.decode(query.after) }
     const isPage = range.limit <= MAX_PAGE_ITEMS
     const isWhole = isPage || ids || filter || await queries.mayBreakOff?.(feed)

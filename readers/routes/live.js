@@ -6,7 +6,7 @@ import { feedRoute, FILTERS_IDS, idsOf } from '../../src/http/index.js'
 import { ID_FIELD } from '../../src/item/index.js'
 import { createPositionSeal, retryAfter, TICK_MS } from '../../src/push/index.js'
 import { ENCODINGS, ITEM_SCHEMA } from '../../src/replies/index.js'
-import { bytesOfIds, ownIds } from './items.js'
+import { bytesOfIds, permittedIds } from './items.js'
 
 /** average delay after which clients reconnect */
 const RETRY_MS = 1000
@@ -103,7 +103,7 @@ export const RESUMING = Object.freeze({
 export function subscriptionIn ({ limit, maxRate, id, encoding, since, tail }, request) {
   if (since !== null && tail !== null) throw new FreshetError('REQUEST_INVALID', 'since and tail: both are given; expected one of them')
   const filter = idsOf(request)
-  const ids = ownIds(filter, bytesOfIds(id))
+  const ids = permittedIds(filter, bytesOfIds(id))
   return {
     limit: limit ?? (id ? id.length : SNAPSHOT_ITEMS),
     encoding,
@@ -137,14 +137,14 @@ export async function liveRoutes (app, { push, queries, access }) {
     const query = /** @type {any} */ (request.query)
     const subscription = subscriptionIn(query, request)
     const filter = idsOf(request)
-    const seal = filter && createPositionSeal(feed, await queries.secret(feed), filter)
+    const seal = filter && await createPositionSeal(feed, filter, queries.secret)
     const { position } = subscription
     await push.stream({
       feed,
       ...subscription,
       wait: query.wait === 'yes',
       // one that does not open is none, which costs a reset
-      position: position && seal ? seal.open(position) ?? '' : position,
+      position: position && seal ? await seal.open(position) ?? '' : position,
       seal
     }, clientOf(request, reply, access, [feed]))
   })

@@ -202,7 +202,7 @@ const HIDDEN = Object.freeze({ itemsPerSecond: null, writers: null, lastWriteAt:
  *   queriesOf?: QueriesOf,
  *   deployment: Pick<import('../store/index.js').Servers, 'shard' | 'nodes' | 'figures'>, keyPrefix: string,
  *   now: () => number, elapsed?: () => number, log: { warn: (facts: object, message: string) => void } }} parts `queriesOf`: for
- *   `ofOwn`; `now`: ms since 1970; `elapsed`: monotonic ms
+ *   `ofPermitted`; `now`: ms since 1970; `elapsed`: monotonic ms
  */
 export function createFigures ({ queries, queriesOf = none, deployment, keyPrefix, now, elapsed = () => performance.now(), log }) {
   const history = createHistory()
@@ -261,7 +261,7 @@ export function createFigures ({ queries, queriesOf = none, deployment, keyPrefi
      * Of the ids of a filter: numbers that other ids have a part in are null.
      * @param {string} feed @param {import('../item/index.js').IdFilter} filter @returns {Promise<FeedFigures>} @throws as `of`
      */
-    async ofOwn (feed, filter) {
+    async ofPermitted (feed, filter) {
       const { ready, reasons } = queries.status(feed)
       return {
         ...await contents.of(feed, filter),

@@ -65,10 +65,10 @@ const layout = {
     return { items: items.sort(newestFirst), next: last }
   },
 
-  async get (connection, key, wantedIds, { retention, nowMs }) {
+  async get (connection, key, ids, { retention, nowMs }) {
     const minTs = windowStart(retention, nowMs)
     const [items, floor] = await Promise.all([
-      itemsOf(connection, key, wantedIds),
+      itemsOf(connection, key, ids),
       countFloor(connection, key, retention.maxItems)
     ])
     return items.map((item) => item && item.ts >= minTs && isAbove(item, floor) ? item : null)
@@ -193,20 +193,20 @@ async function countFloor (connection, key, maxItems) {
 }
 
 /**
- * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds
+ * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} ids
  * @returns {Promise<(ReturnType<typeof readRecord> | null)[]>}
  */
-async function recordsOf (connection, key, wantedIds) {
-  if (wantedIds.length === 0) return []
-  const records = await connection.send('MGET', ...itemKeys(key, wantedIds))
-  return wantedIds.map((id, i) => records[i] === null ? null : readRecord(id, records[i]))
+async function recordsOf (connection, key, ids) {
+  if (ids.length === 0) return []
+  const records = await connection.send('MGET', ...itemKeys(key, ids))
+  return ids.map((id, i) => records[i] === null ? null : readRecord(id, records[i]))
 }
 
 /**
- * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} wantedIds
+ * @param {any} connection @param {(part: string) => string} key @param {Buffer[]} ids
  * @returns {Promise<(import('./index.js').Item | null)[]>} null = deleted, or nothing
  */
-const itemsOf = async (connection, key, wantedIds) => (await recordsOf(connection, key, wantedIds)).map((record) =>
+const itemsOf = async (connection, key, ids) => (await recordsOf(connection, key, ids)).map((record) =>
   record === null || record.deleted ? null : { id: record.id, ts: record.ts, seq: record.seq, value: record.value })
 
 /** @param {ReturnType<typeof readRecord>} record @returns {import('./index.js').StoredVersion} */

@@ -81,11 +81,11 @@ const layout = {
     return { items: page.map(itemOf), next, scan: scans.keep(name, scan.state) }
   },
 
-  async get (connection, key, wantedIds, { retention, nowMs }) {
+  async get (connection, key, ids, { retention, nowMs }) {
     const scan = beginScan(connection, key('values'), { minTs: windowStart(retention, nowMs), maxItems: retention.maxItems })
     /** @type {Map<string, Item | null>} */
     const items = new Map()
-    const missing = new Set(wantedIds.map((id) => id.toString('latin1')))
+    const missing = new Set(ids.map((id) => id.toString('latin1')))
     while (missing.size > 0 && !scan.ended) {
       for (const version of await scan.read(Math.max(missing.size, LOOKUP_SIZE))) {
         if (missing.size === 0) break
@@ -93,7 +93,7 @@ const layout = {
         if (scan.look(version) && missing.delete(id)) items.set(id, version.deleted ? null : itemOf(version))
       }
     }
-    return wantedIds.map((id) => items.get(id.toString('latin1')) ?? null)
+    return ids.map((id) => items.get(id.toString('latin1')) ?? null)
   },
 
   async count (connection, key, { retention, nowMs }) {

@@ -17,7 +17,7 @@ import { createEvents, emptySnapshot, FRAME_BYTES, heartbeat, resetEvent } from 
 import { shownPosition } from './sealed-positions.js'
 import { HEARTBEAT_MS } from './stream.js'
 
-/** Most items of the first snapshot of a stream that waited for its feed. */
+/** Most items of the first snapshot of a stream that waited for its feed; one that lacks others says so. */
 const FIRST_ITEMS = 100_000
 /** Lists up to this size are not bounded in number. */
 export const SMALL_LIST_IDS = 1000
@@ -25,8 +25,6 @@ export const SMALL_LIST_IDS = 1000
 /** Larger snapshots are shared for SHARED_MS; the changes since are sent after them. */
 const LARGE_IDS = 1000
 const SHARED_MS = 1000
-/** What is kept without a view is found by the text of its id. */
-const NO_BYTES = Buffer.alloc(0)
 /** Positions of the ids in lists, which streams share. @type {WeakMap<readonly string[], Map<string, number>>} */
 const indexes = new WeakMap()
 
@@ -48,7 +46,7 @@ const indexes = new WeakMap()
  * @typedef {{ name: string, at: number, encoding: string, label: string | undefined, isBehind: boolean, part: Part }} SharedPart for
  *   streams that are alike
  * @typedef {{ isFull: boolean, parts: Map<readonly string[], SharedPart[]> }} Shared `parts`: of lists of streams of all ids
- * @typedef {Shared & { view: View, reached: import('./starts.js').Reached, nowMs: number }} Round
+ * @typedef {Shared & { view: View, reached: import('./positions.js').Reached, nowMs: number }} Round
  */
 
 /**
@@ -67,7 +65,6 @@ export function createDelivery ({ changes, isDeleted, budget, counts, lookUps })
       counts.resets++
     }
     const limit = stream.isFirst ? FIRST_ITEMS : stream.limit
-    stream.isFirst = false
     if (limit > 0 && (stream.beginnings.length > 0 || !('visit' in view))) {
       stream.delivered(nowMs)
       return lookUps.snapshot(view, stream, limit)
@@ -80,7 +77,8 @@ export function createDelivery ({ changes, isDeleted, budget, counts, lookUps })
     const from = stream.isFromHead ? stream.seq : seq
     if (!stream.isFromHead) stream.changed.clear()
     stream.delivered(nowMs)
-    Object.assign(stream, { needsSnapshot: false, isFromHead: false, resetReason: null, seq: from, list: { name: 'snapshot', ids, at: 0 } })
+    const list = { name: 'snapshot', ids, at: 0, isCut: stream.isFirst && ids.length >= limit }
+    Object.assign(stream, { needsSnapshot: false, isFromHead: false, resetReason: null, seq: from, list })
   }
 
   /** @param {Round} round @param {Stream} stream with a list @returns {boolean} false: it is too large for now */
@@ -94,7 +92,7 @@ export function createDelivery ({ changes, isDeleted, budget, counts, lookUps })
     }
     if (frame !== null && frame.length > MAX_CHUNK_BYTES && budget.isFarOver) return false
     noteSent(stream, list, { next, seq })
-    if (isLast) stream.reached = round.reached
+    if (isLast) Object.assign(stream, { reached: round.reached, isFirst: false })
     // further parts of a snapshot are sent as changes
     stream.list = next < ids.length ? { name: 'items', ids, at: next } : null
     if (frame !== null) {
@@ -196,7 +194,7 @@ function createParts ({ changes, isDeleted, budget }) {
    * @returns {boolean} false: it is to be looked up first
    */
   function put (view, writer, id) {
-    const newest = 'load' in view ? view.newest(NO_BYTES, id) : view.newest(Buffer.from(id, 'latin1'))
+    const newest = 'load' in view ? view.newest(id) : view.newest(Buffer.from(id, 'latin1'))
     if (newest === undefined) return false
     if (newest !== null) writer.put(id, newest)
     else if (isDeleted(id)) writer.put(id, { ts: null, value: null, deleted: true })

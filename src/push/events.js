@@ -15,6 +15,8 @@
 import { MAX_ID_BYTES } from '../item/index.js'
 import { itemWriter, TextBuffer } from '../replies/index.js'
 
+/** Clients whose stream the reader ends reconnect within this time, not all at once. */
+const RECONNECT_WITHIN_MS = 3000
 const COMMA = 0x2c
 const SIZE_DIGITS = 8
 const HEAD = `${'0'.repeat(SIZE_DIGITS)}\r\n`
@@ -107,6 +109,9 @@ export const NO_ITEMS = ': no items yet\n\n'
 
 /** A comment without a position, while there is none. */
 export const EMPTY_HEARTBEAT = ': \n\n'
+
+/** The last of a stream that the reader ends. */
+export const retrySoon = () => retryAfter(Math.random() * RECONNECT_WITHIN_MS)
 
 /** @param {number} ms after which a client may reconnect */
 export const retryAfter = (ms) => `retry: ${Math.round(ms)}\n\n`

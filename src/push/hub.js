@@ -19,8 +19,8 @@ import { FreshetError } from '../errors.js'
 import { createChanges, watchView } from './changes.js'
 import { createDelivery, reset, resetRebuilt, SMALL_LIST_IDS } from './delivery.js'
 import { createLookUps } from './looked-up.js'
+import { Reached } from './positions.js'
 import { createResuming } from './resume.js'
-import { Reached } from './starts.js'
 import { createDeletedIds, createSubscribers } from './subscribers.js'
 import { createTicks, createViewers, TICK_MS } from './viewers.js'
 
@@ -108,9 +108,11 @@ export function createHub ({ feed, watched, queries, now, budget, counts, log, t
     add (stream, position, isInvalid = false) {
       stream.seq = changes.end
       subscribers.add(stream)
-      const at = position ?? watch.continuous?.position() ?? null
-      stream.reached = at === null ? null : { position: at }
       const from = position ?? (isInvalid || stream.isFirst ? null : stream.start)
+      // what precedes its start was not sent, nor what its first snapshot has: it is set when that is found, or was sent
+      const isHead = from === null && !stream.isFirst
+      const at = position ?? (isHead ? watch.continuous?.position() ?? null : null)
+      stream.reached = at === null ? null : { position: at }
       if (from === null) beginFresh(stream, { isNoted: watch.continuous !== null, isInvalid })
       else resuming.add(stream, from)
       viewers.add(stream)

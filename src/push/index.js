@@ -26,7 +26,7 @@ const LINGER_MS = 10_000
  * @property {string} encoding
  * @property {number} periodMs minimum between deliveries of changes
  * @property {string | null} position from which it resumes; one that is none costs a reset
- * @property {import('./starts.js').Start | null} [start] where it begins without a position, in place of a snapshot
+ * @property {import('./positions.js').Start | null} [start] where it begins without a position, in place of a snapshot
  * @property {boolean} wait for the first item of a feed that does not exist
  * @property {import('./sealed-positions.js').PositionSeal | null} [seal] of a client that may see some ids only
  * @typedef {Omit<Wanted, 'feed' | 'wait'> & { feeds: readonly string[] }} WantedOfSeveral each is waited for
@@ -85,6 +85,6 @@ export function createPush ({ queries, now, registry, caps: limits, log, lingerM
 }
 
 export { resetEvent, retryAfter } from './events.js'
-export { createPositionSeal } from './sealed-positions.js'
+export { createPositionSeal, createSeveralSeal } from './sealed-positions.js'
 export { HEARTBEAT_MS } from './stream.js'
 export { TICK_MS } from './viewers.js'

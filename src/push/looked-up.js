@@ -9,8 +9,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { filteredQueries } from '../view/index.js'
-import { reachedFrom } from './starts.js'
 import { resetRebuilt } from './delivery.js'
+import { reachedFrom } from './positions.js'
 
 const RETRY_MS = 100
 
@@ -81,7 +81,9 @@ export function createLookUps ({ changes, queries, viewVersion, log, resets }) {
       stream.changed.clear()
       Object.assign(stream, { needsSnapshot: false, isFromHead: false, resetReason: null, list: null, seq: changes.end })
       const read = readerOf(view, stream, limit)
-      wait(stream, read, ({ ids, isCut }) => { stream.list = { name: 'snapshot', ids, at: 0, isCut } })
+      wait(stream, read, ({ ids, isCut }) => {
+        stream.list = { name: 'snapshot', ids, at: 0, isCut: isCut || (stream.isFirst && ids.length >= limit) }
+      })
     },
 
     /** The versions of the next ids of its list. @param {Recent} view @param {Stream} stream @param {import('./stream.js').List} list */
@@ -89,7 +91,7 @@ export function createLookUps ({ changes, queries, viewVersion, log, resets }) {
       wait(stream, () => {
         const loading = pieces.get(ids)
         if (loading?.at === at) return loading.loaded
-        const loaded = view.load(ids.slice(at, at + view.piece).filter((id) => view.newest(Buffer.from(id, 'latin1'), id) === undefined))
+        const loaded = view.load(ids.slice(at, at + view.piece).filter((id) => view.newest(id) === undefined))
         pieces.set(ids, { at, loaded })
         const over = () => { pieces.delete(ids) }
         loaded.then(over, over)

@@ -10,12 +10,10 @@
 import { FreshetError } from '../errors.js'
 import { decodeSeveral, isPositionOf } from '../item/index.js'
 import { countOf } from './caps.js'
-import { NO_ITEMS, retryAfter } from './events.js'
+import { NO_ITEMS, retrySoon } from './events.js'
 import { MAX_PARTITIONS, PARTITIONS_PER_KEY, severalOf } from './several.js'
 
 const LOOK_EVERY_MS = 1000
-/** Clients whose feed cannot be followed come again within this time, and get the reason. */
-const RECONNECT_WITHIN_MS = 3000
 
 /**
  * @param {{ queries: Pick<import('./index.js').PushQueries, 'definition'>, hubs: ReturnType<typeof import('./hub.js').createHubs>,
@@ -44,8 +42,8 @@ export function createOpening ({ queries, hubs, waiting, streams, caps }) {
 
   /** @param {string} feed @param {boolean} mayLack whether it may be waited for @returns {Promise<boolean>} */
   async function exists (feed, mayLack) {
-    const known = await hubs.get(feed)
-    if (known?.hub.hasView) return true
+    const followed = await hubs.get(feed)
+    if (followed?.hub.hasView) return true
     return await definitionOf(feed, mayLack) !== null
   }
 
@@ -98,14 +96,16 @@ export function createOpening ({ queries, hubs, waiting, streams, caps }) {
       /** @type {Map<string, Followed>} */
       const followed = new Map()
       try {
-        await Promise.all(feeds.map(async (feed) => { if (definitions.get(feed)) followed.set(feed, await hubs.follow(feed)) }))
+        const found = feeds.filter((feed) => definitions.get(feed))
+        // all, so that those that open after one that fails are let go, too
+        const settled = await Promise.allSettled(found.map(async (feed) => { followed.set(feed, await hubs.follow(feed)) }))
+        for (const one of settled) if (one.status === 'rejected') throw one.reason
         if (limit === 0) await Promise.all([...followed.values()].map(({ hub }) => hub.isFollowing()))
         const subjects = [...feeds.map((feed) => subjectOf(feed, (/** @type {string | null} */ own) => {
           const one = followed.get(feed)
-          return one ? sourceOf(feed, own, one) : waiting.sourceOf({ ...wanted, feed, position: own, wait: true, seal: null })
+          return one ? sourceOf(feed, own, one) : waiting.sourceOf({ ...wanted, feed, position: own, wait: true })
         })), ...keys]
-        const opened = position !== null && seal ? seal.open(position) : position
-        const positions = opened === null ? null : decodeSeveral(subjects, opened, definitions)
+        const positions = position === null ? null : await positionsIn(position, subjects, { definitions, seal })
         open(client, severalOf(subjects, { positions, isResumed: position !== null, wanted }), wanted, feeds.length)
       } finally {
         for (const [feed, one] of followed) hubs.lingerIfEmpty(feed, one)
@@ -119,6 +119,20 @@ export function createOpening ({ queries, hubs, waiting, streams, caps }) {
      */
     attach: (client, source) => open(client, source)
   }
+}
+
+/**
+ * @param {string} text @param {readonly import('./several.js').Subject[]} subjects
+ * @param {{ definitions: ReadonlyMap<string, import('../feeds/index.js').Definition | null>,
+ *   seal?: import('./sealed-positions.js').PositionSeal | null }} of
+ * @returns {Promise<ReturnType<typeof decodeSeveral>>}
+ */
+async function positionsIn (text, subjects, { definitions, seal }) {
+  const opened = seal ? await seal.open(text) : text
+  if (opened !== null) return decodeSeveral(subjects, opened, definitions)
+  // one of feeds that have no positions is not sealed
+  const plain = decodeSeveral(subjects, text, definitions)
+  return plain === null || [...plain.values()].some((own) => own !== null) ? null : plain
 }
 
 /** @param {string} feed @param {(position: string | null) => Source} sourceOf @returns {import('./several.js').Subject} */
@@ -160,8 +174,10 @@ export function createWaiting ({ queries, hubs, log }) {
   }
 
   /** @param {Stream} stream @param {import('./index.js').Wanted} wanted @param {AbortSignal} signal */
-  async function join (stream, { feed, position }, signal) {
+  async function join (stream, { feed, position, seal }, signal) {
     if (await queries.untilFeed(feed, signal) === null) return null
+    // without it, positions are those of this process for a while
+    await seal?.refresh(true).catch(() => {})
     const followed = await hubs.follow(feed)
     leave(stream)
     if (signal.aborted) {
@@ -187,7 +203,8 @@ export function createWaiting ({ queries, hubs, log }) {
           waiting.add(stream)
           join(stream, wanted, over.signal).then((one) => { followed = one }, (error) => {
             log.warn({ feed: wanted.feed, code: error.code, reason: error.message }, 'streams that waited for a feed end')
-            stream.end('failed', retryAfter(Math.random() * RECONNECT_WITHIN_MS))
+            // the client comes again, and gets the reason
+            stream.end('failed', retrySoon())
           })
         },
         remove (stream) {

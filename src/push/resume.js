@@ -2,25 +2,28 @@
  * Streams that resume from a position. Each waits until the view has everything it was sent before; then the changes since
  * are looked up for all that wait (changesSince), and the streams continue like the others. If the lookup fails because
  * the oldest position is too old or has too many changes, the older half is reset and the younger half is looked up again,
- * so one old position does not reset all.
+ * so one old position does not reset all. Of streams of some ids, those with the most changed ids are reset: no client resets another
+ * that wants less.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { FreshetError } from '../errors.js'
 import { decodeOffsets } from '../item/index.js'
 import { compareEntryIds } from '../layouts/index.js'
 import { beginPart, checkSame, createEntriesAtOnce, isUnreadable, MAX_ENTRIES, readBehind } from '../view/index.js'
-import { IdIndex } from './subscribers.js'
-import { compareAge, compareOffsets, positionAt, reachedFrom } from './starts.js'
 import { reset } from './delivery.js'
+import { compareAge, compareOffsets, positionAt, reachedFrom } from './positions.js'
+import { IdIndex } from './subscribers.js'
 
 /** Longest wait of a stream for a view that is behind its position. */
 const REACHED_WITHIN_MS = 5000
 /** Longest time for all lookups of streams that wait together; streams that are left are reset. */
 const LOOK_UP_WITHIN_MS = 10_000
+/** The same for a stream without items in its snapshot, which lookups that fail are repeated for: a reset would lose what it missed. */
+const REPEATED_WITHIN_MS = 60_000
 const CHECK_MS = 10
 /** Pause before a lookup, since many clients reconnect at the same time. */
 const GATHER_MS = 50
-/** Most entries of all clients that are looked up together; beyond it the oldest clients are reset. */
+/** Most ids of all clients that are looked up together; beyond it some clients are reset. */
 const MAX_IDS = 100_000
 const MAX_BYTES = 256 * 1024 * 1024
 const RETRY_MS = 20
@@ -29,8 +32,11 @@ const SLICE_MS = 3
 
 /** @typedef {import('./hub.js').View} View */
 /** @typedef {import('./stream.js').Viewer} Stream */
-/** @typedef {{ stream: Stream, position: string, sinceMs: number, tail?: number }} Resuming */
-/** @typedef {Omit<Resuming, 'position'> & { position: string | import('./starts.js').Start }} Waiting */
+/**
+ * @typedef {{ stream: Stream, position: string, sinceMs: number, tail?: number, firstMs?: number, hasFailed?: boolean }} Resuming
+ *   `firstMs`: of its first lookup, `hasFailed`: one has
+ */
+/** @typedef {Omit<Resuming, 'position'> & { position: string | import('./positions.js').Start }} Waiting */
 /** @typedef {import('../item/index.js').LogOffset} LogOffset */
 /** @typedef {{ ms: number, n: number, seq: number }} Entry `seq`: in the order of reading */
 /**
@@ -58,7 +64,7 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
   let running = null
   /** The stream gets all changes since its position, and no snapshot. @param {Resuming} one */
   const again = (one) => { waiting.set(one.stream, { ...one, sinceMs: performance.now() }) }
-  const lookUp = createLookup({ feed, viewVersion, queries, begin, again, now, signal, log })
+  const lookUp = createLookup({ feed, view, viewVersion, queries, begin, again, now, signal, log })
 
   async function run () {
     while (waiting.size > 0 && !signal.aborted) {
@@ -76,21 +82,47 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
 
   /** Those whose positions the view has reached. @param {View} from @returns {Promise<Resuming[]>} the oldest first */
   async function takeReached (from) {
+    await placeAll(from)
+    if (view() !== from) return []
     const isReached = reachedFrom(from)
     /** @type {Resuming[]} */
     const reached = []
-    for (const { position: start, ...rest } of [...waiting.values()]) {
-      const filter = rest.stream.seal?.filter ?? null
-      const position = typeof start === 'string' ? start : await positionAt(start, { view: from, queries, filter })
-      const one = { ...rest, position }
-      if (typeof start !== 'string' && 'tail' in start) one.tail = start.tail
-      const answer = isReached(one.position)
-      if (answer === false && performance.now() - one.sinceMs < REACHED_WITHIN_MS) continue
-      waiting.delete(one.stream)
-      if (answer) reached.push(one)
-      else resetResuming(one.stream, answer === null ? 'expired' : 'unknown')
+    for (const { position, ...rest } of [...waiting.values()]) {
+      // one that came in the meantime
+      if (typeof position !== 'string') continue
+      const answer = isReached(position)
+      if (answer === false && performance.now() - rest.sinceMs < REACHED_WITHIN_MS) continue
+      waiting.delete(rest.stream)
+      if (answer) reached.push({ ...rest, position })
+      else resetResuming(rest.stream, answer === null ? 'expired' : 'unknown')
     }
     return reached.sort((a, b) => compareAge(from, a.position, b.position))
+  }
+
+  /** Finds where streams begin that have no position. They wait while no node can be asked. @param {View} from */
+  async function placeAll (from) {
+    const unplaced = () => [...waiting.values()].filter(({ position }) => typeof position !== 'string')
+    for (const one of unplaced()) {
+      const { stream } = one
+      const start = /** @type {import('./positions.js').Start} */ (one.position)
+      try {
+        const position = await positionAt(start, { view: from, queries, filter: stream.seal?.filter ?? null })
+        if (!waiting.has(stream)) continue
+        stream.reached = { position }
+        waiting.set(stream, 'tail' in start ? { ...one, position, tail: start.tail } : { ...one, position })
+      } catch (error) {
+        const nowMs = performance.now()
+        const lost = error.retryable ? unplaced().filter(({ sinceMs }) => nowMs - sinceMs >= REACHED_WITHIN_MS) : [one]
+        for (const { stream } of lost) {
+          waiting.delete(stream)
+          resetResuming(stream, 'unknown')
+        }
+        if (lost.length > 0) {
+          log.warn({ feed, code: error.code, reason: error.message, clients: lost.length }, 'where streams begin could not be found')
+        }
+        if (error.retryable) return
+      }
+    }
   }
 
   function start () {
@@ -105,7 +137,7 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
   }
 
   return {
-    /** @param {Stream} stream @param {string | import('./starts.js').Start} position */
+    /** @param {Stream} stream @param {string | import('./positions.js').Start} position */
     add (stream, position) {
       stream.isResuming = true
       waiting.set(stream, { stream, position, sinceMs: performance.now() })
@@ -121,18 +153,19 @@ export function createResuming ({ feed, view, viewVersion, queries, begin, now, 
 }
 
 /**
- * @param {Omit<Parts, 'view'> & { again: (one: Resuming) => void }} parts `again`: looks up one more time
+ * @param {Parts & { again: (one: Resuming) => void }} parts `again`: looks up one more time
  * @returns {(from: View, all: Resuming[]) => Promise<void>} `all`: the oldest first
  */
-function createLookup ({ feed, viewVersion, queries, begin, again, now, signal, log }) {
+function createLookup ({ feed, view, viewVersion, queries, begin, again, now, signal, log }) {
   /**
    * @param {View} from
    * @param {Resuming[]} some
    * @param {AbortSignal} over
-   * @returns {Promise<boolean>} false: for the oldest it is too much or too old
+   * @returns {Promise<true | Resuming[]>} those that are to be reset before the others are looked up again
    */
   async function lookUpTogether (from, some, over) {
-    if (some.length === 0) return true
+    if (view() !== from) some.forEach(again)
+    if (some.length === 0 || view() !== from) return true
     const version = viewVersion()
     for (const { stream } of some) begin(stream)
     try {
@@ -140,7 +173,9 @@ function createLookup ({ feed, viewVersion, queries, begin, again, now, signal, 
       const missed = await changesSince({ queries, view: from, clients, now, signal: over })
       some.forEach((one, index) => {
         const { stream } = one
-        if (viewVersion() !== version) return stream.limit === 0 ? again(one) : resetResuming(stream, 'rebuilt')
+        if (viewVersion() !== version) {
+          return stream.limit === 0 ? again({ ...one, firstMs: undefined, hasFailed: false }) : resetResuming(stream, 'rebuilt')
+        }
         const { ids, at: first } = missed(index)
         const at = one.tail === undefined ? first : Math.max(first, ids.length - one.tail)
         stream.list = at < ids.length ? { name: 'items', ids, at } : null
@@ -148,34 +183,66 @@ function createLookup ({ feed, viewVersion, queries, begin, again, now, signal, 
       })
       return true
     } catch (error) {
-      if (error.code === 'POSITION_EXPIRED' || error.code === 'POSITION_INVALID') return false
-      if (!signal.aborted) {
-        log.warn({ feed, code: error.code, reason: error.message, clients: some.length }, 'changes for resuming streams could not be read')
-      }
-      for (const { stream } of some) resetResuming(stream, 'unknown')
+      if (error instanceof TooMany) return error.clients.map((index) => some[index])
+      // older positions have at least as many changes
+      if (error.code === 'POSITION_EXPIRED' || error.code === 'POSITION_INVALID') return some.slice(0, Math.ceil(some.length / 2))
+      if (!signal.aborted) failed(some, error, error.retryable || over.aborted)
       return true
     }
   }
 
+  /** @param {Resuming[]} some @param {Error & { code?: string }} error @param {boolean} mayPass it may succeed later */
+  function failed (some, error, mayPass) {
+    const nowMs = performance.now()
+    /** @type {Resuming[]} */
+    const lost = []
+    const isFirst = some.some(({ hasFailed }) => !hasFailed)
+    for (const one of some) {
+      const { stream, firstMs = nowMs } = one
+      const withinMs = stream.limit === 0 ? REPEATED_WITHIN_MS : LOOK_UP_WITHIN_MS
+      if (mayPass && nowMs - firstMs < withinMs) again({ ...one, hasFailed: true })
+      else lost.push(one)
+    }
+    for (const { stream } of lost) resetResuming(stream, 'unknown', true)
+    if (!isFirst && lost.length === 0) return
+    log.warn({ feed, code: error.code, reason: error.message, clients: some.length, resets: lost.length },
+      'changes for resuming streams could not be read')
+  }
+
   return async (from, all) => {
-    const untilMs = performance.now() + LOOK_UP_WITHIN_MS
+    const nowMs = performance.now()
+    const untilMs = nowMs + LOOK_UP_WITHIN_MS
+    for (const one of all) one.firstMs ??= nowMs
     const over = AbortSignal.any([signal, AbortSignal.timeout(LOOK_UP_WITHIN_MS)])
     let left = all
     while (left.length > 0) {
       left = left.filter(({ stream }) => !stream.isOver)
-      const isDone = await lookUpTogether(from, left, over)
-      if (signal.aborted || isDone) return
-      // older positions have at least as many changes
-      const older = performance.now() > untilMs ? left.length : Math.ceil(left.length / 2)
-      for (const { stream } of left.splice(0, older)) resetResuming(stream, 'expired')
+      const found = await lookUpTogether(from, left, over)
+      if (signal.aborted || found === true) return
+      const lost = performance.now() > untilMs ? left : found
+      for (const { stream } of lost) resetResuming(stream, 'expired', true)
+      left = left.filter((one) => !lost.includes(one))
     }
   }
 }
 
-/** @param {Stream} stream @param {string} reason */
-function resetResuming (stream, reason) {
+/**
+ * @param {Stream} stream @param {string} reason
+ * @param {boolean} [hasBegun] changes are noted for it: they follow a snapshot without items
+ */
+function resetResuming (stream, reason, hasBegun = false) {
   stream.isResuming = false
   reset(stream, reason)
+  stream.isFromHead = hasBegun && stream.limit === 0
+}
+
+/** Changed ids of clients that are looked up together. */
+class TooMany extends Error {
+  /** @param {number[]} clients that have most of them */
+  constructor (clients) {
+    super('too many changes since')
+    this.clients = clients
+  }
 }
 
 /**
@@ -187,7 +254,7 @@ function resetResuming (stream, reason) {
  * The newest version of each id is taken from the view afterwards, so nothing newest is missed and nothing goes back.
  * @param {Lookup} lookup with positions that the view has reached
  * @returns {Promise<Missed>}
- * @throws {FreshetError} POSITION_EXPIRED trimmed or too much, for the oldest position and perhaps not for all
+ * @throws {FreshetError | TooMany} POSITION_EXPIRED trimmed or too much, for the oldest position and perhaps not for all
  */
 async function changesSince ({ queries, view, clients, now, signal }) {
   const { feed, partitions } = view.definition
@@ -216,10 +283,11 @@ async function changesSince ({ queries, view, clients, now, signal }) {
         sliceMs = performance.now()
       }
     }
-    if (collected.isTooMuch()) throw expired(feed, 'too many changes since')
-    isDone = parts.every(isThere)
-    if (isDone && !isSure.every(Boolean)) throw expired(feed, 'the changes since cannot be determined')
-    // the node may lag behind the view
+    if (collected.isTooMuch()) throw collected.tooMany() ?? expired(feed, 'too many changes since')
+    const isRead = parts.every(isThere)
+    if (isRead && isSure.includes(false)) throw expired(feed, 'the changes since cannot be determined')
+    isDone = isRead && !isSure.includes(null)
+    // the node may lag behind the view, or not have the log yet
     if (!isDone && found.every((entries) => entries.length < count)) await sleep(RETRY_MS, undefined, { signal })
   }
   return collected.missedBy(positions)
@@ -263,6 +331,19 @@ function createCollected ({ clients, partitions }) {
 
   return {
     isTooMuch: () => lastSeqs.size > MAX_IDS || bytes > MAX_BYTES,
+
+    /** Where ids are too many: the clients of some ids that have most of them. @returns {TooMany | null} */
+    tooMany () {
+      if (isOfAll || lastSeqs.size <= MAX_IDS) return null
+      const counted = clients.map(({ ids, beginnings }, index) =>
+        ({ index, count: beginnings.length > 0 ? found.get(index)?.size ?? 0 : ids?.size ?? 0 })).sort((a, b) => b.count - a.count)
+      let sum = 0
+      return new TooMany(counted.filter(({ count }) => {
+        const isOne = sum < MAX_IDS / 2
+        sum += count
+        return isOne
+      }).map(({ index }) => index))
+    },
 
     /**
      * @param {import('../layouts/index.js').Log} log

@@ -21,8 +21,8 @@
  * @typedef {{ frame: Buffer, id: string | null | undefined }} Named an event without its position; `id`: the position that it had, null =
  *   it had an empty one
  */
-import { encodeSeveral, partitionsIn } from '../item/index.js'
-import { EMPTY_HEARTBEAT, frameOf, NO_ITEMS, retryAfter, withPosition } from './events.js'
+import { encodeSeveral, longestSeveral, partitionsIn } from '../item/index.js'
+import { EMPTY_HEARTBEAT, frameOf, NO_ITEMS, retrySoon, withPosition } from './events.js'
 import { HEARTBEAT_MS, ViewerState } from './stream.js'
 
 /** Most partitions of the feeds of one stream: their positions fit into 6 KiB. */
@@ -30,8 +30,6 @@ export const MAX_PARTITIONS = 256
 /** A key counts as so many. */
 export const PARTITIONS_PER_KEY = 4
 const POSITION_EVERY_MS = 1000
-/** Clients whose feeds became too many ask again within this time. */
-const RECONNECT_WITHIN_MS = 3000
 /** What no subject has as a position: it costs a reset. */
 const INVALID = '-'
 
@@ -56,10 +54,14 @@ export function severalOf (subjects, { positions, isResumed, wanted }) {
   let end = () => {}
 
   function position () {
-    const reached = parts.map(({ name, isFeed, part }) => ({ name, isFeed, position: part.position }))
-    if (countPartitions(reached) > MAX_PARTITIONS) end()
+    const reached = parts.map(({ name, isFeed, part }) =>
+      ({ name, isFeed, position: part.position, isWaiting: part.isWaiting || part.isFirst }))
+    const partitions = countPartitions(reached)
+    if (partitions > MAX_PARTITIONS) end()
     const whole = encodeSeveral(reached)
-    return wanted.seal ? wanted.seal.shown({ position: whole }) : whole
+    // while there is none, another reader may not have the secret, either
+    const isNone = reached.every(({ position }) => position === null)
+    return wanted.seal && !isNone ? wanted.seal.shown({ position: whole }, longestSeveral(partitions)) : whole
   }
 
   const several = {
@@ -81,11 +83,15 @@ export function severalOf (subjects, { positions, isResumed, wanted }) {
     add (viewer) {
       // only a stream has parts
       const stream = /** @type {import('./stream.js').Stream} */ (viewer)
-      end = () => stream.end('failed', retryAfter(Math.random() * RECONNECT_WITHIN_MS))
+      end = () => stream.end('failed', retrySoon())
       for (const { name, label, isFeed, sourceOf } of subjects) {
-        const own = positions?.get(name) ?? null
-        const part = new Part(stream, { ...wanted, label, isFeed, position: own, several })
-        parts.push({ name, isFeed, part, source: sourceOf(isResumed && positions === null ? INVALID : own) })
+        const own = positions?.get(name)
+        const part = new Part(stream, { ...wanted, label, isFeed, position: own ?? null, several })
+        // its feed has begun since
+        part.isFirst = isFeed && own === null
+        // without a snapshot nothing else says what it missed
+        const isLost = isResumed && (positions === null || (own === undefined && isFeed && wanted.limit === 0))
+        parts.push({ name, isFeed, part, source: sourceOf(isLost ? INVALID : own ?? null) })
       }
       for (const { part, source } of parts) if (!stream.isOver) source.add(part)
     },
@@ -113,8 +119,8 @@ export class Part extends ViewerState {
   #stream
   #several
   #isFeed
-  /** Everything up to here was sent, as far as its events have said. @type {import('./sealed-positions.js').Sealing | null} */
-  #known
+  /** Everything up to here was sent, as far as its events say. @type {import('./sealed-positions.js').Sealing | null} */
+  #upTo
 
   /** @param {import('./stream.js').Stream} stream that it is a part of @param {Options} options */
   constructor (stream, { label, isFeed, position, several, ...wanted }) {
@@ -123,7 +129,7 @@ export class Part extends ViewerState {
     this.#several = several
     this.label = label
     this.#isFeed = isFeed
-    this.#known = position === null ? null : { position }
+    this.#upTo = position === null ? null : { position }
   }
 
   get isOver () { return this.#stream.isOver }
@@ -138,9 +144,10 @@ export class Part extends ViewerState {
 
   /** Up to where everything was sent. @returns {string | null} null: nothing is */
   get position () {
-    const isSettled = this.#isFeed && this.#known !== null && !this.needsSnapshot && this.list === null && !this.isResuming
-    if (isSettled && this.reached !== null) this.#known = this.reached
-    return this.#known?.position ?? null
+    const isFromHead = this.isFromHead && this.resetReason === null
+    const isSettled = this.#isFeed && (!this.needsSnapshot || isFromHead) && this.list === null && !this.isResuming
+    if (isSettled && this.reached !== null) this.#upTo = this.reached
+    return this.#upTo?.position ?? null
   }
 
   /** @param {number} nowMs @param {string} [comment] */
@@ -156,7 +163,7 @@ export class Part extends ViewerState {
     if ((typeof bytes === 'string' ? bytes.charCodeAt(0) : bytes[0]) === COLON) this.#stream.send(this.#several.beat())
     else {
       const { frame, id } = named(bytes, /** @type {string} */ (this.label))
-      if (id !== undefined) this.#known = id === null ? null : { position: id }
+      if (id !== undefined) this.#upTo = id === null ? null : { position: id }
       this.#write(frame, id === null ? Infinity : performance.now())
     }
   }
@@ -164,7 +171,7 @@ export class Part extends ViewerState {
   /** @param {Buffer} frame an event (events.js) with its label @param {number} nowMs @param {boolean} isLast its position is reached */
   sendFrame (frame, nowMs, isLast) {
     if (this.isOver) return
-    if (isLast) this.#known = this.reached
+    if (isLast) this.#upTo = this.reached
     this.#write(frame, nowMs)
   }
 
@@ -185,8 +192,8 @@ const plain = (seal) => seal ? { ...seal, shown: (/** @type {import('./sealed-po
 /** @param {Buffer | string} event @param {string} label @returns {Named} */
 function named (event, label) {
   if (typeof event === 'string') return rename(Buffer.from(event), label)
-  const known = renamed.get(event)
-  if (known) return known
+  const before = renamed.get(event)
+  if (before) return before
   const one = rename(event, label)
   renamed.set(event, one)
   return one

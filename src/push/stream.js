@@ -36,7 +36,7 @@ const joins = new WeakMap()
 
 /**
  * @typedef {{ name: 'items' | 'snapshot', ids: readonly string[], at: number, isCut?: boolean }} List ids to send, from index `at` on;
- *   `name`: of the next event; `isCut`: the scan for it ended at its bound
+ *   `name`: of the next event; `isCut`: it ended at a bound
  */
 
 /** The state that encoders read and change. */
@@ -52,7 +52,7 @@ export class ViewerState {
   needsSnapshot = false
   /** Whether its first snapshot has no items, so that the changes since the head of the response follow it. */
   isFromHead = false
-  /** Whether it waited for its feed: its first snapshot has all items. */
+  /** Whether it waited for its feed: its snapshot has all items, until all of one was sent. */
   isFirst = false
   /** The reason in the reset event before the snapshot. @type {string | null} */
   resetReason = null
@@ -232,8 +232,8 @@ export class Stream extends ViewerState {
 function joined (frames) {
   const [first] = frames
   if (frames.length === 1) return first
-  const known = joins.get(first)
-  if (known?.frames.length === frames.length && known.frames.every((frame, i) => frame === frames[i])) return known.bytes
+  const before = joins.get(first)
+  if (before?.frames.length === frames.length && before.frames.every((frame, i) => frame === frames[i])) return before.bytes
   const bytes = Buffer.concat(frames)
   joins.set(first, { frames, bytes })
   return bytes

@@ -1,10 +1,8 @@
 /** The open streams of a process. Events come from feeds or from other sources; all count for the same bounds, and are ended alike. */
 import { countOf } from './caps.js'
-import { retryAfter } from './events.js'
+import { retrySoon } from './events.js'
 import { Stream } from './stream.js'
 
-/** Clients of a reader that stops reconnect within this time, not all at once. */
-const RECONNECT_WITHIN_MS = 3000
 /** Between two looks at streams whose events come ready. */
 const IDLE_MS = 1000
 
@@ -65,7 +63,7 @@ export function createStreams ({ budget, caps, counts, hold }) {
 
     revoke () { for (const stream of [...streams]) if (!stream.isPermitted()) stream.end('revoked', '') },
 
-    close () { for (const stream of [...streams]) stream.end('stopped', retryAfter(Math.random() * RECONNECT_WITHIN_MS)) }
+    close () { for (const stream of [...streams]) stream.end('stopped', retrySoon()) }
   }
 }
 

@@ -10,50 +10,9 @@ import { Counter } from 'prom-client'
 import { whenClosed } from '../http/index.js'
 import { acceptsGzip, headOf, matchesTag } from './headers.js'
 import { createCompressor } from './compress.js'
+import { createItemSizes } from './item-sizes.js'
 import { createReplyCache, createReplyStore, freshnessOf } from './reply-cache.js'
-
-/**
- * Bytes per item in the replies of each feed, and how many items it has, learnt from earlier replies: estimates what a reply will
- * take before it is built.
- */
-
-/** of an item, while unknown; the first replies of a feed are built a few at a time */
-const FIRST_BYTES = 16 * 1024
-/** per reply, for the largest size seen */
-const DECAY = 0.9
-/** a feed may have so many more items than in its last complete reply, and twice as many */
-const MORE_ITEMS = 100
-const MAX_FEEDS = 10_000
-/** items as they were read, their text in parts, and the body */
-const COPIES = 2.5
-
-function createItemSizes () {
-  /** `most`: items of a whole feed @type {Map<string, { size: number, most: number }>} */
-  const sizes = new Map()
-  return {
-    /**
-     * @param {string} feed @param {number} items @param {number} maxBytes of the body
-     * @returns {number} bytes of memory that building it takes
-     */
-    estimate (feed, items, maxBytes) {
-      const { size, most } = sizes.get(feed) ?? { size: FIRST_BYTES, most: Infinity }
-      return COPIES * Math.min(maxBytes, Math.min(items, 2 * most + MORE_ITEMS) * size)
-    },
-
-    /**
-     * @param {string} feed @param {number} items @param {number} bytes of the body
-     * @param {boolean} isWhole whether the reply had all items of the feed
-     */
-    learn (feed, items, bytes, isWhole) {
-      const before = sizes.get(feed)
-      const lastSize = before?.size ?? FIRST_BYTES
-      const size = items === 0 ? lastSize : Math.max(bytes / items, before ? DECAY * lastSize : 0)
-      const most = isWhole ? items : Math.max(items, before?.most ?? Infinity)
-      if (sizes.size >= MAX_FEEDS && !before) sizes.clear()
-      sizes.set(feed, { size, most })
-    }
-  }
-}
+import { bodyFor, kindFor } from './reply-kind.js'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
@@ -65,16 +24,13 @@ export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
 
 /**
  * @param {{ registry: import('prom-client').Registry, budget: import('./reply-cache.js').Budget, maxStaleMs: number,
- *   clock: () => number, elapsed?: () => number, loopUse?: (nowMs: number) => number,
+ *   clock: () => number, elapsed?: () => number,
  *   revisionOf?: (feed: string) => import('./reply-cache.js').Revision | null }} options
- *   `clock`: ms since 1970; `elapsed`: monotonic, ms; `loopUse`: utilization of the event loop, 0 to 1; `revisionOf`: null when no
- *   view of the feed answers
+ *   `clock`: ms since 1970; `elapsed`: monotonic, ms; `revisionOf`: null when no view of the feed answers
  */
-export function createReplies ({
-  registry, budget, maxStaleMs, clock, elapsed = () => performance.now(), loopUse = createLoopUse(), revisionOf = () => null
-}) {
+export function createReplies ({ registry, budget, maxStaleMs, clock, elapsed = () => performance.now(), revisionOf = () => null }) {
   const store = createReplyStore(registry)
-  const cache = createReplyCache({ registry, store, budget, maxStaleMs, clock, elapsed, loopUse, revisionOf })
+  const cache = createReplyCache({ registry, store, budget, maxStaleMs, clock, elapsed, revisionOf })
   const compressed = createCompressor({ registry, store, budget, elapsed })
   const staleReplies = new Counter({
     name: 'freshet_stale_replies_total',
@@ -193,64 +149,3 @@ export function createReplies ({
 function setHeaders (reply, lines) {
   for (let i = 0; i < lines.length; i += 2) reply.header(lines[i], lines[i + 1])
 }
-
-// Recent utilization of the event loop.
-
-const MEASURE_EVERY_MS = 100
-
-/** @returns {(nowMs: number) => number} 0 to 1, over the last 100 ms or longer; `nowMs` is monotonic */
-function createLoopUse () {
-  let before = performance.eventLoopUtilization()
-  let measuredMs = -Infinity
-  let use = 0
-  return (nowMs) => {
-    if (nowMs - measuredMs >= MEASURE_EVERY_MS) {
-      const now = performance.eventLoopUtilization()
-      use = performance.eventLoopUtilization(now, before).utilization
-      before = now
-      measuredMs = nowMs
-    }
-    return use
-  }
-}
-
-// The kind of a cached reply that a client gets: 304, gzip, or the body as it is.
-
-const ACCEPT = 'accept'
-const ENCODING = 'accept-encoding'
-const TAG = 'if-none-match'
-
-/**
- * @param {string[]} rawHeaders as node gives them: name, value, name, value ...
- * @param {CachedReply} reply of JSON
- * @param {number} nowMs of `elapsed`
- * @returns {Kind | null} null: another type, a header given twice, or compression is due
- */
-function kindFor (rawHeaders, reply, nowMs) {
-  let accept
-  let encoding
-  let tag
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]
-    // comparing lengths first avoids most of the lower-casing
-    if (name.length === ACCEPT.length && name.toLowerCase() === ACCEPT) {
-      if (accept !== undefined) return null
-      accept = rawHeaders[i + 1]
-    } else if (name.length === ENCODING.length && name.toLowerCase() === ENCODING) {
-      if (encoding !== undefined) return null
-      encoding = rawHeaders[i + 1]
-    } else if (name.length === TAG.length && name.toLowerCase() === TAG) {
-      if (tag !== undefined) return null
-      tag = rawHeaders[i + 1]
-    }
-  }
-  if (accept !== undefined && /ndjson/i.test(accept)) return null
-  if (matchesTag(tag, reply.tag)) return 'notModified'
-  if (!acceptsGzip(encoding)) return 'identity'
-  if (reply.gzipped) return 'gzip'
-  return reply.gzipped === null || nowMs < reply.retryGzipMs ? 'identity' : null
-}
-
-/** @param {CachedReply} reply @param {Kind} kind @returns {Buffer | null} */
-const bodyFor = ({ body, gzipped }, kind) =>
-  kind === 'notModified' ? null : kind === 'gzip' ? /** @type {Buffer} */ (gzipped) : body

@@ -11,94 +11,18 @@
  */
 import { compareOrder } from '../item/index.js'
 import { createReadSize, MAX_READ } from '../layouts/index.js'
-import { newerReader, SKIP_REASONS } from './log-newer.js'
-
-/**
- * Reads what a partition of layout `ids` or `values` has stored, once, newest first, in pieces that leave the event loop free. What arrives
- * meanwhile comes by the log of arrivals, and counts: a piece does not replace what was put after it was asked for.
- *
- * @typedef {import('../item/index.js').VersionPlace} VersionPlace
- * @typedef {import('../store/index.js').Connection} Connection
- * @typedef {import('../layouts/index.js').StoredVersion} StoredVersion
- * @typedef {{ before: VersionPlace | null, asked: VersionPlace | null, isAsked: boolean }} SetHistory `before`: all from there on is
- *   in the store, null = nothing; `asked`: the same of what was asked for; `isAsked`: everything was
- * @typedef {{ history: SetHistory, versions: StoredVersion[], next: VersionPlace | null, touched: Set<string> } | null} Piece `touched`:
- *   ids that were put since it was asked for, as latin1
- * @typedef {(id: Buffer, version: StoredVersion | null) => void} Put
- */
+import { SKIP_REASONS } from './log-intake.js'
+import { newerReader } from './log-newer.js'
 
 const FIRST_ITEM_BYTES = 1024
+/** what maxItems excludes is asked for at most so often */
+export const FLOOR_EVERY_MS = 1000
 
-/** @param {VersionPlace | null} before @returns {SetHistory} */
-const historyFrom = (before) => ({ before, asked: before, isAsked: false })
-
-/**
- * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, part: import('./log-partition.js').Part,
- *   put: Put, intake: ReturnType<typeof import('./log-newer.js').createLogIntake>,
- *   retention: () => import('../layouts/index.js').Retention, now: () => number }} of
- */
-export function createSetHistory ({ layout, key, part, put, intake, retention, now }) {
-  const piece = /** @type {NonNullable<typeof layout.piece>} */ (layout.piece)
-  const size = createReadSize()
-  const windowStart = () => retention().windowMs > 0 ? Math.max(0, now() - retention().windowMs) : 0
-  const current = () => /** @type {SetHistory | null} */ (part.history)
-
-  /** Whether nothing before a place is wanted. @param {VersionPlace} place */
-  function isBeyond (place) {
-    const { floor } = part.store.stats()
-    if (place.ts < windowStart() || (floor !== null && place.ts < floor.ts)) return true
-    return part.floor !== null && compareOrder(place, part.floor) <= 0
-  }
-
-  return {
-    get isWanted () { return part.history !== null },
-
-    get heldMs () { return current()?.before?.ts },
-
-    begin () { part.history = historyFrom(null) },
-
-    /** Reads again what is stored before a place. @param {VersionPlace | null} before */
-    refill (before) { part.history = historyFrom(part.history === null ? before : null) },
-
-    rewind () {
-      part.touched.clear()
-      const history = current()
-      if (history !== null) Object.assign(history, { asked: history.before, isAsked: false })
-    },
-
-    /** @param {Connection} connection @returns {Promise<Piece>} */
-    async read (connection) {
-      const history = current()
-      if (history === null || history.isAsked) return null
-      /** @type {Set<string>} */
-      const touched = new Set()
-      part.touched.add(touched)
-      const question = { before: history.asked, minTs: windowStart(), limit: MAX_READ, size }
-      const { versions, next } = await piece(connection, key, question).catch((error) => {
-        if (error.code === 'SERVER_LOST') size.lost(MAX_READ)
-        throw error
-      })
-      Object.assign(history, { asked: next, isAsked: next === null })
-      return { history, versions, next, touched }
-    },
-
-    /** @param {Piece} piece */
-    async take (piece) {
-      if (piece === null) return
-      const { history, versions, next, touched } = piece
-      for (const version of versions) {
-        // a changed retention may have started it again
-        if (history !== part.history) break
-        if (!touched.has(version.id.toString('latin1'))) put(version.id, version)
-        if (intake.isOver(1)) await intake.yieldLoop()
-      }
-      part.touched.delete(touched)
-      if (history !== part.history) return
-      history.before = next
-      if (next === null || isBeyond(next)) part.history = null
-    }
-  }
-}
+/** @typedef {import('../store/index.js').Connection} Connection */
+/** @typedef {import('../layouts/index.js').StoredVersion} StoredVersion */
+/** @typedef {import('../layouts/index.js').Arrival} Arrival */
+/** @typedef {import('../layouts/index.js').LogEntry} LogEntry */
+/** @typedef {(id: Buffer, version: StoredVersion | null) => void} Put */
 
 /**
  * Puts what is stored of an id into the store of a view. Of a layout that keeps one version of an id, that one counts, newer or older than
@@ -117,10 +41,10 @@ export function createPut (layout, store) {
     }
     const { ts, seq, stamp, deleted, value } = version
     if (isOneVersion) {
-      const known = store.versionOf(id)
-      const isSame = known !== null && known.ts === ts && known.seq === seq
+      const shown = store.versionOf(id)
+      const isSame = shown !== null && shown.ts === ts && shown.seq === seq
       if (isSame && store.get(id, 0)?.value.equals(value)) return
-      if (known && (isSame || known.ts > ts || (known.ts === ts && known.seq > seq))) store.forget(id, 0, id.length)
+      if (shown && (isSame || shown.ts > ts || (shown.ts === ts && shown.seq > seq))) store.forget(id, 0, id.length)
     }
     const length = id.length + value.length
     if (length > both.length) both = Buffer.allocUnsafeSlow(2 * length)
@@ -130,16 +54,11 @@ export function createPut (layout, store) {
   }
 }
 
-const FLOOR_EVERY_MS = 1000
-
-/** @typedef {import('../layouts/index.js').Arrival} Arrival */
-/** @typedef {import('../layouts/index.js').LogEntry} LogEntry */
-
 /**
  * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, part: import('./log-partition.js').Part,
  *   put: Put, older: { refill: (before: import('../item/index.js').VersionPlace | null) => void },
- *   size: ReturnType<typeof import('./log-newer.js').createReplySize>,
- *   intake: ReturnType<typeof import('./log-newer.js').createLogIntake>, retention: () => import('../layouts/index.js').Retention,
+ *   size: ReturnType<typeof import('./reply-size.js').createReplySize>,
+ *   intake: ReturnType<typeof import('./log-intake.js').createLogIntake>, retention: () => import('../layouts/index.js').Retention,
  *   now: () => number, onSkipped: (reason: string, error?: Error) => void }} of
  */
 export function createArrivalsNewer ({ layout, key, part, put, older, size, intake, retention, now, onSkipped }) {
@@ -150,8 +69,8 @@ export function createArrivalsNewer ({ layout, key, part, put, older, size, inta
 
   /** Whether the store shows an older version of its id. @param {Arrival} arrival */
   function isOlderShown (arrival) {
-    const known = part.store.versionOf(arrival.id)
-    return known !== null && !known.deleted && compareOrder({ ...known, id: arrival.id }, arrival) < 0
+    const shown = part.store.versionOf(arrival.id)
+    return shown !== null && !shown.deleted && compareOrder({ ...shown, id: arrival.id }, arrival) < 0
   }
 
   return {
@@ -195,8 +114,8 @@ export function newestArrivals (log, found, onSkipped) {
       log.each(entry.bytes, (bytes, idAt, idEnd, ts, seq, deleted) => {
         const name = bytes.toString('latin1', idAt, idEnd)
         const id = Buffer.from(bytes.subarray(idAt, idEnd))
-        const known = newest.get(name)
-        if (!known || compareOrder(known, { id, ts, seq }) <= 0) newest.set(name, { id, ts, seq, deleted })
+        const before = newest.get(name)
+        if (!before || compareOrder(before, { id, ts, seq }) <= 0) newest.set(name, { id, ts, seq, deleted })
       })
     } catch (error) {
       const reason = SKIP_REASONS[error.code]

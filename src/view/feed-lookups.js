@@ -116,31 +116,32 @@ const MAX_FEEDS = 10_000
 /**
  * @param {{ keyPrefix: string, lookUp: import('../store/index.js').LookUp,
  *   onNode: <T>(read: (connection: import('../store/index.js').Router) => Promise<T>) => Promise<T> }} parts
- * @returns {(feed: string) => Promise<string>}
+ * @returns {(feed: string, isNew?: boolean) => Promise<{ secret: string, isStored: boolean }>} `isNew`: it has just begun
  */
 export function createFeedSecrets ({ keyPrefix, lookUp, onNode }) {
   const own = newSecret()
   const primary = { send: (/** @type {any[]} */ ...words) => lookUp(/** @type {any} */ (words)) }
-  /** @type {Map<string, { secret: string, readMs: number }>} */
-  const known = new Map()
+  /** @type {Map<string, { secret: string, isStored: boolean, readMs: number }>} */
+  const secrets = new Map()
 
-  /** @param {string} feed @returns {Promise<string>} */
+  /** @param {string} feed */
   async function read (feed) {
     const { stored } = await onNode(async (connection) => ({ stored: await readSecret(connection, keyPrefix, feed) }))
     // a replica may not have it yet
-    return stored ?? await readSecret(primary, keyPrefix, feed) ?? `${own} ${feed}`
+    const secret = stored ?? await readSecret(primary, keyPrefix, feed)
+    return secret === null ? { secret: `${own} ${feed}`, isStored: false } : { secret, isStored: true }
   }
 
-  return async (feed) => {
-    const last = known.get(feed)
-    if (last && performance.now() - last.readMs < FRESH_MS) return last.secret
-    const secret = await read(feed).catch((error) => {
-      if (error.retryable && last) return last.secret
+  return async (feed, isNew = false) => {
+    const last = secrets.get(feed)
+    if (last && performance.now() - last.readMs < FRESH_MS && (last.isStored || !isNew)) return last
+    const found = await read(feed).catch((error) => {
+      if (error.retryable && last) return last
       throw error
     })
-    if (known.size >= MAX_FEEDS) known.clear()
-    known.set(feed, { secret, readMs: performance.now() })
-    return secret
+    if (secrets.size >= MAX_FEEDS) secrets.clear()
+    secrets.set(feed, { ...found, readMs: performance.now() })
+    return found
   }
 }
 
@@ -148,10 +149,10 @@ const MAX_AGE_MS = 500
 
 /**
  * @param {{ keyPrefix: string, now: () => number, lookUp: import('../store/index.js').LookUp,
- *   knownOf: (feed: string) => Definition | null }} parts `knownOf`: the definition of a feed that the caller opened, which a
+ *   openedOf: (feed: string) => Definition | null }} parts `openedOf`: the definition of a feed that the caller opened, which a
  *   replica may not have yet
  */
-export function createDefinitionCache ({ keyPrefix, now, lookUp, knownOf }) {
+export function createDefinitionCache ({ keyPrefix, now, lookUp, openedOf }) {
   /** @type {Map<string, { definition: Definition, atMs: number }>} */
   const cache = new Map()
   const primary = { send: (/** @type {any[]} */ ...words) => lookUp(/** @type {any} */ (words)) }
@@ -159,7 +160,7 @@ export function createDefinitionCache ({ keyPrefix, now, lookUp, knownOf }) {
   /** @param {import('../store/index.js').Router} connection @param {string} feed @returns {Promise<Definition>} */
   const read = (connection, feed) => readDefinition(connection, keyPrefix, feed).catch((error) => {
     if (error.code !== 'FEED_UNKNOWN') throw error
-    return knownOf(feed) ?? readDefinition(primary, keyPrefix, feed)
+    return openedOf(feed) ?? readDefinition(primary, keyPrefix, feed)
   })
 
   /**

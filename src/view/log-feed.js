@@ -1,12 +1,12 @@
 /**
  * Follows one partition of a feed by its log, and puts what it reads into its store of a view. A log of arrivals has no values: the set
- * that has them is read once, and then what the entries name (arrivals-newer.js).
+ * that has them is read once (set-history.js), and then what the entries name (arrivals-newer.js).
  *
  *     trimmed | not read yet  <- history, newest first |  read  | -> newer entries, as they come
  *             |               oldest                newest      |
  *
  * Newer entries are read with a blocking XREAD (log-newer.js), without blocking while some may be missing; the next one is sent before its
- * reply's entries go into the store. At the same time history is read backwards (log-partition.js) until nothing older can be live. Then
+ * reply's entries go into the store. At the same time history is read backwards (log-history.js) until nothing older can be live. Then
  * the view is complete.
  *
  * A reply is as of the time its command was sent, if it had all there was. One that reached its size limit may not have, so a
@@ -18,43 +18,23 @@
  */
 import { isWider } from '../feeds/index.js'
 import { compareEntryIds, logOf, newestEntryId } from '../layouts/index.js'
-import { createArrivalsNewer, createPut, createSetHistory } from './arrivals-newer.js'
-import { createLogHistory, newPart, originOf, recoverPart, startPart } from './log-partition.js'
-import { createLogIntake, createLogNewer, createReplySize } from './log-newer.js'
+import { createArrivalsNewer, createPut } from './arrivals-newer.js'
+import { BEHIND_MS, UNKNOWN_LAG_MS } from './lag.js'
+import { createLogHistory } from './log-history.js'
+import { createLogIntake } from './log-intake.js'
+import { createLogNewer } from './log-newer.js'
+import { newPart, originOf, recoverPart, startPart } from './log-partition.js'
+import { createReplySize } from './reply-size.js'
+import { createRoundWaiters } from './round-waiters.js'
+import { createSetHistory } from './set-history.js'
 
-/** Callers that wait until a repeated round has run once from start to end. */
-function createRoundWaiters () {
-  /** @type {(() => void)[]} */
-  let waiting = []
-  return {
-    get isAwaited () { return waiting.length > 0 },
-
-    /** Resolves at the end of a round that begins after this call. @returns {Promise<void>} */
-    next: () => new Promise((resolve) => { waiting.push(resolve) }),
-
-    /** A round begins. @returns {(isWhole: boolean) => void} to be called at its end; after a failed round its waiters wait for the next */
-    begin () {
-      const mine = waiting
-      waiting = []
-      return (isWhole) => {
-        if (isWhole) for (const resolve of mine) resolve()
-        else waiting.push(...mine)
-      }
-    }
-  }
-}
-
-/** a view whose reply took longer is behind */
-const BEHIND_MS = 1000
 /** a log of arrivals whose feed was dropped and created again is noticed so soon, where the view has items of the one before; else later */
 const CHECK_EVERY_MS = 100
 const CHECK_CHANGES_EVERY_MS = 1000
-/** assumed lag of a node that does not report it */
-const UNKNOWN_LAG_MS = 1000
 
 /** @typedef {import('../store/index.js').Connection} Connection */
 /** @typedef {import('../layouts/index.js').Retention} Retention */
-/** @typedef {import('./view-partitions.js').Options} Options */
+/** @typedef {import('./partition-follower.js').Options} Options */
 /**
  * @typedef {object} Newer
  * @property {ReturnType<typeof createLogNewer>['read']} read

@@ -9,8 +9,8 @@
  *   origins: ReturnType<typeof createOrigins> }} Part of one partition. `appendedName`: key of the counter of appended versions;
  *   `versions`: how many of the entry were delivered, 0 = all; `sinceMs`: everything behind it arrived later, 0 = unknown; `isNew`: what
  *   was trimmed before the first read is no gap
- * @typedef {{ found: LogEntry[][], isSure: boolean[], count: number, log: Log }} Read by partition. `isSure`: there is no gap;
- *   `count`: the limit of each partition
+ * @typedef {{ found: LogEntry[][], isSure: (boolean | null)[], count: number, log: Log }} Read by partition. `isSure`: there is
+ *   no gap, null = it is to be read again; `count`: the limit of each partition
  * @typedef {import('../feeds/index.js').Definition} Definition
  * @typedef {import('../store/index.js').Router} Connection
  * @typedef {import('../layouts/index.js').LogEntry} LogEntry
@@ -18,80 +18,9 @@
  */
 import { FreshetError } from '../errors.js'
 import {
-  BEFORE_FIRST, createReadSize, entriesAfter, entriesBefore, hasEntry, KEPT_BYTES, keptMs, layoutOf, newestEntryId, nextEntryId
+  BEFORE_FIRST, createReadSize, entriesAfter, entriesBefore, hasEntry, KEPT_BYTES, keptMs, newestEntryId, nextEntryId
 } from '../layouts/index.js'
 import { createOrigins } from './origins.js'
-
-/**
- * The values of entries of a log of arrivals, for subscriptions: what the same node has stored of each version that an entry names. Of a
- * layout that keeps one version of an id, an arrival that has a newer one by then is skipped: a later entry names that one.
- *
- * @typedef {import('../layouts/index.js').Arrival} Arrival
- * @typedef {{ id: string, ts: number, value: Buffer | null }} Version
- */
-
-/** of the values of one read; the entries behind are read again */
-const MAX_BYTES = 16 * 1024 * 1024
-
-/**
- * @param {import('../store/index.js').Router} connection that read the entries
- * @param {{ layout: string, keys: ((part: string) => string)[], found: LogEntry[][], size: import('../layouts/index.js').ReadSize }} of by
- *   partition
- * @returns {Promise<{ found: LogEntry[][], versions: Map<LogEntry, (Version | null)[]>, isCut: boolean }>} `found`: those whose versions
- *   were read, at least one; `versions`: null = skipped; none of entries that are unreadable
- */
-export async function readArrived (connection, { layout, keys, found, size }) {
-  /** @type {Map<LogEntry, (Version | null)[]>} */
-  const versions = new Map()
-  const of = layoutOf(layout)
-  let bytes = 0
-  let isCut = false
-  const read = await Promise.all(found.map(async (entries, i) => {
-    /** @type {LogEntry[]} */
-    const taken = []
-    for (const entry of entries) {
-      if (taken.length > 0 && bytes > MAX_BYTES) {
-        isCut = true
-        break
-      }
-      taken.push(entry)
-      const arrivals = arrivalsIn(of, entry)
-      if (arrivals === null) continue
-      const stored = await /** @type {NonNullable<typeof of.versionsAt>} */ (of.versionsAt)(connection, keys[i], arrivals, size)
-      for (const one of stored) bytes += one?.value.length ?? 0
-      versions.set(entry, arrivals.map((arrival, n) => versionOf(of, arrival, stored[n])))
-    }
-    return taken
-  }))
-  return { found: read, versions, isCut }
-}
-
-/** @param {import('../layouts/index.js').Layout} layout @param {LogEntry} entry @returns {Arrival[] | null} null = unreadable */
-function arrivalsIn ({ arrivals }, { bytes }) {
-  /** @type {Arrival[]} */
-  const all = []
-  try {
-    /** @type {import('../layouts/index.js').Log} */ (arrivals).each(bytes, (from, idAt, idEnd, ts, seq, deleted) => {
-      all.push({ id: Buffer.from(from.subarray(idAt, idEnd)), ts, seq, deleted })
-    })
-    return all
-  } catch (error) {
-    if (!isUnreadable(error)) throw error
-    return null
-  }
-}
-
-/**
- * @param {import('../layouts/index.js').Layout} layout @param {Arrival} arrival
- * @param {import('../layouts/index.js').StoredVersion | null} stored @returns {Version | null}
- */
-function versionOf (layout, { id, ts, seq, deleted }, stored) {
-  const name = id.toString()
-  // a deletion that is no longer stored has hidden all versions before it
-  if (stored === null) return deleted && layout.describe().versions === 'one' ? { id: name, ts, value: null } : null
-  if (stored.ts !== ts || stored.seq !== seq || stored.deleted !== deleted) return null
-  return { id: name, ts, value: deleted ? null : Buffer.from(stored.value) }
-}
 
 export const MAX_ENTRIES = 1000
 /** assumed size of an entry before the first one was read */
@@ -170,11 +99,11 @@ export async function readBehind (connection, { feed, parts, log, count, definit
   if (failures.length === parts.length || failures.some(({ retryable }) => !retryable)) throw failures[0]
   const found = answers.map((one) => one.status === 'fulfilled' ? one.value[0] : [])
   const isSure = await Promise.all(parts.map(async (part, i) => {
-    if (answers[i].status === 'rejected') return false
+    if (answers[i].status === 'rejected') return null
     const { entryId, versions } = part
     if (versions > 0) {
       if (found[i].length > 0 && found[i][0].entryId !== entryId) throw expired(feed, `entry ${entryId} was trimmed`)
-      return found[i].length > 0
+      return found[i].length > 0 ? true : log.isIndex ? null : false
     }
     const seen = found[i].length === count ? Infinity : found[i].reduce((sum, entry) => sum + (headOf(log, entry)?.count ?? 1), 0)
     // checked after the read: what is there now was there then
@@ -183,8 +112,11 @@ export async function readBehind (connection, { feed, parts, log, count, definit
       : isWhole(connection, part, { definition, seen, nowMs })
     const isKnown = await isThere
     if (isKnown === true) return true
-    // asked again: what was found is not delivered yet
-    if (isKnown === null) found[i] = []
+    if (isKnown === null) {
+      // what was found is not delivered yet
+      found[i] = []
+      return null
+    }
     if (found[i].length === 0) return false
     throw expired(feed, `entries behind ${entryId === BEFORE_FIRST ? 'the start of the log' : entryId} may have been trimmed`)
   }))

@@ -1,12 +1,13 @@
 /**
  * The newest versions of a feed in the order in which they arrived, deletions included, from its logs. A log of arrivals has no values: of
- * a version that has a newer one by now, nothing is left (log-resume.js).
+ * a version that has a newer one by now, nothing is left (log-arrived.js).
  *
  * @typedef {{ id: Buffer, ts: number, value: Buffer | null }} Arrived `value`: null = deleted
  */
 import { createReadSize, entriesBefore } from '../layouts/index.js'
-import { createEntriesAtOnce, headOf, isUnreadable, MAX_ENTRIES, readArrived } from './log-resume.js'
 import { MAX_SCANNED } from './filtered-queries.js'
+import { readArrived } from './log-arrived.js'
+import { createEntriesAtOnce, headOf, isUnreadable, MAX_ENTRIES } from './log-resume.js'
 
 /** of entries that are read, in all partitions together */
 const MAX_BYTES = 16 * 1024 * 1024

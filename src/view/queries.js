@@ -7,12 +7,11 @@ import { compareOrder, createdMsOf, encodeOffsets, partitionOf } from '../item/i
 import { createReadSize, layoutOf, logOf, MAX_READ, newestEntryId } from '../layouts/index.js'
 import { createReads } from '../store/index.js'
 import { createDefinitionCache, createFeedSecrets, createFeedWaits } from './feed-lookups.js'
+import { UNKNOWN_LAG_MS } from './lag.js'
 import { readTail } from './log-tail.js'
 
 /** of ids and values in a page */
 export const MAX_BYTES = 16 * 1024 * 1024
-/** assumed lag of a node that does not report it */
-export const UNKNOWN_LAG_MS = 1000
 
 /** @typedef {import('../layouts/index.js').Item} Item */
 /** @typedef {import('../layouts/index.js').Place} Place */
@@ -28,9 +27,9 @@ export const UNKNOWN_LAG_MS = 1000
  *   definitionOf?: (feed: string) => Definition | null }} parts `now`: the reader's clock, ms; `definitionOf`: the definition of a
  *   feed that the caller opened, which a replica may not have yet
  */
-export function createQueries ({ deployment, keyPrefix, now, definitionOf: knownOf = () => null }) {
+export function createQueries ({ deployment, keyPrefix, now, definitionOf: openedOf = () => null }) {
   const onNode = createOnNode(deployment, now)
-  const definitionOf = createDefinitionCache({ keyPrefix, now, lookUp: deployment.lookUp, knownOf })
+  const definitionOf = createDefinitionCache({ keyPrefix, now, lookUp: deployment.lookUp, openedOf })
   const sizeOf = createSizes()
   const keysOf = (/** @type {Definition} */ definition) =>
     Array.from({ length: definition.partitions }, (_, partition) => partitionKey(keyPrefix, definition, partition))

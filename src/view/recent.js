@@ -13,131 +13,11 @@
  */
 import { partitionKey } from '../feeds/index.js'
 import { compareOrder } from '../item/index.js'
-import { createReadSize, layoutOf, MAX_READ } from '../layouts/index.js'
-import { newestArrivals } from './arrivals-newer.js'
-import { createKeptVersions, createRecentReads } from './recent-reads.js'
-import { newerReader } from './log-newer.js'
+import { layoutOf } from '../layouts/index.js'
+import { createKeptVersions } from './kept-versions.js'
+import { createRecentNewer } from './recent-newer.js'
+import { createRecentReads } from './recent-reads.js'
 import { createViewPartitions, isSameFeed } from './view-partitions.js'
-
-/** What is followed so of all feeds. */
-
-/** of versions that are kept, of all feeds together; each has at least LEAST_BYTES */
-const KEPT_BYTES = 64 * 1024 * 1024
-const LEAST_BYTES = 4 * 1024 * 1024
-
-/**
- * @param {Pick<Parameters<typeof createRecent>[0], 'deployment' | 'keyPrefix' | 'now' | 'log'> & {
- *   countsOf: (feed: string) => import('./view-registry.js').ViewCounts }} parts
- */
-export function createRecents ({ countsOf, ...parts }) {
-  /** @type {Map<string, Recent>} */
-  const recents = new Map()
-  const maxBytes = () => Math.max(LEAST_BYTES, KEPT_BYTES / recents.size)
-
-  /** @param {string} feed */
-  async function shut (feed) {
-    const known = recents.get(feed)
-    recents.delete(feed)
-    await known?.close()
-  }
-
-  return {
-    names: () => [...recents.keys()],
-
-    /** @param {string} feed @returns {Recent | null} */
-    of: (feed) => recents.get(feed) ?? null,
-
-    /** As the feed is stored now. @param {Definition} definition @param {boolean} isWanted */
-    follow (definition, isWanted) {
-      const { feed } = definition
-      const known = recents.get(feed)
-      if (isWanted && known?.isOf(definition)) return known.setDefinition(definition)
-      shut(feed)
-      if (!isWanted) return
-      const counted = countsOf(feed)
-      recents.set(feed, createRecent({
-        ...parts,
-        definition,
-        maxBytes,
-        onSkipped (reason) { counted.skipped[reason]++ },
-        onRebuilt () { counted.rebuilt++ }
-      }))
-    },
-
-    shut,
-    close: () => Promise.all([...recents.keys()].map(shut))
-  }
-}
-
-/**
- * Reads the entries of a log of arrivals behind the newest one read, and the versions that they name of ids that someone wants: what the
- * node has stored of them, which may be newer than the entry.
- */
-
-/** what arrives later may be beyond maxItems */
-const LATE_MS = 1000
-const FLOOR_EVERY_MS = 1000
-
-/** @typedef {import('../item/index.js').VersionPlace} VersionPlace */
-
-/**
- * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, part: import('./log-partition.js').Part,
- *   size: ReturnType<typeof import('./log-newer.js').createReplySize>,
- *   intake: ReturnType<typeof import('./log-newer.js').createLogIntake>, retention: () => import('../layouts/index.js').Retention,
- *   now: () => number, onSkipped: (reason: string, error?: Error) => void, isWanted: (id: string) => boolean,
- *   arrived: (id: string) => void,
- *   taken: (id: string, arrival: Arrival, version: import('../layouts/index.js').StoredVersion | null) => void }} of `arrived`: an entry
- *   names the id; `taken`: then, of an id that is wanted, what is stored. Ids as latin1
- * @returns {import('./log-feed.js').Newer}
- */
-function createRecentNewer ({ layout, key, part, size, intake, retention, now, onSkipped, isWanted, arrived, taken }) {
-  const log = /** @type {import('../layouts/index.js').Log} */ (layout.arrivals)
-  const versionsAt = /** @type {NonNullable<typeof layout.versionsAt>} */ (layout.versionsAt)
-  const readSize = createReadSize()
-  /** @type {VersionPlace | null} */
-  let floor = null
-  let dueMs = 0
-
-  /**
-   * What maxItems excludes, asked for when an item is late.
-   * @param {import('../store/index.js').Connection} connection @param {Arrival[]} all
-   */
-  async function lookAtFloor (connection, all) {
-    if (retention().maxItems === 0) floor = null
-    else if (performance.now() > dueMs && all.some(({ ts }) => ts < now() - LATE_MS)) {
-      dueMs = performance.now() + FLOOR_EVERY_MS
-      floor = await /** @type {NonNullable<typeof layout.floor>} */ (layout.floor)(connection, key, retention())
-    }
-  }
-
-  return {
-    read: newerReader({ log, part, size, now }),
-
-    async take (found, connection) {
-      const newest = newestArrivals(log, found, onSkipped)
-      size.learn(found)
-      for (const id of newest.keys()) {
-        arrived(id)
-        if (!isWanted(id)) newest.delete(id)
-      }
-      const arrivals = [...newest.values()]
-      await lookAtFloor(connection, arrivals)
-      const ids = [...newest.keys()]
-      for (let at = 0; at < arrivals.length; at += MAX_READ) {
-        const piece = arrivals.slice(at, at + MAX_READ)
-        const versions = await versionsAt(connection, key, piece, readSize)
-        piece.forEach((arrival, i) => {
-          const version = versions[i]
-          const isOut = version !== null && floor !== null && !version.deleted && compareOrder({ ...version, id: arrival.id }, floor) <= 0
-          taken(ids[at + i], arrival, isOut ? null : version)
-        })
-        if (intake.isOver(piece.length)) await intake.yieldLoop()
-      }
-      const last = found.at(-1)
-      if (last) part.taken = last.entryId
-    }
-  }
-}
 
 /** @typedef {import('../feeds/index.js').Definition} Definition */
 /** @typedef {import('../layouts/index.js').Arrival} Arrival */
@@ -233,11 +113,11 @@ export function createRecent ({ definition: given, deployment, keyPrefix, now, l
     },
 
     /**
-     * @param {Buffer} bytes @param {string} [id] the same as latin1
+     * @param {string} id as latin1
      * @returns {{ ts: number, value: Buffer, deleted: false } | { ts: null, value: null, deleted: true } | null | undefined} null: it is
      *   not live; undefined: it is not kept, and is to be loaded
      */
-    newest (bytes, id = bytes.toString('latin1')) {
+    newest (id) {
       const version = kept.get(id)
       if (version === undefined || version === null) return version
       if (version.deleted) return { ts: null, value: null, deleted: true }
@@ -262,7 +142,7 @@ export function createRecent ({ definition: given, deployment, keyPrefix, now, l
   }
 }
 
-/** The place of a store of items, of which there are none. @param {import('./recent-reads.js').KeptVersions} kept */
+/** The place of a store of items, of which there are none. @param {import('./kept-versions.js').KeptVersions} kept */
 const storeOf = (kept) => ({
   advance () {},
   setRetention () {},

@@ -12,7 +12,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createReads } from '../store/index.js'
-import { BEHIND_MS } from './view.js'
+import { BEHIND_MS } from './lag.js'
 
 /** how long a query waits for a view that it opened */
 const OPEN_WITHIN_MS = 5000
@@ -66,10 +66,10 @@ export function createViewLookup ({ registry: { held, follow, note, signal, boun
    */
   async function viewOf (feed, { isAwaited }) {
     deployment.use()
-    const known = held.get(feed)
-    if (!known) bound.asked(feed)
-    if (isNone || (discover && !known)) return null
-    const one = known ?? follow(await queries.definition(feed))
+    const open = held.get(feed)
+    if (!open) bound.asked(feed)
+    if (isNone || (discover && !open)) return null
+    const one = open ?? follow(await queries.definition(feed))
     if (one === null || !one.answers) return null
     one.usedMs = performance.now()
     if (discover) return one.view

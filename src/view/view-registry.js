@@ -12,19 +12,21 @@
  *
  * @typedef {import('./view.js').View} View
  * @typedef {import('../feeds/index.js').Definition} Definition
+ * @typedef {import('./view-uses.js').Uses} Uses
  * @typedef {{ skipped: Record<string, number>, rebuilt: number }} ViewCounts counters of a feed's views, closed ones included
  * @typedef {{ view: View, openedMs: number, usedMs: number, wasComplete: boolean, hasWritten: number, answers: boolean }} Held
  *   `hasWritten`: how much of what the caller wrote the view has; `answers`: queries, not only watchers
  * @typedef {ReturnType<typeof createViewRegistry>} Registry
  */
-import { totalmem } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FreshetError } from '../errors.js'
 import { isFollowable, isSpread } from '../feeds/index.js'
 import { layoutNames, layoutOf } from '../layouts/index.js'
 import { untilTick } from '../ticks.js'
-import { DUPLICATE, SKIP_REASONS } from './log-newer.js'
-import { createRecents, hasRecent } from './recent.js'
+import { DUPLICATE, SKIP_REASONS } from './log-intake.js'
+import { hasRecent } from './recent.js'
+import { createRecents } from './recents.js'
+import { createViewBound } from './view-bound.js'
+import { createUses, createWatching } from './view-uses.js'
 import { createView } from './view.js'
 
 const LOOK_MS = 500
@@ -96,12 +98,12 @@ export function createViewRegistry ({ queries, log, mode, discover, written, idl
   function follow (definition) {
     const { feed } = definition
     recents.follow(definition, watched.has(feed) && isRecent(mode, definition) && !stop.signal.aborted)
-    const known = held.get(feed)
-    if (known?.view.isOf(definition)) {
-      known.view.setDefinition(definition)
-      return known
+    const before = held.get(feed)
+    if (before?.view.isOf(definition)) {
+      before.view.setDefinition(definition)
+      return before
     }
-    if (known) shut(feed)
+    if (before) shut(feed)
     const isWatched = watched.has(feed) && mode !== 'none' && !isRecent(mode, definition)
     const isWanted = needsView(mode, definition) || ((isWatched || scanned.has(feed)) && isReadable(definition))
     return isWanted && !stop.signal.aborted && bound.admits(feed) ? open(definition) : null
@@ -198,9 +200,9 @@ function createCounts () {
     counts,
     /** @param {string} feed @returns {ViewCounts} */
     countsOf (feed) {
-      const known = counts.get(feed) ?? { skipped: Object.fromEntries(reasons.map((reason) => [reason, 0])), rebuilt: 0 }
-      counts.set(feed, known)
-      return known
+      const counted = counts.get(feed) ?? { skipped: Object.fromEntries(reasons.map((reason) => [reason, 0])), rebuilt: 0 }
+      counts.set(feed, counted)
+      return counted
     }
   }
 }
@@ -240,139 +242,3 @@ function keepRefreshing ({ refresh, afterwards, log, signal }) {
     get error () { return error }
   }
 }
-
-/**
- * @typedef {{ view: { stats: () => { bytes: number } }, usedMs: number }} Measured
- * @typedef {ReturnType<typeof createViewBound>} ViewBound
- */
-
-const SHARE = 0.5
-const UNREAD_MS = 60_000
-
-/** Bytes. Where nothing bounds a process, its bound is far above what the machine has. */
-const ofProcess = () => SHARE * Math.min(totalmem(), process.constrainedMemory() || Infinity)
-
-/**
- * The bound on memory of all views of a process: half of what the process may use. Over it, views that nothing read for a minute are
- * closed, the longest unread first, and come again when they are asked for. While there is no room no further view is opened: its feed is
- * answered by nodes, as far as they can, and what they cannot is VIEW_OVER_BOUND.
- * @param {{ maxBytes?: number, unreadMs?: number, log: import('pino').Logger }} parts `unreadMs`: after which a view may be closed
- */
-function createViewBound ({ maxBytes = ofProcess(), unreadMs = UNREAD_MS, log }) {
-  let bytes = 0
-  /** feeds whose view was closed, until they are asked for @type {Set<string>} */
-  const closed = new Set()
-  /** feeds that should have a view and have none @type {Set<string>} */
-  const refused = new Set()
-  const counts = { closed: 0, refused: 0 }
-
-  return {
-    counts,
-
-    /** Whether a view may be opened now. @param {string} feed */
-    admits (feed) {
-      if (closed.has(feed)) return false
-      if (bytes < maxBytes) {
-        refused.delete(feed)
-        return true
-      }
-      if (!refused.has(feed)) {
-        counts.refused++
-        log.warn({ feed, bytes, maxBytes }, 'no room for the view of a feed')
-      }
-      refused.add(feed)
-      return false
-    },
-
-    /** A feed is read. @param {string} feed */
-    asked (feed) { closed.delete(feed) },
-
-    /** @param {string} feed @returns {FreshetError | null} why it has no view */
-    refusalOf: (feed) => refused.has(feed)
-      ? new FreshetError('VIEW_OVER_BOUND', `feed ${feed} has no view: those of this process hold ${bytes} bytes, which is more than ` +
-        'half of its memory; request the newest items, or read fewer feeds from one reader')
-      : null,
-
-    /**
-     * @param {Iterable<[feed: string, one: Measured]>} held
-     * @param {{ isKept: (feed: string) => boolean, close: (feed: string) => void }} how `isKept`: for a client that watches
-     */
-    enforce (held, { isKept, close }) {
-      const all = [...held]
-      bytes = all.reduce((sum, [, { view }]) => sum + view.stats().bytes, 0)
-      const unread = all.filter(([feed, { usedMs }]) => !isKept(feed) && performance.now() - usedMs > unreadMs)
-      for (const [feed, { view }] of unread.sort(([, a], [, b]) => a.usedMs - b.usedMs)) {
-        if (bytes < maxBytes) return
-        const freed = view.stats().bytes
-        bytes -= freed
-        closed.add(feed)
-        counts.closed++
-        log.warn({ feed, bytes: freed, maxBytes }, 'view that nothing read is closed: views hold too much memory')
-        close(feed)
-      }
-    }
-  }
-}
-
-/** @typedef {ReturnType<typeof createUses>} Uses */
-
-/**
- * How often a feed is used without a query: by clients that watch it, and by scans of all of its items.
- * @param {(feed: string) => void} onLess a feed is used once less
- */
-function createUses (onLess) {
-  /** @type {Map<string, number>} */
-  const times = new Map()
-  return {
-    /** @param {string} feed */
-    has: (feed) => times.has(feed),
-    names: () => [...times.keys()],
-
-    /** @param {string} feed */
-    add (feed) { times.set(feed, (times.get(feed) ?? 0) + 1) },
-
-    /** @param {string} feed */
-    remove (feed) {
-      const left = (times.get(feed) ?? 0) - 1
-      if (left > 0) times.set(feed, left)
-      else times.delete(feed)
-      onLess(feed)
-    }
-  }
-}
-
-/**
- * @param {{ held: ReadonlyMap<string, Held>, recents: ReturnType<typeof import('./recent.js').createRecents>,
- *   follow: (definition: Definition) => unknown, bound: ViewBound, watched: Uses, scanned: Uses,
- *   isPossible: (definition: Definition) => boolean }} parts `isPossible`: to watch it; there may be no views
- */
-const createWatching = ({ held, recents, follow, bound, watched, scanned, isPossible }) => ({
-  /** Keeps a view of the feed, whatever its layout, until `unscan`. @param {Definition} definition */
-  scan (definition) {
-    scanned.add(definition.feed)
-    follow(definition)
-  },
-  unscan: scanned.remove,
-
-  /**
-   * Keeps what watchers of a feed need.
-   * @param {Definition} definition
-   * @returns {{ view: () => import('./view.js').View | import('./recent.js').Recent | null, release: () => void } | null} `view`: null
-   *   while there is none, as after a drop; null: it is not possible
-   * @throws {import('../errors.js').FreshetError} VIEW_OVER_BOUND
-   */
-  watch (definition) {
-    const { feed } = definition
-    if (!isPossible(definition)) return null
-    bound.asked(feed)
-    watched.add(feed)
-    follow(definition)
-    const view = () => recents.of(feed) ?? held.get(feed)?.view ?? null
-    const refusal = view() === null ? bound.refusalOf(feed) : null
-    if (refusal) {
-      watched.remove(feed)
-      throw refusal
-    }
-    return { view, release: () => watched.remove(feed) }
-  }
-})

@@ -1,6 +1,6 @@
 /** The state of the views of a process, and of what it follows without a view (recent.js): for readiness, and for metrics. */
 import { publicReason } from '../errors.js'
-import { BEHIND_MS } from './view.js'
+import { BEHIND_MS } from './lag.js'
 
 /** a view that is being built keeps the process from being ready for so long */
 const READY_WITHIN_MS = 30_000

@@ -180,8 +180,6 @@ function visitAbove (floorMs, store, question, visit) {
   return last === null ? null : { next: last, count }
 }
 
-/** a view that is behind by more does not answer */
-export const BEHIND_MS = 1000
 const REPORT_EVERY_MS = 10_000
 
 /** @typedef {import('../feeds/index.js').Definition} Definition */

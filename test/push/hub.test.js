@@ -2,7 +2,6 @@
  * What a hub sends for any changes and socket speeds: after an event with a position a client has the newest version, as of
  * that position, of every id it wants; nothing goes back; in the end every client has everything.
  */
-import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import pino from 'pino'
@@ -10,76 +9,10 @@ import t from 'tap'
 import { createBudget } from '../../src/push/caps.js'
 import { createHub } from '../../src/push/hub.js'
 import { createCounts } from '../../src/push/metrics.js'
-import { Stream } from '../../src/push/stream.js'
-import { createViewStore } from '../../src/view/store/index.js'
 import { eventually } from '../servers.js'
+import { createClient, createCountingView } from './hub-parts.js'
 
-const NONE = { windowMs: 0, maxItems: 0, boundItems: 1e6, boundBytes: 1e9 }
 const IDS = Array.from({ length: 30 }, (_, n) => `id-${n}`)
-
-/** A view of a log whose positions are numbers of versions. */
-function createCountingView () {
-  const store = createViewStore(NONE)
-  /** newest by id, after each version @type {Map<string, number>[]} */
-  const history = [new Map()]
-  return {
-    history,
-    isComplete: true,
-    floor: null,
-    asOf: 0,
-    definition: { layout: 'segments' },
-    position: () => String(history.length - 1),
-    takePosition () {
-      const position = this.position()
-      return () => position
-    },
-    watch (/** @type {any} */ one) {
-      store.watcher = one.changed
-      return () => { store.watcher = null }
-    },
-    newest (/** @type {Buffer} */ id) {
-      const item = store.get(id, 0)
-      return item && { ts: item.ts, value: item.value, deleted: false }
-    },
-    visit: ({ limit }, /** @type {any} */ visit) => store.latest({ limit, after: null, sinceMs: null, nowMs: 0 }, visit),
-    put (/** @type {string} */ id) {
-      const bytes = Buffer.from(`${id}${'v'.repeat(40)}`)
-      const ts = history.length
-      store.put(bytes, 0, id.length, ts, 0, 0, false, id.length, bytes.length, ts)
-      history.push(new Map(history[ts - 1]).set(id, ts))
-    }
-  }
-}
-
-/** A client whose socket buffer is emptied only by `drain`. @param {ReturnType<typeof createBudget>} budget @param {object} wanted */
-function createClient (budget, wanted) {
-  /** @type {string[]} */
-  const sent = []
-  /** @type {any} */
-  const response = Object.assign(new EventEmitter(), {
-    writableLength: 0,
-    socket: {},
-    write (/** @type {Buffer | string} */ bytes) {
-      sent.push(String(bytes))
-      this.writableLength += bytes.length
-    },
-    end () {},
-    destroy () {},
-    setTimeout () {}
-  })
-  const stream = new Stream({
-    response,
-    budget,
-    limit: 100,
-    encoding: 'utf8',
-    periodMs: 10,
-    isPermitted: () => true,
-    onEnd () {},
-    ids: null,
-    ...wanted
-  })
-  return { stream, sent, drain () { response.writableLength = 0 } }
-}
 
 /**
  * Plays what was sent.

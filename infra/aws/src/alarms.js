@@ -5,7 +5,7 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import { HttpCodeTarget } from 'aws-cdk-lib/aws-elasticloadbalancingv2'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import { nodeMetric, shardsOf } from './dashboard.js'
-import { ownMetric } from './services.js'
+import { serviceMetric } from './services.js'
 
 /**
  * @param {import('aws-cdk-lib').Stack} stack
@@ -68,10 +68,10 @@ export function createAlarms (stack, { config, cache, services }) {
       period: Duration.minutes(1)
     }), 1)
   }
-  const deadLetters = ownMetric('consumers', 'freshet_dead_letters', 'Maximum')
+  const deadLetters = serviceMetric('consumers', 'freshet_dead_letters', 'Maximum')
   alarm('DeadLetters', 'Entries failed permanently: npm start dead-letters', deadLetters, 0, 1)
   for (const service of ['writer', 'gateway']) {
-    const lost = (/** @type {string} */ metric) => ownMetric(service, metric, 'Sum')
+    const lost = (/** @type {string} */ metric) => serviceMetric(service, metric, 'Sum')
     alarm(`Dropped-${service}`, `A ${service} dropped items that waited for too long`, lost('freshet_dropped_total'), 0, 1)
     alarm(`Failed-${service}`, `A ${service} stopped with items that were not acknowledged`, lost('freshet_failed_total'), 0, 1)
   }

@@ -1,7 +1,7 @@
 /** The dashboard: each node side by side, as in the published charts, then the services and Freshet's own figures. */
 import { Duration } from 'aws-cdk-lib'
 import { Dashboard, GraphWidget, Metric, PeriodOverride, TextWidget } from 'aws-cdk-lib/aws-cloudwatch'
-import { ownMetric } from './services.js'
+import { serviceMetric } from './services.js'
 
 const WIDTH = 24
 /** of nodes: title, metric, statistic */
@@ -63,7 +63,7 @@ export function createDashboard (stack, { cache, services }) {
   })))
   title('Freshet')
   widths(OWN.map(([name, service, metric, statistic]) =>
-    new GraphWidget({ title: name, width: WIDTH / 3, left: [ownMetric(service, metric, statistic)] })))
+    new GraphWidget({ title: name, width: WIDTH / 3, left: [serviceMetric(service, metric, statistic)] })))
 }
 
 /**

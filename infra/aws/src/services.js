@@ -26,7 +26,7 @@ const ECR = /^(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com\/([^:@]+)(?::(.+)
 /** @typedef {import('./config.js').Task} Task */
 
 /** @param {string} name of a service @param {string} metric */
-export const ownMetric = (name, metric, statistic = 'Average') => new Metric({
+export const serviceMetric = (name, metric, statistic = 'Average') => new Metric({
   namespace: NAMESPACE, metricName: metric, dimensionsMap: { service: name }, statistic, period: Duration.minutes(1)
 })
 
@@ -136,7 +136,10 @@ function scale (serving, { services }) {
     const scaling = service.autoScaleTaskCount({ minCapacity: least, maxCapacity: most })
     scaling.scaleOnCpuUtilization('Cpu', { targetUtilizationPercent: TARGET_CPU_PERCENT, scaleInCooldown: Duration.minutes(5) })
     if (name === 'reader') {
-      scaling.scaleToTrackCustomMetric('Streams', { metric: ownMetric('reader', 'freshet_streams'), targetValue: services.reader.streams })
+      scaling.scaleToTrackCustomMetric('Streams', {
+        metric: serviceMetric('reader', 'freshet_streams'),
+        targetValue: services.reader.streams
+      })
     }
   }
 }
