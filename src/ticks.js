@@ -3,14 +3,14 @@
  * its own:
  *
  *     blocking reads of streams, each 400 ms without entries (store/stream-follower.js): the server times them
- *     state of nodes, each 100 ms while there are requests (store/servers.js); silence of servers, while a reply is due (store/session.js)
+ *     state of nodes, each 100 ms with requests (store/servers.js); silence of a server while a reply is due (store/session.js)
  *     delay of the event loop, each 400 ms (metrics/scrape.js): longer ones missed stalls
  *     tasks that are due, and pauses after a failure (schedule/index.js): their times are their own
  *     connections of a server for HTTP, each 2 s (http/server.js): node's own timer
- *     while a feed is written: leases and definition, each second, its window, each 100 ms (pipeline/maintenance.js); feeds that a gateway
- *     may close (writers/gateway/feeds.js)
- *     state of nodes, each 100 ms with requests (store/servers.js); silence of a server while a reply is due (store/session.js)
- *     the library only
+ *     a feed that is written: leases and definition, each second, and its window, each 100 ms (pipeline/maintenance.js); feeds that a
+ *     gateway may close (writers/gateway/feeds.js)
+ *     with prices: assets of a file, each second (systems/prices/commands.js), and demand, each 5 s (systems/prices/demand.js), as
+ *     systems know the library only
  */
 
 const EARLY_MS = 5
