@@ -45,8 +45,8 @@ export function createAsking ({ main, second, isShared, isBlocked }) {
 }
 
 /**
- * Reads of one turn that do not block, and want as many entries of a key. A refusal may be about the key of one of them: then each reads by
- * itself.
+ * Reads that do not block, and want as many entries of a key, of one turn: timers that are due together are several ticks of it. A refusal
+ * may be about the key of one of them: then each reads by itself.
  * @param {(one: Subscriber, words: [string, ...Word[]]) => Promise<any>} ask @param {ReadAlone} readAlone @returns {ReadAlone}
  */
 function createSharedReads (ask, readAlone) {
@@ -85,7 +85,7 @@ function createSharedReads (ask, readAlone) {
   return (one, read) => new Promise((resolve, reject) => {
     const [other] = asked.values()
     if (asked.has(read.key) || (other && other.count !== read.count)) return readEach([{ one, ...read, resolve, reject }])
-    if (asked.size === 0) process.nextTick(readAsked)
+    if (asked.size === 0) setImmediate(readAsked)
     asked.set(read.key, { one, ...read, resolve, reject })
   })
 }
