@@ -12,7 +12,6 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openConnection } from '../store/index.js'
-import { eachTick } from '../ticks.js'
 
 const EVERY_MS = 1000
 /** After FUNCTION KILL it takes as long until the server answers again. */
@@ -119,14 +118,14 @@ export function createStopper ({ name, owner, primaries, log }) {
     }
     await Promise.all([...asked.values()].map(({ once }) => once))
   }
-  const endTicks = eachTick(EVERY_MS, look)
+  const timer = setInterval(look, EVERY_MS).unref()
 
   return {
     /** Resolves when each primary was asked once. */
     look,
 
     async close () {
-      endTicks()
+      clearInterval(timer)
       stop.abort()
       await Promise.all([...asked.values()].map(({ ended }) => ended))
     }

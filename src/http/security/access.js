@@ -1,5 +1,4 @@
 /** Who may do what: tokens of a file, JSON Web Tokens, or both. */
-import { eachTick } from '../../ticks.js'
 import { ALL_FEEDS, covers, digestOf, permits, sameIds, unauthorized } from './grants.js'
 import { openTokens } from './token-file.js'
 
@@ -29,7 +28,7 @@ export async function openAccess ({ tokens: file, jwtKeys, ...ofIssuer }, { log 
   let onChange = () => {}
   const tokens = file === null ? null : await openTokens(file, { log, onChange: () => onChange() })
   const jwt = jwtKeys === null ? null : await (await import('./jwt.js')).openJwt({ ...ofIssuer, jwtKeys }, { log })
-  const stop = jwt && eachTick(EXPIRY_CHECK_MS, () => onChange())
+  const timer = jwt && setInterval(() => onChange(), EXPIRY_CHECK_MS).unref()
 
   return {
     identify (authorization) {
@@ -51,7 +50,7 @@ export async function openAccess ({ tokens: file, jwtKeys, ...ofIssuer }, { log 
     listen (listener) { onChange = listener },
 
     close () {
-      stop?.()
+      clearInterval(timer ?? undefined)
       tokens?.close()
       jwt?.close()
     }

@@ -4,7 +4,6 @@
  */
 import { readFile, stat } from 'node:fs/promises'
 import { FreshetError } from '../errors.js'
-import { eachTick } from '../../ticks.js'
 
 const CHECK_MS = 500
 
@@ -62,5 +61,6 @@ export async function watchFiles (files, { what, code, expected, parse, apply, l
       isChecking = false
     }
   }
-  return { close: eachTick(CHECK_MS, check) }
+  const timer = setInterval(check, CHECK_MS).unref()
+  return { close: () => clearInterval(timer) }
 }
