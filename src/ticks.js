@@ -7,7 +7,7 @@
  *     delay of the event loop, each 400 ms (metrics/scrape.js): longer ones missed stalls
  *     tasks that are due, and pauses after a failure (schedule/index.js): their times are their own
  *     connections of a server for HTTP, each 2 s (http/server.js): node's own timer
- *     files of tokens and certificates, each 500 ms (http/security/watched-files.js), and the expiry of tokens, each second (access.js there);
+ *     files of tokens and certificates, each 500 ms (http/security/watched-files.js); expiry of tokens, each second (access.js there);
  *     scripts that never end, with rules of users, each second (admission/stop-script.js): these folders import no ticks
  *     a feed that is written: leases and definition, each second, and its window, each 100 ms (pipeline/maintenance.js); feeds that a
  *     gateway may close (writers/gateway/feeds.js)
