@@ -20,7 +20,7 @@ import { ratioOfMedians, medianWithInterval, verdictOf } from './statistics.js'
 
 /** Conditions whose differences are listed. */
 const CONDITIONS = /** @type {const} */ (['experiment', 'engine', 'commit', 'node', 'startedAt'])
-const SETTINGS = /** @type {const} */ (['seconds', 'warmUpSeconds', 'rounds', 'timeScale', 'rttMs', 'target', 'quick'])
+const SETTINGS = /** @type {const} */ (['seconds', 'warmUpSeconds', 'rounds', 'rttMs', 'target', 'quick'])
 const VERDICTS = { less: 'less', more: 'more', none: 'no measurable difference', unknown: 'too few valid rounds' }
 
 /**
