@@ -7,7 +7,7 @@ import { encodeOffsets } from '../../src/item/index.js'
 import { createBudget } from '../../src/push/caps.js'
 import { createHub } from '../../src/push/hub.js'
 import { createCounts } from '../../src/push/metrics.js'
-import { Part } from '../../src/push/several.js'
+import { Part, severalOf } from '../../src/push/several.js'
 import { eventually } from '../servers.js'
 import { createClient, createCountingView } from './hub-parts.js'
 
@@ -205,3 +205,81 @@ t.test('a part of a stream has a position after a reset, also if nothing follows
   t.same(resetsIn(sent), ['invalid'])
   await hub.close()
 })
+
+t.test('a part of a stream that resumes: of a feed that has begun since, without a position, or of an invalid one', (t) => {
+  const given = (/** @type {Map<string, string | null> | null} */ positions, /** @type {number} */ limit) => {
+    /** @type {any[]} */
+    const added = []
+    const subjects = ['begun', 'unsettled', 'sale:a'].map((name) => ({
+      name,
+      label: '',
+      isFeed: !name.includes(':'),
+      sourceOf: (/** @type {string | null} */ position) =>
+        ({ add: (/** @type {any} */ { isFirst }) => { added.push([name, position, isFirst]) }, remove () {} })
+    }))
+    const wanted = { ids: null, limit, encoding: 'utf8', periodMs: 10 }
+    severalOf(subjects, { positions, isResumed: true, wanted }).add(createClient(createBudget(), { limit }).stream)
+    return added
+  }
+  const positions = new Map([['begun', null], ['sale:a', null]])
+  t.same(given(positions, 1), [['begun', null, true], ['unsettled', null, false], ['sale:a', null, false]])
+  t.same(given(positions, 0), [['begun', null, true], ['unsettled', '-', false], ['sale:a', null, false]], 'what it missed is not known')
+  t.same(given(null, 1), [['begun', '-', false], ['unsettled', '-', false], ['sale:a', '-', false]])
+  t.end()
+})
+
+t.test('a part of a stream without items in its snapshot has a position at once', async (t) => {
+  const budget = createBudget()
+  const logged = createLoggedView()
+  const { view } = logged
+  const hub = hubOf(logged, budget)
+  view.put('a')
+  await hub.isFollowing()
+  const { stream } = createClient(budget, { limit: 0 })
+  const several = { positionDue: () => null, beat: () => ': \n\n' }
+  const part = new Part(stream, {
+    ids: null, limit: 0, encoding: 'utf8', periodMs: 10, position: null, label: '"feed":"f"', isFeed: true, several
+  })
+  hub.add(part, null)
+  t.equal(part.position, view.position())
+  hub.remove(part)
+  await hub.close()
+})
+
+for (const isRecent of [false, true]) {
+  t.test(`the first snapshot of a stream that waited says that it lacks items${isRecent ? ', without a view' : ''}`, async (t) => {
+    const { visit, ...counting } = createCountingView()
+    const bytes = Buffer.from('n')
+    const newest = { ts: 1, value: bytes, deleted: false }
+    let items = 0
+    const logged = {
+      queries: {},
+      view: {
+        ...counting,
+        newest: () => newest,
+        ...(isRecent
+          ? { load: async () => {}, piece: 1000, newestIds: async (/** @type {number} */ limit) => Array(Math.min(items, limit)).fill('n') }
+          : {
+              visit ({ limit }, /** @type {any} */ take) {
+                for (let n = 0; n < Math.min(items, limit); n++) take(bytes, 0, bytes.length)
+              }
+            })
+      }
+    }
+    for (const [count, isComplete] of /** @type {const} */ ([[3, true], [150_000, false]])) {
+      items = count
+      const budget = createBudget()
+      const hub = hubOf(/** @type {any} */ (logged), budget)
+      const { stream, sent, drain } = createClient(budget, {})
+      stream.isFirst = true
+      hub.add(stream, null)
+      await eventually(() => {
+        drain()
+        return stream.list === null && sent.length > 0
+      })
+      t.equal(idsIn(sent).length, Math.min(count, 100_000))
+      t.equal(sent.join('').split('"complete":false').length - 1, isComplete ? 0 : 1)
+      await hub.close()
+    }
+  })
+}
