@@ -37,8 +37,13 @@ const SEVERAL_REST_AT = 11
 const CREATED_MOD = 2 ** 32
 /** In place of a number of partitions, which is lower. */
 const UNSETTLED = 257
+/** At most, of a partition, with what comes once for its feed. */
+const PARTITION_BYTES = 16
 /** characters */
 export const MAX_POSITION = 6 * 1024
+
+/** Bytes of a position of several feeds that have so many partitions together, at most. @param {number} partitions */
+export const longestSeveral = (partitions) => SEVERAL_REST_AT + PARTITION_BYTES * partitions
 
 /**
  * @param {readonly (Subject & { position: string | null, isWaiting?: boolean })[]} subjects each with its own position; `isWaiting`: its

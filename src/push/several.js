@@ -21,7 +21,7 @@
  * @typedef {{ frame: Buffer, id: string | null | undefined }} Named an event without its position; `id`: the position that it had, null =
  *   it had an empty one
  */
-import { encodeSeveral, partitionsIn } from '../item/index.js'
+import { encodeSeveral, longestSeveral, partitionsIn } from '../item/index.js'
 import { EMPTY_HEARTBEAT, frameOf, NO_ITEMS, retrySoon, withPosition } from './events.js'
 import { HEARTBEAT_MS, ViewerState } from './stream.js'
 
@@ -56,9 +56,12 @@ export function severalOf (subjects, { positions, isResumed, wanted }) {
   function position () {
     const reached = parts.map(({ name, isFeed, part }) =>
       ({ name, isFeed, position: part.position, isWaiting: part.isWaiting || part.isFirst }))
-    if (countPartitions(reached) > MAX_PARTITIONS) end()
+    const partitions = countPartitions(reached)
+    if (partitions > MAX_PARTITIONS) end()
     const whole = encodeSeveral(reached)
-    return wanted.seal ? wanted.seal.shown({ position: whole }) : whole
+    // while there is none, another reader may not have the secret, either
+    const isNone = reached.every(({ position }) => position === null)
+    return wanted.seal && !isNone ? wanted.seal.shown({ position: whole }, longestSeveral(partitions)) : whole
   }
 
   const several = {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
 import t from 'tap'
 import { FreshetError } from '../../src/errors.js'
-import { encodeOffsets } from '../../src/item/index.js'
+import { encodeOffsets, readIdFilter } from '../../src/item/index.js'
 import { createBudget } from '../../src/push/caps.js'
 import { createHub } from '../../src/push/hub.js'
 import { createCounts } from '../../src/push/metrics.js'
@@ -15,10 +15,11 @@ const IDS = Array.from({ length: 30 }, (_, n) => `id-${n}`)
 
 /**
  * A view whose positions are those of a feed, and the log that it was read from: the entry `n` of a log has the id `n` put there.
- * @param {{ fail?: () => string | null, isIndex?: boolean, isEmpty?: () => boolean }} [server] `fail`: the code with which reading the log
- *   fails; `isIndex`: it is a log of arrivals; `isEmpty`: its node has nothing of it
+ * @param {{ fail?: () => string | null, isIndex?: boolean, isEmpty?: () => boolean, idsOf?: (id: string) => string[] }} [server]
+ *   `fail`: the code with which reading the log fails; `isIndex`: it is a log of arrivals; `isEmpty`: its node has nothing of it;
+ *   `idsOf`: all ids of the entry with that one
  */
-function createLoggedView ({ fail = () => null, isIndex = false, isEmpty = () => false } = {}) {
+function createLoggedView ({ fail = () => null, isIndex = false, isEmpty = () => false, idsOf = (id) => [id] } = {}) {
   const view = createCountingView()
   const definition = { feed: 'f', layout: 'segments', partitions: 1, windowMs: 0, maxItems: 0, createdAt: new Date(1000).toISOString() }
   /** @type {string[]} */
@@ -31,7 +32,9 @@ function createLoggedView ({ fail = () => null, isIndex = false, isEmpty = () =>
     part: 'log',
     isIndex,
     head: () => ({ count: 1 }),
-    each: (/** @type {Buffer} */ bytes, /** @type {any} */ visit) => visit(bytes, 0, bytes.length)
+    each: (/** @type {Buffer} */ bytes, /** @type {any} */ visit) => {
+      for (const id of idsOf(String(bytes)).map((text) => Buffer.from(text))) visit(id, 0, id.length)
+    }
   }
   const connection = {
     async send (/** @type {any[]} */ ...words) {
@@ -283,3 +286,27 @@ for (const isRecent of [false, true]) {
     }
   })
 }
+
+t.test('a client with too many changes resets no other that resumes with it', async (t) => {
+  const budget = createBudget()
+  const logged = createLoggedView({ idsOf: (id) => id === 'many' ? Array.from({ length: 100_001 }, (_, n) => `many-${n}`) : [id] })
+  const { view } = logged
+  const hub = hubOf(logged, budget)
+  view.put('old')
+  await hub.isFollowing()
+  const older = view.position()
+  view.put('one')
+  const position = view.position()
+  view.put('many')
+  const seal = { filter: readIdFilter(['many*']), shown: (/** @type {{ position: string }} */ { position }) => position }
+  const [few, many, all] = [
+    { ids: new Set(['one']) }, { ids: new Set(), beginnings: ['many'], seal }, {}
+  ].map((wanted) => createClient(budget, wanted))
+  hub.add(few.stream, older)
+  hub.add(many.stream, position)
+  hub.add(all.stream, position)
+  await eventually(() => [few, many, all].every(({ sent }) => sent.length > 0))
+  t.same([few, many, all].map(({ sent }) => resetsIn(sent)), [[], ['expired'], ['expired']])
+  t.same(idsIn(few.sent), ['one'])
+  await hub.close()
+})
