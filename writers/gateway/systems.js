@@ -119,8 +119,7 @@ export function openSystems (settings, definitions, { servers, registry, log, si
 function openSystem (settings, definition, parts) {
   const { name: system, hasLua, keepsSecret, isUncached } = definition
   const { routes, log } = parts
-  const isCached = !isUncached && settings.rejectionCache !== 'no'
-  const opening = openDefinition(definition, settings, { ...parts, isCached })
+  const opening = openDefinition(definition, settings, { ...parts, isCached: !isUncached })
 
   async function agreed () {
     const stored = await opening.agreed()
