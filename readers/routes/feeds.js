@@ -111,8 +111,10 @@ export async function feedRoutes (app, { queries, replies, asOf }) {
 
   app.get('/v1/feeds', { schema: LIST, config: /** @type {any} */ ({ access: 'read', ...FILTERS_IDS }) }, async (request, reply) => {
     const { isAll, of, has } = readableFeeds(/** @type {any} */ (request).grant)
+    const filter = idsOf(request)
     // replies are shared by clients who may read the same feeds
-    return replies.serve(request, reply, isAll ? {} : { of }, async () => {
+    const shared = isAll ? sharedBy(filter) : { ...sharedBy(filter), of: `${of} ${filter?.of}` }
+    return replies.serve(request, reply, shared, async () => {
       const feeds = await queries.definitions()
       return builtFrom({ feeds: feeds.filter(({ feed }) => has(feed)) })
     })
@@ -120,6 +122,6 @@ export async function feedRoutes (app, { queries, replies, asOf }) {
 
   app.get('/v1/feeds/:feed', { schema: ONE, config: FILTERS_IDS }, async (request, reply) => {
     const { feed } = /** @type {any} */ (request.params)
-    return replies.serve(request, reply, {}, async () => builtFrom(await queries.definition(feed)))
+    return replies.serve(request, reply, sharedBy(idsOf(request)), async () => builtFrom(await queries.definition(feed)))
   })
 }
