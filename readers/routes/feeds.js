@@ -4,7 +4,7 @@ import { described, invalid, NO_FIELDS } from '../../src/fields/index.js'
 import { feedRoute, FILTERS_IDS, idsOf, readableFeeds } from '../../src/http/index.js'
 import { CURSOR_FIELD, CURSOR_SCHEMA } from '../../src/item/index.js'
 import { filteredQueries } from '../../src/view/index.js'
-import { cursorsFor, sharedBy } from './items.js'
+import { cursorsFor, sharedBy, whileWanted } from './items.js'
 
 const FIELDS = {
   after: described(CURSOR_FIELD, 'only for tokens with ids: count further, from where a count that was not complete ended')
@@ -58,8 +58,9 @@ export async function countRoutes (app, { queries, replies }) {
   async function countPermitted (request, reply, feed, { filter, after }) {
     const cursors = await cursorsFor(queries, feed, filter)
     const from = after === null ? null : cursors.decode(after)
-    return replies.serve(request, reply, { feed, ...sharedBy(filter) }, async () => {
-      const { count, exact, next, isCut, asOf, lagMs } = await filteredQueries(queries, filter).count(feed, { after: from })
+    return replies.serve(request, reply, { feed, ...sharedBy(filter) }, async (isWanted) => {
+      const permitted = filteredQueries(queries, filter, whileWanted(isWanted))
+      const { count, exact, next, isCut, asOf, lagMs } = await permitted.count(feed, { after: from })
       const rest = isCut && next ? { complete: false, next: cursors.encode(next) } : {}
       return { asOf, lagMs, body: Buffer.from(JSON.stringify({ count, exact, asOf, ...rest })), content: [`${count} ${exact} ${isCut}`] }
     })
