@@ -36,7 +36,7 @@ t.test('of 1,000 beginnings, an id is compared with a dozen for each part that i
   /** @type {IdIndex<number>} */
   const index = new IdIndex()
   const numbers = Array.from({ length: 1000 }, (_, n) => n)
-  for (const n of numbers) index.add(n, { ids: new Set(), beginnings: [/** @type {any} */ (new Counted(`tenant-${n}.`))] })
+  for (const n of numbers) index.add(n, { ids: new Set(), beginnings: [(new Counted(`tenant-${n}.`))] })
   /** @type {number[]} */
   const found = []
   compared = 0
