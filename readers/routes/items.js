@@ -291,7 +291,8 @@ export async function itemRoutes (app, { queries, replies }) {
     return replies.serve(request, reply, { feed, bytesOf, ...sharedBy(filter) }, async () => {
       const { items: [item], asOf, lagMs } = await queriesFor(queries, filter).get(feed, [Buffer.from(id)])
       if (!item) {
-        throw new FreshetError('ITEM_UNKNOWN', `feed ${feed} has no live item ${JSON.stringify(id)}`, { feed, id, lagMs })
+        const message = `feed ${feed} has no live item ${JSON.stringify(id)}; check the id, or the window of the feed`
+        throw new FreshetError('ITEM_UNKNOWN', message, { feed, id, lagMs })
       }
       const body = itemBytes(itemWriter(as), item)
       replies.sizes.learn(feed, 1, body.length, false)

@@ -103,7 +103,7 @@ export function createFrame (target, { id, metrics, logged, leaseMs = LEASE_MS }
 
     /** @param {Job} job @throws {FreshetError} PIPELINE_CLOSED */
     join ({ what, name, driver = null, leastToken, ...job }) {
-      if (isClosed) throw new FreshetError('PIPELINE_CLOSED', `the system ${system} was closed`)
+      if (isClosed) throw new FreshetError('PIPELINE_CLOSED', `the system ${system} is closed; open it again`)
       const { work, look, close: closeWork } = createWork(job, { target, driver, leaseMs })
       const ownership = createOwnership({ ...target, id, keyOf: keysOf(name), work, driver, leastToken, leaseMs, onClock: look })
       /** @type {Promise<void> | null} */

@@ -88,7 +88,8 @@ function errorOf (cause, table) {
   const { name, message } = cause
   const reason = message && message !== 'UnknownError' ? `${name}: ${message}` : name
   if (name === 'ResourceNotFoundException') {
-    return new FreshetError('DYNAMODB_TABLE_UNUSABLE', `there is no DynamoDB table ${table}`, { cause })
+    const message = `there is no DynamoDB table ${table}; create it, or choose another --dynamodb-table`
+    return new FreshetError('DYNAMODB_TABLE_UNUSABLE', message, { cause })
   }
   if (DENIED.includes(name) || message === 'Region is missing') {
     return new FreshetError('DYNAMODB_DENIED', `DynamoDB cannot be used (${reason}); set --dynamodb-region, and give this process ` +
