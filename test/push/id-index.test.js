@@ -36,7 +36,10 @@ t.test('of 1,000 beginnings, an id is compared with a dozen for each part that i
   /** @type {IdIndex<number>} */
   const index = new IdIndex()
   const numbers = Array.from({ length: 1000 }, (_, n) => n)
-  for (const n of numbers) index.add(n, { ids: new Set(), beginnings: [(new Counted(`tenant-${n}.`))] })
+  for (const n of numbers) {
+    const beginning = /** @type {any} */ (new Counted(`tenant-${n}.`))
+    index.add(n, { ids: new Set(), beginnings: [beginning] })
+  }
   /** @type {number[]} */
   const found = []
   compared = 0
