@@ -64,8 +64,13 @@ export function createLookUps ({ changes, queries, viewVersion, log, resets }) {
       const { filter } = /** @type {import('./sealed-positions.js').PositionSeal} */ (stream.seal)
       const from = filteredQueries('load' in view ? sourceBeside(view, queries) : sourceOf(view), filter)
       return async () => {
-        const { ids, isCut } = await from.newestIds(view.definition.feed, limit)
-        return { ids: ids.reverse(), isCut }
+        try {
+          const { ids, isCut } = await from.newestIds(view.definition.feed, limit)
+          return { ids: ids.reverse(), isCut }
+        } catch (error) {
+          if (error.code !== 'VIEW_NEEDED' || !('load' in view)) throw error
+          return { ids: await view.newestIds(limit, (id) => filter.has(Buffer.from(id, 'latin1'))) }
+        }
       }
     }
     const recent = /** @type {Recent} */ (view)

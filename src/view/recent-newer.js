@@ -18,12 +18,13 @@ const LATE_MS = 1000
  *   size: ReturnType<typeof import('./reply-size.js').createReplySize>,
  *   intake: ReturnType<typeof import('./log-intake.js').createLogIntake>, retention: () => import('../layouts/index.js').Retention,
  *   now: () => number, onSkipped: (reason: string, error?: Error) => void, isWanted: (id: string) => boolean,
- *   arrived: (id: string) => void,
+ *   arrived: (id: string) => void, orders: import('./newest-orders.js').NewestOrders | null,
  *   taken: (id: string, arrival: Arrival, version: import('../layouts/index.js').StoredVersion | null) => void }} of `arrived`: an entry
- *   names the id; `taken`: then, of an id that is wanted, what is stored. Ids as latin1
+ *   names the id; `taken`: then, of an id that is wanted, what is stored; where several versions of an id are stored, the one that arrived,
+ *   if it is the newest. `orders`: there, which are. Ids as latin1
  * @returns {import('./log-feed.js').Newer}
  */
-export function createRecentNewer ({ layout, key, part, size, intake, retention, now, onSkipped, isWanted, arrived, taken }) {
+export function createRecentNewer ({ layout, key, part, size, intake, retention, now, onSkipped, isWanted, arrived, orders, taken }) {
   const log = /** @type {import('../layouts/index.js').Log} */ (layout.arrivals)
   const versionsAt = /** @type {NonNullable<typeof layout.versionsAt>} */ (layout.versionsAt)
   const readSize = createReadSize()
@@ -51,7 +52,8 @@ export function createRecentNewer ({ layout, key, part, size, intake, retention,
       size.learn(found)
       for (const id of newest.keys()) {
         arrived(id)
-        if (!isWanted(id)) newest.delete(id)
+        // its order counts, whether it is wanted or not
+        if (orders === null && !isWanted(id)) newest.delete(id)
       }
       const arrivals = [...newest.values()]
       await lookAtFloor(connection, arrivals)
@@ -59,8 +61,10 @@ export function createRecentNewer ({ layout, key, part, size, intake, retention,
       for (let at = 0; at < arrivals.length; at += MAX_READ) {
         const piece = arrivals.slice(at, at + MAX_READ)
         const versions = await versionsAt(connection, key, piece, readSize)
+        await orders?.readFor(connection, versions.flatMap((version) => version === null ? [] : [version]))
         piece.forEach((arrival, i) => {
           const version = versions[i]
+          if (orders !== null && (version === null || !orders.arrived(ids[at + i], version))) return
           const isOut = version !== null && floor !== null && !version.deleted && compareOrder({ ...version, id: arrival.id }, floor) <= 0
           taken(ids[at + i], arrival, isOut ? null : version)
         })

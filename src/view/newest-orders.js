@@ -1,0 +1,176 @@
+/**
+ * The order of the newest version of each id in a partition that stores several versions of an id: it shows whether an arrival is late, and
+ * where the newest version of an id is stored.
+ *
+ *     newest                                                                     oldest
+ *     |  arrivals, and versions that were read: ids known  | cover |  not read yet  |
+ *
+ * Arrivals are noted as they come. Everything above `cover` is known, so an id that is not known and arrives above it is new. Below, what
+ * is stored is read first, newest first, as far as the arrival. No version is read twice: an item that arrives in order, or as late as one
+ * before, costs nothing. Reading ends at the bounds of a view (--max-view-items, --max-view-bytes). Then the oldest ids are dropped, and
+ * what arrives as old as they are is skipped, as a view does.
+ *
+ * @typedef {ReturnType<typeof createNewestOrders>} NewestOrders
+ * @typedef {import('../item/index.js').VersionPlace} VersionPlace
+ * @typedef {import('../layouts/index.js').StoredVersion} StoredVersion
+ * @typedef {import('../store/index.js').Router} Connection
+ */
+import { compareOrder, scoreOf, unscore } from '../item/index.js'
+import { createReadSize, MAX_READ } from '../layouts/index.js'
+
+/** of the first read, for an arrival in order */
+const FIRST_READ = 50
+/** what an id takes beside its bytes, about */
+const HEAD_BYTES = 90
+const LEAST_SWEPT = 1024
+const NO_ID = Buffer.alloc(0)
+
+/**
+ * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, windowMs: () => number, now: () => number,
+ *   maxIds: number, maxBytes: number }} parts `windowMs`: 0 = no limit
+ */
+export function createNewestOrders ({ layout, key, windowMs, now, maxIds, maxBytes }) {
+  const piece = /** @type {NonNullable<typeof layout.piece>} */ (layout.piece)
+  const size = createReadSize()
+  /** by id, as latin1 @type {Map<string, number>} */
+  let scores = new Map()
+  /** @type {VersionPlace | null} */
+  let cover = null
+  /** Whether every live id is known; `isOver`: no more is read. */
+  let isWhole = false
+  let isOver = false
+  let bytes = 0
+  let versions = 0
+  let sweptAt = LEAST_SWEPT
+  let limit = FIRST_READ
+  /** @type {Promise<void> | null} */
+  let reading = null
+
+  const windowStart = () => windowMs() > 0 ? Math.max(0, now() - windowMs()) : 0
+
+  /** @param {number} score that is kept */
+  function dropBelow (score) {
+    for (const [id, own] of scores) {
+      if (own >= score) continue
+      scores.delete(id)
+      bytes -= id.length + HEAD_BYTES
+    }
+  }
+
+  /** Drops what is no longer live, and the oldest quarter of too many. */
+  function sweep () {
+    dropBelow(windowStart())
+    if (scores.size > maxIds || bytes > maxBytes) {
+      const sorted = Float64Array.from(scores.values()).sort()
+      const score = sorted[Math.ceil(sorted.length / 4)]
+      dropBelow(score)
+      cover = { ...unscore(score), id: NO_ID }
+      isWhole = false
+      isOver = true
+    }
+    sweptAt = Math.max(LEAST_SWEPT, 2 * scores.size)
+  }
+
+  /** @param {string} id @param {number} score of a version that is stored @returns {boolean} whether it is the newest of its id */
+  function noteScore (id, score) {
+    const before = scores.get(id)
+    if (before !== undefined && before > score) return false
+    scores.set(id, score)
+    if (before === undefined) bytes += id.length + HEAD_BYTES
+    if (scores.size >= sweptAt || scores.size > maxIds || bytes > maxBytes) sweep()
+    return true
+  }
+
+  /** @param {Connection} connection that is followed */
+  async function readPiece (connection) {
+    const before = cover
+    const into = scores
+    const found = await piece(connection, key, { before, minTs: windowStart(), limit, size }).catch((error) => {
+      if (error.code === 'SERVER_LOST') size.lost(limit)
+      throw error
+    })
+    // cleared, or over its bound, in the meantime
+    if (into !== scores || before !== cover) return
+    limit = Math.min(MAX_READ, 4 * limit)
+    versions += found.versions.length
+    cover = found.next ?? { ts: 0, seq: 0, id: NO_ID }
+    isWhole = found.next === null
+    isOver = isWhole || versions >= maxIds
+    for (const { id, ts, seq } of found.versions) noteScore(id.toString('latin1'), scoreOf(ts, seq))
+  }
+
+  /** Reads on until there is enough, or no more. @param {Connection} connection @param {() => boolean} isEnough */
+  async function readOn (connection, isEnough) {
+    while (!isOver && !isEnough()) await (reading ??= readPiece(connection).finally(() => { reading = null }))
+  }
+
+  /** Whether it is known if a version is the newest of its id. @param {string} id @param {VersionPlace} version */
+  const isDecided = (id, version) => isOver || scores.has(id) || isAbove(version)
+  const isAbove = (/** @type {VersionPlace} */ version) => cover !== null && compareOrder(version, cover) > 0
+
+  return {
+    /** Whether every live id is known. */
+    get isWhole () { return isWhole },
+    get ids () { return scores.size },
+
+    /** Notes a version that is stored. @param {StoredVersion | import('../layouts/index.js').Item} version */
+    note ({ id, ts, seq }) { noteScore(id.toString('latin1'), scoreOf(ts, seq)) },
+
+    /**
+     * Reads what is needed to decide about arrivals.
+     * @param {Connection} connection @param {StoredVersion[]} arrived what is stored of them
+     */
+    async readFor (connection, arrived) {
+      const open = arrived.filter((version) => !isDecided(version.id.toString('latin1'), version))
+      if (open.length === 0) return
+      const oldest = open.reduce((a, b) => compareOrder(b, a) < 0 ? b : a)
+      await readOn(connection, () => cover !== null && compareOrder(cover, oldest) <= 0)
+    },
+
+    /**
+     * Notes an arrival that was decided.
+     * @param {string} id as latin1 @param {StoredVersion} version @returns {boolean} false: it is late
+     */
+    arrived (id, version) {
+      const isSkipped = isOver && !isWhole && !scores.has(id) && !isAbove(version)
+      return !isSkipped && noteScore(id, scoreOf(version.ts, version.seq))
+    },
+
+    /**
+     * Where the newest versions of ids are stored, which is read as far as needed.
+     * @param {Connection} connection @param {readonly string[]} ids as latin1
+     * @returns {Promise<VersionPlace[]>} of those that are stored
+     */
+    async placesOf (connection, ids) {
+      await readOn(connection, () => ids.every((id) => scores.has(id)))
+      return ids.flatMap((id) => {
+        const score = scores.get(id)
+        return score === undefined ? [] : [{ ...unscore(score), id: Buffer.from(id, 'latin1') }]
+      })
+    },
+
+    /**
+     * The ids of the newest versions that are live, deletions among them, newest first.
+     * @param {Connection} connection @param {number} count and those of the same order as the last
+     * @param {(id: string) => boolean} isOwn of ids that are not left out
+     * @returns {Promise<string[]>} fewer than `count`: there are no more
+     */
+    async newest (connection, count, isOwn) {
+      await readOn(connection, () => false)
+      sweep()
+      const sorted = Float64Array.from([...scores.keys()].filter(isOwn), (id) => /** @type {number} */ (scores.get(id))).sort()
+      const least = sorted[Math.max(0, sorted.length - count)]
+      return [...scores].filter(([id, score]) => score >= least && isOwn(id))
+        .sort(([a, scoreA], [b, scoreB]) => scoreB - scoreA || (a < b ? 1 : -1)).map(([id]) => id)
+    },
+
+    clear () {
+      scores = new Map()
+      cover = null
+      isWhole = isOver = false
+      bytes = versions = 0
+      sweptAt = LEAST_SWEPT
+      limit = FIRST_READ
+    }
+  }
+}
