@@ -26,27 +26,16 @@ const LEAST_SWEPT = 1024
 const NO_ID = Buffer.alloc(0)
 
 /**
- * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, windowMs: () => number, now: () => number,
- *   maxIds: number, maxBytes: number }} parts `windowMs`: 0 = no limit
+ * Scores of the newest versions of ids (item/order.js).
+ * @param {{ windowStart: () => number, maxIds: number, maxBytes: number, onOver: (score: number) => void }} parts `onOver`: ids with lower
+ *   scores were dropped, because there were too many
  */
-export function createNewestOrders ({ layout, key, windowMs, now, maxIds, maxBytes }) {
-  const piece = /** @type {NonNullable<typeof layout.piece>} */ (layout.piece)
-  const size = createReadSize()
+function createScores ({ windowStart, maxIds, maxBytes, onOver }) {
   /** by id, as latin1 @type {Map<string, number>} */
-  let scores = new Map()
-  /** @type {VersionPlace | null} */
-  let cover = null
-  /** Whether every live id is known; `isOver`: no more is read. */
-  let isWhole = false
-  let isOver = false
+  const scores = new Map()
   let bytes = 0
-  let versions = 0
   let sweptAt = LEAST_SWEPT
-  let limit = FIRST_READ
-  /** @type {Promise<void> | null} */
-  let reading = null
-
-  const windowStart = () => windowMs() > 0 ? Math.max(0, now() - windowMs()) : 0
+  const isTooMuch = () => scores.size > maxIds || bytes > maxBytes
 
   /** @param {number} score that is kept */
   function dropBelow (score) {
@@ -60,43 +49,93 @@ export function createNewestOrders ({ layout, key, windowMs, now, maxIds, maxByt
   /** Drops what is no longer live, and the oldest quarter of too many. */
   function sweep () {
     dropBelow(windowStart())
-    if (scores.size > maxIds || bytes > maxBytes) {
+    if (isTooMuch()) {
       const sorted = Float64Array.from(scores.values()).sort()
       const score = sorted[Math.ceil(sorted.length / 4)]
       dropBelow(score)
-      cover = { ...unscore(score), id: NO_ID }
-      isWhole = false
-      isOver = true
+      onOver(score)
     }
     sweptAt = Math.max(LEAST_SWEPT, 2 * scores.size)
   }
 
-  /** @param {string} id @param {number} score of a version that is stored @returns {boolean} whether it is the newest of its id */
-  function noteScore (id, score) {
-    const before = scores.get(id)
-    if (before !== undefined && before > score) return false
-    scores.set(id, score)
-    if (before === undefined) bytes += id.length + HEAD_BYTES
-    if (scores.size >= sweptAt || scores.size > maxIds || bytes > maxBytes) sweep()
-    return true
+  return {
+    get size () { return scores.size },
+    /** @param {string} id */
+    get: (id) => scores.get(id),
+    has: (/** @type {string} */ id) => scores.has(id),
+
+    /** @param {string} id @param {number} score of a version that is stored @returns {boolean} whether it is the newest of its id */
+    note (id, score) {
+      const before = scores.get(id)
+      if (before !== undefined && before > score) return false
+      scores.set(id, score)
+      if (before === undefined) bytes += id.length + HEAD_BYTES
+      if (scores.size >= sweptAt || isTooMuch()) sweep()
+      return true
+    },
+
+    /** Ids with the highest scores. @param {number} count @param {(id: string) => boolean} isOwn of ids that are not left out */
+    highest (count, isOwn) {
+      sweep()
+      const sorted = Float64Array.from([...scores.keys()].filter(isOwn), (id) => /** @type {number} */ (scores.get(id))).sort()
+      const least = sorted[Math.max(0, sorted.length - count)]
+      return [...scores].filter(([id, score]) => score >= least && isOwn(id))
+        .sort(([a, scoreA], [b, scoreB]) => scoreB - scoreA || (a < b ? 1 : -1)).map(([id]) => id)
+    },
+
+    clear () {
+      scores.clear()
+      bytes = 0
+      sweptAt = LEAST_SWEPT
+    }
   }
+}
+
+/**
+ * @param {{ layout: import('../layouts/index.js').Layout, key: (part: string) => string, windowMs: () => number, now: () => number,
+ *   maxIds: number, maxBytes: number }} parts `windowMs`: 0 = no limit
+ */
+export function createNewestOrders ({ layout, key, windowMs, now, maxIds, maxBytes }) {
+  const piece = /** @type {NonNullable<typeof layout.piece>} */ (layout.piece)
+  const size = createReadSize()
+  /** @type {VersionPlace | null} */
+  let cover = null
+  /** Whether every live id is known; `isOver`: no more is read. */
+  let isWhole = false
+  let isOver = false
+  let versions = 0
+  let clearings = 0
+  let limit = FIRST_READ
+  /** @type {Promise<void> | null} */
+  let reading = null
+  const windowStart = () => windowMs() > 0 ? Math.max(0, now() - windowMs()) : 0
+  const scores = createScores({
+    windowStart,
+    maxIds,
+    maxBytes,
+    onOver (score) {
+      cover = { ...unscore(score), id: NO_ID }
+      isWhole = false
+      isOver = true
+    }
+  })
 
   /** @param {Connection} connection that is followed */
   async function readPiece (connection) {
     const before = cover
-    const into = scores
+    const cleared = clearings
     const found = await piece(connection, key, { before, minTs: windowStart(), limit, size }).catch((error) => {
       if (error.code === 'SERVER_LOST') size.lost(limit)
       throw error
     })
     // cleared, or over its bound, in the meantime
-    if (into !== scores || before !== cover) return
+    if (before !== cover || cleared !== clearings) return
     limit = Math.min(MAX_READ, 4 * limit)
     versions += found.versions.length
     cover = found.next ?? { ts: 0, seq: 0, id: NO_ID }
     isWhole = found.next === null
     isOver = isWhole || versions >= maxIds
-    for (const { id, ts, seq } of found.versions) noteScore(id.toString('latin1'), scoreOf(ts, seq))
+    for (const { id, ts, seq } of found.versions) scores.note(id.toString('latin1'), scoreOf(ts, seq))
   }
 
   /** Reads on until there is enough, or no more. @param {Connection} connection @param {() => boolean} isEnough */
@@ -104,8 +143,6 @@ export function createNewestOrders ({ layout, key, windowMs, now, maxIds, maxByt
     while (!isOver && !isEnough()) await (reading ??= readPiece(connection).finally(() => { reading = null }))
   }
 
-  /** Whether it is known if a version is the newest of its id. @param {string} id @param {VersionPlace} version */
-  const isDecided = (id, version) => isOver || scores.has(id) || isAbove(version)
   const isAbove = (/** @type {VersionPlace} */ version) => cover !== null && compareOrder(version, cover) > 0
 
   return {
@@ -114,14 +151,14 @@ export function createNewestOrders ({ layout, key, windowMs, now, maxIds, maxByt
     get ids () { return scores.size },
 
     /** Notes a version that is stored. @param {StoredVersion | import('../layouts/index.js').Item} version */
-    note ({ id, ts, seq }) { noteScore(id.toString('latin1'), scoreOf(ts, seq)) },
+    note ({ id, ts, seq }) { scores.note(id.toString('latin1'), scoreOf(ts, seq)) },
 
     /**
      * Reads what is needed to decide about arrivals.
      * @param {Connection} connection @param {StoredVersion[]} arrived what is stored of them
      */
     async readFor (connection, arrived) {
-      const open = arrived.filter((version) => !isDecided(version.id.toString('latin1'), version))
+      const open = isOver ? [] : arrived.filter((version) => !isAbove(version) && !scores.has(version.id.toString('latin1')))
       if (open.length === 0) return
       const oldest = open.reduce((a, b) => compareOrder(b, a) < 0 ? b : a)
       await readOn(connection, () => cover !== null && compareOrder(cover, oldest) <= 0)
@@ -133,7 +170,7 @@ export function createNewestOrders ({ layout, key, windowMs, now, maxIds, maxByt
      */
     arrived (id, version) {
       const isSkipped = isOver && !isWhole && !scores.has(id) && !isAbove(version)
-      return !isSkipped && noteScore(id, scoreOf(version.ts, version.seq))
+      return !isSkipped && scores.note(id, scoreOf(version.ts, version.seq))
     },
 
     /**
@@ -157,19 +194,15 @@ export function createNewestOrders ({ layout, key, windowMs, now, maxIds, maxByt
      */
     async newest (connection, count, isOwn) {
       await readOn(connection, () => false)
-      sweep()
-      const sorted = Float64Array.from([...scores.keys()].filter(isOwn), (id) => /** @type {number} */ (scores.get(id))).sort()
-      const least = sorted[Math.max(0, sorted.length - count)]
-      return [...scores].filter(([id, score]) => score >= least && isOwn(id))
-        .sort(([a, scoreA], [b, scoreB]) => scoreB - scoreA || (a < b ? 1 : -1)).map(([id]) => id)
+      return scores.highest(count, isOwn)
     },
 
     clear () {
-      scores = new Map()
+      clearings++
+      scores.clear()
       cover = null
       isWhole = isOver = false
-      bytes = versions = 0
-      sweptAt = LEAST_SWEPT
+      versions = 0
       limit = FIRST_READ
     }
   }

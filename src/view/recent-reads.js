@@ -19,53 +19,21 @@ const FEW_IDS = 10_000
 /** @typedef {(id: string, version: StoredVersion | null) => void} Keep ids as latin1 */
 
 /**
- * @param {{ layout: import('../layouts/index.js').Layout, keys: ((part: string) => string)[], loads: Set<Set<string>>,
+ * @typedef {{ layout: import('../layouts/index.js').Layout, keys: ((part: string) => string)[], loads: Set<Set<string>>,
  *   kept: import('./kept-versions.js').KeptVersions, now: () => number, definition: () => import('../feeds/index.js').Definition,
- *   connectionOf: (partition: number) => Connection | null,
- *   caughtUpIn: (partition: number, node: import('../store/index.js').Router) => Promise<void>,
- *   orders: import('./newest-orders.js').NewestOrders[] | null }} parts `loads`: of each that is under way, the ids that arrived since it
- *   was asked for; `connectionOf`: null = the partition is not followed at the moment; `orders`: of each partition, where several versions of
- *   an id are stored
+ *   orders: import('./newest-orders.js').NewestOrders[] | null, connectionOf: (partition: number) => Connection | null,
+ *   caughtUpIn: (partition: number, node: import('../store/index.js').Router) => Promise<void> }} Parts `loads`: of each that is under way,
+ *   the ids that arrived since it was asked for; `orders`: of each partition, where several versions of an id are stored; `connectionOf`:
+ *   null = the partition is not followed at the moment
  */
-export function createRecentReads ({ layout, keys, loads, kept, now, definition, connectionOf, caughtUpIn, orders }) {
-  const size = createReadSize()
+
+/**
+ * What the nodes that are followed have stored of ids.
+ * @param {Pick<Parts, 'layout' | 'keys' | 'now' | 'definition' | 'orders'> & { size: import('../layouts/index.js').ReadSize,
+ *   connectionTo: (partition: number) => Connection }} parts
+ */
+function createStored ({ layout, keys, now, definition, orders, size, connectionTo }) {
   const versionsAt = /** @type {NonNullable<typeof layout.versionsAt>} */ (layout.versionsAt)
-
-  /** @template T @param {(keep: Keep) => Promise<T>} read */
-  async function loading (read) {
-    /** @type {Set<string>} */
-    const touched = new Set()
-    loads.add(touched)
-    try {
-      return await read((id, version) => { if (!touched.has(id) && kept.get(id) === undefined) kept.put(id, version) })
-    } finally {
-      loads.delete(touched)
-    }
-  }
-
-  /** @param {number} partition @returns {Connection} @throws {FreshetError} SERVER_LOST, retryable */
-  function connectionTo (partition) {
-    const connection = connectionOf(partition)
-    if (connection) return connection
-    throw new FreshetError('SERVER_LOST', `feed ${definition().feed} is not followed at the moment; retry`)
-  }
-
-  /** Waits for what the node has now. @param {number} partition */
-  async function caughtUp (partition) {
-    const late = new AbortController()
-    const timeout = sleep(CATCH_UP_MS, undefined, { signal: late.signal }).catch(() => {})
-    const isThere = caughtUpIn(partition, /** @type {any} */ (connectionTo(partition)))
-    await Promise.race([isThere, timeout]).finally(() => late.abort())
-  }
-
-  /** @param {number} partition @param {number} limit @param {Place | null} after @param {unknown} [scan] */
-  async function pageOf (partition, limit, after, scan) {
-    const page = await layout.latest(connectionTo(partition), keys[partition], {
-      limit: size.of(Math.min(MAX_READ, limit)), after, sinceMs: null, retention: definition(), nowMs: now(), scan
-    })
-    size.learn(page.items, ({ value }) => value.length)
-    return page
-  }
 
   /**
    * What is stored of ids of a partition.
@@ -94,7 +62,7 @@ export function createRecentReads ({ layout, keys, loads, kept, now, definition,
   }
 
   /**
-   * As newestIn, of a partition that stores more versions of few ids than a node reads for an answer.
+   * The newest items of a partition, where a node would read too many versions for the answer.
    * @param {number} partition @param {number} limit @param {Keep} keep @param {(id: string) => boolean} isOwn
    * @returns {Promise<Place[]>}
    */
@@ -116,8 +84,55 @@ export function createRecentReads ({ layout, keys, loads, kept, now, definition,
         }
       }
     }
-    await caughtUp(partition)
     return places
+  }
+
+  /** Whether a partition is known to have few ids: reading newest first might pass many versions of each. @param {number} partition */
+  const hasFew = (partition) => orders !== null && orders[partition].isWhole && orders[partition].ids <= FEW_IDS
+
+  return { storedOf, newestByOrders, hasFew }
+}
+
+/** @param {Pick<Parts, 'loads' | 'kept'>} parts */
+const loadingInto = ({ loads, kept }) => /** @template T @param {(keep: Keep) => Promise<T>} read */ async (read) => {
+  /** @type {Set<string>} */
+  const touched = new Set()
+  loads.add(touched)
+  try {
+    return await read((id, version) => { if (!touched.has(id) && kept.get(id) === undefined) kept.put(id, version) })
+  } finally {
+    loads.delete(touched)
+  }
+}
+
+/** @param {Parts} parts */
+export function createRecentReads ({ layout, keys, loads, kept, now, definition, connectionOf, caughtUpIn, orders }) {
+  const size = createReadSize()
+  const { storedOf, newestByOrders, hasFew } = createStored({ layout, keys, now, definition, orders, size, connectionTo })
+  const loading = loadingInto({ loads, kept })
+
+  /** @param {number} partition @returns {Connection} @throws {FreshetError} SERVER_LOST, retryable */
+  function connectionTo (partition) {
+    const connection = connectionOf(partition)
+    if (connection) return connection
+    throw new FreshetError('SERVER_LOST', `feed ${definition().feed} is not followed at the moment; retry`)
+  }
+
+  /** Waits for what the node has now. @param {number} partition */
+  async function caughtUp (partition) {
+    const late = new AbortController()
+    const timeout = sleep(CATCH_UP_MS, undefined, { signal: late.signal }).catch(() => {})
+    const isThere = caughtUpIn(partition, /** @type {any} */ (connectionTo(partition)))
+    await Promise.race([isThere, timeout]).finally(() => late.abort())
+  }
+
+  /** @param {number} partition @param {number} limit @param {Place | null} after @param {unknown} [scan] */
+  async function pageOf (partition, limit, after, scan) {
+    const page = await layout.latest(connectionTo(partition), keys[partition], {
+      limit: size.of(Math.min(MAX_READ, limit)), after, sinceMs: null, retention: definition(), nowMs: now(), scan
+    })
+    size.learn(page.items, ({ value }) => value.length)
+    return page
   }
 
   /** @param {number} partition @param {number} limit @param {Keep} keep @returns {Promise<Place[]>} */
@@ -138,12 +153,8 @@ export function createRecentReads ({ layout, keys, loads, kept, now, definition,
       after = page.next
       scan = page.scan
     } while (after !== null && places.length < limit)
-    await caughtUp(partition)
     return places
   }
-
-  /** Whether a partition is known to have few ids: reading newest first might pass many versions of each. @param {number} partition */
-  const hasFew = (partition) => orders !== null && orders[partition].isWhole && orders[partition].ids <= FEW_IDS
 
   return {
     /** How many ids to load at once. */
@@ -176,12 +187,16 @@ export function createRecentReads ({ layout, keys, loads, kept, now, definition,
      * @returns {Promise<string[]>} ids as latin1, oldest first @throws {FreshetError} retryable ones among them
      */
     newestIds: (limit, isOwn) => loading(async (keep) => {
-      const found = await Promise.all(keys.map((_, partition) => isOwn || hasFew(partition)
-        ? newestByOrders(partition, limit, keep, isOwn)
-        : newestIn(partition, limit, keep).catch((error) => {
-          if (orders === null || error.code !== 'VIEW_NEEDED') throw error
-          return newestByOrders(partition, limit, keep)
-        })))
+      const found = await Promise.all(keys.map(async (_, partition) => {
+        const places = await (isOwn || hasFew(partition)
+          ? newestByOrders(partition, limit, keep, isOwn)
+          : newestIn(partition, limit, keep).catch((error) => {
+            if (orders === null || error.code !== 'VIEW_NEEDED') throw error
+            return newestByOrders(partition, limit, keep)
+          }))
+        await caughtUp(partition)
+        return places
+      }))
       return found.flat().sort(newestFirst).slice(0, limit).reverse().map(({ id }) => id.toString('latin1'))
     }),
 

@@ -46,11 +46,7 @@ export function createRecent ({
   const layout = layoutOf(definition.layout)
   const keys = Array.from({ length: partitions }, (_, partition) => partitionKey(keyPrefix, definition, partition))
   const kept = createKeptVersions(maxBytes)
-  const orders = layout.describe().versions === 'one'
-    ? null
-    : keys.map((key) => createNewestOrders({
-      layout, key, windowMs: () => definition.windowMs, now, maxIds: boundItems / partitions, maxBytes: boundBytes / partitions
-    }))
+  const orders = ordersOf({ layout, keys, now, boundItems, boundBytes, windowMs: () => definition.windowMs })
   /** of each load that is under way: ids that arrived since it was asked for @type {Set<Set<string>>} */
   const loads = new Set()
   /** @type {Watcher | null} */
@@ -134,10 +130,7 @@ export function createRecent ({
       return isLive(version) ? { ts: version.ts, value: version.value, deleted: false } : null
     },
 
-    ...createRecentReads({
-      layout, keys, loads, kept, now, definition: () => definition, connectionOf: followed.connectionOf, caughtUpIn: followed.caughtUpIn,
-      orders
-    }),
+    ...createRecentReads({ ...followed, layout, keys, loads, kept, now, definition: () => definition, orders }),
 
     /** Whether it can continue with that definition. @param {Definition} other */
     isOf: (other) => isSameFeed(definition, other),
@@ -152,6 +145,14 @@ export function createRecent ({
     close: followed.close
   }
 }
+
+/**
+ * @param {{ layout: import('../layouts/index.js').Layout, keys: ((part: string) => string)[], windowMs: () => number, now: () => number,
+ *   boundItems: number, boundBytes: number }} parts
+ */
+const ordersOf = ({ keys, boundItems, boundBytes, ...parts }) => parts.layout.describe().versions === 'one'
+  ? null
+  : keys.map((key) => createNewestOrders({ ...parts, key, maxIds: boundItems / keys.length, maxBytes: boundBytes / keys.length }))
 
 /**
  * The place of a store of items, of which there are none.

@@ -6,9 +6,9 @@
  *          all     of every feed
  *          none    of none: every query goes to a node
  *
- * A client that watches a feed without a view needs none in `ids` and `values`: what changed lately is enough (recent.js). If queries hold a
- * view of the feed, it watches that one. A view that exists only for scans does not answer other queries: of such a layout a node answers exactly, while the view is
- * a moment behind.
+ * A client that watches a feed needs no view in `ids` and `values`: what changed lately is enough (recent.js). If queries hold a view of
+ * the feed, it watches that one. A view that exists only for scans does not answer other queries: of such a layout a node answers
+ * exactly, while the view is a moment behind.
  *
  * @typedef {import('./view.js').View} View
  * @typedef {import('../feeds/index.js').Definition} Definition
