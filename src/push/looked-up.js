@@ -2,7 +2,8 @@
  * What a stream is sent and what is not in memory: it is looked up, and the stream waits. Changes are noted in the meantime.
  *
  *     snapshot of beginnings of ids   a scan of all items, in slices (view/filtered-queries.js)
- *     without a view (view/recent.js) a snapshot: the newest items of a node, shared by streams that ask at the same time
+ *     without a view (view/recent.js) a snapshot: the newest items of a node, shared by streams that ask at the same time; of beginnings
+ *                                     also where a node would read too many versions
  *                                     ids of a list: their versions, a piece at a time, before they are sent
  *
  * What follows a snapshot are the changes since it was asked for. Its items are the newest when it is sent.
