@@ -103,7 +103,6 @@ export function createNewestOrders ({ layout, key, windowMs, now, maxIds, maxByt
   /** Whether every live id is known; `isOver`: no more is read. */
   let isWhole = false
   let isOver = false
-  let versions = 0
   let clearings = 0
   let limit = FIRST_READ
   /** @type {Promise<void> | null} */
@@ -131,16 +130,19 @@ export function createNewestOrders ({ layout, key, windowMs, now, maxIds, maxByt
     // cleared, or over its bound, in the meantime
     if (before !== cover || cleared !== clearings) return
     limit = Math.min(MAX_READ, 4 * limit)
-    versions += found.versions.length
     cover = found.next ?? { ts: 0, seq: 0, id: NO_ID }
     isWhole = found.next === null
-    isOver = isWhole || versions >= maxIds
+    isOver = isWhole
     for (const { id, ts, seq } of found.versions) scores.note(id.toString('latin1'), scoreOf(ts, seq))
   }
 
+  /** Once for all who wait. @param {Connection} connection */
+  const readOnce = (connection) => (reading ??= readPiece(connection).finally(() => { reading = null }))
+
   /** Reads on until there is enough, or no more. @param {Connection} connection @param {() => boolean} isEnough */
   async function readOn (connection, isEnough) {
-    while (!isOver && !isEnough()) await (reading ??= readPiece(connection).finally(() => { reading = null }))
+    const isDone = () => isOver || isEnough()
+    while (!isDone()) await readOnce(connection)
   }
 
   const isAbove = (/** @type {VersionPlace} */ version) => cover !== null && compareOrder(version, cover) > 0
@@ -149,19 +151,25 @@ export function createNewestOrders ({ layout, key, windowMs, now, maxIds, maxByt
     /** Whether every live id is known. */
     get isWhole () { return isWhole },
     get ids () { return scores.size },
+    /** Another one after everything was cleared. */
+    get generation () { return clearings },
 
     /** Notes a version that is stored. @param {StoredVersion | import('../layouts/index.js').Item} version */
     note ({ id, ts, seq }) { scores.note(id.toString('latin1'), scoreOf(ts, seq)) },
 
     /**
      * Reads what is needed to decide about arrivals.
-     * @param {Connection} connection @param {StoredVersion[]} arrived what is stored of them
+     * @param {Connection} connection @param {StoredVersion[]} arrived what is stored of them @param {number} pieces that are read at most
+     * @returns {Promise<StoredVersion[]>} those that are not decided: more is to be read
      */
-    async readFor (connection, arrived) {
-      const open = isOver ? [] : arrived.filter((version) => !isAbove(version) && !scores.has(version.id.toString('latin1')))
-      if (open.length === 0) return
-      const oldest = open.reduce((a, b) => compareOrder(b, a) < 0 ? b : a)
-      await readOn(connection, () => cover !== null && compareOrder(cover, oldest) <= 0)
+    async readFor (connection, arrived, pieces) {
+      const openOf = () => isOver ? [] : arrived.filter((version) => !isAbove(version) && !scores.has(version.id.toString('latin1')))
+      let open = openOf()
+      for (let left = pieces; open.length > 0 && left > 0; left--) {
+        await readOnce(connection)
+        open = openOf()
+      }
+      return open
     },
 
     /**
@@ -202,7 +210,6 @@ export function createNewestOrders ({ layout, key, windowMs, now, maxIds, maxByt
       scores.clear()
       cover = null
       isWhole = isOver = false
-      versions = 0
       limit = FIRST_READ
     }
   }

@@ -85,6 +85,35 @@ t.test(engineName(engine), { buffered: true }, async (t) => {
     t.same(sorted(await untilSome(await live(t, 'deep', '&limit=3'), 3)), ['n8', 'n9', 'old1'])
   })
 
+  await t.test('items so late that much is read before they are sent', async (t) => {
+    const { put, append, flush, writer: { pipeline } } = await open(t, 'hours')
+    const nowMs = Date.now()
+    append('oldest', 'stored', nowMs - 2 * VERSIONS)
+    for (let n = 0; n < VERSIONS; n++) append(`n${n}`, '1', nowMs - VERSIONS + n)
+    await flush()
+    const all = await live(t, 'hours', '&limit=0')
+    await all.until('snapshot')
+    const { position } = all
+    const late = nowMs - 3 * VERSIONS
+    append('oldest', 'late', late)
+    append('n5', 'late', late)
+    append('new', 'late', late)
+    pipeline.remove(Buffer.from('gone'), late)
+    append('n7', '2', nowMs)
+    await flush()
+    await put(['last', '1'])
+    await eventually(() => all.items.has('last') && all.items.has('new') && all.items.has('n7') && isGone(all, 'gone'))
+    t.same([sorted(all), all.wentBack], [['last', 'n7', 'new'], []])
+    const again = await live(t, 'hours', '', position)
+    await eventually(() => again.items.has('last') && again.items.has('new') && isGone(again, 'gone'))
+    await put(['last', '2'])
+    await eventually(() => all.items.get('last').value === '2')
+    const end = await live(t, 'hours', '&limit=0', all.position)
+    await put(['last', '3'])
+    await eventually(() => end.items.get('last')?.value === '3')
+    t.notOk(end.items.has('new'), 'the position went on')
+  })
+
   await t.test('maxItems: what it excludes is in no snapshot', async (t) => {
     const { append, flush } = await open(t, 'few', { maxItems: 10 })
     const nowMs = Date.now()
